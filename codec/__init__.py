@@ -1,0 +1,1 @@
+"""Bytes and values: frames, headers, bodies, records. No input or output happens here."""

@@ -1,0 +1,1 @@
+"""JSON bodies of requests and replies, under RocketMQ's names."""

@@ -1,0 +1,1 @@
+"""Request and response headers, one Struct per Java header class."""

@@ -1,0 +1,1 @@
+"""Every binary layout, declared once with construct: documentation, inspector and test oracle."""

@@ -1,0 +1,1 @@
+"""What a NameServer knows: routes and KV configuration."""

@@ -1,0 +1,1 @@
+"""One processor per request code."""

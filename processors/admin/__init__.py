@@ -1,0 +1,1 @@
+"""Topics, groups, messages: what tools ask."""

@@ -1,0 +1,1 @@
+"""Clients, groups and queue locks."""

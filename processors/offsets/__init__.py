@@ -1,0 +1,1 @@
+"""Queue and consumer offsets."""

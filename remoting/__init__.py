@@ -1,0 +1,1 @@
+"""Frames over streams: contract, dispatch, server, client."""

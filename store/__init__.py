@@ -1,0 +1,1 @@
+"""Messages and files: commit log, consume queues, recovery. Synchronous."""
