@@ -1,0 +1,63 @@
+# TriMQ's commands. `make serve` runs it, `make test` runs every test.
+# PYTHON is the interpreter that the environment in $(VENV) is made with (3.11 or newer).
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+TESTING := $(VENV)/.testing
+LOCK := requirements/runtime.txt
+TEST_LOCK := requirements/test.txt
+
+.PHONY: serve test unit compat compat-mutants bench soak lint fmt docs clean
+
+serve: $(INSTALLED)
+	@exec $(BIN)/trimq server --namesrv-listen 127.0.0.1:9876 --listen 127.0.0.1:10911 --store ./data
+
+test: lint unit compat
+
+lint: $(TESTING)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+unit: $(TESTING)
+	$(BIN)/python -m pytest tests
+
+compat: $(TESTING)
+	$(BIN)/python -m pytest compat_tests -p no:randomly
+
+compat-mutants: $(TESTING)
+	$(BIN)/python -m compat_tests.run_mutants
+
+bench: $(TESTING)
+	$(BIN)/python -m bench
+
+soak: $(TESTING)
+	$(BIN)/python -m pytest tests compat_tests -m soak --soak
+
+docs: $(TESTING)
+	$(BIN)/python -m docs.generate
+
+fmt: $(TESTING)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "TriMQ needs Python 3.11 or newer; set PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null \
+	  || { echo "Python's venv module is missing: on Debian run 'apt-get install python3-venv'" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(INSTALLED): $(BIN)/python pyproject.toml $(LOCK)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r $(LOCK)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	@touch $@
+
+$(TESTING): $(INSTALLED) $(TEST_LOCK)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r $(TEST_LOCK)
+	@touch $@
