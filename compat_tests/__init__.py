@@ -1,0 +1,1 @@
+"""Official clients, official tools and the real RocketMQ against TriMQ: public interfaces only."""

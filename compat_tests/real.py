@@ -1,0 +1,219 @@
+"""The real RocketMQ 5.5.0: NameServer and broker, in containers or on the JVM.
+
+Containers (through testcontainers) are used when a Docker engine answers, or when TRIMQ_COMPAT_DOCKER=1 asks
+for starting one; otherwise the same jars run on the JVM. Which of the two it was is in pytest's report header.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final, Protocol
+
+from compat_tests import artifacts
+from compat_tests.processes import HOST, Child, free_port
+from compat_tests.server import Options, Tls, write_broker_conf
+
+NAMESRV_MAIN: Final = "org.apache.rocketmq.namesrv.NamesrvStartup"
+BROKER_MAIN: Final = "org.apache.rocketmq.broker.BrokerStartup"
+NAMESRV_HEAP: Final = ["-Xms128m", "-Xmx256m", "-XX:+UseSerialGC"]
+BROKER_HEAP: Final = ["-Xms512m", "-Xmx512m", "-XX:MaxDirectMemorySize=512m"]
+# JDK 17 hides what RocketMQ's memory statistics reach for.
+OPENED: Final = ["--add-exports=java.base/jdk.internal.ref=ALL-UNNAMED"]
+
+
+class Running(Protocol):
+    """One started JVM, wherever it runs."""
+
+    @property
+    def pid(self) -> int: ...
+
+    def wait_for(self, mark: str, timeout: float = 60) -> str: ...
+
+    def stop(self, timeout: float = 60) -> int: ...
+
+    def kill(self) -> None: ...
+
+
+class Launcher(Protocol):
+    """Starts ``java`` with arguments; ``home`` is readable and writable under the same path."""
+
+    @property
+    def description(self) -> str: ...
+
+    def java(self, arguments: Sequence[str], home: Path, log: Path) -> Running: ...
+
+
+class JvmLauncher:
+    """The jars on this machine's own JVM."""
+
+    description = "on the JVM"
+
+    def java(self, arguments: Sequence[str], home: Path, log: Path) -> Running:
+        lib = artifacts.jars(artifacts.SERVER)
+        java = shutil.which("java")
+        if java is None:
+            raise FileNotFoundError("java is needed for the real RocketMQ: apt-get install openjdk-17-jdk-headless")
+        command = [java, "-cp", artifacts.classpath(lib), *arguments]
+        return Child(command, log, {**os.environ, "ROCKETMQ_HOME": str(home)})
+
+
+def launcher() -> Launcher:
+    """A container launcher where an engine answers or may be started, else the JVM."""
+    from compat_tests import containers
+
+    return containers.launcher_or_none() or JvmLauncher()
+
+
+def _home(folder: Path) -> Path:
+    (folder / "conf").mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def _tls_arguments(home: Path, tls: Tls | None) -> list[str]:
+    """Java's TlsSystemConfig: a property file; without one the server signs a test certificate."""
+    if tls is None:
+        return []
+    file = home / "tls.properties"
+    settings = {
+        "tls.test.mode.enable": "false",
+        "tls.server.need.client.auth": "none",
+        "tls.server.keyPath": str(tls.key),
+        "tls.server.certPath": str(tls.certificate),
+        "tls.server.authClient": "false",
+        "tls.client.authServer": "true",
+        "tls.client.trustCertPath": str(tls.authority),
+    }
+    file.write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
+    return [f"-Dtls.config.file={file}", "-Dtls.server.mode=permissive"]
+
+
+class _Jvm:
+    """What NameServer and broker have in common: one JVM that is started again with the same arguments."""
+
+    mark = "boot success"
+
+    def __init__(self, launch: Launcher, home: Path, name: str) -> None:
+        self._launch = launch
+        self.home = _home(home)
+        self._log = home / f"{name}.log"
+        self._running: Running | None = None
+
+    def arguments(self) -> Sequence[str]:
+        raise NotImplementedError
+
+    def start(self) -> None:
+        self._running = self._launch.java(self.arguments(), self.home, self._log)
+        self._running.wait_for(self.mark, 120)
+
+    def stop(self) -> None:
+        if self._running is not None:
+            self._running.stop()
+            self._running = None
+
+    def kill(self) -> None:
+        if self._running is not None:
+            self._running.kill()
+            self._running = None
+
+    @property
+    def pid(self) -> int:
+        if self._running is None:
+            raise RuntimeError("not running")
+        return self._running.pid
+
+
+class RealNameServer(_Jvm):
+    """NamesrvStartup on a port of its own."""
+
+    def __init__(self, launch: Launcher, home: Path, tls: Tls | None = None) -> None:
+        super().__init__(launch, home, "namesrv")
+        self._port = free_port()
+        self._tls = tls
+        self.addr = f"{HOST}:{self._port}"
+
+    def arguments(self) -> Sequence[str]:
+        conf = self.home / "namesrv.conf"
+        conf.write_text(f"listenPort={self._port}\nbindAddress={HOST}\n")
+        options = [*NAMESRV_HEAP, *OPENED, f"-Duser.home={self.home}", *_tls_arguments(self.home, self._tls)]
+        return [*options, NAMESRV_MAIN, "-c", str(conf)]
+
+
+class RealBroker(_Jvm):
+    """BrokerStartup, registered with the NameServer(s) it is given."""
+
+    def __init__(self, launch: Launcher, home: Path, namesrv: str, options: Options) -> None:
+        super().__init__(launch, home, "broker")
+        self._port = free_port()
+        self._options = options
+        self.store = home / "store"
+        self.addr = f"{HOST}:{self._port}"
+        self.settings: Mapping[str, str] = {
+            **options.merged(),
+            "namesrvAddr": namesrv,
+            "listenPort": str(self._port),
+            "bindAddress": HOST,
+            "storePathRootDir": str(self.store),
+            "storePathCommitLog": str(self.store / "commitlog"),
+        }
+
+    def arguments(self) -> Sequence[str]:
+        conf = write_broker_conf(self.home / "broker.conf", dict(self.settings))
+        java = [*BROKER_HEAP, *OPENED, f"-Duser.home={self.home}"]
+        java += _tls_arguments(self.home, self._options.tls)
+        return [*java, BROKER_MAIN, "-c", str(conf)]
+
+
+class RealServer:
+    """NameServer plus broker: see server.Server."""
+
+    kind = "real"
+
+    def __init__(self, launch: Launcher, home: Path, options: Options | None = None) -> None:
+        chosen = options or Options()
+        self.description = launch.description
+        self.namesrv = RealNameServer(launch, home / "namesrv", chosen.tls)
+        self.broker = RealBroker(launch, home / "broker", self.namesrv.addr, chosen)
+
+    def start(self) -> RealServer:
+        try:
+            self.namesrv.start()
+            self.broker.start()
+        except BaseException:
+            self.kill()
+            raise
+        return self
+
+    @property
+    def namesrv_addr(self) -> str:
+        return self.namesrv.addr
+
+    @property
+    def broker_addr(self) -> str:
+        return self.broker.addr
+
+    @property
+    def broker_pid(self) -> int:
+        return self.broker.pid
+
+    def restart(self) -> None:
+        self.stop()
+        self.start()
+
+    def kill9(self) -> None:
+        self.kill()
+        self.start()
+
+    def restart_namesrv(self) -> None:
+        self.namesrv.stop()
+        self.namesrv.start()
+
+    def stop(self) -> None:
+        self.broker.stop()
+        self.namesrv.stop()
+
+    def kill(self) -> None:
+        self.broker.kill()
+        self.namesrv.kill()

@@ -1,0 +1,72 @@
+"""What the tests know about a server, be it the real one or TriMQ."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, Protocol
+
+# Both kinds of server are started with these settings; everything else is RocketMQ's default.
+# The delay levels keep their number (retry uses level 3 and up) but shrink to seconds.
+COMMON_SETTINGS: Final[dict[str, str]] = {
+    "brokerClusterName": "DefaultCluster",
+    "brokerName": "broker-a",
+    "brokerId": "0",
+    "brokerIP1": "127.0.0.1",
+    "autoCreateTopicEnable": "true",
+    "enablePropertyFilter": "true",
+    "messageDelayLevel": "1s 3s 1s 1s 2s 1s 1s 1s 1s 1s 1s 1s 1s 1s 1s 1s 1s 1s",
+}
+
+
+@dataclass(frozen=True)
+class Tls:
+    """Files of the server's certificate and of the authority that signed it."""
+
+    certificate: Path
+    key: Path
+    authority: Path
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a server is started: broker.conf keys on top of COMMON_SETTINGS, and TLS."""
+
+    settings: dict[str, str] = field(default_factory=dict)
+    tls: Tls | None = None
+
+    def merged(self) -> dict[str, str]:
+        return {**COMMON_SETTINGS, **self.settings}
+
+
+class Server(Protocol):
+    """A NameServer and a broker that clients can use."""
+
+    @property
+    def kind(self) -> str:
+        """``real`` or ``trimq``."""
+
+    @property
+    def namesrv_addr(self) -> str: ...
+
+    @property
+    def broker_addr(self) -> str: ...
+
+    @property
+    def broker_pid(self) -> int: ...
+
+    def restart(self) -> None:
+        """Clean stop and start of everything on the same ports and files."""
+
+    def kill9(self) -> None:
+        """SIGKILL and start of everything on the same ports and files."""
+
+    def restart_namesrv(self) -> None:
+        """Clean stop and start of the NameServer alone."""
+
+    def stop(self) -> None: ...
+
+
+def write_broker_conf(file: Path, settings: dict[str, str]) -> Path:
+    file.write_text("".join(f"{key} = {value}\n" for key, value in settings.items()))
+    return file
