@@ -5,7 +5,7 @@ touched from the Trio thread only.
 """
 
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -69,7 +69,7 @@ class _Quiet(WSGIRequestHandler):
 
 
 @asynccontextmanager
-async def metrics_server(endpoint: Endpoint, snapshot: Snapshot) -> "Iterator[Endpoint]":  # type: ignore[misc]
+async def metrics_server(endpoint: Endpoint, snapshot: Snapshot) -> AsyncIterator[Endpoint]:
     """Serve ``/metrics`` until the block ends; yields the address that is listened on."""
     # Loaded only when asked for: a start without metrics does not pay for it.
     from prometheus_client import CollectorRegistry, make_wsgi_app  # noqa: PLC0415

@@ -1,0 +1,154 @@
+"""The ``trimq`` command: ``server``, ``namesrv``.
+
+Standard output carries the one ready line; logs and errors go to standard error. Exit codes: 0 after a
+clean shutdown, 1 when the server cannot run, 2 for wrong usage.
+"""
+
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+import trimq
+from trimq import logs
+
+_STARTED = time.monotonic()
+F = TypeVar("F", bound=Callable[..., Any])
+
+SERVER_EXAMPLES = """
+\b
+Examples:
+  trimq server
+      NameServer on 127.0.0.1:9876 and broker on 127.0.0.1:10911, data in ./data
+  trimq server --listen 0.0.0.0:10911 --namesrv-listen 0.0.0.0:9876 --advertise 192.0.2.7:10911
+      reachable from other machines, which are told 192.0.2.7:10911
+  trimq server --namesrv ns1:9876;ns2:9876 --config broker.conf
+      a broker of an existing cluster
+  trimq server --listen 127.0.0.1:0 --namesrv-listen 127.0.0.1:0 --set flushDiskType=SYNC_FLUSH
+      free ports, every message on disk before its answer
+"""
+
+
+class Refused(click.ClickException):
+    """The server cannot start or go on; the text says what to do."""
+
+    exit_code = 1
+
+
+def _logging_options(command: F) -> F:
+    command = click.option(
+        "--log-format", type=click.Choice(logs.FORMATS), default="text", show_default=True
+    )(command)
+    return click.option(
+        "--log-level",
+        type=click.Choice(logs.LEVELS),
+        default="info",
+        show_default=True,
+        help="SIGUSR1 switches a running server to debug and back.",
+    )(command)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(trimq.__version__, prog_name="TriMQ")
+def main() -> None:
+    """A message broker and NameServer that speak RocketMQ's remoting protocol.
+
+    \b
+    Start one of each in this folder and stop it with Ctrl-C:
+      trimq server
+    """
+
+
+@main.command(epilog=SERVER_EXAMPLES)
+@click.option("--config", type=click.Path(path_type=Path), help="A RocketMQ broker.conf.")
+@click.option(
+    "--namesrv",
+    metavar="HOST:PORT;...",
+    help="NameServers to register with. Without it, one is embedded.",
+)
+@click.option(
+    "--namesrv-listen",
+    metavar="HOST:PORT",
+    help="Where the embedded NameServer listens.  [default: 127.0.0.1:9876]",
+)
+@click.option(
+    "--listen", metavar="HOST:PORT", help="Where the broker listens.  [default: 127.0.0.1:10911]"
+)
+@click.option("--advertise", metavar="HOST:PORT", help="The broker address that clients are told.")
+@click.option(
+    "--store",
+    type=click.Path(path_type=Path),
+    help="The store directory.  [default: storePathRootDir, or ./data]",
+)
+@click.option(
+    "--set", "assignments", metavar="KEY=VALUE", multiple=True, help="A broker.conf setting."
+)
+@click.option("--metrics", metavar="HOST:PORT", help="Serve Prometheus /metrics there.")
+@_logging_options
+def server(log_level: str, log_format: str, assignments: tuple[str, ...], **options: Any) -> None:
+    """Run a broker, with an embedded NameServer unless --namesrv names others."""
+    from trimq.settings import parse_assignments  # noqa: PLC0415
+
+    def start() -> Any:
+        from trimq.server import ServerOptions, run_server  # noqa: PLC0415
+
+        chosen = ServerOptions(settings=parse_assignments(assignments), **options)
+        return lambda: run_server(chosen, _ready)
+
+    _run(start, log_level, log_format)
+
+
+@main.command()
+@click.option(
+    "--listen",
+    metavar="HOST:PORT",
+    default="127.0.0.1:9876",
+    show_default=True,
+    help="Where the NameServer listens.",
+)
+@click.option("--config", type=click.Path(path_type=Path), help="A RocketMQ namesrv.conf.")
+@click.option("--set", "assignments", metavar="KEY=VALUE", multiple=True, help="A setting.")
+@_logging_options
+def namesrv(log_level: str, log_format: str, assignments: tuple[str, ...], **options: Any) -> None:
+    """Run a NameServer of its own.
+
+    \b
+    Example:
+      trimq namesrv --listen 0.0.0.0:9876
+    """
+    from trimq.settings import parse_assignments  # noqa: PLC0415
+
+    def start() -> Any:
+        from trimq.server import NamesrvOptions, run_namesrv  # noqa: PLC0415
+
+        chosen = NamesrvOptions(settings=parse_assignments(assignments), **options)
+        return lambda: run_namesrv(chosen, _ready)
+
+    _run(start, log_level, log_format)
+
+
+def _ready(line: str) -> None:
+    millis = int((time.monotonic() - _STARTED) * 1000)
+    click.echo(f"{line} in {millis} ms")
+    sys.stdout.flush()
+
+
+def _run(start: Callable[[], Any], log_level: str, log_format: str) -> None:
+    """Run an async main to its end; a clean shutdown (SIGINT, SIGTERM) is exit code 0."""
+    logs.configure(log_level, log_format)
+    logs.switch_level_on_signal(log_level)
+    # Trio is loaded here, so that --help and usage errors stay instant.
+    import trio  # noqa: PLC0415
+
+    from trimq.failures import explained  # noqa: PLC0415
+
+    try:
+        trio.run(start())
+    except* Exception as errors:
+        sentences = explained(errors)
+        if sentences is None:
+            raise
+        raise Refused("; ".join(sentences)) from None

@@ -1,0 +1,101 @@
+"""A server for the tests of any project that uses RocketMQ, from plain blocking code.
+
+The server runs on a thread of this process, on free ports of the loopback; parallel test processes
+have their own. Clients of any language use it by its addresses.
+"""
+
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from queue import SimpleQueue
+from tempfile import TemporaryDirectory
+
+import trio
+
+from trimq.server import ServerOptions, open_server
+
+
+@dataclass(frozen=True, slots=True)
+class TestServer:
+    """Where a running test server is: ``namesrv_addr`` is what a client needs."""
+
+    __test__ = False  # not a test class, whatever its name
+
+    namesrv_addr: str
+    broker_addr: str
+    store: Path
+
+
+@contextmanager
+def running_server(
+    store: Path | str | None = None, settings: Mapping[str, str] | None = None
+) -> Iterator[TestServer]:
+    """A NameServer and a broker until the block ends.
+
+    ``store`` is the data directory (default: a temporary folder that is removed afterwards),
+    ``settings`` are ``broker.conf`` keys. An error of the server is raised where the block ends.
+    """
+    if store is None:
+        with TemporaryDirectory(prefix="trimq-") as folder, running_server(folder, settings) as it:
+            yield it
+        return
+    thread = _ServerThread(Path(store), settings or {})
+    server = thread.start()
+    try:
+        yield server
+    finally:
+        thread.stop()
+
+
+class _ServerThread:
+    """One Trio loop on one thread: starts, says where it is, stops when told."""
+
+    def __init__(self, store: Path, settings: Mapping[str, str]) -> None:
+        self._options = ServerOptions(
+            store=store, listen="127.0.0.1:0", namesrv_listen="127.0.0.1:0", settings=settings
+        )
+        self._started: SimpleQueue[tuple[TestServer, trio.lowlevel.TrioToken] | None] = (
+            SimpleQueue()
+        )
+        self._stop = trio.Event()
+        self._token: trio.lowlevel.TrioToken | None = None
+        self._error: BaseException | None = None
+        self._thread = threading.Thread(target=self._run, name="trimq-server", daemon=True)
+
+    def start(self) -> TestServer:
+        self._thread.start()
+        started = self._started.get()
+        if started is None:
+            self._finish()
+            raise RuntimeError("the server ended before it was ready")
+        server, self._token = started
+        return server
+
+    def stop(self) -> None:
+        if self._token is not None:
+            try:
+                self._token.run_sync_soon(self._stop.set)
+            except trio.RunFinishedError:
+                pass  # it ended by itself: _finish says why
+        self._finish()
+
+    def _finish(self) -> None:
+        self._thread.join()
+        if self._error is not None:
+            raise self._error
+
+    def _run(self) -> None:
+        try:
+            trio.run(self._main)
+        except BaseException as error:  # noqa: BLE001 - handed over to the thread that waits
+            self._error = error
+        finally:
+            self._started.put(None)
+
+    async def _main(self) -> None:
+        async with open_server(self._options) as running:
+            server = TestServer(running.namesrv_addr, running.broker_addr, running.store)
+            self._started.put((server, trio.lowlevel.current_trio_token()))
+            await self._stop.wait()
