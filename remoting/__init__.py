@@ -1,1 +1,4 @@
-"""Frames over streams: contract, dispatch, server, client."""
+"""Frames over streams: contract, dispatch, server, client.
+
+Nothing here imports Trio by itself: `remoting.errors` and `remoting.blocking` serve plain threads.
+"""

@@ -1,0 +1,29 @@
+"""What can go wrong between two ends of a connection. Free of Trio, for the blocking client too."""
+
+
+class RemotingError(Exception):
+    """A failure a processor expects; the dispatcher answers with this code and remark."""
+
+    def __init__(self, code: int, remark: str) -> None:
+        super().__init__(code, remark)
+        self.code = code
+        self.remark = remark
+
+    def __str__(self) -> str:
+        return f"{self.remark} (code {int(self.code)})"
+
+
+class TransportError(Exception):
+    """The request got no answer: the connection or the other end failed it."""
+
+
+class RemotingConnectError(TransportError):
+    """No connection to the address."""
+
+
+class RemotingTimeout(TransportError):
+    """No answer in time."""
+
+
+class PeerGone(TransportError):
+    """The connection ended before the answer came."""

@@ -1,0 +1,94 @@
+"""A request as its processor sees it, and what the processor returns.
+
+Every message crosses these two, so they are plain slotted classes (see "Speed" in docs/ARCHITECTURE.md).
+"""
+
+from typing import Generic, TypeVar
+
+from codec.headers.base import Header
+from remoting.peer import Body, Peer
+
+H = TypeVar("H")
+
+
+class Request(Generic[H]):
+    """One decoded request: its typed header, its body and who sent it."""
+
+    __slots__ = (
+        "body",
+        "code",
+        "ext_fields",
+        "header",
+        "language",
+        "oneway",
+        "opaque",
+        "peer",
+        "version",
+    )
+
+    def __init__(
+        self,
+        code: int,
+        header: H,
+        peer: Peer,
+        body: bytes = b"",
+        version: int = 0,
+        language: int = 0,
+        ext_fields: dict[str, str] | None = None,
+        oneway: bool = False,
+        opaque: int = 0,
+    ) -> None:
+        self.code = code
+        self.header = header
+        self.peer = peer
+        self.body = body
+        self.version = version
+        self.language = language
+        self.ext_fields: dict[str, str] = {} if ext_fields is None else ext_fields
+        self.oneway = oneway
+        self.opaque = opaque
+
+
+class Response:
+    """What a processor returns.
+
+    `staged`: belongs to records staged during this receive; should writing them fail, an error replaces it.
+    `durable_at`: hold the reply back until the commit log is durable up to this offset; after the
+    time-out it leaves with `durable_timeout_code` and its header kept.
+    `no_reply`: the real server stays silent here too.
+    A body in several buffers leaves uncopied in one vectored send.
+    """
+
+    __slots__ = (
+        "body",
+        "code",
+        "durable_at",
+        "durable_timeout_code",
+        "ext_fields",
+        "header",
+        "no_reply",
+        "remark",
+        "staged",
+    )
+
+    def __init__(
+        self,
+        code: int = 0,
+        remark: str | None = None,
+        header: Header | None = None,
+        ext_fields: dict[str, str] | None = None,
+        body: Body = b"",
+        staged: bool = False,
+        durable_at: int = -1,
+        durable_timeout_code: int = 10,
+        no_reply: bool = False,
+    ) -> None:
+        self.code = code
+        self.remark = remark
+        self.header = header
+        self.ext_fields = ext_fields
+        self.body = body
+        self.staged = staged
+        self.durable_at = durable_at
+        self.durable_timeout_code = durable_timeout_code
+        self.no_reply = no_reply

@@ -1,0 +1,54 @@
+"""How far the commit log is safe, and who waits for it to get further."""
+
+import trio
+
+
+class Gate:
+    """Durability up to an offset: flushed, or acknowledged by replicas, as the wiring decides.
+
+    Replies wait here; the service that makes data durable calls `advance`, and may sleep in `demanded`
+    until somebody waits.
+    """
+
+    __slots__ = ("_demand", "_waiters", "offset", "wanted")
+
+    def __init__(self, offset: int = 0) -> None:
+        self.offset = offset
+        self.wanted = offset
+        self._waiters: dict[trio.Event, int] = {}
+        self._demand = trio.Event()
+
+    def advance(self, offset: int) -> None:
+        """Everything before this offset is durable. Going back is ignored."""
+        if offset <= self.offset:
+            return
+        self.offset = offset
+        passed = [event for event, wanted in self._waiters.items() if wanted <= offset]
+        for event in passed:
+            del self._waiters[event]
+            event.set()
+
+    async def wait(self, offset: int, timeout: float) -> bool:
+        """True once durable up to the offset, False when that takes longer than the time-out (seconds)."""
+        if offset <= self.offset:
+            return True
+        self._want(offset)
+        event = trio.Event()
+        self._waiters[event] = offset
+        try:
+            with trio.move_on_after(timeout):
+                await event.wait()
+        finally:
+            self._waiters.pop(event, None)
+        return offset <= self.offset
+
+    async def demanded(self) -> None:
+        """Return as soon as somebody wants more than is durable."""
+        while self.wanted <= self.offset:
+            self._demand = trio.Event()
+            await self._demand.wait()
+
+    def _want(self, offset: int) -> None:
+        if offset > self.wanted:
+            self.wanted = offset
+            self._demand.set()

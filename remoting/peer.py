@@ -1,0 +1,38 @@
+"""The other end of a connection, as processors and managers see it."""
+
+from collections.abc import Sequence
+
+from codec.command import RemotingCommand
+from codec.headers.base import Header
+
+Buffer = bytes | bytearray | memoryview
+Body = Buffer | Sequence[Buffer]
+
+
+class Peer:
+    """Known by `remote_addr` ("ip:port") and an id that no later connection gets again.
+
+    The server's connection implements the two ways of talking to a client unasked; on its own this class
+    stands for a peer that is only a name.
+    """
+
+    __slots__ = ("__weakref__", "closed", "id", "packed_host", "remote_addr")
+
+    def __init__(self, remote_addr: str, packed_host: bytes, peer_id: int) -> None:
+        self.remote_addr = remote_addr
+        self.packed_host = packed_host
+        self.id = peer_id
+        self.closed = False
+
+    def __repr__(self) -> str:
+        return f"<Peer {self.id} {self.remote_addr}{' closed' if self.closed else ''}>"
+
+    def oneway(self, code: int, header: Header | None = None, body: Body = b"") -> None:
+        """Queue a one-way request. Never blocks; dropped when the peer is gone or does not read."""
+        raise NotImplementedError
+
+    async def ask(
+        self, code: int, header: Header | None = None, body: Body = b"", timeout: float = 3
+    ) -> RemotingCommand:
+        """Send a request and wait for its answer; trio.TooSlowError or PeerGone when none comes."""
+        raise NotImplementedError
