@@ -1,0 +1,122 @@
+"""The load: RocketMQ's own benchmark programs, and a small latency recorder on the official client."""
+
+import json
+import re
+import statistics
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from compat_tests import artifacts
+
+_PACKAGE = "org.apache.rocketmq.example.benchmark"
+_SEND_LINE = re.compile(r"Send TPS: (\d+) \| Max RT\(ms\): \d+ \| Average RT\(ms\):\s+([\d.]+)")
+_SEND_FAILED = re.compile(r"Send Failed: (\d+) \| Response Failed: (\d+)")
+_CONSUME_LINE = re.compile(r"Consume TPS: (\d+)")
+_HEAP = ["-Xms256m", "-Xmx512m", "-XX:+UseSerialGC"]
+_WARM_UP_LINES = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What one run sends: threads (or messages under way), bytes a body, sync or async."""
+
+    threads: int
+    size: int
+    asynchronous: bool = False
+
+    def __str__(self) -> str:
+        kind = "async" if self.asynchronous else "sync"
+        size = f"{self.size // 1024} KiB" if self.size >= 1024 else f"{self.size} B"
+        return f"{kind}, {self.threads} threads, {size}"
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """Messages a second and the average latency that the official program printed."""
+
+    tps: float
+    average_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class Latency:
+    """Percentiles in milliseconds, and how many sends were counted."""
+
+    sent: int
+    tps: float
+    average_ms: float
+    p50_ms: float
+    p99_ms: float
+    p999_ms: float
+    failed: int
+
+
+def _java(path: str, home: Path, *words: str) -> list[str]:
+    return ["java", *_HEAP, f"-Duser.home={home}", "-cp", path, *words]
+
+
+def _lines_for(command: list[str], seconds: float) -> list[str]:
+    """The output of a program that never ends by itself, stopped after ``seconds``."""
+    with tempfile.TemporaryFile("w+") as output:
+        process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
+        try:
+            process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            pass  # the usual end: it runs until it is told to stop
+        finally:
+            process.kill()
+            process.wait()
+        output.seek(0)
+        return output.read().splitlines()
+
+
+def produce(namesrv: str, topic: str, load: Load, seconds: int, home: Path) -> Rate:
+    """The official benchmark Producer: its report lines after warming up."""
+    path = artifacts.classpath(artifacts.jars(artifacts.SERVER))
+    words = [f"{_PACKAGE}.Producer", "-n", namesrv, "-t", topic, "-w", str(load.threads)]
+    words += ["-s", str(load.size), "-ri", "2000", "-y", str(load.asynchronous).lower()]
+    lines = _lines_for(_java(path, home, *words), seconds)
+    found = [match for line in lines if (match := _SEND_LINE.search(line))]
+    if len(found) <= _WARM_UP_LINES:
+        raise RuntimeError("the benchmark Producer printed no rates:\n" + "\n".join(lines[-20:]))
+    failed = [match for line in lines if (match := _SEND_FAILED.search(line))]
+    if failed and failed[-1].groups() != ("0", "0"):
+        raise RuntimeError(f"sends failed: {failed[-1].group(0)}")
+    counted = found[_WARM_UP_LINES:]
+    return Rate(
+        statistics.median(float(match[1]) for match in counted),
+        statistics.median(float(match[2]) for match in counted),
+    )
+
+
+def consume(namesrv: str, topic: str, group: str, seconds: int, home: Path) -> float:
+    """The official benchmark Consumer on a backlog: the median of its non-zero rates."""
+    path = artifacts.classpath(artifacts.jars(artifacts.SERVER))
+    words = [f"{_PACKAGE}.Consumer", "-n", namesrv, "-t", topic, "-g", group, "-ri", "1000"]
+    lines = _lines_for(_java(path, home, *words), seconds)
+    rates = [float(match[1]) for line in lines if (match := _CONSUME_LINE.search(line))]
+    moving = [rate for rate in rates if rate > 0]
+    if not moving:
+        raise RuntimeError("the benchmark Consumer consumed nothing:\n" + "\n".join(lines[-20:]))
+    # The first and the last interval are cut off by start and end of the backlog.
+    return statistics.median(moving[1:-1] or moving)
+
+
+def latency(namesrv: str, topic: str, load: Load, seconds: int, home: Path) -> Latency:
+    """Percentiles of sends with the official client."""
+    lib = artifacts.classpath(artifacts.jars(artifacts.SERVER))
+    source = Path(__file__).parent / "java" / "Latency.java"
+    words = [namesrv, topic, str(load.threads), str(load.size), "3", str(seconds)]
+    words.append("async" if load.asynchronous else "sync")
+    with tempfile.TemporaryDirectory() as classes:
+        subprocess.run(["javac", "-nowarn", "-cp", lib, "-d", classes, str(source)], check=True)
+        done = subprocess.run(
+            _java(f"{classes}:{lib}", home, "Latency", *words),
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=seconds + 60,
+        )
+    return Latency(**json.loads(done.stdout.strip().splitlines()[-1]))

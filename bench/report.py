@@ -1,0 +1,47 @@
+"""The table of a benchmark run, as Markdown."""
+
+import argparse
+import datetime
+import os
+import platform
+import sys
+from collections.abc import Mapping
+
+
+def table(medians: Mapping[str, Mapping[str, float]]) -> str:
+    """One row a figure: both absolute values and TriMQ's ratio to the real broker."""
+    lines = ["| figure | real 5.5.0 | TriMQ | ratio |", "|---|---:|---:|---:|"]
+    for name, kinds in medians.items():
+        real, ours = kinds["real"], kinds["trimq"]
+        ratio = f"{ours / real:.2f}" if real else "-"
+        lines.append(f"| {name} | {_figure(real)} | {_figure(ours)} | {ratio} |")
+    return "\n".join(lines)
+
+
+def _figure(value: float) -> str:
+    if value >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if value >= 10 else f"{value:.3f}"
+
+
+def page(rows: str, arguments: argparse.Namespace) -> str:
+    """The page that is kept in the repository: table, machine, date, command."""
+    command = f"python -m bench --rounds {arguments.rounds} --seconds {arguments.seconds}"
+    mode = "compiled" if _compiled() else "pure Python"
+    return f"""# Measurements
+
+Written by `{command}` on {datetime.date.today().isoformat()}.
+Machine: {os.cpu_count()} cores, {platform.system()} {platform.machine()}, Python {platform.python_version()}
+({mode}). Medians of {arguments.rounds} rounds in which the real broker and TriMQ ran alternately, each with
+an empty store; clients, NameServer and broker share the cores. The real broker ran with a heap of 512 MiB.
+CPU is that of the broker process (TriMQ's holds the NameServer too). RssAnon is memory that is not file pages.
+
+{rows}
+"""
+
+
+def _compiled() -> bool:
+    import codec.frame  # noqa: PLC0415
+
+    origin = sys.modules["codec.frame"].__file__ or ""
+    return not origin.endswith(".py")
