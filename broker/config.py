@@ -1,0 +1,130 @@
+"""Every setting of the broker, declared once: RocketMQ's name, type, default, limits and what it does.
+
+A field's RocketMQ key is its name in camelCase unless the declaration names another; names and
+defaults are those of BrokerConfig, BrokerIdentity and NettyServerConfig. What concerns files stands
+in store/config.py. Keys of RocketMQ that have no effect here (thread pools, queue capacities) are not
+declared: whoever sets one is told so.
+"""
+
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+
+def setting(default: Any, doc: str, **limits: Any) -> Any:
+    """A field with its documentation and limits: at_least, at_most, choices, key (the exact name)."""
+    return field(default=default, metadata={"doc": doc, **limits})
+
+
+def computed_setting(factory: Callable[[], Any], doc: str, **limits: Any) -> Any:
+    """A field whose default is known only on the machine."""
+    return field(default_factory=factory, metadata={"doc": doc, **limits})
+
+
+def _host_name() -> str:
+    """BrokerIdentity.defaultBrokerName: the machine's name."""
+    return socket.gethostname() or "DEFAULT_BROKER"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BrokerConfig:
+    """The settings of one broker; not changed while it runs."""
+
+    broker_cluster_name: str = setting("DefaultCluster", "Cluster that this broker belongs to.")
+    broker_name: str = computed_setting(
+        _host_name, "Name of this broker; master and slaves share it."
+    )
+    broker_id: int = setting(0, "0 is the master, others are slaves.", at_least=0)
+    namesrv_addr: str | None = setting(None, "NameServers to register with, HOST:PORT;HOST:PORT.")
+    listen_port: int = setting(10911, "Port for clients.", at_least=0, at_most=65535)
+    broker_ip1: str | None = setting(None, "Address that clients are told.", key="brokerIP1")
+    broker_ip2: str | None = setting(None, "Address that slaves are told.", key="brokerIP2")
+    broker_permission: int = setting(
+        6, "What clients may do on this broker: 2 write, 4 read.", choices=(0, 2, 4, 6)
+    )
+    region_id: str = setting("DefaultRegion", "MSG_REGION of stored messages.")
+    trace_on: bool = setting(True, "TRACE_ON of stored messages.")
+
+    default_topic_queue_nums: int = setting(
+        8, "Queues of TBW102, the most that auto-created topics get.", at_least=1
+    )
+    auto_create_topic_enable: bool = setting(
+        True, "Create a topic when the first message for it is sent."
+    )
+    cluster_topic_enable: bool = setting(True, "The topic named after the cluster may be used.")
+    broker_topic_enable: bool = setting(True, "The topic named after the broker may be used.")
+    trace_topic_enable: bool = setting(False, "Create the message trace topic at start.")
+    msg_trace_topic_name: str = setting("RMQ_SYS_TRACE_TOPIC", "The message trace topic.")
+    revive_queue_num: int = setting(8, "Queues of the POP revive topic.", at_least=1)
+    validate_system_topic_when_update_topic: bool = setting(
+        True, "Refuse to change system topics by UPDATE_AND_CREATE_TOPIC."
+    )
+    clear_retry_topic_when_delete_topic: bool = setting(
+        True, "Deleting a topic deletes its POP retry topics too."
+    )
+    auto_create_subscription_group: bool = setting(
+        True, "Create a subscription group when it is first used."
+    )
+    enable_create_sys_group: bool = setting(
+        True, "CID_RMQ_SYS_ groups are created even when auto-creation is off."
+    )
+
+    long_polling_enable: bool = setting(True, "Hold pulls that find nothing until a message lands.")
+    short_polling_time_mills: int = setting(
+        1000, "How long a pull is held when long polling is off.", at_least=0
+    )
+    slave_read_enable: bool = setting(False, "Send consumers that lag far behind to a slave.")
+    lite_pull_message_enable: bool = setting(True, "Answer LITE_PULL_MESSAGE.")
+    filter_support_retry: bool = setting(False, "Filter by properties on retry topics too.")
+    enable_property_filter: bool = setting(False, "Allow SQL92 subscriptions.")
+    reject_pull_consumer_enable: bool = setting(
+        False, "Ignore heartbeats of consumers that pull by themselves."
+    )
+    reject_transaction_message: bool = setting(False, "Refuse transactional messages.")
+    enable_register_producer: bool = setting(
+        True, "Remember producers; only with rejectTransactionMessage can they be forgotten."
+    )
+    start_accept_send_request_time_stamp: int = setting(
+        0, "Sends before this time (milliseconds since 1970) are refused.", at_least=0
+    )
+
+    notify_consumer_ids_changed_enable: bool = setting(
+        True, "Tell consumers when members of their group come and go."
+    )
+    real_time_notify_consumer_change: bool = setting(
+        True, "Tell them at once; otherwise every 15 s."
+    )
+    channel_expired_timeout: int = setting(
+        120_000, "Milliseconds after which a client without heartbeats is dropped.", at_least=1000
+    )
+    use_server_side_reset_offset: bool = setting(
+        True, "Keep offsets reset by an operator until the consumer has seen them."
+    )
+    flush_consumer_offset_interval: int = setting(
+        5000, "Milliseconds between two writes of the consumer offsets.", at_least=100
+    )
+    consumer_offset_update_version_step: int = setting(
+        500, "Offset commits per new data version of the offsets.", at_least=1
+    )
+    delay_offset_update_version_step: int = setting(
+        200, "Delayed deliveries per new data version of their progress.", at_least=1
+    )
+
+    register_name_server_period: int = setting(
+        30_000, "Milliseconds between two registrations.", at_least=10_000, at_most=60_000
+    )
+    register_broker_timeout_mills: int = setting(
+        24_000, "Milliseconds until a registration has failed.", at_least=1
+    )
+    compressed_register: bool = setting(False, "Send the registration body compressed.")
+    force_register: bool = setting(True, "Register even when nothing has changed.")
+    enable_single_topic_register: bool = setting(
+        False, "Register a new topic alone instead of the changed ones with their version."
+    )
+    enable_split_registration: bool = setting(
+        False, "Register the topics in parts of splitRegistrationSize."
+    )
+    split_registration_size: int = setting(800, "Topics in one part of a registration.", at_least=1)
+    enable_split_metadata: bool = setting(True, "Answer topic and group tables in pages.")
+    split_metadata_size: int = setting(2000, "Topics or groups in one page.", at_least=1)
