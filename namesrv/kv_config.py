@@ -1,0 +1,69 @@
+"""The NameServer's key-value configuration, kept in ``kvConfig.json`` (KVConfigManager)."""
+
+import logging
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from store.errors import StoreError
+from store.json_files import ConfigFile
+
+_log: Final = logging.getLogger("trimq.namesrv")
+
+# NamesrvUtil.NAMESPACE_ORDER_TOPIC_CONFIG: topic -> "broker:queues;..." of ordered topics.
+ORDER_TOPIC_CONFIG: Final = "ORDER_TOPIC_CONFIG"
+
+
+class _Saved(msgspec.Struct, rename="camel"):
+    """KVConfigSerializeWrapper."""
+
+    config_table: dict[str, dict[str, str]] = {}  # noqa: RUF012 - msgspec copies it per instance
+
+
+class KVConfig:
+    """Namespace -> key -> value; every change is written at once."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = ConfigFile(path)
+        self._tables: dict[str, dict[str, str]] = {}
+
+    def load(self) -> None:
+        """Read the file; an unreadable one is reported and left as it is until the next change."""
+        data = self._file.load()
+        if data is None:
+            return
+        try:
+            self._tables = msgspec.json.decode(data, type=_Saved).config_table
+        except msgspec.DecodeError as error:
+            _log.error("key-value configuration ignored: file=%s %s", self._file.path, error)
+
+    def put(self, namespace: str, key: str, value: str | None) -> None:
+        """Set a value; without one the key counts as absent."""
+        table = self._tables.setdefault(namespace, {})
+        if value is None:
+            table.pop(key, None)
+        else:
+            table[key] = value
+        _log.info("key-value set: namespace=%s key=%s value=%s", namespace, key, value)
+        self._save()
+
+    def delete(self, namespace: str, key: str) -> None:
+        """Remove a value; the namespace stays, even empty."""
+        if self._tables.get(namespace, {}).pop(key, None) is not None:
+            _log.info("key-value removed: namespace=%s key=%s", namespace, key)
+        self._save()
+
+    def get(self, namespace: str, key: str) -> str | None:
+        return self._tables.get(namespace, {}).get(key)
+
+    def table(self, namespace: str) -> dict[str, str] | None:
+        """Every value of a namespace; None when there is no such namespace."""
+        return self._tables.get(namespace)
+
+    def _save(self) -> None:
+        # Answered as done all the same: the real NameServer, too, only logs a failing disk.
+        try:
+            self._file.save(msgspec.json.encode(_Saved(self._tables)))
+        except StoreError as error:
+            _log.error("key-value configuration not saved: %s", error)

@@ -1,0 +1,299 @@
+"""Where every topic is served: what brokers register and what clients are told (RouteInfoManager).
+
+Brokers come by REGISTER_BROKER. They go by UNREGISTER_BROKER, with their connection, or when they were
+silent for too long. The real NameServer queues removals for a thread; here they take effect at once.
+"""
+
+import logging
+from collections.abc import Callable, Mapping
+from typing import Final, NamedTuple, Protocol
+
+import trio
+
+from codec.bodies.register import RegisterBrokerBody
+from codec.bodies.route import BrokerData, QueueData, TopicRouteData
+from codec.bodies.topics import DataVersion
+from codec.flags import Perm
+from codec.headers.namesrv import RegisterBrokerRequestHeader
+from namesrv import brokers as broker_tables
+from namesrv import topic_queues
+from namesrv.brokers import MASTER_ID, BrokerKey, Brokers, LiveBroker
+from namesrv.config import NamesrvSettings
+from namesrv.topic_queues import TopicQueues
+from remoting.contract import Peer
+
+_log: Final = logging.getLogger("trimq.namesrv")
+
+# TopicValidator.SYNC_BROKER_MEMBER_GROUP_PREFIX: such a topic never gets an acting master.
+_MEMBER_TOPIC_PREFIX: Final = "rmq_sys_SYNC_BROKER_MEMBER_"
+
+
+class Registered(NamedTuple):
+    """What a slave learns from its registration; both None for a master."""
+
+    master_address: str | None = None
+    ha_address: str | None = None
+
+
+class MinBrokerListener(Protocol):
+    """Told when the lowest id of a broker group has changed."""
+
+    def changed(
+        self, addresses: Mapping[int, str], offline_address: str | None, ha_address: str | None
+    ) -> None: ...
+
+
+class RouteTable:
+    """Brokers and their topics. Also the listener that drops a broker with its connection."""
+
+    def __init__(
+        self,
+        settings: NamesrvSettings,
+        now_millis: Callable[[], int],
+        min_broker: MinBrokerListener | None = None,
+    ) -> None:
+        self._settings = settings
+        self._now = now_millis
+        self._min_broker = min_broker
+        self._brokers = Brokers()
+        self._mappings: dict[str, dict[str, object]] = {}
+        self.topics = TopicQueues()
+
+    # -- brokers come and go -------------------------------------------------------------------
+
+    def register_broker(
+        self,
+        header: RegisterBrokerRequestHeader,
+        body: RegisterBrokerBody,
+        peer: Peer,
+        zone_name: str | None = None,
+    ) -> Registered | None:
+        """Take over a broker and its topics; None refuses it.
+
+        Refused is the news of a single topic from a broker that is not registered yet. A newcomer that
+        claims the id of a broker with a higher state version is ignored, but told nothing of it.
+        """
+        key = BrokerKey(header.cluster_name, header.broker_addr)
+        version = body.topic_config_serialize_wrapper.data_version
+        group = self._brokers.group(header.cluster_name, header.broker_name)
+        group.enable_acting_master = bool(header.enable_acting_master)
+        group.zone_name = zone_name
+        addresses = group.broker_addrs
+        lowest_changes = header.broker_id < min(addresses, default=0)
+        _drop_other_ids(addresses, header.broker_addr, header.broker_id)
+        if self._outdated(key, addresses.get(header.broker_id), version):
+            self._brokers.live.pop(key, None)
+            return Registered()
+        topics = body.topic_config_serialize_wrapper.topic_config_table
+        if header.broker_id not in addresses and len(topics) == 1:
+            _log.warning("topic of an unregistered broker refused: %s", _describe(header))
+            return None
+        first = not addresses.get(header.broker_id)
+        addresses[header.broker_id] = header.broker_addr
+        if header.broker_id == MASTER_ID or _is_prime_slave(header, addresses):
+            self._take_topics(header, group, body, first or self.is_changed(key, version))
+        self._alive(key, header, version, peer)
+        self._brokers.set_filter_servers(key, body.filter_server_list)
+        if lowest_changes:
+            self._tell_lowest(addresses, None, header.ha_server_addr)
+        return self._master_of(header, addresses)
+
+    def unregister_broker(self, cluster: str, address: str, name: str, broker_id: int) -> None:
+        """Forget a broker; without a master left, an acting-master group becomes read-only."""
+        group = self._brokers.groups.get(name)
+        addresses = self._brokers.addresses(name)
+        was_lowest = bool(addresses) and broker_id == min(addresses)
+        gone = self._brokers.remove_address(name, BrokerKey(cluster, address))
+        _log.info("broker unregistered: cluster=%s name=%s address=%s", cluster, name, address)
+        if gone:
+            self.topics.remove_broker(name)
+        elif group is not None and group.enable_acting_master:
+            if min(group.broker_addrs) > MASTER_ID:
+                self.topics.wipe_write(name)
+            if was_lowest:
+                self._tell_lowest(group.broker_addrs, address, None)
+
+    def heard_of(self, cluster: str, address: str) -> None:
+        """A broker gave a sign of life."""
+        live = self._brokers.live.get(BrokerKey(cluster, address))
+        if live is not None:
+            live.heard_at = self._now()
+
+    def data_version(self, cluster: str, address: str) -> DataVersion | None:
+        """The version of the topics that a broker registered last."""
+        live = self._brokers.live.get(BrokerKey(cluster, address))
+        return None if live is None else live.data_version
+
+    def is_changed(self, key: BrokerKey, version: DataVersion) -> bool:
+        """Whether a broker's topics are of another version than those it registered."""
+        return self.data_version(*key) != version
+
+    def opened(self, peer: Peer) -> None:
+        """ConnectionListener: a connection is no broker before it registers."""
+
+    def closed(self, peer: Peer) -> None:
+        """ConnectionListener: the brokers of this connection are gone."""
+        gone = [key for key, live in self._brokers.live.items() if live.peer is peer]
+        for key in gone:
+            self._lose(key, "its connection closed")
+
+    def drop_silent(self) -> None:
+        """Forget every broker that was silent for longer than it said."""
+        now = self._now()
+        silent = [key for key, live in self._brokers.live.items() if live.expired(now)]
+        for key in silent:
+            self._lose(key, "silent for too long")
+
+    async def scan(self) -> None:
+        """Background service: look for silent brokers every now and then."""
+        while True:
+            await trio.sleep(self._settings.current.scan_not_active_broker_interval / 1000)
+            self.drop_silent()
+
+    # -- what is asked -------------------------------------------------------------------------
+
+    def route(self, topic: str) -> TopicRouteData | None:
+        """Queues and brokers of a topic; None when no known broker serves it."""
+        queues = self.topics.brokers(topic)
+        groups = [self._brokers.groups[name] for name in queues if self._brokers.known(name)]
+        if not groups:
+            return None
+        filter_servers: dict[str, list[str]] = {}
+        for group in groups:
+            filter_servers |= self._brokers.filter_servers(group.cluster, group.broker_addrs.values())
+        found = TopicRouteData(
+            queue_datas=list(queues.values()),
+            broker_datas=[broker_tables.copy_of(group) for group in groups],
+            filter_server_table=filter_servers,
+            topic_queue_mapping_by_broker=self._mappings.get(topic),
+        )
+        if self._settings.current.support_acting_master and not topic.startswith(
+            _MEMBER_TOPIC_PREFIX
+        ):
+            _name_acting_masters(found.broker_datas, queues)
+        return found
+
+    def clusters(self) -> Mapping[str, set[str]]:
+        """Cluster name -> broker names."""
+        return self._brokers.clusters
+
+    def groups(self) -> Mapping[str, BrokerData]:
+        """Broker name -> members."""
+        return self._brokers.groups
+
+    def members(self, broker_name: str) -> dict[int, str]:
+        """Broker id -> address of one broker group."""
+        return dict(self._brokers.addresses(broker_name))
+
+    def register_topic(self, topic: str, queues: list[QueueData]) -> None:
+        """Take over one topic's queues on brokers that are known (REGISTER_TOPIC_IN_NAMESRV)."""
+        if queues:
+            self.topics.register(topic, queues, self._brokers.known)
+
+    def delete_topic(self, topic: str, cluster: str | None) -> None:
+        """Forget a topic, in one cluster or everywhere."""
+        if cluster:
+            self.topics.remove(topic, self._brokers.clusters.get(cluster, ()))
+        else:
+            self.topics.remove(topic)
+
+    # -- parts of a registration ---------------------------------------------------------------
+
+    def _outdated(self, key: BrokerKey, holder: str | None, version: DataVersion) -> bool:
+        if not holder or holder == key.address:
+            return False
+        known = self.data_version(key.cluster, holder)
+        if known is None or known.state_version <= version.state_version:
+            return False
+        _log.warning("broker ignored, %s holds its id: address=%s", holder, key.address)
+        return True
+
+    def _take_topics(
+        self,
+        header: RegisterBrokerRequestHeader,
+        group: BrokerData,
+        body: RegisterBrokerBody,
+        changed: bool,
+    ) -> None:
+        wrapper = body.topic_config_serialize_wrapper
+        mappings = wrapper.topic_queue_mapping_info_map
+        name = header.broker_name
+        if self._settings.current.delete_topic_with_broker_registration and not mappings:
+            for topic in self.topics.topics_of([name]):
+                if topic not in wrapper.topic_config_table:
+                    self.topics.remove(topic, [name])
+        read_only = header.broker_id != MASTER_ID and group.enable_acting_master
+        for topic_config in wrapper.topic_config_table.values():
+            if changed or not self.topics.serves(name, topic_config.topic_name):
+                perm = topic_config.perm & ~Perm.WRITE if read_only else topic_config.perm
+                self.topics.put(name, topic_config, perm)
+        if changed:
+            for topic, mapping in mappings.items():
+                self._mappings.setdefault(topic, {})[mapping.bname] = mapping
+
+    def _alive(
+        self,
+        key: BrokerKey,
+        header: RegisterBrokerRequestHeader,
+        version: DataVersion,
+        peer: Peer,
+    ) -> None:
+        if key not in self._brokers.live:
+            _log.info("broker registered: %s peer=%s", _describe(header), peer.remote_addr)
+        self._brokers.live[key] = LiveBroker(
+            version, peer, header.ha_server_addr, self._now(), header.heartbeat_timeout_millis
+        )
+
+    def _master_of(
+        self, header: RegisterBrokerRequestHeader, addresses: Mapping[int, str]
+    ) -> Registered:
+        master = addresses.get(MASTER_ID)
+        if header.broker_id == MASTER_ID or master is None:
+            return Registered()
+        live = self._brokers.live.get(BrokerKey(header.cluster_name, master))
+        return Registered() if live is None else Registered(master, live.ha_address)
+
+    def _lose(self, key: BrokerKey, why: str) -> None:
+        _log.warning("broker lost, %s: cluster=%s address=%s", why, key.cluster, key.address)
+        known = self._brokers.find(key)
+        if known is None:
+            del self._brokers.live[key]
+        else:
+            self.unregister_broker(key.cluster, key.address, *known)
+
+    def _tell_lowest(
+        self, addresses: Mapping[int, str], offline: str | None, ha_address: str | None
+    ) -> None:
+        if self._min_broker is not None and self._settings.current.notify_min_broker_id_changed:
+            self._min_broker.changed(addresses, offline, ha_address)
+
+
+def _describe(header: RegisterBrokerRequestHeader) -> str:
+    return (
+        f"cluster={header.cluster_name} name={header.broker_name} "
+        f"id={header.broker_id} address={header.broker_addr}"
+    )
+
+
+def _drop_other_ids(addresses: dict[int, str], address: str, broker_id: int) -> None:
+    """A slave that became master comes under a new id: one address has one id only."""
+    for other in [other for other, known in addresses.items() if known == address]:
+        if other != broker_id:
+            del addresses[other]
+
+
+def _is_prime_slave(header: RegisterBrokerRequestHeader, addresses: Mapping[int, str]) -> bool:
+    """The lowest slave of a group without master; old brokers don't send enableActingMaster."""
+    return header.enable_acting_master is not None and header.broker_id == min(addresses)
+
+
+def _name_acting_masters(groups: list[BrokerData], queues: Mapping[str, QueueData]) -> None:
+    """A read-only group without master shows its lowest slave as broker 0."""
+    for group in groups:
+        addresses = group.broker_addrs
+        if addresses and MASTER_ID not in addresses and group.enable_acting_master:
+            if not Perm.writable(queues[group.broker_name].perm):
+                addresses[MASTER_ID] = addresses.pop(min(addresses))
+
+
+__all__ = ["MASTER_ID", "MinBrokerListener", "Registered", "RouteTable", "topic_queues"]

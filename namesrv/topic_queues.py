@@ -1,0 +1,142 @@
+"""Which broker serves which topic with how many queues (RouteInfoManager's topicQueueTable)."""
+
+import logging
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final
+
+import msgspec
+
+from codec.bodies.route import QueueData
+from codec.bodies.topics import TopicConfig
+from codec.flags import Perm
+
+_log: Final = logging.getLogger("trimq.namesrv")
+
+# TopicSysFlag
+_UNIT: Final = 1
+_UNIT_SUB: Final = 2
+
+
+def is_unit(flag: int) -> bool:
+    """Topic of a unit."""
+    return bool(flag & _UNIT)
+
+
+def has_unit_sub(flag: int) -> bool:
+    """Topic with subscriptions of a unit."""
+    return bool(flag & _UNIT_SUB)
+
+
+def has_unit_sub_only(flag: int) -> bool:
+    """Topic of no unit, but with subscriptions of one."""
+    return has_unit_sub(flag) and not is_unit(flag)
+
+
+class TopicQueues:
+    """Topic -> broker name -> queues. A topic without any broker is not kept."""
+
+    def __init__(self) -> None:
+        self._table: dict[str, dict[str, QueueData]] = {}
+
+    def topics(self) -> list[str]:
+        """Every topic that some broker serves."""
+        return list(self._table)
+
+    def topics_of(self, broker_names: Iterable[str]) -> list[str]:
+        """The topics that at least one of the brokers serves."""
+        wanted = set(broker_names)
+        return [topic for topic, brokers in self._table.items() if not wanted.isdisjoint(brokers)]
+
+    def topics_with(self, wanted: Callable[[int], bool]) -> list[str]:
+        """The topics whose system flag fits; like the real one, any one broker's flag decides."""
+        return [
+            topic
+            for topic, brokers in self._table.items()
+            if wanted(next(iter(brokers.values())).topic_sys_flag)
+        ]
+
+    def brokers(self, topic: str) -> dict[str, QueueData]:
+        """Broker name -> queues of one topic; empty for an unknown one."""
+        return self._table.get(topic, {})
+
+    def serves(self, broker_name: str, topic: str) -> bool:
+        """Whether the broker's queues of the topic are known."""
+        return broker_name in self.brokers(topic)
+
+    def put(self, broker_name: str, topic: TopicConfig, perm: int) -> None:
+        """Take over one topic of a broker's registration, with the permission it has here."""
+        assert topic.topic_name is not None
+        queues = QueueData(
+            broker_name=broker_name,
+            read_queue_nums=topic.read_queue_nums,
+            write_queue_nums=topic.write_queue_nums,
+            perm=perm,
+            topic_sys_flag=topic.topic_sys_flag,
+        )
+        brokers = self._table.setdefault(topic.topic_name, {})
+        old = brokers.get(broker_name)
+        if old != queues:
+            brokers[broker_name] = queues
+            what = "topic changed" if old is not None else "topic registered"
+            _log.debug("%s: topic=%s broker=%s", what, topic.topic_name, broker_name)
+
+    def register(self, topic: str, queues: Iterable[QueueData], known: Callable[[str], bool]) -> None:
+        """Take over one topic's queues (REGISTER_TOPIC_IN_NAMESRV) up to the first unknown broker.
+
+        Only a topic that was here before keeps the part in front of the unknown broker.
+        """
+        taken: dict[str, QueueData] = {}
+        whole = True
+        for data in queues:
+            whole = known(data.broker_name)
+            if not whole:
+                _log.warning("topic of an unknown broker: topic=%s broker=%s", topic, data.broker_name)
+                break
+            taken[data.broker_name] = data
+        if whole or topic in self._table:
+            self._table.setdefault(topic, {}).update(taken)
+
+    def remove(self, topic: str, broker_names: Iterable[str] | None = None) -> None:
+        """Forget a topic, of these brokers or of all."""
+        brokers = self._table.get(topic)
+        if brokers is None:
+            return
+        for name in list(brokers) if broker_names is None else broker_names:
+            if brokers.pop(name, None) is not None:
+                _log.info("topic removed: topic=%s broker=%s", topic, name)
+        if not brokers:
+            del self._table[topic]
+
+    def remove_broker(self, broker_name: str) -> None:
+        """Forget all queues of a broker."""
+        for topic in self.topics_of([broker_name]):
+            brokers = self._table[topic]
+            del brokers[broker_name]
+            if not brokers:
+                del self._table[topic]
+
+    def wipe_write(self, broker_name: str) -> int:
+        """Take the write permission off all topics of a broker; return how many it has."""
+        return self._change_perm(broker_name, lambda perm: perm & ~Perm.WRITE)
+
+    def add_write(self, broker_name: str) -> int:
+        """Make all topics of a broker readable and writable; return how many it has."""
+        return self._change_perm(broker_name, lambda _perm: Perm.READ | Perm.WRITE)
+
+    def _change_perm(self, broker_name: str, change: Callable[[int], int]) -> int:
+        changed = 0
+        for queues in self._of_broker(broker_name):
+            queues.perm = change(queues.perm)
+            changed += 1
+        return changed
+
+    def _of_broker(self, broker_name: str) -> Iterator[QueueData]:
+        for brokers in self._table.values():
+            queues = brokers.get(broker_name)
+            if queues is not None:
+                yield queues
+
+
+def copy_of(queues: QueueData) -> QueueData:
+    """A copy that a reply may change."""
+    return msgspec.structs.replace(queues)

@@ -1,0 +1,21 @@
+"""ADD_WRITE_PERM_OF_BROKER: make all topics of a broker readable and writable again."""
+
+from codec.codes import RequestCode
+from codec.headers.namesrv import (
+    AddWritePermOfBrokerRequestHeader,
+    AddWritePermOfBrokerResponseHeader,
+)
+from namesrv.topic_queues import TopicQueues
+from remoting.contract import Processor, Request, Response
+
+
+class AddWritePermOfBroker(Processor[AddWritePermOfBrokerRequestHeader]):
+    codes = (RequestCode.ADD_WRITE_PERM_OF_BROKER,)
+    header = AddWritePermOfBrokerRequestHeader
+
+    def __init__(self, topics: TopicQueues) -> None:
+        self._topics = topics
+
+    def handle(self, request: Request[AddWritePermOfBrokerRequestHeader]) -> Response:
+        count = self._topics.add_write(request.header.broker_name)
+        return Response(header=AddWritePermOfBrokerResponseHeader(add_topic_count=count))

@@ -1,0 +1,18 @@
+"""BROKER_HEARTBEAT: a broker's sign of life (sent with enableSlaveActingMaster)."""
+
+from codec.codes import RequestCode
+from codec.headers.namesrv import BrokerHeartbeatRequestHeader
+from namesrv.routes import RouteTable
+from remoting.contract import Processor, Request, Response
+
+
+class BrokerHeartbeat(Processor[BrokerHeartbeatRequestHeader]):
+    codes = (RequestCode.BROKER_HEARTBEAT,)
+    header = BrokerHeartbeatRequestHeader
+
+    def __init__(self, routes: RouteTable) -> None:
+        self._routes = routes
+
+    def handle(self, request: Request[BrokerHeartbeatRequestHeader]) -> Response:
+        self._routes.heard_of(request.header.cluster_name, request.header.broker_addr)
+        return Response()

@@ -1,0 +1,18 @@
+"""DELETE_KV_CONFIG: remove one value of the key-value configuration; an absent one is no error."""
+
+from codec.codes import RequestCode
+from codec.headers.namesrv import DeleteKVConfigRequestHeader
+from namesrv.kv_config import KVConfig
+from remoting.contract import Processor, Request, Response
+
+
+class DeleteKvConfig(Processor[DeleteKVConfigRequestHeader]):
+    codes = (RequestCode.DELETE_KV_CONFIG,)
+    header = DeleteKVConfigRequestHeader
+
+    def __init__(self, kv_config: KVConfig) -> None:
+        self._kv_config = kv_config
+
+    def handle(self, request: Request[DeleteKVConfigRequestHeader]) -> Response:
+        self._kv_config.delete(request.header.namespace, request.header.key)
+        return Response()

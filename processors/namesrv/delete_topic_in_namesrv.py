@@ -1,0 +1,18 @@
+"""DELETE_TOPIC_IN_NAMESRV: forget a topic's route, in one cluster or everywhere."""
+
+from codec.codes import RequestCode
+from codec.headers.namesrv import DeleteTopicFromNamesrvRequestHeader
+from namesrv.routes import RouteTable
+from remoting.contract import Processor, Request, Response
+
+
+class DeleteTopicInNamesrv(Processor[DeleteTopicFromNamesrvRequestHeader]):
+    codes = (RequestCode.DELETE_TOPIC_IN_NAMESRV,)
+    header = DeleteTopicFromNamesrvRequestHeader
+
+    def __init__(self, routes: RouteTable) -> None:
+        self._routes = routes
+
+    def handle(self, request: Request[DeleteTopicFromNamesrvRequestHeader]) -> Response:
+        self._routes.delete_topic(request.header.topic, request.header.cluster_name)
+        return Response()

@@ -1,0 +1,20 @@
+"""GET_ALL_TOPIC_LIST_FROM_NAMESERVER: the names of all topics."""
+
+from codec.bodies.topics import TopicList, encode_body
+from codec.codes import RequestCode, ResponseCode
+from namesrv.config import NamesrvSettings
+from namesrv.topic_queues import TopicQueues
+from remoting.contract import Processor, RemotingError, Request, Response
+
+
+class GetAllTopicListFromNameserver(Processor[None]):
+    codes = (RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER,)
+
+    def __init__(self, topics: TopicQueues, settings: NamesrvSettings) -> None:
+        self._topics = topics
+        self._settings = settings
+
+    def handle(self, request: Request[None]) -> Response:
+        if not self._settings.current.enable_all_topic_list:
+            raise RemotingError(ResponseCode.SYSTEM_ERROR, "disable")
+        return Response(body=encode_body(TopicList(topic_list=self._topics.topics())))

@@ -1,0 +1,20 @@
+"""GET_BROKER_CLUSTER_INFO: every cluster, its broker groups and their members."""
+
+from codec.bodies.cluster import ClusterInfo, encode_body
+from codec.codes import RequestCode
+from namesrv.routes import RouteTable
+from remoting.contract import Processor, Request, Response
+
+
+class GetBrokerClusterInfo(Processor[None]):
+    codes = (RequestCode.GET_BROKER_CLUSTER_INFO,)
+
+    def __init__(self, routes: RouteTable) -> None:
+        self._routes = routes
+
+    def handle(self, request: Request[None]) -> Response:
+        clusters = {name: sorted(brokers) for name, brokers in self._routes.clusters().items()}
+        info = ClusterInfo(
+            broker_addr_table=dict(self._routes.groups()), cluster_addr_table=clusters
+        )
+        return Response(body=encode_body(info))

@@ -1,0 +1,22 @@
+"""GET_BROKER_MEMBER_GROUP: ids and addresses of one broker group; an unknown one has none."""
+
+from codec.bodies.cluster import BrokerMemberGroup, GetBrokerMemberGroupResponseBody, encode_body
+from codec.codes import RequestCode
+from codec.headers.namesrv import GetBrokerMemberGroupRequestHeader
+from namesrv.routes import RouteTable
+from remoting.contract import Processor, Request, Response
+
+
+class GetBrokerMemberGroup(Processor[GetBrokerMemberGroupRequestHeader]):
+    codes = (RequestCode.GET_BROKER_MEMBER_GROUP,)
+    header = GetBrokerMemberGroupRequestHeader
+
+    def __init__(self, routes: RouteTable) -> None:
+        self._routes = routes
+
+    def handle(self, request: Request[GetBrokerMemberGroupRequestHeader]) -> Response:
+        cluster, name = request.header.cluster_name, request.header.broker_name
+        group = BrokerMemberGroup(
+            cluster=cluster, broker_name=name, broker_addrs=self._routes.members(name)
+        )
+        return Response(body=encode_body(GetBrokerMemberGroupResponseBody(broker_member_group=group)))

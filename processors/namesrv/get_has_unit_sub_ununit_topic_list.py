@@ -1,0 +1,20 @@
+"""GET_HAS_UNIT_SUB_UNUNIT_TOPIC_LIST: topics of no unit with subscriptions of one."""
+
+from codec.bodies.topics import TopicList, encode_body
+from codec.codes import RequestCode, ResponseCode
+from namesrv.config import NamesrvSettings
+from namesrv.topic_queues import TopicQueues, has_unit_sub_only
+from remoting.contract import Processor, RemotingError, Request, Response
+
+
+class GetHasUnitSubUnunitTopicList(Processor[None]):
+    codes = (RequestCode.GET_HAS_UNIT_SUB_UNUNIT_TOPIC_LIST,)
+
+    def __init__(self, topics: TopicQueues, settings: NamesrvSettings) -> None:
+        self._topics = topics
+        self._settings = settings
+
+    def handle(self, request: Request[None]) -> Response:
+        if not self._settings.current.enable_topic_list:
+            raise RemotingError(ResponseCode.SYSTEM_ERROR, "disable")
+        return Response(body=encode_body(TopicList(topic_list=self._topics.topics_with(has_unit_sub_only))))

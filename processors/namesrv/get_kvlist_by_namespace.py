@@ -1,0 +1,23 @@
+"""GET_KVLIST_BY_NAMESPACE: all values of one namespace."""
+
+from codec.bodies.kv import KVTable, encode_body
+from codec.codes import RequestCode, ResponseCode
+from codec.headers.namesrv import GetKVListByNamespaceRequestHeader
+from namesrv.kv_config import KVConfig
+from remoting.contract import Processor, RemotingError, Request, Response
+
+
+class GetKvlistByNamespace(Processor[GetKVListByNamespaceRequestHeader]):
+    codes = (RequestCode.GET_KVLIST_BY_NAMESPACE,)
+    header = GetKVListByNamespaceRequestHeader
+
+    def __init__(self, kv_config: KVConfig) -> None:
+        self._kv_config = kv_config
+
+    def handle(self, request: Request[GetKVListByNamespaceRequestHeader]) -> Response:
+        namespace = request.header.namespace
+        table = self._kv_config.table(namespace)
+        if table is None:
+            remark = f"No config item, Namespace: {namespace}"
+            raise RemotingError(ResponseCode.QUERY_NOT_FOUND, remark)
+        return Response(body=encode_body(KVTable(table=table)))

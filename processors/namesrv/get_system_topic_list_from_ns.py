@@ -1,0 +1,28 @@
+"""GET_SYSTEM_TOPIC_LIST_FROM_NS: cluster and broker names, which are topics too, and one broker.
+
+The caller asks that broker for the rest (GET_SYSTEM_TOPIC_LIST_FROM_BROKER).
+"""
+
+from codec.bodies.topics import TopicList, encode_body
+from codec.codes import RequestCode
+from namesrv.routes import RouteTable
+from remoting.contract import Processor, Request, Response
+
+
+class GetSystemTopicListFromNs(Processor[None]):
+    codes = (RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_NS,)
+
+    def __init__(self, routes: RouteTable) -> None:
+        self._routes = routes
+
+    def handle(self, request: Request[None]) -> Response:
+        names: dict[str, None] = {}
+        for cluster, brokers in self._routes.clusters().items():
+            names |= dict.fromkeys([cluster, *sorted(brokers)])
+        return Response(body=encode_body(TopicList(topic_list=list(names), broker_addr=self._any())))
+
+    def _any(self) -> str | None:
+        for group in self._routes.groups().values():
+            if group.broker_addrs:
+                return group.broker_addrs[min(group.broker_addrs)]
+        return None

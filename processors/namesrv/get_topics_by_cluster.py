@@ -1,0 +1,23 @@
+"""GET_TOPICS_BY_CLUSTER: the topics that brokers of one cluster serve; none for an unknown one."""
+
+from codec.bodies.topics import TopicList, encode_body
+from codec.codes import RequestCode, ResponseCode
+from codec.headers.namesrv import GetTopicsByClusterRequestHeader
+from namesrv.config import NamesrvSettings
+from namesrv.routes import RouteTable
+from remoting.contract import Processor, RemotingError, Request, Response
+
+
+class GetTopicsByCluster(Processor[GetTopicsByClusterRequestHeader]):
+    codes = (RequestCode.GET_TOPICS_BY_CLUSTER,)
+    header = GetTopicsByClusterRequestHeader
+
+    def __init__(self, routes: RouteTable, settings: NamesrvSettings) -> None:
+        self._routes = routes
+        self._settings = settings
+
+    def handle(self, request: Request[GetTopicsByClusterRequestHeader]) -> Response:
+        if not self._settings.current.enable_topic_list:
+            raise RemotingError(ResponseCode.SYSTEM_ERROR, "disable")
+        names = self._routes.clusters().get(request.header.cluster, ())
+        return Response(body=encode_body(TopicList(topic_list=self._routes.topics.topics_of(names))))

@@ -1,0 +1,27 @@
+"""QUERY_DATA_VERSION: a broker asks whether its topics are known in their present version."""
+
+from codec.bodies.topics import DataVersion, decode_body, encode_body
+from codec.codes import RequestCode
+from codec.headers.namesrv import QueryDataVersionRequestHeader, QueryDataVersionResponseHeader
+from namesrv.routes import RouteTable
+from remoting.contract import Processor, Request, Response
+
+
+class QueryDataVersion(Processor[QueryDataVersionRequestHeader]):
+    """Also a sign of life of that broker."""
+
+    codes = (RequestCode.QUERY_DATA_VERSION,)
+    header = QueryDataVersionRequestHeader
+
+    def __init__(self, routes: RouteTable) -> None:
+        self._routes = routes
+
+    def handle(self, request: Request[QueryDataVersionRequestHeader]) -> Response:
+        cluster, address = request.header.cluster_name, request.header.broker_addr
+        known = self._routes.data_version(cluster, address)
+        self._routes.heard_of(cluster, address)
+        changed = known is None or known != decode_body(DataVersion, request.body)
+        return Response(
+            header=QueryDataVersionResponseHeader(changed=changed),
+            body=b"" if known is None else encode_body(known),
+        )

@@ -1,0 +1,42 @@
+"""REGISTER_BROKER: a broker says where it is and which topics it serves."""
+
+import zlib
+
+from codec.bodies.kv import KVTable, encode_body
+from codec.bodies.register import RegisterBrokerBody, decode_register_body
+from codec.codes import RequestCode, ResponseCode
+from codec.headers.namesrv import RegisterBrokerRequestHeader, RegisterBrokerResponseHeader
+from namesrv.config import NamesrvSettings
+from namesrv.kv_config import ORDER_TOPIC_CONFIG, KVConfig
+from namesrv.routes import RouteTable
+from remoting.contract import Processor, RemotingError, Request, Response
+
+
+class RegisterBroker(Processor[RegisterBrokerRequestHeader]):
+    codes = (RequestCode.REGISTER_BROKER,)
+    header = RegisterBrokerRequestHeader
+
+    def __init__(self, routes: RouteTable, kv_config: KVConfig, settings: NamesrvSettings) -> None:
+        self._routes = routes
+        self._kv_config = kv_config
+        self._settings = settings
+
+    def handle(self, request: Request[RegisterBrokerRequestHeader]) -> Response:
+        header = request.header
+        if header.body_crc32 and header.body_crc32 != zlib.crc32(request.body) & 0x7FFFFFFF:
+            raise RemotingError(ResponseCode.SYSTEM_ERROR, "crc32 not match")
+        result = self._routes.register_broker(
+            header, _body(request), request.peer, request.ext_fields.get("__ZONE_NAME")
+        )
+        if result is None:
+            raise RemotingError(ResponseCode.SYSTEM_ERROR, "register broker failed")
+        reply = RegisterBrokerResponseHeader(
+            ha_server_addr=result.ha_address, master_addr=result.master_address
+        )
+        return Response(header=reply, body=self._order_topics())
+
+    def _order_topics(self) -> bytes:
+        if not self._settings.current.return_order_topic_config_to_broker:
+            return b""
+        table = self._kv_config.table(ORDER_TOPIC_CONFIG)
+        return b"" if table is None else encode_body(KVTable(table=table))

@@ -1,0 +1,21 @@
+"""REGISTER_TOPIC_IN_NAMESRV: queues of one topic (brokers with enableSingleTopicRegister)."""
+
+from codec.bodies.route import TopicRouteData, decode_body
+from codec.codes import RequestCode
+from codec.headers.namesrv import RegisterTopicRequestHeader
+from namesrv.routes import RouteTable
+from remoting.contract import Processor, Request, Response
+
+
+class RegisterTopicInNamesrv(Processor[RegisterTopicRequestHeader]):
+    codes = (RequestCode.REGISTER_TOPIC_IN_NAMESRV,)
+    header = RegisterTopicRequestHeader
+
+    def __init__(self, routes: RouteTable) -> None:
+        self._routes = routes
+
+    def handle(self, request: Request[RegisterTopicRequestHeader]) -> Response:
+        if request.body:
+            route = decode_body(TopicRouteData, request.body)
+            self._routes.register_topic(request.header.topic, route.queue_datas)
+        return Response()

@@ -1,0 +1,21 @@
+"""WIPE_WRITE_PERM_OF_BROKER: keep producers away from a broker until its topics change."""
+
+from codec.codes import RequestCode
+from codec.headers.namesrv import (
+    WipeWritePermOfBrokerRequestHeader,
+    WipeWritePermOfBrokerResponseHeader,
+)
+from namesrv.topic_queues import TopicQueues
+from remoting.contract import Processor, Request, Response
+
+
+class WipeWritePermOfBroker(Processor[WipeWritePermOfBrokerRequestHeader]):
+    codes = (RequestCode.WIPE_WRITE_PERM_OF_BROKER,)
+    header = WipeWritePermOfBrokerRequestHeader
+
+    def __init__(self, topics: TopicQueues) -> None:
+        self._topics = topics
+
+    def handle(self, request: Request[WipeWritePermOfBrokerRequestHeader]) -> Response:
+        count = self._topics.wipe_write(request.header.broker_name)
+        return Response(header=WipeWritePermOfBrokerResponseHeader(wipe_topic_count=count))
