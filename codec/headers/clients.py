@@ -1,0 +1,65 @@
+"""Headers about producers and consumers that are connected."""
+
+import msgspec
+
+from codec.headers.base import Header, Integer, RpcHeader, TopicHeader
+
+
+class HeartbeatRequestHeader(RpcHeader, kw_only=True):
+    """Asks for HEART_BEAT."""
+
+
+class UnregisterClientRequestHeader(RpcHeader, kw_only=True):
+    """Asks for UNREGISTER_CLIENT."""
+
+    client_id: str = msgspec.field(name="clientID")
+    producer_group: str | None = None
+    consumer_group: str | None = None
+
+
+class GetConsumerListByGroupRequestHeader(RpcHeader, kw_only=True):
+    """Asks for GET_CONSUMER_LIST_BY_GROUP."""
+
+    consumer_group: str
+
+
+class NotifyConsumerIdsChangedRequestHeader(RpcHeader, kw_only=True):
+    """Asks for NOTIFY_CONSUMER_IDS_CHANGED."""
+
+    consumer_group: str
+
+
+class GetConsumerConnectionListRequestHeader(RpcHeader, kw_only=True):
+    """Asks for GET_CONSUMER_CONNECTION_LIST."""
+
+    consumer_group: str
+
+
+class GetProducerConnectionListRequestHeader(RpcHeader, kw_only=True):
+    """Asks for GET_PRODUCER_CONNECTION_LIST."""
+
+    producer_group: str
+
+
+class GetConsumerRunningInfoRequestHeader(RpcHeader, kw_only=True):
+    """Asks for GET_CONSUMER_RUNNING_INFO."""
+
+    consumer_group: str
+    client_id: str
+    jstack_enable: bool = False
+
+
+class ConsumeMessageDirectlyResultRequestHeader(TopicHeader, kw_only=True):
+    """Asks for CONSUME_MESSAGE_DIRECTLY."""
+
+    consumer_group: str
+    client_id: str | None = None
+    msg_id: str | None = None
+    broker_name: str | None = None
+    topic: str | None = None
+    topic_sys_flag: Integer | None = None
+    group_sys_flag: Integer | None = None
+
+
+class GetAllProducerInfoRequestHeader(Header, kw_only=True):
+    """Asks for GET_ALL_PRODUCER_INFO."""

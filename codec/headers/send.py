@@ -1,0 +1,84 @@
+"""Headers of sending and of sending back."""
+
+import msgspec
+
+from codec.headers.base import Header, Integer, Long, RpcHeader, TopicHeader
+
+
+class SendMessageRequestHeader(TopicHeader, kw_only=True):
+    """Asks for SEND_MESSAGE, SEND_REPLY_MESSAGE."""
+
+    producer_group: str
+    topic: str
+    default_topic: str
+    default_topic_queue_nums: Integer
+    queue_id: Integer
+    sys_flag: Integer
+    born_timestamp: Long
+    flag: Integer
+    properties: str | None = None
+    reconsume_times: Integer | None = None
+    unit_mode: bool | None = None
+    batch: bool | None = None
+    max_reconsume_times: Integer | None = None
+
+
+class SendMessageResponseHeader(Header, kw_only=True):
+    """Answers SEND_MESSAGE, SEND_REPLY_MESSAGE."""
+
+    msg_id: str
+    queue_id: Integer
+    queue_offset: Long
+    transaction_id: str | None = None
+    batch_uniq_id: str | None = None
+    recall_handle: str | None = None
+
+
+class SendMessageRequestHeaderV2(TopicHeader, kw_only=True):
+    """Asks for SEND_MESSAGE_V2, SEND_BATCH_MESSAGE, SEND_REPLY_MESSAGE_V2."""
+
+    producer_group: str = msgspec.field(name="a")
+    topic: str = msgspec.field(name="b")
+    default_topic: str = msgspec.field(name="c")
+    default_topic_queue_nums: Integer = msgspec.field(name="d")
+    queue_id: Integer = msgspec.field(name="e")
+    sys_flag: Integer = msgspec.field(name="f")
+    born_timestamp: Long = msgspec.field(name="g")
+    flag: Integer = msgspec.field(name="h")
+    properties: str | None = msgspec.field(name="i", default=None)
+    reconsume_times: Integer | None = msgspec.field(name="j", default=None)
+    unit_mode: bool | None = msgspec.field(name="k", default=None)
+    max_reconsume_times: Integer | None = msgspec.field(name="l", default=None)
+    batch: bool | None = msgspec.field(name="m", default=None)
+    broker_name: str | None = msgspec.field(name="n", default=None)
+
+
+class ConsumerSendMsgBackRequestHeader(RpcHeader, kw_only=True):
+    """Asks for CONSUMER_SEND_MSG_BACK."""
+
+    offset: Long
+    group: str
+    delay_level: Integer
+    origin_msg_id: str | None = None
+    origin_topic: str | None = None
+    unit_mode: bool = False
+    max_reconsume_times: Integer | None = None
+
+
+class ReplyMessageRequestHeader(TopicHeader, kw_only=True):
+    """Asks for PUSH_REPLY_MESSAGE_TO_CLIENT."""
+
+    producer_group: str
+    topic: str
+    default_topic: str
+    default_topic_queue_nums: Integer
+    queue_id: Integer
+    sys_flag: Integer
+    born_timestamp: Long
+    flag: Integer
+    properties: str | None = None
+    reconsume_times: Integer | None = None
+    unit_mode: bool = False
+    born_host: str
+    store_host: str
+    store_timestamp: Long = 0

@@ -1,0 +1,27 @@
+"""Headers of transactions."""
+
+from codec.headers.base import Integer, Long, RpcHeader
+
+
+class EndTransactionRequestHeader(RpcHeader, kw_only=True):
+    """Asks for END_TRANSACTION."""
+
+    topic: str | None = None
+    producer_group: str
+    tran_state_table_offset: Long
+    commit_log_offset: Long
+    commit_or_rollback: Integer
+    from_transaction_check: bool = False
+    msg_id: str
+    transaction_id: str | None = None
+
+
+class CheckTransactionStateRequestHeader(RpcHeader, kw_only=True):
+    """Asks for CHECK_TRANSACTION_STATE."""
+
+    topic: str | None = None
+    tran_state_table_offset: Long
+    commit_log_offset: Long
+    msg_id: str | None = None
+    transaction_id: str | None = None
+    offset_msg_id: str | None = None
