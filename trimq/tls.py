@@ -1,0 +1,34 @@
+"""The server's TLS context from settings (TlsHelper, TlsSystemConfig)."""
+
+import ssl
+
+from trimq.server_config import ServerConfig
+from trimq.settings import SettingsError
+
+_CLIENT_AUTH = {
+    "none": ssl.CERT_NONE,
+    "optional": ssl.CERT_OPTIONAL,
+    "require": ssl.CERT_REQUIRED,
+}
+
+
+def server_context(config: ServerConfig) -> ssl.SSLContext | None:
+    """The context, or None when there is no certificate: then a TLS hello is refused."""
+    if config.tls_mode == "disabled" or not config.tls_certificate:
+        if config.tls_mode == "enforcing":
+            raise SettingsError("tls.server.mode=enforcing needs tls.server.certPath and keyPath")
+        return None
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    try:
+        context.load_cert_chain(
+            config.tls_certificate, config.tls_key or None, config.tls_key_password or None
+        )
+        if config.tls_trusted:
+            context.load_verify_locations(config.tls_trusted)
+    except (OSError, ssl.SSLError) as error:
+        raise SettingsError(
+            f"cannot load tls.server.certPath={config.tls_certificate}"
+            f" with tls.server.keyPath={config.tls_key}: {error}"
+        ) from error
+    context.verify_mode = _CLIENT_AUTH[config.tls_client_auth]
+    return context
