@@ -3,8 +3,8 @@
     python -m compat_tests.golden.record [--lib DIR] [--out tests/vectors]
 
 It starts a real NameServer and broker, lets the official Java client (Golden.java) talk to them
-through recording proxies, stops them in order and cuts frames, commit-log records and small files
-out of what was left. It does so twice: with the JSON and with the ROCKETMQ header coding everywhere.
+through recording proxies, stops them in order and cuts frames, commit-log records and small
+files out of what was left. It does so twice: with the JSON and with the ROCKETMQ header coding.
 The proxies can stand between because the broker listens on 127.0.0.1 only while it tells clients
 127.0.0.2, where the proxy has the same port.
 """
@@ -18,7 +18,6 @@ import signal
 import socket
 import struct
 import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -39,8 +38,9 @@ PROXY: Final = "127.0.0.2"
 LARGEST_FRAME: Final = 12_000
 SAME_SHAPE: Final = 2
 RECORDS_PER_TOPIC: Final = 12
+LOG_HEAD: Final = 12_000
 SEND_MESSAGE: Final = 10
-REGISTER_BROKER: Final = 103
+POP_MESSAGE: Final = 200050
 
 JVM_OPTIONS: Final = {
     "NamesrvStartup": ["-Xmx256m", "-XX:+UseSerialGC"],
@@ -89,11 +89,13 @@ def proxy(server: str, listen_port: int, target_port: int, recording: Recording)
         while True:
             client, (_, number) = listener.accept()
             upstream = socket.create_connection((SERVER, target_port))
-            to_server, from_server = (Way(server, number, way) for way in ("to-server", "from-server"))
-            for source, sink, way in ((client, upstream, to_server), (upstream, client, from_server)):
-                threading.Thread(
-                    target=copy, args=(source, sink, way, recording), daemon=True
-                ).start()
+            for source, sink, direction in (
+                (client, upstream, "to-server"),
+                (upstream, client, "from-server"),
+            ):
+                way = Way(server, number, direction)
+                arguments = (source, sink, way, recording)
+                threading.Thread(target=copy, args=arguments, daemon=True).start()
 
     threading.Thread(target=accept, daemon=True).start()
 
@@ -119,14 +121,16 @@ def copy(source: socket.socket, sink: socket.socket, way: Way, recording: Record
 
 
 @contextmanager
-def java(lib: Path, home: Path, name: str, arguments: list[str], options: list[str]) -> Iterator[None]:
+def server(
+    lib: Path, home: Path, name: str, arguments: list[str], options: list[str]
+) -> Iterator[None]:
     """One server JVM, ready on entry, stopped in order on exit."""
     log = home / f"{name}.out"
     package = "namesrv" if name.startswith("Namesrv") else "broker"
+    java = ["java", *JVM_OPTIONS[name], *options, f"-Duser.home={home}", "-cp", f"{lib}/*"]
     with log.open("w") as out:
         process = subprocess.Popen(
-            ["java", *JVM_OPTIONS[name], *options, f"-Duser.home={home}", "-cp", f"{lib}/*"]
-            + [f"org.apache.rocketmq.{package}.{name}", *arguments],
+            [*java, f"org.apache.rocketmq.{package}.{name}", *arguments],
             stdout=out,
             stderr=subprocess.STDOUT,
             env=os.environ | {"ROCKETMQ_HOME": str(home)},
@@ -180,14 +184,14 @@ def run(lib: Path, home: Path, coding: str, classes: Path) -> tuple[Recording, P
     )
     options = [f"-Drocketmq.serialize.type={coding}"]
     with (
-        java(lib, home, "NamesrvStartup", ["-c", str(namesrv_conf)], options),
-        java(lib, home, "BrokerStartup", ["-c", str(broker_conf)], options),
+        server(lib, home, "NamesrvStartup", ["-c", str(namesrv_conf)], options),
+        server(lib, home, "BrokerStartup", ["-c", str(broker_conf)], options),
     ):
         client = ["java", "-Xmx256m", *options, f"-Duser.home={home}", "-cp", f"{classes}:{lib}/*"]
         client += ["Golden", f"{PROXY}:{namesrv_port}", f"{PROXY}:{broker_port}"]
         subprocess.run(client, check=True, timeout=180, stdout=subprocess.DEVNULL)
-        send_to_long_topic(broker_port)
-        time.sleep(6)  # The offsets are written every 5 s, and a delayed message is still on its way.
+        provoke_wide_record(broker_port)
+        wait_for_wide_record(store)
     return recording, store
 
 
@@ -195,11 +199,15 @@ def write_properties(path: Path, values: dict[str, object]) -> None:
     path.write_text("".join(f"{key}={value}\n" for key, value in values.items()))
 
 
-def send_to_long_topic(broker_port: int) -> None:
-    """A record with the wide topic length: the client refuses such names, so the frame is hand-made."""
-    ext = {
+def provoke_wide_record(broker_port: int) -> None:
+    """Make the broker write a V2 record.
+
+    Only a POP retry topic, %RETRY%group_topic, is longer than a V1 record's topic length can say.
+    """
+    topic, group = "GoldenLong" + "T" * 80, "GoldenLong" + "G" * 80
+    sending = {
         "producerGroup": "GoldenProducer",
-        "topic": "%RETRY%" + "L" * 140,
+        "topic": topic,
         "defaultTopic": "TBW102",
         "defaultTopicQueueNums": "1",
         "queueId": "0",
@@ -208,10 +216,45 @@ def send_to_long_topic(broker_port: int) -> None:
         "flag": "0",
         "properties": records.property_text({"TAGS": "TagA"}),
     }
-    frame = Frame(SEND_MESSAGE, opaque=1, ext=ext, body=b"a topic longer than 127 bytes")
+    popping = {
+        "consumerGroup": group,
+        "topic": topic,
+        "queueId": "0",
+        "maxMsgNums": "1",
+        "invisibleTime": "10000",
+        "pollTime": "1000",
+        "bornTime": str(int(time.time() * 1000)),
+        "initMode": "0",
+        "expType": "TAG",
+        "exp": "*",
+    }
     with socket.create_connection((PROXY, broker_port)) as connection:
-        connection.sendall(frames.encode(frame))
-        connection.recv(65536)
+        for opaque, (code, ext) in enumerate(((SEND_MESSAGE, sending), (POP_MESSAGE, popping))):
+            frame = Frame(code, opaque=opaque, ext=ext, body=b"popped and never acknowledged")
+            connection.sendall(frames.encode(frame))
+            connection.recv(65536)
+            time.sleep(1)
+
+
+def wait_for_wide_record(store: Path) -> None:
+    """Un-acknowledged, the message comes back on its retry topic after its invisible time."""
+    deadline = time.monotonic() + 60
+    while not any(record.magic == records.MAGIC_V2 for record in log_records(store)):
+        if time.monotonic() > deadline:
+            raise RuntimeError("no record with a wide topic length within a minute")
+        time.sleep(1)
+
+
+def log_records(store: Path) -> Iterator[records.Record]:
+    """The first MiB of the log, record by record."""
+    log = sorted((store / "commitlog").iterdir())[0].open("rb").read(1 << 20)
+    at = 0
+    while at + 8 < len(log):
+        size, magic = struct.unpack_from(">iI", log, at)
+        if magic not in (records.MAGIC_V1, records.MAGIC_V2):
+            return
+        yield records.read_record(log, at)
+        at += size
 
 
 def choose_frames(recording: Recording, coding: str) -> list[dict[str, Any]]:
@@ -240,7 +283,8 @@ def choose_frames(recording: Recording, coding: str) -> list[dict[str, Any]]:
 def describe(record: records.Record) -> str:
     names = "+".join(sorted(records.read_properties(record.properties)))
     kind = {records.MAGIC_V1: "v1", records.MAGIC_V2: "v2"}[record.magic]
-    return f"{kind} {record.topic[:40]}/{record.queue_id}@{record.queue_offset} sys={record.sys_flag} {names}"
+    place = f"{record.topic[:40]}/{record.queue_id}@{record.queue_offset}"
+    return f"{kind} {place} sys={record.sys_flag} {names}"
 
 
 def choose_records(store: Path, coding: str) -> list[dict[str, Any]]:
@@ -248,17 +292,11 @@ def choose_records(store: Path, coding: str) -> list[dict[str, Any]]:
     log = sorted((store / "commitlog").iterdir())[0].open("rb").read(1 << 20)
     found: list[dict[str, Any]] = []
     per_topic: dict[str, int] = {}
-    at = 0
-    while at + 8 < len(log):
-        size, magic = struct.unpack_from(">iI", log, at)
-        if magic not in (records.MAGIC_V1, records.MAGIC_V2):
-            break
-        record = records.read_record(log, at)
+    for record in log_records(store):
         per_topic[record.topic] = per_topic.get(record.topic, 0) + 1
         if per_topic[record.topic] <= RECORDS_PER_TOPIC:
-            name = f"{coding} {describe(record)}"
-            found.append({"name": name, "hex": log[at : at + size].hex()})
-        at += size
+            raw = log[record.physical_offset : record.physical_offset + record.size]
+            found.append({"name": f"{coding} {describe(record)}", "hex": raw.hex()})
     return found
 
 
@@ -282,13 +320,8 @@ def keep_files(store: Path, out: Path) -> None:
 def log_head(store: Path) -> bytes:
     """The first records in a row, so that offsets, sizes and queue entries fit together."""
     log = sorted((store / "commitlog").iterdir())[0].open("rb").read(1 << 20)
-    at = 0
-    while at < 12_000:
-        size, magic = struct.unpack_from(">iI", log, at)
-        if magic not in (records.MAGIC_V1, records.MAGIC_V2):
-            break
-        at += size
-    return log[:at]
+    head = [record for record in log_records(store) if record.physical_offset < LOG_HEAD]
+    return log[: sum(record.size for record in head)]
 
 
 def index_excerpt(store: Path) -> dict[str, Any]:
@@ -315,8 +348,8 @@ def main() -> None:
     all_records: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as folder:
         classes = Path(folder) / "classes"
-        compiler = ["javac", "-cp", f"{options.lib}/*", "-d", str(classes), str(HERE / "Golden.java")]
-        subprocess.run(compiler, check=True)
+        compiler = ["javac", "-cp", f"{options.lib}/*", "-d", str(classes)]
+        subprocess.run([*compiler, str(HERE / "Golden.java")], check=True)
         for coding in ("JSON", "ROCKETMQ"):
             recording, store = run(options.lib, Path(folder) / coding, coding, classes)
             all_frames += choose_frames(recording, coding)
@@ -334,4 +367,4 @@ def write_vectors(path: Path, entries: list[dict[str, Any]]) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

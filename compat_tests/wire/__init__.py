@@ -1,1 +1,1 @@
-"""The raw wire driver: hand-made frames against a NameServer and a broker, no official client between."""
+"""The raw wire driver: hand-made frames against a NameServer and a broker."""

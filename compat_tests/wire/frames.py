@@ -20,7 +20,8 @@ JAVA: Final = 0
 V5_5_0: Final = 513
 
 _LANGUAGES: Final = (
-    "JAVA CPP DOTNET PYTHON DELPHI ERLANG RUBY OTHER HTTP GO PHP OMS RUST NODE_JS".split()
+    *("JAVA", "CPP", "DOTNET", "PYTHON", "DELPHI", "ERLANG", "RUBY", "OTHER"),
+    *("HTTP", "GO", "PHP", "OMS", "RUST", "NODE_JS"),
 )
 _BINARY_HEAD: Final = struct.Struct(">hBhii")
 

@@ -1,4 +1,4 @@
-"""Message records, batch items and property strings (formats.md sections 2 to 4), read and written by hand."""
+"""Message records, batch items and property strings by hand (formats.md sections 2 to 4)."""
 
 from __future__ import annotations
 
@@ -61,8 +61,17 @@ def read_record(data: bytes, start: int = 0) -> Record:
     topic, at = data[at : at + length].decode(), at + length
     (length,) = struct.unpack_from(">h", data, at)
     properties = data[at + 2 : at + 2 + length].decode()
+    size, magic, body_crc, queue_id, flag, queue_offset, physical_offset, sys_flag, born = head
     return Record(
-        *head,
+        size,
+        magic,
+        body_crc,
+        queue_id,
+        flag,
+        queue_offset,
+        physical_offset,
+        sys_flag,
+        born,
         born_host,
         store_timestamp,
         store_host,
