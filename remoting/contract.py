@@ -30,8 +30,8 @@ __all__ = [
 class Processor(Generic[H]):
     """Answers the requests of its codes.
 
-    A plain `handle` is answered in the read loop, in order. One that has to wait is an `async def` with
-    `waits = True`: it gets a task of its own, and replies match by opaque.
+    A plain `handle` is answered in the read loop, in order. One that has to wait is an `async def`
+    with `waits = True`: it gets a task of its own, and replies match by opaque.
     """
 
     codes: ClassVar[tuple[int, ...]] = ()
@@ -39,7 +39,7 @@ class Processor(Generic[H]):
     waits: ClassVar[bool] = False
 
     def decode_header(self, ext_fields: dict[str, str]) -> H:
-        """The typed header; codes that every message crosses override this with a compiled decoder."""
+        """The typed header; the codes of every message override this with a compiled decoder."""
         if self.header is None:
             return cast(H, None)
         return cast(H, decode_header(self.header, ext_fields))

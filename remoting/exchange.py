@@ -1,6 +1,6 @@
 """A request as its processor sees it, and what the processor returns.
 
-Every message crosses these two, so they are plain slotted classes (see "Speed" in docs/ARCHITECTURE.md).
+Hot: every message crosses these two, so they are plain slotted classes.
 """
 
 from typing import Generic, TypeVar
@@ -26,7 +26,7 @@ class Request(Generic[H]):
         "version",
     )
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917 - one argument a field, by position in hot code
         self,
         code: int,
         header: H,
@@ -52,9 +52,9 @@ class Request(Generic[H]):
 class Response:
     """What a processor returns.
 
-    `staged`: belongs to records staged during this receive; should writing them fail, an error replaces it.
-    `durable_at`: hold the reply back until the commit log is durable up to this offset; after the
-    time-out it leaves with `durable_timeout_code` and its header kept.
+    `staged`: belongs to records staged during this receive; should writing them fail, an error
+    replaces it. `durable_at`: hold the reply back until the commit log is durable up to this offset;
+    after the time-out it leaves with `durable_timeout_code` and its header kept.
     `no_reply`: the real server stays silent here too.
     A body in several buffers leaves uncopied in one vectored send.
     """
@@ -71,7 +71,7 @@ class Response:
         "staged",
     )
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917 - one argument a field, by position in hot code
         self,
         code: int = 0,
         remark: str | None = None,

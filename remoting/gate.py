@@ -6,8 +6,8 @@ import trio
 class Gate:
     """Durability up to an offset: flushed, or acknowledged by replicas, as the wiring decides.
 
-    Replies wait here; the service that makes data durable calls `advance`, and may sleep in `demanded`
-    until somebody waits.
+    Replies wait here; the service that makes data durable calls `advance`, and may sleep in
+    `demanded` until somebody waits.
     """
 
     __slots__ = ("_demand", "_waiters", "offset", "wanted")
@@ -28,8 +28,8 @@ class Gate:
             del self._waiters[event]
             event.set()
 
-    async def wait(self, offset: int, timeout: float) -> bool:
-        """True once durable up to the offset, False when that takes longer than the time-out (seconds)."""
+    async def wait(self, offset: int, timeout: float) -> bool:  # noqa: ASYNC109
+        """True once durable up to the offset, False when that takes longer than the time-out."""
         if offset <= self.offset:
             return True
         self._want(offset)

@@ -12,8 +12,7 @@ Body = Buffer | Sequence[Buffer]
 class Peer:
     """Known by `remote_addr` ("ip:port") and an id that no later connection gets again.
 
-    The server's connection implements the two ways of talking to a client unasked; on its own this class
-    stands for a peer that is only a name.
+    A connection implements the ways of talking to it; on its own this class is only a name.
     """
 
     __slots__ = ("__weakref__", "closed", "id", "packed_host", "remote_addr")
@@ -32,7 +31,15 @@ class Peer:
         raise NotImplementedError
 
     async def ask(
-        self, code: int, header: Header | None = None, body: Body = b"", timeout: float = 3
+        self,
+        code: int,
+        header: Header | None = None,
+        body: Body = b"",
+        timeout: float = 3,  # noqa: ASYNC109
     ) -> RemotingCommand:
         """Send a request and wait for its answer; trio.TooSlowError or PeerGone when none comes."""
         raise NotImplementedError
+
+    def close(self, reason: str) -> None:
+        """End the connection soon; what is queued for it is dropped."""
+        self.closed = True

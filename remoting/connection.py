@@ -1,0 +1,288 @@
+"""One connection: the read loop, the requests that wait, and the peer that processors talk to.
+
+The same on both ends: a server's connection answers requests and may ask its client something, a
+client's connection asks and may be asked.
+"""
+
+import logging
+from typing import Final
+
+import trio
+
+from codec.codes import ResponseCode
+from codec.command import ONEWAY_BIT, RemotingCommand
+from codec.frame import FrameBuffer
+from codec.headers.base import Header
+from remoting.contract import ConnectionListener
+from remoting.dispatch import Dispatcher
+from remoting.errors import PeerGone
+from remoting.exchange import Response
+from remoting.gate import Gate
+from remoting.limits import Limits
+from remoting.outbox import Outbox
+from remoting.parked import ParkedReplies
+from remoting.peer import Body, Buffer, Peer
+from remoting.turn import Held, Reply, Turn, body_size, encode_replies, encode_request, take_turn
+from remoting.wire import Wire
+
+log = logging.getLogger("trimq.remoting")
+
+_BUSY: Final = "[OVERLOAD]system busy, start flow control for a while"
+
+
+class Shared:
+    """What all connections of one server, or of one client, have in common."""
+
+    __slots__ = ("counters", "dispatcher", "gate", "limits", "listener")
+
+    def __init__(
+        self,
+        dispatcher: Dispatcher,
+        limits: Limits,
+        gate: Gate | None = None,
+        listener: ConnectionListener | None = None,
+    ) -> None:
+        self.dispatcher = dispatcher
+        self.limits = limits
+        self.gate = gate
+        self.listener = listener
+        self.counters = dispatcher.counters
+
+
+class _Question:
+    """A request of ours that waits for its answer."""
+
+    __slots__ = ("answer", "done")
+
+    def __init__(self) -> None:
+        self.answer: RemotingCommand | None = None
+        self.done = trio.Event()
+
+
+class Connection(Peer):
+    """Serves one wire until either end closes it."""
+
+    __slots__ = (
+        "_frames",
+        "_held",
+        "_idle_since",
+        "_moved",
+        "_opaque",
+        "_outbox",
+        "_parked",
+        "_questions",
+        "_reason",
+        "_serving",
+        "_shared",
+        "_waiting",
+        "_wire",
+    )
+
+    def __init__(self, wire: Wire, shared: Shared, remote_addr: str, packed_host: bytes) -> None:
+        shared.counters.opened += 1
+        super().__init__(remote_addr, packed_host, shared.counters.opened)
+        limits = shared.limits
+        self._wire = wire
+        self._shared = shared
+        self._frames = FrameBuffer(limits.frame_limit)
+        self._outbox = Outbox(wire, limits.outbox_limit, self._stop)
+        self._parked: ParkedReplies | None = None
+        if shared.gate is not None:
+            self._parked = ParkedReplies(
+                shared.gate, limits.durable_seconds, self._outbox, self._send
+            )
+        self._serving = trio.CancelScope()
+        self._waiting: trio.Nursery | None = None
+        self._held = 0
+        self._questions: dict[int, _Question] = {}
+        self._opaque = 0
+        self._reason = ""
+        self._moved = True
+        self._idle_since = trio.current_time()
+
+    async def run(self) -> None:
+        """Serve until the peer leaves, `close` or `finish` is called, or the protocol is broken."""
+        shared = self._shared
+        shared.counters.connections += 1
+        log.info("connection opened peer=%s id=%d", self.remote_addr, self.id)
+        if shared.listener is not None:
+            shared.listener.opened(self)
+        try:
+            async with trio.open_nursery() as senders:
+                self._outbox.open(senders)
+                if self._parked is not None:
+                    self._parked.open(senders)
+                with self._serving:
+                    async with trio.open_nursery() as waiting:
+                        self._waiting = waiting
+                        self._stop(await self._serve())
+                self._leave()
+                with trio.move_on_after(shared.limits.drain_seconds):
+                    await self._outbox.below(0)
+                senders.cancel_scope.cancel()
+        finally:
+            self._leave()
+            self._outbox.close()
+            shared.counters.bytes_out += self._outbox.sent
+            shared.counters.connections -= 1
+            await self._wire.aclose()
+
+    def finish(self) -> None:
+        """Read no more, get the replies out, then close: the orderly end."""
+        self._stop("server shutdown")
+
+    def close(self, reason: str) -> None:
+        self._outbox.close()
+        self._stop(reason)
+
+    def sweep(self, now: float) -> bool:
+        """Called every few seconds; whether this connection has been idle for too long."""
+        if self._moved or self._outbox.moved:
+            self._moved = self._outbox.moved = False
+            self._idle_since = now
+        return now - self._idle_since >= self._shared.limits.idle_seconds
+
+    def oneway(self, code: int, header: Header | None = None, body: Body = b"") -> None:
+        if self.closed:
+            return
+        if self._outbox.full:
+            self._shared.counters.dropped_pushes += 1
+            log.debug("notice dropped code=%d peer=%s: it does not read", code, self.remote_addr)
+            return
+        self._request(RemotingCommand(code, self._next_opaque(), ONEWAY_BIT), header, body)
+
+    async def ask(
+        self,
+        code: int,
+        header: Header | None = None,
+        body: Body = b"",
+        timeout: float = 3,  # noqa: ASYNC109
+    ) -> RemotingCommand:
+        question = _Question()
+        opaque = self._next_opaque()
+        with trio.fail_after(timeout):
+            await self._outbox.room()
+            if self.closed:
+                raise PeerGone(f"{self.remote_addr} is gone: {self._reason}")
+            self._questions[opaque] = question
+            try:
+                self._request(RemotingCommand(code, opaque), header, body)
+                await question.done.wait()
+            finally:
+                self._questions.pop(opaque, None)
+        if question.answer is None:
+            raise PeerGone(f"{self.remote_addr} left without an answer: {self._reason}")
+        return question.answer
+
+    async def _serve(self) -> str:
+        """The read loop; the reason why it ended."""
+        try:
+            while True:
+                await self._outbox.room()
+                data = await self._wire.receive()
+                if not data:
+                    return "closed by the peer"
+                self._moved = True
+                self._shared.counters.bytes_in += len(data)
+                self._frames.feed(data)
+                broken = await self._serve_frames()
+                if broken is not None:
+                    self._shared.counters.protocol_errors += 1
+                    log.warning("protocol broken peer=%s reason=%s", self.remote_addr, broken)
+                    return "protocol broken"
+        except (OSError, trio.BrokenResourceError, trio.ClosedResourceError) as error:
+            return f"receive failed: {error}"
+
+    async def _serve_frames(self) -> str | None:
+        """Handle all frames that are there; what was wrong with one, if so."""
+        shared = self._shared
+        while True:
+            turn = take_turn(self._frames, shared.dispatcher, self, shared.limits.outbox_limit)
+            self._end_turn(turn)
+            if not turn.more:
+                return turn.broken
+            # A large receive is served in pieces: the other connections want their turn too.
+            await trio.lowlevel.checkpoint()
+            await self._outbox.room()
+
+    def _end_turn(self, turn: Turn) -> None:
+        self._shared.counters.frames_in += turn.frames
+        if turn.replies:
+            replies = turn.replies
+            if self._parked is not None:
+                replies = self._parked.park(replies)
+            self._send(replies)
+        for command in turn.answers:
+            self._answered(command)
+        for held in turn.held:
+            self._hold(held)
+
+    def _hold(self, held: Held) -> None:
+        if self._held >= self._shared.limits.held_limit:
+            if not held.request.oneway:
+                busy = Response(ResponseCode.SYSTEM_BUSY, _BUSY)
+                self._send([Reply(held.request.opaque, held.coding, busy)])
+            return
+        assert self._waiting is not None
+        self._held += 1
+        self._shared.counters.held += 1
+        self._waiting.start_soon(self._answer_later, held)
+
+    async def _answer_later(self, held: Held) -> None:
+        request = held.request
+        try:
+            # Not even started while the peer does not read: its answer would only pile up here.
+            await self._outbox.room()
+            response = await self._shared.dispatcher.finish(request)
+        finally:
+            self._held -= 1
+            self._shared.counters.held -= 1
+        if request.oneway or response.no_reply:
+            return
+        replies = [Reply(request.opaque, held.coding, response)]
+        self._send(replies if self._parked is None else self._parked.park(replies))
+
+    def _send(self, replies: list[Reply]) -> None:
+        if replies:
+            out: list[Buffer] = []
+            size = encode_replies(replies, self._shared.dispatcher, out)
+            self._shared.counters.frames_out += len(replies)
+            self._outbox.put(out, size)
+
+    def _request(self, command: RemotingCommand, header: Header | None, body: Body) -> None:
+        out = encode_request(command, header, body)
+        self._shared.counters.frames_out += 1
+        self._outbox.put(out, sum(map(body_size, out)))
+
+    def _answered(self, command: RemotingCommand) -> None:
+        question = self._questions.get(command.opaque)
+        if question is None:
+            log.debug("answer to nothing opaque=%d peer=%s", command.opaque, self.remote_addr)
+            return
+        question.answer = command
+        question.done.set()
+
+    def _next_opaque(self) -> int:
+        self._opaque = self._opaque % 0x7FFFFFFF + 1
+        return self._opaque
+
+    def _stop(self, reason: str) -> None:
+        """End the read loop and the requests that wait; the first reason counts."""
+        self._reason = self._reason or reason
+        self._serving.cancel()
+
+    def _leave(self) -> None:
+        """From here on the peer is gone for everybody else."""
+        if self.closed:
+            return
+        self.closed = True
+        for question in self._questions.values():
+            question.done.set()
+        log.info(
+            "connection closed peer=%s id=%d reason=%s",
+            self.remote_addr,
+            self.id,
+            self._reason or "cancelled",
+        )
+        if self._shared.listener is not None:
+            self._shared.listener.closed(self)

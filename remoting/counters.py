@@ -1,0 +1,34 @@
+"""What the remoting layer counts; metrics read it."""
+
+
+class RemotingCounters:
+    """Plain numbers, touched from the event loop only."""
+
+    __slots__ = (
+        "bytes_in",
+        "bytes_out",
+        "closed_idle",
+        "connections",
+        "dropped_pushes",
+        "errors",
+        "frames_in",
+        "frames_out",
+        "held",
+        "opened",
+        "protocol_errors",
+        "refused",
+    )
+
+    def __init__(self) -> None:
+        self.connections = 0
+        self.opened = 0
+        self.refused = 0
+        self.closed_idle = 0
+        self.frames_in = 0
+        self.frames_out = 0
+        self.bytes_in = 0
+        self.bytes_out = 0
+        self.held = 0
+        self.errors = 0
+        self.protocol_errors = 0
+        self.dropped_pushes = 0

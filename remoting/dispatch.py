@@ -1,0 +1,161 @@
+"""From a command to its processor, and from whatever happens there to a response.
+
+The one place that catches everything a processor raises. Java: NettyRemotingAbstract.
+"""
+
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Final
+
+from codec.codes import ResponseCode
+from codec.command import RemotingCommand
+from codec.errors import CodecError
+from remoting.contract import Processor
+from remoting.counters import RemotingCounters
+from remoting.errors import RemotingError
+from remoting.exchange import Request, Response
+from remoting.peer import Peer
+
+log = logging.getLogger("trimq.remoting")
+
+AnyProcessor = Processor[Any]
+
+# An unknown code is logged once each, up to so many: a peer must not be able to fill the log.
+_UNKNOWN_CODES_LOGGED: Final = 100
+
+_SYSTEM_ERROR: Final = int(ResponseCode.SYSTEM_ERROR)
+_NOT_SUPPORTED: Final = int(ResponseCode.REQUEST_CODE_NOT_SUPPORTED)
+
+
+class Route:
+    """One row of the table: a processor with its methods bound, so that none is looked up."""
+
+    __slots__ = ("decode", "handle", "handle_at_once", "waits")
+
+    def __init__(self, processor: AnyProcessor) -> None:
+        self.decode: Callable[[dict[str, str]], Any] = processor.decode_header
+        self.handle: Callable[[Request[Any]], Any] = processor.handle
+        self.handle_at_once: Callable[[Request[Any]], Response | None] = processor.handle_at_once
+        self.waits: bool = processor.waits
+
+
+def _nothing() -> None:
+    return None
+
+
+class Dispatcher:
+    """The table of request codes.
+
+    `end_of_receive` runs once after the frames of one receive were handled and before their replies
+    leave. `on_request(request code, response code)` is told of every answered request.
+    """
+
+    __slots__ = ("_end_of_receive", "_on_request", "_routes", "_unknown", "counters")
+
+    def __init__(
+        self,
+        processors: Sequence[AnyProcessor],
+        end_of_receive: Callable[[], None] = _nothing,
+        on_request: Callable[[int, int], None] | None = None,
+        counters: RemotingCounters | None = None,
+    ) -> None:
+        self._routes: dict[int, Route] = {}
+        for processor in processors:
+            route = Route(processor)
+            for code in processor.codes:
+                if int(code) in self._routes:
+                    raise ValueError(f"two processors for request code {int(code)}")
+                self._routes[int(code)] = route
+        self._end_of_receive = end_of_receive
+        self._on_request = on_request
+        self._unknown: set[int] = set()
+        self.counters: RemotingCounters = RemotingCounters() if counters is None else counters
+
+    @property
+    def codes(self) -> frozenset[int]:
+        """Every request code that has a processor."""
+        return frozenset(self._routes)
+
+    def begin(self, command: RemotingCommand, peer: Peer) -> Response | Request[Any]:
+        """The response, or the request itself when it has to wait: `finish` it in a task then."""
+        code = command.code
+        route = self._routes.get(code)
+        if route is None:
+            return self._unsupported(code, peer)
+        try:
+            request: Request[Any] = Request(
+                code,
+                route.decode(command.ext_fields),
+                peer,
+                command.body,
+                command.version,
+                command.language,
+                command.ext_fields,
+                command.is_oneway,
+                command.opaque,
+            )
+            if route.waits:
+                ready = route.handle_at_once(request)
+                if ready is None:
+                    return request
+                response = ready
+            else:
+                response = route.handle(request)
+        except Exception as error:
+            response = self._failed(code, peer, error)
+        if self._on_request is not None:
+            self._on_request(code, response.code)
+        return response
+
+    async def finish(self, request: Request[Any]) -> Response:
+        """Answer a request that has to wait."""
+        try:
+            waiting: Awaitable[Response] = self._routes[request.code].handle(request)
+            response = await waiting
+        except Exception as error:
+            response = self._failed(request.code, request.peer, error)
+        if self._on_request is not None:
+            self._on_request(request.code, response.code)
+        return response
+
+    def end_receive(self) -> Response | None:
+        """Run the hook; what it raises becomes the response of every staged reply."""
+        try:
+            self._end_of_receive()
+        except RemotingError as error:
+            self.counters.errors += 1
+            return Response(error.code, error.remark)
+        except Exception as error:
+            self.counters.errors += 1
+            log.exception("writing what one receive staged failed")
+            return Response(_SYSTEM_ERROR, _describe(error))
+        return None
+
+    def unencodable(self, response: Response, error: Exception) -> Response:
+        """Instead of a response that cannot be put into a frame."""
+        self.counters.errors += 1
+        log.error("response does not fit a frame code=%d", response.code, exc_info=error)
+        return Response(_SYSTEM_ERROR, _describe(error))
+
+    def _failed(self, code: int, peer: Peer, error: Exception) -> Response:
+        if isinstance(error, RemotingError):
+            return Response(error.code, error.remark)
+        self.counters.errors += 1
+        if isinstance(error, CodecError):
+            log.warning("request refused code=%d peer=%s reason=%s", code, peer.remote_addr, error)
+            return Response(_SYSTEM_ERROR, str(error))
+        log.error("request failed code=%d peer=%s", code, peer.remote_addr, exc_info=error)
+        return Response(_SYSTEM_ERROR, _describe(error))
+
+    def _unsupported(self, code: int, peer: Peer) -> Response:
+        self.counters.errors += 1
+        remark = f" request type {code} not supported"
+        if code not in self._unknown and len(self._unknown) < _UNKNOWN_CODES_LOGGED:
+            self._unknown.add(code)
+            log.warning("request code unknown code=%d peer=%s", code, peer.remote_addr)
+        return Response(_NOT_SUPPORTED, remark)
+
+
+def _describe(error: Exception) -> str:
+    """Type and text, as Java's Throwable.toString gives them."""
+    return f"{type(error).__name__}: {error}"

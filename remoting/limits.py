@@ -1,0 +1,24 @@
+"""Every bound of the remoting layer; where the real server has one, the default is its own."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """Bounds of one server. Times in seconds."""
+
+    # com.rocketmq.remoting.frameMaxLength
+    frame_limit: int = 16 * 1024 * 1024
+    # Bytes waiting to be sent on one connection before it is not read any more.
+    outbox_limit: int = 1024 * 1024
+    # serverChannelMaxIdleTimeSeconds: neither received nor sent for so long.
+    idle_seconds: float = 120
+    connection_limit: int = 10_000
+    # Requests of one connection that wait at a time (held pulls); more are answered SYSTEM_BUSY.
+    held_limit: int = 10_000
+    # syncFlushTimeout: how long a reply is held back for its record to become durable.
+    durable_seconds: float = 5
+    # How long a connection that is being closed may take to get its last replies out.
+    drain_seconds: float = 3
+    # Netty's default for a TLS handshake.
+    handshake_seconds: float = 10

@@ -1,0 +1,181 @@
+"""The server: listening sockets, their connections, idle ones closed, an orderly end."""
+
+import errno
+import logging
+import socket
+import ssl
+from collections.abc import Sequence
+from typing import Final
+
+import trio
+
+from codec.addresses import pack_host
+from remoting.connection import Connection, Shared
+from remoting.contract import ConnectionListener
+from remoting.counters import RemotingCounters
+from remoting.dispatch import Dispatcher
+from remoting.gate import Gate
+from remoting.limits import Limits
+from remoting.tls import TlsMode, TlsRefused, first_byte, server_wire
+from remoting.wire import Wire
+
+log = logging.getLogger("trimq.remoting")
+
+# accept() failed because something ran out; trying again at once would only burn the processor.
+_EXHAUSTED: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
+_EXHAUSTED_PAUSE: Final = 0.1
+_ACCEPT_IN_A_ROW: Final = 64
+_SWEEPS_PER_IDLE_TIME: Final = 24
+
+
+class Server:
+    """Serves one dispatcher on any number of listening sockets."""
+
+    def __init__(
+        self,
+        dispatcher: Dispatcher,
+        *,
+        listener: ConnectionListener | None = None,
+        tls: ssl.SSLContext | None = None,
+        tls_mode: TlsMode | str = TlsMode.PERMISSIVE,
+        gate: Gate | None = None,
+        limits: Limits | None = None,
+    ) -> None:
+        self._limits = Limits() if limits is None else limits
+        self._shared = Shared(dispatcher, self._limits, gate, listener)
+        self._tls = tls
+        self._tls_mode = TlsMode(tls_mode)
+        self._connections: set[Connection] = set()
+        self._greeting = 0
+        self._full_logged = False
+
+    @property
+    def counters(self) -> RemotingCounters:
+        return self._shared.counters
+
+    @property
+    def connections(self) -> frozenset[Connection]:
+        """The connections open now."""
+        return frozenset(self._connections)
+
+    async def serve(
+        self,
+        sockets: Sequence[socket.socket],
+        task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED,
+    ) -> None:
+        """Serve until cancelled; then accept no more, get the last replies out, and close."""
+        stopping = trio.Event()
+        async with trio.open_nursery() as outer:
+            # Connections live in a task that cancellation does not reach: they end in order.
+            connections: trio.Nursery = await outer.start(self._keep, stopping)
+            try:
+                async with trio.open_nursery() as listeners:
+                    for sock in sockets:
+                        sock.setblocking(False)
+                        listeners.start_soon(self._accept, sock, listeners, connections)
+                    listeners.start_soon(self._sweep)
+                    task_status.started()
+            finally:
+                for sock in sockets:
+                    trio.lowlevel.notify_closing(sock)
+                    sock.close()
+                stopping.set()
+
+    async def serve_wire(self, wire: Wire, remote_addr: str) -> None:
+        """Serve one connection over a wire that is there already."""
+        await self._run(Connection(wire, self._shared, remote_addr, pack_host(remote_addr)))
+
+    async def _keep(self, stopping: trio.Event, task_status: trio.TaskStatus[trio.Nursery]) -> None:
+        with trio.CancelScope(shield=True):
+            async with trio.open_nursery() as nursery:
+                task_status.started(nursery)
+                await stopping.wait()
+                for connection in tuple(self._connections):
+                    connection.finish()
+
+    async def _accept(
+        self, sock: socket.socket, listeners: trio.Nursery, connections: trio.Nursery
+    ) -> None:
+        while True:
+            await trio.lowlevel.wait_readable(sock)
+            try:
+                for _ in range(_ACCEPT_IN_A_ROW):
+                    accepted, _ = sock.accept()
+                    if self._has_room(accepted):
+                        self._greeting += 1
+                        listeners.start_soon(self._greet, accepted, connections)
+            except BlockingIOError:
+                continue
+            except OSError as error:
+                # Anything else concerns the connection that was to be accepted, not us.
+                if error.errno in _EXHAUSTED:
+                    log.error("accept failed, trying again reason=%s", error)
+                    await trio.sleep(_EXHAUSTED_PAUSE)
+
+    def _has_room(self, accepted: socket.socket) -> bool:
+        if len(self._connections) + self._greeting < self._limits.connection_limit:
+            self._full_logged = False
+            return True
+        accepted.close()
+        self._shared.counters.refused += 1
+        if not self._full_logged:
+            self._full_logged = True
+            log.error("connections refused limit=%d", self._limits.connection_limit)
+        return False
+
+    async def _greet(self, sock: socket.socket, connections: trio.Nursery) -> None:
+        """Find out who calls and how (plain or TLS), then serve."""
+        wire: Wire | None = None
+        remote_addr = "unknown"
+        try:
+            sock.setblocking(False)
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            remote_addr = _address(sock)
+            with trio.move_on_after(self._limits.idle_seconds):
+                first = await first_byte(sock)
+                if first is not None:
+                    with trio.move_on_after(self._limits.handshake_seconds):
+                        wire = await server_wire(sock, first, self._tls, self._tls_mode)
+        except TlsRefused as error:
+            log.warning("connection refused peer=%s reason=%s", remote_addr, error)
+            self._shared.counters.refused += 1
+        except (OSError, trio.BrokenResourceError) as error:
+            log.warning(
+                "connection failed peer=%s reason=%s", remote_addr, error.__cause__ or error
+            )
+            self._shared.counters.errors += 1
+        finally:
+            self._greeting -= 1
+            if wire is None:
+                trio.lowlevel.notify_closing(sock)
+                sock.close()
+        if wire is not None:
+            peer = Connection(wire, self._shared, remote_addr, pack_host(remote_addr))
+            self._connections.add(peer)
+            connections.start_soon(self._run, peer)
+
+    async def _run(self, connection: Connection) -> None:
+        self._connections.add(connection)
+        try:
+            await connection.run()
+        except Exception:
+            # A bug, but one connection's: the others are served on.
+            self._shared.counters.errors += 1
+            log.exception("connection failed peer=%s", connection.remote_addr)
+        finally:
+            self._connections.discard(connection)
+
+    async def _sweep(self) -> None:
+        """One look at all connections every few seconds costs less than a time-out per receive."""
+        while True:
+            await trio.sleep(self._limits.idle_seconds / _SWEEPS_PER_IDLE_TIME)
+            now = trio.current_time()
+            for connection in tuple(self._connections):
+                if connection.sweep(now):
+                    self._shared.counters.closed_idle += 1
+                    connection.close("idle")
+
+
+def _address(sock: socket.socket) -> str:
+    host, port = sock.getpeername()[:2]
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
