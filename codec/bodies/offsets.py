@@ -1,0 +1,25 @@
+"""Offset tables, on the wire and in `config/`."""
+
+import msgspec
+
+from codec.bodies.base import Body
+from codec.bodies.topics import DataVersion
+
+
+class ConsumerOffsetSerializeWrapper(Body, kw_only=True):
+    """`consumerOffset.json`: `topic@group` to offsets by queue id.
+
+    Only `offset_table` is needed when reading; 5.5.0 writes the two others too.
+    """
+
+    data_version: DataVersion | None = None
+    group_topic_map: dict[str, set[str]] | None = None
+    offset_table: dict[str, dict[int, int]] = msgspec.field(default_factory=dict)
+    pull_offset_table: dict[str, dict[int, int]] | None = None
+
+
+class DelayOffsetSerializeWrapper(Body, kw_only=True):
+    """`delayOffset.json`: progress by delay level."""
+
+    data_version: DataVersion | None = None
+    offset_table: dict[int, int] = msgspec.field(default_factory=dict)

@@ -1,0 +1,74 @@
+"""Topic configurations and their versions."""
+
+from typing import Any
+
+import msgspec
+
+from codec.bodies.base import Body
+from codec.flags import Perm
+
+
+class DataVersion(Body, kw_only=True):
+    """Says whether one side's tables differ from the other's: equal in all three, or changed."""
+
+    counter: int = 0
+    state_version: int = 0
+    timestamp: int = 0
+
+
+class TopicConfig(Body, kw_only=True):
+    """One topic; `perm` holds the bits of `codec.flags.Perm`."""
+
+    attributes: dict[str, str] = msgspec.field(default_factory=dict)
+    order: bool = False
+    perm: int = Perm.READ | Perm.WRITE
+    read_queue_nums: int = 16
+    topic_filter_type: str = "SINGLE_TAG"
+    topic_name: str = ""
+    topic_sys_flag: int = 0
+    write_queue_nums: int = 16
+
+
+class TopicConfigSerializeWrapper(Body, kw_only=True):
+    """`topics.json`, and what 4.x brokers register."""
+
+    data_version: DataVersion = msgspec.field(default_factory=DataVersion)
+    topic_config_table: dict[str, TopicConfig] = msgspec.field(default_factory=dict)
+
+
+class TopicQueueMappingInfo(Body, kw_only=True):
+    """What the NameServer knows of a static topic's queues on one broker."""
+
+    bname: str | None = None
+    curr_id_map: dict[int, int] = msgspec.field(default_factory=dict)
+    dirty: bool = False
+    epoch: int = 0
+    scope: str | None = "__global__"
+    topic: str | None = None
+    total_queues: int = 0
+
+
+class TopicConfigAndMappingSerializeWrapper(TopicConfigSerializeWrapper, kw_only=True):
+    """GET_ALL_TOPIC_CONFIG, and what 5.x brokers register.
+
+    `topic_queue_mapping_detail_map` is passed on as it came: nothing here looks into it.
+    """
+
+    mapping_data_version: DataVersion = msgspec.field(default_factory=DataVersion)
+    topic_queue_mapping_detail_map: dict[str, Any] = msgspec.field(default_factory=dict)
+    topic_queue_mapping_info_map: dict[str, TopicQueueMappingInfo] = msgspec.field(
+        default_factory=dict
+    )
+
+
+class TopicList(Body, kw_only=True):
+    """Names of topics."""
+
+    broker_addr: str | None = None
+    topic_list: list[str] = msgspec.field(default_factory=list)
+
+
+class CreateTopicListRequestBody(Body, kw_only=True):
+    """UPDATE_AND_CREATE_TOPIC_LIST."""
+
+    topic_config_list: list[TopicConfig] = msgspec.field(default_factory=list)
