@@ -1,0 +1,123 @@
+package driver;
+
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.stream.Collectors;
+import org.apache.rocketmq.client.ClientConfig;
+import org.apache.rocketmq.client.consumer.DefaultMQPushConsumer;
+import org.apache.rocketmq.client.exception.MQClientException;
+import org.apache.rocketmq.client.impl.MQClientAPIImpl;
+import org.apache.rocketmq.client.producer.DefaultMQProducer;
+import org.apache.rocketmq.common.protocol.body.ClusterInfo;
+import org.apache.rocketmq.common.protocol.body.LockBatchRequestBody;
+import org.apache.rocketmq.common.protocol.body.UnlockBatchRequestBody;
+import org.apache.rocketmq.common.protocol.heartbeat.MessageModel;
+import org.apache.rocketmq.common.protocol.route.TopicRouteData;
+import org.apache.rocketmq.common.subscription.SubscriptionGroupConfig;
+import org.apache.rocketmq.common.message.MessageQueue;
+
+/** Classes that moved between the 4.x and the 5.x client, behind one face. */
+final class Compat {
+    private static final int TOPIC_NOT_EXIST = 17;
+
+    private Compat() {
+    }
+
+    static void broadcasting(DefaultMQPushConsumer consumer) {
+        consumer.setMessageModel(MessageModel.BROADCASTING);
+    }
+
+    /** The 4.x client has no second form of heartbeat. */
+    static void fingerprintHeartbeats(ClientConfig client) {
+    }
+
+    static void createGroup(MQClientAPIImpl api, String broker, String group, Map<String, Object> settings)
+        throws Exception {
+        SubscriptionGroupConfig config = new SubscriptionGroupConfig();
+        config.setGroupName(group);
+        for (Map.Entry<String, Object> setting : settings.entrySet()) {
+            switch (setting.getKey()) {
+                case "consumeEnable":
+                    config.setConsumeEnable((Boolean) setting.getValue());
+                    break;
+                case "consumeBroadcastEnable":
+                    config.setConsumeBroadcastEnable((Boolean) setting.getValue());
+                    break;
+                case "retryQueueNums":
+                    config.setRetryQueueNums((Integer) setting.getValue());
+                    break;
+                case "retryMaxTimes":
+                    config.setRetryMaxTimes((Integer) setting.getValue());
+                    break;
+                default:
+                    throw new IllegalArgumentException(setting.getKey());
+            }
+        }
+        api.createSubscriptionGroup(broker, config, 5000);
+    }
+
+    static Map<String, Object> route(MQClientAPIImpl api, String topic) throws Exception {
+        TopicRouteData route;
+        try {
+            route = api.getTopicRouteInfoFromNameServer(topic, 5000);
+        } catch (MQClientException failure) {
+            if (failure.getResponseCode() == TOPIC_NOT_EXIST) {
+                return null;
+            }
+            throw failure;
+        }
+        List<Map<String, Object>> queues = route.getQueueDatas().stream().map(queue -> Json.map(
+            "broker", queue.getBrokerName(), "read", queue.getReadQueueNums(), "write", queue.getWriteQueueNums(),
+            "perm", queue.getPerm(), "topicSysFlag", queue.getTopicSysFlag())).collect(Collectors.toList());
+        List<Map<String, Object>> brokers = route.getBrokerDatas().stream().map(broker -> Json.map(
+            "cluster", broker.getCluster(), "name", broker.getBrokerName(),
+            "addresses", new TreeMap<>(broker.getBrokerAddrs()))).collect(Collectors.toList());
+        // The NameServer keeps both in hash order.
+        queues.sort(Comparator.comparing(queue -> (String) queue.get("broker")));
+        brokers.sort(Comparator.comparing(broker -> (String) broker.get("name")));
+        return Json.map("queues", queues, "brokers", brokers, "orderTopicConf", route.getOrderTopicConf(),
+            "filterServers", route.getFilterServerTable());
+    }
+
+    static List<String> lock(MQClientAPIImpl api, String broker, String group, String client, Set<MessageQueue> queues)
+        throws Exception {
+        LockBatchRequestBody body = new LockBatchRequestBody();
+        body.setConsumerGroup(group);
+        body.setClientId(client);
+        body.setMqSet(queues);
+        return Saw.queues(new ArrayList<>(api.lockBatchMQ(broker, body, 5000)));
+    }
+
+    static void unlock(MQClientAPIImpl api, String broker, String group, String client, Set<MessageQueue> queues)
+        throws Exception {
+        UnlockBatchRequestBody body = new UnlockBatchRequestBody();
+        body.setConsumerGroup(group);
+        body.setClientId(client);
+        body.setMqSet(queues);
+        api.unlockBatchMQ(broker, body, 5000, false);
+    }
+
+    static void createTopic(DefaultMQProducer producer, String key, String topic, int queues) throws Exception {
+        producer.createTopic(key, topic, queues);
+    }
+
+    /** Cluster info: per broker its cluster, name and the ids of its addresses. */
+    static Map<String, Object> cluster(MQClientAPIImpl api) throws Exception {
+        Map<String, Object> seen = new TreeMap<>();
+        ClusterInfo info = api.getBrokerClusterInfo(5000);
+        info.getBrokerAddrTable().forEach((name, broker) -> seen.put(name, Json.map(
+            "cluster", broker.getCluster(), "ids", new ArrayList<>(broker.getBrokerAddrs().keySet()))));
+        info.getClusterAddrTable().forEach((name, brokers) ->
+            seen.put("cluster " + name, brokers.stream().sorted().collect(Collectors.toList())));
+        return seen;
+    }
+
+    static List<String> brokerAddresses(MQClientAPIImpl api) throws Exception {
+        return api.getBrokerClusterInfo(5000).getBrokerAddrTable().values().stream()
+            .map(broker -> broker.getBrokerAddrs().get(0L)).sorted().collect(Collectors.toList());
+    }
+}

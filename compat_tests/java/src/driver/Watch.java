@@ -1,0 +1,39 @@
+package driver;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import org.apache.rocketmq.remoting.RPCHook;
+import org.apache.rocketmq.remoting.protocol.RemotingCommand;
+
+/** Which request codes a client sends, and which codes come back: as sets, since the numbers depend on timing. */
+final class Watch implements RPCHook {
+    private static final int PULL_MESSAGE = 11;
+    private static final int LITE_PULL_MESSAGE = 361;
+    private final Map<Integer, Set<Object>> seen = new TreeMap<>();
+
+    @Override
+    public synchronized void doBeforeRequest(String remoteAddr, RemotingCommand request) {
+        seen.computeIfAbsent(request.getCode(), code -> new TreeSet<>());
+    }
+
+    @Override
+    public synchronized void doAfterResponse(String addr, RemotingCommand request, RemotingCommand response) {
+        // Whether a pull finds something or is told to come again is a question of the moment.
+        if (response != null && request.getCode() != PULL_MESSAGE && request.getCode() != LITE_PULL_MESSAGE) {
+            seen.computeIfAbsent(request.getCode(), code -> new TreeSet<>()).add(response.getCode());
+        }
+    }
+
+    synchronized Map<String, Object> codes() {
+        Map<String, Object> codes = new TreeMap<>();
+        seen.forEach((code, answers) -> {
+            List<Object> list = new ArrayList<>(answers);
+            codes.put(String.valueOf(code), list);
+        });
+        return codes;
+    }
+}
