@@ -5,7 +5,7 @@ import msgspec
 from codec.bodies.base import Body
 
 
-class MessageQueue(Body, kw_only=True, frozen=True, order=True):
+class MessageQueue(msgspec.Struct, rename="camel", kw_only=True, frozen=True, order=True):
     """A queue of a topic on a broker; frozen, because it is a key of sets and maps."""
 
     broker_name: str = ""

@@ -5,12 +5,14 @@
 its text is `true` in any case, unknown ext fields are ignored.
 """
 
+from collections.abc import Callable
 from functools import cache
-from typing import Annotated, Any, Final, TypeVar, get_args
+from typing import Annotated, Any, ClassVar, Final, TypeVar, get_args
 
 import msgspec
 
 from codec.errors import CodecError
+from codec.numbers import parse_int, parse_long
 
 _INTEGER: Final = "Integer"
 _LONG: Final = "Long"
@@ -20,11 +22,17 @@ Integer = Annotated[int, msgspec.Meta(title=_INTEGER)]
 Long = Annotated[int, msgspec.Meta(title=_LONG)]
 """A number that Java holds in 64 bits."""
 
-_LIMITS: Final = {_INTEGER: 2**31, _LONG: 2**63}
+_READERS: Final[dict[str, Callable[[str], int | None]]] = {_INTEGER: parse_int, _LONG: parse_long}
 
 
 class Header(msgspec.Struct, rename="camel", kw_only=True, omit_defaults=False):
-    """Base of all headers; a field without a default must be on the wire."""
+    """Base of all headers; a field without a default must be on the wire.
+
+    `strict` ones (FastCodesHeader in Java) refuse an unreadable number in an optional field;
+    in the others it counts as absent.
+    """
+
+    strict: ClassVar[bool] = False
 
 
 class RpcHeader(Header, kw_only=True):
@@ -46,10 +54,7 @@ H = TypeVar("H", bound=Header)
 
 
 def decode_header(cls: type[H], ext_fields: dict[str, str]) -> H:
-    """Build a header from ext fields; CodecError when a required one is absent or no number.
-
-    An unreadable number in an optional field counts as absent, as in the reflective decoder.
-    """
+    """Build a header from ext fields; CodecError when a required one is absent or no number."""
     values: dict[str, str | int | bool] = {}
     for attribute, wire, kind, required in _plan(cls):
         text = ext_fields.get(wire)
@@ -61,10 +66,10 @@ def decode_header(cls: type[H], ext_fields: dict[str, str]) -> H:
         elif kind == "Boolean":
             values[attribute] = text.lower() == "true"
         else:
-            number = parse_number(text, _LIMITS[kind])
+            number = _READERS[kind](text)
             if number is not None:
                 values[attribute] = number
-            elif required:
+            elif required or cls.strict:
                 raise CodecError(f"{cls.__name__}: {wire!r} is no {kind}: {text[:40]!r}")
     return cls(**values)
 
@@ -83,16 +88,6 @@ def encode_header(header: Header) -> dict[str, str]:
     return fields
 
 
-def parse_number(text: str, limit: int) -> int | None:
-    """Integer.parseInt and Long.parseLong: decimal digits with one optional sign, in range."""
-    digits = text[1:] if text[:1] in ("-", "+") else text
-    # Longer text than any number in range has: leading zeros beyond that are nobody's use.
-    if not digits.isdecimal() or len(digits) > 40:
-        return None
-    number = int(text)
-    return number if -limit <= number < limit else None
-
-
 @cache
 def _plan(cls: type[Header]) -> tuple[tuple[str, str, str, bool], ...]:
     """(attribute, name on the wire, Java type, required) of each field, worked out once."""
@@ -105,7 +100,7 @@ def _plan(cls: type[Header]) -> tuple[tuple[str, str, str, bool], ...]:
 def _kind(annotation: Any) -> str:
     for part in (annotation, *get_args(annotation)):
         for meta in getattr(part, "__metadata__", ()):
-            if isinstance(meta, msgspec.Meta) and meta.title in _LIMITS:
+            if isinstance(meta, msgspec.Meta) and meta.title in _READERS:
                 return meta.title
         if part is bool:
             return "Boolean"

@@ -1,10 +1,14 @@
 """Headers of pulling."""
 
+from typing import ClassVar
+
 from codec.headers.base import Header, Integer, Long, TopicHeader
 
 
 class PullMessageRequestHeader(TopicHeader, kw_only=True):
     """Asks for PULL_MESSAGE, LITE_PULL_MESSAGE."""
+
+    strict: ClassVar[bool] = True
 
     consumer_group: str
     topic: str
@@ -25,6 +29,8 @@ class PullMessageRequestHeader(TopicHeader, kw_only=True):
 
 class PullMessageResponseHeader(Header, kw_only=True):
     """Answers PULL_MESSAGE, LITE_PULL_MESSAGE."""
+
+    strict: ClassVar[bool] = True
 
     suggest_which_broker_id: Long
     next_begin_offset: Long

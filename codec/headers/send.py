@@ -1,5 +1,7 @@
 """Headers of sending and of sending back."""
 
+from typing import ClassVar
+
 import msgspec
 
 from codec.headers.base import Header, Integer, Long, RpcHeader, TopicHeader
@@ -26,6 +28,8 @@ class SendMessageRequestHeader(TopicHeader, kw_only=True):
 class SendMessageResponseHeader(Header, kw_only=True):
     """Answers SEND_MESSAGE, SEND_REPLY_MESSAGE."""
 
+    strict: ClassVar[bool] = True
+
     msg_id: str
     queue_id: Integer
     queue_offset: Long
@@ -36,6 +40,8 @@ class SendMessageResponseHeader(Header, kw_only=True):
 
 class SendMessageRequestHeaderV2(TopicHeader, kw_only=True):
     """Asks for SEND_MESSAGE_V2, SEND_BATCH_MESSAGE, SEND_REPLY_MESSAGE_V2."""
+
+    strict: ClassVar[bool] = True
 
     producer_group: str = msgspec.field(name="a")
     topic: str = msgspec.field(name="b")
