@@ -10,7 +10,7 @@ from codec.bodies.topics import DataVersion
 from remoting.contract import Peer
 
 MASTER_ID: Final = 0
-# Of a broker that does not name its own time (RouteInfoManager.DEFAULT_BROKER_CHANNEL_EXPIRED_TIME).
+# For a broker that names no time of its own (DEFAULT_BROKER_CHANNEL_EXPIRED_TIME).
 DEFAULT_TIMEOUT_MILLIS: Final = 120_000
 
 
@@ -51,7 +51,7 @@ class Brokers:
         self.clusters: dict[str, set[str]] = {}
         self.groups: dict[str, BrokerData] = {}
         self.live: dict[BrokerKey, LiveBroker] = {}
-        self._filter_servers: dict[BrokerKey, list[str]] = {}
+        self._filter_servers: dict[tuple[str | None, str], list[str]] = {}
 
     def known(self, broker_name: str) -> bool:
         return broker_name in self.groups
@@ -104,11 +104,11 @@ class Brokers:
         elif servers is not None:
             self._filter_servers.pop(key, None)
 
-    def filter_servers(self, cluster: str, addresses: Iterable[str]) -> dict[str, list[str]]:
+    def filter_servers(self, cluster: str | None, addresses: Iterable[str]) -> dict[str, list[str]]:
         """Broker address -> filter servers, where there are any."""
         found: dict[str, list[str]] = {}
         for address in addresses:
-            servers = self._filter_servers.get(BrokerKey(cluster, address))
+            servers = self._filter_servers.get((cluster, address))
             if servers is not None:
                 found[address] = servers
         return found

@@ -1,6 +1,6 @@
 """The NameServer's settings under RocketMQ's own key names (NamesrvConfig).
 
-RocketMQ's thread pool sizes and queue lengths have no counterpart here: one loop serves every request.
+RocketMQ's thread pool sizes and queue lengths have no counterpart here: one loop serves all.
 """
 
 import dataclasses
@@ -25,15 +25,22 @@ def _setting(default: Any, doc: str, **metadata: Any) -> Any:
     return field(default=default, metadata={"doc": doc, **metadata})
 
 
+def _default_folder() -> Path:
+    """Where the real NameServer keeps its files."""
+    return Path.home() / "namesrv"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamesrvConfig:
     """One state of the settings; a runtime change makes a new one (see NamesrvSettings)."""
 
-    kv_config_path: Path = _setting(
-        Path.home() / "namesrv" / "kvConfig.json", "File of the key-value configuration."
+    kv_config_path: Path = field(
+        default_factory=lambda: _default_folder() / "kvConfig.json",
+        metadata={"doc": "File of the key-value configuration."},
     )
-    config_store_path: Path = _setting(
-        Path.home() / "namesrv" / "namesrv.properties", "File that runtime changes are written to."
+    config_store_path: Path = field(
+        default_factory=lambda: _default_folder() / "namesrv.properties",
+        metadata={"doc": "File that runtime changes are written to."},
     )
     order_message_enable: bool = _setting(
         False, "Put a topic's ordered-topic configuration into its route."
@@ -80,7 +87,7 @@ _FIELDS: Final = {_camel(item.name): item.name for item in dataclasses.fields(Na
 class NamesrvSettings:
     """The settings in force, which UPDATE_NAMESRV_CONFIG replaces while the server runs.
 
-    ``shown`` are settings of other parts (``listenPort`` ...) that belong to the printed configuration.
+    ``shown`` are settings of other parts (``listenPort`` ...) that are printed with these.
     Every change writes the whole text to configStorePath (remoting's Configuration.persist).
     """
 
@@ -104,7 +111,8 @@ class NamesrvSettings:
             except ValueError:
                 _log.warning("setting kept, not a whole number: key=%s value=%s", key, text)
                 continue
-            self.current = dataclasses.replace(self.current, **{name: value})
+            changed: dict[str, Any] = {name: value}
+            self.current = dataclasses.replace(self.current, **changed)
             _log.info("setting changed: key=%s value=%s", key, text)
         self._persist()
 

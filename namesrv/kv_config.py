@@ -4,8 +4,9 @@ import logging
 from pathlib import Path
 from typing import Final
 
-import msgspec
-
+from codec.bodies.base import decode_body, encode_body
+from codec.bodies.kv import KVConfigSerializeWrapper
+from codec.errors import CodecError
 from store.errors import StoreError
 from store.json_files import ConfigFile
 
@@ -13,12 +14,6 @@ _log: Final = logging.getLogger("trimq.namesrv")
 
 # NamesrvUtil.NAMESPACE_ORDER_TOPIC_CONFIG: topic -> "broker:queues;..." of ordered topics.
 ORDER_TOPIC_CONFIG: Final = "ORDER_TOPIC_CONFIG"
-
-
-class _Saved(msgspec.Struct, rename="camel"):
-    """KVConfigSerializeWrapper."""
-
-    config_table: dict[str, dict[str, str]] = {}  # noqa: RUF012 - msgspec copies it per instance
 
 
 class KVConfig:
@@ -34,8 +29,8 @@ class KVConfig:
         if data is None:
             return
         try:
-            self._tables = msgspec.json.decode(data, type=_Saved).config_table
-        except msgspec.DecodeError as error:
+            self._tables = decode_body(KVConfigSerializeWrapper, data).config_table
+        except CodecError as error:
             _log.error("key-value configuration ignored: file=%s %s", self._file.path, error)
 
     def put(self, namespace: str, key: str, value: str | None) -> None:
@@ -48,13 +43,16 @@ class KVConfig:
         _log.info("key-value set: namespace=%s key=%s value=%s", namespace, key, value)
         self._save()
 
-    def delete(self, namespace: str, key: str) -> None:
+    def delete(self, namespace: str | None, key: str | None) -> None:
         """Remove a value; the namespace stays, even empty."""
-        if self._tables.get(namespace, {}).pop(key, None) is not None:
+        table = self._tables.get(namespace or "", {})
+        if table.pop(key or "", None) is not None:
             _log.info("key-value removed: namespace=%s key=%s", namespace, key)
         self._save()
 
-    def get(self, namespace: str, key: str) -> str | None:
+    def get(self, namespace: str | None, key: str | None) -> str | None:
+        if namespace is None or key is None:
+            return None
         return self._tables.get(namespace, {}).get(key)
 
     def table(self, namespace: str) -> dict[str, str] | None:
@@ -64,6 +62,6 @@ class KVConfig:
     def _save(self) -> None:
         # Answered as done all the same: the real NameServer, too, only logs a failing disk.
         try:
-            self._file.save(msgspec.json.encode(_Saved(self._tables)))
+            self._file.save(encode_body(KVConfigSerializeWrapper(config_table=self._tables)))
         except StoreError as error:
             _log.error("key-value configuration not saved: %s", error)

@@ -1,7 +1,8 @@
 """Where every topic is served: what brokers register and what clients are told (RouteInfoManager).
 
-Brokers come by REGISTER_BROKER. They go by UNREGISTER_BROKER, with their connection, or when they were
-silent for too long. The real NameServer queues removals for a thread; here they take effect at once.
+Brokers come by REGISTER_BROKER. They go by UNREGISTER_BROKER, with their connection, or when they
+were silent for too long. The real NameServer queues removals for a thread; here they take effect
+at once.
 """
 
 import logging
@@ -12,12 +13,10 @@ import trio
 
 from codec.bodies.register import RegisterBrokerBody
 from codec.bodies.route import BrokerData, QueueData, TopicRouteData
-from codec.bodies.topics import DataVersion
+from codec.bodies.topics import DataVersion, TopicQueueMappingInfo
 from codec.flags import Perm
 from codec.headers.namesrv import RegisterBrokerRequestHeader
-from namesrv import brokers as broker_tables
-from namesrv import topic_queues
-from namesrv.brokers import MASTER_ID, BrokerKey, Brokers, LiveBroker
+from namesrv.brokers import MASTER_ID, BrokerKey, Brokers, LiveBroker, copy_of
 from namesrv.config import NamesrvSettings
 from namesrv.topic_queues import TopicQueues
 from remoting.contract import Peer
@@ -56,7 +55,7 @@ class RouteTable:
         self._now = now_millis
         self._min_broker = min_broker
         self._brokers = Brokers()
-        self._mappings: dict[str, dict[str, object]] = {}
+        self._mappings: dict[str, dict[str, TopicQueueMappingInfo]] = {}
         self.topics = TopicQueues()
 
     # -- brokers come and go -------------------------------------------------------------------
@@ -70,8 +69,8 @@ class RouteTable:
     ) -> Registered | None:
         """Take over a broker and its topics; None refuses it.
 
-        Refused is the news of a single topic from a broker that is not registered yet. A newcomer that
-        claims the id of a broker with a higher state version is ignored, but told nothing of it.
+        Refused is the news of a single topic from a broker that is not registered yet. A newcomer
+        that claims the id of a broker with a higher state version is ignored, but not told so.
         """
         key = BrokerKey(header.cluster_name, header.broker_addr)
         version = body.topic_config_serialize_wrapper.data_version
@@ -160,10 +159,11 @@ class RouteTable:
             return None
         filter_servers: dict[str, list[str]] = {}
         for group in groups:
-            filter_servers |= self._brokers.filter_servers(group.cluster, group.broker_addrs.values())
+            addresses = group.broker_addrs.values()
+            filter_servers |= self._brokers.filter_servers(group.cluster, addresses)
         found = TopicRouteData(
             queue_datas=list(queues.values()),
-            broker_datas=[broker_tables.copy_of(group) for group in groups],
+            broker_datas=[copy_of(group) for group in groups],
             filter_server_table=filter_servers,
             topic_queue_mapping_by_broker=self._mappings.get(topic),
         )
@@ -229,7 +229,7 @@ class RouteTable:
                 self.topics.put(name, topic_config, perm)
         if changed:
             for topic, mapping in mappings.items():
-                self._mappings.setdefault(topic, {})[mapping.bname] = mapping
+                self._mappings.setdefault(topic, {})[mapping.bname or name] = mapping
 
     def _alive(
         self,
@@ -291,9 +291,7 @@ def _name_acting_masters(groups: list[BrokerData], queues: Mapping[str, QueueDat
     """A read-only group without master shows its lowest slave as broker 0."""
     for group in groups:
         addresses = group.broker_addrs
-        if addresses and MASTER_ID not in addresses and group.enable_acting_master:
-            if not Perm.writable(queues[group.broker_name].perm):
-                addresses[MASTER_ID] = addresses.pop(min(addresses))
-
-
-__all__ = ["MASTER_ID", "MinBrokerListener", "Registered", "RouteTable", "topic_queues"]
+        if not group.enable_acting_master or not addresses or MASTER_ID in addresses:
+            continue
+        if not Perm.writable(queues[group.broker_name].perm):
+            addresses[MASTER_ID] = addresses.pop(min(addresses))

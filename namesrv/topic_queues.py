@@ -4,27 +4,21 @@ import logging
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
-import msgspec
-
 from codec.bodies.route import QueueData
 from codec.bodies.topics import TopicConfig
-from codec.flags import Perm
+from codec.flags import Perm, TopicSysFlag
 
 _log: Final = logging.getLogger("trimq.namesrv")
-
-# TopicSysFlag
-_UNIT: Final = 1
-_UNIT_SUB: Final = 2
 
 
 def is_unit(flag: int) -> bool:
     """Topic of a unit."""
-    return bool(flag & _UNIT)
+    return bool(flag & TopicSysFlag.UNIT)
 
 
 def has_unit_sub(flag: int) -> bool:
     """Topic with subscriptions of a unit."""
-    return bool(flag & _UNIT_SUB)
+    return bool(flag & TopicSysFlag.UNIT_SUB)
 
 
 def has_unit_sub_only(flag: int) -> bool:
@@ -65,7 +59,6 @@ class TopicQueues:
 
     def put(self, broker_name: str, topic: TopicConfig, perm: int) -> None:
         """Take over one topic of a broker's registration, with the permission it has here."""
-        assert topic.topic_name is not None
         queues = QueueData(
             broker_name=broker_name,
             read_queue_nums=topic.read_queue_nums,
@@ -80,7 +73,9 @@ class TopicQueues:
             what = "topic changed" if old is not None else "topic registered"
             _log.debug("%s: topic=%s broker=%s", what, topic.topic_name, broker_name)
 
-    def register(self, topic: str, queues: Iterable[QueueData], known: Callable[[str], bool]) -> None:
+    def register(
+        self, topic: str, queues: Iterable[QueueData], known: Callable[[str], bool]
+    ) -> None:
         """Take over one topic's queues (REGISTER_TOPIC_IN_NAMESRV) up to the first unknown broker.
 
         Only a topic that was here before keeps the part in front of the unknown broker.
@@ -90,7 +85,9 @@ class TopicQueues:
         for data in queues:
             whole = known(data.broker_name)
             if not whole:
-                _log.warning("topic of an unknown broker: topic=%s broker=%s", topic, data.broker_name)
+                _log.warning(
+                    "topic of an unknown broker: topic=%s broker=%s", topic, data.broker_name
+                )
                 break
             taken[data.broker_name] = data
         if whole or topic in self._table:
@@ -135,8 +132,3 @@ class TopicQueues:
             queues = brokers.get(broker_name)
             if queues is not None:
                 yield queues
-
-
-def copy_of(queues: QueueData) -> QueueData:
-    """A copy that a reply may change."""
-    return msgspec.structs.replace(queues)

@@ -1,6 +1,7 @@
 """GET_ALL_TOPIC_LIST_FROM_NAMESERVER: the names of all topics."""
 
-from codec.bodies.topics import TopicList, encode_body
+from codec.bodies.base import encode_body
+from codec.bodies.topics import TopicList
 from codec.codes import RequestCode, ResponseCode
 from namesrv.config import NamesrvSettings
 from namesrv.topic_queues import TopicQueues

@@ -1,6 +1,7 @@
 """GET_BROKER_CLUSTER_INFO: every cluster, its broker groups and their members."""
 
-from codec.bodies.cluster import ClusterInfo, encode_body
+from codec.bodies.base import encode_body
+from codec.bodies.cluster import ClusterInfo
 from codec.codes import RequestCode
 from namesrv.routes import RouteTable
 from remoting.contract import Processor, Request, Response
@@ -13,8 +14,8 @@ class GetBrokerClusterInfo(Processor[None]):
         self._routes = routes
 
     def handle(self, request: Request[None]) -> Response:
-        clusters = {name: sorted(brokers) for name, brokers in self._routes.clusters().items()}
         info = ClusterInfo(
-            broker_addr_table=dict(self._routes.groups()), cluster_addr_table=clusters
+            broker_addr_table=dict(self._routes.groups()),
+            cluster_addr_table=dict(self._routes.clusters()),
         )
         return Response(body=encode_body(info))

@@ -1,6 +1,7 @@
 """GET_BROKER_MEMBER_GROUP: ids and addresses of one broker group; an unknown one has none."""
 
-from codec.bodies.cluster import BrokerMemberGroup, GetBrokerMemberGroupResponseBody, encode_body
+from codec.bodies.base import encode_body
+from codec.bodies.cluster import BrokerMemberGroup, GetBrokerMemberGroupResponseBody
 from codec.codes import RequestCode
 from codec.headers.namesrv import GetBrokerMemberGroupRequestHeader
 from namesrv.routes import RouteTable
@@ -19,4 +20,6 @@ class GetBrokerMemberGroup(Processor[GetBrokerMemberGroupRequestHeader]):
         group = BrokerMemberGroup(
             cluster=cluster, broker_name=name, broker_addrs=self._routes.members(name)
         )
-        return Response(body=encode_body(GetBrokerMemberGroupResponseBody(broker_member_group=group)))
+        return Response(
+            body=encode_body(GetBrokerMemberGroupResponseBody(broker_member_group=group))
+        )

@@ -1,6 +1,7 @@
 """GET_HAS_UNIT_SUB_UNUNIT_TOPIC_LIST: topics of no unit with subscriptions of one."""
 
-from codec.bodies.topics import TopicList, encode_body
+from codec.bodies.base import encode_body
+from codec.bodies.topics import TopicList
 from codec.codes import RequestCode, ResponseCode
 from namesrv.config import NamesrvSettings
 from namesrv.topic_queues import TopicQueues, has_unit_sub_only
@@ -17,4 +18,6 @@ class GetHasUnitSubUnunitTopicList(Processor[None]):
     def handle(self, request: Request[None]) -> Response:
         if not self._settings.current.enable_topic_list:
             raise RemotingError(ResponseCode.SYSTEM_ERROR, "disable")
-        return Response(body=encode_body(TopicList(topic_list=self._topics.topics_with(has_unit_sub_only))))
+        return Response(
+            body=encode_body(TopicList(topic_list=self._topics.topics_with(has_unit_sub_only)))
+        )

@@ -1,6 +1,7 @@
 """GET_KVLIST_BY_NAMESPACE: all values of one namespace."""
 
-from codec.bodies.kv import KVTable, encode_body
+from codec.bodies.base import encode_body
+from codec.bodies.kv import KVTable
 from codec.codes import RequestCode, ResponseCode
 from codec.headers.namesrv import GetKVListByNamespaceRequestHeader
 from namesrv.kv_config import KVConfig

@@ -6,9 +6,10 @@ from typing import Final
 from codec.bodies.route import BrokerData, TopicRouteData, encode_route
 from codec.codes import RequestCode, ResponseCode
 from codec.headers.namesrv import GetRouteInfoRequestHeader
+from namesrv.brokers import MASTER_ID
 from namesrv.config import NamesrvSettings
 from namesrv.kv_config import ORDER_TOPIC_CONFIG, KVConfig
-from namesrv.routes import MASTER_ID, RouteTable
+from namesrv.routes import RouteTable
 from remoting.contract import Processor, RemotingError, Request, Response
 
 # MQVersion.V4_9_4: from there on clients read JSON with quoted integer keys.

@@ -3,7 +3,8 @@
 The caller asks that broker for the rest (GET_SYSTEM_TOPIC_LIST_FROM_BROKER).
 """
 
-from codec.bodies.topics import TopicList, encode_body
+from codec.bodies.base import encode_body
+from codec.bodies.topics import TopicList
 from codec.codes import RequestCode
 from namesrv.routes import RouteTable
 from remoting.contract import Processor, Request, Response
@@ -19,7 +20,9 @@ class GetSystemTopicListFromNs(Processor[None]):
         names: dict[str, None] = {}
         for cluster, brokers in self._routes.clusters().items():
             names |= dict.fromkeys([cluster, *sorted(brokers)])
-        return Response(body=encode_body(TopicList(topic_list=list(names), broker_addr=self._any())))
+        return Response(
+            body=encode_body(TopicList(topic_list=list(names), broker_addr=self._any()))
+        )
 
     def _any(self) -> str | None:
         for group in self._routes.groups().values():

@@ -1,8 +1,9 @@
 """GET_TOPICS_BY_CLUSTER: the topics that brokers of one cluster serve; none for an unknown one."""
 
-from codec.bodies.topics import TopicList, encode_body
+from codec.bodies.base import encode_body
+from codec.bodies.topics import TopicList
 from codec.codes import RequestCode, ResponseCode
-from codec.headers.namesrv import GetTopicsByClusterRequestHeader
+from codec.headers.topics import GetTopicsByClusterRequestHeader
 from namesrv.config import NamesrvSettings
 from namesrv.routes import RouteTable
 from remoting.contract import Processor, RemotingError, Request, Response
@@ -20,4 +21,6 @@ class GetTopicsByCluster(Processor[GetTopicsByClusterRequestHeader]):
         if not self._settings.current.enable_topic_list:
             raise RemotingError(ResponseCode.SYSTEM_ERROR, "disable")
         names = self._routes.clusters().get(request.header.cluster, ())
-        return Response(body=encode_body(TopicList(topic_list=self._routes.topics.topics_of(names))))
+        return Response(
+            body=encode_body(TopicList(topic_list=self._routes.topics.topics_of(names)))
+        )

@@ -1,6 +1,7 @@
 """GET_UNIT_TOPIC_LIST: the topics of units."""
 
-from codec.bodies.topics import TopicList, encode_body
+from codec.bodies.base import encode_body
+from codec.bodies.topics import TopicList
 from codec.codes import RequestCode, ResponseCode
 from namesrv.config import NamesrvSettings
 from namesrv.topic_queues import TopicQueues, is_unit

@@ -1,6 +1,7 @@
 """QUERY_DATA_VERSION: a broker asks whether its topics are known in their present version."""
 
-from codec.bodies.topics import DataVersion, decode_body, encode_body
+from codec.bodies.base import decode_body, encode_body
+from codec.bodies.topics import DataVersion
 from codec.codes import RequestCode
 from codec.headers.namesrv import QueryDataVersionRequestHeader, QueryDataVersionResponseHeader
 from namesrv.routes import RouteTable

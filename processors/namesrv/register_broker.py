@@ -1,15 +1,21 @@
 """REGISTER_BROKER: a broker says where it is and which topics it serves."""
 
 import zlib
+from typing import Final
 
-from codec.bodies.kv import KVTable, encode_body
-from codec.bodies.register import RegisterBrokerBody, decode_register_body
+from codec.bodies.base import decode_body, encode_body
+from codec.bodies.kv import KVTable
+from codec.bodies.register import RegisterBrokerBody, decode_register
+from codec.bodies.topics import TopicConfigAndMappingSerializeWrapper, TopicConfigSerializeWrapper
 from codec.codes import RequestCode, ResponseCode
 from codec.headers.namesrv import RegisterBrokerRequestHeader, RegisterBrokerResponseHeader
 from namesrv.config import NamesrvSettings
 from namesrv.kv_config import ORDER_TOPIC_CONFIG, KVConfig
 from namesrv.routes import RouteTable
 from remoting.contract import Processor, RemotingError, Request, Response
+
+# MQVersion.V3_0_11
+_SENDS_REGISTER_BODY: Final = 37
 
 
 class RegisterBroker(Processor[RegisterBrokerRequestHeader]):
@@ -40,3 +46,17 @@ class RegisterBroker(Processor[RegisterBrokerRequestHeader]):
             return b""
         table = self._kv_config.table(ORDER_TOPIC_CONFIG)
         return b"" if table is None else encode_body(KVTable(table=table))
+
+
+def _body(request: Request[RegisterBrokerRequestHeader]) -> RegisterBrokerBody:
+    """Brokers before 3.0.11 send the topics alone; no body at all is an empty registration."""
+    if not request.body:
+        return RegisterBrokerBody()
+    if request.version >= _SENDS_REGISTER_BODY:
+        return decode_register(request.body, request.header.compressed, request.version)
+    topics = decode_body(TopicConfigSerializeWrapper, request.body)
+    return RegisterBrokerBody(
+        topic_config_serialize_wrapper=TopicConfigAndMappingSerializeWrapper(
+            data_version=topics.data_version, topic_config_table=topics.topic_config_table
+        )
+    )

@@ -1,6 +1,7 @@
 """REGISTER_TOPIC_IN_NAMESRV: queues of one topic (brokers with enableSingleTopicRegister)."""
 
-from codec.bodies.route import TopicRouteData, decode_body
+from codec.bodies.base import decode_body
+from codec.bodies.route import TopicRouteData
 from codec.codes import RequestCode
 from codec.headers.namesrv import RegisterTopicRequestHeader
 from namesrv.routes import RouteTable

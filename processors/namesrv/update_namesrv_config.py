@@ -8,7 +8,7 @@ from remoting.contract import Processor, RemotingError, Request, Response
 
 
 class UpdateNamesrvConfig(Processor[None]):
-    """The body is a java.util.Properties text, which ``parse`` reads (ValueError when it cannot)."""
+    """The body is java.util.Properties text; ``parse`` reads it, or raises ValueError."""
 
     codes = (RequestCode.UPDATE_NAMESRV_CONFIG,)
 
