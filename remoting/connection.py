@@ -10,7 +10,7 @@ from typing import Final
 import trio
 
 from codec.codes import ResponseCode
-from codec.command import ONEWAY_BIT, RemotingCommand
+from codec.command import JSON, ONEWAY_BIT, RemotingCommand
 from codec.frame import FrameBuffer
 from codec.headers.base import Header
 from remoting.contract import ConnectionListener
@@ -33,7 +33,7 @@ _BUSY: Final = "[OVERLOAD]system busy, start flow control for a while"
 class Shared:
     """What all connections of one server, or of one client, have in common."""
 
-    __slots__ = ("counters", "dispatcher", "gate", "limits", "listener")
+    __slots__ = ("coding", "counters", "dispatcher", "gate", "limits", "listener")
 
     def __init__(
         self,
@@ -41,12 +41,15 @@ class Shared:
         limits: Limits,
         gate: Gate | None = None,
         listener: ConnectionListener | None = None,
+        coding: int = JSON,
     ) -> None:
         self.dispatcher = dispatcher
         self.limits = limits
         self.gate = gate
         self.listener = listener
         self.counters = dispatcher.counters
+        # The header coding of our own requests; a reply always has that of its request.
+        self.coding = coding
 
 
 class _Question:
@@ -127,9 +130,9 @@ class Connection(Peer):
             shared.counters.connections -= 1
             await self._wire.aclose()
 
-    def finish(self) -> None:
+    def finish(self, reason: str) -> None:
         """Read no more, get the replies out, then close: the orderly end."""
-        self._stop("server shutdown")
+        self._stop(reason)
 
     def close(self, reason: str) -> None:
         self._outbox.close()
@@ -250,6 +253,7 @@ class Connection(Peer):
             self._outbox.put(out, size)
 
     def _request(self, command: RemotingCommand, header: Header | None, body: Body) -> None:
+        command.coding = self._shared.coding
         out = encode_request(command, header, body)
         self._shared.counters.frames_out += 1
         self._outbox.put(out, sum(map(body_size, out)))

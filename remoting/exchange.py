@@ -53,8 +53,9 @@ class Response:
     """What a processor returns.
 
     `staged`: belongs to records staged during this receive; should writing them fail, an error
-    replaces it. `durable_at`: hold the reply back until the commit log is durable up to this offset;
-    after the time-out it leaves with `durable_timeout_code` and its header kept.
+    replaces it.
+    `durable_at`: hold the reply back until the commit log is durable up to this offset; after the
+    time-out it leaves with `durable_timeout_code` and its header kept.
     `no_reply`: the real server stays silent here too.
     A body in several buffers leaves uncopied in one vectored send.
     """

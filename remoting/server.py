@@ -15,9 +15,10 @@ from remoting.contract import ConnectionListener
 from remoting.counters import RemotingCounters
 from remoting.dispatch import Dispatcher
 from remoting.gate import Gate
+from remoting.handshake import first_byte, server_wire
 from remoting.limits import Limits
-from remoting.tls import TlsMode, TlsRefused, first_byte, server_wire
-from remoting.wire import Wire
+from remoting.tls import TlsMode, TlsRefused
+from remoting.wire import Wire, address_of
 
 log = logging.getLogger("trimq.remoting")
 
@@ -91,7 +92,7 @@ class Server:
                 task_status.started(nursery)
                 await stopping.wait()
                 for connection in tuple(self._connections):
-                    connection.finish()
+                    connection.finish("server shutdown")
 
     async def _accept(
         self, sock: socket.socket, listeners: trio.Nursery, connections: trio.Nursery
@@ -130,7 +131,7 @@ class Server:
         try:
             sock.setblocking(False)
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            remote_addr = _address(sock)
+            remote_addr = address_of(sock)
             with trio.move_on_after(self._limits.idle_seconds):
                 first = await first_byte(sock)
                 if first is not None:
@@ -174,8 +175,3 @@ class Server:
                 if connection.sweep(now):
                     self._shared.counters.closed_idle += 1
                     connection.close("idle")
-
-
-def _address(sock: socket.socket) -> str:
-    host, port = sock.getpeername()[:2]
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

@@ -146,3 +146,9 @@ class StreamWire(Wire):
 
     async def aclose(self) -> None:
         await trio.aclose_forcefully(self._stream)
+
+
+def address_of(sock: socket.socket) -> str:
+    """The other end as "ip:port", an IPv6 address in brackets."""
+    host, port = sock.getpeername()[:2]
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

@@ -1,0 +1,143 @@
+"""A client for plain threads: one socket, one question at a time. Loads no Trio."""
+
+import logging
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Callable
+from types import TracebackType
+from typing import Self
+
+from codec.command import ONEWAY_BIT, RemotingCommand, decode_command, encode_command
+from codec.errors import CodecError
+from codec.frame import FRAME_LIMIT, FrameBuffer
+from codec.headers.base import Header, encode_header
+from remoting.errors import PeerGone, RemotingConnectError, RemotingTimeout
+
+log = logging.getLogger("trimq.remoting")
+
+_RECEIVE = 256 * 1024
+
+
+class BlockingClient:
+    """A connection to "host:port". Threads may share it; they take turns. Times in seconds."""
+
+    def __init__(
+        self,
+        addr: str,
+        *,
+        tls: ssl.SSLContext | None = None,
+        timeout: float = 3,
+        frame_limit: int = FRAME_LIMIT,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.addr = addr
+        self._now = now
+        self._timeout = timeout
+        self._frames = FrameBuffer(frame_limit)
+        self._opaque = 0
+        self._turn = threading.Lock()
+        self._socket: socket.socket | None = _open(addr, tls, timeout)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @property
+    def closed(self) -> bool:
+        """Whether the connection has ended; it does not come back."""
+        return self._socket is None
+
+    def close(self) -> None:
+        """End the connection."""
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
+
+    def request(
+        self,
+        code: int,
+        header: Header | None = None,
+        body: bytes = b"",
+        timeout: float | None = None,
+    ) -> RemotingCommand:
+        """Ask and wait for the answer, whatever its code; RemotingTimeout or PeerGone if none."""
+        seconds = self._timeout if timeout is None else timeout
+        with self._turn:
+            deadline = self._now() + seconds
+            opaque = self._send(code, 0, header, body, deadline)
+            while True:
+                answer = self._receive(deadline, code, seconds)
+                if answer.is_response and answer.opaque == opaque:
+                    return answer
+                # The server's own requests, and answers to questions that were given up.
+                log.debug("frame passed over code=%d opaque=%d", answer.code, answer.opaque)
+
+    def oneway(self, code: int, header: Header | None = None, body: bytes = b"") -> None:
+        """Send a request that gets no answer."""
+        with self._turn:
+            self._send(code, ONEWAY_BIT, header, body, self._now() + self._timeout)
+
+    def _send(
+        self, code: int, flag: int, header: Header | None, body: bytes, deadline: float
+    ) -> int:
+        self._opaque = self._opaque % 0x7FFFFFFF + 1
+        fields = None if header is None else encode_header(header)
+        command = RemotingCommand(int(code), self._opaque, flag, None, fields, body)
+        sock = self._open_socket()
+        try:
+            sock.settimeout(max(deadline - self._now(), 0.001))
+            sock.sendall(encode_command(command))
+        except OSError as error:
+            # Part of the frame may have left: nothing after it would be understood.
+            self.close()
+            if isinstance(error, TimeoutError):
+                raise RemotingTimeout(f"{self.addr} did not take request code {code}") from None
+            raise PeerGone(f"{self.addr} is gone: {error}") from error
+        return self._opaque
+
+    def _receive(self, deadline: float, code: int, seconds: float) -> RemotingCommand:
+        sock = self._open_socket()
+        try:
+            while (frame := self._frames.next_frame()) is None:
+                sock.settimeout(max(deadline - self._now(), 0.001))
+                data = sock.recv(_RECEIVE)
+                if not data:
+                    raise ConnectionError("closed by the peer")
+                self._frames.feed(data)
+            return decode_command(frame)
+        except TimeoutError:
+            raise RemotingTimeout(
+                f"{self.addr} did not answer request code {int(code)} within {seconds} s"
+            ) from None
+        except (OSError, CodecError) as error:
+            self.close()
+            raise PeerGone(f"{self.addr} left without an answer: {error}") from error
+
+    def _open_socket(self) -> socket.socket:
+        if self._socket is None:
+            raise PeerGone(f"the connection to {self.addr} is closed")
+        return self._socket
+
+
+def _open(addr: str, tls: ssl.SSLContext | None, seconds: float) -> socket.socket:
+    host, _, port = addr.rpartition(":")
+    host = host.strip("[]")
+    try:
+        sock = socket.create_connection((host, int(port)), timeout=seconds)
+        try:
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            return sock if tls is None else tls.wrap_socket(sock, server_hostname=host)
+        except OSError:
+            sock.close()
+            raise
+    except (OSError, ValueError) as error:
+        raise RemotingConnectError(f"no connection to {addr}: {error}") from error
