@@ -1,7 +1,7 @@
 """The one source of time, given to whoever needs it.
 
-Stored timestamps, expiry and versions are wall-clock milliseconds; waiting is Trio's own time. Tests
-give a Clock whose wall time follows Trio's mock clock, so that a minute passes without taking one.
+Stored timestamps, expiry and versions are wall-clock milliseconds; waiting is Trio's own time.
+Tests give a Clock whose wall time follows Trio's mock clock: a minute passes without taking one.
 """
 
 import time

@@ -1,9 +1,9 @@
-"""Every setting of the broker, declared once: RocketMQ's name, type, default, limits and what it does.
+"""Every setting of the broker, declared once: RocketMQ's name, type, default, limits, purpose.
 
 A field's RocketMQ key is its name in camelCase unless the declaration names another; names and
 defaults are those of BrokerConfig, BrokerIdentity and NettyServerConfig. What concerns files stands
-in store/config.py. Keys of RocketMQ that have no effect here (thread pools, queue capacities) are not
-declared: whoever sets one is told so.
+in store/config.py. Keys of RocketMQ that have no effect here (thread pools, queue capacities) are
+not declared: whoever sets one is told so.
 """
 
 import socket
@@ -13,7 +13,7 @@ from typing import Any
 
 
 def setting(default: Any, doc: str, **limits: Any) -> Any:
-    """A field with its documentation and limits: at_least, at_most, choices, key (the exact name)."""
+    """A field with its documentation and limits: at_least, at_most, choices; key = exact name."""
     return field(default=default, metadata={"doc": doc, **limits})
 
 

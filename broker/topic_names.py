@@ -1,6 +1,6 @@
 """Which names topics and groups may have, and which of them the broker itself owns.
 
-The rules, their order and the remarks are those of TopicValidator; the group names are those of MixAll.
+The rules, their order and the remarks are those of TopicValidator, the group names those of MixAll.
 """
 
 import re

@@ -1,0 +1,196 @@
+"""The consumer groups of this broker (SubscriptionGroupManager): `config/subscriptionGroup.json`.
+
+A group is created when it is first used, unless autoCreateSubscriptionGroup is off or its name is
+illegal. `forbidden` holds a bit set per group and topic: what an operator has banned.
+"""
+
+import logging
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
+from pathlib import Path
+
+from broker import topic_names as names
+from broker.attributes import GROUP_ATTRIBUTES, alter
+from broker.clock import Clock
+from broker.config import BrokerConfig
+from broker.data_version import encoded_version, new_version, next_version, same_version
+from broker.json_members import JsonMembers, pretty
+from broker.table_file import TableFile
+from codec.bodies.base import decode_body
+from codec.bodies.groups import SubscriptionGroupConfig, SubscriptionGroupWrapper
+
+log = logging.getLogger("trimq.broker")
+
+PREDEFINED = (
+    names.TOOLS_CONSUMER_GROUP,
+    names.FILTERSRV_CONSUMER_GROUP,
+    names.SELF_TEST_CONSUMER_GROUP,
+    names.ONS_HTTP_PROXY_GROUP,
+    names.ONSAPI_PULL_GROUP,
+    names.ONSAPI_PERMISSION_GROUP,
+    names.ONSAPI_OWNER_GROUP,
+    names.TRANS_GROUP,
+)
+
+
+class SubscriptionGroups:
+    """Every consumer group's settings, by name."""
+
+    def __init__(self, config: BrokerConfig, directory: Path, clock: Clock) -> None:
+        """`directory` is the store's `config` folder."""
+        self._config = config
+        self._clock = clock
+        self._file = TableFile(directory / "subscriptionGroup.json", self._pieces)
+        self._table: dict[str, SubscriptionGroupConfig] = {}
+        self._forbidden: dict[str, dict[str, int]] = {}
+        self._members = JsonMembers(lambda name: pretty(self._table[name], 2))
+        self.data_version = new_version(clock)
+        for name in PREDEFINED:
+            self._put(SubscriptionGroupConfig(group_name=name))
+
+    # --- looking up
+
+    def find(self, group: str) -> SubscriptionGroupConfig | None:
+        """The group's settings; a group that nobody has used before is created here."""
+        found = self._table.get(group)
+        if found is not None or not self._may_create(group):
+            return found
+        created = SubscriptionGroupConfig(group_name=group)
+        self._put(created)
+        next_version(self.data_version, self._clock)
+        log.info("group created on first use: group=%s", group)
+        self.persist()
+        return created
+
+    def get(self, group: str) -> SubscriptionGroupConfig | None:
+        """The group's settings without creating it."""
+        return self._table.get(group)
+
+    def __contains__(self, group: object) -> bool:
+        return group in self._table
+
+    def __len__(self) -> int:
+        return len(self._table)
+
+    def all(self) -> Mapping[str, SubscriptionGroupConfig]:
+        return self._table
+
+    def page(
+        self, version: str | None, first: int, count: int
+    ) -> dict[str, SubscriptionGroupConfig]:
+        """Groups by name, as Topics.page (SubscriptionGroupManager.subGroupTable)."""
+        if first and not same_version(version, self.data_version):
+            first = 0
+        return {name: self._table[name] for name in sorted(self._table)[first : first + count]}
+
+    def forbidden_table(self) -> Mapping[str, Mapping[str, int]]:
+        return self._forbidden
+
+    def forbidden(self, group: str, topic: str) -> int:
+        """The bits an operator has set for this group and topic."""
+        return self._forbidden.get(group, {}).get(topic, 0)
+
+    def is_forbidden(self, group: str, topic: str, bit: int) -> bool:
+        return bool(self.forbidden(group, topic) & (1 << bit))
+
+    # --- changing
+
+    def update(self, group: SubscriptionGroupConfig) -> None:
+        """Create or replace a group; its attributes are changes (`+key`, `-key`) to the old."""
+        self.update_all([group])
+
+    def update_all(self, groups: Iterable[SubscriptionGroupConfig]) -> None:
+        changed = False
+        try:
+            for group in groups:
+                old = self._table.get(group.group_name)
+                current = None if old is None else (old.attributes or {})
+                group.attributes = alter(GROUP_ATTRIBUTES, current, group.attributes or {})
+                self._put(group)
+                next_version(self.data_version, self._clock)
+                what = "created" if old is None else "updated"
+                log.info("group %s: group=%s config=%s", what, group.group_name, group)
+                changed = True
+        finally:
+            if changed:
+                self.persist()
+
+    def set_forbidden(self, group: str, topic: str, bit: int, banned: bool) -> None:
+        """Set or clear one bit; clearing a topic's last one clears the whole group."""
+        value = self.forbidden(group, topic)
+        value = value | (1 << bit) if banned else value & ~(1 << bit)
+        if value <= 0:
+            self._forbidden.pop(group, None)
+            log.info("group ban cleared: group=%s topic=%s", group, topic)
+            return
+        self._forbidden.setdefault(group, {})[topic] = value
+        log.info("group ban set: group=%s topic=%s bits=%d", group, topic, value)
+        next_version(self.data_version, self._clock)
+        self.persist()
+
+    def disable_consume(self, group: str) -> None:
+        """Stop a group that reads too slowly; the file learns of it with the next change."""
+        found = self._table.get(group)
+        if found is not None:
+            found.consume_enable = False
+            self._members.changed(group)
+            next_version(self.data_version, self._clock)
+
+    def delete(self, group: str) -> None:
+        self._forbidden.pop(group, None)
+        if self._table.pop(group, None) is None:
+            log.warning("group not deleted, it does not exist: group=%s", group)
+            return
+        self._members.removed(group)
+        log.info("group deleted: group=%s", group)
+        next_version(self.data_version, self._clock)
+        self.persist()
+
+    # --- files
+
+    def load(self) -> None:
+        """Read the file, if there is one. Blocks: before the loop runs."""
+        loaded = self._file.load(_decode)
+        if loaded is None:
+            return
+        for group in loaded.subscription_group_table.values():
+            self._put(group)
+        for name, topics in (loaded.forbidden_table or {}).items():
+            self._forbidden[name] = dict(topics)
+        self.data_version = loaded.data_version
+
+    def persist(self) -> None:
+        """Write the table now, without waiting for the disk; a failure is made good by settle."""
+        self._file.write()
+
+    async def settle(self) -> None:
+        """Let the last change survive a power loss; a service calls it every few seconds."""
+        await self._file.settle()
+
+    def close(self) -> None:
+        """Write and sync. Blocks: for the shutdown."""
+        self._file.close()
+
+    # --- inside
+
+    def _may_create(self, group: str) -> bool:
+        allowed = self._config.auto_create_subscription_group or (
+            self._config.enable_create_sys_group and names.is_system_group(group)
+        )
+        return allowed and names.validate_group(group) is None
+
+    def _put(self, group: SubscriptionGroupConfig) -> None:
+        self._table[group.group_name] = group
+        self._members.changed(group.group_name)
+
+    def _pieces(self) -> Iterator[bytes]:
+        head = (
+            f'{{\n\t"dataVersion":{encoded_version(self.data_version)},'
+            f'\n\t"forbiddenTable":{pretty(self._forbidden, 1)},'
+            '\n\t"subscriptionGroupTable":'
+        )
+        return chain((head.encode(),), self._members.object_pieces(), (b"\n}",))
+
+
+def _decode(data: bytes) -> SubscriptionGroupWrapper:
+    return decode_body(SubscriptionGroupWrapper, data)

@@ -1,0 +1,129 @@
+"""A table of the broker under `store/config`: written at once, made durable a little later.
+
+A new topic must not be lost by a kill -9 right after its first message was acknowledged, so a
+change goes to the page cache before the answer leaves. What may block on the disk (fsync) is left
+to a worker thread, which touches files only. ConfigFile of the store reads the same two names.
+"""
+
+import logging
+import os
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import TypeVar
+
+import trio
+
+from codec.errors import CodecError
+from store.files import sync_directory, write_fully
+from store.json_files import ConfigFile
+
+log = logging.getLogger("trimq.broker")
+T = TypeVar("T")
+
+
+class TableDamaged(Exception):
+    """Neither the file nor its twin can be read as the table that it should hold."""
+
+
+class TableFile:
+    """One JSON file and its `.bak` twin; neither is ever missing or half written."""
+
+    def __init__(self, path: Path, pieces: Callable[[], Iterator[bytes]]) -> None:
+        """`pieces` encodes the table as it is now, a bounded amount of work per piece."""
+        self.path = path
+        self._pieces = pieces
+        self._unsaved = False
+        self._unsynced = False
+
+    def load(self, decode: Callable[[bytes], T]) -> T | None:
+        """The table, from its twin if the newest version makes no sense; None on a fresh store."""
+        file = ConfigFile(self.path)
+        data = file.load()
+        if data is None:
+            return None
+        try:
+            return decode(data)
+        except CodecError as error:
+            log.error("config file unreadable, trying its twin: file=%s error=%s", self.path, error)
+            backup = file.load_backup()
+            if backup is None or backup == data:
+                raise TableDamaged(f"{self.path} cannot be read: {error}") from error
+        try:
+            return decode(backup)
+        except CodecError as error:
+            raise TableDamaged(f"neither {self.path} nor its twin can be read: {error}") from error
+
+    def write(self) -> None:
+        """Write the table now, into the page cache. A failure is logged and made good later."""
+        self._write(self._pieces())
+
+    async def settle(self) -> None:
+        """Make good a failed write and let the last version survive a power loss."""
+        if self._unsaved:
+            self.write()
+        if self._unsynced:
+            await trio.to_thread.run_sync(self.sync)
+
+    async def write_in_steps(self) -> None:
+        """Write a large table: encoded between other work, written and synced in a thread."""
+        pieces: list[bytes] = []
+        for piece in self._pieces():
+            pieces.append(piece)
+            await trio.lowlevel.checkpoint()
+        await trio.to_thread.run_sync(self._write_and_sync, pieces)
+
+    def close(self) -> None:
+        """Write and sync, whatever it takes. Blocks: after the loop's work is done."""
+        self.write()
+        self.sync()
+
+    def sync(self) -> None:
+        """Blocks on the disk: for a worker thread."""
+        if not self._unsynced:
+            return
+        self._unsynced = False
+        try:
+            fd = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                os.fsync(fd)
+            finally:
+                os.close(fd)
+            sync_directory(self.path.parent)
+        except OSError as error:
+            self._unsynced = True
+            log.error("config file not synced: file=%s error=%s", self.path, error)
+
+    def _write_and_sync(self, pieces: list[bytes]) -> None:
+        self._write(pieces)
+        self.sync()
+
+    def _write(self, pieces: Iterable[bytes]) -> None:
+        try:
+            self._replace(list(pieces))
+            self._unsaved = False
+        except OSError as error:
+            self._unsaved = True
+            log.error("config file not saved: file=%s error=%s", self.path, error)
+
+    def _replace(self, pieces: list[bytes]) -> None:
+        """Write beside and rename over; the version before becomes the twin."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        beside = self.path.with_name(self.path.name + ".new")
+        fd = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
+        try:
+            write_fully(fd, pieces, 0)
+        finally:
+            os.close(fd)
+        self._keep_previous()
+        os.replace(beside, self.path)
+        self._unsynced = True
+
+    def _keep_previous(self) -> None:
+        twin = self.path.with_name(self.path.name + ".bak")
+        link = self.path.with_name(self.path.name + ".old")
+        link.unlink(missing_ok=True)
+        try:
+            os.link(self.path, link)
+        except FileNotFoundError:
+            return
+        os.replace(link, twin)

@@ -1,0 +1,299 @@
+"""The topics of this broker (TopicConfigManager): `config/topics.json`, creation on demand.
+
+System topics are put in before the file is loaded and do not count as a change of the data version;
+what the file says of them wins.
+"""
+
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain
+from pathlib import Path
+
+from broker.attributes import TOPIC_ATTRIBUTES, alter, refused
+from broker.clock import Clock
+from broker.config import BrokerConfig
+from broker.data_version import encoded_version, new_version, next_version, same_version
+from broker.json_members import JsonMembers, pretty
+from broker.system_topics import system_topics
+from broker.table_file import TableFile
+from broker.topic_names import (
+    AUTO_CREATE_TOPIC,
+    SYSTEM_TOPICS,
+    TRANS_CHECK_MAX_TIME_TOPIC,
+    is_system_topic,
+)
+from codec.bodies.base import decode_body
+from codec.bodies.topics import TopicConfig, TopicConfigSerializeWrapper
+from codec.flags import Perm
+
+log = logging.getLogger("trimq.broker")
+Listener = Callable[[TopicConfig], None]
+
+
+class Topics:
+    """Every topic that may be written or read here, by name."""
+
+    def __init__(self, config: BrokerConfig, directory: Path, clock: Clock) -> None:
+        """`directory` is the store's `config` folder."""
+        self._config = config
+        self._clock = clock
+        self._file = TableFile(directory / "topics.json", self._pieces)
+        self._table: dict[str, TopicConfig] = {}
+        self._members = JsonMembers(lambda name: pretty(self._table[name], 2))
+        self._listeners: list[Listener] = []
+        self.data_version = new_version(clock)
+        for topic in system_topics(config):
+            self._put(topic)
+        self._system_names = SYSTEM_TOPICS | self._table.keys()
+
+    # --- looking up
+
+    def get(self, name: str) -> TopicConfig | None:
+        return self._table.get(name)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._table
+
+    def __len__(self) -> int:
+        return len(self._table)
+
+    def all(self) -> Mapping[str, TopicConfig]:
+        return self._table
+
+    def is_order_topic(self, name: str) -> bool:
+        topic = self._table.get(name)
+        return topic is not None and topic.order
+
+    def is_system_topic(self, name: str) -> bool:
+        """The fixed system topics and those named after this broker and its cluster."""
+        return name in self._system_names or is_system_topic(name)
+
+    def system_topic_names(self) -> frozenset[str]:
+        return self._system_names
+
+    def page(self, version: str | None, first: int, count: int) -> dict[str, TopicConfig]:
+        """Topics first to first + count - 1 by name; from 0 when the version has changed.
+
+        TopicConfigManager.subTopicConfigTable: a reader that pages through must start again.
+        """
+        if first and not same_version(version, self.data_version):
+            first = 0
+        return {name: self._table[name] for name in sorted(self._table)[first : first + count]}
+
+    # --- changing
+
+    def add_listener(self, listener: Listener) -> None:
+        """Called with every topic that was created or updated: it has to be registered."""
+        self._listeners.append(listener)
+
+    def create_in_send(
+        self,
+        topic: str,
+        default_topic: str,
+        remote_addr: str,
+        client_default_queue_nums: int,
+        sys_flag: int,
+    ) -> TopicConfig | None:
+        """The topic a message is for, made after its template if it does not exist yet.
+
+        Queues: what the client would like, at most what the template has; permissions: the
+        template's without "inherit". None when there is no template that may be inherited from.
+        """
+        existing = self._table.get(topic)
+        if existing is not None:
+            return existing
+        template = self._table.get(default_topic)
+        if template is None:
+            log.warning(
+                "topic not created, no template: topic=%s template=%s producer=%s",
+                topic,
+                default_topic,
+                remote_addr,
+            )
+            return None
+        if default_topic == AUTO_CREATE_TOPIC and not self._config.auto_create_topic_enable:
+            # A TBW102 left over in the file from times when auto-creation was on.
+            template.perm = Perm.READ | Perm.WRITE
+            self._members.changed(default_topic)
+        if not template.perm & Perm.INHERIT:
+            log.warning(
+                "topic not created, its template may not be inherited: topic=%s template=%s "
+                "perm=%d producer=%s",
+                topic,
+                default_topic,
+                template.perm,
+                remote_addr,
+            )
+            return None
+        queues = max(0, min(client_default_queue_nums, template.write_queue_nums))
+        created = TopicConfig(
+            topic_name=topic,
+            read_queue_nums=queues,
+            write_queue_nums=queues,
+            perm=template.perm & ~Perm.INHERIT,
+            topic_sys_flag=sys_flag,
+            topic_filter_type=template.topic_filter_type,
+        )
+        self._create(created, f"template={default_topic} producer={remote_addr}")
+        return created
+
+    def create_in_send_back(
+        self, topic: str, queue_nums: int, perm: int, sys_flag: int, *, order: bool = False
+    ) -> TopicConfig:
+        """A retry or dead-letter topic; its order flag follows the last heartbeat's.
+
+        createTopicInSendMessageBackMethod; a message sent back counts as "not ordered".
+        """
+        existing = self._table.get(topic)
+        if existing is not None:
+            if existing.order != order:
+                existing.order = order
+                self._changed(existing, "order changed")
+            return existing
+        created = TopicConfig(
+            topic_name=topic,
+            read_queue_nums=queue_nums,
+            write_queue_nums=queue_nums,
+            perm=perm,
+            topic_sys_flag=sys_flag,
+            order=order,
+        )
+        self._create(created, "for retries")
+        return created
+
+    def create_if_absent(self, topic: TopicConfig) -> TopicConfig:
+        existing = self._table.get(topic.topic_name)
+        if existing is None:
+            self._create(topic, "on demand")
+            return topic
+        return existing
+
+    def create_for_unchecked_transactions(self, queue_nums: int, perm: int) -> TopicConfig:
+        """The topic of half messages given up (createTopicOfTranCheckMaxTime)."""
+        return self.create_if_absent(
+            TopicConfig(
+                topic_name=TRANS_CHECK_MAX_TIME_TOPIC,
+                read_queue_nums=queue_nums,
+                write_queue_nums=queue_nums,
+                perm=perm,
+            )
+        )
+
+    def update(self, topic: TopicConfig) -> None:
+        """Create or replace a topic; its attributes are changes (`+key`, `-key`) to the old ones.
+
+        Raises RemotingError when an attribute may not be changed like that.
+        """
+        self.update_all([topic])
+
+    def update_all(self, topics: Iterable[TopicConfig]) -> None:
+        """Several at once: one data version each, one write."""
+        changed: list[TopicConfig] = []
+        try:
+            for topic in topics:
+                self._apply_attributes(topic)
+                what = "updated" if topic.topic_name in self._table else "created"
+                log.info("topic %s: %s", what, described(topic))
+                self._put(topic)
+                next_version(self.data_version, self._clock)
+                changed.append(topic)
+        finally:
+            if changed:
+                self.persist()
+        for topic in changed:
+            self._announce(topic)
+
+    def set_ordered(self, names: Iterable[str]) -> None:
+        """Topics that the NameServer's ORDER_TOPIC_CONFIG lists (updateOrderTopicConfig)."""
+        changed = False
+        for name in names:
+            topic = self._table.get(name)
+            if topic is not None and not topic.order:
+                topic.order = True
+                self._members.changed(name)
+                log.info("topic ordered by the NameServer's configuration: topic=%s", name)
+                changed = True
+        if changed:
+            next_version(self.data_version, self._clock)
+            self.persist()
+
+    def delete(self, name: str) -> None:
+        if self._table.pop(name, None) is None:
+            log.warning("topic not deleted, it does not exist: topic=%s", name)
+            return
+        self._members.removed(name)
+        log.info("topic deleted: topic=%s", name)
+        next_version(self.data_version, self._clock)
+        self.persist()
+
+    # --- files
+
+    def load(self) -> None:
+        """Read the file, if there is one. Blocks: before the loop runs."""
+        loaded = self._file.load(_decode)
+        if loaded is None:
+            return
+        for topic in loaded.topic_config_table.values():
+            self._put(topic)
+        self.data_version = loaded.data_version
+
+    def persist(self) -> None:
+        """Write the table now, without waiting for the disk; a failure is made good by settle."""
+        self._file.write()
+
+    async def settle(self) -> None:
+        """Let the last change survive a power loss; a service calls it every few seconds."""
+        await self._file.settle()
+
+    def close(self) -> None:
+        """Write and sync. Blocks: for the shutdown."""
+        self._file.close()
+
+    # --- inside
+
+    def _create(self, topic: TopicConfig, why: str) -> None:
+        self._put(topic)
+        next_version(self.data_version, self._clock)
+        log.info("topic created: %s %s", described(topic), why)
+        self.persist()
+        self._announce(topic)
+
+    def _changed(self, topic: TopicConfig, why: str) -> None:
+        self._put(topic)
+        next_version(self.data_version, self._clock)
+        log.info("topic updated: %s %s", described(topic), why)
+        self.persist()
+        self._announce(topic)
+
+    def _apply_attributes(self, topic: TopicConfig) -> None:
+        old = self._table.get(topic.topic_name)
+        changes = topic.attributes or {}
+        current = None if old is None else (old.attributes or {})
+        final = alter(TOPIC_ATTRIBUTES, current, changes)
+        if "+reserve.time" in changes and "reserve.time" in final:
+            # Only tiered storage keeps a time per topic.
+            raise refused("Update topic reserveTime not supported")
+        topic.attributes = final
+
+    def _put(self, topic: TopicConfig) -> None:
+        self._table[topic.topic_name] = topic
+        self._members.changed(topic.topic_name)
+
+    def _announce(self, topic: TopicConfig) -> None:
+        for listener in self._listeners:
+            listener(topic)
+
+    def _pieces(self) -> Iterator[bytes]:
+        head = f'{{\n\t"dataVersion":{encoded_version(self.data_version)},\n\t"topicConfigTable":'
+        return chain((head.encode(),), self._members.object_pieces(), (b"\n}",))
+
+
+def described(topic: TopicConfig) -> str:
+    return (
+        f"topic={topic.topic_name} read={topic.read_queue_nums} write={topic.write_queue_nums} "
+        f"perm={topic.perm} order={topic.order} attributes={topic.attributes}"
+    )
+
+
+def _decode(data: bytes) -> TopicConfigSerializeWrapper:
+    return decode_body(TopicConfigSerializeWrapper, data)
