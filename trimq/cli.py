@@ -93,7 +93,8 @@ def server(log_level: str, log_format: str, assignments: tuple[str, ...], **opti
     from trimq.settings import parse_assignments  # noqa: PLC0415
 
     def start() -> Any:
-        from trimq.server import ServerOptions, run_server  # noqa: PLC0415
+        from trimq.options import ServerOptions  # noqa: PLC0415
+        from trimq.server import run_server  # noqa: PLC0415
 
         chosen = ServerOptions(settings=parse_assignments(assignments), **options)
         return lambda: run_server(chosen, _ready)
@@ -122,7 +123,8 @@ def namesrv(log_level: str, log_format: str, assignments: tuple[str, ...], **opt
     from trimq.settings import parse_assignments  # noqa: PLC0415
 
     def start() -> Any:
-        from trimq.server import NamesrvOptions, run_namesrv  # noqa: PLC0415
+        from trimq.options import NamesrvOptions  # noqa: PLC0415
+        from trimq.server import run_namesrv  # noqa: PLC0415
 
         chosen = NamesrvOptions(settings=parse_assignments(assignments), **options)
         return lambda: run_namesrv(chosen, _ready)

@@ -14,7 +14,8 @@ from tempfile import TemporaryDirectory
 
 import trio
 
-from trimq.server import ServerOptions, open_server
+from trimq.options import ServerOptions
+from trimq.server import open_server
 
 
 @dataclass(frozen=True, slots=True)

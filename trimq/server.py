@@ -1,0 +1,135 @@
+"""Run servers: ``trimq.serve`` for programs, ``run_server`` and ``run_namesrv`` for the command line."""
+
+import signal
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import trio
+
+from broker.clock import Clock
+from namesrv.config import NamesrvConfig
+from remoting.dispatch import Dispatcher
+from remoting.limits import Limits
+from remoting.server import Server
+from trimq import settings as setting_texts
+from trimq.endpoints import Endpoint, listen
+from trimq.options import NamesrvOptions, ServerOptions, ServerPlan, server_plan
+from trimq.running import open_broker
+from trimq.server_config import ServerConfig
+from trimq.tls import server_context
+from trimq.wiring.namesrv import Namesrv, build_namesrv
+
+Ready = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class RunningServer:
+    """Where a running server is, as clients write it."""
+
+    namesrv_addr: str
+    broker_addr: str
+    store: Path
+    metrics_addr: str | None
+
+
+def limits_of(config: ServerConfig, durable_seconds: float = 5) -> Limits:
+    """The remoting bounds that settings change."""
+    return Limits(idle_seconds=config.channel_idle_seconds, durable_seconds=durable_seconds)
+
+
+@asynccontextmanager
+async def serve(
+    store: Path | str,
+    *,
+    listen: str = "127.0.0.1:0",
+    namesrv: str | None = None,
+    namesrv_listen: str | None = None,
+    advertise: str | None = None,
+    settings: Mapping[str, str] | None = None,
+) -> AsyncIterator[RunningServer]:
+    """A broker, and a NameServer unless ``namesrv`` names others, until the block ends.
+
+    Port 0 (the default) picks free ports. ``settings`` are ``broker.conf`` keys and their texts.
+    Raises AddressError, SettingsError or StoreError when it cannot start.
+    """
+    options = ServerOptions(
+        store=Path(store),
+        listen=listen,
+        namesrv=namesrv,
+        namesrv_listen=namesrv_listen or (None if namesrv else "127.0.0.1:0"),
+        advertise=advertise,
+        settings=settings or {},
+    )
+    async with open_server(options) as running:
+        yield running
+
+
+@asynccontextmanager
+async def open_server(options: ServerOptions) -> AsyncIterator[RunningServer]:
+    """Start everything that the options ask for; leaving the block is the clean shutdown."""
+    plan = server_plan(options)
+    async with AsyncExitStack() as stack:
+        namesrv_addr = plan.broker.namesrv_addr or ""
+        namesrv: Namesrv | None = None
+        if plan.namesrv_listen is not None:
+            namesrv = build_namesrv(plan.namesrv, Clock())
+            namesrv_addr = str(
+                await stack.enter_async_context(
+                    open_namesrv(namesrv, plan.namesrv_listen, plan.server)
+                )
+            )
+        broker = await stack.enter_async_context(open_broker(plan, namesrv_addr))
+        yield RunningServer(namesrv_addr, broker.address, plan.store.root, broker.metrics_addr)
+
+
+@asynccontextmanager
+async def open_namesrv(
+    namesrv: Namesrv, endpoint: Endpoint, config: ServerConfig
+) -> AsyncIterator[Endpoint]:
+    """Serve a NameServer until the block ends; yields the address it really listens on."""
+    server = Server(
+        Dispatcher(namesrv.processors),
+        listener=namesrv.routes,
+        tls=server_context(config),
+        tls_mode=config.tls_mode,
+        limits=limits_of(config),
+    )
+    sock = listen(endpoint)
+    bound = Endpoint(endpoint.host, sock.getsockname()[1])
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(namesrv.routes.scan)
+        await nursery.start(server.serve, [sock])
+        yield bound
+        nursery.cancel_scope.cancel()
+
+
+async def run_server(options: ServerOptions, ready: Ready) -> None:
+    """``trimq server``: until SIGINT or SIGTERM."""
+    with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        async with open_server(options) as running:
+            ready(
+                f"TriMQ ready: namesrv={running.namesrv_addr} broker={running.broker_addr}"
+                f" store={running.store}"
+            )
+            await anext(aiter(signals))
+
+
+async def run_namesrv(options: NamesrvOptions, ready: Ready) -> None:
+    """``trimq namesrv``: until SIGINT or SIGTERM."""
+    values = {
+        **(setting_texts.read_file(options.config) if options.config else {}),
+        **options.settings,
+    }
+    config = setting_texts.build(NamesrvConfig, values)
+    server_config = setting_texts.build(ServerConfig, values)
+    with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        namesrv = build_namesrv(config, Clock())
+        endpoint = Endpoint.parse(options.listen)
+        async with open_namesrv(namesrv, endpoint, server_config) as bound:
+            ready(f"TriMQ ready: namesrv={bound}")
+            await anext(aiter(signals))
+
+
+__all__ = ["RunningServer", "ServerOptions", "ServerPlan", "open_server", "serve"]

@@ -1,0 +1,92 @@
+"""A NameServer's parts."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from broker.clock import Clock
+from namesrv.config import NamesrvConfig, NamesrvSettings
+from namesrv.kv_config import KVConfig
+from namesrv.routes import RouteTable
+from processors.namesrv.add_write_perm_of_broker import AddWritePermOfBroker
+from processors.namesrv.broker_heartbeat import BrokerHeartbeat
+from processors.namesrv.delete_kv_config import DeleteKvConfig
+from processors.namesrv.delete_topic_in_namesrv import DeleteTopicInNamesrv
+from processors.namesrv.get_all_topic_list_from_nameserver import GetAllTopicListFromNameserver
+from processors.namesrv.get_broker_cluster_info import GetBrokerClusterInfo
+from processors.namesrv.get_broker_member_group import GetBrokerMemberGroup
+from processors.namesrv.get_has_unit_sub_topic_list import GetHasUnitSubTopicList
+from processors.namesrv.get_has_unit_sub_ununit_topic_list import GetHasUnitSubUnunitTopicList
+from processors.namesrv.get_kv_config import GetKvConfig
+from processors.namesrv.get_kvlist_by_namespace import GetKvlistByNamespace
+from processors.namesrv.get_namesrv_config import GetNamesrvConfig
+from processors.namesrv.get_routeinfo_by_topic import GetRouteinfoByTopic
+from processors.namesrv.get_system_topic_list_from_ns import GetSystemTopicListFromNs
+from processors.namesrv.get_topics_by_cluster import GetTopicsByCluster
+from processors.namesrv.get_unit_topic_list import GetUnitTopicList
+from processors.namesrv.put_kv_config import PutKvConfig
+from processors.namesrv.query_data_version import QueryDataVersion
+from processors.namesrv.register_broker import RegisterBroker
+from processors.namesrv.register_topic_in_namesrv import RegisterTopicInNamesrv
+from processors.namesrv.unregister_broker import UnregisterBroker
+from processors.namesrv.update_namesrv_config import UpdateNamesrvConfig
+from processors.namesrv.wipe_write_perm_of_broker import WipeWritePermOfBroker
+from remoting.contract import Processor
+from trimq.properties_file import parse_properties_text
+
+
+@dataclass(frozen=True, slots=True)
+class Namesrv:
+    """State and processors of one NameServer; ``routes`` is also its connection listener."""
+
+    routes: RouteTable
+    kv_config: KVConfig
+    settings: NamesrvSettings
+    processors: list[Processor[Any]]
+
+
+def build_namesrv(config: NamesrvConfig, clock: Clock) -> Namesrv:
+    """Everything a NameServer consists of; ``kv_config`` is loaded from its file."""
+    settings = NamesrvSettings(config)
+    routes = RouteTable(settings, clock.millis)
+    kv_config = KVConfig(config.kv_config_path)
+    kv_config.load()
+    processors: list[Processor[Any]] = [
+        *_routes(routes, kv_config, settings, clock),
+        *_topics(routes, settings),
+        PutKvConfig(kv_config),
+        GetKvConfig(kv_config),
+        DeleteKvConfig(kv_config),
+        GetKvlistByNamespace(kv_config),
+        UpdateNamesrvConfig(settings, parse_properties_text),
+        GetNamesrvConfig(settings),
+    ]
+    return Namesrv(routes, kv_config, settings, processors)
+
+
+def _routes(
+    routes: RouteTable, kv_config: KVConfig, settings: NamesrvSettings, clock: Clock
+) -> list[Processor[Any]]:
+    return [
+        RegisterBroker(routes, kv_config, settings),
+        UnregisterBroker(routes),
+        BrokerHeartbeat(routes),
+        QueryDataVersion(routes),
+        GetRouteinfoByTopic(routes, kv_config, settings, clock.millis),
+        GetBrokerClusterInfo(routes),
+        GetBrokerMemberGroup(routes),
+        WipeWritePermOfBroker(routes.topics),
+        AddWritePermOfBroker(routes.topics),
+    ]
+
+
+def _topics(routes: RouteTable, settings: NamesrvSettings) -> list[Processor[Any]]:
+    return [
+        GetAllTopicListFromNameserver(routes.topics, settings),
+        GetSystemTopicListFromNs(routes),
+        GetTopicsByCluster(routes, settings),
+        GetUnitTopicList(routes.topics, settings),
+        GetHasUnitSubTopicList(routes.topics, settings),
+        GetHasUnitSubUnunitTopicList(routes.topics, settings),
+        RegisterTopicInNamesrv(routes),
+        DeleteTopicInNamesrv(routes),
+    ]
