@@ -1,0 +1,204 @@
+"""Who consumes (ConsumerManager): groups with members online, and telling members of changes.
+
+Members learn by NOTIFY_CONSUMER_IDS_CHANGED that somebody came or went, and share the queues anew.
+Broadcasting groups are not told: every member reads everything anyway.
+"""
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+
+from broker.clients import Client
+from broker.clock import Clock
+from broker.config import BrokerConfig
+from broker.consumer_group import ConsumerGroup
+from codec.bodies.heartbeat import ConsumerData, SubscriptionData
+from codec.codes import RequestCode
+from codec.headers.clients import NotifyConsumerIdsChangedRequestHeader
+from remoting.contract import Peer
+
+log = logging.getLogger("trimq.broker")
+
+# subscriptionExpiredTimeout: subscriptions known from pulls alone are forgotten after this time.
+_COMPENSATION_MILLIS = 600_000
+
+
+class Consumers:
+    """Every consumer group with members online, by name."""
+
+    def __init__(self, config: BrokerConfig, clock: Clock) -> None:
+        self._config = config
+        self._clock = clock
+        self._groups: dict[str, ConsumerGroup] = {}
+        self._groups_of: dict[str, set[str]] = {}
+        self._compensated: dict[str, dict[str, SubscriptionData]] = {}
+        self._fingerprints: dict[str, int] = {}
+        self._waiting_notices: dict[str, list[Peer]] = {}
+        self._gone_listeners: list[Callable[[str], None]] = []
+        self._disagreements_of_gone = 0
+
+    # --- looking up
+
+    def group(self, name: str) -> ConsumerGroup | None:
+        return self._groups.get(name)
+
+    def groups(self) -> Mapping[str, ConsumerGroup]:
+        return self._groups
+
+    def find_subscription(self, group: str, topic: str) -> SubscriptionData | None:
+        """The subscription in force: from heartbeats, or from pulls that carried one."""
+        found = self._groups.get(group)
+        subscription = None if found is None else found.find_subscription(topic)
+        if subscription is None and group in self._compensated:
+            return self._compensated[group].get(topic)
+        return subscription
+
+    def subscription_count(self, group: str) -> int:
+        found = self._groups.get(group)
+        return 0 if found is None else len(found.subscriptions)
+
+    def groups_consuming(self, topic: str) -> set[str]:
+        """Groups with members online that have subscribed the topic (queryTopicConsumeByWho)."""
+        return set(self._groups_of.get(topic, ()))
+
+    def find_client(self, group: str, client_id: str) -> Client | None:
+        found = self._groups.get(group)
+        return None if found is None else found.find_client(client_id)
+
+    @property
+    def disagreements(self) -> int:
+        """How often two members of a group were found to subscribe differently, since the start."""
+        online = sum(group.disagreements for group in self._groups.values())
+        return self._disagreements_of_gone + online
+
+    def add_gone_listener(self, listener: Callable[[str], None]) -> None:
+        """Called with the name of a group whose last member has left."""
+        self._gone_listeners.append(listener)
+
+    # --- heartbeats
+
+    def fingerprint_changed(self, group: str, fingerprint: int) -> bool:
+        """Note the fingerprint of a heartbeat; true when the group's last one was another.
+
+        ClientManageProcessor.consumerGroupHeartbeatTable; heartbeats of version 1 count as 0.
+        """
+        before = self._fingerprints.get(group)
+        self._fingerprints[group] = fingerprint
+        return before is not None and before != fingerprint
+
+    def register(
+        self, client: Client, data: ConsumerData, notify: bool, *, without_sub: bool = False
+    ) -> bool:
+        """A member's heartbeat: true when the group has changed by it.
+
+        `notify` is the group's own notifyConsumerIdsChangedEnable. `without_sub`: a heartbeat of
+        version 2 that says that nothing has changed since the last full one.
+        """
+        group = self._groups.get(data.group_name)
+        if group is None:
+            group = ConsumerGroup(data.group_name, client.last_update)
+            self._groups[data.group_name] = group
+        topics = (
+            list(group.subscriptions)
+            if without_sub
+            else [subscription.topic for subscription in data.subscription_data_set]
+        )
+        for topic in topics:
+            self._groups_of.setdefault(topic, set()).add(group.name)
+        group.consume_type = data.consume_type
+        group.message_model = data.message_model
+        group.consume_from_where = data.consume_from_where
+        changed = group.join(client)
+        if not without_sub:
+            changed = group.subscribe(client.peer, data.subscription_data_set) or changed
+        if changed and notify and not group.broadcasting:
+            self._notify(group)
+        return changed
+
+    def unregister(self, name: str, client: Client, notify: bool) -> None:
+        """A member says goodbye."""
+        group = self._groups.get(name)
+        if group is None:
+            return
+        if group.members.pop(client.peer, None) is not None:
+            log.info("consumer left: group=%s client=%s", name, client)
+        self._drop_if_empty(group)
+        if notify and not group.broadcasting:
+            self._notify(group)
+
+    def closed(self, peer: Peer) -> None:
+        """A connection has ended: its members are gone from all groups, the others are told."""
+        for group in [group for group in self._groups.values() if peer in group.members]:
+            member = group.members.pop(peer)
+            log.warning("consumer disconnected: group=%s client=%s", group.name, member.client)
+            self._drop_if_empty(group)
+            if not group.broadcasting:
+                self._notify(group)
+
+    def scan_expired(self) -> None:
+        """Drop members that are silent for too long; a service calls it every 10 s.
+
+        Their connections are closed, and the rest of the group is told.
+        """
+        now = self._clock.millis()
+        for group in list(self._groups.values()):
+            for peer, member in list(group.members.items()):
+                if now - member.client.last_update > self._config.channel_expired_timeout:
+                    log.warning("consumer expired: group=%s client=%s", group.name, member.client)
+                    del group.members[peer]
+                    peer.close("no heartbeat from the consumer")
+                    if not group.broadcasting:
+                        self._notify(group)
+            self._drop_if_empty(group)
+        self._forget_compensated(now)
+
+    # --- subscriptions that came with pulls
+
+    def compensate(self, group: str, subscription: SubscriptionData) -> None:
+        """A subscription that a pull carried (compensateSubscribeData), for groups without one."""
+        self._compensated.setdefault(group, {})[subscription.topic] = subscription
+
+    def _forget_compensated(self, now: int) -> None:
+        for group, topics in list(self._compensated.items()):
+            for topic, subscription in list(topics.items()):
+                if now - subscription.sub_version > _COMPENSATION_MILLIS:
+                    del topics[topic]
+            if not topics:
+                del self._compensated[group]
+
+    # --- notices
+
+    def send_waiting_notices(self) -> None:
+        """With realTimeNotifyConsumerChange off, a service calls this every 15 s."""
+        waiting, self._waiting_notices = self._waiting_notices, {}
+        for group, peers in waiting.items():
+            _send_notices(group, peers)
+
+    def _notify(self, group: ConsumerGroup) -> None:
+        if not self._config.notify_consumer_ids_changed_enable:
+            return
+        peers = list(group.members)
+        if self._config.real_time_notify_consumer_change:
+            _send_notices(group.name, peers)
+        else:
+            self._waiting_notices[group.name] = peers
+
+    def _drop_if_empty(self, group: ConsumerGroup) -> None:
+        if group.members or self._groups.get(group.name) is not group:
+            return
+        del self._groups[group.name]
+        self._disagreements_of_gone += group.disagreements
+        for topic in group.subscriptions:
+            names = self._groups_of.get(topic)
+            if names is not None:
+                names.discard(group.name)
+                if not names:
+                    del self._groups_of[topic]
+        log.info("consumer group gone, no member left: group=%s", group.name)
+        for listener in self._gone_listeners:
+            listener(group.name)
+
+
+def _send_notices(group: str, peers: Sequence[Peer]) -> None:
+    header = NotifyConsumerIdsChangedRequestHeader(consumer_group=group)
+    for peer in peers:
+        peer.oneway(RequestCode.NOTIFY_CONSUMER_IDS_CHANGED, header)
