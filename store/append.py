@@ -1,0 +1,198 @@
+"""Staging: messages become records, with their queue offset and place in the commit log.
+
+Staged records are nobody's business until `write` has brought them to the files with one system
+call; then their consume-queue entries and listeners follow. When writing fails, all offsets are
+as before. Hot: compiled by mypyc when a compiler is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from codec.batch import BatchItem
+from codec.record import LONGEST_PROPERTIES, encode_record, record_size
+from store.commit_log import CommitLog
+from store.consume_queue import ConsumeQueue
+from store.consume_queues import ConsumeQueues
+from store.errors import MessageTooLarge, PropertiesTooLong
+from store.message import Appended, Dispatched, Message
+from store.tags import TagCodes
+
+# MessageExtEncoder keeps this much room beside the longest body.
+ROOM_BESIDE_BODY: Final = 64 * 1024
+_TRANSACTION: Final = 0xC
+_COMMIT: Final = 0x8
+_ENTRY_END: Final = b"\x02"
+
+
+class Appender:
+    __slots__ = (
+        "_listeners",
+        "_log",
+        "_max_body",
+        "_max_record",
+        "_now_millis",
+        "_queues",
+        "_staged",
+        "_staged_queues",
+        "_tags",
+        "last_offset",
+        "last_timestamp",
+    )
+
+    def __init__(
+        self,
+        log: CommitLog,
+        queues: ConsumeQueues,
+        tags: TagCodes,
+        max_message_size: int,
+        now_millis: Callable[[], int],
+    ) -> None:
+        self._log = log
+        self._queues = queues
+        self._tags = tags
+        self._max_body = max_message_size
+        self._max_record = max_message_size + ROOM_BESIDE_BODY
+        self._now_millis = now_millis
+        self._listeners: list[Callable[[Dispatched], None]] = []
+        self._staged: list[Dispatched] = []
+        self._staged_queues: list[ConsumeQueue | None] = []
+        # The last record that is in the log, for the checkpoint.
+        self.last_offset = -1
+        self.last_timestamp = 0
+
+    def add_listener(self, listener: Callable[[Dispatched], None]) -> None:
+        self._listeners.append(listener)
+
+    def stage(self, message: Message) -> Appended:
+        topic = message.topic.encode()
+        properties = closed_properties(message.properties)
+        size = record_size(len(message.body), len(topic), len(properties), message.sys_flag)
+        self._check(message.body, properties, size)
+        queue = self._queue_of(message)
+        return self._stage(
+            message, topic, queue, message.body, properties, message.flag, self._log.reserve(size)
+        )
+
+    def stage_batch(self, message: Message, items: list[BatchItem]) -> list[Appended]:
+        """Records for all items, with consecutive queue offsets and in one file.
+
+        The message gives what the items have in common; their properties are stored as sent.
+        """
+        topic = message.topic.encode()
+        sizes: list[int] = []
+        for item in items:
+            properties = closed_properties(item.properties)
+            size = record_size(len(item.body), len(topic), len(properties), message.sys_flag)
+            self._check(item.body, properties, size)
+            sizes.append(size)
+        total = sum(sizes)
+        if not self._log.fits(total):
+            raise MessageTooLarge(f"a batch of {total} bytes does not fit into one file")
+        queue = self._queue_of(message)
+        position = self._log.reserve(total)
+        appended: list[Appended] = []
+        for item, size in zip(items, sizes, strict=True):
+            properties = closed_properties(item.properties)
+            appended.append(
+                self._stage(message, topic, queue, item.body, properties, item.flag, position)
+            )
+            position += size
+        return appended
+
+    def _check(self, body: bytes, properties: bytes, size: int) -> None:
+        """MessageExtEncoder.encode's limits, in its order."""
+        if len(properties) > LONGEST_PROPERTIES:
+            raise PropertiesTooLong(f"the properties take {len(properties)} bytes")
+        if len(body) > self._max_body or size > self._max_record or not self._log.fits(size):
+            raise MessageTooLarge(
+                f"a body of {len(body)} bytes (record {size}) is above {self._max_body}"
+            )
+
+    def _queue_of(self, message: Message) -> ConsumeQueue | None:
+        """None for prepared and rolled-back messages: they have no place in a queue."""
+        kind = message.sys_flag & _TRANSACTION
+        if kind and kind != _COMMIT:
+            return None
+        return self._queues.get(message.topic, message.queue_id)
+
+    def _stage(
+        self,
+        message: Message,
+        topic: bytes,
+        queue: ConsumeQueue | None,
+        body: bytes,
+        properties: bytes,
+        flag: int,
+        position: int,
+    ) -> Appended:
+        now = self._now_millis()
+        queue_offset = 0
+        if queue is not None:
+            queue_offset = queue.next_offset
+            queue.next_offset = queue_offset + 1
+        record = encode_record(
+            topic,
+            message.queue_id,
+            flag,
+            queue_offset,
+            position,
+            message.sys_flag,
+            message.born_timestamp,
+            message.born_host,
+            now,
+            message.store_host,
+            message.reconsume_times,
+            message.prepared_transaction_offset,
+            body,
+            properties,
+        )
+        self._log.add(record)
+        size = len(record)
+        self._staged.append(
+            Dispatched(
+                message.topic,
+                message.queue_id,
+                queue_offset,
+                position,
+                size,
+                self._tags.code(message.topic, properties, now),
+                now,
+                message.sys_flag,
+                properties,
+            )
+        )
+        self._staged_queues.append(queue)
+        return Appended(queue_offset, position, size, now)
+
+    def write(self) -> None:
+        """Bring what is staged to the log and tell everybody; StoreError takes all of it back."""
+        staged = self._staged
+        if not staged:
+            return
+        queues = self._staged_queues
+        self._staged = []
+        self._staged_queues = []
+        try:
+            self._log.write()
+        except BaseException:
+            for queue in queues:
+                if queue is not None:
+                    queue.next_offset = queue.max_offset
+            raise
+        for index, dispatched in enumerate(staged):
+            queue = queues[index]
+            if queue is not None:
+                queue.append(dispatched.physical_offset, dispatched.size, dispatched.tags_code)
+                self._queues.appended(queue)
+        self.last_offset = dispatched.physical_offset
+        self.last_timestamp = dispatched.store_timestamp
+        for listener in self._listeners:
+            for dispatched in staged:
+                listener(dispatched)
+
+
+def closed_properties(properties: bytes) -> bytes:
+    """Properties never end in a zero byte: recovery knows a torn record by that."""
+    return properties + _ENTRY_END if properties.endswith(b"\0") else properties

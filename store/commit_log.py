@@ -1,0 +1,307 @@
+"""The commit log: every message of every topic in the order of arrival (CommitLog).
+
+Files of one full length, named by the physical offset of their first byte. A record never
+crosses files: when it and a blank of 8 bytes no longer fit, the rest of the file is declared
+blank and the record goes to the next file.
+
+Appending has two steps. `reserve` and `add` place records into the staging list, `write` brings
+all of them to the files with one system call per file and makes them visible; when that fails,
+none of them has happened. Everything here runs on one thread, but for `flush`.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+import threading
+from pathlib import Path
+from typing import Final
+
+from store.errors import StoreDamaged, StoreError, StoreNotWritable
+from store.files import (
+    OpenFiles,
+    create_sized,
+    store_error,
+    sync_directory,
+    write_fully,
+    zero_from,
+)
+
+BLANK_MAGIC: Final = 0xCBD43194
+BLANK_SIZE: Final = 8
+_BLANK: Final = struct.Struct(">iI")
+NAME_DIGITS: Final = 20
+
+
+class Segment:
+    """One file of the log; `fd` is open (not -1) while it is written or not yet synced."""
+
+    __slots__ = ("base", "fd", "path")
+
+    def __init__(self, base: int, path: str, fd: int = -1) -> None:
+        self.base = base
+        self.path = path
+        self.fd = fd
+
+
+class Run:
+    """Staged records that lie one behind the other in one file."""
+
+    __slots__ = ("chunks", "start")
+
+    def __init__(self, start: int) -> None:
+        self.start = start
+        self.chunks: list[bytes] = []
+
+
+class CommitLog:
+    """`written` is the end of what readers may see, `flushed` of what survives a power loss."""
+
+    def __init__(
+        self, directory: Path, file_size: int, open_files: OpenFiles, hot_bytes: int
+    ) -> None:
+        self.directory = directory
+        self.file_size = file_size
+        self.segments: list[Segment] = []
+        self.written = 0
+        self.flushed = 0
+        self._open_files = open_files
+        self._hot_bytes = hot_bytes
+        self._opened_at = 0
+        self._staged_end = 0
+        self._file_end = 0
+        self._run = Run(0)
+        self._runs: list[Run] = []
+        self._new_file = False
+        self._nowait = hasattr(os, "RWF_NOWAIT")
+        self._broken = ""
+        self._flush_lock = threading.Lock()
+
+    # --- opening and closing
+
+    def load(self, mend_last: bool) -> None:
+        """Find the files; `written` is then the end of the last one, until `start_at` says better.
+
+        `mend_last`: give a last file that is too short its length back.
+        """
+        self.directory.mkdir(parents=True, exist_ok=True)
+        names = sorted(
+            name
+            for name in os.listdir(self.directory)
+            if name.isdigit() and len(name) == NAME_DIGITS
+        )
+        for name in names:
+            path = self.directory / name
+            length = path.stat().st_size
+            last = name == names[-1]
+            if last and length == 0:
+                path.unlink()
+                break
+            if length != self.file_size:
+                self._mend(path, length, last and mend_last)
+            base = int(name)
+            if self.segments and base != self.segments[-1].base + self.file_size:
+                raise StoreDamaged(path, 0, "the file before it is missing")
+            self.segments.append(Segment(base, str(path)))
+            self.written = base + self.file_size
+
+    def _mend(self, path: Path, length: int, allowed: bool) -> None:
+        if not allowed or length > self.file_size:
+            raise StoreDamaged(
+                path, length, f"that is its length; mappedFileSizeCommitLog says {self.file_size}"
+            )
+        os.truncate(path, self.file_size)
+
+    def start_at(self, end: int) -> None:
+        """Everything from `end` on is not part of the log: remove it and append there."""
+        while len(self.segments) > 1 and self.segments[-1].base >= end:
+            os.unlink(self.segments.pop().path)
+        if self.segments:
+            segment = self.segments[-1]
+            if end < segment.base + self.file_size:
+                segment.fd = os.open(segment.path, os.O_RDWR | os.O_CLOEXEC)
+                zero_from(segment.fd, end - segment.base, self.file_size)
+        self.written = end
+        self.flushed = end
+        self._opened_at = end
+        self._stage_from(end)
+
+    def close(self) -> None:
+        for segment in self.segments:
+            if segment.fd >= 0:
+                os.close(segment.fd)
+                segment.fd = -1
+        self.segments.clear()
+
+    # --- appending
+
+    @property
+    def writable(self) -> bool:
+        return not self._broken
+
+    @property
+    def has_staged(self) -> bool:
+        return self._staged_end != self.written
+
+    def fits(self, size: int) -> bool:
+        """Whether records of that size together fit into one file at all."""
+        return size + BLANK_SIZE <= self.file_size
+
+    def reserve(self, size: int) -> int:
+        """The physical offset for `size` bytes that must lie in one file; `add` must follow."""
+        position = self._staged_end
+        room = self._file_end - position
+        if size + BLANK_SIZE > room:
+            if room >= BLANK_SIZE:
+                self._run.chunks.append(_BLANK.pack(room, BLANK_MAGIC))
+            position = self._file_end
+            self._run = Run(position)
+            self._runs.append(self._run)
+            self._file_end = position + self.file_size
+        self._staged_end = position + size
+        return position
+
+    def add(self, record: bytes) -> None:
+        self._run.chunks.append(record)
+
+    def _stage_from(self, position: int) -> None:
+        self._staged_end = position
+        self._file_end = position - position % self.file_size + self.file_size
+        self._run = Run(position)
+        self._runs = [self._run]
+
+    def write(self) -> None:
+        """Bring the staged records to the files. Raises StoreError with nothing of them kept."""
+        if self._broken:
+            self._stage_from(self.written)
+            raise StoreNotWritable(self._broken)
+        try:
+            for run in self._runs:
+                if run.chunks:
+                    segment = self._segment_to_write(run.start)
+                    write_fully(segment.fd, run.chunks, run.start - segment.base)
+        except OSError as error:
+            self._take_back()
+            raise store_error(error, "appending to the commit log") from error
+        self.written = self._staged_end
+        if len(self._runs) == 1:
+            self._run.start = self.written
+            self._run.chunks.clear()
+        else:
+            self._stage_from(self.written)
+
+    def _segment_to_write(self, offset: int) -> Segment:
+        if self.segments:
+            segment = self.segments[-1]
+            if offset < segment.base + self.file_size:
+                return segment
+        self._close_synced()
+        base = offset - offset % self.file_size
+        path = self.directory / f"{base:020d}"
+        segment = Segment(base, str(path), create_sized(path, self.file_size))
+        self.segments.append(segment)
+        self._new_file = True
+        return segment
+
+    def _close_synced(self) -> None:
+        for segment in self.segments:
+            if segment.fd >= 0 and segment.base + self.file_size <= self.flushed:
+                os.close(segment.fd)
+                segment.fd = -1
+
+    def _take_back(self) -> None:
+        """Forget the staged records, and what has already reached the files of them."""
+        end = self.written
+        self._stage_from(end)
+        try:
+            while self.segments and self.segments[-1].base >= end:
+                segment = self.segments.pop()
+                os.close(segment.fd)
+                os.unlink(segment.path)
+            if self.segments and self.segments[-1].base + self.file_size > end:
+                segment = self.segments[-1]
+                zero_from(segment.fd, end - segment.base, self.file_size)
+        except OSError as error:
+            self._broken = f"a failed append could not be taken back: {error}"
+
+    # --- flushing (worker thread)
+
+    def flush(self) -> int:
+        """Blocks until what is written now is on the disk; returns that offset.
+
+        After a failed sync the kernel may have dropped the pages and call the next one a
+        success, so the log takes nothing more until the store is opened anew.
+        """
+        with self._flush_lock:
+            target = self.written
+            if target <= self.flushed:
+                return self.flushed
+            try:
+                for segment in list(self.segments):
+                    if segment.fd >= 0 and segment.base + self.file_size > self.flushed:
+                        os.fdatasync(segment.fd)
+                if self._new_file:
+                    self._new_file = False
+                    sync_directory(self.directory)
+            except OSError as error:
+                self._broken = f"flushing the commit log failed: {error}"
+                raise StoreError(self._broken) from error
+            self.flushed = target
+            return target
+
+    # --- reading
+
+    @property
+    def min_offset(self) -> int:
+        """First byte of the first file; -1 without files (MappedFileQueue.getMinOffset)."""
+        return self.segments[0].base if self.segments else -1
+
+    def next_file(self, offset: int) -> int:
+        """First byte of the file after the one with `offset` (CommitLog.rollNextFile)."""
+        return offset - offset % self.file_size + self.file_size
+
+    def contains(self, offset: int, size: int) -> bool:
+        """Whether these bytes are all there, in one file."""
+        if not self.segments or offset < self.segments[0].base or offset + size > self.written:
+            return False
+        return size >= 0 and offset % self.file_size + size <= self.file_size
+
+    def is_hot(self, offset: int) -> bool:
+        """Appended by this process and recent enough to lie in the page cache for sure."""
+        return offset >= self._opened_at and offset >= self.written - self._hot_bytes
+
+    def read(self, offset: int, size: int) -> bytes | None:
+        """May block on the disk. None when these bytes are not, or no longer, in the log."""
+        if not self.contains(offset, size):
+            return None
+        segment = self._segment_of(offset)
+        return os.pread(self._fd_of(segment), size, offset - segment.base)
+
+    def read_now(self, offset: int, size: int) -> bytearray | bytes | None:
+        """Like `read`, but None instead of waiting for the disk."""
+        if self.is_hot(offset):
+            return self.read(offset, size)
+        if not self._nowait or not self.contains(offset, size):
+            return None
+        segment = self._segment_of(offset)
+        buffer = bytearray(size)
+        try:
+            count = os.preadv(self._fd_of(segment), [buffer], offset - segment.base, os.RWF_NOWAIT)
+        except BlockingIOError:
+            return None
+        except OSError:
+            # The file system knows no such flag.
+            self._nowait = False
+            return None
+        return buffer if count == size else None
+
+    def path_of(self, offset: int) -> tuple[str, int]:
+        """File and position of an offset, for a worker thread that reads by itself."""
+        segment = self._segment_of(offset)
+        return segment.path, offset - segment.base
+
+    def _segment_of(self, offset: int) -> Segment:
+        return self.segments[(offset - self.segments[0].base) // self.file_size]
+
+    def _fd_of(self, segment: Segment) -> int:
+        return segment.fd if segment.fd >= 0 else self._open_files.get(segment.path)

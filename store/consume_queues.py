@@ -1,0 +1,177 @@
+"""All consume queues of the store: found on disk lazily, written behind in batches.
+
+A queue's files are looked at when the queue is first used, so that a store with ten thousands of
+queues opens at once. Writing behind goes in rounds: when a round is over, everything dispatched
+before it began is in the files; a checkpoint states that and syncs what was written.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from codec.queue_entry import ENTRY_SIZE
+from store.config import StoreConfig
+from store.consume_queue import ConsumeQueue
+from store.errors import StoreError
+from store.files import OpenFiles, store_error
+
+
+class ConsumeQueues:
+    def __init__(self, config: StoreConfig, open_files: OpenFiles) -> None:
+        self._directory = str(config.consume_queue)
+        self._per_file = config.mapped_file_size_consume_queue // ENTRY_SIZE
+        self._buffer_bytes = config.queue_buffer_bytes
+        self._open_files = open_files
+        self._topics: dict[str, dict[int, ConsumeQueue]] = {}
+        self._unlisted: set[str] = set()
+        self._dirty: list[ConsumeQueue] = []
+        self._round: list[ConsumeQueue] = []
+        self._written_paths: set[str] = set()
+        self._failure: OSError | None = None
+        self._log_min = 0
+        self._log_end = 0
+
+    # --- finding
+
+    def open(self, log_min: int, log_end: int) -> None:
+        """List the topics there are; queues are loaded against these bounds of the commit log."""
+        self._log_min = log_min
+        self._log_end = log_end
+        try:
+            with os.scandir(self._directory) as found:
+                self._unlisted.update(entry.name for entry in found if entry.is_dir())
+        except FileNotFoundError:
+            return
+
+    def cut_at(self, log_end: int, everywhere: bool) -> None:
+        """Drop what points behind the log's end; `everywhere`: also in queues not yet used."""
+        self._log_end = log_end
+        if everywhere:
+            self.load_all()
+        for queue in self.loaded():
+            queue.drop_behind(log_end)
+
+    def find(self, topic: str, queue_id: int) -> ConsumeQueue | None:
+        """A queue that has, or had, messages."""
+        queues = self._topics.get(topic)
+        if queues is None:
+            if topic not in self._unlisted:
+                return None
+            queues = self._load_topic(topic)
+        return queues.get(queue_id)
+
+    def get(self, topic: str, queue_id: int) -> ConsumeQueue:
+        """The queue, made when it does not exist; no file is made before it has an entry."""
+        queues = self._topics.get(topic)
+        if queues is None:
+            queues = self._load_topic(topic)
+        queue = queues.get(queue_id)
+        if queue is None:
+            queue = queues[queue_id] = self._new(topic, queue_id)
+        return queue
+
+    def _load_topic(self, topic: str) -> dict[int, ConsumeQueue]:
+        if not topic or "/" in topic or "\0" in topic or topic in (".", ".."):
+            raise StoreError(f"{topic!r} cannot be a topic's name")
+        queues = self._topics[topic] = {}
+        if topic in self._unlisted:
+            self._unlisted.discard(topic)
+            for name in os.listdir(f"{self._directory}/{topic}"):
+                if name.isdigit():
+                    queue = queues[int(name)] = self._new(topic, int(name))
+                    queue.load(self._log_min, self._log_end)
+        return queues
+
+    def _new(self, topic: str, queue_id: int) -> ConsumeQueue:
+        directory = f"{self._directory}/{topic}/{queue_id}"
+        return ConsumeQueue(topic, queue_id, directory, self._per_file, self._open_files)
+
+    def topics(self) -> list[str]:
+        return sorted(self._topics.keys() | self._unlisted)
+
+    def queue_ids(self, topic: str) -> list[int]:
+        queues = self._topics.get(topic)
+        if queues is None:
+            queues = self._load_topic(topic) if topic in self._unlisted else {}
+        return sorted(queues)
+
+    def load_all(self) -> None:
+        """Look at every queue now; after a crash any of them may point behind the log's end."""
+        for topic in list(self._unlisted):
+            self._load_topic(topic)
+
+    def loaded(self) -> list[ConsumeQueue]:
+        return [queue for queues in self._topics.values() for queue in queues.values()]
+
+    # --- writing behind
+
+    def appended(self, queue: ConsumeQueue) -> None:
+        """Call after every append: it remembers the queue for the next round."""
+        if not queue.dirty:
+            queue.dirty = True
+            self._dirty.append(queue)
+        elif queue.unwritten_bytes >= self._buffer_bytes:
+            try:
+                self._written_paths.update(queue.write_out())
+            except OSError as error:
+                # The message itself is stored; `write_some` reports and tries again.
+                self._failure = error
+
+    @property
+    def clean(self) -> bool:
+        """Whether every entry is in the files."""
+        return not self._dirty and not self._round
+
+    @property
+    def round_over(self) -> bool:
+        return not self._round
+
+    def begin_round(self) -> None:
+        """From now on: write the queues that have entries at this moment."""
+        self._round += self._dirty
+        self._dirty = []
+
+    def write_some(self, limit: int) -> None:
+        """Write up to `limit` queues of the round. On StoreError the rest stays for later."""
+        try:
+            for _ in range(min(limit, len(self._round))):
+                queue = self._round[-1]
+                self._written_paths.update(queue.write_out())
+                queue.dirty = False
+                self._round.pop()
+        except OSError as error:
+            raise store_error(error, "writing consume queues") from error
+        self._raise_failure()
+
+    def _raise_failure(self) -> None:
+        failure, self._failure = self._failure, None
+        if failure is not None:
+            raise store_error(failure, "writing consume queues") from failure
+
+    def take_written(self) -> list[str]:
+        """Files written since the last call: what a checkpoint has to sync."""
+        paths, self._written_paths = self._written_paths, set()
+        return sorted(paths)
+
+    # --- deleting
+
+    def delete_topic(self, topic: str) -> bool:
+        """Remove a topic's queues; False when there are none (ConsumeQueueStore.deleteTopic)."""
+        queue_ids = self.queue_ids(topic)
+        if topic not in self._topics:
+            return False
+        try:
+            for queue_id in queue_ids:
+                self._topics[topic][queue_id].delete()
+            directory = Path(self._directory, topic)
+            if directory.is_dir() and not any(directory.iterdir()):
+                directory.rmdir()
+        except OSError as error:
+            raise store_error(error, f"deleting the queues of {topic}") from error
+        del self._topics[topic]
+        self._dirty = [queue for queue in self._dirty if queue.topic != topic]
+        self._round = [queue for queue in self._round if queue.topic != topic]
+        prefix = f"{self._directory}/{topic}/"
+        self._written_paths = {p for p in self._written_paths if not p.startswith(prefix)}
+        return True

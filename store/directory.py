@@ -1,0 +1,55 @@
+"""The store's directory: its lock, and the `abort` file that says whether it was closed in order.
+
+`lock` is held for the life of the process (DefaultMessageStore.start), `abort` exists while the
+store is open and holds the process id; found at opening, it means that the last one was killed.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from pathlib import Path
+
+from store.errors import StoreInUse
+
+
+class StoreDirectory:
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.abort_file = root / "abort"
+        self.checkpoint_file = root / "checkpoint"
+        self._lock = -1
+
+    def lock(self) -> None:
+        """Raise StoreInUse when somebody else has it.
+
+        Java locks the first byte by fcntl, so a real broker and we see each other. Such a lock
+        belongs to a process as a whole; flock beside it keeps two stores of one process apart.
+        """
+        self.root.mkdir(parents=True, exist_ok=True)
+        fd = os.open(self.root / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.lockf(fd, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, 0)
+        except OSError as error:
+            os.close(fd)
+            raise StoreInUse(
+                f"{self.root} is in use by another broker; stop it or choose another directory"
+            ) from error
+        os.ftruncate(fd, 0)
+        os.pwrite(fd, b"lock", 0)
+        self._lock = fd
+
+    def unlock(self) -> None:
+        if self._lock >= 0:
+            os.close(self._lock)
+            self._lock = -1
+
+    def was_aborted(self) -> bool:
+        return self.abort_file.exists()
+
+    def mark_open(self) -> None:
+        self.abort_file.write_text(str(os.getpid()))
+
+    def mark_closed(self) -> None:
+        self.abort_file.unlink(missing_ok=True)

@@ -1,0 +1,39 @@
+"""What can go wrong in the store, as types a processor can map to RocketMQ's response codes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+class StoreError(Exception):
+    """The store could not do what was asked of it."""
+
+
+class MessageTooLarge(StoreError):
+    """Body or record above `maxMessageSize` (PutMessageStatus.MESSAGE_ILLEGAL)."""
+
+
+class PropertiesTooLong(StoreError):
+    """The property block exceeds 32767 bytes (PutMessageStatus.PROPERTIES_SIZE_EXCEEDED)."""
+
+
+class StoreNotWritable(StoreError):
+    """The store takes no messages now: not open, or a flush has failed."""
+
+
+class DiskFull(StoreError):
+    """The file system has no room; what was staged has been taken back."""
+
+
+class StoreInUse(StoreError):
+    """Another process (ours or a real broker) holds the store's lock."""
+
+
+class StoreDamaged(StoreError):
+    """A file contradicts its format in a place where no crash can explain it."""
+
+    def __init__(self, file: Path, offset: int, reason: str) -> None:
+        super().__init__(f"{file} is damaged at byte {offset}: {reason}")
+        self.file = file
+        self.offset = offset
+        self.reason = reason

@@ -1,0 +1,69 @@
+"""Config files as ConfigManager keeps them: the text itself and its previous version as `.bak`."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from store.files import store_error, sync_directory
+
+
+class ConfigFile:
+    """One file below `store/config`. What its text means is its owner's business."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.backup = path.with_name(path.name + ".bak")
+
+    def load(self) -> bytes | None:
+        """The newest version there is, or None on a fresh store.
+
+        An empty main file is what a crash leaves of an interrupted write by a real broker; like
+        MixAll.file2String its twin is read then.
+        """
+        for path in (self.path, self.backup):
+            try:
+                data = path.read_bytes()
+            except FileNotFoundError:
+                continue
+            if data.strip():
+                return data
+        return None
+
+    def load_backup(self) -> bytes | None:
+        """The version before the last, for an owner that cannot make sense of the newest."""
+        try:
+            return self.backup.read_bytes() or None
+        except FileNotFoundError:
+            return None
+
+    def save(self, data: bytes) -> None:
+        """Replace the file in one step; the version before becomes the twin (MixAll.string2File).
+
+        Neither name is ever missing or half written, whenever the process ends.
+        """
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            previous = self.path.read_bytes() if self.path.exists() else b""
+            if previous == data:
+                return
+            if previous:
+                replace(self.backup, previous)
+            replace(self.path, data)
+            sync_directory(self.path.parent)
+        except OSError as error:
+            raise store_error(error, f"saving {self.path}") from error
+
+
+def replace(path: Path, data: bytes) -> None:
+    """Write beside, sync, rename over."""
+    beside = path.with_name(path.name + ".tmp")
+    fd = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
+    try:
+        rest = memoryview(data)
+        while rest:
+            rest = rest[os.write(fd, rest) :]
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+    os.replace(beside, path)

@@ -1,0 +1,297 @@
+"""The store as the broker sees it: appending, reading, flushing, opening and closing.
+
+Synchronous, and for one thread: only `flush`, `Checkpointing.run` and `load_blocking` may (and
+should) run in a worker thread, because they wait for the disk; they touch files and no state
+that anybody else changes.
+
+How the broker drives it: `stage` for every send of one receive, then `write_staged` once;
+`flush` every flush interval, or as soon as somebody waits under SYNC_FLUSH; `write_derived` about
+every second until it answers False, then `plan_checkpoint().run()` in a thread.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+from codec.batch import BatchItem
+from codec.queue_entry import QueueEntry
+from codec.record import FIXED_SIZE, MAGIC_V1, MAGIC_V2, peek
+from store.append import Appender
+from store.checkpoint import Checkpoint, load_checkpoint
+from store.checkpointing import Checkpointing
+from store.commit_log import CommitLog
+from store.config import StoreConfig
+from store.consume_queues import ConsumeQueues
+from store.directory import StoreDirectory
+from store.errors import StoreError, StoreNotWritable
+from store.files import OpenFiles, store_error
+from store.message import Appended, Dispatched, Message
+from store.reading import QueueReader, ReadResult
+from store.recovery import Recovery, RecoveryReport
+from store.tags import TagCodes
+from store.time_search import TimeSearch, store_timestamp
+
+Buffer = bytes | bytearray
+# How many consume queues one `write_derived` writes: well below 5 ms.
+QUEUES_PER_STEP = 64
+_PHYSICAL_OFFSET_AT = 28
+
+
+class MessageStore:
+    """`now_millis` gives the store timestamps; nothing here reads the clock."""
+
+    def __init__(self, config: StoreConfig, now_millis: Callable[[], int]) -> None:
+        self._config = config
+        self._directory = StoreDirectory(config.root)
+        self._open_files = OpenFiles(config.open_files)
+        self._log = CommitLog(
+            config.commit_log,
+            config.mapped_file_size_commit_log,
+            self._open_files,
+            config.hot_bytes,
+        )
+        self._queues = ConsumeQueues(config, self._open_files)
+        self._tags = TagCodes(config.delay_levels)
+        self._appender = Appender(
+            self._log, self._queues, self._tags, config.max_message_size, now_millis
+        )
+        self._reader = QueueReader(config, self._log)
+        self._times = TimeSearch(self._log)
+        self._checkpoint = Checkpoint()
+        # Record and timestamp up to which everything derived is in the files.
+        self._derived = (-1, 0)
+        self._round_ends_at = (-1, 0)
+        self._checkpointing: Checkpointing | None = None
+        self._is_open = False
+
+    # --- opening and closing
+
+    def open(self) -> RecoveryReport:
+        """Lock, recover, mark as open; blocks. StoreInUse, StoreDamaged: nothing was changed."""
+        self._directory.lock()
+        try:
+            clean = not self._directory.was_aborted()
+            self._checkpoint = load_checkpoint(self._directory.checkpoint_file)
+            self._log.load(mend_last=not clean)
+            report = Recovery(self._log, self._queues, self._checkpoint, self._tags).run(clean)
+            self._directory.mark_open()
+        except OSError as error:
+            self._release()
+            raise store_error(error, f"opening {self._config.root}") from error
+        except StoreError:
+            self._release()
+            raise
+        self._appender.last_offset = report.last_record
+        self._appender.last_timestamp = report.last_timestamp
+        self._is_open = True
+        return report
+
+    def close(self) -> None:
+        """Write and flush everything; blocks. The `abort` file stays when that does not succeed."""
+        if not self._is_open:
+            return
+        self._is_open = False
+        try:
+            self._appender.write()
+            while self.write_derived():
+                pass
+            self.plan_checkpoint().run()
+            self._directory.mark_closed()
+        finally:
+            self._release()
+
+    def _release(self) -> None:
+        self._log.close()
+        self._open_files.close()
+        self._directory.unlock()
+
+    # --- appending
+
+    def add_listener(self, listener: Callable[[Dispatched], None]) -> None:
+        """Called for every record once it is written, before `write_staged` returns."""
+        self._appender.add_listener(listener)
+
+    @property
+    def writable(self) -> bool:
+        return self._is_open and self._log.writable
+
+    def stage(self, message: Message) -> Appended:
+        """Give the message its offsets; it is in the store when `write_staged` has returned."""
+        if not self._is_open:
+            raise StoreNotWritable("the store is not open")
+        return self._appender.stage(message)
+
+    def stage_batch(self, message: Message, items: list[BatchItem]) -> list[Appended]:
+        if not self._is_open:
+            raise StoreNotWritable("the store is not open")
+        return self._appender.stage_batch(message, items)
+
+    def write_staged(self) -> None:
+        """All staged messages or, with StoreError, none of them."""
+        self._appender.write()
+
+    def put(self, message: Message) -> Appended:
+        appended = self.stage(message)
+        self._appender.write()
+        return appended
+
+    # --- reading
+
+    def read(
+        self,
+        topic: str,
+        queue_id: int,
+        offset: int,
+        max_messages: int,
+        max_bytes: int,
+        tag_codes: frozenset[int] | None,
+    ) -> ReadResult:
+        """What a pull at `offset` gets; `tag_codes` None takes every message."""
+        queue = self._queues.find(topic, queue_id)
+        return self._reader.read(queue, offset, max_messages, max_bytes, tag_codes)
+
+    def load(self, extents: list[tuple[int, int]]) -> list[Buffer] | None:
+        """The bytes of the extents if that needs no waiting; None: use `load_blocking`."""
+        buffers: list[Buffer] = []
+        for offset, size in extents:
+            buffer = self._log.read_now(offset, size)
+            if buffer is None:
+                return None
+            buffers.append(buffer)
+        return buffers
+
+    def plan_load(self, extents: list[tuple[int, int]]) -> list[tuple[str, int, int]]:
+        """Files, positions and sizes, looked up here so that a thread needs no state."""
+        return [(*self._log.path_of(offset), size) for offset, size in extents]
+
+    def load_blocking(self, extents: list[tuple[int, int]]) -> list[Buffer]:
+        """Read the extents from the disk, in a worker thread.
+
+        Opens the files itself: descriptors of the event loop may be closed at any time.
+        """
+        buffers: list[Buffer] = []
+        for path, position, size in self.plan_load(extents):
+            try:
+                buffers.append(read_file(path, position, size))
+            except OSError as error:
+                raise store_error(error, f"reading {path}") from error
+        return buffers
+
+    def record_at(self, physical_offset: int) -> bytes | None:
+        """The record that begins exactly there."""
+        head = self._log.read(physical_offset, FIXED_SIZE)
+        if head is None:
+            return None
+        size, magic = peek(head)
+        named = int.from_bytes(head[_PHYSICAL_OFFSET_AT : _PHYSICAL_OFFSET_AT + 8], "big")
+        if magic not in (MAGIC_V1, MAGIC_V2) or named != physical_offset:
+            return None
+        return self._log.read(physical_offset, size)
+
+    def min_offset(self, topic: str, queue_id: int) -> int:
+        queue = self._queues.find(topic, queue_id)
+        return queue.min_offset if queue is not None else 0
+
+    def max_offset(self, topic: str, queue_id: int) -> int:
+        queue = self._queues.find(topic, queue_id)
+        return queue.max_offset if queue is not None else 0
+
+    def queue_entry(self, topic: str, queue_id: int, queue_offset: int) -> QueueEntry | None:
+        queue = self._queues.find(topic, queue_id)
+        return queue.entry(queue_offset) if queue is not None else None
+
+    def offset_by_time(self, topic: str, queue_id: int, timestamp: int, upper: bool = False) -> int:
+        queue = self._queues.find(topic, queue_id)
+        return self._times.find(queue, timestamp, upper) if queue is not None else 0
+
+    def store_time(self, topic: str, queue_id: int, queue_offset: int) -> int:
+        """-1 when there is no such message."""
+        entry = self.queue_entry(topic, queue_id, queue_offset)
+        if entry is None:
+            return -1
+        return store_timestamp(self._log, entry.physical_offset, entry.size)
+
+    def earliest_store_time(self, topic: str, queue_id: int) -> int:
+        """Of the queue's first message; -1 when it is empty."""
+        return self.store_time(topic, queue_id, self.min_offset(topic, queue_id))
+
+    def is_in_memory(self, topic: str, queue_id: int, queue_offset: int) -> bool:
+        """Whether the message lies in the page cache (checkInMemByConsumeOffset)."""
+        entry = self.queue_entry(topic, queue_id, queue_offset)
+        if entry is None:
+            return False
+        return self._log.read_now(entry.physical_offset, entry.size) is not None
+
+    def topics(self) -> list[str]:
+        """Topics that have a consume queue."""
+        return self._queues.topics()
+
+    def queues(self, topic: str) -> list[int]:
+        return self._queues.queue_ids(topic)
+
+    def delete_topic(self, topic: str) -> bool:
+        """Remove the topic's queues; its records stay until their file expires."""
+        return self._queues.delete_topic(topic)
+
+    # --- flushing
+
+    @property
+    def min_physical_offset(self) -> int:
+        return self._log.min_offset
+
+    @property
+    def max_physical_offset(self) -> int:
+        return self._log.written
+
+    @property
+    def flushed_offset(self) -> int:
+        return self._log.flushed
+
+    @property
+    def dispatch_behind_bytes(self) -> int:
+        """Always 0 (ReputMessageService.behind): entries are readable with their record."""
+        return 0
+
+    def flush(self) -> int:
+        """Blocks until all that is written is on the disk; returns that offset."""
+        return self._log.flush()
+
+    def write_derived(self) -> bool:
+        """Write some consume queues' new entries to their files; True when more are waiting.
+
+        Waits for no disk, so it runs on the event loop. StoreError: the entries stay in memory,
+        and the next call tries again.
+        """
+        if self._queues.round_over:
+            self._round_ends_at = (self._appender.last_offset, self._appender.last_timestamp)
+            self._queues.begin_round()
+        self._queues.write_some(QUEUES_PER_STEP)
+        if not self._queues.round_over:
+            return True
+        self._derived = self._round_ends_at
+        return False
+
+    def plan_checkpoint(self) -> Checkpointing:
+        """What to sync and write down, for `run` in a worker thread."""
+        offset, timestamp = self._derived
+        if offset >= 0:
+            self._checkpoint.queue_physical_offset = offset
+            self._checkpoint.confirm_physical_offset = offset
+            self._checkpoint.queue_timestamp = timestamp
+            self._checkpoint.record_timestamp = timestamp
+        paths = self._queues.take_written()
+        if self._checkpointing is not None and not self._checkpointing.done:
+            paths += self._checkpointing.paths
+        self._checkpointing = Checkpointing(
+            self._log, paths, self._checkpoint, self._directory.checkpoint_file
+        )
+        return self._checkpointing
+
+
+def read_file(path: str, position: int, size: int) -> bytes:
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        return os.pread(fd, size, position)
+    finally:
+        os.close(fd)

@@ -1,0 +1,196 @@
+"""What one pull gets from a queue: the rules of DefaultMessageStore.getMessage 5.5.0.
+
+Reading happens in two steps. `read` looks at the consume queue only and answers with extents of
+the commit log; the caller loads those, on the event loop when they are in memory and otherwise in
+a worker thread.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Final
+
+from codec.queue_entry import ENTRY_SIZE, parse_all
+from store.commit_log import CommitLog
+from store.config import StoreConfig
+from store.consume_queue import ConsumeQueue
+
+# DefaultMessageStore.MAX_PULL_MSG_SIZE; a client's own limit is kept between 100 and this.
+MAX_PULL_BYTES: Final = 128 * 1024 * 1024
+MIN_PULL_BYTES: Final = 100
+# Tags codes at or below are addresses into the queue's extension (ConsumeQueueExt.isExtAddr).
+MAX_EXTENSION_ADDRESS: Final = -(2**31) - 1
+
+
+class ReadStatus(IntEnum):
+    """GetMessageStatus."""
+
+    FOUND = 0
+    NO_MATCHED_MESSAGE = 1
+    MESSAGE_WAS_REMOVING = 2
+    OFFSET_FOUND_NULL = 3
+    OFFSET_OVERFLOW_BADLY = 4
+    OFFSET_OVERFLOW_ONE = 5
+    OFFSET_TOO_SMALL = 6
+    NO_MATCHED_LOGIC_QUEUE = 7
+    NO_MESSAGE_IN_QUEUE = 8
+
+
+class ReadResult:
+    """`extents` are (physical offset, bytes); records that touch are one extent."""
+
+    __slots__ = (
+        "byte_count",
+        "extents",
+        "max_offset",
+        "message_count",
+        "min_offset",
+        "next_begin_offset",
+        "status",
+        "suggest_slave",
+    )
+
+    def __init__(
+        self, status: ReadStatus, next_begin_offset: int, min_offset: int = 0, max_offset: int = 0
+    ) -> None:
+        self.status = status
+        self.next_begin_offset = next_begin_offset
+        self.min_offset = min_offset
+        self.max_offset = max_offset
+        self.extents: list[tuple[int, int]] = []
+        self.message_count = 0
+        self.byte_count = 0
+        self.suggest_slave = False
+
+    def add(self, physical_offset: int, size: int) -> None:
+        self.message_count += 1
+        self.byte_count += size
+        self.status = ReadStatus.FOUND
+        if self.extents:
+            start, length = self.extents[-1]
+            if start + length == physical_offset:
+                self.extents[-1] = (start, length + size)
+                return
+        self.extents.append((physical_offset, size))
+
+    def miss(self, status: ReadStatus) -> None:
+        """Why nothing was found, as long as nothing is."""
+        if self.byte_count == 0:
+            self.status = status
+
+
+class QueueReader:
+    """One per store; holds the limits, no state."""
+
+    __slots__ = (
+        "_disk_bytes",
+        "_disk_count",
+        "_files_per_read",
+        "_log",
+        "_memory",
+        "_memory_bytes",
+        "_memory_count",
+        "_scan_bytes",
+    )
+
+    def __init__(self, config: StoreConfig, log: CommitLog) -> None:
+        self._log = log
+        self._memory = config.memory_bytes
+        self._memory_bytes = config.max_transfer_bytes_on_message_in_memory
+        self._memory_count = config.max_transfer_count_on_message_in_memory
+        self._disk_bytes = config.max_transfer_bytes_on_message_in_disk
+        self._disk_count = config.max_transfer_count_on_message_in_disk
+        self._scan_bytes = config.max_filter_message_size
+        self._files_per_read = config.travel_cq_file_num_when_get_message
+
+    def read(
+        self,
+        queue: ConsumeQueue | None,
+        offset: int,
+        max_messages: int,
+        max_bytes: int,
+        tag_codes: frozenset[int] | None,
+    ) -> ReadResult:
+        if queue is None or queue.max_offset == 0:
+            return ReadResult(ReadStatus.NO_MESSAGE_IN_QUEUE, 0)
+        low, high = queue.min_offset, queue.max_offset
+        if offset < low:
+            return ReadResult(ReadStatus.OFFSET_TOO_SMALL, low, low, high)
+        if offset == high:
+            return ReadResult(ReadStatus.OFFSET_OVERFLOW_ONE, offset, low, high)
+        if offset > high:
+            return ReadResult(ReadStatus.OFFSET_OVERFLOW_BADLY, high, low, high)
+        result = ReadResult(ReadStatus.NO_MATCHED_MESSAGE, offset, low, high)
+        max_bytes = min(max(max_bytes, MIN_PULL_BYTES), MAX_PULL_BYTES)
+        scan_bytes = max(self._scan_bytes, max_messages * ENTRY_SIZE)
+        scan_end = offset + (scan_bytes + ENTRY_SIZE - 1) // ENTRY_SIZE
+        last = 0
+        for _ in range(self._files_per_read):
+            if result.byte_count > 0 or result.next_begin_offset >= high:
+                break
+            last = self._read_file(queue, result, scan_end, max_messages, max_bytes, tag_codes)
+            if result.status == ReadStatus.OFFSET_FOUND_NULL:
+                break
+        result.suggest_slave = self._log.written - last > self._memory
+        return result
+
+    def _read_file(
+        self,
+        queue: ConsumeQueue,
+        result: ReadResult,
+        scan_end: int,
+        max_messages: int,
+        max_bytes: int,
+        tag_codes: frozenset[int] | None,
+    ) -> int:
+        """Go through the entries of one consume-queue file; returns the last record looked at."""
+        file_end = min(queue.next_file(result.next_begin_offset), scan_end)
+        # Without a filter nothing is skipped, but what is no longer in the commit log.
+        count = max(max_messages, 1) if tag_codes is None else scan_end
+        skip_before = -1
+        last = 0
+        while result.next_begin_offset < file_end:
+            data = queue.entries(
+                result.next_begin_offset, min(count, file_end - result.next_begin_offset)
+            )
+            if not data:
+                result.status = ReadStatus.OFFSET_FOUND_NULL
+                result.next_begin_offset = queue.next_file(result.next_begin_offset)
+                return last
+            for physical_offset, size, tags_code in parse_all(data):
+                if self._is_full(result, physical_offset, size, max_messages, max_bytes):
+                    return last
+                last = physical_offset
+                result.next_begin_offset += 1
+                if physical_offset < skip_before:
+                    continue
+                if tag_codes is not None and not matches(tags_code, tag_codes):
+                    result.miss(ReadStatus.NO_MATCHED_MESSAGE)
+                elif self._log.contains(physical_offset, size):
+                    result.add(physical_offset, size)
+                    skip_before = -1
+                else:
+                    result.miss(ReadStatus.MESSAGE_WAS_REMOVING)
+                    skip_before = self._log.next_file(physical_offset)
+        return last
+
+    def _is_full(
+        self, result: ReadResult, physical_offset: int, size: int, max_messages: int, max_bytes: int
+    ) -> bool:
+        """Whether this record must wait for the next pull (isTheBatchFull); the first never."""
+        if result.byte_count == 0:
+            return False
+        count = result.message_count
+        total = result.byte_count + size
+        if count >= max_messages or total > max_bytes or result.byte_count >= max_bytes:
+            return True
+        if self._log.written - physical_offset <= self._memory:
+            return total > self._memory_bytes or count >= self._memory_count
+        return total > self._disk_bytes or count >= self._disk_count
+
+
+def matches(tags_code: int, wanted: frozenset[int]) -> bool:
+    """DefaultMessageFilter.isMatchedByConsumeQueue: compares the lower 32 bits, signed."""
+    if tags_code <= MAX_EXTENSION_ADDRESS:
+        return True
+    return ((tags_code + 0x80000000) & 0xFFFFFFFF) - 0x80000000 in wanted
