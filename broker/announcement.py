@@ -1,0 +1,126 @@
+"""What this broker tells NameServers of itself: its address, its topics and their version."""
+
+import zlib
+from collections.abc import Iterable, Iterator
+from itertools import islice
+
+import msgspec
+
+from broker.config import BrokerConfig
+from broker.identity import BrokerIdentity
+from broker.topics import Topics
+from codec.bodies.base import encode_body
+from codec.bodies.register import RegisterBrokerBody, encode_register
+from codec.bodies.route import QueueData, TopicRouteData
+from codec.bodies.topics import TopicConfig, TopicConfigAndMappingSerializeWrapper
+from codec.flags import Perm
+from codec.headers.namesrv import (
+    QueryDataVersionRequestHeader,
+    RegisterBrokerRequestHeader,
+    UnRegisterBrokerRequestHeader,
+)
+
+_READ_WRITE = Perm.READ | Perm.WRITE
+
+
+class Announcement:
+    """Builds the headers and bodies of a registration (BrokerController.registerBrokerAll)."""
+
+    def __init__(self, config: BrokerConfig, identity: BrokerIdentity, topics: Topics) -> None:
+        self._config = config
+        self._identity = identity
+        self._topics = topics
+        self._cached: tuple[bytes, list[bytes]] = (b"", [])
+
+    def all_topics(self) -> list[bytes]:
+        """The bodies of a full registration; several with enableSplitRegistration.
+
+        Kept until the topics change: with thousands of them the text takes long to make.
+        """
+        version = self.version()
+        if self._cached[0] != version:
+            topics = [self._told(topic) for topic in self._topics.all().values()]
+            self._cached = (version, [self._body(part) for part in self._parts(topics)])
+        return self._cached[1]
+
+    def some_topics(self, names: Iterable[str]) -> bytes | None:
+        """The body that adds these topics to what was registered; None when all are gone again."""
+        topics = [self._topics.get(name) for name in names]
+        told = [self._told(topic) for topic in topics if topic is not None]
+        return self._body(told) if told else None
+
+    def queues(self, name: str) -> bytes | None:
+        """One topic's body for REGISTER_TOPIC_IN_NAMESRV; None when it is gone again."""
+        topic = self._topics.get(name)
+        if topic is None:
+            return None
+        told = self._told(topic)
+        data = QueueData(
+            broker_name=self._identity.name,
+            perm=told.perm,
+            read_queue_nums=told.read_queue_nums,
+            write_queue_nums=told.write_queue_nums,
+            topic_sys_flag=told.topic_sys_flag,
+        )
+        return encode_body(TopicRouteData(queue_datas=[data]))
+
+    def version(self) -> bytes:
+        """The data version as QUERY_DATA_VERSION carries it."""
+        return encode_body(self._topics.data_version)
+
+    def register_header(self, body: bytes) -> RegisterBrokerRequestHeader:
+        identity = self._identity
+        return RegisterBrokerRequestHeader(
+            broker_name=identity.name,
+            broker_addr=identity.address,
+            cluster_name=identity.cluster,
+            ha_server_addr=identity.ha_address,
+            broker_id=identity.broker_id,
+            enable_acting_master=False,
+            # The real broker never says so, and its compressedRegister fails therefore.
+            compressed=self._config.compressed_register,
+            body_crc32=zlib.crc32(body) & 0x7FFFFFFF,
+        )
+
+    def query_header(self) -> QueryDataVersionRequestHeader:
+        identity = self._identity
+        return QueryDataVersionRequestHeader(
+            broker_name=identity.name,
+            broker_addr=identity.address,
+            cluster_name=identity.cluster,
+            broker_id=identity.broker_id,
+        )
+
+    def unregister_header(self) -> UnRegisterBrokerRequestHeader:
+        identity = self._identity
+        return UnRegisterBrokerRequestHeader(
+            broker_name=identity.name,
+            broker_addr=identity.address,
+            cluster_name=identity.cluster,
+            broker_id=identity.broker_id,
+        )
+
+    def _told(self, topic: TopicConfig) -> TopicConfig:
+        """A topic with no more permissions than the broker itself has."""
+        allowed = self._config.broker_permission
+        if allowed & _READ_WRITE == _READ_WRITE:
+            return topic
+        return msgspec.structs.replace(topic, perm=topic.perm & allowed)
+
+    def _parts(self, topics: list[TopicConfig]) -> Iterator[list[TopicConfig]]:
+        if not self._config.enable_split_registration:
+            yield topics
+            return
+        rest = iter(topics)
+        part = list(islice(rest, self._config.split_registration_size))
+        yield part
+        while part := list(islice(rest, self._config.split_registration_size)):
+            yield part
+
+    def _body(self, topics: list[TopicConfig]) -> bytes:
+        wrapper = TopicConfigAndMappingSerializeWrapper(
+            data_version=self._topics.data_version,
+            topic_config_table={topic.topic_name: topic for topic in topics},
+        )
+        body = RegisterBrokerBody(topic_config_serialize_wrapper=wrapper)
+        return encode_register(body, self._config.compressed_register)

@@ -1,0 +1,83 @@
+"""This broker's registration with all its NameServers (BrokerController, BrokerOuterAPI).
+
+The default broker sends no heartbeats of its own to NameServers: registering every 30 s is the sign
+of life (BROKER_HEARTBEAT goes with enableSlaveActingMaster).
+"""
+
+from collections.abc import Sequence
+
+import trio
+
+from broker.announcement import Announcement
+from broker.config import BrokerConfig
+from broker.identity import BrokerIdentity
+from broker.name_server_link import NameServerLink
+from broker.topics import Topics
+from codec.bodies.kv import KVTable
+from codec.bodies.topics import TopicConfig
+
+
+def name_server_list(text: str) -> list[str]:
+    """``HOST:PORT;HOST:PORT`` taken apart."""
+    return [part.strip() for part in text.split(";") if part.strip()]
+
+
+class Registration:
+    """Keeps every NameServer informed, each over a connection of its own.
+
+    The real broker holds back the reply of a request that created a topic until the NameServers
+    know it. Here the change is sent in the next pass of the loop; whoever has to be sure awaits
+    ``settled``.
+    """
+
+    def __init__(
+        self,
+        config: BrokerConfig,
+        identity: BrokerIdentity,
+        topics: Topics,
+        name_servers: Sequence[str],
+    ) -> None:
+        self._topics = topics
+        self._parked = trio.lowlevel.ParkingLot()
+        announcement = Announcement(config, identity, topics)
+        self._links = [
+            NameServerLink(addr, announcement, config, self._order_topics, self._progress)
+            for addr in dict.fromkeys(name_servers)
+        ]
+        topics.add_listener(self._topic_changed)
+
+    async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Background service; started when every NameServer was tried once."""
+        async with trio.open_nursery() as links:
+            async with trio.open_nursery() as first_attempts:
+                for link in self._links:
+                    first_attempts.start_soon(links.start, link.run)
+            task_status.started()
+
+    async def settled(self, timeout: float) -> bool:  # noqa: ASYNC109
+        """Wait until all NameServers in reach know all topics; False when that takes too long."""
+        with trio.move_on_after(timeout):
+            while not all(link.settled for link in self._links):
+                await self._parked.park()
+            return True
+        return False
+
+    async def leave(self) -> None:
+        """Unregister everywhere, a few seconds at most; nothing is registered from then on."""
+        async with trio.open_nursery() as nursery:
+            for link in self._links:
+                nursery.start_soon(link.leave)
+
+    def registered_with(self) -> list[str]:
+        """The NameServers that accepted the last registration."""
+        return [link.addr for link in self._links if link.registered]
+
+    def _topic_changed(self, topic: TopicConfig) -> None:
+        for link in self._links:
+            link.change(topic.topic_name)
+
+    def _order_topics(self, table: KVTable) -> None:
+        self._topics.set_ordered(table.table)
+
+    def _progress(self) -> None:
+        self._parked.unpark_all()
