@@ -196,7 +196,7 @@ def encode_send_response(
     return fields
 
 
-def encode_pull_response(  # noqa: PLR0913 - the fields of the header
+def encode_pull_response(
     suggest_which_broker_id: int,
     next_begin_offset: int,
     min_offset: int,

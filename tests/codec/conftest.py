@@ -1,0 +1,34 @@
+"""Hypothesis runs the same examples every time here; `--hypothesis-profile=wide` looks further."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile(
+    "same", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.register_profile("wide", max_examples=5000, deadline=None)
+settings.load_profile("same")
+
+VECTORS = Path(__file__).parent.parent / "vectors"
+
+
+def _named_bytes(file: str) -> list[tuple[str, bytes]]:
+    entries = json.loads((VECTORS / file).read_text())
+    return [(entry["name"], bytes.fromhex(entry["hex"])) for entry in entries]
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """`golden_frame` and `golden_record` run a test over everything the real server wrote."""
+    for fixture, file in (("golden_frame", "frames.json"), ("golden_record", "records.json")):
+        if fixture in metafunc.fixturenames:
+            found = _named_bytes(file)
+            metafunc.parametrize(fixture, [data for _, data in found], ids=[n for n, _ in found])
+
+
+@pytest.fixture(scope="session")
+def vectors() -> Path:
+    """The folder of bytes recorded from the real server."""
+    return VECTORS
