@@ -1,0 +1,24 @@
+"""Refusals of a pull that say more than a code and a remark."""
+
+from codec.codes import ResponseCode
+from remoting.contract import RemotingError
+
+SEE_FAQ = "\nSee https://rocketmq.apache.org/docs/bestPractice/06FAQ for further details."
+
+
+class ForbiddenType:
+    """Why a pull has no permission (ForbiddenType)."""
+
+    BROKER = 1
+    GROUP = 2
+    TOPIC = 3
+    BROADCASTING = 4
+    SUBSCRIPTION = 5
+
+
+class PullForbidden(RemotingError):
+    """NO_PERMISSION, and the reply says what forbids it."""
+
+    def __init__(self, kind: int, remark: str) -> None:
+        super().__init__(ResponseCode.NO_PERMISSION, remark)
+        self.kind = kind

@@ -1,0 +1,234 @@
+"""What PULL_MESSAGE and LITE_PULL_MESSAGE have in common: reading a queue, or waiting for it.
+
+PullMessageProcessor and DefaultPullMessageResultHandler: a pull that finds nothing and asked for it
+is held; when it is woken, or its time is up, everything is looked at once more and the answer is
+whatever that gives, only that it is not held again.
+
+Messages leave as the buffers that the store has; what it would have to fetch from disk is read in a
+worker thread.
+"""
+
+import logging
+
+import trio
+
+from broker.arrivals import Arrivals, TooManyHeld
+from broker.config import BrokerConfig
+from broker.identity import MASTER_ID
+from broker.offsets import ConsumerOffsets
+from codec.codes import ResponseCode
+from codec.flags import PullFlag
+from codec.headers.fast import PullHeader, encode_pull_response
+from processors.consume._answers import PullForbidden
+from processors.consume._checks import Allowed, PullChecks
+from remoting.contract import RemotingError, Request, Response
+from store.errors import StoreError
+from store.message_store import MessageStore
+from store.reading import MAX_PULL_BYTES, ReadResult, ReadStatus
+
+log = logging.getLogger("trimq.consume")
+
+_CODES: dict[ReadStatus, ResponseCode] = {
+    ReadStatus.FOUND: ResponseCode.SUCCESS,
+    ReadStatus.NO_MATCHED_MESSAGE: ResponseCode.PULL_RETRY_IMMEDIATELY,
+    ReadStatus.MESSAGE_WAS_REMOVING: ResponseCode.PULL_RETRY_IMMEDIATELY,
+    ReadStatus.OFFSET_FOUND_NULL: ResponseCode.PULL_NOT_FOUND,
+    ReadStatus.OFFSET_OVERFLOW_ONE: ResponseCode.PULL_NOT_FOUND,
+    ReadStatus.OFFSET_OVERFLOW_BADLY: ResponseCode.PULL_OFFSET_MOVED,
+    ReadStatus.OFFSET_TOO_SMALL: ResponseCode.PULL_OFFSET_MOVED,
+}
+_RESET_REMARK = "OFFSET_RESET"
+PullRequest = Request[PullHeader]
+
+
+class _Hold(Exception):
+    """Nothing there: wait for a message with one of these tags."""
+
+    def __init__(self, codes: frozenset[int] | None) -> None:
+        super().__init__()
+        self.codes = codes
+
+
+class _Cold(Exception):
+    """The response lacks its body: these extents have to be read from disk."""
+
+    def __init__(self, response: Response, extents: list[tuple[int, int]]) -> None:
+        super().__init__()
+        self.response = response
+        self.extents = extents
+
+
+class Pulling:
+    """Answers pulls."""
+
+    def __init__(
+        self,
+        config: BrokerConfig,
+        checks: PullChecks,
+        offsets: ConsumerOffsets,
+        store: MessageStore,
+        arrivals: Arrivals,
+    ) -> None:
+        self._config = config
+        self._checks = checks
+        self._offsets = offsets
+        self._store = store
+        self._arrivals = arrivals
+
+    def answer_at_once(self, request: PullRequest) -> Response | None:
+        """The answer if it is there without waiting."""
+        try:
+            return self._answer(request, may_hold=True)
+        except (_Hold, _Cold):
+            return None
+
+    async def answer(self, request: PullRequest) -> Response:
+        """The answer, after waiting for messages or for the disk as need be."""
+        try:
+            return await self._load(request, may_hold=True)
+        except _Hold as hold:
+            codes = hold.codes
+        if not await self._wait(request.header, codes):
+            return Response(
+                ResponseCode.SYSTEM_BUSY, "[HELD_PULLS]broker busy, too many pulls are held"
+            )
+        return await self._load(request, may_hold=False)
+
+    async def _load(self, request: PullRequest, may_hold: bool) -> Response:
+        try:
+            return self._answer(request, may_hold)
+        except _Cold as cold:
+            response, extents = cold.response, cold.extents
+        try:
+            response.body = await trio.to_thread.run_sync(self._store.load_blocking, extents)
+        except StoreError as error:
+            log.warning("messages went away while they were read: %s", error)
+            raise RemotingError(
+                ResponseCode.SYSTEM_ERROR, f"reading the messages failed: {error}"
+            ) from None
+        return response
+
+    async def _wait(self, header: PullHeader, codes: frozenset[int] | None) -> bool:
+        """Until the queue is worth another look; False when no more pulls can be held."""
+        if not self._config.long_polling_enable:
+            await trio.sleep(self._config.short_polling_time_mills / 1000)
+            return True
+        seconds = max(header.suspend_timeout_millis, 0) / 1000
+        try:
+            await self._arrivals.wait(
+                store_topic(header), header.queue_id, header.queue_offset, codes, seconds
+            )
+        except TooManyHeld as error:
+            log.warning("pull not held topic=%s reason=%s", header.topic, error)
+            return False
+        return True
+
+    def _answer(self, request: PullRequest, may_hold: bool) -> Response:
+        header = request.header
+        try:
+            allowed = self._checks.check(request)
+        except PullForbidden as error:
+            fields = {"forbiddenType": str(error.kind)}
+            return Response(error.code, error.remark, ext_fields=fields)
+        reset = self._offsets.take_reset(header.consumer_group, header.topic, header.queue_id)
+        if reset is not None and self._config.use_server_side_reset_offset:
+            return self._reset(request, allowed, reset, may_hold)
+        found = self._store.read(
+            store_topic(header),
+            header.queue_id,
+            header.queue_offset,
+            header.max_msg_nums,
+            # The client's own maxMsgBytes has no effect in 5.5.0.
+            MAX_PULL_BYTES,
+            allowed.codes,
+        )
+        self._commit(request, found.next_begin_offset, may_hold)
+        code = pull_code(found.status, header.queue_offset)
+        if code == ResponseCode.PULL_NOT_FOUND and may_hold and header.sys_flag & PullFlag.SUSPEND:
+            raise _Hold(allowed.codes)
+        if code == ResponseCode.PULL_OFFSET_MOVED:
+            log.warning(
+                "pull offset moved group=%s topic=%s queue=%d from=%d to=%d status=%s",
+                header.consumer_group,
+                header.topic,
+                header.queue_id,
+                header.queue_offset,
+                found.next_begin_offset,
+                found.status.name,
+            )
+        response = Response(code, found.status.name, ext_fields=self._fields(allowed, found))
+        if found.extents:
+            body = self._store.load(found.extents)
+            if body is None:
+                raise _Cold(response, found.extents)
+            response.body = body
+        return response
+
+    def _reset(
+        self, request: PullRequest, allowed: Allowed, offset: int, may_hold: bool
+    ) -> Response:
+        """An operator has moved the group: go on there."""
+        header = request.header
+        found = ReadResult(
+            ReadStatus.OFFSET_TOO_SMALL,
+            offset,
+            self._store.min_offset(header.topic, header.queue_id),
+            self._store.max_offset(header.topic, header.queue_id),
+        )
+        self._commit(request, offset, may_hold)
+        log.info(
+            "pull offset reset group=%s topic=%s queue=%d from=%d to=%d",
+            header.consumer_group,
+            header.topic,
+            header.queue_id,
+            header.queue_offset,
+            offset,
+        )
+        return Response(
+            ResponseCode.PULL_OFFSET_MOVED,
+            _RESET_REMARK,
+            ext_fields=self._fields(allowed, found),
+        )
+
+    def _commit(self, request: PullRequest, next_offset: int, first_look: bool) -> None:
+        """tryCommitOffset: the pulled offset always, the consumer's own once if it asks for it."""
+        header = request.header
+        group, topic, queue_id = header.consumer_group, header.topic, header.queue_id
+        self._offsets.commit_pull(group, topic, queue_id, next_offset)
+        if first_look and header.sys_flag & PullFlag.COMMIT_OFFSET:
+            client = request.peer.remote_addr
+            self._offsets.commit(client, group, topic, queue_id, header.commit_offset)
+
+    def _fields(self, allowed: Allowed, found: ReadResult) -> dict[str, str]:
+        suggested = MASTER_ID
+        if self._config.slave_read_enable:
+            group = allowed.group
+            suggested = (
+                group.which_broker_when_consume_slowly if found.suggest_slave else group.broker_id
+            )
+        return encode_pull_response(
+            suggested,
+            found.next_begin_offset,
+            found.min_offset,
+            found.max_offset,
+            None,
+            allowed.topic.topic_sys_flag,
+            allowed.group.group_sys_flag,
+        )
+
+
+def pull_code(status: ReadStatus, asked_offset: int) -> ResponseCode:
+    """What a queue's state means to the client (composeResponseHeader)."""
+    code = _CODES.get(status)
+    if code is not None:
+        return code
+    # An empty queue: only offset 0 is right there.
+    return ResponseCode.PULL_OFFSET_MOVED if asked_offset else ResponseCode.PULL_NOT_FOUND
+
+
+def store_topic(header: PullHeader) -> str:
+    """Lite topics are light queues of their parent (LiteUtil.toLmqName)."""
+    lite_topic = header.lite_topic
+    if lite_topic and not lite_topic.isspace():
+        return f"%LMQ%${header.topic}${lite_topic}"
+    return header.topic

@@ -1,0 +1,25 @@
+"""PULL_MESSAGE (11): the messages of a queue from an offset on, or waiting for one."""
+
+from codec.codes import RequestCode
+from codec.headers.fast import PullHeader, decode_pull
+from codec.headers.pull import PullMessageRequestHeader
+from processors.consume._pulling import Pulling
+from remoting.contract import Processor, Request, Response
+
+
+class PullMessage(Processor[PullHeader]):
+    codes = (RequestCode.PULL_MESSAGE,)
+    header = PullMessageRequestHeader
+    waits = True
+
+    def __init__(self, pulling: Pulling) -> None:
+        self._pulling = pulling
+
+    def decode_header(self, ext_fields: dict[str, str]) -> PullHeader:
+        return decode_pull(ext_fields)
+
+    def handle_at_once(self, request: Request[PullHeader]) -> Response | None:
+        return self._pulling.answer_at_once(request)
+
+    async def handle(self, request: Request[PullHeader]) -> Response:
+        return await self._pulling.answer(request)

@@ -1,0 +1,124 @@
+"""Whether a send may be stored at all: the checks before its message is looked at.
+
+Order, codes and remarks are those of SendMessageProcessor.preSend and
+AbstractSendMessageProcessor.msgCheck. A topic's own permission is not among them: clients heed it
+when they choose a queue, and the real broker stores what comes anyway.
+"""
+
+import logging
+import time
+
+from broker.config import BrokerConfig
+from broker.identity import BrokerIdentity
+from broker.topic_names import RETRY_PREFIX, is_not_allowed_send_topic, validate_topic
+from broker.topics import Topics
+from codec.bodies.topics import TopicConfig
+from codec.codes import ResponseCode
+from codec.flags import Perm, TopicSysFlag
+from codec.headers.fast import SendHeader
+from remoting.contract import Peer, RemotingError
+
+log = logging.getLogger("trimq.produce")
+
+SEE_FAQ = "\nSee https://rocketmq.apache.org/docs/bestPractice/06FAQ for further details."
+_KNOWN_NAMES_LIMIT = 100_000
+
+
+class Admission:
+    """Looks at topic and queue of a send; creates the topic where that is allowed."""
+
+    def __init__(self, config: BrokerConfig, identity: BrokerIdentity, topics: Topics) -> None:
+        self._topics = topics
+        self.host = identity.address.rpartition(":")[0]
+        self._broker_writable = Perm.writable(config.broker_permission)
+        self._accept_from = config.start_accept_send_request_time_stamp
+        # Names that were found right and stand for a topic: they need no second look.
+        self._known: set[str] = set()
+
+    def admit(self, header: SendHeader, peer: Peer, now_millis: int) -> TopicConfig:
+        """The topic's config; RemotingError with the real broker's code and remark."""
+        topic = header.topic
+        if now_millis < self._accept_from:
+            raise RemotingError(
+                ResponseCode.SYSTEM_ERROR,
+                f"broker unable to service, until {_human_time(self._accept_from)}",
+            )
+        config = self._topics.get(topic)
+        if config is None or topic not in self._known or not self._broker_writable:
+            config = self._look(header, peer)
+        queue_id = header.queue_id
+        if queue_id >= config.write_queue_nums and queue_id >= config.read_queue_nums:
+            text = (
+                f"request queueId[{queue_id}] is illegal, {topic_text(config)} "
+                f"Producer: {peer.remote_addr}"
+            )
+            log.warning(text)
+            raise RemotingError(ResponseCode.INVALID_PARAMETER, text)
+        return config
+
+    def check_broker_writable(self) -> None:
+        """For messages that are sent back: the broker's permission counts for every topic."""
+        if not self._broker_writable:
+            raise self._forbidden()
+
+    def _forbidden(self) -> RemotingError:
+        return RemotingError(
+            ResponseCode.NO_PERMISSION, f"the broker[{self.host}] sending message is forbidden"
+        )
+
+    def _look(self, header: SendHeader, peer: Peer) -> TopicConfig:
+        topic = header.topic
+        if not self._broker_writable and self._topics.is_order_topic(topic):
+            raise self._forbidden()
+        wrong = validate_topic(topic)
+        if wrong is not None:
+            raise RemotingError(ResponseCode.INVALID_PARAMETER, wrong)
+        if is_not_allowed_send_topic(topic):
+            raise RemotingError(
+                ResponseCode.NO_PERMISSION, f"Sending message to topic[{topic}] is forbidden."
+            )
+        config = self._topics.get(topic) or self._create(header, peer)
+        if len(self._known) >= _KNOWN_NAMES_LIMIT:
+            self._known.clear()
+        self._known.add(topic)
+        return config
+
+    def _create(self, header: SendHeader, peer: Peer) -> TopicConfig:
+        topic = header.topic
+        retry = topic.startswith(RETRY_PREFIX)
+        sys_flag = 0
+        if header.unit_mode:
+            sys_flag = TopicSysFlag.UNIT_SUB if retry else TopicSysFlag.UNIT
+        created = self._topics.create_in_send(
+            topic,
+            header.default_topic,
+            peer.remote_addr,
+            header.default_topic_queue_nums,
+            sys_flag,
+        )
+        if created is None and retry:
+            created = self._topics.create_in_send_back(topic, 1, Perm.READ | Perm.WRITE, sys_flag)
+        if created is None:
+            raise RemotingError(
+                ResponseCode.TOPIC_NOT_EXIST,
+                f"topic[{topic}] not exist, apply first please!{SEE_FAQ}",
+            )
+        return created
+
+
+def topic_text(config: TopicConfig) -> str:
+    """TopicConfig.toString, as it stands in remarks."""
+    attributes = ", ".join(f"{key}={value}" for key, value in (config.attributes or {}).items())
+    order = "true" if config.order else "false"
+    return (
+        f"TopicConfig [topicName={config.topic_name}, readQueueNums={config.read_queue_nums}, "
+        f"writeQueueNums={config.write_queue_nums}, perm={Perm.to_text(config.perm)}, "
+        f"topicFilterType={config.topic_filter_type}, topicSysFlag={config.topic_sys_flag}, "
+        f"order={order}, attributes={{{attributes}}}]"
+    )
+
+
+def _human_time(millis: int) -> str:
+    """UtilAll.timeMillisToHumanString2: local time with milliseconds."""
+    seconds, rest = divmod(millis, 1000)
+    return f"{time.strftime('%Y-%m-%d %H:%M:%S', time.localtime(seconds))},{rest:03d}"

@@ -1,0 +1,80 @@
+"""Sends to a retry topic: clients do that when sending back has failed, orderly consumers always.
+
+SendMessageProcessor.handleRetryAndDLQ: once a message was consumed often enough it becomes a dead
+letter, and so does any of a group that holds queue locks (an orderly consumer gives up that way).
+"""
+
+from typing import NamedTuple, Protocol
+
+from broker.topic_names import RETRY_PREFIX, dlq_topic
+from broker.topics import Topics
+from codec.bodies.groups import SubscriptionGroupConfig
+from codec.bodies.topics import TopicConfig
+from codec.codes import ResponseCode
+from codec.flags import Perm
+from codec.headers.fast import SendHeader
+from codec.property_keys import DELAY
+from processors.produce._admission import SEE_FAQ
+from remoting.contract import RemotingError
+
+# Requests of clients before 3.4.9 carry no maximum of their own (MQVersion.V3_4_9).
+FIRST_VERSION_WITH_MAXIMUM = 121
+DLQ_QUEUES = 1
+
+
+class Groups(Protocol):
+    def find(self, group: str) -> SubscriptionGroupConfig | None: ...
+
+
+class Locks(Protocol):
+    def all_expired(self, group: str) -> bool: ...
+
+
+class Target(NamedTuple):
+    """Where the message goes in the end."""
+
+    topic: str
+    queue_id: int
+    config: TopicConfig
+
+
+class RetrySends:
+    """Decides between the retry topic and the dead-letter topic."""
+
+    def __init__(self, topics: Topics, groups: Groups, locks: Locks) -> None:
+        self._topics = topics
+        self._groups = groups
+        self._locks = locks
+
+    def redirect(
+        self, header: SendHeader, version: int, asked: Target, properties: dict[str, str]
+    ) -> Target:
+        """The target of a send to a retry topic; the properties of a dead letter say so."""
+        group = group_of_retry_topic(header.topic)
+        config = self._groups.find(group)
+        if config is None:
+            raise RemotingError(
+                ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST,
+                f"subscription group not exist, {group} {SEE_FAQ}",
+            )
+        maximum = config.retry_max_times
+        if version >= FIRST_VERSION_WITH_MAXIMUM and header.max_reconsume_times is not None:
+            maximum = header.max_reconsume_times
+        times = header.reconsume_times or 0
+        if times <= maximum and self._locks.all_expired(group):
+            return asked
+        properties[DELAY] = "-1"
+        return dead_letter_target(self._topics, group)
+
+
+def dead_letter_target(topics: Topics, group: str) -> Target:
+    """The group's dead-letter topic, made where it is missing."""
+    name = dlq_topic(group)
+    config = topics.create_in_send_back(name, DLQ_QUEUES, Perm.READ | Perm.WRITE, 0)
+    return Target(name, 0, config)
+
+
+def group_of_retry_topic(topic: str) -> str:
+    """KeyBuilder.parseGroup: POP's second naming has the topic behind a plus sign."""
+    parts = topic.split("+")
+    return (parts[0] if len(parts) == 2 else topic).removeprefix(RETRY_PREFIX)

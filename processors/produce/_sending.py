@@ -1,0 +1,275 @@
+"""What the send requests have in common: from a header and a body to staged records and a reply.
+
+The read loop calls this for every message, so the ordinary one takes a short way: its property
+block is appended to, nothing is taken apart. Whatever needs a decision (delays, retries,
+priorities, transactions ...) takes the long way of SendMessageProcessor.sendMessage. Both stage,
+neither writes: all records of one receive are written at its end.
+"""
+
+import logging
+import random
+
+from broker.clock import Clock
+from broker.identity import BrokerIdentity
+from broker.puts import (
+    LONGEST_TOPIC,
+    PutRefused,
+    PutRules,
+    PutStatus,
+    check_topic_length,
+    delay_level,
+    put_answer,
+)
+from broker.topic_names import RETRY_PREFIX
+from codec.batch import split_batch
+from codec.bodies.topics import TopicConfig
+from codec.codes import ResponseCode
+from codec.flags import SysFlag
+from codec.headers.fast import SendHeader, encode_send_response
+from codec.message_id import offset_message_id
+from codec.properties import parse_properties
+from codec.property_keys import UNIQ_KEY, WAIT
+from processors.produce._admission import Admission
+from processors.produce._properties import (
+    SendProperties,
+    add_lite_queue,
+    check_compaction_key,
+    choose_by_priority,
+    is_prepared,
+)
+from processors.produce._retries import RetrySends, Target
+from remoting.contract import RemotingError, Request, Response
+from store.config import StoreConfig
+from store.errors import StoreError
+from store.message import Message
+from store.message_store import MessageStore
+
+log = logging.getLogger("trimq.produce")
+
+_IPV6_HOST = 20
+
+
+class Destination:
+    """Where messages go: the store, and what it says of this broker in each of them."""
+
+    def __init__(
+        self, store: MessageStore, config: StoreConfig, identity: BrokerIdentity, clock: Clock
+    ) -> None:
+        self.store = store
+        self.config = config
+        self.store_host = identity.packed_store_host
+        self.host_flags = SysFlag.STORE_HOST_V6 if len(self.store_host) == _IPV6_HOST else 0
+        self.sync_flush = config.flush_disk_type == "SYNC_FLUSH"
+        self.now_millis = clock.millis
+
+    def message_id(self, physical_offset: int) -> str:
+        return offset_message_id(self.store_host, physical_offset)
+
+
+class Sending:
+    """Answers SEND_MESSAGE, SEND_MESSAGE_V2 and SEND_BATCH_MESSAGE."""
+
+    def __init__(
+        self,
+        admission: Admission,
+        properties: SendProperties,
+        retries: RetrySends,
+        rules: PutRules,
+        destination: Destination,
+    ) -> None:
+        self._admission = admission
+        self._properties = properties
+        self._retries = retries
+        self._rules = rules
+        self._to = destination
+
+    def answer(self, request: Request[SendHeader]) -> Response:
+        """The reply to a send; refusals carry the same two ext fields as successes."""
+        if not request.body:
+            # The real broker fails on its missing body array; only raw requests get here.
+            raise RemotingError(ResponseCode.SYSTEM_ERROR, "the message has no body")
+        try:
+            if request.header.batch:
+                return self._send_batch(request)
+            return self._send(request)
+        except RemotingError as error:
+            code, remark = error.code, error.remark
+        except (PutRefused, StoreError) as error:
+            code, remark = put_answer(error, self._to.config)
+            log.warning("send refused topic=%s reason=%s", request.header.topic, error)
+        return Response(code, remark, ext_fields=dict(self._properties.reply_fields))
+
+    def _send(self, request: Request[SendHeader]) -> Response:
+        header = request.header
+        config = self._admission.admit(header, request.peer, self._to.now_millis())
+        queue_id = header.queue_id
+        if queue_id < 0:
+            queue_id = random_queue(config)
+        text = header.properties or ""
+        sys_flag = header.sys_flag
+        if (
+            config.attributes
+            or sys_flag & SysFlag.INNER_BATCH
+            or header.topic.startswith("%")
+            or self._properties.needs_a_look(text)
+        ):
+            return self._send_with_care(request, Target(header.topic, queue_id, config))
+        block, unique = self._properties.appended(text)
+        message = self._message(request, config)
+        message.queue_id = queue_id
+        message.properties = block
+        wait = (
+            not self._to.sync_flush or "WAIT\x01" not in text or wait_stored(parse_properties(text))
+        )
+        return self._stage(message, queue_id, unique, wait)
+
+    def _send_with_care(self, request: Request[SendHeader], target: Target) -> Response:
+        header = request.header
+        properties = parse_properties(header.properties or "")
+        # What the client is told even when the message goes to another queue in the end.
+        queue_id = target.queue_id
+        if header.topic.startswith(RETRY_PREFIX):
+            target = self._retries.redirect(header, request.version, target, properties)
+        self._properties.completed(properties)
+        add_lite_queue(properties, header.topic)
+        chosen = choose_by_priority(properties, target.queue_id, target.config)
+        if chosen != target.queue_id:
+            queue_id = chosen
+        check_compaction_key(properties, target.config)
+        self._check_transaction(header, properties)
+        message = self._message(request, target.config)
+        message.topic = target.topic
+        message.queue_id = chosen
+        self._apply_rules(message, properties, target.config)
+        return self._stage(message, queue_id, properties[UNIQ_KEY], wait_stored(properties))
+
+    def _send_batch(self, request: Request[SendHeader]) -> Response:
+        header = request.header
+        topic = header.topic
+        config = self._admission.admit(header, request.peer, self._to.now_millis())
+        if len(topic) > LONGEST_TOPIC:
+            raise RemotingError(
+                ResponseCode.MESSAGE_ILLEGAL, f"message topic length too long {len(topic)}"
+            )
+        if topic.startswith(RETRY_PREFIX):
+            raise RemotingError(
+                ResponseCode.MESSAGE_ILLEGAL, f"batch request does not support retry group {topic}"
+            )
+        properties = self._properties.outer(header.properties or "")
+        _check_batch_queues(config, properties)
+        message = self._message(request, config)
+        queue_id = header.queue_id if header.queue_id >= 0 else random_queue(config)
+        message.queue_id = queue_id
+        self._apply_rules(message, properties, config)
+        if message.sys_flag & SysFlag.TRANSACTION_MASK or delay_level(properties) > 0:
+            raise PutRefused(
+                PutStatus.MESSAGE_ILLEGAL, "a batch can be neither delayed nor prepared"
+            )
+        limit = self._to.config.max_message_size
+        if len(request.body) > limit:
+            # The one limit that the real broker answers with SYSTEM_ERROR instead of 13.
+            raise RemotingError(
+                ResponseCode.SYSTEM_ERROR,
+                f"message body size exceeded: the batch has {len(request.body)} bytes, "
+                f"the limit is {limit}",
+            )
+        appended = self._to.store.stage_batch(message, split_batch(request.body))
+        ids = ",".join(self._to.message_id(item.physical_offset) for item in appended)
+        fields = encode_send_response(
+            ids, queue_id, appended[0].queue_offset, properties.get(UNIQ_KEY)
+        )
+        return self._reply(fields, appended[-1].end, wait_stored(properties))
+
+    def _message(self, request: Request[SendHeader], config: TopicConfig) -> Message:
+        header = request.header
+        born_host = request.peer.packed_host
+        sys_flag = header.sys_flag | self._to.host_flags
+        if config.topic_filter_type == "MULTI_TAG":
+            sys_flag |= SysFlag.MULTI_TAGS
+        if len(born_host) == _IPV6_HOST:
+            sys_flag |= SysFlag.BORN_HOST_V6
+        return Message(
+            header.topic,
+            header.queue_id,
+            request.body,
+            b"",
+            header.flag,
+            sys_flag,
+            header.born_timestamp,
+            born_host,
+            self._to.store_host,
+            header.reconsume_times or 0,
+            0,
+        )
+
+    def _apply_rules(
+        self, message: Message, properties: dict[str, str], config: TopicConfig
+    ) -> None:
+        try:
+            self._rules.apply(message, properties, config.attributes)
+        except ValueError as error:
+            raise RemotingError(ResponseCode.SYSTEM_ERROR, str(error)) from None
+
+    def _check_transaction(self, header: SendHeader, properties: dict[str, str]) -> None:
+        """Half messages are refused as by a broker with rejectTransactionMessage=true.
+
+        Clients before 4.6.1 send retries of a transaction with the mark still on; those pass.
+        """
+        if not is_prepared(properties):
+            return
+        if (header.reconsume_times or 0) > 0 and delay_level(properties) > 0:
+            return
+        log.warning(
+            "transactional message refused, transactions are not supported yet: topic=%s group=%s",
+            header.topic,
+            header.producer_group,
+        )
+        raise RemotingError(
+            ResponseCode.NO_PERMISSION,
+            f"the broker[{self._admission.host}] sending transaction message is forbidden",
+        )
+
+    def _stage(self, message: Message, queue_id: int, unique: str, wait: bool) -> Response:
+        if message.topic.startswith("%"):
+            check_topic_length(message.topic)
+        appended = self._to.store.stage(message)
+        fields = encode_send_response(
+            self._to.message_id(appended.physical_offset),
+            queue_id,
+            appended.queue_offset,
+            unique,
+        )
+        return self._reply(fields, appended.end, wait)
+
+    def _reply(self, fields: dict[str, str], end: int, wait: bool) -> Response:
+        fields.update(self._properties.reply_fields)
+        response = Response(ext_fields=fields, staged=True)
+        if wait and self._to.sync_flush:
+            response.durable_at = end
+            response.durable_timeout_code = ResponseCode.FLUSH_DISK_TIMEOUT
+        return response
+
+
+def random_queue(config: TopicConfig) -> int:
+    """For a client that leaves the choice to the broker (queue id -1)."""
+    if config.write_queue_nums <= 0:
+        raise RemotingError(
+            ResponseCode.SYSTEM_ERROR, f"topic[{config.topic_name}] has no queue to write to"
+        )
+    return random.randrange(config.write_queue_nums)
+
+
+def wait_stored(properties: dict[str, str]) -> bool:
+    """Whether the producer waits until the message is safe (Message.isWaitStoreMsgOK)."""
+    return properties.get(WAIT, "true").lower() == "true"
+
+
+def _check_batch_queues(config: TopicConfig, properties: dict[str, str]) -> None:
+    """Batches kept as one record need a queue type of their own, which is not there yet."""
+    attributes = config.attributes
+    if attributes and attributes.get("queue.type") == "BatchCQ" and UNIQ_KEY in properties:
+        raise RemotingError(
+            ResponseCode.MESSAGE_ILLEGAL,
+            f"batch request does not support topic {config.topic_name}: its queue.type is BatchCQ, "
+            "which this broker cannot store yet; send the messages one by one",
+        )

@@ -1,0 +1,25 @@
+"""SEND_BATCH_MESSAGE (320): several messages for one queue, stored as records of their own.
+
+The header is that of SEND_MESSAGE_V2, from every client. Without the batch flag in it the body is
+stored as one message, as the real broker does.
+"""
+
+from codec.codes import RequestCode
+from codec.headers.fast import SendHeader, decode_send_v2
+from codec.headers.send import SendMessageRequestHeaderV2
+from processors.produce._sending import Sending
+from remoting.contract import Processor, Request, Response
+
+
+class SendBatchMessage(Processor[SendHeader]):
+    codes = (RequestCode.SEND_BATCH_MESSAGE,)
+    header = SendMessageRequestHeaderV2
+
+    def __init__(self, sending: Sending) -> None:
+        self._sending = sending
+
+    def decode_header(self, ext_fields: dict[str, str]) -> SendHeader:
+        return decode_send_v2(ext_fields)
+
+    def handle(self, request: Request[SendHeader]) -> Response:
+        return self._sending.answer(request)

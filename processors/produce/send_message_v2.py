@@ -1,0 +1,24 @@
+"""SEND_MESSAGE_V2 (310): one message, header fields by one letter each. The Java client's way.
+
+Whether it is a batch is what the header's flag says, not the code.
+"""
+
+from codec.codes import RequestCode
+from codec.headers.fast import SendHeader, decode_send_v2
+from codec.headers.send import SendMessageRequestHeaderV2
+from processors.produce._sending import Sending
+from remoting.contract import Processor, Request, Response
+
+
+class SendMessageV2(Processor[SendHeader]):
+    codes = (RequestCode.SEND_MESSAGE_V2,)
+    header = SendMessageRequestHeaderV2
+
+    def __init__(self, sending: Sending) -> None:
+        self._sending = sending
+
+    def decode_header(self, ext_fields: dict[str, str]) -> SendHeader:
+        return decode_send_v2(ext_fields)
+
+    def handle(self, request: Request[SendHeader]) -> Response:
+        return self._sending.answer(request)
