@@ -1,68 +1,125 @@
-"""The store's settings, with the defaults of MessageStoreConfig 5.5.0."""
+"""The store's settings under RocketMQ's keys, with the defaults of MessageStoreConfig 5.5.0."""
 
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, Final
 
-SECOND = 1000
-MINUTE = 60 * SECOND
-HOUR = 60 * MINUTE
+DEFAULT_DELAY_LEVELS: Final = "1s 5s 10s 30s 1m 2m 3m 4m 5m 6m 7m 8m 9m 10m 20m 30m 1h 2h"
+FLUSH_TYPES: Final = ("ASYNC_FLUSH", "SYNC_FLUSH")
 
-# messageDelayLevel: 1s 5s 10s 30s 1m 2m 3m 4m 5m 6m 7m 8m 9m 10m 20m 30m 1h 2h
-DELAY_LEVELS = (
-    *(SECOND, 5 * SECOND, 10 * SECOND, 30 * SECOND),
-    *(minutes * MINUTE for minutes in range(1, 11)),
-    *(20 * MINUTE, 30 * MINUTE, HOUR, 2 * HOUR),
-)
-UNITS = {"s": SECOND, "m": MINUTE, "h": HOUR, "d": 24 * HOUR}
+_UNITS: Final = {"s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+_WORD: Final = re.compile(r"([0-9]{1,9})([smhd])")
 
 
 def parse_delay_levels(text: str) -> tuple[int, ...]:
-    """`messageDelayLevel` as milliseconds: numbers with one of the units s, m, h, d."""
-    return tuple(int(word[:-1]) * UNITS[word[-1]] for word in text.split())
+    """``messageDelayLevel`` in milliseconds, level 1 first; ValueError names the word that is wrong.
+
+    A word is a whole number with a unit: s, m, h or d (ScheduleMessageService.parseDelayLevel). The
+    real broker refuses to start when it cannot read one.
+    """
+    levels = []
+    for word in text.split():
+        match = _WORD.fullmatch(word)
+        if match is None:
+            raise ValueError(
+                f"'{word}' is no delay: each level is a whole number followed by s, m, h or d, "
+                f"for example '{DEFAULT_DELAY_LEVELS}'"
+            )
+        levels.append(int(match[1]) * _UNITS[match[2]])
+    if not levels:
+        raise ValueError(f"at least one level is needed, for example '{DEFAULT_DELAY_LEVELS}'")
+    return tuple(levels)
+
+
+DELAY_LEVELS: Final = parse_delay_levels(DEFAULT_DELAY_LEVELS)
 
 
 def physical_memory() -> int:
+    """Bytes of RAM of this machine."""
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def _setting(default: Any, doc: str, **metadata: Any) -> Any:
+    return field(default=default, metadata={"doc": doc, **metadata})
+
+
+def _own(default: Any, doc: str, **metadata: Any) -> Any:
+    """A setting that RocketMQ does not have."""
+    return _setting(default, f"{doc} (TriMQ's own.)", at_least=1, **metadata)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreConfig:
-    """Attributes are the snake_case of RocketMQ's keys; what is ours alone says so."""
+    """One store's settings; not changed while it is open. Sizes in bytes, times in milliseconds."""
 
-    root: Path
-    """storePathRootDir."""
-    commit_log_directory: Path | None = None
-    """storePathCommitLog; None means `commitlog` below the root."""
-    mapped_file_size_commit_log: int = 1 << 30
-    mapped_file_size_consume_queue: int = 300_000 * 20
-    flush_disk_type: str = "ASYNC_FLUSH"
-    flush_interval_commit_log: int = 500
-    flush_interval_consume_queue: int = 1000
-    flush_consume_queue_thorough_interval: int = 5 * SECOND
-    """Milliseconds between checkpoints. RocketMQ waits 60 s; what came after the last one is
-    scanned again after a crash, so a shorter time makes recovery quicker."""
-    sync_flush_timeout: int = 5 * SECOND
-    max_message_size: int = 4 * 1024 * 1024
-    max_transfer_bytes_on_message_in_memory: int = 256 * 1024
-    max_transfer_count_on_message_in_memory: int = 32
-    max_transfer_bytes_on_message_in_disk: int = 64 * 1024
-    max_transfer_count_on_message_in_disk: int = 8
-    access_message_in_memory_max_ratio: int = 40
-    max_filter_message_size: int = 16_000
-    travel_cq_file_num_when_get_message: int = 1
-    delay_levels: tuple[int, ...] = DELAY_LEVELS
-    """messageDelayLevel in milliseconds, level 1 first."""
-    physical_memory: int = field(default_factory=physical_memory)
-    """Ours: what accessMessageInMemoryMaxRatio is a percentage of."""
-    hot_bytes: int = 32 * 1024 * 1024
-    """Ours: how far behind its end the commit log is taken to be in the page cache for sure."""
-    open_files: int = 256
-    """Ours: how many files are kept open for reading and for writing consume queues."""
-    queue_buffer_bytes: int = 64 * 1024
-    """Ours: a consume queue with more unwritten bytes is written without waiting its turn."""
+    root: Path = field(metadata={"internal": True})
+    commit_log_directory: Path | None = _setting(
+        None, "Directory of the commit log; default: commitlog below the root.",
+        key="storePathCommitLog",
+    )
+    mapped_file_size_commit_log: int = _setting(
+        1 << 30, "Bytes in one commit-log file.", at_least=4096
+    )
+    mapped_file_size_consume_queue: int = _setting(
+        300_000 * 20, "Bytes in one consume-queue file.", at_least=20
+    )
+    flush_disk_type: str = _setting(
+        "ASYNC_FLUSH", "Whether a send waits for the disk.", choices=FLUSH_TYPES
+    )
+    flush_interval_commit_log: int = _setting(
+        500, "Milliseconds between two flushes of the commit log.", at_least=1
+    )
+    flush_interval_consume_queue: int = _setting(
+        1000, "Milliseconds between two writes of consume-queue entries.", at_least=1
+    )
+    flush_consume_queue_thorough_interval: int = _setting(
+        # RocketMQ waits 60 s. What came after the last checkpoint is scanned again after a crash.
+        5000, "Milliseconds between checkpoints.", at_least=1
+    )
+    sync_flush_timeout: int = _setting(
+        5000, "Milliseconds until a send that waits for the disk is answered FLUSH_DISK_TIMEOUT.",
+        at_least=1,
+    )
+    max_message_size: int = _setting(4 * 1024 * 1024, "Bytes of the largest body.", at_least=1)
+    max_transfer_bytes_on_message_in_memory: int = _setting(
+        256 * 1024, "Bytes of one pull from memory.", at_least=1
+    )
+    max_transfer_count_on_message_in_memory: int = _setting(
+        32, "Messages of one pull from memory.", at_least=1
+    )
+    max_transfer_bytes_on_message_in_disk: int = _setting(
+        64 * 1024, "Bytes of one pull from disk.", at_least=1
+    )
+    max_transfer_count_on_message_in_disk: int = _setting(
+        8, "Messages of one pull from disk.", at_least=1
+    )
+    access_message_in_memory_max_ratio: int = _setting(
+        40, "Percentage of RAM behind the log's end that counts as memory.", at_least=1, at_most=100
+    )
+    max_filter_message_size: int = _setting(
+        16_000, "Bytes of consume-queue entries that one filtered pull looks at.", at_least=20
+    )
+    travel_cq_file_num_when_get_message: int = _setting(
+        1, "Consume-queue files that one filtered pull looks at.", at_least=1
+    )
+    delay_levels: tuple[int, ...] = _setting(
+        DELAY_LEVELS, "Delays of the levels 1, 2, ...: numbers with a unit (s, m, h, d).",
+        key="messageDelayLevel", parse=parse_delay_levels, shown=f"`{DEFAULT_DELAY_LEVELS}`",
+    )
+    hot_bytes: int = _own(
+        32 * 1024 * 1024, "How far behind its end the commit log surely is in the page cache."
+    )
+    open_files: int = _own(
+        256, "How many files are kept open for reading and for writing consume queues."
+    )
+    queue_buffer_bytes: int = _own(
+        64 * 1024, "A consume queue with more unwritten bytes is written without waiting its turn."
+    )
+    physical_memory: int = field(default_factory=physical_memory, metadata={"internal": True})
 
     @property
     def commit_log(self) -> Path:

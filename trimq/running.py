@@ -1,0 +1,118 @@
+"""Start and stop a broker: what happens in which order, and what must happen whatever else fails."""
+
+import gc
+import logging
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+
+import trio
+
+from broker.clock import Clock
+from broker.identity import BrokerIdentity
+from broker.registration import name_server_list
+from remoting.limits import Limits
+from remoting.server import Server
+from store.message_store import MessageStore
+from trimq.endpoints import HA_OFFSET, BrokerSockets, Endpoint, listen_broker
+from trimq.metrics import metrics_server
+from trimq.options import ServerPlan, told_endpoint
+from trimq.tls import server_context
+from trimq.wiring.broker import Broker, build_broker
+
+log = logging.getLogger("trimq.server")
+
+# How long a stopping broker waits for NameServers that do not answer.
+_LEAVE_SECONDS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class RunningBroker:
+    """Where it is. ``address`` is the one that clients are told."""
+
+    address: str
+    metrics_addr: str | None
+
+
+@asynccontextmanager
+async def open_broker(plan: ServerPlan, namesrv_addr: str) -> AsyncIterator[RunningBroker]:
+    """Ports first, then the store, then services, then clients; and back in the other order."""
+    sockets = listen_broker(plan.listen)
+    try:
+        identity = _identity(plan, sockets.port)
+        clock = Clock()
+        store = MessageStore(plan.store, clock.millis)
+        report = await trio.to_thread.run_sync(store.open)
+        log.info("store opened root=%s %s", plan.store.root, report)
+        try:
+            broker = build_broker(plan, identity, store, clock, name_server_list(namesrv_addr))
+            async with _serving(plan, broker, sockets) as metrics_addr:
+                yield RunningBroker(identity.address, metrics_addr)
+            broker.persist()
+        finally:
+            with trio.CancelScope(shield=True):
+                await trio.to_thread.run_sync(store.close)
+            log.info("store closed root=%s", plan.store.root)
+    finally:
+        sockets.close()
+
+
+def _identity(plan: ServerPlan, port: int) -> BrokerIdentity:
+    told = told_endpoint(plan, port)
+    return BrokerIdentity(
+        cluster=plan.broker.broker_cluster_name,
+        name=plan.broker.broker_name,
+        broker_id=plan.broker.broker_id,
+        address=str(told),
+        ha_address=str(Endpoint(plan.broker.broker_ip2 or told.host, port + HA_OFFSET)),
+    )
+
+
+@asynccontextmanager
+async def _serving(
+    plan: ServerPlan, broker: Broker, sockets: BrokerSockets
+) -> AsyncIterator[str | None]:
+    """Services outside, listeners inside: the last replies may still need a flush."""
+    metrics_addr: str | None = None
+    async with AsyncExitStack() as stack:
+        services = await stack.enter_async_context(trio.open_nursery())
+        for service in broker.services:
+            services.start_soon(service)
+        if plan.metrics is not None:
+            metrics_addr = str(
+                await stack.enter_async_context(metrics_server(plan.metrics, broker.samples))
+            )
+        # Listeners end first: their last replies may wait for a flush.
+        stack.callback(services.cancel_scope.cancel)
+        listeners = await stack.enter_async_context(trio.open_nursery())
+        await _listen(plan, broker, sockets, listeners)
+        # Registered means found: from here on clients come.
+        await services.start(broker.registration.run)
+        # What is alive now lives as long as the process: no need to look at it again and again.
+        gc.collect()
+        gc.freeze()
+        yield metrics_addr
+        with trio.CancelScope(shield=True), trio.move_on_after(_LEAVE_SECONDS):
+            await broker.registration.leave()
+        listeners.cancel_scope.cancel()
+
+
+
+async def _listen(
+    plan: ServerPlan, broker: Broker, sockets: BrokerSockets, nursery: trio.Nursery
+) -> None:
+    limits = Limits(
+        idle_seconds=plan.server.channel_idle_seconds,
+        durable_seconds=plan.store.sync_flush_timeout / 1000,
+    )
+    context = server_context(plan.server)
+    for dispatcher, sock in ((broker.main, sockets.main), (broker.vip, sockets.vip)):
+        server = Server(
+            dispatcher,
+            listener=broker.listener,
+            tls=context,
+            tls_mode=plan.server.tls_mode,
+            gate=broker.gate,
+            limits=limits,
+        )
+        await nursery.start(server.serve, [sock])
