@@ -126,6 +126,8 @@ class Connection(Peer):
         finally:
             self._leave()
             self._outbox.close()
+            if self._parked is not None:
+                self._parked.close()
             shared.counters.bytes_out += self._outbox.sent
             shared.counters.connections -= 1
             await self._wire.aclose()
@@ -133,6 +135,9 @@ class Connection(Peer):
     def finish(self, reason: str) -> None:
         """Read no more, get the replies out, then close: the orderly end."""
         self._stop(reason)
+
+    async def room(self) -> None:
+        await self._outbox.room()
 
     def close(self, reason: str) -> None:
         self._outbox.close()

@@ -1,5 +1,7 @@
 """How far the commit log is safe, and who waits for it to get further."""
 
+from collections.abc import Callable
+
 import trio
 
 
@@ -10,12 +12,13 @@ class Gate:
     `demanded` until somebody waits.
     """
 
-    __slots__ = ("_demand", "_waiters", "offset", "wanted")
+    __slots__ = ("_demand", "_waiters", "_watchers", "offset", "wanted")
 
     def __init__(self, offset: int = 0) -> None:
         self.offset = offset
         self.wanted = offset
         self._waiters: dict[trio.Event, int] = {}
+        self._watchers: dict[Callable[[], None], None] = {}
         self._demand = trio.Event()
 
     def advance(self, offset: int) -> None:
@@ -27,6 +30,16 @@ class Gate:
         for event in passed:
             del self._waiters[event]
             event.set()
+        for watcher in tuple(self._watchers):
+            watcher()
+
+    def watch(self, wanted: int, watcher: Callable[[], None]) -> None:
+        """Call the watcher after every advance until it is unwatched; it wants this offset."""
+        self._watchers[watcher] = None
+        self._want(wanted)
+
+    def unwatch(self, watcher: Callable[[], None]) -> None:
+        self._watchers.pop(watcher, None)
 
     async def wait(self, offset: int, timeout: float) -> bool:  # noqa: ASYNC109
         """True once durable up to the offset, False when that takes longer than the time-out."""

@@ -17,9 +17,9 @@ _WEIGHT = 512
 
 
 class ParkedReplies:
-    """The parked replies of one connection, oldest first; one task while there are any."""
+    """The parked replies of one connection, oldest first."""
 
-    __slots__ = ("_gate", "_nursery", "_outbox", "_replies", "_seconds", "_send")
+    __slots__ = ("_gate", "_nursery", "_outbox", "_replies", "_seconds", "_send", "_timing")
 
     def __init__(
         self, gate: Gate, seconds: float, outbox: Outbox, send: Callable[[list[Reply]], None]
@@ -30,10 +30,16 @@ class ParkedReplies:
         self._send = send
         self._nursery: trio.Nursery | None = None
         self._replies: deque[tuple[float, Reply]] = deque()
+        self._timing = False
 
     def open(self, nursery: trio.Nursery) -> None:
-        """Wait for the gate in a task of this nursery whenever there is something to wait for."""
+        """Watch the time-outs in a task of this nursery."""
         self._nursery = nursery
+
+    def close(self) -> None:
+        """Forget what is parked."""
+        self._gate.unwatch(self._let_go)
+        self._replies.clear()
 
     def park(self, replies: list[Reply]) -> list[Reply]:
         """Keep the replies that are not durable yet; give back the others."""
@@ -41,22 +47,28 @@ class ParkedReplies:
         ready = [reply for reply in replies if reply.response.durable_at <= durable]
         if len(ready) == len(replies) or self._nursery is None:
             return replies
-        if not self._replies:
-            self._nursery.start_soon(self._wait)
         deadline = trio.current_time() + self._seconds
+        wanted = 0
         for reply in replies:
-            if reply.response.durable_at > durable:
+            offset = reply.response.durable_at
+            if offset > durable:
+                wanted = max(wanted, offset)
                 self._replies.append((deadline, reply))
                 self._outbox.reserve(_WEIGHT)
+        self._gate.watch(wanted, self._let_go)
+        if not self._timing:
+            self._timing = True
+            self._nursery.start_soon(self._time_out)
         return ready
 
-    async def _wait(self) -> None:
+    async def _time_out(self) -> None:
         while self._replies:
-            deadline, oldest = self._replies[0]
-            await self._gate.wait(oldest.response.durable_at, deadline - trio.current_time())
+            await trio.sleep_until(self._replies[0][0])
             self._let_go()
+        self._timing = False
 
     def _let_go(self) -> None:
+        """Send what is durable by now, and what has waited for too long."""
         now = trio.current_time()
         durable = self._gate.offset
         waiting: deque[tuple[float, Reply]] = deque()
@@ -72,6 +84,8 @@ class ParkedReplies:
             else:
                 waiting.append((deadline, reply))
         self._replies = waiting
+        if not waiting:
+            self._gate.unwatch(self._let_go)
         if ready:
             self._send(ready)
             self._outbox.release(_WEIGHT * len(ready))

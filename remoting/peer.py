@@ -40,6 +40,13 @@ class Peer:
         """Send a request and wait for its answer; trio.TooSlowError or PeerGone when none comes."""
         raise NotImplementedError
 
+    async def room(self) -> None:
+        """Wait until the peer has read enough of what was sent to it.
+
+        A processor that waits calls this before it fetches a large body: what it fetches for a peer
+        that does not read would only pile up.
+        """
+
     def close(self, reason: str) -> None:
         """End the connection soon; what is queued for it is dropped."""
         self.closed = True

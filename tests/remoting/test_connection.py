@@ -183,11 +183,13 @@ async def test_a_question_fails_when_the_client_leaves(connected):
         except PeerGone as error:
             failures.append(str(error))
 
-    async with trio.open_nursery() as nursery:
-        async with connected(server, processors=[forever(220)]) as client:
-            await client.request(10)
-            nursery.start_soon(ask, listener.open[0])
-            await trio.testing.wait_all_tasks_blocked()
+    async with (
+        trio.open_nursery() as nursery,
+        connected(server, processors=[forever(220)]) as client,
+    ):
+        await client.request(10)
+        nursery.start_soon(ask, listener.open[0])
+        await trio.testing.wait_all_tasks_blocked()
     assert failures == [f"{ADDR} left without an answer: closed by the peer"]
     with pytest.raises(PeerGone):
         await listener.gone[0].ask(220)

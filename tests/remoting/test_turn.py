@@ -1,6 +1,7 @@
 """One receive: what is answered, in which order, with which code; no socket, no event loop."""
 
 import logging
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -294,7 +295,7 @@ def test_frames_cut_anywhere_give_the_same_replies(cuts, codes, coding):
     dispatcher = Dispatcher([Plain(), Waiting()])
     replies, held = [], []
     edges = sorted({0, len(data), *(min(cut, len(data)) for cut in cuts)})
-    for begin, end in zip(edges, edges[1:], strict=False):
+    for begin, end in pairwise(edges):
         frames.feed(data[begin:end])
         turn = take_turn(frames, dispatcher, RecordingPeer(), ROOM)
         replies += [(c.opaque, c.code, c.body, c.coding) for c in commands(turn)]
