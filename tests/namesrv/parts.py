@@ -1,0 +1,136 @@
+"""A NameServer without sockets, as the tests need it."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from codec.bodies.register import RegisterBrokerBody
+from codec.bodies.topics import (
+    DataVersion,
+    TopicConfig,
+    TopicConfigAndMappingSerializeWrapper,
+    TopicQueueMappingInfo,
+)
+from codec.headers.base import encode_header
+from codec.headers.namesrv import RegisterBrokerRequestHeader
+from namesrv.config import NamesrvConfig, NamesrvSettings
+from namesrv.kv_config import KVConfig
+from namesrv.routes import Registered, RouteTable
+from remoting.contract import Peer, Processor, Request, Response
+
+ADDRESS = "10.0.0.1:10911"
+
+
+class Time:
+    """Milliseconds that stand still until told otherwise."""
+
+    def __init__(self) -> None:
+        self.now = 1_000_000
+
+    def millis(self) -> int:
+        return self.now
+
+
+class Parts:
+    """Routes, settings and key-value configuration that belong together."""
+
+    def __init__(self, folder: Path, **settings: Any) -> None:
+        self.time = Time()
+        self.settings = NamesrvSettings(
+            NamesrvConfig(
+                kv_config_path=folder / "kvConfig.json",
+                config_store_path=folder / "namesrv.properties",
+                **settings,
+            )
+        )
+        self.kv = KVConfig(folder / "kvConfig.json")
+        self.routes = RouteTable(self.settings, self.time.millis)
+        self._peers = 0
+
+    def peer(self) -> Peer:
+        self._peers += 1
+        return Peer(f"10.9.9.9:{self._peers}", b"", self._peers)
+
+    def register(
+        self,
+        topics: Iterable[TopicConfig] = (),
+        *,
+        peer: Peer | None = None,
+        version: int = 1,
+        state_version: int = 0,
+        filter_servers: list[str] | None = None,
+        mappings: dict[str, TopicQueueMappingInfo] | None = None,
+        zone: str | None = None,
+        **header: Any,
+    ) -> Registered | None:
+        """A registration of broker-a, id 0, in cluster c unless said otherwise."""
+        wrapper = TopicConfigAndMappingSerializeWrapper(
+            data_version=DataVersion(counter=version, state_version=state_version),
+            topic_config_table={each.topic_name: each for each in topics},
+            topic_queue_mapping_info_map=mappings or {},
+        )
+        body = RegisterBrokerBody(
+            filter_server_list=filter_servers or [], topic_config_serialize_wrapper=wrapper
+        )
+        return self.routes.register_broker(
+            register_header(**header), body, peer or self.peer(), zone
+        )
+
+
+def register_header(**changes: Any) -> RegisterBrokerRequestHeader:
+    values: dict[str, Any] = {
+        "broker_name": "broker-a",
+        "broker_addr": ADDRESS,
+        "cluster_name": "c",
+        "ha_server_addr": "10.0.0.1:10912",
+        "broker_id": 0,
+        "enable_acting_master": False,
+    }
+    return RegisterBrokerRequestHeader(**{**values, **changes})
+
+
+def topic(name: str, queues: int = 4, perm: int = 6, flag: int = 0) -> TopicConfig:
+    return TopicConfig(
+        topic_name=name,
+        read_queue_nums=queues,
+        write_queue_nums=queues,
+        perm=perm,
+        topic_sys_flag=flag,
+    )
+
+
+def topics(*names: str) -> list[TopicConfig]:
+    return [topic(name) for name in names]
+
+
+def ask(
+    processor: Processor[Any],
+    ext_fields: dict[str, str] | None = None,
+    body: bytes = b"",
+    *,
+    version: int = 513,
+    peer: Peer | None = None,
+) -> Response:
+    """What the dispatcher does with a request, up to the processor's answer or error."""
+    fields = ext_fields or {}
+    answer = processor.handle(
+        Request(
+            code=processor.codes[0],
+            header=processor.decode_header(fields),
+            peer=peer or Peer("10.9.9.9:1", b"", 0),
+            body=body,
+            version=version,
+            ext_fields=fields,
+        )
+    )
+    assert isinstance(answer, Response)
+    return answer
+
+
+def reply_fields(response: Response) -> dict[str, str]:
+    return {} if response.header is None else encode_header(response.header)
+
+
+def text(response: Response) -> str:
+    assert isinstance(response.body, bytes)
+    return response.body.decode()
