@@ -77,7 +77,10 @@ class BrokerConfig:
     slave_read_enable: bool = setting(False, "Send consumers that lag far behind to a slave.")
     lite_pull_message_enable: bool = setting(True, "Answer LITE_PULL_MESSAGE.")
     filter_support_retry: bool = setting(False, "Filter by properties on retry topics too.")
-    enable_property_filter: bool = setting(False, "Allow SQL92 subscriptions.")
+    enable_property_filter: bool = setting(
+        False, "Allow SQL92 subscriptions. This version refuses them all the same."
+    )
+    enable_mixed_message_type: bool = setting(False, "Allow topics with message.type=MIXED.")
     reject_pull_consumer_enable: bool = setting(
         False, "Ignore heartbeats of consumers that pull by themselves."
     )

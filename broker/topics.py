@@ -42,6 +42,8 @@ class Topics:
         self._members = JsonMembers(lambda name: pretty(self._table[name], 2))
         self._listeners: list[Listener] = []
         self.data_version = new_version(clock)
+        # Static topics are not there yet; readers of all topics compare their version too.
+        self.mapping_version = new_version(clock)
         for topic in system_topics(config):
             self._put(topic)
         self._system_names = SYSTEM_TOPICS | self._table.keys()

@@ -1,0 +1,31 @@
+"""What a topic must keep to before an operator may create, change or delete it."""
+
+from broker.config import BrokerConfig
+from broker.topic_names import validate_topic
+from broker.topics import Topics
+from codec.bodies.topics import TopicConfig
+from codec.codes import ResponseCode
+from remoting.contract import RemotingError
+
+FILTER_TYPES = ("SINGLE_TAG", "MULTI_TAG")
+
+
+def check_name(name: str) -> None:
+    remark = validate_topic(name)
+    if remark is not None:
+        raise RemotingError(ResponseCode.INVALID_PARAMETER, remark)
+
+
+def check_not_system(config: BrokerConfig, topics: Topics, name: str) -> None:
+    if config.validate_system_topic_when_update_topic and topics.is_system_topic(name):
+        raise RemotingError(
+            ResponseCode.INVALID_PARAMETER, f"The topic[{name}] is conflict with system topic."
+        )
+
+
+def check_message_type(config: BrokerConfig, topic: TopicConfig) -> None:
+    if (
+        not config.enable_mixed_message_type
+        and (topic.attributes or {}).get("+message.type") == "MIXED"
+    ):
+        raise RemotingError(ResponseCode.INVALID_PARAMETER, "MIXED message type is not supported.")

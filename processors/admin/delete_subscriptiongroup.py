@@ -1,0 +1,25 @@
+"""DELETE_SUBSCRIPTIONGROUP: a group's settings, and its offsets when asked to clean them.
+
+Its %RETRY% and %DLQ% topics stay.
+"""
+
+from broker.offsets import ConsumerOffsets
+from broker.subscription_groups import SubscriptionGroups
+from codec.codes import RequestCode
+from codec.headers.groups import DeleteSubscriptionGroupRequestHeader
+from remoting.contract import Processor, Request, Response
+
+
+class DeleteSubscriptiongroup(Processor[DeleteSubscriptionGroupRequestHeader]):
+    codes = (RequestCode.DELETE_SUBSCRIPTIONGROUP,)
+    header = DeleteSubscriptionGroupRequestHeader
+
+    def __init__(self, groups: SubscriptionGroups, offsets: ConsumerOffsets) -> None:
+        self._groups = groups
+        self._offsets = offsets
+
+    def handle(self, request: Request[DeleteSubscriptionGroupRequestHeader]) -> Response:
+        self._groups.delete(request.header.group_name)
+        if request.header.clean_offset:
+            self._offsets.forget_group(request.header.group_name)
+        return Response()

@@ -1,0 +1,50 @@
+"""DELETE_TOPIC_IN_BROKER: a topic, its queues and its offsets; its POP retry topics with it."""
+
+from typing import Protocol
+
+from broker.config import BrokerConfig
+from broker.offsets import ConsumerOffsets
+from broker.topic_names import pop_retry_topic, pop_retry_topic_v2
+from broker.topics import Topics
+from codec.codes import RequestCode, ResponseCode
+from codec.headers.topics import DeleteTopicRequestHeader
+from processors.admin._topic_checks import check_not_system
+from remoting.contract import Processor, RemotingError, Request, Response
+
+
+class TopicStore(Protocol):
+    def delete_topic(self, topic: str) -> object: ...
+
+
+class DeleteTopicInBroker(Processor[DeleteTopicRequestHeader]):
+    codes = (RequestCode.DELETE_TOPIC_IN_BROKER,)
+    header = DeleteTopicRequestHeader
+
+    def __init__(
+        self, config: BrokerConfig, topics: Topics, offsets: ConsumerOffsets, store: TopicStore
+    ) -> None:
+        self._config = config
+        self._topics = topics
+        self._offsets = offsets
+        self._store = store
+
+    def handle(self, request: Request[DeleteTopicRequestHeader]) -> Response:
+        topic = request.header.topic
+        if not topic.strip():
+            raise RemotingError(ResponseCode.INVALID_PARAMETER, "The specified topic is blank.")
+        check_not_system(self._config, self._topics, topic)
+        for name in [topic, *self._pop_retry_topics(topic)]:
+            self._topics.delete(name)
+            self._offsets.forget_topic(name)
+            self._store.delete_topic(name)
+        return Response()
+
+    def _pop_retry_topics(self, topic: str) -> list[str]:
+        if not self._config.clear_retry_topic_when_delete_topic:
+            return []
+        return [
+            name
+            for group in sorted(self._offsets.groups_of(topic))
+            for name in (pop_retry_topic_v2(topic, group), pop_retry_topic(topic, group))
+            if name in self._topics
+        ]

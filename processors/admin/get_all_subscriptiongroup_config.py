@@ -1,0 +1,56 @@
+"""GET_ALL_SUBSCRIPTIONGROUP_CONFIG: all groups, or a page of them for callers that page."""
+
+from collections.abc import Mapping
+
+from broker.config import BrokerConfig
+from broker.subscription_groups import SubscriptionGroups
+from codec import fastjson
+from codec.bodies.base import encode_body
+from codec.bodies.groups import SubscriptionGroupConfig
+from codec.codes import RequestCode
+from codec.headers.groups import (
+    GetAllSubscriptionGroupRequestHeader,
+    GetAllSubscriptionGroupResponseHeader,
+)
+from processors.admin._tables import encode_members
+from remoting.contract import Processor, Request, Response
+
+
+class GetAllSubscriptiongroupConfig(Processor[GetAllSubscriptionGroupRequestHeader]):
+    """The body is a SubscriptionGroupWrapper; a page has the bans of its own groups."""
+
+    codes = (RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG,)
+    header = GetAllSubscriptionGroupRequestHeader
+    waits = True
+
+    def __init__(self, config: BrokerConfig, groups: SubscriptionGroups) -> None:
+        self._config = config
+        self._groups = groups
+
+    async def handle(self, request: Request[GetAllSubscriptionGroupRequestHeader]) -> Response:
+        version = encode_body(self._groups.data_version)
+        total = len(self._groups)
+        chosen = self._chosen(request.header)
+        forbidden = {
+            group: topics
+            for group, topics in self._groups.forbidden_table().items()
+            if group in chosen
+        }
+        bans = fastjson.dumps(forbidden)
+        table = await encode_members(chosen)
+        return Response(
+            header=GetAllSubscriptionGroupResponseHeader(total_group_num=total),
+            body=b'{"dataVersion":%b,"forbiddenTable":%b,"subscriptionGroupTable":%b}'
+            % (version, bans, table),
+        )
+
+    def _chosen(
+        self, header: GetAllSubscriptionGroupRequestHeader
+    ) -> Mapping[str, SubscriptionGroupConfig]:
+        asked = (header.data_version, header.group_seq, header.max_group_num)
+        if not self._config.enable_split_metadata or asked == (None, None, None):
+            return self._groups.all()
+        count = self._config.split_metadata_size
+        if header.max_group_num is not None:
+            count = min(count, header.max_group_num)
+        return self._groups.page(header.data_version, header.group_seq or 0, count)

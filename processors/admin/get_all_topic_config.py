@@ -1,0 +1,44 @@
+"""GET_ALL_TOPIC_CONFIG: all topics, or a page of them for callers that page (slaves, tools)."""
+
+from collections.abc import Mapping
+
+from broker.config import BrokerConfig
+from broker.topics import Topics
+from codec.bodies.base import encode_body
+from codec.bodies.topics import TopicConfig
+from codec.codes import RequestCode
+from codec.headers.topics import GetAllTopicConfigRequestHeader, GetAllTopicConfigResponseHeader
+from processors.admin._tables import encode_members
+from remoting.contract import Processor, Request, Response
+
+
+class GetAllTopicConfig(Processor[GetAllTopicConfigRequestHeader]):
+    """The body is a TopicConfigAndMappingSerializeWrapper; static topics are not there yet."""
+
+    codes = (RequestCode.GET_ALL_TOPIC_CONFIG,)
+    header = GetAllTopicConfigRequestHeader
+    waits = True
+
+    def __init__(self, config: BrokerConfig, topics: Topics) -> None:
+        self._config = config
+        self._topics = topics
+
+    async def handle(self, request: Request[GetAllTopicConfigRequestHeader]) -> Response:
+        version = encode_body(self._topics.data_version)
+        mapping_version = encode_body(self._topics.mapping_version)
+        total = len(self._topics)
+        table = await encode_members(self._chosen(request.header))
+        body = (
+            b'{"dataVersion":%b,"mappingDataVersion":%b,"topicConfigTable":%b,'
+            b'"topicQueueMappingDetailMap":{},"topicQueueMappingInfoMap":{}}'
+        ) % (version, mapping_version, table)
+        return Response(header=GetAllTopicConfigResponseHeader(total_topic_num=total), body=body)
+
+    def _chosen(self, header: GetAllTopicConfigRequestHeader) -> Mapping[str, TopicConfig]:
+        asked = (header.data_version, header.topic_seq, header.max_topic_num)
+        if not self._config.enable_split_metadata or asked == (None, None, None):
+            return self._topics.all()
+        count = self._config.split_metadata_size
+        if header.max_topic_num is not None:
+            count = min(count, header.max_topic_num)
+        return self._topics.page(header.data_version, header.topic_seq or 0, count)

@@ -1,0 +1,81 @@
+"""GET_CONSUME_STATS: how far a group is behind, queue by queue."""
+
+import logging
+from typing import Protocol
+
+from broker.config import BrokerConfig
+from broker.consumers import Consumers
+from broker.offsets import ConsumerOffsets
+from broker.topics import Topics
+from codec import fastjson
+from codec.bodies.locks import MessageQueue
+from codec.codes import RequestCode
+from codec.headers.groups import GetConsumeStatsRequestHeader
+from remoting.contract import Processor, Request, Response
+
+log = logging.getLogger("trimq.broker")
+
+
+class QueueTimes(Protocol):
+    def max_offset(self, topic: str, queue_id: int) -> int: ...
+
+    def store_time(self, topic: str, queue_id: int, queue_offset: int) -> int: ...
+
+
+class GetConsumeStats(Processor[GetConsumeStatsRequestHeader]):
+    """ConsumeStats. Rates come with the broker's statistics; until then they are 0."""
+
+    codes = (RequestCode.GET_CONSUME_STATS,)
+    header = GetConsumeStatsRequestHeader
+
+    def __init__(
+        self,
+        config: BrokerConfig,
+        topics: Topics,
+        consumers: Consumers,
+        offsets: ConsumerOffsets,
+        store: QueueTimes,
+    ) -> None:
+        self._broker_name = config.broker_name
+        self._topics = topics
+        self._consumers = consumers
+        self._offsets = offsets
+        self._store = store
+
+    def handle(self, request: Request[GetConsumeStatsRequestHeader]) -> Response:
+        group = request.header.consumer_group
+        table: dict[MessageQueue, dict[str, int]] = {}
+        for name in self._chosen(request.header):
+            topic = self._topics.get(name)
+            if topic is None:
+                log.warning("consume stats of an unknown topic: group=%s topic=%s", group, name)
+                continue
+            for queue_id in range(topic.read_queue_nums):
+                queue = MessageQueue(broker_name=self._broker_name, queue_id=queue_id, topic=name)
+                table[queue] = self._queue(group, name, queue_id)
+        return Response(body=fastjson.dumps({"consumeTps": 0.0, "offsetTable": table}))
+
+    def _chosen(self, header: GetConsumeStatsRequestHeader) -> list[str]:
+        """Topics named in a list count as they are, others only if the group subscribes them."""
+        listed = [name for name in (header.topic_list or "").split(";") if name]
+        if listed:
+            return listed
+        group = header.consumer_group
+        if header.topic and header.topic.strip():
+            names = [header.topic]
+        else:
+            names = sorted(self._offsets.topics_of(group))
+        if not self._consumers.subscription_count(group):
+            return names
+        return [name for name in names if self._consumers.find_subscription(group, name)]
+
+    def _queue(self, group: str, topic: str, queue_id: int) -> dict[str, int]:
+        consumed = max(0, self._offsets.query(group, topic, queue_id))
+        pulled = self._offsets.query_pull(group, topic, queue_id)
+        last = self._store.store_time(topic, queue_id, consumed - 1) if consumed else 0
+        return {
+            "brokerOffset": max(0, self._store.max_offset(topic, queue_id)),
+            "consumerOffset": consumed,
+            "lastTimestamp": max(0, last),
+            "pullOffset": max(consumed, pulled),
+        }

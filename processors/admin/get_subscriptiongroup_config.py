@@ -1,0 +1,23 @@
+"""GET_SUBSCRIPTIONGROUP_CONFIG: one group's settings; asking for a new group creates it."""
+
+from broker.subscription_groups import SubscriptionGroups
+from codec.bodies.base import encode_body
+from codec.codes import RequestCode, ResponseCode
+from codec.headers.groups import GetSubscriptionGroupConfigRequestHeader
+from remoting.contract import Processor, RemotingError, Request, Response
+
+
+class GetSubscriptiongroupConfig(Processor[GetSubscriptionGroupConfigRequestHeader]):
+    codes = (RequestCode.GET_SUBSCRIPTIONGROUP_CONFIG,)
+    header = GetSubscriptionGroupConfigRequestHeader
+
+    def __init__(self, groups: SubscriptionGroups) -> None:
+        self._groups = groups
+
+    def handle(self, request: Request[GetSubscriptionGroupConfigRequestHeader]) -> Response:
+        group = self._groups.find(request.header.group)
+        if group is None:
+            raise RemotingError(
+                ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, "No group in this broker"
+            )
+        return Response(body=encode_body(group))

@@ -1,0 +1,50 @@
+"""GET_TOPIC_STATS_INFO: first and next offset of each queue, and when it was last written to."""
+
+from typing import Protocol
+
+from broker.config import BrokerConfig
+from broker.topics import Topics
+from codec import fastjson
+from codec.bodies.locks import MessageQueue
+from codec.codes import RequestCode, ResponseCode
+from codec.headers.topics import GetTopicStatsInfoRequestHeader
+from remoting.contract import Processor, RemotingError, Request, Response
+
+
+class QueueTimes(Protocol):
+    def min_offset(self, topic: str, queue_id: int) -> int: ...
+
+    def max_offset(self, topic: str, queue_id: int) -> int: ...
+
+    def store_time(self, topic: str, queue_id: int, queue_offset: int) -> int: ...
+
+
+class GetTopicStatsInfo(Processor[GetTopicStatsInfoRequestHeader]):
+    """TopicStatsTable. Rates come with the broker's statistics; until then they are 0."""
+
+    codes = (RequestCode.GET_TOPIC_STATS_INFO,)
+    header = GetTopicStatsInfoRequestHeader
+
+    def __init__(self, config: BrokerConfig, topics: Topics, store: QueueTimes) -> None:
+        self._broker_name = config.broker_name
+        self._topics = topics
+        self._store = store
+
+    def handle(self, request: Request[GetTopicStatsInfoRequestHeader]) -> Response:
+        name = request.header.topic
+        topic = self._topics.get(name)
+        if topic is None:
+            raise RemotingError(ResponseCode.TOPIC_NOT_EXIST, f"topic[{name}] not exist")
+        table = {
+            MessageQueue(broker_name=self._broker_name, queue_id=queue_id, topic=name): (
+                self._queue(name, queue_id)
+            )
+            for queue_id in range(max(topic.write_queue_nums, topic.read_queue_nums))
+        }
+        return Response(body=fastjson.dumps({"offsetTable": table, "topicPutTps": 0.0}))
+
+    def _queue(self, topic: str, queue_id: int) -> dict[str, int]:
+        first = max(0, self._store.min_offset(topic, queue_id))
+        following = max(0, self._store.max_offset(topic, queue_id))
+        stored = self._store.store_time(topic, queue_id, following - 1) if following else 0
+        return {"lastUpdateTimestamp": stored, "maxOffset": following, "minOffset": first}

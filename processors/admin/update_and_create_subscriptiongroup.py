@@ -1,0 +1,26 @@
+"""UPDATE_AND_CREATE_SUBSCRIPTIONGROUP: create a consumer group or change its settings."""
+
+from broker.subscription_groups import SubscriptionGroups
+from broker.topic_names import validate_group
+from codec.bodies.base import decode_body
+from codec.bodies.groups import SubscriptionGroupConfig
+from codec.codes import RequestCode, ResponseCode
+from remoting.contract import Processor, RemotingError, Request, Response
+
+
+class UpdateAndCreateSubscriptiongroup(Processor[None]):
+    """A request without a body changes nothing and succeeds, as with the real broker."""
+
+    codes = (RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP,)
+
+    def __init__(self, groups: SubscriptionGroups) -> None:
+        self._groups = groups
+
+    def handle(self, request: Request[None]) -> Response:
+        if request.body:
+            group = decode_body(SubscriptionGroupConfig, request.body)
+            remark = validate_group(group.group_name)
+            if remark is not None:
+                raise RemotingError(ResponseCode.INVALID_PARAMETER, remark)
+            self._groups.update(group)
+        return Response()

@@ -1,0 +1,51 @@
+"""UPDATE_AND_CREATE_TOPIC: create a topic or change it (AdminBrokerProcessor)."""
+
+from broker.attributes import parse_changes
+from broker.config import BrokerConfig
+from broker.topics import Topics
+from codec.bodies.topics import TopicConfig
+from codec.codes import RequestCode, ResponseCode
+from codec.headers.topics import CreateTopicRequestHeader
+from processors.admin._topic_checks import (
+    FILTER_TYPES,
+    check_message_type,
+    check_name,
+    check_not_system,
+)
+from remoting.contract import Processor, RemotingError, Request, Response
+
+
+class UpdateAndCreateTopic(Processor[CreateTopicRequestHeader]):
+    """A topic that is already as asked for counts as done, without a new data version."""
+
+    codes = (RequestCode.UPDATE_AND_CREATE_TOPIC,)
+    header = CreateTopicRequestHeader
+
+    def __init__(self, config: BrokerConfig, topics: Topics) -> None:
+        self._config = config
+        self._topics = topics
+
+    def handle(self, request: Request[CreateTopicRequestHeader]) -> Response:
+        header = request.header
+        check_name(header.topic)
+        check_not_system(self._config, self._topics, header.topic)
+        if header.topic_filter_type not in FILTER_TYPES:
+            raise RemotingError(
+                ResponseCode.SYSTEM_ERROR,
+                "No enum constant org.apache.rocketmq.common.TopicFilterType."
+                f"{header.topic_filter_type}",
+            )
+        topic = TopicConfig(
+            topic_name=header.topic,
+            read_queue_nums=header.read_queue_nums,
+            write_queue_nums=header.write_queue_nums,
+            topic_filter_type=header.topic_filter_type,
+            perm=header.perm,
+            topic_sys_flag=header.topic_sys_flag or 0,
+            order=header.order,
+            attributes=parse_changes(header.attributes),
+        )
+        check_message_type(self._config, topic)
+        if topic != self._topics.get(header.topic):
+            self._topics.update(topic)
+        return Response()

@@ -1,0 +1,30 @@
+"""UPDATE_AND_CREATE_TOPIC_LIST: several topics at once; one that may not be refuses them all."""
+
+from broker.config import BrokerConfig
+from broker.topics import Topics
+from codec.bodies.base import decode_body
+from codec.bodies.topics import CreateTopicListRequestBody
+from codec.codes import RequestCode
+from processors.admin._topic_checks import check_message_type, check_name, check_not_system
+from remoting.contract import Processor, Request, Response
+
+
+class UpdateAndCreateTopicList(Processor[None]):
+    """As the real one does it: one topic that is already as asked for ends the request, with 0."""
+
+    codes = (RequestCode.UPDATE_AND_CREATE_TOPIC_LIST,)
+
+    def __init__(self, config: BrokerConfig, topics: Topics) -> None:
+        self._config = config
+        self._topics = topics
+
+    def handle(self, request: Request[None]) -> Response:
+        wanted = decode_body(CreateTopicListRequestBody, request.body).topic_config_list
+        for topic in wanted:
+            check_name(topic.topic_name)
+            check_not_system(self._config, self._topics, topic.topic_name)
+            check_message_type(self._config, topic)
+            if topic == self._topics.get(topic.topic_name):
+                return Response()
+        self._topics.update_all(wanted)
+        return Response()

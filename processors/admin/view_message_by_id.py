@@ -1,0 +1,28 @@
+"""VIEW_MESSAGE_BY_ID: the record at a physical offset, which clients take from a message id."""
+
+from typing import Protocol
+
+from codec.codes import RequestCode, ResponseCode
+from codec.headers.messages import ViewMessageRequestHeader
+from remoting.contract import Processor, RemotingError, Request, Response
+
+
+class RecordReader(Protocol):
+    def record_at(self, physical_offset: int) -> bytes | None: ...
+
+
+class ViewMessageById(Processor[ViewMessageRequestHeader]):
+    codes = (RequestCode.VIEW_MESSAGE_BY_ID,)
+    header = ViewMessageRequestHeader
+
+    def __init__(self, store: RecordReader) -> None:
+        self._store = store
+
+    def handle(self, request: Request[ViewMessageRequestHeader]) -> Response:
+        offset = request.header.offset
+        record = self._store.record_at(offset)
+        if record is None:
+            raise RemotingError(
+                ResponseCode.SYSTEM_ERROR, f"can not find message by the offset, {offset}"
+            )
+        return Response(body=record)

@@ -1,0 +1,27 @@
+"""Connected clients as tools want to see them."""
+
+from collections.abc import Iterable
+
+from broker.clients import Client
+from codec.bodies.clients import Connection
+from codec.codes import LanguageCode
+
+
+def connections(clients: Iterable[Client]) -> list[Connection]:
+    return [
+        Connection(
+            client_id=client.client_id,
+            client_addr=client.peer.remote_addr,
+            language=_language(client.language),
+            version=client.version,
+        )
+        for client in clients
+    ]
+
+
+def _language(code: int) -> str | None:
+    """LanguageCode.valueOf gives null for a number that it does not know."""
+    try:
+        return LanguageCode(code).name
+    except ValueError:
+        return None

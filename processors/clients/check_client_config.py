@@ -1,0 +1,25 @@
+"""CHECK_CLIENT_CONFIG: may a client subscribe like this? Java clients ask before they start."""
+
+from codec.bodies.base import decode_body
+from codec.bodies.heartbeat import CheckClientRequestBody
+from codec.codes import RequestCode, ResponseCode
+from remoting.contract import Processor, RemotingError, Request, Response
+
+_TAG_TYPES = (None, "", "TAG")
+
+
+class CheckClientConfig(Processor[None]):
+    """Answers as a broker with enablePropertyFilter=false does: only tags can be filtered by."""
+
+    codes = (RequestCode.CHECK_CLIENT_CONFIG,)
+
+    def handle(self, request: Request[None]) -> Response:
+        if request.body:
+            subscription = decode_body(CheckClientRequestBody, request.body).subscription_data
+            if subscription is not None and subscription.expression_type not in _TAG_TYPES:
+                raise RemotingError(
+                    ResponseCode.SYSTEM_ERROR,
+                    "The broker does not support consumer to filter message by "
+                    f"{subscription.expression_type}",
+                )
+        return Response()

@@ -1,0 +1,107 @@
+"""HEART_BEAT: a client says which groups it is in (ClientManageProcessor.heartBeat, heartBeatV2).
+
+Every consumer group gets its %RETRY% topic here. A fingerprint other than 0 marks version 2: such a
+heartbeat may leave the subscriptions out, and is told when the group's last one was another.
+Groups that do not exist and may not be created are left out without a word; the code is always 0.
+"""
+
+import logging
+
+from broker.clients import Client
+from broker.clock import Clock
+from broker.config import BrokerConfig
+from broker.consumer_group import CONSUME_ACTIVELY
+from broker.consumers import Consumers
+from broker.producers import Producers
+from broker.subscription_groups import SubscriptionGroups
+from broker.topic_names import retry_topic
+from broker.topics import Topics
+from codec.bodies.base import decode_body
+from codec.bodies.heartbeat import ConsumerData, HeartbeatData
+from codec.codes import RequestCode
+from codec.flags import Perm, TopicSysFlag
+from remoting.contract import Processor, Request, Response
+
+log = logging.getLogger("trimq.broker")
+
+
+class GroupTopics:
+    """What a heartbeat needs of groups and topics: settings, and a retry topic for each group."""
+
+    def __init__(self, config: BrokerConfig, topics: Topics, groups: SubscriptionGroups) -> None:
+        self._config = config
+        self._topics = topics
+        self._groups = groups
+
+    def admit(self, data: ConsumerData) -> bool | None:
+        """Whether members of the group are told of changes; None when it may not consume here."""
+        if self._config.reject_pull_consumer_enable and data.consume_type == CONSUME_ACTIVELY:
+            return None
+        group = self._groups.find(data.group_name)
+        if group is None:
+            return None
+        ordered = any(
+            self._topics.is_order_topic(subscription.topic)
+            for subscription in data.subscription_data_set
+        )
+        self._topics.create_in_send_back(
+            retry_topic(data.group_name),
+            group.retry_queue_nums,
+            Perm.READ | Perm.WRITE,
+            TopicSysFlag.UNIT_SUB if data.unit_mode else 0,
+            order=ordered,
+        )
+        return group.notify_consumer_ids_changed_enable
+
+
+class HeartBeat(Processor[None]):
+    codes = (RequestCode.HEART_BEAT,)
+
+    def __init__(
+        self, admission: GroupTopics, consumers: Consumers, producers: Producers, clock: Clock
+    ) -> None:
+        self._admission = admission
+        self._consumers = consumers
+        self._producers = producers
+        self._clock = clock
+
+    def handle(self, request: Request[None]) -> Response:
+        data = decode_body(HeartbeatData, request.body)
+        changed = False
+        for consumer in data.consumer_data_set:
+            changed = self._consume(request, data, consumer) or changed
+        for producer in data.producer_data_set:
+            self._producers.register(producer.group_name, self._client(request, data))
+        # A heartbeat of version 1 is always told "changed" (it does not look).
+        told = changed or not data.heartbeat_fingerprint
+        return Response(
+            ext_fields={
+                "IS_SUPPORT_HEART_BEAT_V2": "true",
+                "IS_SUB_CHANGE": "true" if told else "false",
+            }
+        )
+
+    def _consume(self, request: Request[None], data: HeartbeatData, consumer: ConsumerData) -> bool:
+        """Register a member; whether the group's last fingerprint was another."""
+        notify = self._admission.admit(consumer)
+        if notify is None:
+            return False
+        changed = self._consumers.fingerprint_changed(
+            consumer.group_name, data.heartbeat_fingerprint
+        )
+        self._consumers.register(
+            self._client(request, data),
+            consumer,
+            notify,
+            without_sub=data.heartbeat_fingerprint != 0 and data.without_sub,
+        )
+        return changed
+
+    def _client(self, request: Request[None], data: HeartbeatData) -> Client:
+        return Client(
+            request.peer,
+            data.client_id,
+            request.language,
+            request.version,
+            self._clock.millis(),
+        )

@@ -1,0 +1,27 @@
+"""LOCK_BATCH_MQ: a consumer wants queues for itself alone, to consume in order, or renews them."""
+
+from broker.queue_locks import QueueLocks
+from codec.bodies.base import decode_body, encode_body
+from codec.bodies.locks import LockBatchRequestBody, LockBatchResponseBody
+from codec.codes import RequestCode
+from codec.errors import CodecError
+from remoting.contract import Processor, Request, Response
+
+
+class LockBatchMq(Processor[None]):
+    """The answer names the queues that the client holds now.
+
+    Only this broker is asked: lockInStrictMode, which asks replicas too, is off by default.
+    """
+
+    codes = (RequestCode.LOCK_BATCH_MQ,)
+
+    def __init__(self, locks: QueueLocks) -> None:
+        self._locks = locks
+
+    def handle(self, request: Request[None]) -> Response:
+        asked = decode_body(LockBatchRequestBody, request.body)
+        if asked.consumer_group is None or asked.client_id is None:
+            raise CodecError("LockBatchRequestBody needs consumerGroup and clientId")
+        held = self._locks.lock(asked.consumer_group, asked.mq_set, asked.client_id)
+        return Response(body=encode_body(LockBatchResponseBody(lock_ok_mq_set=held)))

@@ -1,0 +1,22 @@
+"""UNLOCK_BATCH_MQ: a consumer gives queues up; mostly sent one-way."""
+
+from broker.queue_locks import QueueLocks
+from codec.bodies.base import decode_body
+from codec.bodies.locks import UnlockBatchRequestBody
+from codec.codes import RequestCode
+from codec.errors import CodecError
+from remoting.contract import Processor, Request, Response
+
+
+class UnlockBatchMq(Processor[None]):
+    codes = (RequestCode.UNLOCK_BATCH_MQ,)
+
+    def __init__(self, locks: QueueLocks) -> None:
+        self._locks = locks
+
+    def handle(self, request: Request[None]) -> Response:
+        asked = decode_body(UnlockBatchRequestBody, request.body)
+        if asked.consumer_group is None or asked.client_id is None:
+            raise CodecError("UnlockBatchRequestBody needs consumerGroup and clientId")
+        self._locks.unlock(asked.consumer_group, asked.mq_set, asked.client_id)
+        return Response()

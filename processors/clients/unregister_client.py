@@ -1,0 +1,44 @@
+"""UNREGISTER_CLIENT: a client leaves a producer group, a consumer group or both."""
+
+from broker.clients import Client
+from broker.clock import Clock
+from broker.consumers import Consumers
+from broker.producers import Producers
+from broker.subscription_groups import SubscriptionGroups
+from codec.codes import RequestCode
+from codec.headers.clients import UnregisterClientRequestHeader
+from remoting.contract import Processor, Request, Response
+
+
+class UnregisterClient(Processor[UnregisterClientRequestHeader]):
+    codes = (RequestCode.UNREGISTER_CLIENT,)
+    header = UnregisterClientRequestHeader
+
+    def __init__(
+        self,
+        groups: SubscriptionGroups,
+        consumers: Consumers,
+        producers: Producers,
+        clock: Clock,
+    ) -> None:
+        self._groups = groups
+        self._consumers = consumers
+        self._producers = producers
+        self._clock = clock
+
+    def handle(self, request: Request[UnregisterClientRequestHeader]) -> Response:
+        header = request.header
+        client = Client(
+            request.peer,
+            header.client_id,
+            request.language,
+            request.version,
+            self._clock.millis(),
+        )
+        if header.producer_group is not None:
+            self._producers.unregister(header.producer_group, client)
+        if header.consumer_group is not None:
+            group = self._groups.find(header.consumer_group)
+            notify = group is None or group.notify_consumer_ids_changed_enable
+            self._consumers.unregister(header.consumer_group, client, notify)
+        return Response()

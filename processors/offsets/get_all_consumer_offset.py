@@ -1,0 +1,27 @@
+"""GET_ALL_CONSUMER_OFFSET: the whole offset table, for a slave; JSON in its compact form."""
+
+import re
+
+import trio
+
+from broker.offsets import ConsumerOffsets
+from codec.codes import RequestCode
+from remoting.contract import Processor, Request, Response
+
+# A line break in JSON can only be formatting: inside strings it is escaped.
+_FORMATTING = re.compile(rb"\n\t*")
+
+
+class GetAllConsumerOffset(Processor[None]):
+    codes = (RequestCode.GET_ALL_CONSUMER_OFFSET,)
+    waits = True
+
+    def __init__(self, offsets: ConsumerOffsets) -> None:
+        self._offsets = offsets
+
+    async def handle(self, request: Request[None]) -> Response:
+        body: list[bytes] = []
+        for piece in self._offsets.encoded():
+            body.append(_FORMATTING.sub(b"", piece))
+            await trio.lowlevel.checkpoint()
+        return Response(body=b"".join(body))

@@ -1,0 +1,61 @@
+"""UPDATE_CONSUMER_OFFSET: a group has consumed a queue so far; stored as sent, even backwards."""
+
+import logging
+
+from broker.config import BrokerConfig
+from broker.offsets import ConsumerOffsets
+from broker.subscription_groups import SubscriptionGroups
+from broker.topics import Topics
+from codec.codes import RequestCode, ResponseCode
+from codec.headers.offsets import UpdateConsumerOffsetRequestHeader
+from remoting.contract import Processor, RemotingError, Request, Response
+
+log = logging.getLogger("trimq.broker")
+
+
+class UpdateConsumerOffset(Processor[UpdateConsumerOffsetRequestHeader]):
+    codes = (RequestCode.UPDATE_CONSUMER_OFFSET,)
+    header = UpdateConsumerOffsetRequestHeader
+
+    def __init__(
+        self,
+        config: BrokerConfig,
+        topics: Topics,
+        groups: SubscriptionGroups,
+        offsets: ConsumerOffsets,
+    ) -> None:
+        self._config = config
+        self._topics = topics
+        self._groups = groups
+        self._offsets = offsets
+
+    def handle(self, request: Request[UpdateConsumerOffsetRequestHeader]) -> Response:
+        header = request.header
+        group, topic = header.consumer_group, header.topic
+        queue_id, offset = header.queue_id, header.commit_offset
+        if group not in self._groups:
+            raise RemotingError(
+                ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, f"Group {group} not exist!"
+            )
+        if topic not in self._topics:
+            raise RemotingError(ResponseCode.TOPIC_NOT_EXIST, f"Topic {topic} not exist!")
+        if queue_id is None:
+            raise RemotingError(
+                ResponseCode.INVALID_PARAMETER, f"QueueId is null, topic is {topic}"
+            )
+        if offset is None:
+            raise RemotingError(ResponseCode.INVALID_PARAMETER, f"Offset is null, topic is {topic}")
+        if self._config.use_server_side_reset_offset and self._offsets.has_reset(
+            group, topic, queue_id
+        ):
+            log.info(
+                "offset not committed, an operator has reset it: group=%s topic=%s queue=%d "
+                "offset=%d",
+                group,
+                topic,
+                queue_id,
+                offset,
+            )
+            return Response(remark="Offset has been previously reset")
+        self._offsets.commit(request.peer.remote_addr, group, topic, queue_id, offset)
+        return Response()
