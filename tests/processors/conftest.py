@@ -1,0 +1,92 @@
+"""A broker's managers over a real store in a temporary folder, without sockets."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from broker.clock import Clock
+from broker.config import BrokerConfig
+from broker.consumers import Consumers
+from broker.identity import BrokerIdentity
+from broker.offsets import ConsumerOffsets
+from broker.queue_locks import QueueLocks
+from broker.subscription_groups import SubscriptionGroups
+from broker.topics import Topics
+from codec.addresses import pack_host
+from codec.record import Record, parse_record
+from remoting.contract import Peer, Request
+from store.config import StoreConfig
+from store.message_store import MessageStore
+
+NOW = 1_700_000_000_000
+
+
+class HandClock(Clock):
+    """Stands still until it is moved."""
+
+    def __init__(self) -> None:
+        self.now = NOW
+
+    def millis(self) -> int:
+        return self.now
+
+
+class Broker:
+    """Everything the processors may ask for."""
+
+    def __init__(self, root: Path, config: BrokerConfig, **store_settings: Any) -> None:
+        self.config = config
+        self.clock = HandClock()
+        self.identity = BrokerIdentity(
+            "DefaultCluster", "broker-a", 0, "127.0.0.1:10911", "127.0.0.1:10912"
+        )
+        self.store_config = StoreConfig(
+            root=root, mapped_file_size_commit_log=1 << 24, **store_settings
+        )
+        self.store = MessageStore(self.store_config, self.clock.millis)
+        self.topics = Topics(config, root / "config", self.clock)
+        self.groups = SubscriptionGroups(config, root / "config", self.clock)
+        self.consumers = Consumers(config, self.clock)
+        self.offsets = ConsumerOffsets(config, root / "config", self.clock)
+        self.locks = QueueLocks(self.clock)
+        self.peer = Peer("10.0.0.7:4711", pack_host("10.0.0.7:4711"), 1)
+
+    def request(self, code: int, header: Any, body: bytes = b"", version: int = 513) -> Request:
+        return Request(code, header, self.peer, body, version)
+
+    def records(self, topic: str, queue_id: int = 0, offset: int = 0) -> list[Record]:
+        """What a consumer of the queue would read."""
+        self.store.write_staged()
+        found = self.store.read(topic, queue_id, offset, 32, 1 << 24, None)
+        data = b"".join(self.store.load_blocking(found.extents))
+        records = []
+        at = 0
+        while at < len(data):
+            records.append(parse_record(data, at))
+            at += records[-1].total_size
+        return records
+
+
+@pytest.fixture
+def make_broker(tmp_path: Path) -> Iterator[Callable[..., Broker]]:
+    """Builds a broker; settings of the store are those that StoreConfig knows."""
+    made: list[Broker] = []
+
+    def make(**settings: Any) -> Broker:
+        known = StoreConfig.__dataclass_fields__
+        store_settings = {key: settings.pop(key) for key in list(settings) if key in known}
+        broker = Broker(tmp_path / "store", BrokerConfig(**settings), **store_settings)
+        broker.store.open()
+        made.append(broker)
+        return broker
+
+    yield make
+    for broker in made:
+        broker.store.close()
+
+
+@pytest.fixture
+def broker(make_broker: Callable[..., Broker]) -> Broker:
+    return make_broker()

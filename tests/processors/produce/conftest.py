@@ -1,0 +1,90 @@
+"""The send processors of a broker, and headers as clients send them."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from broker.puts import PutRules
+from broker.unique_ids import UniqueIds
+from codec.codes import RequestCode
+from codec.headers.fast import decode_send_v2
+from codec.headers.send import ConsumerSendMsgBackRequestHeader
+from processors.produce._admission import Admission
+from processors.produce._properties import SendProperties
+from processors.produce._retries import RetrySends
+from processors.produce._sending import Destination, Sending
+from processors.produce.consumer_send_msg_back import ConsumerSendMsgBack
+from remoting.contract import Response
+from remoting.errors import RemotingError
+
+
+class Producing:
+    """Sends to one broker as the dispatcher would hand it on."""
+
+    def __init__(self, broker: Any) -> None:
+        self.broker = broker
+        to = Destination(broker.store, broker.store_config, broker.identity, broker.clock)
+        rules = PutRules(broker.store_config.delay_levels)
+        admission = Admission(broker.config, broker.identity, broker.topics)
+        self.sending = Sending(
+            admission,
+            SendProperties(broker.config, UniqueIds(b"\x0a\0\0\x01"), broker.clock),
+            RetrySends(broker.topics, broker.groups, broker.locks),
+            rules,
+            to,
+        )
+        self.back = ConsumerSendMsgBack(admission, broker.topics, broker.groups, rules, to)
+
+    def send(
+        self, topic: str = "T", body: bytes = b"hello", version: int = 513, **fields: Any
+    ) -> Response:
+        """One send; extra fields are the one-letter names of the V2 header."""
+        ext = {
+            "a": "PG",
+            "b": topic,
+            "c": "TBW102",
+            "d": "4",
+            "e": "0",
+            "f": "0",
+            "g": "1600000000000",
+            "h": "0",
+            "i": "",
+        }
+        ext.update({key: str(value) for key, value in fields.items()})
+        header = decode_send_v2(ext)
+        code = RequestCode.SEND_MESSAGE_V2
+        try:
+            return self.sending.answer(self.broker.request(code, header, body, version))
+        except RemotingError as error:
+            return Response(error.code, error.remark)
+
+    def send_back(self, offset: int, group: str = "CG", version: int = 513, **fields: Any) -> Any:
+        header = ConsumerSendMsgBackRequestHeader(
+            offset=offset, group=group, **{"delay_level": 0, "max_reconsume_times": 16, **fields}
+        )
+        code = RequestCode.CONSUMER_SEND_MSG_BACK
+        request = self.broker.request(code, header, b"", version)
+        try:
+            return self.back.handle_at_once(request)
+        except RemotingError as error:
+            return Response(error.code, error.remark)
+
+
+def block(**properties: str) -> str:
+    return "".join(f"{key}\x01{value}\x02" for key, value in properties.items())
+
+
+@pytest.fixture
+def producing(broker: Any) -> Producing:
+    return Producing(broker)
+
+
+@pytest.fixture
+def make_producing(make_broker: Callable[..., Any]) -> Callable[..., Producing]:
+    return lambda **settings: Producing(make_broker(**settings))
+
+
+@pytest.fixture
+def props() -> Callable[..., str]:
+    return block
