@@ -3,11 +3,20 @@
 Everything else is a bug and keeps its traceback.
 """
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from broker.table_file import TableDamaged
 from store.errors import StoreError
 from trimq.endpoints import AddressError
 from trimq.settings import SettingsError
 
-EXPLAINED: tuple[type[Exception], ...] = (AddressError, SettingsError, StoreError)
+EXPLAINED: tuple[type[Exception], ...] = (
+    AddressError,
+    SettingsError,
+    StoreError,
+    TableDamaged,
+)
 
 
 def explained(errors: BaseExceptionGroup[BaseException]) -> list[str] | None:
@@ -26,3 +35,15 @@ def _leaves(group: BaseExceptionGroup[BaseException]) -> list[BaseException]:
         else:
             found.append(error)
     return found
+
+
+@asynccontextmanager
+async def explained_plainly() -> AsyncIterator[None]:
+    """Let a lone explained error out of the groups that nurseries wrap around it."""
+    try:
+        yield
+    except BaseExceptionGroup as group:
+        leaves = _leaves(group)
+        if len(leaves) == 1 and isinstance(leaves[0], EXPLAINED):
+            raise leaves[0] from None
+        raise

@@ -8,7 +8,7 @@ import threading
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
 import trio
@@ -51,7 +51,7 @@ class _Collector:
 def _families(samples: list[Sample]) -> "list[Metric]":
     from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily  # noqa: PLC0415
 
-    families: dict[str, Metric] = {}
+    families: dict[str, Any] = {}
     for sample in samples:
         family = families.get(sample.name)
         if family is None:

@@ -46,9 +46,11 @@ async def open_broker(plan: ServerPlan, namesrv_addr: str) -> AsyncIterator[Runn
         log.info("store opened root=%s %s", plan.store.root, report)
         try:
             broker = build_broker(plan, identity, store, clock, name_server_list(namesrv_addr))
-            async with _serving(plan, broker, sockets) as metrics_addr:
-                yield RunningBroker(identity.address, metrics_addr)
-            broker.persist()
+            try:
+                async with _serving(plan, broker, sockets) as metrics_addr:
+                    yield RunningBroker(identity.address, metrics_addr)
+            finally:
+                broker.persist()
         finally:
             with trio.CancelScope(shield=True):
                 await trio.to_thread.run_sync(store.close)
@@ -95,7 +97,6 @@ async def _serving(
         with trio.CancelScope(shield=True), trio.move_on_after(_LEAVE_SECONDS):
             await broker.registration.leave()
         listeners.cancel_scope.cancel()
-
 
 
 async def _listen(

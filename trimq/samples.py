@@ -1,0 +1,69 @@
+"""What /metrics says of a broker."""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from codec.codes import RequestCode
+from trimq.metrics import Sample
+
+if TYPE_CHECKING:
+    from trimq.wiring.broker import Broker
+
+_NAMES = {int(code): code.name for code in RequestCode}
+
+
+class RequestCounters:
+    """Answered requests by request code and response code."""
+
+    __slots__ = ("answered",)
+
+    def __init__(self) -> None:
+        self.answered: Counter[tuple[int, int]] = Counter()
+
+    def count(self, request_code: int, response_code: int) -> None:
+        self.answered[request_code, response_code] += 1
+
+
+def broker_samples(broker: "Broker") -> Iterator[Sample]:
+    """One figure after the other; label values come from closed sets, never from clients."""
+    yield from _requests(broker)
+    yield from _remoting(broker)
+    yield from _state(broker)
+
+
+def _requests(broker: "Broker") -> Iterator[Sample]:
+    for (request, response), count in broker.requests.answered.items():
+        labels = {"request": _NAMES.get(request, "unknown"), "code": str(response)}
+        yield Sample("trimq_requests", "Answered requests.", "counter", count, labels)
+
+
+def _remoting(broker: "Broker") -> Iterator[Sample]:
+    counters = broker.main.counters
+    yield Sample("trimq_connections", "Open connections.", "gauge", counters.connections)
+    yield Sample("trimq_connections_opened", "Connections so far.", "counter", counters.opened)
+    yield Sample("trimq_received_bytes", "Bytes received.", "counter", counters.bytes_in)
+    yield Sample("trimq_sent_bytes", "Bytes sent.", "counter", counters.bytes_out)
+    yield Sample("trimq_frames_received", "Frames received.", "counter", counters.frames_in)
+    yield Sample("trimq_frames_sent", "Frames sent.", "counter", counters.frames_out)
+    yield Sample("trimq_protocol_errors", "Broken frames.", "counter", counters.protocol_errors)
+    yield Sample("trimq_request_errors", "Failed requests.", "counter", counters.errors)
+    yield Sample("trimq_held_requests", "Requests that wait, e.g. pulls.", "gauge", counters.held)
+
+
+def _state(broker: "Broker") -> Iterator[Sample]:
+    state, store = broker.state, broker.state.store
+    yield Sample("trimq_topics", "Topics.", "gauge", len(state.topics))
+    yield Sample("trimq_subscription_groups", "Groups.", "gauge", len(state.groups))
+    yield Sample("trimq_consumer_groups", "Groups online.", "gauge", len(state.consumers.groups()))
+    yield Sample("trimq_producer_groups", "Groups online.", "gauge", len(state.producers.groups()))
+    yield Sample(
+        "trimq_subscription_disagreements",
+        "Heartbeats whose subscription differs from that of another member of the group.",
+        "counter",
+        state.consumers.disagreements,
+    )
+    written = store.max_physical_offset
+    yield Sample("trimq_commit_log_end", "Bytes ever written.", "gauge", written)
+    unflushed = written - store.flushed_offset
+    yield Sample("trimq_commit_log_unflushed", "Bytes not yet on disk.", "gauge", unflushed)

@@ -1,0 +1,157 @@
+"""A broker's parts, built in one place: state, processors, listeners, services."""
+
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from broker.arrivals import Arrivals
+from broker.clock import Clock
+from broker.consumers import Consumers
+from broker.delays import DelayService
+from broker.identity import BrokerIdentity
+from broker.offsets import ConsumerOffsets
+from broker.producers import Producers
+from broker.queue_locks import QueueLocks
+from broker.registration import Registration
+from broker.subscription_groups import SubscriptionGroups
+from broker.topics import Topics
+from remoting.contract import ConnectionListener, Gate, Peer
+from remoting.counters import RemotingCounters
+from remoting.dispatch import Dispatcher
+from store.message_store import MessageStore
+from trimq import services
+from trimq.metrics import Sample
+from trimq.options import ServerPlan
+from trimq.samples import RequestCounters, broker_samples
+from trimq.wiring.processors import on_main_port_only, processors
+
+Service = Callable[[], Awaitable[object]]
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What the broker knows; each object has one owner, this one, and its own file."""
+
+    topics: Topics
+    groups: SubscriptionGroups
+    consumers: Consumers
+    producers: Producers
+    offsets: ConsumerOffsets
+    locks: QueueLocks
+    arrivals: Arrivals
+    delays: DelayService
+    store: MessageStore
+
+
+@dataclass(frozen=True, slots=True)
+class Broker:
+    """Everything that runs. ``persist`` writes every config file and blocks: for the shutdown."""
+
+    state: State
+    main: Dispatcher
+    vip: Dispatcher
+    listener: ConnectionListener
+    gate: Gate
+    registration: Registration
+    services: list[Service]
+    requests: RequestCounters = field(default_factory=RequestCounters)
+
+    def persist(self) -> None:
+        self.state.topics.close()
+        self.state.groups.close()
+        self.state.offsets.persist()
+        self.state.delays.close()
+
+    def samples(self) -> Iterable[Sample]:
+        """One scrape of /metrics."""
+        return broker_samples(self)
+
+
+class Clients:
+    """Consumers and producers go with their connections."""
+
+    def __init__(self, consumers: Consumers, producers: Producers) -> None:
+        self._consumers = consumers
+        self._producers = producers
+
+    def opened(self, peer: Peer) -> None:
+        """A client is known by its heartbeat, not by its connection."""
+
+    def closed(self, peer: Peer) -> None:
+        self._consumers.closed(peer)
+        self._producers.closed(peer)
+
+
+def build_broker(
+    plan: ServerPlan,
+    identity: BrokerIdentity,
+    store: MessageStore,
+    clock: Clock,
+    name_servers: Sequence[str],
+) -> Broker:
+    """Build on an open store; config files are read here."""
+    state = _state(plan, store, clock)
+    gate = Gate(store.flushed_offset)
+    requests = RequestCounters()
+    table = processors(plan, identity, state, clock)
+    counters = RemotingCounters()
+    dispatcher = partial(
+        Dispatcher,
+        end_of_receive=store.write_staged,
+        on_request=requests.count,
+        counters=counters,
+    )
+    registration = Registration(plan.broker, identity, state.topics, name_servers)
+    return Broker(
+        state=state,
+        main=dispatcher(table),
+        vip=dispatcher([one for one in table if not on_main_port_only(one)]),
+        listener=Clients(state.consumers, state.producers),
+        gate=gate,
+        registration=registration,
+        services=_services(plan, state, gate),
+        requests=requests,
+    )
+
+
+def _state(plan: ServerPlan, store: MessageStore, clock: Clock) -> State:
+    config, directory = plan.broker, plan.store.root / "config"
+    state = State(
+        topics=Topics(config, directory, clock),
+        groups=SubscriptionGroups(config, directory, clock),
+        consumers=Consumers(config, clock),
+        producers=Producers(config, clock),
+        offsets=ConsumerOffsets(config, directory, clock),
+        locks=QueueLocks(clock),
+        arrivals=Arrivals(),
+        delays=DelayService(config, store, plan.store.delay_levels, directory, clock),
+        store=store,
+    )
+    state.topics.load()
+    state.groups.load()
+    state.offsets.load()
+    state.delays.load()
+    store.add_listener(state.arrivals.arrived)
+    store.add_listener(state.delays.arrived)
+    return state
+
+
+def _services(plan: ServerPlan, state: State, gate: Gate) -> list[Service]:
+    flush: Any = (
+        services.flush_on_demand
+        if plan.store.flush_disk_type == "SYNC_FLUSH"
+        else services.flush_by_interval
+    )
+    offsets_every = plan.broker.flush_consumer_offset_interval / 1000
+    return [
+        partial(flush, state.store, gate, plan.store),
+        partial(services.write_derived, state.store, plan.store),
+        partial(services.every_async, offsets_every, state.offsets.persist_in_steps),
+        partial(services.every_async, services.SETTLE_SECONDS, state.topics.settle),
+        partial(services.every_async, services.SETTLE_SECONDS, state.groups.settle),
+        partial(services.every, services.SCAN_SECONDS, state.consumers.scan_expired),
+        partial(services.every, services.SCAN_SECONDS, state.producers.scan_expired),
+        partial(services.every, services.NOTICE_SECONDS, state.consumers.send_waiting_notices),
+        state.delays.run,
+    ]

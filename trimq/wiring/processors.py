@@ -1,0 +1,162 @@
+"""The broker's processors: a literal list, so that a search for a name finds where it is used."""
+
+from typing import TYPE_CHECKING, Any
+
+from broker.clock import Clock
+from broker.identity import BrokerIdentity
+from broker.puts import PutRules
+from broker.unique_ids import UniqueIds
+from processors.admin.delete_subscriptiongroup import DeleteSubscriptiongroup
+from processors.admin.delete_topic_in_broker import DeleteTopicInBroker
+from processors.admin.get_all_delay_offset import GetAllDelayOffset
+from processors.admin.get_all_subscriptiongroup_config import GetAllSubscriptiongroupConfig
+from processors.admin.get_all_topic_config import GetAllTopicConfig
+from processors.admin.get_consume_stats import GetConsumeStats
+from processors.admin.get_subscriptiongroup_config import GetSubscriptiongroupConfig
+from processors.admin.get_system_topic_list_from_broker import GetSystemTopicListFromBroker
+from processors.admin.get_topic_config import GetTopicConfig
+from processors.admin.get_topic_stats_info import GetTopicStatsInfo
+from processors.admin.update_and_create_subscriptiongroup import UpdateAndCreateSubscriptiongroup
+from processors.admin.update_and_create_subscriptiongroup_list import (
+    UpdateAndCreateSubscriptiongroupList,
+)
+from processors.admin.update_and_create_topic import UpdateAndCreateTopic
+from processors.admin.update_and_create_topic_list import UpdateAndCreateTopicList
+from processors.admin.view_message_by_id import ViewMessageById
+from processors.clients.check_client_config import CheckClientConfig
+from processors.clients.get_consumer_connection_list import GetConsumerConnectionList
+from processors.clients.get_consumer_list_by_group import GetConsumerListByGroup
+from processors.clients.get_producer_connection_list import GetProducerConnectionList
+from processors.clients.heart_beat import GroupTopics, HeartBeat
+from processors.clients.lock_batch_mq import LockBatchMq
+from processors.clients.unlock_batch_mq import UnlockBatchMq
+from processors.clients.unregister_client import UnregisterClient
+from processors.consume._checks import PullChecks
+from processors.consume._pulling import Pulling
+from processors.consume._subscriptions import PullSubscriptions
+from processors.consume.lite_pull_message import LitePullMessage
+from processors.consume.pull_message import PullMessage
+from processors.offsets.get_all_consumer_offset import GetAllConsumerOffset
+from processors.offsets.get_earliest_msg_storetime import GetEarliestMsgStoretime
+from processors.offsets.get_max_offset import GetMaxOffset
+from processors.offsets.get_min_offset import GetMinOffset
+from processors.offsets.query_consumer_offset import QueryConsumerOffset
+from processors.offsets.search_offset_by_timestamp import SearchOffsetByTimestamp
+from processors.offsets.update_consumer_offset import UpdateConsumerOffset
+from processors.produce._admission import Admission
+from processors.produce._properties import SendProperties
+from processors.produce._retries import RetrySends
+from processors.produce._sending import Destination, Sending
+from processors.produce.consumer_send_msg_back import ConsumerSendMsgBack
+from processors.produce.send_batch_message import SendBatchMessage
+from processors.produce.send_message import SendMessage
+from processors.produce.send_message_v2 import SendMessageV2
+from remoting.contract import Processor
+from trimq.options import ServerPlan
+
+if TYPE_CHECKING:
+    from trimq.wiring.broker import State
+
+# BrokerController.registerProcessor: the fast remoting server has no pulls, whatever else it has.
+_MAIN_PORT_ONLY = (PullMessage, LitePullMessage)
+
+
+def on_main_port_only(processor: Processor[Any]) -> bool:
+    """Whether the VIP port answers REQUEST_CODE_NOT_SUPPORTED instead."""
+    return isinstance(processor, _MAIN_PORT_ONLY)
+
+
+def processors(
+    plan: ServerPlan, identity: BrokerIdentity, state: "State", clock: Clock
+) -> list[Processor[Any]]:
+    """One processor per request code."""
+    return [
+        *_produce(plan, identity, state, clock),
+        *_consume(plan, identity, state, clock),
+        *_clients(plan, state, clock),
+        *_offsets(plan, state),
+        *_topics(plan, state),
+        *_groups(plan, state),
+        ViewMessageById(state.store),
+    ]
+
+
+def _produce(
+    plan: ServerPlan, identity: BrokerIdentity, state: "State", clock: Clock
+) -> list[Processor[Any]]:
+    address = identity.packed_store_host[:-4]
+    admission = Admission(plan.broker, identity, state.topics)
+    rules = PutRules(plan.store.delay_levels)
+    destination = Destination(state.store, plan.store, identity, clock)
+    sending = Sending(
+        admission,
+        SendProperties(plan.broker, UniqueIds(address), clock),
+        RetrySends(state.topics, state.groups, state.locks),
+        rules,
+        destination,
+    )
+    return [
+        SendMessage(sending),
+        SendMessageV2(sending),
+        SendBatchMessage(sending),
+        ConsumerSendMsgBack(admission, state.topics, state.groups, rules, destination),
+    ]
+
+
+def _consume(
+    plan: ServerPlan, identity: BrokerIdentity, state: "State", clock: Clock
+) -> list[Processor[Any]]:
+    subscriptions = PullSubscriptions(state.groups, state.consumers, clock)
+    checks = PullChecks(plan.broker, identity, state.topics, state.groups, subscriptions)
+    pulling = Pulling(plan.broker, checks, state.offsets, state.store, state.arrivals)
+    return [PullMessage(pulling), LitePullMessage(pulling)]
+
+
+def _clients(plan: ServerPlan, state: "State", clock: Clock) -> list[Processor[Any]]:
+    admission = GroupTopics(plan.broker, state.topics, state.groups)
+    return [
+        HeartBeat(admission, state.consumers, state.producers, clock),
+        UnregisterClient(state.groups, state.consumers, state.producers, clock),
+        CheckClientConfig(),
+        GetConsumerListByGroup(state.consumers),
+        GetConsumerConnectionList(state.consumers),
+        GetProducerConnectionList(state.producers),
+        LockBatchMq(state.locks),
+        UnlockBatchMq(state.locks),
+    ]
+
+
+def _offsets(plan: ServerPlan, state: "State") -> list[Processor[Any]]:
+    return [
+        QueryConsumerOffset(state.offsets, state.store),
+        UpdateConsumerOffset(plan.broker, state.topics, state.groups, state.offsets),
+        GetMaxOffset(state.store),
+        GetMinOffset(state.store),
+        SearchOffsetByTimestamp(state.store),
+        GetEarliestMsgStoretime(state.store),
+        GetAllConsumerOffset(state.offsets),
+        GetAllDelayOffset(state.delays),
+    ]
+
+
+def _topics(plan: ServerPlan, state: "State") -> list[Processor[Any]]:
+    return [
+        UpdateAndCreateTopic(plan.broker, state.topics),
+        UpdateAndCreateTopicList(plan.broker, state.topics),
+        DeleteTopicInBroker(plan.broker, state.topics, state.offsets, state.store),
+        GetAllTopicConfig(plan.broker, state.topics),
+        GetTopicConfig(state.topics),
+        GetSystemTopicListFromBroker(state.topics),
+        GetTopicStatsInfo(plan.broker, state.topics, state.store),
+    ]
+
+
+def _groups(plan: ServerPlan, state: "State") -> list[Processor[Any]]:
+    return [
+        UpdateAndCreateSubscriptiongroup(state.groups),
+        UpdateAndCreateSubscriptiongroupList(state.groups),
+        DeleteSubscriptiongroup(state.groups, state.offsets),
+        GetSubscriptiongroupConfig(state.groups),
+        GetAllSubscriptiongroupConfig(plan.broker, state.groups),
+        GetConsumeStats(plan.broker, state.topics, state.consumers, state.offsets, state.store),
+    ]
