@@ -41,8 +41,13 @@ def _started(kind: str, home: Path, figures: Figures) -> Iterator[RealServer | T
         shutil.rmtree(home, ignore_errors=True)
 
 
-def _sends(server: RealServer | TrimqServer, load: Load, arguments: argparse.Namespace,
-           figures: Figures, home: Path) -> None:
+def _sends(
+    server: RealServer | TrimqServer,
+    load: Load,
+    arguments: argparse.Namespace,
+    figures: Figures,
+    home: Path,
+) -> None:
     kind, topic = server.kind, f"Bench{load.threads}x{load.size}{'a' if load.asynchronous else ''}"
     before = usage(server.broker_pid)
     began = time.monotonic()
@@ -76,8 +81,11 @@ def _round(kind: str, arguments: argparse.Namespace, figures: Figures, root: Pat
             _sends(server, load, arguments, figures, java_home)
         first = LOADS[0]
         consumed = clients.consume(
-            server.namesrv_addr, f"Bench{first.threads}x{first.size}", "bench_backlog",
-            arguments.seconds, java_home,
+            server.namesrv_addr,
+            f"Bench{first.threads}x{first.size}",
+            "bench_backlog",
+            arguments.seconds,
+            java_home,
         )
         figures["official Consumer on a backlog, msg/s"][kind].append(consumed)
         end = usage(server.broker_pid)

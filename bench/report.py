@@ -2,9 +2,9 @@
 
 import argparse
 import datetime
+import importlib.util
 import os
 import platform
-import sys
 from collections.abc import Mapping
 
 
@@ -41,7 +41,5 @@ CPU is that of the broker process (TriMQ's holds the NameServer too). RssAnon is
 
 
 def _compiled() -> bool:
-    import codec.frame  # noqa: PLC0415
-
-    origin = sys.modules["codec.frame"].__file__ or ""
-    return not origin.endswith(".py")
+    origin = importlib.util.find_spec("codec.frame")
+    return origin is not None and not (origin.origin or "").endswith(".py")

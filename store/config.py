@@ -58,7 +58,8 @@ class StoreConfig:
 
     root: Path = field(metadata={"internal": True})
     commit_log_directory: Path | None = _setting(
-        None, "Directory of the commit log; default: commitlog below the root.",
+        None,
+        "Directory of the commit log; default: commitlog below the root.",
         key="storePathCommitLog",
     )
     mapped_file_size_commit_log: int = _setting(
@@ -78,10 +79,13 @@ class StoreConfig:
     )
     flush_consume_queue_thorough_interval: int = _setting(
         # RocketMQ waits 60 s. What came after the last checkpoint is scanned again after a crash.
-        5000, "Milliseconds between checkpoints.", at_least=1
+        5000,
+        "Milliseconds between checkpoints.",
+        at_least=1,
     )
     sync_flush_timeout: int = _setting(
-        5000, "Milliseconds until a send that waits for the disk is answered FLUSH_DISK_TIMEOUT.",
+        5000,
+        "Milliseconds until a send that waits for the disk is answered FLUSH_DISK_TIMEOUT.",
         at_least=1,
     )
     max_message_size: int = _setting(4 * 1024 * 1024, "Bytes of the largest body.", at_least=1)
@@ -107,8 +111,11 @@ class StoreConfig:
         1, "Consume-queue files that one filtered pull looks at.", at_least=1
     )
     delay_levels: tuple[int, ...] = _setting(
-        DELAY_LEVELS, "Delays of the levels 1, 2, ...: numbers with a unit (s, m, h, d).",
-        key="messageDelayLevel", parse=parse_delay_levels, shown=f"`{DEFAULT_DELAY_LEVELS}`",
+        DELAY_LEVELS,
+        "Delays of the levels 1, 2, ...: numbers with a unit (s, m, h, d).",
+        key="messageDelayLevel",
+        parse=parse_delay_levels,
+        shown=f"`{DEFAULT_DELAY_LEVELS}`",
     )
     hot_bytes: int = _own(
         32 * 1024 * 1024, "How far behind its end the commit log surely is in the page cache."

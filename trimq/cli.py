@@ -90,11 +90,11 @@ def main() -> None:
 @_logging_options
 def server(log_level: str, log_format: str, assignments: tuple[str, ...], **options: Any) -> None:
     """Run a broker, with an embedded NameServer unless --namesrv names others."""
-    from trimq.settings import parse_assignments  # noqa: PLC0415
+    from trimq.settings import parse_assignments
 
     def start() -> Any:
-        from trimq.options import ServerOptions  # noqa: PLC0415
-        from trimq.server import run_server  # noqa: PLC0415
+        from trimq.options import ServerOptions
+        from trimq.server import run_server
 
         chosen = ServerOptions(settings=parse_assignments(assignments), **options)
         return lambda: run_server(chosen, _ready)
@@ -120,11 +120,11 @@ def namesrv(log_level: str, log_format: str, assignments: tuple[str, ...], **opt
     Example:
       trimq namesrv --listen 0.0.0.0:9876
     """
-    from trimq.settings import parse_assignments  # noqa: PLC0415
+    from trimq.settings import parse_assignments
 
     def start() -> Any:
-        from trimq.options import NamesrvOptions  # noqa: PLC0415
-        from trimq.server import run_namesrv  # noqa: PLC0415
+        from trimq.options import NamesrvOptions
+        from trimq.server import run_namesrv
 
         chosen = NamesrvOptions(settings=parse_assignments(assignments), **options)
         return lambda: run_namesrv(chosen, _ready)
@@ -143,9 +143,9 @@ def _run(start: Callable[[], Any], log_level: str, log_format: str) -> None:
     logs.configure(log_level, log_format)
     logs.switch_level_on_signal(log_level)
     # Trio is loaded here, so that --help and usage errors stay instant.
-    import trio  # noqa: PLC0415
+    import trio
 
-    from trimq.failures import explained  # noqa: PLC0415
+    from trimq.failures import explained
 
     try:
         trio.run(start())

@@ -49,7 +49,7 @@ class _Collector:
 
 
 def _families(samples: list[Sample]) -> "list[Metric]":
-    from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily  # noqa: PLC0415
+    from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
     families: dict[str, Any] = {}
     for sample in samples:
@@ -72,7 +72,7 @@ class _Quiet(WSGIRequestHandler):
 async def metrics_server(endpoint: Endpoint, snapshot: Snapshot) -> AsyncIterator[Endpoint]:
     """Serve ``/metrics`` until the block ends; yields the address that is listened on."""
     # Loaded only when asked for: a start without metrics does not pay for it.
-    from prometheus_client import CollectorRegistry, make_wsgi_app  # noqa: PLC0415
+    from prometheus_client import CollectorRegistry, make_wsgi_app
 
     registry = CollectorRegistry(auto_describe=False)
     registry.register(_Collector(snapshot, trio.lowlevel.current_trio_token()))

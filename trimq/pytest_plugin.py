@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="session")
 def rocketmq_server(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[TestServer]":
     """A RocketMQ-compatible server shared by all tests of this process: use topics of your own."""
-    from trimq.testing import running_server  # noqa: PLC0415
+    from trimq.testing import running_server
 
     with running_server(store=tmp_path_factory.mktemp("trimq")) as server:
         yield server
@@ -27,7 +27,7 @@ def rocketmq_server(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[TestS
 @pytest.fixture
 def fresh_rocketmq_server(tmp_path: Path) -> "Iterator[TestServer]":
     """An empty RocketMQ-compatible server for one test."""
-    from trimq.testing import running_server  # noqa: PLC0415
+    from trimq.testing import running_server
 
     with running_server(store=tmp_path / "trimq") as server:
         yield server

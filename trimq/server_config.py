@@ -20,18 +20,24 @@ class ServerConfig:
     namesrv_addr: str = _key("namesrvAddr", "", "NameServers to register with, host:port;...")
     store_root: Path = _key("storePathRootDir", Path("data"), "The store directory.")
     channel_idle_seconds: int = _key(
-        "serverChannelMaxIdleTimeSeconds", 120, "Silence after which a connection is closed.",
+        "serverChannelMaxIdleTimeSeconds",
+        120,
+        "Silence after which a connection is closed.",
         at_least=1,
     )
     tls_mode: str = _key(
-        "tls.server.mode", "permissive", "TLS on the same port, told by the first byte.",
+        "tls.server.mode",
+        "permissive",
+        "TLS on the same port, told by the first byte.",
         choices=TLS_MODES,
     )
     tls_certificate: str = _key("tls.server.certPath", "", "PEM file of the server's certificate.")
     tls_key: str = _key("tls.server.keyPath", "", "PEM file of the certificate's key.")
     tls_key_password: str = _key("tls.server.keyPassword", "", "Password of the key file.")
     tls_client_auth: str = _key(
-        "tls.server.need.client.auth", "none", "Whether clients need a certificate.",
+        "tls.server.need.client.auth",
+        "none",
+        "Whether clients need a certificate.",
         choices=("none", "optional", "require"),
     )
     tls_trusted: str = _key("tls.server.trustCertPath", "", "PEM file of accepted authorities.")

@@ -6,7 +6,7 @@ have their own. Clients of any language use it by its addresses.
 
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
@@ -76,10 +76,9 @@ class _ServerThread:
 
     def stop(self) -> None:
         if self._token is not None:
-            try:
+            # It may have ended by itself: _finish says why.
+            with suppress(trio.RunFinishedError):
                 self._token.run_sync_soon(self._stop.set)
-            except trio.RunFinishedError:
-                pass  # it ended by itself: _finish says why
         self._finish()
 
     def _finish(self) -> None:
@@ -90,7 +89,7 @@ class _ServerThread:
     def _run(self) -> None:
         try:
             trio.run(self._main)
-        except BaseException as error:  # noqa: BLE001 - handed over to the thread that waits
+        except BaseException as error:
             self._error = error
         finally:
             self._started.put(None)
