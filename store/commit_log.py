@@ -11,6 +11,7 @@ none of them has happened. Everything here runs on one thread, but for `flush`.
 
 from __future__ import annotations
 
+import errno
 import os
 import struct
 import threading
@@ -94,7 +95,7 @@ class CommitLog:
             path = self.directory / name
             length = path.stat().st_size
             last = name == names[-1]
-            if last and length == 0:
+            if last and length == 0 and not (mend_last and len(names) == 1):
                 path.unlink()
                 break
             if length != self.file_size:
@@ -294,6 +295,18 @@ class CommitLog:
             self._nowait = False
             return None
         return buffer if count == size else None
+
+    def skip_hole(self, offset: int) -> int:
+        """The next offset at or behind this one, in the same file, that may hold anything."""
+        segment = self._segment_of(offset)
+        try:
+            found = os.lseek(self._fd_of(segment), offset - segment.base, os.SEEK_DATA)
+        except OSError as error:
+            if error.errno != errno.ENXIO:
+                raise
+            # ENXIO: nothing but a hole up to the end.
+            return segment.base + self.file_size
+        return segment.base + found
 
     def path_of(self, offset: int) -> tuple[str, int]:
         """File and position of an offset, for a worker thread that reads by itself."""

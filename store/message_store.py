@@ -18,7 +18,7 @@ from codec.batch import BatchItem
 from codec.queue_entry import QueueEntry
 from codec.record import FIXED_SIZE, MAGIC_V1, MAGIC_V2, peek
 from store.append import Appender
-from store.checkpoint import Checkpoint, load_checkpoint
+from store.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from store.checkpointing import Checkpointing
 from store.commit_log import CommitLog
 from store.config import StoreConfig
@@ -75,6 +75,10 @@ class MessageStore:
             self._checkpoint = load_checkpoint(self._directory.checkpoint_file)
             self._log.load(mend_last=not clean)
             report = Recovery(self._log, self._queues, self._checkpoint, self._tags).run(clean)
+            if report.cut:
+                # What it vouches for is gone; soon other records will stand there.
+                self._checkpoint = Checkpoint()
+                save_checkpoint(self._directory.checkpoint_file, self._checkpoint)
             self._directory.mark_open()
         except OSError as error:
             self._release()

@@ -27,11 +27,22 @@ from store.tags import TagCodes
 class RecoveryReport:
     """What opening the store found and did."""
 
-    __slots__ = ("clean", "end", "entries", "last_record", "last_timestamp", "records", "start")
+    __slots__ = (
+        "clean",
+        "cut",
+        "end",
+        "entries",
+        "last_record",
+        "last_timestamp",
+        "records",
+        "start",
+    )
 
     def __init__(self, clean: bool) -> None:
         self.clean = clean
         """The store had been closed in order."""
+        self.cut = False
+        """The log ends before the checkpoint says it did: somebody shortened it."""
         self.start = 0
         """Physical offset where the scan began."""
         self.end = 0
@@ -77,9 +88,9 @@ class Recovery:
         report.start = self._start()
         self._scan(report, files_end)
         self._refuse_damage(report, files_end)
-        cut = report.end <= self._durable
+        report.cut = report.end <= self._durable
         log.start_at(report.end)
-        self._queues.cut_at(report.end, everywhere=not clean or cut)
+        self._queues.cut_at(report.end, everywhere=not clean or report.cut)
         self._catch_up(report)
         return report
 

@@ -16,6 +16,7 @@ from codec.record import FIXED_SIZE, MAGIC_BLANK, MAGIC_V1, MAGIC_V2, Record, pa
 from store.commit_log import CommitLog
 
 WINDOW: Final = 4 * 1024 * 1024
+OVERLAP: Final = 8
 
 
 class LogScanner:
@@ -95,6 +96,9 @@ def record_behind(log: CommitLog, position: int, end: int) -> int:
     """
     while position < end:
         file_end = log.next_file(position)
+        position = log.skip_hole(position)
+        if position == file_end:
+            continue
         window = log.read(position, min(WINDOW, file_end - position))
         if window is None:
             return -1
@@ -102,8 +106,10 @@ def record_behind(log: CommitLog, position: int, end: int) -> int:
             start = position + at - 4
             if start >= position and next(iter(LogScanner(log, start, end)), None) is not None:
                 return start
-        # A magic may straddle two windows.
-        position += len(window) if position + len(window) == file_end else len(window) - 8
+        position += len(window)
+        if position < file_end:
+            # A magic may straddle two windows.
+            position -= OVERLAP
     return -1
 
 

@@ -1,0 +1,106 @@
+"""A store in a temporary folder, with small files and a clock that ticks once per look."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from codec.record import Record, parse_record
+from store.config import StoreConfig
+from store.message import Message
+from store.message_store import MessageStore
+from store.recovery import RecoveryReport
+
+settings.register_profile(
+    "store",
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+settings.load_profile("store")
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.millis = 1_000_000
+
+    def __call__(self) -> int:
+        self.millis += 1
+        return self.millis
+
+
+class Bench:
+    """Opens, kills and looks into one store directory."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.clock = Clock()
+        self.report = RecoveryReport(clean=True)
+        self.small: dict[str, Any] = {
+            "mapped_file_size_commit_log": 1024,
+            "mapped_file_size_consume_queue": 20 * 5,
+        }
+        self._open: list[MessageStore] = []
+
+    def open(self, **settings: Any) -> MessageStore:
+        store = MessageStore(StoreConfig(root=self.root, **(self.small | settings)), self.clock)
+        self.report = store.open()
+        self._open.append(store)
+        return store
+
+    def kill(self, store: MessageStore) -> None:
+        """What is left of the process is what it had handed to the kernel."""
+        store._release()
+        self._open.remove(store)
+
+    def close(self, store: MessageStore) -> None:
+        store.close()
+        self._open.remove(store)
+
+    def end(self) -> None:
+        for store in list(self._open):
+            self.kill(store)
+
+    def commit_log_files(self) -> list[Path]:
+        return sorted((self.root / "commitlog").iterdir())
+
+    def queue_files(self, topic: str, queue_id: int) -> list[Path]:
+        return sorted((self.root / "consumequeue" / topic / str(queue_id)).iterdir())
+
+    @staticmethod
+    def message(
+        body: bytes, topic: str = "T", queue_id: int = 0, tag: str = "", **more: Any
+    ) -> Message:
+        properties = f"TAGS\x01{tag}\x02".encode() if tag else b""
+        return Message(topic, queue_id, body, more.pop("properties", properties), **more)
+
+    @staticmethod
+    def records(store: MessageStore, topic: str = "T", queue_id: int = 0) -> list[Record]:
+        """Every message of the queue, in order."""
+        found: list[Record] = []
+        offset = store.min_offset(topic, queue_id)
+        while offset < store.max_offset(topic, queue_id):
+            entry = store.queue_entry(topic, queue_id, offset)
+            assert entry is not None
+            data = store.record_at(entry.physical_offset)
+            assert data is not None
+            assert len(data) == entry.size
+            record = parse_record(data)
+            assert record.queue_offset == offset
+            found.append(record)
+            offset += 1
+        return found
+
+    @classmethod
+    def bodies(cls, store: MessageStore, topic: str = "T", queue_id: int = 0) -> list[bytes]:
+        return [record.body for record in cls.records(store, topic, queue_id)]
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    made = Bench(tmp_path / "store")
+    yield made
+    made.end()
