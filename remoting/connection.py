@@ -186,7 +186,8 @@ class Connection(Peer):
         """The read loop; the reason why it ended."""
         try:
             while True:
-                await self._outbox.room()
+                if self._outbox.full:
+                    await self._outbox.room()
                 data = await self._wire.receive()
                 if not data:
                     return "closed by the peer"

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import trio
 
 from remoting.peer import Buffer
-from remoting.wire import Wire
+from remoting.wire import Wire, remove
 
 
 class Outbox:
@@ -57,16 +57,23 @@ class Outbox:
         """Send, now if possible. Never refuses: whoever produces asks for `room` before."""
         if self._closed:
             return
+        sent = 0
+        if not self._sending:
+            try:
+                sent = self._wire.send_now(buffers)
+            except OSError as error:
+                self._break(error)
+                return
+            if sent:
+                self.moved = True
+                self.sent += sent
+                if sent == size:
+                    return
+        self.size += size - sent
         self._buffers.extend(buffers)
-        self.size += size
-        if self._sending:
-            return
-        try:
-            self._went(self._wire.send_now(self._buffers))
-        except OSError as error:
-            self._break(error)
-            return
-        self._start()
+        remove(self._buffers, sent)
+        if not self._sending:
+            self._start()
 
     def reserve(self, size: int) -> None:
         """Count what will be put later, so that it is bounded too."""

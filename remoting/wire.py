@@ -19,8 +19,9 @@ _IOV_MAX: Final = 1024
 _RECEIVE: Final = 64 * 1024
 _RECEIVE_MOST: Final = 512 * 1024
 
-# How many receives in a row may go without giving other tasks a turn.
-_IN_A_ROW: Final = 2
+# So many small receives in a row may go without a round through the event loop.
+_IN_A_ROW: Final = 4
+_SMALL: Final = 4096
 
 # What a stream, which takes one buffer at a time, gets joined into one piece.
 _STREAM_CHUNK: Final = 256 * 1024
@@ -35,8 +36,8 @@ class Wire:
         """The next bytes; empty at the end."""
         raise NotImplementedError
 
-    def send_now(self, buffers: deque[Buffer]) -> int:
-        """Send and remove what goes without waiting; how many bytes went."""
+    def send_now(self, buffers: list[Buffer]) -> int:
+        """Send what goes without waiting; how many bytes went, of the first buffers."""
         raise NotImplementedError
 
     async def send(self, buffers: deque[Buffer]) -> int:
@@ -59,64 +60,65 @@ class SocketWire(Wire):
         self._in_a_row = 0
 
     async def receive(self) -> bytes:
-        # A pipelining peer has sent more meanwhile: take it without a round through the event loop,
-        # but not for ever, the others want their turn too.
-        if 0 < self._in_a_row < _IN_A_ROW:
+        sock = self._socket
+        if self._in_a_row < _IN_A_ROW:
+            # A busy peer has often sent more meanwhile: that saves the round through the event
+            # loop. Not for ever, the others want their turn too.
             self._in_a_row += 1
             try:
-                return self._received(self._socket.recv(self._size))
+                data = sock.recv(self._size)
             except BlockingIOError:
-                self._in_a_row = 0
-        while True:
-            await trio.lowlevel.wait_readable(self._socket)
-            try:
-                return self._received(self._socket.recv(self._size))
-            except BlockingIOError:
-                continue
-
-    def _received(self, data: bytes) -> bytes:
-        if len(data) == self._size and self._size < _RECEIVE_MOST:
-            self._size *= 2
-        elif len(data) < _RECEIVE:
+                data = await self._wait()
+        else:
+            data = await self._wait()
+        size = len(data)
+        if size > _SMALL:
+            self._in_a_row = _IN_A_ROW
+            if size == self._size and size < _RECEIVE_MOST:
+                self._size *= 2
+        elif self._size > _RECEIVE:
             self._size = _RECEIVE
         return data
 
-    def send_now(self, buffers: deque[Buffer]) -> int:
-        total = 0
-        while buffers:
-            count = min(len(buffers), _IOV_MAX)
+    async def _wait(self) -> bytes:
+        while True:
+            await trio.lowlevel.wait_readable(self._socket)
+            self._in_a_row = 0
             try:
-                if count == 1:
-                    sent = self._socket.send(buffers[0])
-                else:
-                    sent = self._socket.sendmsg(list(islice(buffers, count)))
+                return self._socket.recv(self._size)
             except BlockingIOError:
-                break
-            total += sent
-            if not _remove(buffers, sent, count):
-                break
-        return total
+                continue
+
+    def send_now(self, buffers: list[Buffer]) -> int:
+        try:
+            if len(buffers) <= _IOV_MAX:
+                return self._socket.sendmsg(buffers)
+            return self._socket.sendmsg(buffers[:_IOV_MAX])
+        except BlockingIOError:
+            return 0
 
     async def send(self, buffers: deque[Buffer]) -> int:
         await trio.lowlevel.wait_writable(self._socket)
-        return self.send_now(buffers)
+        sent = self.send_now(list(islice(buffers, _IOV_MAX)))
+        remove(buffers, sent)
+        return sent
 
     async def aclose(self) -> None:
         trio.lowlevel.notify_closing(self._socket)
         self._socket.close()
 
 
-def _remove(buffers: deque[Buffer], sent: int, count: int) -> bool:
-    """Take `sent` bytes off the first `count` buffers; whether these are all gone."""
-    for _ in range(count):
+def remove(buffers: deque[Buffer], sent: int) -> None:
+    """Take so many bytes off the front."""
+    while buffers:
         first = buffers[0]
         size = first.nbytes if isinstance(first, memoryview) else len(first)
         if size > sent:
-            buffers[0] = memoryview(first).cast("B")[sent:]
-            return False
+            if sent:
+                buffers[0] = memoryview(first).cast("B")[sent:]
+            return
         sent -= size
         buffers.popleft()
-    return True
 
 
 class StreamWire(Wire):
@@ -130,7 +132,7 @@ class StreamWire(Wire):
     async def receive(self) -> bytes:
         return bytes(await self._stream.receive_some())
 
-    def send_now(self, buffers: deque[Buffer]) -> int:
+    def send_now(self, buffers: list[Buffer]) -> int:
         """A stream always has to be waited for."""
         return 0
 
