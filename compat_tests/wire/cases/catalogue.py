@@ -1,0 +1,43 @@
+"""All cases in one list."""
+
+from __future__ import annotations
+
+from compat_tests.wire.case import Case
+from compat_tests.wire.cases import (
+    bad_input,
+    batches,
+    clients,
+    holding,
+    locks,
+    namesrv,
+    offsets,
+    pulling,
+    retries,
+    sending,
+    topics,
+)
+
+MODULES = (
+    # The slow ones first: they wait while the others run.
+    holding,
+    retries,
+    clients,
+    namesrv,
+    sending,
+    batches,
+    pulling,
+    offsets,
+    locks,
+    topics,
+    bad_input,
+)
+
+
+def all_cases() -> list[Case]:
+    """Every case; two of one name would hide each other."""
+    cases = [case for module in MODULES for case in module.cases()]
+    names = [case.name for case in cases]
+    twice = {name for name in names if names.count(name) > 1}
+    if twice:
+        raise ValueError(f"case names used twice: {sorted(twice)}")
+    return cases

@@ -1,0 +1,32 @@
+"""Plays cases against one server, several at a time: each has its own names and connections."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Final
+
+from compat_tests.wire.case import Case
+from compat_tests.wire.stage import Place, Stage
+
+AT_ONCE: Final = 8
+
+
+def play(case: Case, place: Place) -> dict[str, Any]:
+    """The outcome of one case; an exception of the driver is part of it."""
+    error = None
+    with Stage(place, case.name) as stage:
+        try:
+            case.play(stage)
+        except Exception as failure:
+            where = traceback.extract_tb(failure.__traceback__)[-1].name
+            error = f"{type(failure).__name__} in {where}: {failure}"
+        return {"scenario": case.name, "outcome": stage.recorded, "error": error}
+
+
+def play_all(cases: Iterable[Case], place: Place) -> dict[str, dict[str, Any]]:
+    """Outcomes by case name."""
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        outcomes = pool.map(lambda case: play(case, place), cases)
+        return {outcome["scenario"]: outcome for outcome in outcomes}
