@@ -1,0 +1,20 @@
+"""A clock that is moved by hand."""
+
+import pytest
+
+from broker.clock import Clock
+
+
+class HandClock(Clock):
+    """Stands still until it is moved."""
+
+    def __init__(self) -> None:
+        self.now = 1_700_000_000_000
+
+    def millis(self) -> int:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> HandClock:
+    return HandClock()

@@ -1,0 +1,21 @@
+"""Settings are declared once, with RocketMQ's names and defaults."""
+
+import dataclasses
+
+from broker.config import BrokerConfig
+from trimq.settings import build, keys_of
+
+
+def test_every_setting_says_what_it_does() -> None:
+    assert all(field.metadata.get("doc") for field in dataclasses.fields(BrokerConfig))
+
+
+def test_keys_are_rocketmqs_own() -> None:
+    keys = keys_of(BrokerConfig)
+    for key in ("brokerIP1", "autoCreateTopicEnable", "flushConsumerOffsetInterval", "brokerId"):
+        assert key in keys
+
+
+def test_the_broker_is_named_after_the_machine_unless_told() -> None:
+    assert BrokerConfig().broker_name
+    assert build(BrokerConfig, {"brokerName": "broker-a"}).broker_name == "broker-a"
