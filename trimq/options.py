@@ -65,7 +65,8 @@ def server_plan(options: ServerOptions) -> ServerPlan:
     server = settings.build(ServerConfig, values)
     root = options.store or server.store_root
     store = settings.build(StoreConfig, values, root=root)
-    named = options.namesrv or server.namesrv_addr
+    broker = settings.build(BrokerConfig, values)
+    named = options.namesrv or broker.namesrv_addr
     namesrv_listen = None
     if not named:
         namesrv_listen = Endpoint.parse(options.namesrv_listen or NAMESRV_DEFAULT)
@@ -74,11 +75,11 @@ def server_plan(options: ServerOptions) -> ServerPlan:
     listen = (
         Endpoint.parse(options.listen)
         if options.listen
-        else Endpoint(server.bind_address, server.listen_port)
+        else Endpoint(server.bind_address, broker.listen_port)
     )
     metrics = options.metrics or server.metrics
     return ServerPlan(
-        broker=settings.build(BrokerConfig, values, namesrv_addr=named or None),
+        broker=dataclasses.replace(broker, namesrv_addr=named or None),
         store=store,
         server=server,
         namesrv=settings.build(NamesrvConfig, _beside_the_store(values, root)),

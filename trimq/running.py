@@ -84,6 +84,7 @@ async def _serving(
             metrics_addr = str(
                 await stack.enter_async_context(metrics_server(plan.metrics, broker.samples))
             )
+            log.info("metrics served address=%s path=/metrics", metrics_addr)
         # Listeners end first: their last replies may wait for a flush.
         stack.callback(services.cancel_scope.cancel)
         listeners = await stack.enter_async_context(trio.open_nursery())

@@ -16,8 +16,6 @@ class ServerConfig:
     """Where to listen and how: the listener's part of ``broker.conf``."""
 
     bind_address: str = _key("bindAddress", "127.0.0.1", "Address to listen on.")
-    listen_port: int = _key("listenPort", 10911, "The broker's port.", at_least=0, at_most=65535)
-    namesrv_addr: str = _key("namesrvAddr", "", "NameServers to register with, host:port;...")
     store_root: Path = _key("storePathRootDir", Path("data"), "The store directory.")
     channel_idle_seconds: int = _key(
         "serverChannelMaxIdleTimeSeconds",

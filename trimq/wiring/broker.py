@@ -91,7 +91,7 @@ def build_broker(
     name_servers: Sequence[str],
 ) -> Broker:
     """Build on an open store; config files are read here."""
-    state = _state(plan, store, clock)
+    state = build_state(plan, store, clock)
     gate = Gate(store.flushed_offset)
     requests = RequestCounters()
     table = processors(plan, identity, state, clock)
@@ -115,7 +115,8 @@ def build_broker(
     )
 
 
-def _state(plan: ServerPlan, store: MessageStore, clock: Clock) -> State:
+def build_state(plan: ServerPlan, store: MessageStore, clock: Clock) -> State:
+    """The managers with what their files say."""
     config, directory = plan.broker, plan.store.root / "config"
     state = State(
         topics=Topics(config, directory, clock),

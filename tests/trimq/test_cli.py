@@ -1,0 +1,105 @@
+"""The commands as a shell runs them: ready line, exit codes, sentences instead of tracebacks."""
+
+import re
+import signal
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+TRIMQ = [sys.executable, "-m", "trimq"]
+READY = re.compile(
+    r"TriMQ ready: namesrv=(127\.0\.0\.1:\d+) broker=(127\.0\.0\.1:\d+) store=(\S+) in (\d+) ms\n"
+)
+FREE = ["--listen", "127.0.0.1:0", "--namesrv-listen", "127.0.0.1:0"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_server_prints_one_line_and_a_signal_is_a_clean_end(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    command = [*TRIMQ, "server", *FREE, "--store", str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as it:
+        assert it.stdout is not None
+        found = READY.fullmatch(it.stdout.readline())
+        assert found is not None
+        assert found[3] == str(tmp_path)
+        it.send_signal(number)
+        out, errors = it.communicate(timeout=20)
+    assert (it.returncode, out) == (0, ""), errors
+    assert "Traceback" not in errors
+    assert not (tmp_path / "abort").exists()
+
+
+def test_namesrv_prints_its_address(tmp_path: Path) -> None:
+    command = [*TRIMQ, "namesrv", "--listen", "127.0.0.1:0"]
+    command += ["--set", f"kvConfigPath={tmp_path / 'kv.json'}"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as it:
+        assert it.stdout is not None
+        assert re.fullmatch(
+            r"TriMQ ready: namesrv=127\.0\.0\.1:\d+ in \d+ ms\n", it.stdout.readline()
+        )
+        it.terminate()
+        _, errors = it.communicate(timeout=20)
+    assert it.returncode == 0, errors
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "sentence"),
+    [
+        (["--set", "flushDiskType=NEVER"], 1, "must be one of ASYNC_FLUSH, SYNC_FLUSH"),
+        (["--listen", "nowhere"], 1, "write HOST:PORT"),
+        (["--config", "/does/not/exist.conf"], 1, "cannot read /does/not/exist.conf"),
+        (["--set", "oops"], 1, "write key=value"),
+        (["--namesrv", "127.0.0.1:1"], 1, "exclude each other"),
+        (["--unknown-flag"], 2, "No such option"),
+    ],
+)
+def test_wrong_input_is_one_sentence_and_an_exit_code(
+    tmp_path: Path, arguments: list[str], code: int, sentence: str
+) -> None:
+    done = subprocess.run(
+        [*TRIMQ, "server", *FREE, "--store", str(tmp_path), *arguments],
+        capture_output=True,
+        text=True,
+        timeout=20,
+        check=False,
+    )
+    assert done.returncode == code
+    assert sentence in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+
+
+def test_an_unknown_setting_is_a_warning_and_metrics_are_served(tmp_path: Path) -> None:
+    command = [*TRIMQ, "server", *FREE, "--store", str(tmp_path), "--log-format", "json"]
+    command += ["--set", "brokrName=x", "--metrics", "127.0.0.1:0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as it:
+        assert it.stdout is not None
+        assert it.stderr is not None
+        assert READY.fullmatch(it.stdout.readline())
+        log = ""
+        while "metrics served" not in log:
+            log += it.stderr.readline()
+        address = re.search(r"metrics served address=([\d.:]+)", log)
+        assert address is not None
+        with urllib.request.urlopen(f"http://{address[1]}/metrics", timeout=10) as response:
+            page = response.read().decode()
+        it.terminate()
+        it.communicate(timeout=20)
+    assert "did you mean 'brokerName'?" in log
+    assert "trimq_topics " in page
+    assert "trimq_connections_opened_total " in page
+
+
+def test_help_has_examples() -> None:
+    done = subprocess.run([*TRIMQ, "server", "--help"], capture_output=True, text=True, check=True)
+    assert "--advertise 192.0.2.7:10911" in done.stdout
+
+
+@pytest.mark.parametrize("name", ["trimq", "remoting.blocking", "codec.record"])
+def test_importing_what_needs_no_loop_loads_no_trio(name: str) -> None:
+    code = f"import sys, {name}; sys.exit('trio' in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)

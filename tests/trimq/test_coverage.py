@@ -1,0 +1,28 @@
+"""Every request code is answered, or refused for a reason that the documentation names."""
+
+from pathlib import Path
+
+import pytest
+
+from codec.codes import RequestCode
+from docs import generate
+from trimq import coverage
+
+
+def test_every_code_is_answered_or_has_a_reason() -> None:
+    broker, _, namesrv = coverage.answered_codes()
+    answered = broker | namesrv
+    reasons = {int(code) for code in coverage.UNSUPPORTED}
+    assert not answered & reasons
+    assert {int(code) for code in RequestCode} == answered | reasons
+
+
+def test_the_vip_port_answers_everything_but_pulls() -> None:
+    broker, vip, _ = coverage.answered_codes()
+    assert broker - vip == {RequestCode.PULL_MESSAGE, RequestCode.LITE_PULL_MESSAGE}
+
+
+@pytest.mark.parametrize("page", generate.PAGES)
+def test_generated_pages_are_up_to_date(page: str) -> None:
+    committed = (Path(generate.__file__).parent / page).read_text("utf-8")
+    assert committed == generate.PAGES[page](), "run 'make docs' and commit the result"

@@ -1,0 +1,154 @@
+"""Which request codes are answered, and why the others are not: the source of docs/compatibility.md.
+
+A unit test asserts that every RequestCode is in exactly one of the tables here or in the processor lists.
+"""
+
+import tempfile
+from pathlib import Path
+from typing import Any, Final
+
+from broker.clock import Clock
+from broker.config import BrokerConfig
+from broker.identity import BrokerIdentity
+from codec.codes import RequestCode as Code
+from namesrv.config import NamesrvConfig
+from store.config import StoreConfig
+from store.message_store import MessageStore
+from trimq.options import ServerOptions, server_plan
+from trimq.server_config import ServerConfig
+from trimq.wiring.broker import build_state
+from trimq.wiring.namesrv import build_namesrv
+from trimq.wiring.processors import on_main_port_only, processors
+
+_UNUSED = "RocketMQ 5.5.0 has no handler for it either"
+_TRANSACTIONS = "transactions are not there yet"
+_TIMER = "the timer wheel is not there yet"
+_POP = "POP is not there yet"
+_LITE = "lite topics are not there yet"
+_QUERIES = "the key index is not there yet"
+_ADMIN = "administration is not complete yet"
+_REPLY = "request-reply is not there yet"
+_CLUSTER = "replication is not there yet"
+_CONTROLLER = "sent to a Controller, which TriMQ is not"
+_CONTAINER = "only RocketMQ's BrokerContainer answers it"
+_ACL = "access control is not there yet"
+_STATIC = "static topics are not there yet"
+_ROCKSDB = "TriMQ has no RocksDB store"
+_COLD = "cold-data flow control is not there"
+
+# Requests that servers send to clients: a broker or NameServer never receives them.
+NEVER_RECEIVED: Final[dict[Code, str]] = {
+    Code.CHECK_TRANSACTION_STATE: f"sent to clients; {_TRANSACTIONS}",
+    Code.NOTIFY_CONSUMER_IDS_CHANGED: "sent to clients",
+    Code.RESET_CONSUMER_CLIENT_OFFSET: f"sent to clients; {_ADMIN}",
+    Code.GET_CONSUMER_STATUS_FROM_CLIENT: f"sent to clients; {_ADMIN}",
+    Code.PUSH_REPLY_MESSAGE_TO_CLIENT: f"sent to clients; {_REPLY}",
+    Code.NOTIFY_UNSUBSCRIBE_LITE: f"sent to clients; {_LITE}",
+}
+
+_GROUPED: Final[dict[str, str]] = {
+    _UNUSED: (
+        "QUERY_BROKER_OFFSET GET_TOPIC_CONFIG_LIST GET_TOPIC_NAME_LIST "
+        "TRIGGER_DELETE_FILES GET_CLIENT_CONFIG SUSPEND_CONSUMER RESUME_CONSUMER "
+        "RESET_CONSUMER_OFFSET_IN_CONSUMER RESET_CONSUMER_OFFSET_IN_BROKER "
+        "ADJUST_CONSUMER_THREAD_POOL WHO_CONSUME_THE_MESSAGE REGISTER_FILTER_SERVER "
+        "REGISTER_MESSAGE_FILTER_CLASS ACK_LITE_MESSAGE"
+    ),
+    _TRANSACTIONS: "END_TRANSACTION RESUME_CHECK_HALF_MESSAGE",
+    _TIMER: "GET_TIMER_CHECK_POINT GET_TIMER_METRICS RECALL_MESSAGE SWITCH_TIMER_ENGINE",
+    _POP: (
+        "POP_MESSAGE ACK_MESSAGE PEEK_MESSAGE CHANGE_MESSAGE_INVISIBLETIME NOTIFICATION "
+        "POLLING_INFO POP_ROLLBACK BATCH_ACK_MESSAGE QUERY_ASSIGNMENT "
+        "SET_MESSAGE_REQUEST_MODE GET_ALL_MESSAGE_REQUEST_MODE"
+    ),
+    _LITE: (
+        "POP_LITE_MESSAGE LITE_SUBSCRIPTION_CTL GET_BROKER_LITE_INFO "
+        "GET_PARENT_TOPIC_INFO GET_LITE_TOPIC_INFO GET_LITE_CLIENT_INFO "
+        "GET_LITE_GROUP_INFO TRIGGER_LITE_DISPATCH"
+    ),
+    _QUERIES: "QUERY_MESSAGE",
+    _ADMIN: (
+        "UPDATE_BROKER_CONFIG GET_BROKER_CONFIG GET_BROKER_RUNTIME_INFO "
+        "INVOKE_BROKER_TO_RESET_OFFSET INVOKE_BROKER_TO_GET_CONSUMER_STATUS "
+        "QUERY_TOPIC_CONSUME_BY_WHO QUERY_CONSUME_TIME_SPAN CLEAN_EXPIRED_CONSUMEQUEUE "
+        "GET_CONSUMER_RUNNING_INFO QUERY_CORRECTION_OFFSET CONSUME_MESSAGE_DIRECTLY "
+        "CLONE_GROUP_OFFSET VIEW_BROKER_STATS_DATA CLEAN_UNUSED_TOPIC "
+        "GET_BROKER_CONSUME_STATS QUERY_CONSUME_QUEUE GET_ALL_PRODUCER_INFO "
+        "DELETE_EXPIRED_COMMITLOG QUERY_TOPICS_BY_CONSUMER QUERY_SUBSCRIPTION_BY_CONSUMER "
+        "UPDATE_AND_GET_GROUP_FORBIDDEN SET_COMMITLOG_READ_MODE"
+    ),
+    _REPLY: "SEND_REPLY_MESSAGE SEND_REPLY_MESSAGE_V2",
+    _CLUSTER: (
+        "NOTIFY_MIN_BROKER_ID_CHANGE EXCHANGE_BROKER_HA_INFO GET_BROKER_HA_STATUS "
+        "RESET_MASTER_FLUSH_OFFSET GET_BROKER_EPOCH_CACHE NOTIFY_BROKER_ROLE_CHANGED"
+    ),
+    _CONTROLLER: (
+        "CONTROLLER_ALTER_SYNC_STATE_SET CONTROLLER_ELECT_MASTER "
+        "CONTROLLER_REGISTER_BROKER CONTROLLER_GET_REPLICA_INFO "
+        "CONTROLLER_GET_METADATA_INFO CONTROLLER_GET_SYNC_STATE_DATA "
+        "UPDATE_CONTROLLER_CONFIG GET_CONTROLLER_CONFIG CLEAN_BROKER_DATA "
+        "CONTROLLER_GET_NEXT_BROKER_ID CONTROLLER_APPLY_BROKER_ID "
+        "BROKER_CLOSE_CHANNEL_REQUEST CHECK_NOT_ACTIVE_BROKER_REQUEST "
+        "GET_BROKER_LIVE_INFO_REQUEST GET_SYNC_STATE_DATA_REQUEST "
+        "RAFT_BROKER_HEART_BEAT_EVENT_REQUEST"
+    ),
+    _CONTAINER: "ADD_BROKER REMOVE_BROKER",
+    _ACL: (
+        "AUTH_CREATE_USER AUTH_UPDATE_USER AUTH_DELETE_USER AUTH_GET_USER AUTH_LIST_USER "
+        "AUTH_CREATE_ACL AUTH_UPDATE_ACL AUTH_DELETE_ACL AUTH_GET_ACL AUTH_LIST_ACL"
+    ),
+    _STATIC: "UPDATE_AND_CREATE_STATIC_TOPIC",
+    _ROCKSDB: "CHECK_ROCKSDB_CQ_WRITE_PROGRESS EXPORT_ROCKSDB_CONFIG_TO_JSON",
+    _COLD: (
+        "UPDATE_COLD_DATA_FLOW_CTR_CONFIG REMOVE_COLD_DATA_FLOW_CTR_CONFIG "
+        "GET_COLD_DATA_FLOW_CTR_INFO"
+    ),
+}
+
+UNSUPPORTED: Final[dict[Code, str]] = {
+    **NEVER_RECEIVED,
+    **{Code[name]: why for why, names in _GROUPED.items() for name in names.split()},
+}
+
+# What TriMQ does otherwise on purpose; every line names the reason.
+DIFFERENCES: Final = (
+    "A reply uses the header coding of its request (JSON or ROCKETMQ); the real server always answers"
+    " in its own. Clients decode either.",
+    "`bindAddress` is 127.0.0.1 unless said otherwise, not 0.0.0.0: a broker without access control"
+    " should not be open to the network by accident.",
+    "SQL92 subscriptions are refused as by a broker with `enablePropertyFilter=false`.",
+    "Timer messages (TIMER_DELAY_MS and the like) are refused as by a broker with"
+    " `timerWheelEnable=false`.",
+    "Half messages of transactions are refused as by a broker with `rejectTransactionMessage=true`.",
+    "No index files are written yet, and nothing is deleted from the store.",
+)
+
+
+def answered_codes() -> tuple[set[int], set[int], set[int]]:
+    """The codes that the broker's port, its VIP port and the NameServer answer."""
+    with tempfile.TemporaryDirectory() as folder:
+        plan = server_plan(ServerOptions(store=Path(folder)))
+        clock = Clock()
+        store = MessageStore(plan.store, clock.millis)
+        identity = BrokerIdentity("c", "b", 0, "127.0.0.1:10911", "127.0.0.1:10912")
+        table = processors(plan, identity, build_state(plan, store, clock), clock)
+        namesrv = build_namesrv(plan.namesrv, clock).processors
+    return (
+        _codes(table),
+        _codes([one for one in table if not on_main_port_only(one)]),
+        _codes(namesrv),
+    )
+
+
+def _codes(table: list[Any]) -> set[int]:
+    return {int(code) for processor in table for code in processor.codes}
+
+
+def setting_classes() -> list[tuple[str, type[Any]]]:
+    """What the settings page documents."""
+    return [
+        ("Broker", BrokerConfig),
+        ("Store", StoreConfig),
+        ("Listening, TLS, metrics", ServerConfig),
+        ("NameServer", NamesrvConfig),
+    ]
