@@ -55,9 +55,9 @@ class KVConfig:
             return None
         return self._tables.get(namespace, {}).get(key)
 
-    def table(self, namespace: str) -> dict[str, str] | None:
+    def table(self, namespace: str | None) -> dict[str, str] | None:
         """Every value of a namespace; None when there is no such namespace."""
-        return self._tables.get(namespace)
+        return None if namespace is None else self._tables.get(namespace)
 
     def _save(self) -> None:
         # Answered as done all the same: the real NameServer, too, only logs a failing disk.

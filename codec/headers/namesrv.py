@@ -1,4 +1,8 @@
-"""Headers of the NameServer."""
+"""Headers of the NameServer.
+
+Fields that the real NameServer answers without are optional here, though Java marks them not null:
+its reflective decoder only logs a missing one.
+"""
 
 from codec.headers.base import Header, Integer, Long, TopicHeader
 
@@ -37,7 +41,7 @@ class RegisterBrokerRequestHeader(Header, kw_only=True):
     broker_name: str
     broker_addr: str
     cluster_name: str
-    ha_server_addr: str
+    ha_server_addr: str | None = None
     broker_id: Long
     heartbeat_timeout_millis: Long | None = None
     enable_acting_master: bool | None = None
@@ -55,23 +59,23 @@ class RegisterBrokerResponseHeader(Header, kw_only=True):
 class UnRegisterBrokerRequestHeader(Header, kw_only=True):
     """Asks for UNREGISTER_BROKER."""
 
-    broker_name: str
-    broker_addr: str
-    cluster_name: str
-    broker_id: Long
+    broker_name: str | None = None
+    broker_addr: str | None = None
+    cluster_name: str | None = None
+    broker_id: Long | None = None
 
 
 class GetRouteInfoRequestHeader(TopicHeader, kw_only=True):
     """Asks for GET_ROUTEINFO_BY_TOPIC."""
 
-    topic: str
+    topic: str | None = None
     accept_standard_json_only: bool | None = None
 
 
 class WipeWritePermOfBrokerRequestHeader(Header, kw_only=True):
     """Asks for WIPE_WRITE_PERM_OF_BROKER."""
 
-    broker_name: str
+    broker_name: str | None = None
 
 
 class WipeWritePermOfBrokerResponseHeader(Header, kw_only=True):
@@ -83,29 +87,29 @@ class WipeWritePermOfBrokerResponseHeader(Header, kw_only=True):
 class DeleteTopicFromNamesrvRequestHeader(TopicHeader, kw_only=True):
     """Asks for DELETE_TOPIC_IN_NAMESRV."""
 
-    topic: str
+    topic: str | None = None
     cluster_name: str | None = None
 
 
 class RegisterTopicRequestHeader(TopicHeader, kw_only=True):
     """Asks for REGISTER_TOPIC_IN_NAMESRV."""
 
-    topic: str
+    topic: str | None = None
 
 
 class GetKVListByNamespaceRequestHeader(Header, kw_only=True):
     """Asks for GET_KVLIST_BY_NAMESPACE."""
 
-    namespace: str
+    namespace: str | None = None
 
 
 class QueryDataVersionRequestHeader(Header, kw_only=True):
     """Asks for QUERY_DATA_VERSION."""
 
-    broker_name: str
+    broker_name: str | None = None
     broker_addr: str
     cluster_name: str
-    broker_id: Long
+    broker_id: Long | None = None
 
 
 class QueryDataVersionResponseHeader(Header, kw_only=True):
@@ -117,7 +121,7 @@ class QueryDataVersionResponseHeader(Header, kw_only=True):
 class AddWritePermOfBrokerRequestHeader(Header, kw_only=True):
     """Asks for ADD_WRITE_PERM_OF_BROKER."""
 
-    broker_name: str
+    broker_name: str | None = None
 
 
 class AddWritePermOfBrokerResponseHeader(Header, kw_only=True):
@@ -129,8 +133,8 @@ class AddWritePermOfBrokerResponseHeader(Header, kw_only=True):
 class GetBrokerMemberGroupRequestHeader(Header, kw_only=True):
     """Asks for GET_BROKER_MEMBER_GROUP."""
 
-    cluster_name: str
-    broker_name: str
+    cluster_name: str | None = None
+    broker_name: str | None = None
 
 
 class BrokerHeartbeatRequestHeader(Header, kw_only=True):
@@ -138,7 +142,7 @@ class BrokerHeartbeatRequestHeader(Header, kw_only=True):
 
     cluster_name: str
     broker_addr: str
-    broker_name: str
+    broker_name: str | None = None
     broker_id: Long | None = None
     epoch: Integer | None = None
     max_offset: Long | None = None

@@ -69,4 +69,4 @@ class GetTopicConfigRequestHeader(TopicHeader, kw_only=True):
 class GetTopicsByClusterRequestHeader(Header, kw_only=True):
     """Asks for GET_TOPICS_BY_CLUSTER."""
 
-    cluster: str
+    cluster: str | None = None

@@ -17,5 +17,5 @@ class AddWritePermOfBroker(Processor[AddWritePermOfBrokerRequestHeader]):
         self._topics = topics
 
     def handle(self, request: Request[AddWritePermOfBrokerRequestHeader]) -> Response:
-        count = self._topics.add_write(request.header.broker_name)
+        count = self._topics.add_write(request.header.broker_name or "")
         return Response(header=AddWritePermOfBrokerResponseHeader(add_topic_count=count))

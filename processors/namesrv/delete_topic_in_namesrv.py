@@ -14,5 +14,7 @@ class DeleteTopicInNamesrv(Processor[DeleteTopicFromNamesrvRequestHeader]):
         self._routes = routes
 
     def handle(self, request: Request[DeleteTopicFromNamesrvRequestHeader]) -> Response:
-        self._routes.delete_topic(request.header.topic, request.header.cluster_name)
+        topic = request.header.topic
+        if topic is not None:
+            self._routes.delete_topic(topic, request.header.cluster_name)
         return Response()

@@ -3,6 +3,7 @@
 from codec.codes import RequestCode, ResponseCode
 from codec.headers.namesrv import GetKVConfigRequestHeader, GetKVConfigResponseHeader
 from namesrv.kv_config import KVConfig
+from processors.namesrv._texts import java_text
 from remoting.contract import Processor, RemotingError, Request, Response
 
 
@@ -14,9 +15,10 @@ class GetKvConfig(Processor[GetKVConfigRequestHeader]):
         self._kv_config = kv_config
 
     def handle(self, request: Request[GetKVConfigRequestHeader]) -> Response:
-        namespace, key = request.header.namespace, request.header.key
-        value = self._kv_config.get(namespace, key)
+        header = request.header
+        value = self._kv_config.get(header.namespace, header.key)
         if value is None:
+            namespace, key = java_text(header.namespace), java_text(header.key)
             remark = f"No config item, Namespace: {namespace} Key: {key}"
             raise RemotingError(ResponseCode.QUERY_NOT_FOUND, remark)
         return Response(header=GetKVConfigResponseHeader(value=value))

@@ -5,6 +5,7 @@ from codec.bodies.kv import KVTable
 from codec.codes import RequestCode, ResponseCode
 from codec.headers.namesrv import GetKVListByNamespaceRequestHeader
 from namesrv.kv_config import KVConfig
+from processors.namesrv._texts import java_text
 from remoting.contract import Processor, RemotingError, Request, Response
 
 
@@ -19,6 +20,6 @@ class GetKvlistByNamespace(Processor[GetKVListByNamespaceRequestHeader]):
         namespace = request.header.namespace
         table = self._kv_config.table(namespace)
         if table is None:
-            remark = f"No config item, Namespace: {namespace}"
+            remark = f"No config item, Namespace: {java_text(namespace)}"
             raise RemotingError(ResponseCode.QUERY_NOT_FOUND, remark)
         return Response(body=encode_body(KVTable(table=table)))

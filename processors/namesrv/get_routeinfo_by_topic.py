@@ -10,6 +10,7 @@ from namesrv.brokers import MASTER_ID
 from namesrv.config import NamesrvSettings
 from namesrv.kv_config import ORDER_TOPIC_CONFIG, KVConfig
 from namesrv.routes import RouteTable
+from processors.namesrv._texts import java_text
 from remoting.contract import Processor, RemotingError, Request, Response
 
 # MQVersion.V4_9_4: from there on clients read JSON with quoted integer keys.
@@ -38,9 +39,9 @@ class GetRouteinfoByTopic(Processor[GetRouteInfoRequestHeader]):
         if not self._ready():
             raise RemotingError(ResponseCode.SYSTEM_ERROR, "name server not ready")
         topic = request.header.topic
-        route = self._routes.route(topic)
-        if route is None:
-            remark = f"No topic route info in name server for the topic: {topic}{_HELP}"
+        route = None if topic is None else self._routes.route(topic)
+        if topic is None or route is None:
+            remark = f"No topic route info in name server for the topic: {java_text(topic)}{_HELP}"
             raise RemotingError(ResponseCode.TOPIC_NOT_EXIST, remark)
         if self._settings.current.order_message_enable:
             route.order_topic_conf = self._kv_config.get(ORDER_TOPIC_CONFIG, topic)

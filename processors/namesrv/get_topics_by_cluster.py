@@ -20,7 +20,7 @@ class GetTopicsByCluster(Processor[GetTopicsByClusterRequestHeader]):
     def handle(self, request: Request[GetTopicsByClusterRequestHeader]) -> Response:
         if not self._settings.current.enable_topic_list:
             raise RemotingError(ResponseCode.SYSTEM_ERROR, "disable")
-        names = self._routes.clusters().get(request.header.cluster, ())
+        names = self._routes.clusters().get(request.header.cluster or "", ())
         return Response(
             body=encode_body(TopicList(topic_list=self._routes.topics.topics_of(names)))
         )

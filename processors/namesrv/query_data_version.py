@@ -21,7 +21,8 @@ class QueryDataVersion(Processor[QueryDataVersionRequestHeader]):
         cluster, address = request.header.cluster_name, request.header.broker_addr
         known = self._routes.data_version(cluster, address)
         self._routes.heard_of(cluster, address)
-        changed = known is None or known != decode_body(DataVersion, request.body)
+        asked = decode_body(DataVersion, request.body) if request.body else None
+        changed = known is None or known != asked
         return Response(
             header=QueryDataVersionResponseHeader(changed=changed),
             body=b"" if known is None else encode_body(known),

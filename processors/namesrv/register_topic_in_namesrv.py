@@ -17,6 +17,8 @@ class RegisterTopicInNamesrv(Processor[RegisterTopicRequestHeader]):
 
     def handle(self, request: Request[RegisterTopicRequestHeader]) -> Response:
         if request.body:
-            route = decode_body(TopicRouteData, request.body)
-            self._routes.register_topic(request.header.topic, route.queue_datas)
+            queues = decode_body(TopicRouteData, request.body).queue_datas
+            topic = request.header.topic
+            if topic is not None:
+                self._routes.register_topic(topic, queues)
         return Response()

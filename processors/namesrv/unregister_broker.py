@@ -14,8 +14,10 @@ class UnregisterBroker(Processor[UnRegisterBrokerRequestHeader]):
         self._routes = routes
 
     def handle(self, request: Request[UnRegisterBrokerRequestHeader]) -> Response:
-        header = request.header
-        self._routes.unregister_broker(
-            header.cluster_name, header.broker_addr, header.broker_name, header.broker_id
-        )
+        cluster, address = request.header.cluster_name, request.header.broker_addr
+        name, broker_id = request.header.broker_name, request.header.broker_id
+        # The real one queues whatever comes, and fails later where nobody sees it.
+        if cluster is None or address is None or name is None or broker_id is None:
+            return Response()
+        self._routes.unregister_broker(cluster, address, name, broker_id)
         return Response()

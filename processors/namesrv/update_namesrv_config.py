@@ -20,7 +20,7 @@ class UpdateNamesrvConfig(Processor[None]):
         if not request.body:
             return Response()
         try:
-            values = self._parse(request.body.decode())
+            values = self._parse(request.body.decode(errors="replace"))
         except ValueError:
             raise RemotingError(ResponseCode.SYSTEM_ERROR, "string2Properties error") from None
         if self._settings.refused(values):

@@ -17,5 +17,5 @@ class WipeWritePermOfBroker(Processor[WipeWritePermOfBrokerRequestHeader]):
         self._topics = topics
 
     def handle(self, request: Request[WipeWritePermOfBrokerRequestHeader]) -> Response:
-        count = self._topics.wipe_write(request.header.broker_name)
+        count = self._topics.wipe_write(request.header.broker_name or "")
         return Response(header=WipeWritePermOfBrokerResponseHeader(wipe_topic_count=count))

@@ -236,6 +236,7 @@ def test_member_group(parts: Parts) -> None:
         '"cluster":"c"}}'
     )
     assert '"brokerAddrs":{}' in text(ask(processor, {**asked, "brokerName": "x"}))
+    assert ask(processor).remark == "not set any response code"
 
 
 def test_write_permission(parts: Parts) -> None:
@@ -318,4 +319,26 @@ def test_settings_at_run_time(parts: Parts) -> None:
     black = (16, "Can not update config in black list.")
     assert refusal(update, body=b"kvConfigPath=/x") == black
     assert refusal(update, body=b"a=\\u12") == (1, "string2Properties error")
-    assert refusal(update, body=b"a=\xff") == (1, "string2Properties error")
+    assert ask(update, body=b"\xff=1").code == 0
+
+
+def test_requests_without_their_fields_get_the_real_answers(parts: Parts) -> None:
+    parts.register(topics("T", "U"))
+    assert refusal(route_processor(parts))[1].startswith(
+        "No topic route info in name server for the topic: null\n"
+    )
+    assert refusal(GetKvConfig(parts.kv)) == (22, "No config item, Namespace: null Key: null")
+    assert refusal(GetKvlistByNamespace(parts.kv)) == (22, "No config item, Namespace: null")
+    assert reply_fields(ask(WipeWritePermOfBroker(parts.routes.topics)))["wipeTopicCount"] == "0"
+    assert reply_fields(ask(AddWritePermOfBroker(parts.routes.topics)))["addTopicCount"] == "0"
+    assert text(ask(GetTopicsByCluster(parts.routes, parts.settings))) == '{"topicList":[]}'
+    assert reply_fields(ask(QueryDataVersion(parts.routes), BROKER)) == {"changed": "true"}
+    silent = [
+        UnregisterBroker(parts.routes),
+        DeleteTopicInNamesrv(parts.routes),
+        RegisterTopicInNamesrv(parts.routes),
+        DeleteKvConfig(parts.kv),
+    ]
+    for processor in silent:
+        assert ask(processor, body=b"{}").code == 0
+    assert parts.routes.topics.topics() == ["T", "U"]
