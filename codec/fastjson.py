@@ -27,7 +27,14 @@ _STRING_OR_OBJECT_KEY: Final = re.compile(r'"(?:[^"\\]|\\.)*"|(}\s*:)', re.DOTAL
 
 def loads(data: bytes | str) -> Any:
     """Read JSON or the dialect; map keys come as strings."""
-    return _decode(data, Any)
+    try:
+        return msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        pass
+    try:
+        return msgspec.json.decode(_repair(data))
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise CodecError(f"this is no JSON: {error}") from None
 
 
 def loads_as(cls: type[T], data: bytes | str) -> T:
@@ -37,14 +44,12 @@ def loads_as(cls: type[T], data: bytes | str) -> T:
     """
     try:
         return msgspec.json.decode(data, type=cls)
-    except msgspec.ValidationError:
-        pass
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        data = _repair(data)
-    value = _without_nulls(_decode(data, Any))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        # Most bodies are plain JSON that fits; the others get a slower second look.
+        value = loads(data)
     try:
-        return msgspec.convert(value, cls, strict=False, str_keys=True)
-    except msgspec.ValidationError as error:
+        return msgspec.convert(_without_nulls(value), cls, strict=False, str_keys=True)
+    except (msgspec.ValidationError, RecursionError) as error:
         raise CodecError(f"this is no {getattr(cls, '__name__', cls)}: {error}") from None
 
 
@@ -140,17 +145,6 @@ def _bean(cls: type[msgspec.Struct]) -> list[tuple[str, str]]:
     """(quoted name on the wire, attribute) in alphabetical order of the wire names."""
     fields = sorted((field.encode_name, field.name) for field in msgspec.structs.fields(cls))
     return [(_encode(wire).decode(), name) for wire, name in fields]
-
-
-def _decode(data: bytes | str, cls: Any) -> Any:
-    try:
-        return msgspec.json.decode(data, type=cls)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        pass
-    try:
-        return msgspec.json.decode(_repair(data), type=cls)
-    except (msgspec.MsgspecError, RecursionError) as error:
-        raise CodecError(f"this is no JSON: {error}") from None
 
 
 def _without_nulls(value: Any) -> Any:

@@ -37,7 +37,7 @@ def read_json_head(data: bytes) -> JsonHead:
         return _DECODER.decode(data)
     except msgspec.ValidationError:
         return _read_lenient(data)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise CodecError(f"the JSON header of a frame is broken: {error}") from None
 
 

@@ -13,7 +13,7 @@ class ConsumerOffsetSerializeWrapper(Body, kw_only=True):
     """
 
     data_version: DataVersion | None = None
-    group_topic_map: dict[str, set[str]] | None = None
+    group_topic_map: dict[str, list[str]] | None = None
     offset_table: dict[str, dict[int, int]] = msgspec.field(default_factory=dict)
     pull_offset_table: dict[str, dict[int, int]] | None = None
 

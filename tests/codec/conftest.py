@@ -1,16 +1,9 @@
-"""Hypothesis runs the same examples every time here; `--hypothesis-profile=wide` looks further."""
+"""Bytes recorded from the real server, as parameters of tests."""
 
 import json
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
-
-settings.register_profile(
-    "same", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
-)
-settings.register_profile("wide", max_examples=5000, deadline=None)
-settings.load_profile("same")
 
 VECTORS = Path(__file__).parent.parent / "vectors"
 

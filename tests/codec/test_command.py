@@ -157,6 +157,7 @@ def test_a_language_of_the_future_is_another_one(name):
         b'{"code":1,"remark":"\xff"}',
         b'{"code":1,"extFields":{"a":"\xff"}}',
         b"[" * 5000,
+        b'{"code":1,"new":' + b"[" * 5000,
         b'{"code":1,"extFields":{"a":' + b"[" * 5000,
     ],
 )
