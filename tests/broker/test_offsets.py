@@ -9,6 +9,7 @@ from broker.config import BrokerConfig
 from broker.offsets import ConsumerOffsets
 from codec import fastjson
 
+VECTORS = Path(__file__).parent.parent / "vectors" / "config"
 CLIENT = "10.0.0.7:4711"
 
 
@@ -110,7 +111,7 @@ async def test_only_changes_are_written(
 
 def test_the_real_brokers_file_loads_and_is_written_the_same(tmp_path: Path, clock: Clock) -> None:
     path = tmp_path / "consumerOffset.json"
-    real = Path("tests/vectors/config/consumerOffset.json").read_bytes()
+    real = (VECTORS / "consumerOffset.json").read_bytes()
     path.write_bytes(real)
     offsets = ConsumerOffsets(BrokerConfig(), tmp_path, clock)
     offsets.load()

@@ -11,6 +11,8 @@ from codec import fastjson
 from codec.bodies.groups import SubscriptionGroupConfig
 from remoting.contract import RemotingError
 
+VECTORS = Path(__file__).parent.parent / "vectors" / "config"
+
 
 @pytest.fixture
 def groups(tmp_path: Path, clock: Clock) -> SubscriptionGroups:
@@ -91,7 +93,7 @@ def test_pages(groups: SubscriptionGroups) -> None:
 
 
 def test_the_real_brokers_file_loads_and_is_written_the_same(tmp_path: Path, clock: Clock) -> None:
-    real = Path("tests/vectors/config/subscriptionGroup.json").read_bytes()
+    real = (VECTORS / "subscriptionGroup.json").read_bytes()
     (tmp_path / "subscriptionGroup.json").write_bytes(real)
     groups = SubscriptionGroups(BrokerConfig(), tmp_path, clock)
     groups.load()

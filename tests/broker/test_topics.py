@@ -11,6 +11,7 @@ from codec import fastjson
 from codec.bodies.topics import TopicConfig
 from remoting.contract import RemotingError
 
+VECTORS = Path(__file__).parent.parent / "vectors" / "config"
 CONFIG = BrokerConfig(broker_name="broker-a")
 
 
@@ -120,7 +121,7 @@ def test_changes_are_there_after_a_restart(topics: Topics, tmp_path: Path, clock
 
 
 def test_the_real_brokers_file_loads_and_is_written_the_same(tmp_path: Path, clock: Clock) -> None:
-    real = Path("tests/vectors/config/topics.json").read_bytes()
+    real = (VECTORS / "topics.json").read_bytes()
     (tmp_path / "topics.json").write_bytes(real)
     topics = Topics(CONFIG, tmp_path, clock)
     topics.load()

@@ -1,0 +1,130 @@
+"""Who is connected, queue locks and the check before a start."""
+
+import json
+from typing import Any
+
+import pytest
+
+from broker.clients import Client
+from broker.producers import Producers
+from codec.bodies.base import decode_body, encode_body
+from codec.bodies.heartbeat import CheckClientRequestBody, ConsumerData, SubscriptionData
+from codec.bodies.locks import (
+    LockBatchRequestBody,
+    LockBatchResponseBody,
+    MessageQueue,
+    UnlockBatchRequestBody,
+)
+from codec.codes import LanguageCode, RequestCode, ResponseCode
+from codec.errors import CodecError
+from codec.headers.clients import (
+    GetConsumerConnectionListRequestHeader,
+    GetConsumerListByGroupRequestHeader,
+    GetProducerConnectionListRequestHeader,
+)
+from processors.clients.check_client_config import CheckClientConfig
+from processors.clients.get_consumer_connection_list import GetConsumerConnectionList
+from processors.clients.get_consumer_list_by_group import GetConsumerListByGroup
+from processors.clients.get_producer_connection_list import GetProducerConnectionList
+from processors.clients.lock_batch_mq import LockBatchMq
+from processors.clients.unlock_batch_mq import UnlockBatchMq
+from remoting.contract import RemotingError, Request
+from remoting.testing import RecordingPeer
+
+QUEUE = MessageQueue(broker_name="b", queue_id=1, topic="T")
+
+
+def join(broker: Any, name: str, language: int = LanguageCode.GO) -> None:
+    peer = RecordingPeer(f"10.0.0.{ord(name[-1])}:4000", ord(name[-1]))
+    data = ConsumerData(
+        group_name="g",
+        consume_type="CONSUME_PASSIVELY",
+        message_model="CLUSTERING",
+        consume_from_where="CONSUME_FROM_FIRST_OFFSET",
+        subscription_data_set=[SubscriptionData(topic="T", sub_string="*", sub_version=9)],
+    )
+    broker.consumers.register(Client(peer, name, language, 317, broker.clock.now), data, True)
+
+
+def test_the_consumer_list_holds_client_ids(broker: Any) -> None:
+    processor = GetConsumerListByGroup(broker.consumers)
+    request = broker.request(38, GetConsumerListByGroupRequestHeader(consumer_group="g"))
+    with pytest.raises(RemotingError) as refused:
+        processor.handle(request)
+    assert refused.value.code == ResponseCode.SYSTEM_ERROR
+    assert refused.value.remark == "no consumer for this group, g"
+    join(broker, "c1")
+    join(broker, "c2")
+    assert processor.handle(request).body == b'{"consumerIdList":["c1","c2"]}'
+
+
+def test_consumer_connections(broker: Any) -> None:
+    processor = GetConsumerConnectionList(broker.consumers)
+    request = broker.request(203, GetConsumerConnectionListRequestHeader(consumer_group="g"))
+    with pytest.raises(RemotingError) as refused:
+        processor.handle(request)
+    assert refused.value.code == ResponseCode.CONSUMER_NOT_ONLINE
+    assert refused.value.remark == "the consumer group[g] not online"
+    join(broker, "c1", language=99)
+    join(broker, "c2")
+    body = json.loads(processor.handle(request).body)
+    assert body["connectionSet"] == [
+        {"clientAddr": "10.0.0.49:4000", "clientId": "c1", "version": 317},
+        {"clientAddr": "10.0.0.50:4000", "clientId": "c2", "language": "GO", "version": 317},
+    ]
+    assert body["subscriptionTable"]["T"]["subVersion"] == 9
+    assert body["consumeFromWhere"] == "CONSUME_FROM_FIRST_OFFSET"
+    assert (body["consumeType"], body["messageModel"]) == ("CONSUME_PASSIVELY", "CLUSTERING")
+
+
+def test_producer_connections(broker: Any) -> None:
+    producers = Producers(broker.config, broker.clock)
+    processor = GetProducerConnectionList(producers)
+    request = broker.request(204, GetProducerConnectionListRequestHeader(producer_group="p"))
+    with pytest.raises(RemotingError) as refused:
+        processor.handle(request)
+    assert refused.value.code == ResponseCode.SYSTEM_ERROR
+    assert refused.value.remark == "the producer group[p] not exist"
+    producers.register("p", Client(RecordingPeer(), "c1", 0, 513, broker.clock.now))
+    assert json.loads(processor.handle(request).body) == {
+        "connectionSet": [
+            {"clientAddr": "127.0.0.1:40000", "clientId": "c1", "language": "JAVA", "version": 513}
+        ]
+    }
+
+
+def test_locking_and_unlocking(broker: Any) -> None:
+    lock, unlock = LockBatchMq(broker.locks), UnlockBatchMq(broker.locks)
+
+    def locked(client: str) -> set[MessageQueue]:
+        body = LockBatchRequestBody(client_id=client, consumer_group="g", mq_set={QUEUE})
+        answer = lock.handle(broker.request(41, None, encode_body(body)))
+        return decode_body(LockBatchResponseBody, answer.body).lock_ok_mq_set
+
+    assert locked("a") == {QUEUE}
+    assert locked("b") == set()
+    body = UnlockBatchRequestBody(client_id="a", consumer_group="g", mq_set={QUEUE})
+    assert unlock.handle(broker.request(42, None, encode_body(body))).code == 0
+    assert locked("b") == {QUEUE}
+    for processor in (lock, unlock):
+        with pytest.raises(CodecError):
+            processor.handle(broker.request(41, None, b'{"consumerGroup":"g"}'))
+
+
+@pytest.mark.parametrize("kind", [None, "", "TAG"])
+def test_tags_may_always_be_subscribed(broker: Any, kind: str | None) -> None:
+    wanted = SubscriptionData(topic="T", sub_string="A", expression_type=kind)
+    body = encode_body(CheckClientRequestBody(subscription_data=wanted))
+    for text in (body, b"", b"{}"):
+        assert CheckClientConfig().handle(broker.request(46, None, text)).code == 0
+
+
+def test_other_filters_are_refused(broker: Any) -> None:
+    wanted = SubscriptionData(topic="T", sub_string="a > 1", expression_type="SQL92")
+    body = encode_body(CheckClientRequestBody(subscription_data=wanted))
+    with pytest.raises(RemotingError) as refused:
+        CheckClientConfig().handle(
+            Request(RequestCode.CHECK_CLIENT_CONFIG, None, broker.peer, body)
+        )
+    assert refused.value.code == ResponseCode.SYSTEM_ERROR
+    assert refused.value.remark == "The broker does not support consumer to filter message by SQL92"

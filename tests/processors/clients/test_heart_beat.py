@@ -1,0 +1,139 @@
+"""Heartbeats: who becomes a member, retry topics, fingerprints; and saying goodbye."""
+
+from typing import Any
+
+import pytest
+
+from broker.producers import Producers
+from codec.bodies.base import encode_body
+from codec.bodies.heartbeat import ConsumerData, HeartbeatData, ProducerData, SubscriptionData
+from codec.codes import RequestCode
+from codec.errors import CodecError
+from codec.flags import TopicSysFlag
+from codec.headers.clients import UnregisterClientRequestHeader
+from processors.clients.heart_beat import GroupTopics, HeartBeat
+from processors.clients.unregister_client import UnregisterClient
+from remoting.contract import Request
+from remoting.testing import RecordingPeer
+
+
+class Clients:
+    """The processors of a client's coming and going over one broker's managers."""
+
+    def __init__(self, broker: Any) -> None:
+        self.broker = broker
+        self.peer = RecordingPeer()
+        self.producers = Producers(broker.config, broker.clock)
+        self.heart_beat = HeartBeat(
+            GroupTopics(broker.config, broker.topics, broker.groups),
+            broker.consumers,
+            self.producers,
+            broker.clock,
+        )
+        self.unregister_client = UnregisterClient(
+            broker.groups, broker.consumers, self.producers, broker.clock
+        )
+
+    def beat(self, *groups: ConsumerData, **settings: Any) -> dict[str, str]:
+        data = HeartbeatData(client_id="c1", consumer_data_set=list(groups), **settings)
+        request = Request(RequestCode.HEART_BEAT, None, self.peer, encode_body(data), 513)
+        response = self.heart_beat.handle(request)
+        assert (response.code, response.remark, response.body) == (0, None, b"")
+        return response.ext_fields or {}
+
+    def bye(self, **groups: str) -> None:
+        header = UnregisterClientRequestHeader(client_id="c1", **groups)
+        request = Request(RequestCode.UNREGISTER_CLIENT, header, self.peer)
+        response = self.unregister_client.handle(request)
+        assert (response.code, response.remark) == (0, None)
+
+
+@pytest.fixture
+def clients(broker: Any) -> Clients:
+    return Clients(broker)
+
+
+def consumer(group: str = "g", topic: str = "T", **settings: Any) -> ConsumerData:
+    return ConsumerData(
+        group_name=group,
+        consume_type=settings.pop("consume_type", "CONSUME_PASSIVELY"),
+        message_model="CLUSTERING",
+        consume_from_where="CONSUME_FROM_LAST_OFFSET",
+        subscription_data_set=[SubscriptionData(topic=topic, sub_string="*", sub_version=1)],
+        **settings,
+    )
+
+
+def test_a_consumer_becomes_a_member_and_its_group_gets_a_retry_topic(clients: Clients) -> None:
+    told = clients.beat(consumer(), producer_data_set=[ProducerData(group_name="p")])
+    assert told == {"IS_SUPPORT_HEART_BEAT_V2": "true", "IS_SUB_CHANGE": "true"}
+    broker = clients.broker
+    assert broker.groups.get("g") is not None
+    group = broker.consumers.group("g")
+    assert group.client_ids() == ["c1"]
+    assert group.consume_from_where == "CONSUME_FROM_LAST_OFFSET"
+    retry = broker.topics.get("%RETRY%g")
+    assert (retry.read_queue_nums, retry.write_queue_nums, retry.perm) == (1, 1, 6)
+    assert (retry.order, retry.topic_sys_flag) == (False, 0)
+    assert clients.producers.find("c1") is clients.peer
+    assert len(clients.peer.notices) == 1
+
+
+def test_a_retry_topic_takes_order_and_unit_from_the_heartbeat(clients: Clients) -> None:
+    topics = clients.broker.topics
+    topics.create_in_send("T", "TBW102", "", 4, 0)
+    topics.set_ordered(["T"])
+    clients.beat(consumer(unit_mode=True))
+    retry = topics.get("%RETRY%g")
+    assert (retry.order, retry.topic_sys_flag) == (True, TopicSysFlag.UNIT_SUB)
+
+
+def test_a_group_that_may_not_exist_is_left_out_without_a_word(clients: Clients) -> None:
+    assert clients.beat(consumer("not a group"), consumer("g"))["IS_SUB_CHANGE"] == "true"
+    assert list(clients.broker.consumers.groups()) == ["g"]
+    assert "%RETRY%not a group" not in clients.broker.topics
+
+
+def test_consumers_that_pull_can_be_ignored(make_broker: Any) -> None:
+    clients = Clients(make_broker(reject_pull_consumer_enable=True))
+    clients.beat(consumer("g", consume_type="CONSUME_ACTIVELY"), consumer("h"))
+    assert list(clients.broker.consumers.groups()) == ["h"]
+
+
+def test_version_2_is_told_when_the_groups_fingerprint_was_another(clients: Clients) -> None:
+    def changed(fingerprint: int, **how: Any) -> str:
+        told = clients.beat(consumer(), heartbeat_fingerprint=fingerprint, **how)
+        assert told["IS_SUPPORT_HEART_BEAT_V2"] == "true"
+        return told["IS_SUB_CHANGE"]
+
+    assert changed(7) == "false"
+    assert changed(7) == "false"
+    assert changed(8) == "true"
+    assert changed(8) == "false"
+
+
+def test_version_2_may_leave_subscriptions_out(clients: Clients) -> None:
+    clients.beat(consumer(), heartbeat_fingerprint=7)
+    short = consumer()
+    short.subscription_data_set = []
+    clients.beat(short, heartbeat_fingerprint=7, without_sub=True)
+    assert clients.broker.consumers.find_subscription("g", "T") is not None
+    # Version 1 does not know the flag: without subscriptions there are none.
+    clients.beat(short, without_sub=True)
+    assert clients.broker.consumers.find_subscription("g", "T") is None
+
+
+def test_what_is_no_heartbeat_is_refused(clients: Clients) -> None:
+    for body in (b"", b"[]", b"{", b'{"consumerDataSet":5}'):
+        with pytest.raises(CodecError):
+            clients.heart_beat.handle(Request(34, None, clients.peer, body))
+
+
+def test_goodbye_ends_membership(clients: Clients) -> None:
+    clients.beat(consumer(), producer_data_set=[ProducerData(group_name="p")])
+    clients.bye(producer_group="p")
+    assert not clients.producers.online("p")
+    assert clients.broker.consumers.group("g") is not None
+    clients.bye(consumer_group="g", producer_group="nobody")
+    assert clients.broker.consumers.group("g") is None
+    clients.bye()
