@@ -88,7 +88,7 @@ class Connection(Peer):
         self._wire = wire
         self._shared = shared
         self._frames = FrameBuffer(limits.frame_limit)
-        self._outbox = Outbox(wire, limits.outbox_limit, self._stop)
+        self._outbox = Outbox(wire, limits.outbox_limit, shared.counters, self._stop)
         self._parked: ParkedReplies | None = None
         if shared.gate is not None:
             self._parked = ParkedReplies(
@@ -108,9 +108,9 @@ class Connection(Peer):
         shared = self._shared
         shared.counters.connections += 1
         log.info("connection opened peer=%s id=%d", self.remote_addr, self.id)
-        if shared.listener is not None:
-            shared.listener.opened(self)
         try:
+            if shared.listener is not None:
+                shared.listener.opened(self)
             async with trio.open_nursery() as senders:
                 self._outbox.open(senders)
                 if self._parked is not None:
@@ -124,13 +124,14 @@ class Connection(Peer):
                     await self._outbox.below(0)
                 senders.cancel_scope.cancel()
         finally:
-            self._leave()
-            self._outbox.close()
-            if self._parked is not None:
-                self._parked.close()
-            shared.counters.bytes_out += self._outbox.sent
-            shared.counters.connections -= 1
-            await self._wire.aclose()
+            try:
+                self._leave()
+            finally:
+                self._outbox.close()
+                if self._parked is not None:
+                    self._parked.close()
+                shared.counters.connections -= 1
+                await self._wire.aclose()
 
     def finish(self, reason: str) -> None:
         """Read no more, get the replies out, then close: the orderly end."""

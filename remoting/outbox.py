@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import trio
 
+from remoting.counters import RemotingCounters
 from remoting.peer import Buffer
 from remoting.wire import Wire, remove
 
@@ -19,6 +20,7 @@ class Outbox:
     __slots__ = (
         "_buffers",
         "_closed",
+        "_counters",
         "_limit",
         "_nursery",
         "_on_broken",
@@ -26,13 +28,19 @@ class Outbox:
         "_waiters",
         "_wire",
         "moved",
-        "sent",
         "size",
     )
 
-    def __init__(self, wire: Wire, limit: int, on_broken: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        wire: Wire,
+        limit: int,
+        counters: RemotingCounters,
+        on_broken: Callable[[str], None],
+    ) -> None:
         self._wire = wire
         self._limit = limit
+        self._counters = counters
         self._on_broken = on_broken
         self._buffers: deque[Buffer] = deque()
         self._nursery: trio.Nursery | None = None
@@ -40,7 +48,6 @@ class Outbox:
         self._closed = False
         self._waiters: list[tuple[int, trio.Event]] = []
         self.size = 0
-        self.sent = 0
         # Something went out since this was last set to False: the connection is not idle.
         self.moved = False
 
@@ -66,7 +73,7 @@ class Outbox:
                 return
             if sent:
                 self.moved = True
-                self.sent += sent
+                self._counters.bytes_out += sent
                 if sent == size:
                     return
         self.size += size - sent
@@ -120,7 +127,7 @@ class Outbox:
     def _went(self, sent: int) -> None:
         if sent:
             self.moved = True
-            self.sent += sent
+            self._counters.bytes_out += sent
             self.size -= sent
             self._wake()
 

@@ -108,10 +108,12 @@ class Server:
             except BlockingIOError:
                 continue
             except OSError as error:
-                # Anything else concerns the connection that was to be accepted, not us.
                 if error.errno in _EXHAUSTED:
                     log.error("accept failed, trying again reason=%s", error)
                     await trio.sleep(_EXHAUSTED_PAUSE)
+                else:
+                    # Of the connection that was to be accepted, and no more.
+                    log.debug("accept failed reason=%s", error)
 
     def _has_room(self, accepted: socket.socket) -> bool:
         if len(self._connections) + self._greeting < self._limits.connection_limit:

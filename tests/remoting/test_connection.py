@@ -361,3 +361,29 @@ async def test_an_exception_of_the_caller_passes_unwrapped(connected):
     with pytest.raises(KeyError):
         async with connected(Server(Dispatcher([]))):
             raise KeyError("mine")
+
+
+async def test_a_listener_that_breaks_costs_only_its_connection(connected, caplog):
+    class Broken(Listener):
+        def closed(self, peer):
+            raise RuntimeError("a bug")
+
+    server = Server(Dispatcher([Do(10, echo)]), listener=Broken())
+    async with connected(server) as client:
+        await client.request(10)
+        async with connected(server):
+            pass
+        await trio.testing.wait_all_tasks_blocked()
+        assert server.counters.connections == 1
+        assert (await client.request(10)).code == 0
+    assert "connection failed" in caplog.text
+
+
+async def test_bytes_and_frames_are_counted_as_they_pass(connected):
+    server = Server(Dispatcher([Do(10, echo)]))
+    async with connected(server) as client:
+        await client.request(10, body=b"x" * 1000)
+        counters = server.counters
+        assert (counters.frames_in, counters.frames_out, counters.connections) == (1, 1, 1)
+        assert 1000 < counters.bytes_in < 1300
+        assert 1000 < counters.bytes_out < 1300
