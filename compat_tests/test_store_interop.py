@@ -1,0 +1,329 @@
+"""One store directory, opened in turn by TriMQ's store and by the real broker 5.5.0.
+
+Whoever wrote it and however it ended: the other one finds every message at its offset, with its
+bytes, and goes on where the first stopped.
+"""
+
+from __future__ import annotations
+
+import random
+import socket
+import struct
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from codec.batch import BatchItem
+from codec.flags import SysFlag
+from compat_tests import real
+from compat_tests.processes import HOST
+from compat_tests.server import Options
+from compat_tests.wire import frames, records
+from compat_tests.wire.records import Record
+from store.config import StoreConfig
+from store.message import Message
+from store.message_store import MessageStore
+
+TOPIC = "Interop"
+DELAYED = "SCHEDULE_TOPIC_XXXX"
+QUEUES = 4
+LOG_FILE = 256 * 1024
+QUEUE_FILE = 20 * 100
+SETTINGS = {
+    "mappedFileSizeCommitLog": str(LOG_FILE),
+    "mappedFileSizeConsumeQueue": str(QUEUE_FILE),
+    "messageDelayLevel": "1h 2h",
+    "autoCreateTopicEnable": "false",
+}
+SEND, PULL, CREATE_TOPIC, SEARCH, MAX, MIN = 10, 11, 17, 29, 30, 31
+SUCCESS, NO_NEW_MESSAGE = 0, 19
+
+Key = tuple[int, bytes, str]
+
+
+class Asker:
+    """One connection that asks one question at a time."""
+
+    def __init__(self, addr: str) -> None:
+        host, port = addr.rsplit(":", 1)
+        self._socket = socket.create_connection((host, int(port)), timeout=10)
+        self._opaque = 0
+
+    def ask(self, code: int, ext: dict[str, object], body: bytes = b"") -> frames.Frame:
+        self._opaque += 1
+        texts = {key: str(value) for key, value in ext.items()}
+        frame = frames.Frame(code, self._opaque, ext=texts, body=body)
+        self._socket.sendall(frames.encode(frame))
+        (length,) = struct.unpack(">i", self._exactly(4))
+        return frames.decode(self._exactly(length))
+
+    def _exactly(self, count: int) -> bytes:
+        data = b""
+        while len(data) < count:
+            piece = self._socket.recv(count - len(data))
+            if not piece:
+                raise ConnectionError("the broker closed the connection")
+            data += piece
+        return data
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+class Real:
+    """The real broker over the shared directory."""
+
+    def __init__(self, home: Path) -> None:
+        # No NameServer is there; a broker starts without one.
+        self._broker = real.RealBroker(
+            real.launcher(), home, f"{HOST}:1", Options(settings=SETTINGS)
+        )
+        self.store = self._broker.store
+        self._asker: Asker | None = None
+
+    def start(self) -> None:
+        self._broker.start()
+        self._asker = Asker(self._broker.addr)
+        created = self.ask(
+            CREATE_TOPIC,
+            {
+                "topic": TOPIC,
+                "defaultTopic": "TBW102",
+                "readQueueNums": QUEUES,
+                "writeQueueNums": QUEUES,
+                "perm": 6,
+                "topicFilterType": "SINGLE_TAG",
+                "topicSysFlag": 0,
+                "order": "false",
+            },
+        )
+        assert created.code == SUCCESS, created.remark
+
+    def ask(self, code: int, ext: dict[str, object], body: bytes = b"") -> frames.Frame:
+        assert self._asker is not None
+        return self._asker.ask(code, ext, body)
+
+    def stop(self, kill: bool = False) -> None:
+        if self._asker is not None:
+            self._asker.close()
+            self._asker = None
+        if kill:
+            self._broker.kill()
+        else:
+            self._broker.stop()
+
+    def send(self, queue_id: int, body: bytes, tag: str) -> tuple[int, str]:
+        answer = self.ask(
+            SEND,
+            {
+                "producerGroup": "P",
+                "topic": TOPIC,
+                "defaultTopic": "TBW102",
+                "defaultTopicQueueNums": 4,
+                "queueId": queue_id,
+                "sysFlag": 0,
+                "bornTimestamp": 1,
+                "flag": 0,
+                "properties": f"TAGS\x01{tag}\x02",
+                "reconsumeTimes": 0,
+            },
+            body,
+        )
+        assert answer.code == SUCCESS, answer.remark
+        return int(answer.ext["queueOffset"]), answer.ext["msgId"]
+
+    def pull(self, queue_id: int, subscription: str = "*", topic: str = TOPIC) -> list[Record]:
+        found: list[Record] = []
+        offset = 0
+        while True:
+            answer = self.ask(
+                PULL,
+                {
+                    "consumerGroup": "C",
+                    "topic": topic,
+                    "queueId": queue_id,
+                    "queueOffset": offset,
+                    "maxMsgNums": 32,
+                    "sysFlag": 4,
+                    "commitOffset": 0,
+                    "suspendTimeoutMillis": 0,
+                    "subscription": subscription,
+                    "subVersion": 0,
+                    "expressionType": "TAG",
+                },
+            )
+            offset = int(answer.ext["nextBeginOffset"])
+            if answer.code == SUCCESS:
+                found += records.read_records(answer.body)
+            elif answer.code == NO_NEW_MESSAGE:
+                return found
+
+    def offset(self, code: int, queue_id: int, **more: object) -> int:
+        answer = self.ask(code, {"topic": TOPIC, "queueId": queue_id, **more})
+        assert answer.code == SUCCESS, answer.remark
+        return int(answer.ext["offset"])
+
+
+@pytest.fixture
+def broker(tmp_path: Path) -> Iterator[Real]:
+    broker = Real(tmp_path / "broker")
+    yield broker
+    broker.stop(kill=True)
+
+
+def open_ours(root: Path) -> MessageStore:
+    config = StoreConfig(
+        root=root,
+        mapped_file_size_commit_log=LOG_FILE,
+        mapped_file_size_consume_queue=QUEUE_FILE,
+        delay_levels=(3_600_000, 7_200_000),
+    )
+    store = MessageStore(config, lambda: int(time.time() * 1000))
+    store.open()
+    return store
+
+
+def kill_ours(store: MessageStore) -> None:
+    """Let go of the files as a killed process does: nothing more is written."""
+    store._release()
+
+
+def write_ours(store: MessageStore, count: int, seed: int) -> list[list[Key]]:
+    """Messages of many sizes, alone and in batches; what is there now, by queue."""
+    source = random.Random(seed)
+    for number in range(count):
+        queue_id = number % QUEUES
+        body = source.randbytes(source.randrange(0, 1500))
+        message = Message(
+            TOPIC,
+            queue_id,
+            body,
+            b"TAGS\x01Tag%d\x02KEYS\x01k%d\x02" % (number % 3, number),
+            born_timestamp=number,
+            store_host=b"\x7f\x00\x00\x01\x00\x00\x2a\x9f",
+        )
+        if number % 7 == 0:
+            message.sys_flag = SysFlag.BORN_HOST_V6
+            message.born_host = bytes(15) + b"\x01" + b"\0\0\0\x09"
+        if number % 50 == 0:
+            half = Message(TOPIC, queue_id, b"half", sys_flag=SysFlag.PREPARED)
+            store.stage(half)
+        if number % 20 == 0:
+            items = [BatchItem(0, b"item %d" % n, b"TAGS\x01Tag0\x02") for n in range(3)]
+            store.stage_batch(message, items)
+        else:
+            store.stage(message)
+        if number % 5 == 0:
+            store.write_staged()
+    store.write_staged()
+    return [read_ours(store, queue_id) for queue_id in range(QUEUES)]
+
+
+def read_ours(store: MessageStore, queue_id: int, topic: str = TOPIC) -> list[Key]:
+    found: list[Record] = []
+    offset = store.min_offset(topic, queue_id)
+    while offset < store.max_offset(topic, queue_id):
+        result = store.read(topic, queue_id, offset, 32, 1 << 20, None)
+        assert result.extents
+        for buffer in store.load_blocking(result.extents):
+            found += records.read_records(bytes(buffer))
+        offset = result.next_begin_offset
+    return keys(found)
+
+
+def keys(found: list[Record]) -> list[Key]:
+    assert all(record.crc_holds for record in found)
+    return [(record.queue_offset, record.body, record.properties) for record in found]
+
+
+@pytest.mark.parametrize("end", ["close", "kill", "kill after a checkpoint"])
+def test_the_real_broker_opens_ours(broker: Real, end: str) -> None:
+    store = open_ours(broker.store)
+    written = write_ours(store, 1000, seed=1)
+    delayed = store.put(Message(DELAYED, 1, b"later", b"DELAY\x012\x02REAL_TOPIC\x01x\x02"))
+    if end == "close":
+        store.close()
+    else:
+        if end == "kill after a checkpoint":
+            while store.write_derived():
+                pass
+            store.plan_checkpoint().run()
+            written = write_ours(store, 100, seed=2)
+        kill_ours(store)
+    broker.start()
+    for queue_id in range(QUEUES):
+        assert keys(broker.pull(queue_id)) == written[queue_id]
+        assert broker.offset(MAX, queue_id) == len(written[queue_id])
+        assert broker.offset(MIN, queue_id) == 0
+        tagged = [key for key in written[queue_id] if "TAGS\x01Tag1\x02" in key[2]]
+        assert keys(broker.pull(queue_id, "Tag1")) == tagged
+        assert broker.send(queue_id, b"goes on", "Tag0")[0] == len(written[queue_id])
+    broker.stop()
+    store = open_ours(broker.store)
+    entry = store.queue_entry(DELAYED, 1, 0)
+    assert entry is not None
+    assert entry.tags_code == delayed.store_timestamp + 7_200_000
+    store.close()
+
+
+@pytest.mark.parametrize("kill", [False, True])
+def test_ours_opens_the_real_brokers(broker: Real, kill: bool) -> None:
+    broker.start()
+    source = random.Random(3)
+    for number in range(1200):
+        broker.send(number % QUEUES, source.randbytes(source.randrange(1, 1500)), f"Tag{number % 3}")
+    # The entries come a moment after the answers.
+    deadline = time.monotonic() + 10
+    while sum(broker.offset(MAX, queue_id) for queue_id in range(QUEUES)) < 1200:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    written = [broker.pull(queue_id) for queue_id in range(QUEUES)]
+    middle = written[0][150].store_timestamp
+    searched = [
+        broker.offset(SEARCH, queue_id, timestamp=moment, boundaryType=boundary)
+        for queue_id in range(QUEUES)
+        for moment in (0, middle, middle + 1, middle + 7, 1 << 42)
+        for boundary in ("LOWER", "UPPER")
+    ]
+    broker.stop(kill)
+    store = open_ours(broker.store)
+    for queue_id in range(QUEUES):
+        assert read_ours(store, queue_id) == keys(written[queue_id])
+    assert searched == [
+        store.offset_by_time(TOPIC, queue_id, moment, upper)
+        for queue_id in range(QUEUES)
+        for moment in (0, middle, middle + 1, middle + 7, 1 << 42)
+        for upper in (False, True)
+    ]
+    goes_on = store.put(Message(TOPIC, 0, b"goes on"))
+    assert goes_on.queue_offset == len(written[0])
+    store.close()
+
+
+def test_it_goes_from_hand_to_hand(broker: Real) -> None:
+    """ours (closed) -> real (killed) -> ours (killed) -> real (stopped) -> ours."""
+    store = open_ours(broker.store)
+    write_ours(store, 300, seed=4)
+    store.close()
+    broker.start()
+    for number in range(300):
+        broker.send(number % QUEUES, b"real %d" % number, "Tag1")
+    time.sleep(0.1)
+    broker.stop(kill=True)
+    store = open_ours(broker.store)
+    written = write_ours(store, 300, seed=5)
+    kill_ours(store)
+    broker.start()
+    assert [keys(broker.pull(queue_id)) for queue_id in range(QUEUES)] == written
+    for queue_id in range(QUEUES):
+        offset, _ = broker.send(queue_id, b"last", "Tag2")
+        assert offset == len(written[queue_id])
+        written[queue_id].append((offset, b"last", ""))
+    broker.stop()
+    store = open_ours(broker.store)
+    for queue_id in range(QUEUES):
+        found = read_ours(store, queue_id)
+        assert [key[:2] for key in found] == [key[:2] for key in written[queue_id]]
+    store.close()
