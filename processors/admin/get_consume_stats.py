@@ -61,10 +61,8 @@ class GetConsumeStats(Processor[GetConsumeStatsRequestHeader]):
         if listed:
             return listed
         group = header.consumer_group
-        if header.topic and header.topic.strip():
-            names = [header.topic]
-        else:
-            names = sorted(self._offsets.topics_of(group))
+        topic = (header.topic or "").strip()
+        names = [topic] if topic else sorted(self._offsets.topics_of(group))
         if not self._consumers.subscription_count(group):
             return names
         return [name for name in names if self._consumers.find_subscription(group, name)]
