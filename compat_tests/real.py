@@ -154,6 +154,9 @@ class RealBroker(_Jvm):
             **options.merged(),
             "namesrvAddr": namesrv,
             "listenPort": str(self._port),
+            # On a busy machine it would refuse sends that waited for 0.2 s, and call its page cache busy.
+            "waitTimeMillsInSendQueue": "10000",
+            "osPageCacheBusyTimeOutMills": "20000",
             "bindAddress": HOST,
             "storePathRootDir": str(self.store),
             "storePathCommitLog": str(self.store / "commitlog"),

@@ -20,6 +20,8 @@ Play = Callable[[Stage], None]
 class Case:
     name: str
     play: Play
+    alone: bool = False
+    """Whether what it does shows in other cases: played when they are over, and cleans up."""
 
 
 def row(

@@ -27,6 +27,9 @@ def play(case: Case, place: Place) -> dict[str, Any]:
 
 def play_all(cases: Iterable[Case], place: Place) -> dict[str, dict[str, Any]]:
     """Outcomes by case name."""
+    chosen = list(cases)
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        outcomes = pool.map(lambda case: play(case, place), cases)
-        return {outcome["scenario"]: outcome for outcome in outcomes}
+        together = [case for case in chosen if not case.alone]
+        outcomes = list(pool.map(lambda case: play(case, place), together))
+    outcomes += [play(case, place) for case in chosen if case.alone]
+    return {outcome["scenario"]: outcome for outcome in outcomes}

@@ -15,7 +15,6 @@ from compat_tests.wire.frames import Frame
 from compat_tests.wire.link import PATIENCE, Link
 from compat_tests.wire.reading import Reader
 
-
 SENDS: Final = frozenset((10, 310, 320))
 GET_MAX_OFFSET: Final = 30
 SETTLING: Final = 0.7
@@ -145,6 +144,15 @@ class Stage(AbstractContextManager["Stage", None]):
         while not is_there(reply) and time.monotonic() < deadline:
             time.sleep(0.05)
             reply = self.ask(frame, on)
+        return reply
+
+    def show_shared(self, what: str, frame: Frame) -> Frame:
+        """`show` a send whose queue offset is that of a queue everybody uses."""
+        reply = self.ask(frame)
+        seen = reading.reply(reply, reading.as_json)
+        if "queueOffset" in seen["ext"]:
+            seen["ext"]["queueOffset"] = f"position {seen['ext']['queueOffset']}"
+        self.record(what, seen)
         return reply
 
     def record(self, what: str, seen: Any) -> None:

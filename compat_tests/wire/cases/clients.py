@@ -37,6 +37,7 @@ def cases() -> Iterator[Case]:
     yield without_subscription()
     yield from overwriting()
     yield from notices()
+    yield from special_notices()
 
 
 def beats() -> Iterator[Case]:
@@ -268,16 +269,17 @@ def overwriting() -> Iterator[Case]:
     yield Case("subscription: the last message model wins", models)
 
 
+def heard(stage: Stage, what: str, *names: str) -> None:
+    """One notice or several in a row mean the same: look at the members again."""
+    for name in names:
+        pushed = stage.link(name).drain_pushed(QUIET)
+        seen = {str(reading.pushed(frame, reading.as_text)): frame for frame in pushed}
+        notices = [reading.pushed(frame, reading.as_text) for frame in seen.values()]
+        stage.record(f"{what}: {name} hears", notices)
+
+
 def notices() -> Iterator[Case]:
     """NOTIFY_CONSUMER_IDS_CHANGED: who hears of what."""
-
-    def heard(stage: Stage, what: str, *names: str) -> None:
-        """One notice or several in a row mean the same: look at the members again."""
-        for name in names:
-            pushed = stage.link(name).drain_pushed(QUIET)
-            seen = {str(reading.pushed(frame, reading.as_text)): frame for frame in pushed}
-            notices = [reading.pushed(frame, reading.as_text) for frame in seen.values()]
-            stage.record(f"{what}: {name} hears", notices)
 
     def come_and_go(stage: Stage) -> None:
         mine = consumer("$G", subscription())
@@ -309,6 +311,10 @@ def notices() -> Iterator[Case]:
         heard(stage, "a connection closed", "broker")
 
     yield Case("notices: a connection closes", closing)
+
+
+def special_notices() -> Iterator[Case]:
+    """Groups that want none, or consume otherwise."""
 
     def silent(stage: Stage) -> None:
         stage.must(create_group(notifyConsumerIdsChangedEnable=False))

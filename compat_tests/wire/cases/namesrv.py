@@ -136,8 +136,18 @@ def settings() -> Iterator[Case]:
         for name in request.ext:
             yield at(f"{what} setting without {name}", changed(request, **{name: None}))
         yield at(f"{what} setting without fields", ask(request.code))
-    ordered = ask(KV, {"namespace": "ORDER_TOPIC_CONFIG", "key": "$T", "value": "$P:4"})
-    yield at("route with an order", ROUTE, before=[ordered, register()])
+    yield Case("namesrv: route with an order", ordered_route, alone=True)
+
+
+def ordered_route(stage: Stage) -> None:
+    """The order settings of all topics go to every broker that registers."""
+    where = {"namespace": "ORDER_TOPIC_CONFIG", "key": "$T"}
+    stage.must(ask(KV, {**where, "value": "$P:4"}), "namesrv")
+    stage.show("register", register(), on="namesrv")
+    stage.show("route", ROUTE, on="namesrv")
+    stage.must(ask(DELETE_KV, where), "namesrv")
+    stage.show("register again", register(), on="namesrv")
+    stage.show("route without the order", ROUTE, on="namesrv")
 
 
 def registering() -> Iterator[Case]:

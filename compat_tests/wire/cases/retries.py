@@ -149,7 +149,7 @@ def delays() -> Iterator[Case]:
     def delayed(name: str, request: Frame) -> Case:
         def play(stage: Stage) -> None:
             stage.must(create_topic())
-            stage.show("send", request)
+            stage.show_shared("send", request)
             arrivals(stage, "arrived", "$T")
 
         return Case(f"delay: {name}", play)
@@ -165,7 +165,7 @@ def delays() -> Iterator[Case]:
 
     def other_queue(stage: Stage) -> None:
         stage.must(create_topic())
-        stage.show("send", send(queueId=2, properties=properties(UNIQ_KEY="U1", DELAY="1")))
+        stage.show_shared("send", send(queueId=2, properties=properties(UNIQ_KEY="U1", DELAY="1")))
         request = pull(queueId=2)
         reply = stage.until(request, lambda reply: bool(reply.body))
         stage.record("arrived", reading.reply(reply, reading.as_records))
@@ -189,7 +189,8 @@ def direct() -> Iterator[Case]:
         def play(stage: Stage) -> None:
             for frame in setting:
                 stage.must(frame)
-            stage.show("send", request)
+            show = stage.show_shared if "DELAY" in request.ext["properties"] else stage.show
+            show("send", request)
             arrivals(stage, "arrived", arrives)
 
         return Case(f"retry by sending: {name}", play)

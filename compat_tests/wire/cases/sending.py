@@ -87,8 +87,8 @@ def plain() -> Iterator[Case]:
 
 
 def fields() -> Iterator[Case]:
+    stored: dict[str, Any] = {"before": [create_topic()], "after": [pull()]}
     for name in FIELDS:
-        stored: dict[str, Any] = {"before": [create_topic()], "after": [pull()]}
         yield row(f"send: without {name}", changed(send(), **{name: None}), **stored)
         letter = V2_NAMES[name]
         yield row(f"send v2: without {name}", changed(send_v2(), **{letter: None}), **stored)
@@ -101,7 +101,6 @@ def fields() -> Iterator[Case]:
     for value in ("", " 1", "1.0", "+1", "99999999999", "0x1"):
         request = send(queueId=value)
         yield row(f"send: queueId is {value!r}", request, before=[create_topic()])
-    stored: dict[str, Any] = {"before": [create_topic()], "after": [pull()]}
     yield row("send: unitMode is no boolean", send(unitMode="perhaps"), **stored)
     yield row("send: TRUE is true", send(unitMode="TRUE"), **stored)
     yield row("send: a field nobody knows", changed(send(), surprise="yes"), **stored)
@@ -152,20 +151,26 @@ def topics() -> Iterator[Case]:
         "of 256 letters as retry": "%RETRY%" + "t" * 241 + "$RUN",
         "with a reserved prefix": "rmq_sys_$RUN",
         "only a retry prefix": "%RETRY%",
-        "only a dead letter prefix": "%DLQ%",
     }
     for what, topic in named.items():
         yield row(f"send: topic {what}", send(topic=topic))
-        yield row(f"send v2: topic {what}", send_v2(topic=topic))
+        again = topic.replace("$RUN", "2$RUN").replace("tt2", "t2")
+        yield row(f"send v2: topic {what}", send_v2(topic=again))
     for topic in NOT_FOR_PRODUCERS:
         yield row(f"send: to {topic}", send(topic=topic))
     yield row("send v2: to SCHEDULE_TOPIC_XXXX", send_v2(topic="SCHEDULE_TOPIC_XXXX"))
-    for topic in ("TBW102", "RMQ_SYS_TRACE_TOPIC", "CHECKPOINT_TOPIC", "rmq_sys_wheel_timer"):
-        yield row(f"send: to {topic}", send(topic=topic), reader=without_offset)
+    for topic in ("TBW102", "RMQ_SYS_TRACE_TOPIC", "CHECKPOINT_TOPIC", "%DLQ%"):
+        yield to_shared_topic(topic)
 
 
-def without_offset(body: bytes) -> str:
-    return f"{len(body)} bytes"
+def to_shared_topic(topic: str) -> Case:
+    """Every run sends there: the offset says nothing."""
+
+    def play(stage: Stage) -> None:
+        reply = stage.ask(send(topic=topic))
+        stage.record("reply", [reply.code, reply.remark, sorted(reply.ext)])
+
+    return Case(f"send: to {topic}", play)
 
 
 def creation() -> Iterator[Case]:
@@ -268,8 +273,9 @@ def reserved_properties() -> Iterator[Case]:
 
 
 def flags() -> Iterator[Case]:
+    """Not the two address bits: the real broker writes a record then that it cannot read back."""
     stored: dict[str, Any] = {"before": [create_topic()], "after": [pull()]}
-    for value in (1, 2, 0x100, 0x301, 0x10, 0x20, 0x40, 0x80):
+    for value in (1, 2, 0x100, 0x301, 0x40, 0x80):
         yield row(f"send: sysFlag {value:#x}", send(sysFlag=value), **stored)
     for value in (7, -1, 2147483647):
         yield row(f"send: flag {value}", send(flag=value), **stored)
@@ -290,10 +296,10 @@ def oneway() -> Case:
         link = stage.link()
         one_way = link.post_oneway(stage.request(send(b"one way")))
         refused = link.post_oneway(stage.request(send(b"refused", topic="a.b")))
-        stage.show("the next request is answered", send(b"asked"))
+        stage.show("the next request is answered", send(b"asked", queueId=1))
         stage.record("oneway send answered", link.has_reply(one_way, 0.2))
         stage.record("refused oneway send answered", link.has_reply(refused, 0))
-        stage.show("both are stored", pull(), reader=bodies_only)
+        stage.show("it is stored", pull(), reader=bodies_only)
 
     return Case("send: one way", play)
 

@@ -24,7 +24,8 @@ final class Clients {
         Map<String, Object> seen = new TreeMap<>();
         Watch producing = new Watch();
         DefaultMQProducer producer = context.producer("p", producing);
-        producer.send(Context.message(topic, "a", "x"));
+        producer.send(Context.message(topic, "a", "x"), context.queue(topic, 0));
+        context.awaitEnd(topic, 0, 1);
         producer.shutdown();
         seen.put("producer", producing.codes());
         Watch consuming = new Watch();
@@ -94,7 +95,6 @@ final class Clients {
         DefaultMQPushConsumer second = context.newPush("g", "c2");
         for (DefaultMQPushConsumer consumer : new DefaultMQPushConsumer[] {first, second}) {
             Compat.fingerprintHeartbeats(consumer);
-            consumer.setHeartbeatBrokerInterval(1000);
         }
         Pushing.start(first, topic, one);
         Pushing.awaitHeld(topic, 4, first);

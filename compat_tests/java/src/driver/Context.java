@@ -9,6 +9,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
 import org.apache.rocketmq.client.ClientConfig;
 import org.apache.rocketmq.client.consumer.DefaultLitePullConsumer;
 import org.apache.rocketmq.client.consumer.DefaultMQPullConsumer;
@@ -36,6 +39,7 @@ final class Context implements AutoCloseable {
     private final Deque<Runnable> closing = new ArrayDeque<>();
     private final Map<MessageQueue, Long> ends = new ConcurrentHashMap<>();
     private DefaultMQPullConsumer reader;
+    private DefaultMQProducer filler;
 
     Context(Setup setup, String scenario) {
         this.setup = setup;
@@ -81,6 +85,8 @@ final class Context implements AutoCloseable {
         DefaultMQPushConsumer consumer = new DefaultMQPushConsumer(
             group(group), hook.length > 0 ? hook[0] : null, new AllocateMessageQueueAveragely());
         configure(consumer, name);
+        // Five seconds by default; scenarios wait for commits.
+        consumer.setPersistConsumerOffsetInterval(500);
         consumer.setConsumeThreadMin(4);
         consumer.setConsumeThreadMax(4);
         closing.push(consumer::shutdown);
@@ -139,6 +145,15 @@ final class Context implements AutoCloseable {
         Compat.createGroup(api(), setup.broker, group(name), Json.map(settings));
     }
 
+    /** A group's progress in a queue, asked for by somebody who is no member: members share the queues. */
+    Object committed(String group, MessageQueue queue) {
+        return Saw.result(() -> Compat.committed(api(), setup.broker, group, queue));
+    }
+
+    void commit(String group, MessageQueue queue, long offset) throws Exception {
+        Compat.commit(api(), setup.broker, group, queue, offset);
+    }
+
     /** The route as the NameServer tells it, or null where it knows none. */
     Map<String, Object> route(String topic) throws Exception {
         return Compat.route(api(), topic);
@@ -159,8 +174,6 @@ final class Context implements AutoCloseable {
         MessageQueue target = queue(topic, queue);
         awaitEnd(topic, queue, ends.merge(target, (long) bodies.length, Long::sum));
     }
-
-    private DefaultMQProducer filler;
 
     private synchronized DefaultMQProducer filler() throws Exception {
         if (filler == null) {
@@ -216,6 +229,18 @@ final class Context implements AutoCloseable {
         return bodies;
     }
 
+    /** Waits until the broker has the consumer's progress: else the next owner of a queue begins before its end. */
+    void awaitCommitted(DefaultMQPushConsumer consumer, String topic) throws Exception {
+        for (MessageQueue queue : consumer.getDefaultMQPushConsumerImpl().getRebalanceImpl().getProcessQueueTable()
+            .keySet()) {
+            Long end = ends.get(queue);
+            if (queue.getTopic().equals(topic) && end != null) {
+                Wait.until("committed " + end + " of " + queue, 15,
+                    () -> Long.valueOf(end).equals(committed(consumer.getConsumerGroup(), queue)));
+            }
+        }
+    }
+
     /** The queues that a consumer holds of a topic, by id. */
     static List<String> held(DefaultMQPushConsumer consumer, String topic) {
         Set<MessageQueue> queues = consumer.getDefaultMQPushConsumerImpl().getRebalanceImpl()
@@ -225,8 +250,16 @@ final class Context implements AutoCloseable {
         return Saw.queues(mine);
     }
 
+    /** Waiting for 200 clients one after the other would take minutes. */
     @Override
     public void close() {
-        closing.forEach(Runnable::run);
+        ExecutorService pool = Executors.newFixedThreadPool(16);
+        closing.forEach(pool::execute);
+        pool.shutdown();
+        try {
+            pool.awaitTermination(60, TimeUnit.SECONDS);
+        } catch (InterruptedException end) {
+            Thread.currentThread().interrupt();
+        }
     }
 }

@@ -5,7 +5,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import org.apache.rocketmq.client.consumer.DefaultLitePullConsumer;
-import org.apache.rocketmq.client.consumer.DefaultMQPullConsumer;
 import org.apache.rocketmq.common.consumer.ConsumeFromWhere;
 import org.apache.rocketmq.common.message.MessageExt;
 import org.apache.rocketmq.common.message.MessageQueue;
@@ -60,10 +59,10 @@ final class LitePulling {
     /** Offsets travel one-way: give them a moment. */
     private static Object settled(Context context, DefaultLitePullConsumer consumer, String topic, int queue,
         long expected) throws Exception {
-        DefaultMQPullConsumer look = context.pull("g", "look" + System.nanoTime());
-        Wait.holds(7, () -> look.fetchConsumeOffset(context.queue(topic, queue), true) == expected);
+        MessageQueue source = context.queue(topic, queue);
+        Wait.holds(7, () -> Long.valueOf(expected).equals(context.committed(context.group("g"), source)));
         return Json.map("by itself", committed(context, consumer, topic, queue),
-            "by another", Saw.result(() -> look.fetchConsumeOffset(context.queue(topic, queue), true)));
+            "by another", context.committed(context.group("g"), source));
     }
 
     private static Object seek(Context context) throws Exception {
@@ -181,9 +180,9 @@ final class LitePulling {
         seen.put("polled", Saw.texts(poll(consumer, 6)));
         Wait.holds(1.3, () -> !consumer.poll(50).isEmpty());
         consumer.shutdown();
-        DefaultMQPullConsumer look = context.pull("g", "look");
-        Wait.holds(3, () -> look.fetchConsumeOffset(context.queue(topic, 0), true) == 6);
-        seen.put("committed", look.fetchConsumeOffset(context.queue(topic, 0), true));
+        MessageQueue queue = context.queue(topic, 0);
+        Wait.holds(3, () -> Long.valueOf(6).equals(context.committed(context.group("g"), queue)));
+        seen.put("committed", context.committed(context.group("g"), queue));
         return seen;
     }
 }

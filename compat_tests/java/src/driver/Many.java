@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import org.apache.rocketmq.client.ClientConfig;
 import org.apache.rocketmq.client.consumer.DefaultMQPushConsumer;
 import org.apache.rocketmq.client.producer.DefaultMQProducer;
 import org.apache.rocketmq.client.producer.SendResult;
@@ -19,11 +20,18 @@ final class Many {
         scenarios.put("many_connections", Many::connections);
     }
 
+    /** The official intervals again: other scenarios shorten them. */
+    private static void calm(ClientConfig client) {
+        client.setPollNameServerInterval(30_000);
+        client.setHeartbeatBrokerInterval(30_000);
+    }
+
     /** 500 topics that do not exist before their first message; one consumer of all. */
     private static Object topics(Context context) throws Exception {
         int count = 500;
         DefaultMQProducer producer = context.newProducer("p");
         producer.setDefaultTopicQueueNums(1);
+        calm(producer);
         producer.start();
         List<String> topics = new ArrayList<>();
         int ok = 0;
@@ -38,6 +46,7 @@ final class Many {
         }
         Inbox inbox = new Inbox();
         DefaultMQPushConsumer consumer = context.newPush("g", "c");
+        calm(consumer);
         for (String topic : topics) {
             consumer.subscribe(topic, "*");
         }
@@ -56,13 +65,17 @@ final class Many {
         for (int i = 0; i < 40; i++) {
             inboxes.add(new Inbox());
             DefaultMQPushConsumer consumer = context.newPush("g", String.format("c%03d", i));
+            calm(consumer);
             consumer.setConsumeThreadMin(1);
             consumer.setConsumeThreadMax(1);
             consumers.add(Pushing.start(consumer, topic, inboxes.get(i)));
         }
         List<DefaultMQProducer> producers = new ArrayList<>();
         for (int i = 0; i < 160; i++) {
-            producers.add(context.producer(String.format("p%03d", i)));
+            DefaultMQProducer producer = context.newProducer(String.format("p%03d", i));
+            calm(producer);
+            producer.start();
+            producers.add(producer);
         }
         for (DefaultMQPushConsumer consumer : consumers) {
             Wait.until("one queue each", 60, () -> Context.held(consumer, topic).size() == 1);

@@ -50,6 +50,7 @@ final class Mixing {
             sent.merge(Saw.queue(result.getMessageQueue()), 1, Integer::sum);
         }
         one.await(24, 20);
+        Thread.sleep(1500);
         seen.put("sent round robin", sent);
         seen.put("consumed", one.texts());
         DefaultMQPushConsumer second = Pushing.start(context.newPush("g", "c2"), topic, two);
@@ -61,6 +62,7 @@ final class Mixing {
         }
         one.await(27, 20);
         two.await(3, 20);
+        Thread.sleep(1500);
         seen.put("consumed by second", Saw.messages(two.all()));
         first.shutdown();
         Pushing.awaitHeld(topic, 6, second);

@@ -92,10 +92,28 @@ final class Offsets {
                 return consumer.fetchConsumeOffset(full, true);
             }));
         }
-        DefaultMQPullConsumer other = context.pull("g", "other");
-        seen.put("3 another member", Saw.result(() -> other.fetchConsumeOffset(full, true)));
+        for (long offset : new long[] {3, 0, 99, -1, -7}) {
+            seen.put("3 committed " + offset, Saw.result(() -> {
+                context.commit(context.group("g"), full, offset);
+                return context.committed(context.group("g"), full);
+            }));
+        }
+        seen.put("3 in an unknown queue", Saw.result(() -> {
+            context.commit(context.group("g"), context.queue(topic, 7), 5);
+            return context.committed(context.group("g"), context.queue(topic, 7));
+        }));
+        seen.put("3 in an unknown topic", Saw.result(() -> {
+            context.commit(context.group("g"), context.queue(context.topic("none"), 0), 5);
+            return context.committed(context.group("g"), context.queue(context.topic("none"), 0));
+        }));
+        seen.put("3 of an unknown group", Saw.result(() -> {
+            context.commit(context.group("nobody"), full, 5);
+            return context.committed(context.group("nobody"), full);
+        }));
+        seen.put("3 never committed, queue with messages", context.committed(context.group("new"), full));
+        seen.put("3 never committed, empty queue", context.committed(context.group("new"), empty));
         DefaultMQPullConsumer stranger = context.pull("g2", "stranger");
-        seen.put("3 another group", Saw.result(() -> stranger.fetchConsumeOffset(full, true)));
+        seen.put("4 another group", Saw.result(() -> stranger.fetchConsumeOffset(full, true)));
         return seen;
     }
 

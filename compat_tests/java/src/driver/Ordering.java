@@ -94,10 +94,9 @@ final class Ordering {
         DefaultMQPushConsumer consumer = join(context, "c", topic, listener);
         listener.await(16, 30);
         consumer.shutdown();
-        var after = context.pull("g", "after");
         return Json.map("log", listener.log(),
-            "committed 0", Saw.result(() -> after.fetchConsumeOffset(context.queue(topic, 0), true)),
-            "committed 1", Saw.result(() -> after.fetchConsumeOffset(context.queue(topic, 1), true)));
+            "committed 0", context.committed(context.group("g"), context.queue(topic, 0)),
+            "committed 1", context.committed(context.group("g"), context.queue(topic, 1)));
     }
 
     /** Suspended once too often: the client sends the message back and the broker puts it to the dead letters. */
@@ -134,6 +133,8 @@ final class Ordering {
         fill(context, topic, "both");
         one.await(6, 40);
         two.await(6, 40);
+        context.awaitCommitted(first, topic);
+        context.awaitCommitted(second, topic);
         seen.put("log of both", Json.map("first", one.log(), "second", two.log()));
         first.shutdown();
         Pushing.awaitHeld(topic, 4, second);

@@ -57,6 +57,7 @@ final class Pushing {
         awaitHeld(topic, 8, first);
         send(context, topic, "alone-");
         one.await(40, 20);
+        context.awaitCommitted(first, topic);
         seen.put("1 alone", Json.map("first", Context.held(first, topic), "consumed", one.byQueue()));
         DefaultMQPushConsumer second = join(context, "c2", topic, two);
         awaitHeld(topic, 4, first, second);
@@ -65,6 +66,8 @@ final class Pushing {
         send(context, topic, "both-");
         one.await(60, 20);
         two.await(20, 20);
+        context.awaitCommitted(first, topic);
+        context.awaitCommitted(second, topic);
         seen.put("2 second joined", Json.map("first", Context.held(first, topic), "second",
             Context.held(second, topic), "consumed by first", one.byQueue(), "consumed by second", two.byQueue()));
         DefaultMQPushConsumer third = join(context, "c3", topic, three);
@@ -94,7 +97,7 @@ final class Pushing {
         // Where the group stands afterwards: a shutdown commits.
         List<Object> offsets = new ArrayList<>();
         for (int queue = 0; queue < 2; queue++) {
-            offsets.add(context.pull("g", "look" + queue).fetchConsumeOffset(context.queue(topic, queue), true));
+            offsets.add(context.committed(context.group("g"), context.queue(topic, queue)));
         }
         return Json.map("consumed", Saw.messages(inbox.all()), "committed", offsets);
     }

@@ -43,7 +43,6 @@ final class Restarting {
             return false;
         });
         DefaultMQPushConsumer consumer = context.newPush("g", "c");
-        consumer.setPersistConsumerOffsetInterval(300);
         // Few in hand, so that most of the messages are still to be pulled when the server comes back.
         consumer.setPullThresholdForQueue(8);
         consumer.setPullBatchSize(4);
@@ -60,11 +59,9 @@ final class Restarting {
         Wait.aWhile();
         int twice = inbox.size() - distinct.size();
         consumer.shutdown();
-        DefaultMQPullConsumer look = context.pull("g", "look");
         List<Object> committed = new ArrayList<>();
         for (int queue = 0; queue < 4; queue++) {
-            MessageQueue source = context.queue(topic, queue);
-            committed.add(Saw.result(() -> look.fetchConsumeOffset(source, true)));
+            committed.add(context.committed(context.group("g"), context.queue(topic, queue)));
         }
         // A live consumer keeps its place in memory: the server's restart makes it see nothing twice.
         return Json.map("complete", complete, "restarted in the middle", before < 200, "lost", 200 - distinct.size(),
@@ -131,10 +128,7 @@ final class Restarting {
         context.createGroup("closed", "consumeEnable", false);
         context.fill(topic, 0, "a", Context.bodies("m", 20));
         MessageQueue queue = context.queue(topic, 0);
-        DefaultMQPullConsumer consumer = context.pull("g", "c");
-        consumer.updateConsumeOffset(queue, 13);
-        consumer.getDefaultMQPullConsumerImpl().getOffsetStore().persist(queue);
-        Wait.until("committed", 5, () -> consumer.fetchConsumeOffset(queue, true) == 13);
+        context.commit(context.group("g"), queue, 13);
         Map<String, Object> before = look(context, topic);
         // Long enough for offsets to reach the disk, which happens every 5 s.
         Thread.sleep(7000);
@@ -158,7 +152,7 @@ final class Restarting {
         MessageQueue queue = context.queue(topic, 0);
         Map<String, Object> seen = new TreeMap<>();
         seen.put("messages", Saw.messages(context.readAll(topic, 0)));
-        seen.put("offset", Saw.result(() -> look.fetchConsumeOffset(queue, true)));
+        seen.put("offset", context.committed(context.group("g"), queue));
         seen.put("min", Saw.result(() -> look.minOffset(queue)));
         seen.put("max", Saw.result(() -> look.maxOffset(queue)));
         seen.put("closed group", Saw.result(() -> closed.pull(queue, "*", 0, 32)));

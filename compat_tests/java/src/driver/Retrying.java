@@ -59,9 +59,8 @@ final class Retrying {
         seen.put("attempts", attempts(inbox.all()));
         seen.put("in the retry topic", Saw.messages(context.readAll(retry, 0)));
         seen.put("dead letters", Saw.messages(context.readAll(dead, 0)));
-        DefaultMQPullConsumer after = context.pull("g", "after");
-        seen.put("committed", after.fetchConsumeOffset(context.queue(topic, 0), true));
-        seen.put("committed retries", after.fetchConsumeOffset(context.queue(retry, 0), true));
+        seen.put("committed", context.committed(context.group("g"), context.queue(topic, 0)));
+        seen.put("committed retries", context.committed(context.group("g"), context.queue(retry, 0)));
         return seen;
     }
 
@@ -123,6 +122,7 @@ final class Retrying {
             {"no such group", "group", "g" + context.group("nobody")},
             {"no retries left", "maxReconsumeTimes", 0},
         };
+        List<Map<String, Object>> results = new ArrayList<>();
         for (int i = 0; i < changes.length; i++) {
             Object[] fields = new Object[changes[i].length - 1];
             System.arraycopy(changes[i], 1, fields, 0, fields.length);
@@ -130,29 +130,34 @@ final class Retrying {
             DefaultMQPullConsumer consumer = context.pull("g" + i, "c" + i, tamper);
             context.createGroup("g" + i);
             MessageExt message = messages.get(i);
+            // Looks up the route; without the broker's address the client would send a new message instead.
+            consumer.maxOffset(context.queue(topic, 0));
             Object result = Saw.result(() -> {
                 consumer.sendMessageBack(message, 1);
                 return "sent back";
             });
-            String retry = "%RETRY%" + context.group("g" + i);
+            // Refused, the client sends a new message to a random queue of a topic whose route it does not know.
+            boolean random = changes[i][0].equals("no such position");
+            results.add(Json.map("result", random ? null : result, "answers", tamper.answers()));
+            seen.put((String) changes[i][0], results.get(i));
+        }
+        // The longest delay among them is three seconds.
+        Thread.sleep(4500);
+        for (int i = 0; i < changes.length; i++) {
             String dead = "%DLQ%" + context.group("g" + i);
-            // A group that was made by hand has no retry topic before the first message goes there.
-            Wait.holds(8, () -> context.route(retry) != null || context.route(dead) != null);
             if (context.route(dead) != null) {
                 makeReadable(context, dead);
             }
-            seen.put((String) changes[i][0], Json.map("result", result, "answers", tamper.answers(),
-                "retry topic", stored(context, retry), "dead letters", stored(context, dead)));
+            if (results.get(i).get("result") != null) {
+                results.get(i).put("retry topic", stored(context, "%RETRY%" + context.group("g" + i)));
+            }
+            results.get(i).put("dead letters", stored(context, dead));
         }
         return seen;
     }
 
     private static Object stored(Context context, String topic) throws Exception {
-        if (context.route(topic) == null) {
-            return null;
-        }
-        Wait.holds(6, () -> context.reader().maxOffset(context.queue(topic, 0)) > 0);
-        return Saw.messages(context.readAll(topic, 0));
+        return context.route(topic) == null ? null : Saw.messages(context.readAll(topic, 0));
     }
 
     /** Settings of the group that change what becomes of a message that is sent back. */
@@ -171,6 +176,8 @@ final class Retrying {
             Tamper watch = new Tamper(CONSUMER_SEND_MSG_BACK);
             DefaultMQPullConsumer consumer = context.pull("g" + i, "c" + i, watch);
             MessageExt message = messages.get(i);
+            // Looks up the route; without the broker's address the client would send a new message instead.
+            consumer.maxOffset(context.queue(topic, 0));
             Object result = Saw.result(() -> {
                 consumer.sendMessageBack(message, 1);
                 return "sent back";

@@ -34,6 +34,8 @@ final class Setup implements AutoCloseable {
         client.setClientIP("127.0.0.1");
         // Half a minute by default: a scenario must not wait that long for a retry topic's route.
         client.setPollNameServerInterval(1000);
+        // As long by default: a 5.x client that just took over queues may be refused until its next heartbeat.
+        client.setHeartbeatBrokerInterval(2000);
         client.setUseTLS(tls);
     }
 

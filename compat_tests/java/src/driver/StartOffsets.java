@@ -50,7 +50,7 @@ final class StartOffsets {
         }
         Map<String, Object> seen = new TreeMap<>();
         for (Map.Entry<String, Inbox> entry : inboxes.entrySet()) {
-            Wait.until("the new ones", 20, () -> entry.getValue().texts().stream()
+            Wait.until(entry.getKey() + ": six new ones, not " + entry.getValue().byQueue(), 20, () -> entry.getValue().texts().stream()
                 .filter(text -> text.startsWith("new")).count() == 6);
         }
         Wait.aWhile();
@@ -65,15 +65,14 @@ final class StartOffsets {
         Map<String, Object> seen = new TreeMap<>();
         for (long offset : new long[] {0, 4, 6, 20}) {
             String group = "g" + offset;
-            var before = context.pull(group, "before" + offset);
-            before.updateConsumeOffset(context.queue(topic, 0), offset);
-            before.getDefaultMQPullConsumerImpl().getOffsetStore().persist(context.queue(topic, 0));
-            Wait.until("committed", 5, () -> before.fetchConsumeOffset(context.queue(topic, 0), true) == offset);
+            context.createGroup(group);
+            context.commit(context.group(group), context.queue(topic, 0), offset);
             Inbox inbox = new Inbox();
             DefaultMQPushConsumer consumer = context.newPush(group, "c" + offset);
             consumer.setConsumeFromWhere(ConsumeFromWhere.CONSUME_FROM_LAST_OFFSET);
             Pushing.start(consumer, topic, inbox);
             Pushing.awaitHeld(topic, 1, consumer);
+            Wait.holds(10, () -> inbox.size() >= 6 - offset);
             Wait.aWhile();
             seen.put("committed " + offset, inbox.byQueue());
         }

@@ -15,6 +15,8 @@ import org.apache.rocketmq.client.producer.DefaultMQProducer;
 import org.apache.rocketmq.remoting.protocol.body.ClusterInfo;
 import org.apache.rocketmq.remoting.protocol.body.LockBatchRequestBody;
 import org.apache.rocketmq.remoting.protocol.body.UnlockBatchRequestBody;
+import org.apache.rocketmq.remoting.protocol.header.QueryConsumerOffsetRequestHeader;
+import org.apache.rocketmq.remoting.protocol.header.UpdateConsumerOffsetRequestHeader;
 import org.apache.rocketmq.remoting.protocol.heartbeat.MessageModel;
 import org.apache.rocketmq.remoting.protocol.route.TopicRouteData;
 import org.apache.rocketmq.remoting.protocol.subscription.SubscriptionGroupConfig;
@@ -100,6 +102,24 @@ final class Compat {
         body.setClientId(client);
         body.setMqSet(queues);
         api.unlockBatchMQ(broker, body, 5000, false);
+    }
+
+    static void commit(MQClientAPIImpl api, String broker, String group, MessageQueue queue, long offset)
+        throws Exception {
+        UpdateConsumerOffsetRequestHeader header = new UpdateConsumerOffsetRequestHeader();
+        header.setConsumerGroup(group);
+        header.setTopic(queue.getTopic());
+        header.setQueueId(queue.getQueueId());
+        header.setCommitOffset(offset);
+        api.updateConsumerOffset(broker, header, 5000);
+    }
+
+    static long committed(MQClientAPIImpl api, String broker, String group, MessageQueue queue) throws Exception {
+        QueryConsumerOffsetRequestHeader header = new QueryConsumerOffsetRequestHeader();
+        header.setConsumerGroup(group);
+        header.setTopic(queue.getTopic());
+        header.setQueueId(queue.getQueueId());
+        return api.queryConsumerOffset(broker, header, 5000);
     }
 
     static void createTopic(DefaultMQProducer producer, String key, String topic, int queues) throws Exception {
