@@ -80,7 +80,8 @@ def take_turn(frames: FrameBuffer, dispatcher: Dispatcher, peer: Peer, room: int
             turn.more = True
     except CodecError as error:
         turn.broken = str(error)
-    _end(turn, dispatcher)
+    finally:
+        _end(turn, dispatcher)
     return turn
 
 
