@@ -52,7 +52,9 @@ def _fetch(pom: Path, target: Path) -> None:
         raise FileNotFoundError("mvn is needed to fetch RocketMQ's jars: apt-get install maven")
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise RuntimeError(f"mvn could not fetch {pom.name}:\n{done.stdout[-3000:]}{done.stderr[-3000:]}")
+        raise RuntimeError(
+            f"mvn could not fetch {pom.name}:\n{done.stdout[-3000:]}{done.stderr[-3000:]}"
+        )
 
 
 def _rename_into_place(partial: Path, final: Path) -> None:

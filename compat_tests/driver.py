@@ -48,7 +48,7 @@ class JavaDriver:
     """java/src against one line of the official Java client."""
 
     client: str
-    parallel: int = 4
+    parallel: int = 6
 
     @property
     def name(self) -> str:
@@ -95,8 +95,23 @@ def play(
     out = folder / run
     control = out / "control"
     control.mkdir(parents=True)
-    command = [*driver.command(out, tls), "--namesrv", server.namesrv_addr, "--broker", server.broker_addr]
-    command += ["--run", run, "--scenario", ",".join(names), "--out", str(out), "--control", str(control)]
+    command = [
+        *driver.command(out, tls),
+        "--namesrv",
+        server.namesrv_addr,
+        "--broker",
+        server.broker_addr,
+    ]
+    command += [
+        "--run",
+        run,
+        "--scenario",
+        ",".join(names),
+        "--out",
+        str(out),
+        "--control",
+        str(control),
+    ]
     command += ["--how", how] if how else []
     command += ["--tls"] if tls else []
     child = Child(command, out / "driver.log")
@@ -127,6 +142,11 @@ def _serve_requests(child: Child, server: Server, control: Path, deadline: float
 def _outcome(out: Path, name: str, run: str, child: Child) -> Outcome:
     file = out / f"{name}.json"
     if not file.exists():
-        return Outcome(name, run, None, f"the driver wrote nothing; its log ends with\n{child.output()[-3000:]}")
+        return Outcome(
+            name,
+            run,
+            None,
+            f"the driver wrote nothing; its log ends with\n{child.output()[-3000:]}",
+        )
     content = json.loads(file.read_text())
     return Outcome(name, run, content["outcome"], content["error"])

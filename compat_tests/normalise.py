@@ -29,15 +29,32 @@ class Rule:
 
 # Applied in this order to every text. {run}, {broker}, {broker_hex} and {namesrv} are the run's own values.
 TEXT_RULES: Final[tuple[tuple[str, str, str], ...]] = (
-    (r"{run}", "<run>", "topics, groups and client ids carry the run's id, so that runs are independent"),
-    (r"{broker_hex}[0-9A-F]{{16}}", "<offset-id>", "message id of broker address and position in the log"),
+    (
+        r"{run}",
+        "<run>",
+        "topics, groups and client ids carry the run's id, so that runs are independent",
+    ),
+    (
+        r"{broker_hex}[0-9A-F]{{16}}",
+        "<offset-id>",
+        "message id of broker address and position in the log",
+    ),
     (r"{broker}", "<broker>", "the broker listens on a free port"),
     (r"{broker_vip}", "<broker-vip>", "the broker's second port is its first minus two"),
     (r"{namesrv}", "<namesrv>", "the NameServer listens on a free port"),
+    (r"{second}", "<second-broker>", "the other broker of a cluster of two"),
     (r"127\.0\.0\.1:\d{{4,5}}", "<peer>", "the client's end of a connection has a random port"),
-    (r"\b[0-9A-F]{{32}}(?:[0-9A-F]{{24}})?\b", "<unique-id>", "address, process, time, counter of the client; long with IPv6"),
+    (
+        r"\b[0-9A-F]{{32}}(?:[0-9A-F]{{24}})?\b",
+        "<unique-id>",
+        "address, process, time, counter of the client; long with IPv6",
+    ),
     (r"\b1[6-9]\d{{11}}\b", "<millis>", "wall-clock time of the run"),
-    (r"\bposition \d+\b", "position <n>", "a record's place in the log depends on all other traffic (wire cases)"),
+    (
+        r"\bposition \d+\b",
+        "position <n>",
+        "a record's place in the log depends on all other traffic (wire cases)",
+    ),
     (r"cost \[\d+\]ms", "cost [<n>]ms", "the client tells how long it tried"),
     (r"\b\d+(?=ms\b)", "<n>", "the client tells how long it waited"),
     (r"#\d+ms", "#<n>ms", "as above, in time-outs"),
@@ -54,8 +71,11 @@ def _rules(run: str, server: Server) -> list[Rule]:
         "broker_vip": re.escape(f"{host}:{int(port) - 2}") + r"\b",
         "broker_hex": "".join(f"{int(part):02X}" for part in host.split(".")) + f"{int(port):08X}",
         "namesrv": re.escape(server.namesrv_addr) + r"\b",
+        "second": re.escape(getattr(server, "second_addr", "no second")) + r"\b",
     }
-    return [Rule(re.compile(p.format(**values)), placeholder, why) for p, placeholder, why in TEXT_RULES]
+    return [
+        Rule(re.compile(p.format(**values)), placeholder, why) for p, placeholder, why in TEXT_RULES
+    ]
 
 
 def normalise(outcome: Outcome, server: Server) -> Json:
@@ -91,7 +111,9 @@ def forgive_java_exceptions(real: Json, ours: Json) -> tuple[Json, Json]:
         remark = real.get("remark")
         if isinstance(remark, str) and JAVA_EXCEPTION.match(remark) and ours.get("remark"):
             real, ours = ({**seen, "remark": "<text of an exception>"} for seen in (real, ours))
-        pairs = {key: forgive_java_exceptions(real[key], ours[key]) for key in real.keys() & ours.keys()}
+        pairs = {
+            key: forgive_java_exceptions(real[key], ours[key]) for key in real.keys() & ours.keys()
+        }
         return (
             {key: pairs[key][0] if key in pairs else value for key, value in real.items()},
             {key: pairs[key][1] if key in pairs else value for key, value in ours.items()},

@@ -13,7 +13,9 @@ from compat_tests.artifacts import HERE
 from compat_tests.processes import HOST, Child, NotReady
 from compat_tests.server import Options, write_broker_conf
 
-READY: Final = re.compile(r"TriMQ ready: namesrv=(?P<namesrv>\S+) broker=(?P<broker>\S+) store=(?P<store>\S+) in \d+ ms")
+READY: Final = re.compile(
+    r"TriMQ ready: namesrv=(?P<namesrv>\S+) broker=(?P<broker>\S+) store=(?P<store>\S+) in \d+ ms"
+)
 COMMAND: Final = (sys.executable, "-m", "trimq")
 
 
@@ -50,7 +52,10 @@ class TrimqServer:
         settings = self._options.merged()
         tls = self._options.tls
         if tls is not None:
-            settings |= {"tlsCertPath": str(tls.certificate), "tlsKeyPath": str(tls.key)}
+            settings |= {
+                "tls.server.certPath": str(tls.certificate),
+                "tls.server.keyPath": str(tls.key),
+            }
         conf = write_broker_conf(self.home / "broker.conf", settings)
         namesrv = "--namesrv" if self._foreign_namesrv else "--namesrv-listen"
         where = [namesrv, self._namesrv, "--listen", self._broker]
@@ -101,7 +106,9 @@ class TrimqServer:
         self.start()
 
     def restart_namesrv(self) -> None:
-        raise NotImplementedError("the NameServer lives in the broker's process: use TrimqNameServer")
+        raise NotImplementedError(
+            "the NameServer lives in the broker's process: use TrimqNameServer"
+        )
 
     def stop(self) -> None:
         if self._child is not None:

@@ -44,12 +44,18 @@ def free_port() -> int:
 class Child:
     """One process with its output in a file."""
 
-    def __init__(self, command: Sequence[str], log: Path, env: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, command: Sequence[str], log: Path, env: Mapping[str, str] | None = None
+    ) -> None:
         self.log = log
         self._from = log.stat().st_size if log.exists() else 0
         with log.open("ab") as sink:
             self._process = subprocess.Popen(
-                list(command), stdout=sink, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, env=env
+                list(command),
+                stdout=sink,
+                stderr=subprocess.STDOUT,
+                stdin=subprocess.DEVNULL,
+                env=env,
             )
         atexit.register(self.kill)
 
@@ -75,7 +81,9 @@ class Child:
                 if mark in line:
                     return line
             if not self.running:
-                raise NotReady(f"process ended with {self._process.returncode}:\n{self.output()[-4000:]}")
+                raise NotReady(
+                    f"process ended with {self._process.returncode}:\n{self.output()[-4000:]}"
+                )
             if time.monotonic() > deadline:
                 raise NotReady(f"no {mark!r} within {timeout} s:\n{self.output()[-4000:]}")
             time.sleep(0.05)
@@ -88,7 +96,9 @@ class Child:
                 self._process.wait(timeout)
             except subprocess.TimeoutExpired:
                 self.kill()
-                raise NotReady(f"no end {timeout} s after SIGTERM:\n{self.output()[-4000:]}") from None
+                raise NotReady(
+                    f"no end {timeout} s after SIGTERM:\n{self.output()[-4000:]}"
+                ) from None
         atexit.unregister(self.kill)
         return self._process.wait()
 

@@ -55,7 +55,9 @@ class JvmLauncher:
         lib = artifacts.jars(artifacts.SERVER)
         java = shutil.which("java")
         if java is None:
-            raise FileNotFoundError("java is needed for the real RocketMQ: apt-get install openjdk-17-jdk-headless")
+            raise FileNotFoundError(
+                "java is needed for the real RocketMQ: apt-get install openjdk-17-jdk-headless"
+            )
         command = [java, "-cp", artifacts.classpath(lib), *arguments]
         return Child(command, log, {**os.environ, "ROCKETMQ_HOME": str(home)})
 
@@ -137,7 +139,12 @@ class RealNameServer(_Jvm):
     def arguments(self) -> Sequence[str]:
         conf = self.home / "namesrv.conf"
         conf.write_text(f"listenPort={self._port}\nbindAddress={HOST}\n")
-        options = [*NAMESRV_HEAP, *OPENED, f"-Duser.home={self.home}", *_tls_arguments(self.home, self._tls)]
+        options = [
+            *NAMESRV_HEAP,
+            *OPENED,
+            f"-Duser.home={self.home}",
+            *_tls_arguments(self.home, self._tls),
+        ]
         return [*options, NAMESRV_MAIN, "-c", str(conf)]
 
 

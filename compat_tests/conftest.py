@@ -1,0 +1,67 @@
+"""Sessions of the compatibility tests: one real RocketMQ and one TriMQ, started once, shared by all.
+
+``--subject=real`` compares the real server with itself: whatever differs then is a scenario's own chance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from compat_tests.real import Launcher, launcher
+from compat_tests.scenarios import Case
+from compat_tests.server import Server
+from compat_tests.stage import Stage
+
+_LAUNCHER = pytest.StashKey[Launcher]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--subject",
+        choices=("trimq", "real"),
+        default="trimq",
+        help="what is compared with the real server: trimq, or the real server's own second run",
+    )
+
+
+def _launcher(config: pytest.Config) -> Launcher:
+    if _LAUNCHER not in config.stash:
+        config.stash[_LAUNCHER] = launcher()
+    return config.stash[_LAUNCHER]
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    return f"real RocketMQ 5.5.0: {_launcher(config).description}"
+
+
+@pytest.fixture(scope="session")
+def launch(request: pytest.FixtureRequest) -> Launcher:
+    """How the real one is started on this machine."""
+    return _launcher(request.config)
+
+
+@pytest.fixture(scope="session")
+def stage(
+    request: pytest.FixtureRequest, launch: Launcher, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Stage]:
+    """Pairs of servers and what drivers saw on them; batches hold the selected cases only."""
+    params = [item.callspec.params for item in request.session.items if hasattr(item, "callspec")]
+    cases = [case for case in (p.get("case") for p in params) if isinstance(case, Case)]
+    folder = tmp_path_factory.mktemp("compat")
+    made = Stage(launch, folder, cases, request.config.getoption("--subject"))
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="session")
+def real(stage: Stage) -> Server:
+    """The real NameServer and broker with the settings that all tests share."""
+    return stage.pair("plain").real
+
+
+@pytest.fixture(scope="session")
+def ours(stage: Stage) -> Server:
+    """TriMQ with the same settings."""
+    return stage.pair("plain").ours

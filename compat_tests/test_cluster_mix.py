@@ -1,0 +1,92 @@
+"""A TriMQ broker and a real broker under one NameServer, once TriMQ's, once the real one.
+
+The yardstick is a cluster of two real brokers under a real NameServer: clients must see no difference.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from compat_tests.driver import Driver, Outcome, play
+from compat_tests.ours import TrimqNameServer, TrimqServer
+from compat_tests.real import Launcher, RealBroker, RealNameServer
+from compat_tests.scenarios import JAVA_DRIVERS, JAVA_MIX
+from compat_tests.server import Options
+from compat_tests.stage import assert_same
+
+SECOND = Options({"brokerName": "broker-b"})
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """A NameServer, broker-a and broker-b; looks like a server to the driver."""
+
+    kind: str
+    namesrv_addr: str
+    broker_addr: str
+    second_addr: str
+    broker_pid: int = 0
+
+    def restart(self) -> None:
+        raise NotImplementedError
+
+    kill9 = restart_namesrv = stop = restart
+
+
+class Clusters:
+    """Starts one cluster at a time: three JVMs are enough for a small machine."""
+
+    def __init__(self, launch: Launcher, folder: Path) -> None:
+        self._launch = launch
+        self._folder = folder
+        self._seen: dict[tuple[str, str], tuple[Cluster, dict[str, Outcome]]] = {}
+
+    def outcome(self, kind: str, driver: Driver) -> tuple[Cluster, dict[str, Outcome]]:
+        key = (kind, driver.name)
+        if key not in self._seen:
+            with ExitStack() as stack:
+                cluster = self._start(kind, self._folder / kind, stack)
+                for each in JAVA_DRIVERS:
+                    played = play(each, cluster, JAVA_MIX, self._folder / f"{kind}-{each.name}")
+                    self._seen[kind, each.name] = cluster, played
+        return self._seen[key]
+
+    def _start(self, kind: str, home: Path, stack: ExitStack) -> Cluster:
+        namesrv: RealNameServer | TrimqNameServer
+        if kind == "trimq namesrv":
+            namesrv = TrimqNameServer(home / "namesrv")
+            stack.callback(namesrv.stop)
+        else:
+            namesrv = RealNameServer(self._launch, home / "namesrv")
+            stack.callback(namesrv.kill)
+        namesrv.start()
+        first = RealBroker(self._launch, home / "first", namesrv.addr, Options())
+        stack.callback(first.kill)
+        first.start()
+        if kind == "all real":
+            real = RealBroker(self._launch, home / "second", namesrv.addr, SECOND)
+            stack.callback(real.kill)
+            real.start()
+            return Cluster(kind, namesrv.addr, first.addr, real.addr)
+        ours = TrimqServer(home / "second", SECOND, namesrv=namesrv.addr)
+        stack.callback(ours.stop)
+        ours.start()
+        return Cluster(kind, namesrv.addr, first.addr, ours.broker_addr)
+
+
+@pytest.fixture(scope="module")
+def clusters(launch: Launcher, tmp_path_factory: pytest.TempPathFactory) -> Clusters:
+    return Clusters(launch, tmp_path_factory.mktemp("mix"))
+
+
+@pytest.mark.parametrize("kind", ["real namesrv", "trimq namesrv"])
+@pytest.mark.parametrize("driver", JAVA_DRIVERS, ids=lambda driver: driver.name)
+@pytest.mark.parametrize("scenario", JAVA_MIX)
+def test_mixed_cluster(clusters: Clusters, scenario: str, driver: Driver, kind: str) -> None:
+    reference, expected = clusters.outcome("all real", driver)
+    cluster, seen = clusters.outcome(kind, driver)
+    assert_same(expected[scenario], reference, seen[scenario], cluster)

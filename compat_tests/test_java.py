@@ -1,0 +1,13 @@
+"""Every scenario of the Java driver, with the 5.5.0 and the 4.9.8 client: real server and TriMQ must agree."""
+
+from __future__ import annotations
+
+import pytest
+
+from compat_tests.scenarios import JAVA_MAIN, JAVA_STRICT, MAIN, STRICT, Case, cases
+from compat_tests.stage import Stage
+
+
+@pytest.mark.parametrize("case", cases(MAIN, *JAVA_MAIN) + cases(STRICT, *JAVA_STRICT), ids=str)
+def test_same_outcome(stage: Stage, case: Case) -> None:
+    stage.check(case)
