@@ -28,7 +28,6 @@ class ConsumeQueues:
         self._dirty: list[ConsumeQueue] = []
         self._round: list[ConsumeQueue] = []
         self._written_paths: set[str] = set()
-        self._failure: OSError | None = None
         self._log_min = 0
         self._log_end = 0
 
@@ -114,9 +113,10 @@ class ConsumeQueues:
         elif queue.unwritten_bytes >= self._buffer_bytes:
             try:
                 self._written_paths.update(queue.write_out())
-            except OSError as error:
-                # The message itself is stored; `write_some` reports and tries again.
-                self._failure = error
+            except OSError:
+                # The message itself is stored. The queue keeps its turn in `write_some`, which
+                # tries again and reports.
+                return
 
     @property
     def clean(self) -> bool:
@@ -142,12 +142,6 @@ class ConsumeQueues:
                 self._round.pop()
         except OSError as error:
             raise store_error(error, "writing consume queues") from error
-        self._raise_failure()
-
-    def _raise_failure(self) -> None:
-        failure, self._failure = self._failure, None
-        if failure is not None:
-            raise store_error(failure, "writing consume queues") from failure
 
     def take_written(self) -> list[str]:
         """Files written since the last call: what a checkpoint has to sync."""

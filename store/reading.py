@@ -144,7 +144,7 @@ class QueueReader:
         tag_codes: frozenset[int] | None,
     ) -> int:
         """Go through the entries of one consume-queue file; returns the last record looked at."""
-        file_end = min(queue.next_file(result.next_begin_offset), scan_end)
+        file_end = min(queue.next_file(result.next_begin_offset), scan_end, result.max_offset)
         # Without a filter nothing is skipped, but what is no longer in the commit log.
         count = max(max_messages, 1) if tag_codes is None else scan_end
         skip_before = -1
