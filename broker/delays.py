@@ -122,6 +122,7 @@ class DelayService:
         level = level_of_queue(message.queue_id)
         if level in self._delays and level not in self._due:
             self._due[level] = message.tags_code
+            self._offsets.setdefault(level, message.queue_offset)
             self._stirred.set()
 
     async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
@@ -177,9 +178,7 @@ class DelayService:
                 break
             batch.append((offset, await self._message(level, offset, entry)))
             offset += 1
-        if not batch:
-            self._offsets.setdefault(level, offset)
-        else:
+        if batch:
             self._put(level, batch)
 
     def _put(self, level: int, batch: list[tuple[int, Message | None]]) -> None:

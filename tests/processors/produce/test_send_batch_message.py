@@ -16,9 +16,7 @@ def test_items_become_records_of_their_own(producing):
     producing.broker.store.write_staged()
     response = producing.send(body=TWO, m="true", j=1)
     first, second = producing.broker.records("T", 0, 1)
-    ids = [
-        f"7F00000100002A9F{record.physical_offset:016X}" for record in (first, second)
-    ]
+    ids = [f"7F00000100002A9F{record.physical_offset:016X}" for record in (first, second)]
     assert response.ext_fields == {
         "msgId": ",".join(ids),
         "queueId": "0",
@@ -47,9 +45,7 @@ def test_the_flag_decides_not_the_code(producing):
 
 
 def test_the_broker_chooses_the_queue(producing):
-    queues = {
-        producing.send(body=TWO, m="true", e=-1).ext_fields["queueId"] for _ in range(60)
-    }
+    queues = {producing.send(body=TWO, m="true", e=-1).ext_fields["queueId"] for _ in range(60)}
     assert queues == {"0", "1", "2", "3"}
 
 

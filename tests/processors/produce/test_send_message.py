@@ -44,7 +44,12 @@ def test_a_message_is_stored_as_sent_plus_what_the_broker_adds(producing, props)
         "TRACE_ON": "true",
     }
     assert properties == {"KEYS": "k", "UNIQ_KEY": "U1", "WAIT": "true", "TAGS": "A", **BROKER_ADDS}
-    assert (record.body, record.flag, record.sys_flag, record.reconsume_times) == (b"hello", 5, 1, 2)
+    assert (record.body, record.flag, record.sys_flag, record.reconsume_times) == (
+        b"hello",
+        5,
+        1,
+        2,
+    )
     assert record.born_timestamp == 1600000000000
     assert record.born_host == producing.broker.peer.packed_host
     assert record.store_host == producing.broker.identity.packed_store_host

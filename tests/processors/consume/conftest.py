@@ -1,0 +1,102 @@
+"""The pull processors of a broker, messages to read and headers as clients send them."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from broker.arrivals import Arrivals
+from broker.clients import Client
+from codec.bodies.heartbeat import ConsumerData, SubscriptionData
+from codec.codes import RequestCode
+from codec.headers.fast import decode_pull
+from processors.consume._checks import PullChecks
+from processors.consume._pulling import Pulling
+from processors.consume._subscriptions import PullSubscriptions
+from processors.consume.lite_pull_message import LitePullMessage
+from processors.consume.pull_message import PullMessage
+from remoting.contract import Response
+from remoting.errors import RemotingError
+from store.message import Message
+
+COMMIT, SUSPEND, SUBSCRIPTION, CLASS_FILTER = 1, 2, 4, 8
+
+
+class Consuming:
+    """Pulls from one broker as the dispatcher would hand it on."""
+
+    def __init__(self, broker: Any) -> None:
+        self.broker = broker
+        self.arrivals = Arrivals()
+        broker.store.add_listener(self.arrivals.arrived)
+        subscriptions = PullSubscriptions(broker.groups, broker.consumers, broker.clock)
+        checks = PullChecks(
+            broker.config, broker.identity, broker.topics, broker.groups, subscriptions
+        )
+        pulling = Pulling(broker.config, checks, broker.offsets, broker.store, self.arrivals)
+        self.pull_message = PullMessage(pulling)
+        self.lite_pull_message = LitePullMessage(pulling)
+        broker.topics.create_in_send("T", "TBW102", "1.2.3.4:5", 4, 0)
+
+    def put(self, tags: str = "", body: bytes = b"x", topic: str = "T", queue_id: int = 0) -> None:
+        properties = f"TAGS\x01{tags}\x02".encode() if tags else b""
+        self.broker.store.put(Message(topic, queue_id, body, properties))
+
+    def request(self, code: int = RequestCode.PULL_MESSAGE, **fields: Any) -> Any:
+        ext = {
+            "consumerGroup": "CG",
+            "topic": "T",
+            "queueId": 0,
+            "queueOffset": 0,
+            "maxMsgNums": 32,
+            "sysFlag": SUBSCRIPTION,
+            "commitOffset": 0,
+            "suspendTimeoutMillis": 15000,
+            "subscription": "*",
+            "subVersion": 0,
+            **fields,
+        }
+        texts = {key: str(value) for key, value in ext.items() if value is not None}
+        return self.broker.request(code, decode_pull(texts))
+
+    def pull(self, code: int = RequestCode.PULL_MESSAGE, **fields: Any) -> Response | None:
+        """The answer that is there at once."""
+        lite = code == RequestCode.LITE_PULL_MESSAGE
+        processor = self.lite_pull_message if lite else self.pull_message
+        try:
+            return processor.handle_at_once(self.request(code, **fields))
+        except RemotingError as error:
+            return Response(error.code, error.remark)
+
+    async def wait(self, **fields: Any) -> Response:
+        """The answer after being held."""
+        return await self.pull_message.handle(self.request(**fields))
+
+    def heartbeat(self, expression: str, codes: set[int], **settings: Any) -> None:
+        """A member of CG joins that has subscribed T."""
+        subscription = SubscriptionData(
+            topic="T", sub_string=expression, code_set=codes, sub_version=100
+        )
+        for name in list(settings):
+            if name in SubscriptionData.__struct_fields__:
+                setattr(subscription, name, settings.pop(name))
+        data = ConsumerData(
+            group_name="CG",
+            consume_type="CONSUME_PASSIVELY",
+            message_model="CLUSTERING",
+            subscription_data_set=[subscription],
+        )
+        for name, value in settings.items():
+            setattr(data, name, value)
+        client = Client(self.broker.peer, "client", 0, 513, self.broker.clock.millis())
+        self.broker.consumers.register(client, data, False)
+
+
+@pytest.fixture
+def consuming(broker: Any) -> Consuming:
+    return Consuming(broker)
+
+
+@pytest.fixture
+def make_consuming(make_broker: Callable[..., Any]) -> Callable[..., Consuming]:
+    return lambda **settings: Consuming(make_broker(**settings))
