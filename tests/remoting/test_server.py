@@ -6,6 +6,7 @@ import os
 import socket
 import ssl
 import struct
+import weakref
 from collections import deque
 
 import pytest
@@ -68,7 +69,7 @@ class Running:
 
     async def until(self, condition):
         """Let the server work until this holds."""
-        with trio.fail_after(10):
+        with trio.fail_after(60):
             while not condition():
                 await trio.testing.wait_all_tasks_blocked(0.001)
 
@@ -184,7 +185,16 @@ async def test_a_client_that_never_reads_is_closed_when_idle_for_long(start, nur
 
 
 async def test_a_thousand_connections_leave_nothing_behind(start):
-    running = await start()
+    visitors = []
+
+    class Listener:
+        def opened(self, peer):
+            visitors.append(weakref.ref(peer))
+
+        def closed(self, peer):
+            assert peer.closed
+
+    running = await start(listener=Listener())
     server = running.server
 
     async def visit(number):
@@ -203,7 +213,8 @@ async def test_a_thousand_connections_leave_nothing_behind(start):
     assert server.counters.connections == 0
     assert server.counters.held == 0
     gc.collect()
-    assert not [o for o in gc.get_objects() if type(o).__name__ == "Connection"]
+    assert visitors
+    assert not [each for each in visitors if each() is not None]
     async with Client.connect(running.addr) as client:
         assert (await client.request(10, body=b"x")).body == b"x"
 
@@ -269,7 +280,7 @@ async def test_shutdown_does_not_wait_for_ever(start):
         (peer,) = running.server.connections
         await running.until(lambda: peer._outbox.full)
         running.scope.cancel()
-        with trio.fail_after(10):
+        with trio.fail_after(60):
             await running.ended.wait()
 
 
@@ -349,7 +360,7 @@ async def test_a_handshake_that_never_ends_is_cut_off(start, certificates):
     running = await start(tls=certificates[0], limits=Limits(handshake_seconds=0.05))
     async with await running.raw() as stream:
         await stream.send_all(b"\x16\x03\x01")
-        with trio.fail_after(10):
+        with trio.fail_after(60):
             assert await ended(stream)
 
 
