@@ -4,10 +4,15 @@ DataVersion: a counter and the time of the last change; the state version is the
 without one.
 """
 
+from collections.abc import Mapping
+from typing import TypeVar
+
 from broker.clock import Clock
 from codec.bodies.base import decode_body
 from codec.bodies.topics import DataVersion
 from codec.errors import CodecError
+
+T = TypeVar("T")
 
 
 def new_version(clock: Clock) -> DataVersion:
@@ -21,13 +26,24 @@ def next_version(version: DataVersion, clock: Clock) -> None:
 
 
 def same_version(text: str | None, version: DataVersion) -> bool:
-    """Whether a request speaks of this very version; a blank or unreadable one never does."""
+    """Whether a request speaks of this very version; a blank one never does."""
     if text is None or not text.strip():
         return False
-    try:
-        return decode_body(DataVersion, text.encode()) == version
-    except CodecError:
-        return False
+    return decode_body(DataVersion, text.encode()) == version
+
+
+def page_of(
+    table: Mapping[str, T], version: DataVersion, asked: str | None, first: int, count: int
+) -> dict[str, T]:
+    """Members first to first + count - 1 by name; from 0 when the version has changed.
+
+    TopicConfigManager.subTopicConfigTable: a reader that pages through must start again then.
+    """
+    if first and not same_version(asked, version):
+        first = 0
+    if first < 0 or count <= 0:
+        raise CodecError(f"there is no page of {count} from {first}")
+    return {name: table[name] for name in sorted(table)[first : first + count]}
 
 
 def encoded_version(version: DataVersion, tabs: int = 1) -> str:

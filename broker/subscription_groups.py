@@ -13,7 +13,7 @@ from broker import topic_names as names
 from broker.attributes import GROUP_ATTRIBUTES, alter
 from broker.clock import Clock
 from broker.config import BrokerConfig
-from broker.data_version import encoded_version, new_version, next_version, same_version
+from broker.data_version import encoded_version, new_version, next_version, page_of
 from broker.json_members import JsonMembers, pretty
 from broker.table_file import TableFile
 from codec.bodies.base import decode_body
@@ -78,10 +78,8 @@ class SubscriptionGroups:
     def page(
         self, version: str | None, first: int, count: int
     ) -> dict[str, SubscriptionGroupConfig]:
-        """Groups by name, as Topics.page (SubscriptionGroupManager.subGroupTable)."""
-        if first and not same_version(version, self.data_version):
-            first = 0
-        return {name: self._table[name] for name in sorted(self._table)[first : first + count]}
+        """Some groups by name, for a reader that pages through them."""
+        return page_of(self._table, self.data_version, version, first, count)
 
     def forbidden_table(self) -> Mapping[str, Mapping[str, int]]:
         return self._forbidden

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
 
-from broker.attributes import TOPIC_ATTRIBUTES, alter, refused
+from broker.attributes import TOPIC_ATTRIBUTES, alter
 from broker.clock import Clock
 from broker.config import BrokerConfig
-from broker.data_version import encoded_version, new_version, next_version, same_version
+from broker.data_version import encoded_version, new_version, next_version, page_of
 from broker.json_members import JsonMembers, pretty
 from broker.system_topics import system_topics
 from broker.table_file import TableFile
@@ -74,13 +74,8 @@ class Topics:
         return self._system_names
 
     def page(self, version: str | None, first: int, count: int) -> dict[str, TopicConfig]:
-        """Topics first to first + count - 1 by name; from 0 when the version has changed.
-
-        TopicConfigManager.subTopicConfigTable: a reader that pages through must start again.
-        """
-        if first and not same_version(version, self.data_version):
-            first = 0
-        return {name: self._table[name] for name in sorted(self._table)[first : first + count]}
+        """Some topics by name, for a reader that pages through them."""
+        return page_of(self._table, self.data_version, version, first, count)
 
     # --- changing
 
@@ -269,13 +264,8 @@ class Topics:
 
     def _apply_attributes(self, topic: TopicConfig) -> None:
         old = self._table.get(topic.topic_name)
-        changes = topic.attributes or {}
         current = None if old is None else (old.attributes or {})
-        final = alter(TOPIC_ATTRIBUTES, current, changes)
-        if "+reserve.time" in changes and "reserve.time" in final:
-            # Only tiered storage keeps a time per topic.
-            raise refused("Update topic reserveTime not supported")
-        topic.attributes = final
+        topic.attributes = alter(TOPIC_ATTRIBUTES, current, topic.attributes or {})
 
     def _put(self, topic: TopicConfig) -> None:
         self._table[topic.topic_name] = topic

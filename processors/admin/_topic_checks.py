@@ -9,6 +9,9 @@ from remoting.contract import RemotingError
 
 FILTER_TYPES = ("SINGLE_TAG", "MULTI_TAG")
 
+# The real broker forgets to clear this on success; tools show it, so it is kept.
+SUCCESS_REMARK = "not set any response code"
+
 
 def check_name(name: str) -> None:
     remark = validate_topic(name)

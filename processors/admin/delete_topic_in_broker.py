@@ -28,6 +28,10 @@ class DeleteTopicInBroker(Processor[DeleteTopicRequestHeader]):
         self._offsets = offsets
         self._store = store
 
+    def decode_header(self, ext_fields: dict[str, str]) -> DeleteTopicRequestHeader:
+        """No topic counts as a blank one."""
+        return super().decode_header({"topic": "", **ext_fields})
+
     def handle(self, request: Request[DeleteTopicRequestHeader]) -> Response:
         topic = request.header.topic
         if not topic.strip():

@@ -12,6 +12,7 @@ from codec.headers.groups import (
     GetAllSubscriptionGroupRequestHeader,
     GetAllSubscriptionGroupResponseHeader,
 )
+from codec.errors import CodecError
 from processors.admin._tables import encode_members
 from remoting.contract import Processor, Request, Response
 
@@ -50,7 +51,10 @@ class GetAllSubscriptiongroupConfig(Processor[GetAllSubscriptionGroupRequestHead
         asked = (header.data_version, header.group_seq, header.max_group_num)
         if not self._config.enable_split_metadata or asked == (None, None, None):
             return self._groups.all()
+        first = header.group_seq
+        if first is None:
+            raise CodecError("a page needs the field 'groupSeq'")
         count = self._config.split_metadata_size
         if header.max_group_num is not None:
             count = min(count, header.max_group_num)
-        return self._groups.page(header.data_version, header.group_seq or 0, count)
+        return self._groups.page(header.data_version, first, count)

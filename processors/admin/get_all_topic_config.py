@@ -8,6 +8,7 @@ from codec.bodies.base import encode_body
 from codec.bodies.topics import TopicConfig
 from codec.codes import RequestCode
 from codec.headers.topics import GetAllTopicConfigRequestHeader, GetAllTopicConfigResponseHeader
+from codec.errors import CodecError
 from processors.admin._tables import encode_members
 from remoting.contract import Processor, Request, Response
 
@@ -38,7 +39,10 @@ class GetAllTopicConfig(Processor[GetAllTopicConfigRequestHeader]):
         asked = (header.data_version, header.topic_seq, header.max_topic_num)
         if not self._config.enable_split_metadata or asked == (None, None, None):
             return self._topics.all()
+        first = header.topic_seq
+        if first is None:
+            raise CodecError("a page needs the field 'topicSeq'")
         count = self._config.split_metadata_size
         if header.max_topic_num is not None:
             count = min(count, header.max_topic_num)
-        return self._topics.page(header.data_version, header.topic_seq or 0, count)
+        return self._topics.page(header.data_version, first, count)

@@ -8,6 +8,7 @@ from codec.codes import RequestCode, ResponseCode
 from codec.headers.topics import CreateTopicRequestHeader
 from processors.admin._topic_checks import (
     FILTER_TYPES,
+    SUCCESS_REMARK,
     check_message_type,
     check_name,
     check_not_system,
@@ -25,16 +26,19 @@ class UpdateAndCreateTopic(Processor[CreateTopicRequestHeader]):
         self._config = config
         self._topics = topics
 
+    def decode_header(self, ext_fields: dict[str, str]) -> CreateTopicRequestHeader:
+        """The default topic has no use here and may be missing, as with the real broker."""
+        return super().decode_header({"defaultTopic": "", **ext_fields})
+
     def handle(self, request: Request[CreateTopicRequestHeader]) -> Response:
         header = request.header
-        check_name(header.topic)
-        check_not_system(self._config, self._topics, header.topic)
         if header.topic_filter_type not in FILTER_TYPES:
             raise RemotingError(
                 ResponseCode.SYSTEM_ERROR,
-                "No enum constant org.apache.rocketmq.common.TopicFilterType."
-                f"{header.topic_filter_type}",
+                f"topicFilterType = [{header.topic_filter_type}] value invalid",
             )
+        check_name(header.topic)
+        check_not_system(self._config, self._topics, header.topic)
         topic = TopicConfig(
             topic_name=header.topic,
             read_queue_nums=header.read_queue_nums,
@@ -48,4 +52,4 @@ class UpdateAndCreateTopic(Processor[CreateTopicRequestHeader]):
         check_message_type(self._config, topic)
         if topic != self._topics.get(header.topic):
             self._topics.update(topic)
-        return Response()
+        return Response(remark=SUCCESS_REMARK)

@@ -5,7 +5,12 @@ from broker.topics import Topics
 from codec.bodies.base import decode_body
 from codec.bodies.topics import CreateTopicListRequestBody
 from codec.codes import RequestCode
-from processors.admin._topic_checks import check_message_type, check_name, check_not_system
+from processors.admin._topic_checks import (
+    SUCCESS_REMARK,
+    check_message_type,
+    check_name,
+    check_not_system,
+)
 from remoting.contract import Processor, Request, Response
 
 
@@ -25,6 +30,6 @@ class UpdateAndCreateTopicList(Processor[None]):
             check_not_system(self._config, self._topics, topic.topic_name)
             check_message_type(self._config, topic)
             if topic == self._topics.get(topic.topic_name):
-                return Response()
+                return Response(remark=SUCCESS_REMARK)
         self._topics.update_all(wanted)
-        return Response()
+        return Response(remark=SUCCESS_REMARK)

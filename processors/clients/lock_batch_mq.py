@@ -21,6 +21,8 @@ class LockBatchMq(Processor[None]):
 
     def handle(self, request: Request[None]) -> Response:
         asked = decode_body(LockBatchRequestBody, request.body)
+        if not asked.mq_set:
+            return Response(body=encode_body(LockBatchResponseBody()))
         if asked.consumer_group is None or asked.client_id is None:
             raise CodecError("LockBatchRequestBody needs consumerGroup and clientId")
         held = self._locks.lock(asked.consumer_group, asked.mq_set, asked.client_id)

@@ -26,6 +26,10 @@ class UnregisterClient(Processor[UnregisterClientRequestHeader]):
         self._producers = producers
         self._clock = clock
 
+    def decode_header(self, ext_fields: dict[str, str]) -> UnregisterClientRequestHeader:
+        """Without a client id it does what else it is asked, as the real broker."""
+        return super().decode_header({"clientID": "", **ext_fields})
+
     def handle(self, request: Request[UnregisterClientRequestHeader]) -> Response:
         header = request.header
         client = Client(

@@ -15,4 +15,5 @@ class GetMinOffset(Processor[GetMinOffsetRequestHeader]):
 
     def handle(self, request: Request[GetMinOffsetRequestHeader]) -> Response:
         offset = self._store.min_offset(request.header.topic, request.header.queue_id)
-        return Response(header=GetMinOffsetResponseHeader(offset=offset))
+        # The real broker answers this one through its RPC client, which leaves an empty remark.
+        return Response(remark="", header=GetMinOffsetResponseHeader(offset=offset))

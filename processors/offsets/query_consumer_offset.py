@@ -23,6 +23,10 @@ class QueryConsumerOffset(Processor[QueryConsumerOffsetRequestHeader]):
         self._offsets = offsets
         self._store = store
 
+    def decode_header(self, ext_fields: dict[str, str]) -> QueryConsumerOffsetRequestHeader:
+        """No group is a group that is unknown, under the name that Java gives to nothing."""
+        return super().decode_header({"consumerGroup": "null", **ext_fields})
+
     def handle(self, request: Request[QueryConsumerOffsetRequestHeader]) -> Response:
         header = request.header
         topic, queue_id = header.topic, header.queue_id

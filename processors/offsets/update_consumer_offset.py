@@ -29,6 +29,10 @@ class UpdateConsumerOffset(Processor[UpdateConsumerOffsetRequestHeader]):
         self._groups = groups
         self._offsets = offsets
 
+    def decode_header(self, ext_fields: dict[str, str]) -> UpdateConsumerOffsetRequestHeader:
+        """No group is a group that is unknown, under the name that Java gives to nothing."""
+        return super().decode_header({"consumerGroup": "null", **ext_fields})
+
     def handle(self, request: Request[UpdateConsumerOffsetRequestHeader]) -> Response:
         header = request.header
         group, topic = header.consumer_group, header.topic

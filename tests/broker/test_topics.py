@@ -9,6 +9,7 @@ from broker.config import BrokerConfig
 from broker.topics import Topics
 from codec import fastjson
 from codec.bodies.topics import TopicConfig
+from codec.errors import CodecError
 from remoting.contract import RemotingError
 
 VECTORS = Path(__file__).parent.parent / "vectors" / "config"
@@ -90,8 +91,8 @@ def test_an_update_changes_attributes_as_it_is_told(topics: Topics) -> None:
     found = topics.get("T")
     assert found is not None
     assert (found.attributes, found.write_queue_nums) == ({"message.type": "FIFO"}, 2)
-    with pytest.raises(RemotingError, match="reserveTime not supported"):
-        topics.update(TopicConfig(topic_name="T", attributes={"+reserve.time": "1"}))
+    with pytest.raises(RemotingError, match="unsupported key"):
+        topics.update(TopicConfig(topic_name="T", attributes={"+x": "1"}))
     assert topics.data_version.counter == 2
 
 
@@ -101,7 +102,11 @@ def test_a_page_starts_again_when_topics_have_changed(topics: Topics) -> None:
     assert list(topics.page(None, 0, 2)) == names[:2]
     assert list(topics.page(version, 2, 2)) == names[2:4]
     assert list(topics.page(version, 14, 9)) == names[14:]
-    assert list(topics.page("", 2, 2)) == list(topics.page("{", 2, 2)) == names[:2]
+    assert list(topics.page("", 2, 2)) == names[:2]
+    assert topics.page(version, 99, 2) == {}
+    for asked, first, count in (("{", 2, 2), (version, -1, 2), (version, 0, 0)):
+        with pytest.raises(CodecError):
+            topics.page(asked, first, count)
     topics.create_in_send_back("%RETRY%g", 1, 6, 0)
     assert list(topics.page(version, 2, 1)) == sorted(topics.all())[:1]
 

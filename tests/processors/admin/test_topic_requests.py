@@ -24,6 +24,8 @@ from processors.admin.update_and_create_topic_list import UpdateAndCreateTopicLi
 from remoting.contract import RemotingError
 
 INVALID = ResponseCode.INVALID_PARAMETER
+# The real broker leaves this remark behind when it succeeds.
+DONE = (0, "not set any response code")
 
 
 def create(broker: Any, topic: str, **fields: Any) -> tuple[int, str | None]:
@@ -47,13 +49,13 @@ def create(broker: Any, topic: str, **fields: Any) -> tuple[int, str | None]:
 def test_create_and_change(broker: Any) -> None:
     announced: list[str] = []
     broker.topics.add_listener(lambda topic: announced.append(topic.topic_name))
-    assert create(broker, "T", topic_sys_flag=1, order=True) == (0, None)
+    assert create(broker, "T", topic_sys_flag=1, order=True) == DONE
     assert broker.topics.get("T") == TopicConfig(
         topic_name="T", read_queue_nums=4, write_queue_nums=4, topic_sys_flag=1, order=True
     )
-    assert create(broker, "T", topic_sys_flag=1, order=True) == (0, None)
+    assert create(broker, "T", topic_sys_flag=1, order=True) == DONE
     assert (broker.topics.data_version.counter, announced) == (1, ["T"])
-    assert create(broker, "T", perm=4, attributes="+message.type=FIFO") == (0, None)
+    assert create(broker, "T", perm=4, attributes="+message.type=FIFO") == DONE
     found = broker.topics.get("T")
     assert (found.perm, found.attributes, found.order) == (4, {"message.type": "FIFO"}, False)
     assert announced == ["T", "T"]
@@ -74,14 +76,14 @@ def test_refused_topics(broker: Any) -> None:
     )
     assert create(broker, "T", topic_filter_type="X") == (
         ResponseCode.SYSTEM_ERROR,
-        "No enum constant org.apache.rocketmq.common.TopicFilterType.X",
+        "topicFilterType = [X] value invalid",
     )
     assert broker.topics.data_version.counter == 0
 
 
 def test_system_topics_can_be_opened_to_change(make_broker: Any) -> None:
     broker = make_broker(validate_system_topic_when_update_topic=False)
-    assert create(broker, "BenchmarkTest") == (0, None)
+    assert create(broker, "BenchmarkTest") == DONE
     assert broker.topics.get("BenchmarkTest").write_queue_nums == 4
 
 

@@ -106,9 +106,12 @@ def test_locking_and_unlocking(broker: Any) -> None:
     body = UnlockBatchRequestBody(client_id="a", consumer_group="g", mq_set={QUEUE})
     assert unlock.handle(broker.request(42, None, encode_body(body))).code == 0
     assert locked("b") == {QUEUE}
+    nothing = broker.request(41, None, b'{"consumerGroup":"g"}')
+    assert lock.handle(nothing).body == b'{"lockOKMQSet":[]}'
+    nameless = encode_body(LockBatchRequestBody(consumer_group="g", mq_set={QUEUE}))
     for processor in (lock, unlock):
         with pytest.raises(CodecError):
-            processor.handle(broker.request(41, None, b'{"consumerGroup":"g"}'))
+            processor.handle(broker.request(41, None, nameless))
 
 
 @pytest.mark.parametrize("kind", [None, "", "TAG"])

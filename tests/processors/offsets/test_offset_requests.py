@@ -125,6 +125,16 @@ def test_an_offset_is_stored_as_sent(commits: Commits) -> None:
     assert commits.broker.offsets.query_all("g", "T") == {0: 3, 77: -1}
 
 
+def test_no_group_is_an_unknown_group(commits: Commits) -> None:
+    asked = {"topic": "T", "queueId": "0"}
+    assert QueryConsumerOffset(commits.broker.offsets, Queue()).decode_header(asked) == (
+        headers.QueryConsumerOffsetRequestHeader(consumer_group="null", topic="T", queue_id=0)
+    )
+    header = commits.processor.decode_header({**asked, "commitOffset": "1"})
+    with pytest.raises(RemotingError, match="Group null not exist!"):
+        commits.processor.handle(commits.broker.request(15, header))
+
+
 def test_refused_commits(commits: Commits) -> None:
     assert commits.commit("h") == (
         ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST,
