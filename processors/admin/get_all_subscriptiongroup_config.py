@@ -8,11 +8,11 @@ from codec import fastjson
 from codec.bodies.base import encode_body
 from codec.bodies.groups import SubscriptionGroupConfig
 from codec.codes import RequestCode
+from codec.errors import CodecError
 from codec.headers.groups import (
     GetAllSubscriptionGroupRequestHeader,
     GetAllSubscriptionGroupResponseHeader,
 )
-from codec.errors import CodecError
 from processors.admin._tables import encode_members
 from remoting.contract import Processor, Request, Response
 

@@ -7,8 +7,8 @@ from broker.topics import Topics
 from codec.bodies.base import encode_body
 from codec.bodies.topics import TopicConfig
 from codec.codes import RequestCode
-from codec.headers.topics import GetAllTopicConfigRequestHeader, GetAllTopicConfigResponseHeader
 from codec.errors import CodecError
+from codec.headers.topics import GetAllTopicConfigRequestHeader, GetAllTopicConfigResponseHeader
 from processors.admin._tables import encode_members
 from remoting.contract import Processor, Request, Response
 
