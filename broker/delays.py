@@ -106,7 +106,10 @@ class DelayService:
     def encoded(self) -> bytes:
         """The progress as GET_ALL_DELAY_OFFSET sends it to slaves."""
         return encode_body(
-            DelayOffsetSerializeWrapper(data_version=self.data_version, offset_table=self._offsets)
+            DelayOffsetSerializeWrapper(
+                data_version=self.data_version,
+                offset_table=dict(sorted(self._offsets.items())),
+            )
         )
 
     def close(self) -> None:

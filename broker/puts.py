@@ -15,6 +15,7 @@ from typing import Final
 from broker.delay_levels import queue_of_level
 from broker.topic_names import RETRY_PREFIX, SCHEDULE_TOPIC, TIMER_TOPIC
 from codec.codes import ResponseCode
+from codec.errors import CodecError
 from codec.flags import SysFlag
 from codec.numbers import parse_int
 from codec.properties import format_properties
@@ -101,13 +102,16 @@ class PutRules:
 
 
 def delay_level(properties: Mapping[str, str]) -> int:
-    """The DELAY property; ValueError when it is no number (Message.getDelayTimeLevel)."""
+    """The DELAY property (Message.getDelayTimeLevel); CodecError when it is no number.
+
+    The real broker fails on one, so its sender gets SYSTEM_ERROR without further fields.
+    """
     text = properties.get(DELAY)
     if text is None:
         return 0
     level = parse_int(text)
     if level is None:
-        raise ValueError(f"the delay level (property DELAY) is no whole number: {text[:40]!r}")
+        raise CodecError(f"the delay level (property DELAY) is no whole number: {text[:40]!r}")
     return level
 
 

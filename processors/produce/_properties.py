@@ -50,10 +50,15 @@ class SendProperties:
         self._added_block = "".join(f"{key}\x01{value}\x02" for key, value in self._added.items())
 
     def needs_a_look(self, text: str) -> bool:
-        """Whether a key may be among them that decides something; a false alarm costs only time."""
-        # Eleven searches take 0.5 us; taking the block apart and putting it together 4 us.
+        """Whether a key may be among them that decides something, or an entry that is none.
+
+        A false alarm costs only time: the searches take 0.7 us, taking a block apart and putting
+        it together again 4 us.
+        """
         return (
-            "DELAY" in text
+            text.count("\x01") != text.count("\x02")
+            or "\x01\x02" in text
+            or "DELAY" in text
             or "TIMER_DELIVER_MS" in text
             or "TRAN_MSG" in text
             or "MSG_REGION" in text
@@ -67,8 +72,6 @@ class SendProperties:
 
     def appended(self, text: str) -> tuple[bytes, str]:
         """The block of a message that needs no look, and its UNIQ_KEY."""
-        if text and text[-1] != "\x02":
-            text += "\x02"
         at = text.find(_UNIQ_KEY_START)
         if at == 0 or (at > 0 and text[at - 1] == "\x02"):
             begin = at + len(_UNIQ_KEY_START)

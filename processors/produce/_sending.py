@@ -24,6 +24,7 @@ from broker.topic_names import RETRY_PREFIX
 from codec.batch import split_batch
 from codec.bodies.topics import TopicConfig
 from codec.codes import ResponseCode
+from codec.errors import CodecError
 from codec.flags import SysFlag
 from codec.headers.fast import SendHeader, encode_send_response
 from codec.message_id import offset_message_id
@@ -106,6 +107,9 @@ class Sending:
         if queue_id < 0:
             queue_id = random_queue(config)
         text = header.properties or ""
+        if text and text[-1] != "\x02":
+            # Clients of 4.x leave out the last separator.
+            text += "\x02"
         sys_flag = header.sys_flag
         if (
             config.attributes
@@ -140,7 +144,7 @@ class Sending:
         message = self._message(request, target.config)
         message.topic = target.topic
         message.queue_id = chosen
-        self._apply_rules(message, properties, target.config)
+        self._rules.apply(message, properties, target.config.attributes)
         return self._stage(message, queue_id, properties[UNIQ_KEY], wait_stored(properties))
 
     def _send_batch(self, request: Request[SendHeader]) -> Response:
@@ -160,18 +164,17 @@ class Sending:
         message = self._message(request, config)
         queue_id = header.queue_id if header.queue_id >= 0 else random_queue(config)
         message.queue_id = queue_id
-        self._apply_rules(message, properties, config)
+        self._rules.apply(message, properties, config.attributes)
         if message.sys_flag & SysFlag.TRANSACTION_MASK or delay_level(properties) > 0:
             raise PutRefused(
                 PutStatus.MESSAGE_ILLEGAL, "a batch can be neither delayed nor prepared"
             )
         limit = self._to.config.max_message_size
         if len(request.body) > limit:
-            # The one limit that the real broker answers with SYSTEM_ERROR instead of 13.
-            raise RemotingError(
-                ResponseCode.SYSTEM_ERROR,
+            # The one limit on which the real broker fails: SYSTEM_ERROR instead of 13.
+            raise CodecError(
                 f"message body size exceeded: the batch has {len(request.body)} bytes, "
-                f"the limit is {limit}",
+                f"the limit is {limit}"
             )
         appended = self._to.store.stage_batch(message, split_batch(request.body))
         ids = ",".join(self._to.message_id(item.physical_offset) for item in appended)
@@ -201,14 +204,6 @@ class Sending:
             header.reconsume_times or 0,
             0,
         )
-
-    def _apply_rules(
-        self, message: Message, properties: dict[str, str], config: TopicConfig
-    ) -> None:
-        try:
-            self._rules.apply(message, properties, config.attributes)
-        except ValueError as error:
-            raise RemotingError(ResponseCode.SYSTEM_ERROR, str(error)) from None
 
     def _check_transaction(self, header: SendHeader, properties: dict[str, str]) -> None:
         """Half messages are refused as by a broker with rejectTransactionMessage=true.

@@ -66,7 +66,6 @@ def test_the_broker_chooses_the_queue(producing):
             1,
             "accurate timer message is not enabled, timerWheelEnable is false",
         ),
-        ({"body": join_batch([BatchItem(0, b"x" * 4194304, b"")])}, 1, None),
         ({"e": 4}, 29, None),
     ],
 )
@@ -76,6 +75,12 @@ def test_refusals(producing, fields, code, remark):
     assert remark is None or response.remark == remark
     producing.broker.store.write_staged()
     assert producing.broker.store.max_physical_offset == 0
+
+
+def test_a_batch_above_the_limit_is_a_system_error(producing):
+    body = join_batch([BatchItem(0, b"x" * 4194304, b"")])
+    with pytest.raises(CodecError, match="size exceeded"):
+        producing.send(body=body, m="true")
 
 
 def test_a_delay_inside_an_item_means_nothing(producing):
