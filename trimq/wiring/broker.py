@@ -1,5 +1,6 @@
 """A broker's parts, built in one place: state, processors, listeners, services."""
 
+import logging
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -12,19 +13,24 @@ from broker.delays import DelayService
 from broker.identity import BrokerIdentity
 from broker.offsets import ConsumerOffsets
 from broker.producers import Producers
+from broker.puts import put_answer
 from broker.queue_locks import QueueLocks
 from broker.registration import Registration
 from broker.subscription_groups import SubscriptionGroups
 from broker.topics import Topics
-from remoting.contract import ConnectionListener, Gate, Peer
+from remoting.contract import ConnectionListener, Gate, Peer, RemotingError
 from remoting.counters import RemotingCounters
 from remoting.dispatch import Dispatcher
+from store.config import StoreConfig
+from store.errors import StoreError
 from store.message_store import MessageStore
 from trimq import services
 from trimq.metrics import Sample
 from trimq.options import ServerPlan
 from trimq.samples import RequestCounters, broker_samples
 from trimq.wiring.processors import on_main_port_only, processors
+
+log = logging.getLogger("trimq.server")
 
 Service = Callable[[], Awaitable[object]]
 
@@ -98,7 +104,7 @@ def build_broker(
     counters = RemotingCounters()
     dispatcher = partial(
         Dispatcher,
-        end_of_receive=store.write_staged,
+        end_of_receive=partial(_write_staged, store, plan.store),
         on_request=requests.count,
         counters=counters,
     )
@@ -113,6 +119,16 @@ def build_broker(
         services=_services(plan, state, gate),
         requests=requests,
     )
+
+
+def _write_staged(store: MessageStore, config: StoreConfig) -> None:
+    """At the end of a receive; a failure answers every send of it as the real broker would."""
+    try:
+        store.write_staged()
+    except StoreError as error:
+        log.error("messages not stored: %s", error)
+        code, remark = put_answer(error, config)
+        raise RemotingError(code, remark) from error
 
 
 def build_state(plan: ServerPlan, store: MessageStore, clock: Clock) -> State:
