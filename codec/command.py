@@ -156,7 +156,7 @@ def _decode_binary(frame: bytes, end: int) -> RemotingCommand:
     if remark_length:
         if remark_length < 0 or remark_length > end - at - 4:
             raise CodecError(f"remark length {remark_length} is beyond the header")
-        remark = _text(frame[at : at + remark_length], "remark")
+        remark = frame[at : at + remark_length].decode("utf-8", "replace")
         at += remark_length
     ext_length: int = _INT.unpack_from(frame, at)[0]
     at += 4
@@ -169,7 +169,10 @@ def _decode_binary(frame: bytes, end: int) -> RemotingCommand:
 
 
 def _read_ext_fields(frame: bytes, at: int, end: int) -> dict[str, str]:
-    """`short length, key, int length, value` repeated; an empty value counts as absent."""
+    """`short length, key, int length, value` repeated; an empty value counts as absent.
+
+    Bytes that are no UTF-8 are replaced, as Java does.
+    """
     fields: dict[str, str] = {}
     while at < end:
         if at + 6 > end:
@@ -180,13 +183,13 @@ def _read_ext_fields(frame: bytes, at: int, end: int) -> dict[str, str]:
         # Java reads the length as signed; no key is that long, so both refuse it.
         if length > 0x7FFF or at + 4 > end:
             raise CodecError(f"ext-field key length {length} at byte {key_at - 2} is too long")
-        key = _text(frame[key_at:at], "ext-field key")
+        key = frame[key_at:at].decode("utf-8", "replace")
         length = frame[at] << 24 | frame[at + 1] << 16 | frame[at + 2] << 8 | frame[at + 3]
         at += 4
         if length > end - at:
             raise CodecError(f"ext-field {key!r} has a length of {length}, beyond its block")
         if length:
-            fields[key] = _text(frame[at : at + length], "ext-field value")
+            fields[key] = frame[at : at + length].decode("utf-8", "replace")
             at += length
     return fields
 
@@ -220,10 +223,3 @@ def _encode_binary(command: RemotingCommand) -> bytes:
             ext,
         )
     )
-
-
-def _text(data: bytes, what: str) -> str:
-    try:
-        return data.decode()
-    except UnicodeDecodeError:
-        raise CodecError(f"a {what} is not UTF-8: {data[:40]!r}") from None

@@ -78,24 +78,31 @@ class _Writer:
         self._int_keys_quoted = int_keys_quoted
         self._pretty = pretty
         self._sort_keys = sort_keys
+        self._plain = not pretty and not sort_keys
 
     def write(self, value: Any, depth: int) -> None:
-        if isinstance(value, str):
+        kind = type(value)
+        if kind is str:
             self.parts.append(_encode(value).decode())
-        elif isinstance(value, dict):
-            self._object(self._keyed(value), depth)
-        elif isinstance(value, msgspec.Struct):
-            self._object(_properties(value), depth)
-        elif isinstance(value, list | tuple):
+        elif kind is int:
+            self.parts.append(str(value))
+        elif kind is dict:
+            self._object(self._entries(value), depth)
+        elif issubclass(kind, msgspec.Struct):
+            if self._plain and _is_plain(kind):
+                self.parts.append(_encode(value).decode())
+            else:
+                self._object([(key, getattr(value, name)) for key, name in _bean(kind)], depth)
+        elif issubclass(kind, list | tuple):
             self._array(value, depth)
-        elif isinstance(value, set | frozenset):
+        elif issubclass(kind, set | frozenset):
             self._array(sorted(value), depth)
         else:
             self.parts.append(_encode(value).decode())
 
-    def _keyed(self, value: dict[Any, Any]) -> list[tuple[str, Any]]:
-        keys = sorted(value) if self._sort_keys else value
-        return [(self._key(key), value[key]) for key in keys if value[key] is not None]
+    def _entries(self, value: dict[Any, Any]) -> list[tuple[str, Any]]:
+        items = sorted(value.items()) if self._sort_keys else value.items()
+        return [(self._key(key), item) for key, item in items]
 
     def _key(self, key: Any) -> str:
         if isinstance(key, int):
@@ -105,39 +112,37 @@ class _Writer:
         return _encode(key).decode()
 
     def _object(self, entries: list[tuple[str, Any]], depth: int) -> None:
-        self._open("{")
-        for index, (key, value) in enumerate(entries):
-            self._next(index, depth)
-            self.parts.append(key)
-            self.parts.append(":")
-            self.write(value, depth + 1)
-        self._close("}", entries, depth)
+        before, between, after = self._spaces(depth)
+        parts = self.parts
+        parts.append("{")
+        lead = before
+        for key, value in entries:
+            if value is None:
+                continue
+            if type(value) is int:
+                parts.append(f"{lead}{key}:{value}")
+            else:
+                parts.append(f"{lead}{key}:")
+                self.write(value, depth + 1)
+            lead = between
+        parts.append("}" if lead == before else after + "}")
 
     def _array(self, values: Any, depth: int) -> None:
-        self._open("[")
-        for index, value in enumerate(values):
-            self._next(index, depth)
+        before, between, after = self._spaces(depth)
+        self.parts.append("[")
+        lead = before
+        for value in values:
+            self.parts.append(lead)
             self.write(value, depth + 1)
-        self._close("]", values, depth)
+            lead = between
+        self.parts.append(after + "]" if values else "]")
 
-    def _open(self, mark: str) -> None:
-        self.parts.append(mark)
-
-    def _next(self, index: int, depth: int) -> None:
-        if index:
-            self.parts.append(",")
-        if self._pretty:
-            self.parts.append("\n" + "\t" * (depth + 1))
-
-    def _close(self, mark: str, content: Any, depth: int) -> None:
-        if self._pretty and content:
-            self.parts.append("\n" + "\t" * depth)
-        self.parts.append(mark)
-
-
-def _properties(value: msgspec.Struct) -> list[tuple[str, Any]]:
-    found = [(key, getattr(value, name)) for key, name in _bean(type(value))]
-    return [(key, content) for key, content in found if content is not None]
+    def _spaces(self, depth: int) -> tuple[str, str, str]:
+        """What stands before the first item, between two, and after the last."""
+        if not self._pretty:
+            return "", ",", ""
+        inner = "\n" + "\t" * (depth + 1)
+        return inner, "," + inner, inner[:-1]
 
 
 @cache
@@ -145,6 +150,16 @@ def _bean(cls: type[msgspec.Struct]) -> list[tuple[str, str]]:
     """(quoted name on the wire, attribute) in alphabetical order of the wire names."""
     fields = sorted((field.encode_name, field.name) for field in msgspec.structs.fields(cls))
     return [(_encode(wire).decode(), name) for wire, name in fields]
+
+
+@cache
+def _is_plain(cls: type[msgspec.Struct]) -> bool:
+    """Whether msgspec writes this type as FastJSON does: no null, no set, no key but text."""
+    fields = msgspec.structs.fields(cls)
+    names = [field.encode_name for field in fields]
+    return names == sorted(names) and all(
+        field.type in (bool, int, str, dict[str, str], list[str]) for field in fields
+    )
 
 
 def _without_nulls(value: Any) -> Any:

@@ -232,23 +232,28 @@ def _text(ext: dict[str, str], key: str, header: str) -> str:
 
 
 def _integer(ext: dict[str, str], key: str, header: str) -> int:
-    text = _text(ext, key, header)
-    number = parse_int(text)
+    text = ext.get(key)
+    # Nearly every number is this short and has no sign; the rules are in parse_int.
+    if text is not None and len(text) < 10 and text.isdecimal():
+        return int(text)
+    number = parse_int(_text(ext, key, header))
     if number is None:
-        raise CodecError(f"{header}: {key!r} is no Integer: {text[:40]!r}")
+        raise CodecError(f"{header}: {key!r} is no Integer: {ext[key][:40]!r}")
     return number
 
 
 def _long(ext: dict[str, str], key: str, header: str) -> int:
-    text = _text(ext, key, header)
-    number = parse_long(text)
+    text = ext.get(key)
+    if text is not None and len(text) < 19 and text.isdecimal():
+        return int(text)
+    number = parse_long(_text(ext, key, header))
     if number is None:
-        raise CodecError(f"{header}: {key!r} is no Long: {text[:40]!r}")
+        raise CodecError(f"{header}: {key!r} is no Long: {ext[key][:40]!r}")
     return number
 
 
 def _optional_integer(ext: dict[str, str], key: str, header: str) -> int | None:
-    return None if ext.get(key) is None else _integer(ext, key, header)
+    return _integer(ext, key, header) if key in ext else None
 
 
 def _lenient_integer(ext: dict[str, str], key: str) -> int | None:
@@ -258,4 +263,6 @@ def _lenient_integer(ext: dict[str, str], key: str) -> int | None:
 
 def _boolean(ext: dict[str, str], key: str) -> bool | None:
     text = ext.get(key)
-    return None if text is None else text.lower() == "true"
+    if text is None:
+        return None
+    return text == "true" or text.lower() == "true"
