@@ -57,7 +57,7 @@ final class Clients {
     }
 
     private static Object ids(Context context, String group) {
-        return Saw.result(() -> context.api().getConsumerIdListByGroup(context.setup.broker, group, 5000)
+        return Saw.result(() -> context.api().getConsumerIdListByGroup(context.setup.broker, group, 15_000)
             .stream().sorted().toArray());
     }
 

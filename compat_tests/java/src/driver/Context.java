@@ -71,6 +71,7 @@ final class Context implements AutoCloseable {
     DefaultMQProducer newProducer(String name, RPCHook... hook) {
         DefaultMQProducer producer = new DefaultMQProducer(group(name), hook.length > 0 ? hook[0] : null);
         configure(producer, name);
+        producer.setSendMsgTimeout(15_000);
         closing.push(producer::shutdown);
         return producer;
     }
@@ -138,7 +139,7 @@ final class Context implements AutoCloseable {
     }
 
     void updateTopic(TopicConfig config) throws Exception {
-        api().createTopic(setup.broker, "TBW102", config, 5000);
+        api().createTopic(setup.broker, "TBW102", config, 15_000);
     }
 
     void createGroup(String name, Object... settings) throws Exception {

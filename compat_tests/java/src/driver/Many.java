@@ -93,7 +93,7 @@ final class Many {
         for (int i = 0; i < 40; i++) {
             consumed.put(Context.held(consumers.get(i), topic).toString(), inboxes.get(i).texts());
         }
-        int members = context.api().getConsumerIdListByGroup(context.setup.broker, context.group("g"), 5000).size();
+        int members = context.api().getConsumerIdListByGroup(context.setup.broker, context.group("g"), 15_000).size();
         return Json.map("sent", ok, "members", members, "consumed", consumed);
     }
 }

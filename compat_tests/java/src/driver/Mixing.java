@@ -31,7 +31,7 @@ final class Mixing {
         config.setWriteQueueNums(3);
         config.setPerm(Context.READ_WRITE);
         for (String address : Compat.brokerAddresses(context.api())) {
-            context.api().createTopic(address, "TBW102", config, 5000);
+            context.api().createTopic(address, "TBW102", config, 15_000);
         }
         Wait.until("a topic on both", 20, () -> {
             Map<String, Object> route = context.route(topic);

@@ -61,7 +61,7 @@ final class Pushing {
         seen.put("1 alone", Json.map("first", Context.held(first, topic), "consumed", one.byQueue()));
         DefaultMQPushConsumer second = join(context, "c2", topic, two);
         awaitHeld(topic, 4, first, second);
-        seen.put("2 ids", context.api().getConsumerIdListByGroup(context.setup.broker, context.group("g"), 5000)
+        seen.put("2 ids", context.api().getConsumerIdListByGroup(context.setup.broker, context.group("g"), 15_000)
             .stream().sorted().toArray());
         send(context, topic, "both-");
         one.await(60, 20);
@@ -174,6 +174,6 @@ final class Pushing {
         two.await(8, 20);
         return Json.map("held", Context.held(second, topic), "consumed by second", two.byQueue(),
             "consumed by first", one.byQueue(),
-            "ids", context.api().getConsumerIdListByGroup(context.setup.broker, context.group("g"), 5000).size());
+            "ids", context.api().getConsumerIdListByGroup(context.setup.broker, context.group("g"), 15_000).size());
     }
 }

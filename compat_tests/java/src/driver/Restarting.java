@@ -75,7 +75,7 @@ final class Restarting {
         DefaultMQPushConsumer consumer = Pushing.start(context.newPush("g", "c"), topic, inbox);
         Pushing.awaitHeld(topic, 4, consumer);
         DefaultMQProducer producer = context.newProducer("p");
-        producer.setSendMsgTimeout(1000);
+        producer.setSendMsgTimeout(2000);
         producer.start();
         Set<String> acknowledged = new TreeSet<>();
         AtomicBoolean running = new AtomicBoolean(true);
@@ -98,7 +98,7 @@ final class Restarting {
         });
         return Json.map("sent before and after", true, "all acknowledged were consumed", complete,
             "missing", missing.size(), "held", Context.held(consumer, topic),
-            "ids", context.api().getConsumerIdListByGroup(context.setup.broker, context.group("g"), 5000));
+            "ids", context.api().getConsumerIdListByGroup(context.setup.broker, context.group("g"), 15_000));
     }
 
     private static void send(DefaultMQProducer producer, String topic, String body, Set<String> acknowledged) {

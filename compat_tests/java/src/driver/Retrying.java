@@ -49,12 +49,12 @@ final class Retrying {
         String dead = "%DLQ%" + context.group("g");
         Wait.until("dead letters", 20, () -> context.route(dead) != null);
         Map<String, Object> seen = new TreeMap<>();
+        Wait.until("a dead letter", 10, () -> context.reader().maxOffset(context.queue(dead, 0)) > 0);
         seen.put("route of retries", context.route(retry));
         seen.put("route of dead letters", context.route(dead));
         seen.put("reading dead letters at once", Saw.result(
             () -> context.reader().pull(context.queue(dead, 0), "*", 0, 32).getPullStatus()));
         makeReadable(context, dead);
-        Wait.until("a dead letter", 10, () -> context.reader().maxOffset(context.queue(dead, 0)) > 0);
         consumer.shutdown();
         seen.put("attempts", attempts(inbox.all()));
         seen.put("in the retry topic", Saw.messages(context.readAll(retry, 0)));

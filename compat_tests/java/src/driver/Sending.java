@@ -53,9 +53,9 @@ final class Sending {
     private static Object async(Context context) throws Exception {
         String topic = context.createTopic("t", 2);
         DefaultMQProducer producer = context.producer("p");
-        List<CompletableFuture<Object>> futures = new ArrayList<>();
+        List<CompletableFuture<Map<String, Object>>> futures = new ArrayList<>();
         for (int i = 0; i < 20; i++) {
-            CompletableFuture<Object> future = new CompletableFuture<>();
+            CompletableFuture<Map<String, Object>> future = new CompletableFuture<>();
             futures.add(future);
             producer.send(Context.message(topic, "a", "body-" + i), context.queue(topic, i % 2), new SendCallback() {
                 @Override
@@ -69,12 +69,12 @@ final class Sending {
                 }
             });
         }
-        List<String> sent = new ArrayList<>();
-        for (CompletableFuture<Object> future : futures) {
-            sent.add(Json.write(future.get(10, TimeUnit.SECONDS)));
-        }
+        Map<String, Object> sent = new TreeMap<>();
         // Several threads of client and broker carry asynchronous sends: their order is no one's promise.
-        sent.sort(null);
+        for (CompletableFuture<Map<String, Object>> future : futures) {
+            Map<String, Object> result = future.get(20, TimeUnit.SECONDS);
+            sent.put(result.get("queueId") + "/" + result.get("queueOffset"), result);
+        }
         context.awaitEnd(topic, 1, 10);
         return Json.map("sent", sent, "stored", Saw.texts(context.readQueues(topic, 0, 1)));
     }
@@ -163,7 +163,9 @@ final class Sending {
             Message message = Context.message(topic, "late", "level-" + levels[queue]);
             message.setKeys("k");
             message.setDelayTimeLevel(levels[queue]);
-            sent.add(Saw.sent(producer.send(message, context.queue(topic, queue))));
+            Map<String, Object> result = Saw.sent(producer.send(message, context.queue(topic, queue)));
+            // The offset is that of the level's queue, which everybody's messages share.
+            sent.add(Json.map("result", result, "offset known", (Long) result.remove("queueOffset") >= 0));
         }
         List<MessageExt> stored = new ArrayList<>();
         List<Boolean> early = new ArrayList<>();
@@ -208,7 +210,7 @@ final class Sending {
         }
         Message tooLong = Context.message(topic, "a", "too long");
         tooLong.putUserProperty("long", "v".repeat(40_000));
-        Object refused = Saw.result(() -> producer.send(tooLong, 3000));
+        Object refused = Saw.result(() -> producer.send(tooLong));
         context.awaitEnd(topic, 0, 5);
         return Json.map("sent", sent, "stored", Saw.messages(context.readAll(topic, 0)), "too long", refused);
     }
@@ -246,6 +248,7 @@ final class Sending {
             String topic = context.topic("from" + perm);
             DefaultMQProducer producer = context.newProducer("q" + perm);
             producer.setCreateTopicKey(template);
+            producer.setDefaultTopicQueueNums(2);
             producer.setRetryTimesWhenSendFailed(0);
             producer.start();
             Object sent = Saw.result(() -> {

@@ -36,6 +36,8 @@ final class Setup implements AutoCloseable {
         client.setPollNameServerInterval(1000);
         // As long by default: a 5.x client that just took over queues may be refused until its next heartbeat.
         client.setHeartbeatBrokerInterval(2000);
+        // Three seconds by default: not a machine's fault when it is busy.
+        client.setMqClientApiTimeout(15_000);
         client.setUseTLS(tls);
     }
 

@@ -13,6 +13,7 @@ import org.apache.rocketmq.remoting.protocol.RemotingCommand;
 final class Watch implements RPCHook {
     private static final int PULL_MESSAGE = 11;
     private static final int LITE_PULL_MESSAGE = 361;
+    private static final int GET_CONSUMER_LIST_BY_GROUP = 38;
     private final Map<Integer, Set<Object>> seen = new TreeMap<>();
 
     @Override
@@ -22,9 +23,11 @@ final class Watch implements RPCHook {
 
     @Override
     public synchronized void doAfterResponse(String addr, RemotingCommand request, RemotingCommand response) {
-        // Whether a pull finds something or is told to come again is a question of the moment.
-        if (response != null && request.getCode() != PULL_MESSAGE && request.getCode() != LITE_PULL_MESSAGE) {
-            seen.computeIfAbsent(request.getCode(), code -> new TreeSet<>()).add(response.getCode());
+        // Whether a pull finds something, or a group has members already, is a question of the moment.
+        int code = request.getCode();
+        boolean timing = code == PULL_MESSAGE || code == LITE_PULL_MESSAGE || code == GET_CONSUMER_LIST_BY_GROUP;
+        if (response != null && !timing) {
+            seen.computeIfAbsent(code, key -> new TreeSet<>()).add(response.getCode());
         }
     }
 

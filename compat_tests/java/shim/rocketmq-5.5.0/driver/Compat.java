@@ -60,13 +60,13 @@ final class Compat {
                     throw new IllegalArgumentException(setting.getKey());
             }
         }
-        api.createSubscriptionGroup(broker, config, 5000);
+        api.createSubscriptionGroup(broker, config, 15_000);
     }
 
     static Map<String, Object> route(MQClientAPIImpl api, String topic) throws Exception {
         TopicRouteData route;
         try {
-            route = api.getTopicRouteInfoFromNameServer(topic, 5000);
+            route = api.getTopicRouteInfoFromNameServer(topic, 15_000);
         } catch (MQClientException failure) {
             if (failure.getResponseCode() == TOPIC_NOT_EXIST) {
                 return null;
@@ -92,7 +92,7 @@ final class Compat {
         body.setConsumerGroup(group);
         body.setClientId(client);
         body.setMqSet(queues);
-        return Saw.queues(new ArrayList<>(api.lockBatchMQ(broker, body, 5000)));
+        return Saw.queues(new ArrayList<>(api.lockBatchMQ(broker, body, 15_000)));
     }
 
     static void unlock(MQClientAPIImpl api, String broker, String group, String client, Set<MessageQueue> queues)
@@ -111,7 +111,7 @@ final class Compat {
         header.setTopic(queue.getTopic());
         header.setQueueId(queue.getQueueId());
         header.setCommitOffset(offset);
-        api.updateConsumerOffset(broker, header, 5000);
+        api.updateConsumerOffset(broker, header, 15_000);
     }
 
     static long committed(MQClientAPIImpl api, String broker, String group, MessageQueue queue) throws Exception {
@@ -119,7 +119,7 @@ final class Compat {
         header.setConsumerGroup(group);
         header.setTopic(queue.getTopic());
         header.setQueueId(queue.getQueueId());
-        return api.queryConsumerOffset(broker, header, 5000);
+        return api.queryConsumerOffset(broker, header, 15_000);
     }
 
     static void createTopic(DefaultMQProducer producer, String key, String topic, int queues) throws Exception {
