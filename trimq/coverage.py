@@ -131,7 +131,7 @@ def answered_codes() -> tuple[set[int], set[int], set[int]]:
         clock = Clock()
         store = MessageStore(plan.store, clock.millis)
         identity = BrokerIdentity("c", "b", 0, "127.0.0.1:10911", "127.0.0.1:10912")
-        table = processors(plan, identity, build_state(plan, store, clock), clock)
+        table = processors(plan, identity, build_state(plan, identity, store, clock), clock)
         namesrv = build_namesrv(plan.namesrv, clock).processors
     return (
         _codes(table),

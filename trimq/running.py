@@ -90,13 +90,13 @@ async def _serving(
         listeners = await stack.enter_async_context(trio.open_nursery())
         await _listen(plan, broker, sockets, listeners)
         # Registered means found: from here on clients come.
-        await services.start(broker.registration.run)
+        await services.start(broker.state.registration.run)
         # What is alive now lives as long as the process: no need to look at it again and again.
         gc.collect()
         gc.freeze()
         yield metrics_addr
         with trio.CancelScope(shield=True), trio.move_on_after(_LEAVE_SECONDS):
-            await broker.registration.leave()
+            await broker.state.registration.leave()
         listeners.cancel_scope.cancel()
 
 

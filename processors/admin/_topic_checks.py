@@ -1,11 +1,16 @@
 """What a topic must keep to before an operator may create, change or delete it."""
 
+from collections.abc import Awaitable, Callable
+
 from broker.config import BrokerConfig
 from broker.topic_names import validate_topic
 from broker.topics import Topics
 from codec.bodies.topics import TopicConfig
 from codec.codes import ResponseCode
 from remoting.contract import RemotingError
+
+# Returns when the NameServers know all topics, or when that takes too long (Registration.settled).
+Announced = Callable[[], Awaitable[object]]
 
 FILTER_TYPES = ("SINGLE_TAG", "MULTI_TAG")
 

@@ -9,6 +9,7 @@ from codec.headers.topics import CreateTopicRequestHeader
 from processors.admin._topic_checks import (
     FILTER_TYPES,
     SUCCESS_REMARK,
+    Announced,
     check_message_type,
     check_name,
     check_not_system,
@@ -17,20 +18,26 @@ from remoting.contract import Processor, RemotingError, Request, Response
 
 
 class UpdateAndCreateTopic(Processor[CreateTopicRequestHeader]):
-    """A topic that is already as asked for counts as done, without a new data version."""
+    """A topic that is already as asked for counts as done, without a new data version.
+
+    The answer comes when the NameServers in reach know the topic: whoever asks for its route next
+    finds it.
+    """
 
     codes = (RequestCode.UPDATE_AND_CREATE_TOPIC,)
     header = CreateTopicRequestHeader
+    waits = True
 
-    def __init__(self, config: BrokerConfig, topics: Topics) -> None:
+    def __init__(self, config: BrokerConfig, topics: Topics, announced: Announced) -> None:
         self._config = config
         self._topics = topics
+        self._announced = announced
 
     def decode_header(self, ext_fields: dict[str, str]) -> CreateTopicRequestHeader:
         """The default topic has no use here and may be missing, as with the real broker."""
         return super().decode_header({"defaultTopic": "", **ext_fields})
 
-    def handle(self, request: Request[CreateTopicRequestHeader]) -> Response:
+    async def handle(self, request: Request[CreateTopicRequestHeader]) -> Response:
         header = request.header
         if header.topic_filter_type not in FILTER_TYPES:
             raise RemotingError(
@@ -52,4 +59,5 @@ class UpdateAndCreateTopic(Processor[CreateTopicRequestHeader]):
         check_message_type(self._config, topic)
         if topic != self._topics.get(header.topic):
             self._topics.update(topic)
+            await self._announced()
         return Response(remark=SUCCESS_REMARK)

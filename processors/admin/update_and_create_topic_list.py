@@ -7,6 +7,7 @@ from codec.bodies.topics import CreateTopicListRequestBody
 from codec.codes import RequestCode
 from processors.admin._topic_checks import (
     SUCCESS_REMARK,
+    Announced,
     check_message_type,
     check_name,
     check_not_system,
@@ -18,12 +19,14 @@ class UpdateAndCreateTopicList(Processor[None]):
     """As the real one does it: one topic that is already as asked for ends the request, with 0."""
 
     codes = (RequestCode.UPDATE_AND_CREATE_TOPIC_LIST,)
+    waits = True
 
-    def __init__(self, config: BrokerConfig, topics: Topics) -> None:
+    def __init__(self, config: BrokerConfig, topics: Topics, announced: Announced) -> None:
         self._config = config
         self._topics = topics
+        self._announced = announced
 
-    def handle(self, request: Request[None]) -> Response:
+    async def handle(self, request: Request[None]) -> Response:
         wanted = decode_body(CreateTopicListRequestBody, request.body).topic_config_list
         for topic in wanted:
             check_name(topic.topic_name)
@@ -32,4 +35,5 @@ class UpdateAndCreateTopicList(Processor[None]):
             if topic == self._topics.get(topic.topic_name):
                 return Response(remark=SUCCESS_REMARK)
         self._topics.update_all(wanted)
+        await self._announced()
         return Response(remark=SUCCESS_REMARK)

@@ -48,6 +48,7 @@ class State:
     arrivals: Arrivals
     delays: DelayService
     store: MessageStore
+    registration: Registration
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,6 @@ class Broker:
     vip: Dispatcher
     listener: ConnectionListener
     gate: Gate
-    registration: Registration
     services: list[Service]
     requests: RequestCounters = field(default_factory=RequestCounters)
 
@@ -97,7 +97,7 @@ def build_broker(
     name_servers: Sequence[str],
 ) -> Broker:
     """Build on an open store; config files are read here."""
-    state = build_state(plan, store, clock)
+    state = build_state(plan, identity, store, clock, name_servers)
     gate = Gate(store.flushed_offset)
     requests = RequestCounters()
     table = processors(plan, identity, state, clock)
@@ -108,14 +108,12 @@ def build_broker(
         on_request=requests.count,
         counters=counters,
     )
-    registration = Registration(plan.broker, identity, state.topics, name_servers)
     return Broker(
         state=state,
         main=dispatcher(table),
         vip=dispatcher([one for one in table if not on_main_port_only(one)]),
         listener=Clients(state.consumers, state.producers),
         gate=gate,
-        registration=registration,
         services=_services(plan, state, gate),
         requests=requests,
     )
@@ -131,11 +129,18 @@ def _write_staged(store: MessageStore, config: StoreConfig) -> None:
         raise RemotingError(code, remark) from error
 
 
-def build_state(plan: ServerPlan, store: MessageStore, clock: Clock) -> State:
+def build_state(
+    plan: ServerPlan,
+    identity: BrokerIdentity,
+    store: MessageStore,
+    clock: Clock,
+    name_servers: Sequence[str] = (),
+) -> State:
     """The managers with what their files say."""
     config, directory = plan.broker, plan.store.root / "config"
+    topics = Topics(config, directory, clock)
     state = State(
-        topics=Topics(config, directory, clock),
+        topics=topics,
         groups=SubscriptionGroups(config, directory, clock),
         consumers=Consumers(config, clock),
         producers=Producers(config, clock),
@@ -144,6 +149,7 @@ def build_state(plan: ServerPlan, store: MessageStore, clock: Clock) -> State:
         arrivals=Arrivals(),
         delays=DelayService(config, store, plan.store.delay_levels, directory, clock),
         store=store,
+        registration=Registration(config, identity, topics, name_servers),
     )
     state.topics.load()
     state.groups.load()

@@ -1,5 +1,6 @@
 """The broker's processors: a literal list, so that a search for a name finds where it is used."""
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from broker.clock import Clock
@@ -140,9 +141,11 @@ def _offsets(plan: ServerPlan, state: "State") -> list[Processor[Any]]:
 
 
 def _topics(plan: ServerPlan, state: "State") -> list[Processor[Any]]:
+    timeout = plan.broker.register_broker_timeout_mills / 1000
+    announced = partial(state.registration.settled, timeout)
     return [
-        UpdateAndCreateTopic(plan.broker, state.topics),
-        UpdateAndCreateTopicList(plan.broker, state.topics),
+        UpdateAndCreateTopic(plan.broker, state.topics, announced),
+        UpdateAndCreateTopicList(plan.broker, state.topics, announced),
         DeleteTopicInBroker(plan.broker, state.topics, state.offsets, state.store),
         GetAllTopicConfig(plan.broker, state.topics),
         GetTopicConfig(state.topics),

@@ -28,7 +28,17 @@ INVALID = ResponseCode.INVALID_PARAMETER
 DONE = (0, "not set any response code")
 
 
-def create(broker: Any, topic: str, **fields: Any) -> tuple[int, str | None]:
+class Announcements:
+    """Counts how often NameServers were waited for."""
+
+    def __init__(self) -> None:
+        self.waited = 0
+
+    async def __call__(self) -> None:
+        self.waited += 1
+
+
+async def create(broker: Any, topic: str, **fields: Any) -> tuple[int, str | None]:
     values = {
         "default_topic": "TBW102",
         "read_queue_nums": 4,
@@ -38,72 +48,75 @@ def create(broker: Any, topic: str, **fields: Any) -> tuple[int, str | None]:
         **fields,
     }
     header = headers.CreateTopicRequestHeader(topic=topic, **values)
-    processor = UpdateAndCreateTopic(broker.config, broker.topics)
+    processor = UpdateAndCreateTopic(broker.config, broker.topics, Announcements())
     try:
-        response = processor.handle(broker.request(17, header))
+        response = await processor.handle(broker.request(17, header))
     except RemotingError as error:
         return error.code, error.remark
     return response.code, response.remark
 
 
-def test_create_and_change(broker: Any) -> None:
+async def test_create_and_change(broker: Any) -> None:
     announced: list[str] = []
     broker.topics.add_listener(lambda topic: announced.append(topic.topic_name))
-    assert create(broker, "T", topic_sys_flag=1, order=True) == DONE
+    assert await create(broker, "T", topic_sys_flag=1, order=True) == DONE
     assert broker.topics.get("T") == TopicConfig(
         topic_name="T", read_queue_nums=4, write_queue_nums=4, topic_sys_flag=1, order=True
     )
-    assert create(broker, "T", topic_sys_flag=1, order=True) == DONE
+    assert await create(broker, "T", topic_sys_flag=1, order=True) == DONE
     assert (broker.topics.data_version.counter, announced) == (1, ["T"])
-    assert create(broker, "T", perm=4, attributes="+message.type=FIFO") == DONE
+    assert await create(broker, "T", perm=4, attributes="+message.type=FIFO") == DONE
     found = broker.topics.get("T")
     assert (found.perm, found.attributes, found.order) == (4, {"message.type": "FIFO"}, False)
     assert announced == ["T", "T"]
 
 
-def test_refused_topics(broker: Any) -> None:
-    assert create(broker, " ") == (INVALID, "The specified topic is blank.")
+async def test_refused_topics(broker: Any) -> None:
+    assert await create(broker, " ") == (INVALID, "The specified topic is blank.")
     for name in ("TBW102", "rmq_sys_x", "DefaultCluster"):
         remark = f"The topic[{name}] is conflict with system topic."
-        assert create(broker, name) == (INVALID, remark)
-    assert create(broker, "T", attributes="+message.type=MIXED") == (
+        assert await create(broker, name) == (INVALID, remark)
+    assert await create(broker, "T", attributes="+message.type=MIXED") == (
         INVALID,
         "MIXED message type is not supported.",
     )
-    assert create(broker, "T", attributes="+x=1") == (
+    assert await create(broker, "T", attributes="+x=1") == (
         ResponseCode.SYSTEM_ERROR,
         "unsupported key: x",
     )
-    assert create(broker, "T", topic_filter_type="X") == (
+    assert await create(broker, "T", topic_filter_type="X") == (
         ResponseCode.SYSTEM_ERROR,
         "topicFilterType = [X] value invalid",
     )
     assert broker.topics.data_version.counter == 0
 
 
-def test_system_topics_can_be_opened_to_change(make_broker: Any) -> None:
+async def test_system_topics_can_be_opened_to_change(make_broker: Any) -> None:
     broker = make_broker(validate_system_topic_when_update_topic=False)
-    assert create(broker, "BenchmarkTest") == DONE
+    assert await create(broker, "BenchmarkTest") == DONE
     assert broker.topics.get("BenchmarkTest").write_queue_nums == 4
 
 
-def test_a_list_is_created_whole_or_not_at_all(broker: Any) -> None:
-    processor = UpdateAndCreateTopicList(broker.config, broker.topics)
+async def test_a_list_is_created_whole_or_not_at_all(broker: Any) -> None:
+    announced = Announcements()
+    processor = UpdateAndCreateTopicList(broker.config, broker.topics, announced)
 
-    def ask(*names: str) -> None:
+    async def ask(*names: str) -> None:
         body = CreateTopicListRequestBody(
             topic_config_list=[TopicConfig(topic_name=name) for name in names]
         )
-        processor.handle(broker.request(18, None, encode_body(body)))
+        await processor.handle(broker.request(18, None, encode_body(body)))
 
     with pytest.raises(RemotingError, match="contains illegal characters"):
-        ask("A", "b c")
+        await ask("A", "b c")
     assert "A" not in broker.topics
-    ask("A", "B")
+    await ask("A", "B")
     assert "B" in broker.topics
     # The real one takes one unchanged topic for "nothing to do".
-    ask("A", "C")
+    await ask("A", "C")
     assert "C" not in broker.topics
+    # An answer that creates something waits until NameServers know it, others do not.
+    assert announced.waited == 1
 
 
 class Deleted:
