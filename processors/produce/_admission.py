@@ -7,6 +7,7 @@ when they choose a queue, and the real broker stores what comes anyway.
 
 import logging
 import time
+from collections.abc import Callable
 
 from broker.config import BrokerConfig
 from broker.identity import BrokerIdentity
@@ -35,10 +36,10 @@ class Admission:
         # Names that were found right and stand for a topic: they need no second look.
         self._known: set[str] = set()
 
-    def admit(self, header: SendHeader, peer: Peer, now_millis: int) -> TopicConfig:
+    def admit(self, header: SendHeader, peer: Peer, now_millis: Callable[[], int]) -> TopicConfig:
         """The topic's config; RemotingError with the real broker's code and remark."""
         topic = header.topic
-        if now_millis < self._accept_from:
+        if self._accept_from and now_millis() < self._accept_from:
             raise RemotingError(
                 ResponseCode.SYSTEM_ERROR,
                 f"broker unable to service, until {_human_time(self._accept_from)}",

@@ -8,6 +8,7 @@ neither writes: all records of one receive are written at its end.
 
 import logging
 import random
+from typing import Final
 
 from broker.clock import Clock
 from broker.identity import BrokerIdentity
@@ -16,7 +17,6 @@ from broker.puts import (
     PutRefused,
     PutRules,
     PutStatus,
-    check_topic_length,
     delay_level,
     put_answer,
 )
@@ -27,7 +27,6 @@ from codec.codes import ResponseCode
 from codec.errors import CodecError
 from codec.flags import SysFlag
 from codec.headers.fast import SendHeader, encode_send_response
-from codec.message_id import offset_message_id
 from codec.properties import parse_properties
 from codec.property_keys import UNIQ_KEY, WAIT
 from processors.produce._admission import Admission
@@ -47,7 +46,8 @@ from store.message_store import MessageStore
 
 log = logging.getLogger("trimq.produce")
 
-_IPV6_HOST = 20
+_IPV6_HOST: Final = 20
+_INNER_BATCH: Final = int(SysFlag.INNER_BATCH)
 
 
 class Destination:
@@ -60,11 +60,13 @@ class Destination:
         self.config = config
         self.store_host = identity.packed_store_host
         self.host_flags = SysFlag.STORE_HOST_V6 if len(self.store_host) == _IPV6_HOST else 0
+        self._id_start = self.store_host.hex().upper()
         self.sync_flush = config.flush_disk_type == "SYNC_FLUSH"
         self.now_millis = clock.millis
 
     def message_id(self, physical_offset: int) -> str:
-        return offset_message_id(self.store_host, physical_offset)
+        """codec.message_id.offset_message_id, with the host's part worked out once."""
+        return f"{self._id_start}{physical_offset:016X}"
 
 
 class Sending:
@@ -83,6 +85,11 @@ class Sending:
         self._retries = retries
         self._rules = rules
         self._to = destination
+        # What every message needs, without going through the objects that know it.
+        self._store = destination.store
+        self._store_host = destination.store_host
+        self._host_flags = destination.host_flags
+        self._sync_flush = destination.sync_flush
 
     def answer(self, request: Request[SendHeader]) -> Response:
         """The reply to a send; refusals carry the same two ext fields as successes."""
@@ -102,7 +109,7 @@ class Sending:
 
     def _send(self, request: Request[SendHeader]) -> Response:
         header = request.header
-        config = self._admission.admit(header, request.peer, self._to.now_millis())
+        config = self._admission.admit(header, request.peer, self._to.now_millis)
         queue_id = header.queue_id
         if queue_id < 0:
             queue_id = random_queue(config)
@@ -110,21 +117,17 @@ class Sending:
         if text and text[-1] != "\x02":
             # Clients of 4.x leave out the last separator.
             text += "\x02"
-        sys_flag = header.sys_flag
         if (
             config.attributes
-            or sys_flag & SysFlag.INNER_BATCH
+            or header.sys_flag & _INNER_BATCH
             or header.topic.startswith("%")
             or self._properties.needs_a_look(text)
         ):
             return self._send_with_care(request, Target(header.topic, queue_id, config))
         block, unique = self._properties.appended(text)
-        message = self._message(request, config)
-        message.queue_id = queue_id
+        message = self._message(request, config, queue_id)
         message.properties = block
-        wait = (
-            not self._to.sync_flush or "WAIT\x01" not in text or wait_stored(parse_properties(text))
-        )
+        wait = self._sync_flush and ("WAIT\x01" not in text or wait_stored(parse_properties(text)))
         return self._stage(message, queue_id, unique, wait)
 
     def _send_with_care(self, request: Request[SendHeader], target: Target) -> Response:
@@ -141,16 +144,16 @@ class Sending:
             queue_id = chosen
         check_compaction_key(properties, target.config)
         self._check_transaction(header, properties)
-        message = self._message(request, target.config)
+        message = self._message(request, target.config, chosen)
         message.topic = target.topic
-        message.queue_id = chosen
         self._rules.apply(message, properties, target.config.attributes)
-        return self._stage(message, queue_id, properties[UNIQ_KEY], wait_stored(properties))
+        wait = self._sync_flush and wait_stored(properties)
+        return self._stage(message, queue_id, properties[UNIQ_KEY], wait)
 
     def _send_batch(self, request: Request[SendHeader]) -> Response:
         header = request.header
         topic = header.topic
-        config = self._admission.admit(header, request.peer, self._to.now_millis())
+        config = self._admission.admit(header, request.peer, self._to.now_millis)
         if len(topic) > LONGEST_TOPIC:
             raise RemotingError(
                 ResponseCode.MESSAGE_ILLEGAL, f"message topic length too long {len(topic)}"
@@ -161,9 +164,8 @@ class Sending:
             )
         properties = self._properties.outer(header.properties or "")
         _check_batch_queues(config, properties)
-        message = self._message(request, config)
         queue_id = header.queue_id if header.queue_id >= 0 else random_queue(config)
-        message.queue_id = queue_id
+        message = self._message(request, config, queue_id)
         self._rules.apply(message, properties, config.attributes)
         if message.sys_flag & SysFlag.TRANSACTION_MASK or delay_level(properties) > 0:
             raise PutRefused(
@@ -176,33 +178,34 @@ class Sending:
                 f"message body size exceeded: the batch has {len(request.body)} bytes, "
                 f"the limit is {limit}"
             )
-        appended = self._to.store.stage_batch(message, split_batch(request.body))
+        appended = self._store.stage_batch(message, split_batch(request.body))
         ids = ",".join(self._to.message_id(item.physical_offset) for item in appended)
         fields = encode_send_response(
             ids, queue_id, appended[0].queue_offset, properties.get(UNIQ_KEY)
         )
-        return self._reply(fields, appended[-1].end, wait_stored(properties))
+        wait = self._sync_flush and wait_stored(properties)
+        return self._reply(fields, appended[-1].end, wait)
 
-    def _message(self, request: Request[SendHeader], config: TopicConfig) -> Message:
+    def _message(self, request: Request[SendHeader], config: TopicConfig, queue_id: int) -> Message:
+        """What header and peer say; the properties are the caller's business."""
         header = request.header
         born_host = request.peer.packed_host
-        sys_flag = header.sys_flag | self._to.host_flags
+        sys_flag = header.sys_flag | self._host_flags
         if config.topic_filter_type == "MULTI_TAG":
             sys_flag |= SysFlag.MULTI_TAGS
         if len(born_host) == _IPV6_HOST:
             sys_flag |= SysFlag.BORN_HOST_V6
         return Message(
             header.topic,
-            header.queue_id,
+            queue_id,
             request.body,
             b"",
             header.flag,
             sys_flag,
             header.born_timestamp,
             born_host,
-            self._to.store_host,
+            self._store_host,
             header.reconsume_times or 0,
-            0,
         )
 
     def _check_transaction(self, header: SendHeader, properties: dict[str, str]) -> None:
@@ -225,9 +228,7 @@ class Sending:
         )
 
     def _stage(self, message: Message, queue_id: int, unique: str, wait: bool) -> Response:
-        if message.topic.startswith("%"):
-            check_topic_length(message.topic)
-        appended = self._to.store.stage(message)
+        appended = self._store.stage(message)
         fields = encode_send_response(
             self._to.message_id(appended.physical_offset),
             queue_id,
@@ -238,8 +239,8 @@ class Sending:
 
     def _reply(self, fields: dict[str, str], end: int, wait: bool) -> Response:
         fields.update(self._properties.reply_fields)
-        response = Response(ext_fields=fields, staged=True)
-        if wait and self._to.sync_flush:
+        response = Response(0, None, None, fields, b"", True)
+        if wait:
             response.durable_at = end
             response.durable_timeout_code = ResponseCode.FLUSH_DISK_TIMEOUT
         return response
