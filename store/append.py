@@ -15,7 +15,7 @@ from codec.record import LONGEST_PROPERTIES, encode_record, record_size
 from store.commit_log import CommitLog
 from store.consume_queue import ConsumeQueue
 from store.consume_queues import ConsumeQueues
-from store.errors import MessageTooLarge, PropertiesTooLong
+from store.errors import MessageTooLarge, PropertiesTooLong, StoreError
 from store.message import Appended, Dispatched, Message
 from store.tags import TagCodes
 
@@ -71,35 +71,81 @@ class Appender:
         size = record_size(len(message.body), len(topic), len(properties), message.sys_flag)
         self._check(message.body, properties, size)
         queue = self._queue_of(message)
-        return self._stage(
-            message, topic, queue, message.body, properties, message.flag, self._log.reserve(size)
+        queue_offset = 0 if queue is None else queue.next_offset
+        position = self._log.place(size)
+        now = self._now_millis()
+        record = encode_record(
+            topic,
+            message.queue_id,
+            message.flag,
+            queue_offset,
+            position,
+            message.sys_flag,
+            message.born_timestamp,
+            message.born_host,
+            now,
+            message.store_host,
+            message.reconsume_times,
+            message.prepared_transaction_offset,
+            message.body,
+            properties,
         )
+        return self._add(message, queue, queue_offset, position, record, properties, now)
 
     def stage_batch(self, message: Message, items: list[BatchItem]) -> list[Appended]:
         """Records for all items, with consecutive queue offsets and in one file.
 
         The message gives what the items have in common; their properties are stored as sent.
         """
+        total = self._batch_size(message, items)
+        queue = self._queue_of(message)
+        if queue is None:
+            raise StoreError("a batch cannot be part of a transaction")
         topic = message.topic.encode()
-        sizes: list[int] = []
+        first = queue.next_offset
+        position = self._log.place(total)
+        now = self._now_millis()
+        records: list[bytes] = []
+        at = position
+        for index, item in enumerate(items):
+            record = encode_record(
+                topic,
+                message.queue_id,
+                item.flag,
+                first + index,
+                at,
+                message.sys_flag,
+                message.born_timestamp,
+                message.born_host,
+                now,
+                message.store_host,
+                message.reconsume_times,
+                0,
+                item.body,
+                closed_properties(item.properties),
+            )
+            records.append(record)
+            at += len(record)
+        appended: list[Appended] = []
+        for index, record in enumerate(records):
+            properties = closed_properties(items[index].properties)
+            appended.append(
+                self._add(message, queue, first + index, position, record, properties, now)
+            )
+            position += len(record)
+        return appended
+
+    def _batch_size(self, message: Message, items: list[BatchItem]) -> int:
+        topic_length = len(message.topic.encode())
+        total = 0
         for item in items:
             properties = closed_properties(item.properties)
-            size = record_size(len(item.body), len(topic), len(properties), message.sys_flag)
+            size = record_size(len(item.body), topic_length, len(properties), message.sys_flag)
             self._check(item.body, properties, size)
-            sizes.append(size)
-        total = sum(sizes)
+            total += size
         if not self._log.fits(total):
             raise MessageTooLarge(f"a batch of {total} bytes does not fit into one file")
-        queue = self._queue_of(message)
-        position = self._log.reserve(total)
-        appended: list[Appended] = []
-        for item, size in zip(items, sizes, strict=True):
-            properties = closed_properties(item.properties)
-            appended.append(
-                self._stage(message, topic, queue, item.body, properties, item.flag, position)
-            )
-            position += size
-        return appended
+        return total
 
     def _check(self, body: bytes, properties: bytes, size: int) -> None:
         """MessageExtEncoder.encode's limits, in its order."""
@@ -117,54 +163,51 @@ class Appender:
             return None
         return self._queues.get(message.topic, message.queue_id)
 
-    def _stage(
+    def _add(
         self,
         message: Message,
-        topic: bytes,
         queue: ConsumeQueue | None,
-        body: bytes,
-        properties: bytes,
-        flag: int,
+        queue_offset: int,
         position: int,
+        record: bytes,
+        properties: bytes,
+        now: int,
     ) -> Appended:
-        now = self._now_millis()
-        queue_offset = 0
-        if queue is not None:
-            queue_offset = queue.next_offset
-            queue.next_offset = queue_offset + 1
-        record = encode_record(
-            topic,
+        """From here on nothing can fail: a record and its offsets are staged together."""
+        size = len(record)
+        dispatched = Dispatched(
+            message.topic,
             message.queue_id,
-            flag,
             queue_offset,
             position,
-            message.sys_flag,
-            message.born_timestamp,
-            message.born_host,
+            size,
+            self._tags.code(message.topic, properties, now),
             now,
-            message.store_host,
-            message.reconsume_times,
-            message.prepared_transaction_offset,
-            body,
+            message.sys_flag,
             properties,
         )
-        self._log.add(record)
-        size = len(record)
-        self._staged.append(
-            Dispatched(
-                message.topic,
-                message.queue_id,
-                queue_offset,
-                position,
-                size,
-                self._tags.code(message.topic, properties, now),
-                now,
-                message.sys_flag,
-                properties,
-            )
-        )
+        self._log.add(position, record)
+        if queue is not None:
+            queue.next_offset = queue_offset + 1
+        self._staged.append(dispatched)
         self._staged_queues.append(queue)
         return Appended(queue_offset, position, size, now)
+
+    @property
+    def has_staged(self) -> bool:
+        return len(self._staged) > 0
+
+    def discard(self) -> None:
+        """Take back what is staged."""
+        self._forget()
+        self._log.discard()
+
+    def _forget(self) -> None:
+        for queue in self._staged_queues:
+            if queue is not None:
+                queue.next_offset = queue.max_offset
+        self._staged = []
+        self._staged_queues = []
 
     def write(self) -> None:
         """Bring what is staged to the log and tell everybody; StoreError takes all of it back."""
@@ -172,15 +215,13 @@ class Appender:
         if not staged:
             return
         queues = self._staged_queues
-        self._staged = []
-        self._staged_queues = []
         try:
             self._log.write()
-        except BaseException:
-            for queue in queues:
-                if queue is not None:
-                    queue.next_offset = queue.max_offset
+        except StoreError:
+            self._forget()
             raise
+        self._staged = []
+        self._staged_queues = []
         for index, dispatched in enumerate(staged):
             queue = queues[index]
             if queue is not None:

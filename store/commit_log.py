@@ -4,9 +4,9 @@ Files of one full length, named by the physical offset of their first byte. A re
 crosses files: when it and a blank of 8 bytes no longer fit, the rest of the file is declared
 blank and the record goes to the next file.
 
-Appending has two steps. `reserve` and `add` place records into the staging list, `write` brings
-all of them to the files with one system call per file and makes them visible; when that fails,
-none of them has happened. Everything here runs on one thread, but for `flush`.
+Appending has two steps. `place` and `add` put records into the staging list, `write` brings all of
+them to the files with one system call per file and makes them visible; when that fails, none of
+them has happened. Everything here runs on one thread, but for `flush`.
 """
 
 from __future__ import annotations
@@ -140,30 +140,35 @@ class CommitLog:
     def writable(self) -> bool:
         return not self._broken
 
-    @property
-    def has_staged(self) -> bool:
-        return self._staged_end != self.written
-
     def fits(self, size: int) -> bool:
         """Whether records of that size together fit into one file at all."""
         return size + BLANK_SIZE <= self.file_size
 
-    def reserve(self, size: int) -> int:
-        """The physical offset for `size` bytes that must lie in one file; `add` must follow."""
-        position = self._staged_end
-        room = self._file_end - position
-        if size + BLANK_SIZE > room:
-            if room >= BLANK_SIZE:
-                self._run.chunks.append(_BLANK.pack(room, BLANK_MAGIC))
-            position = self._file_end
-            self._run = Run(position)
-            self._runs.append(self._run)
-            self._file_end = position + self.file_size
-        self._staged_end = position + size
-        return position
+    def place(self, size: int) -> int:
+        """The physical offset for the next `size` bytes, which must lie in one file."""
+        if size + BLANK_SIZE > self._file_end - self._staged_end:
+            return self._file_end
+        return self._staged_end
 
-    def add(self, record: bytes) -> None:
+    def add(self, position: int, record: bytes) -> None:
+        """Stage a record where `place` said, or behind the one staged last."""
+        if position != self._staged_end:
+            self._roll()
         self._run.chunks.append(record)
+        self._staged_end = position + len(record)
+
+    def _roll(self) -> None:
+        """Declare the rest of the file blank and go on in the next one."""
+        room = self._file_end - self._staged_end
+        if room >= BLANK_SIZE:
+            self._run.chunks.append(_BLANK.pack(room, BLANK_MAGIC))
+        self._run = Run(self._file_end)
+        self._runs.append(self._run)
+        self._file_end += self.file_size
+
+    def discard(self) -> None:
+        """Forget what is staged."""
+        self._stage_from(self.written)
 
     def _stage_from(self, position: int) -> None:
         self._staged_end = position

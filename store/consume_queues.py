@@ -25,6 +25,7 @@ class ConsumeQueues:
         self._open_files = open_files
         self._topics: dict[str, dict[int, ConsumeQueue]] = {}
         self._unlisted: set[str] = set()
+        self.foreign: frozenset[str] = frozenset()
         self._dirty: list[ConsumeQueue] = []
         self._round: list[ConsumeQueue] = []
         self._written_paths: set[str] = set()
@@ -33,8 +34,12 @@ class ConsumeQueues:
 
     # --- finding
 
-    def open(self, log_min: int, log_end: int) -> None:
-        """List the topics there are; queues are loaded against these bounds of the commit log."""
+    def open(self, log_min: int, log_end: int, foreign: frozenset[str] = frozenset()) -> None:
+        """List the topics there are; queues are loaded against these bounds of the commit log.
+
+        `foreign` topics have queues of another kind: they are left alone.
+        """
+        self.foreign = foreign
         self._log_min = log_min
         self._log_end = log_end
         try:
@@ -73,6 +78,8 @@ class ConsumeQueues:
     def _load_topic(self, topic: str) -> dict[int, ConsumeQueue]:
         if not topic or "/" in topic or "\0" in topic or topic in (".", ".."):
             raise StoreError(f"{topic!r} cannot be a topic's name")
+        if topic in self.foreign:
+            raise StoreError(f"{topic} has queues of type BatchCQ; TriMQ cannot write them")
         queues = self._topics[topic] = {}
         if topic in self._unlisted:
             self._unlisted.discard(topic)

@@ -10,7 +10,7 @@ import fcntl
 import os
 from pathlib import Path
 
-from store.errors import StoreInUse
+from store.errors import StoreError, StoreInUse
 
 
 class StoreDirectory:
@@ -44,6 +44,30 @@ class StoreDirectory:
         if self._lock >= 0:
             os.close(self._lock)
             self._lock = -1
+
+    def refuse_foreign(self) -> None:
+        """A broker with `storeType=defaultRocksDB` keeps its consume queues where we find none.
+
+        Without this the whole log would be gone through and queues built beside the others.
+        """
+        for name in ("consumequeue", "consumequeue_rocksdb"):
+            if (self.root / name / "CURRENT").is_file() and not self._has_queue_files():
+                raise StoreError(
+                    f"{self.root / name} is a RocksDB; TriMQ reads consume queues in files only. "
+                    "Start the broker that wrote it once with storeType=default, or remove that "
+                    "folder: the queues are then rebuilt from the commit log"
+                )
+
+    def _has_queue_files(self) -> bool:
+        folder = self.root / "consumequeue"
+        return folder.is_dir() and any(path.is_dir() for path in folder.iterdir())
+
+    def batch_topics(self) -> frozenset[str]:
+        """Topics with `queue.type=BatchCQ`: their queues have another format, in another folder."""
+        folder = self.root / "batchconsumequeue"
+        if not folder.is_dir():
+            return frozenset()
+        return frozenset(path.name for path in folder.iterdir() if path.is_dir())
 
     def was_aborted(self) -> bool:
         return self.abort_file.exists()

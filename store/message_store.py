@@ -63,6 +63,8 @@ class MessageStore:
         self._derived = (-1, 0)
         self._round_ends_at = (-1, 0)
         self._checkpointing: Checkpointing | None = None
+        # A write that failed with messages whose stager does not know yet.
+        self._owed: StoreError | None = None
         self._is_open = False
 
     # --- opening and closing
@@ -71,10 +73,12 @@ class MessageStore:
         """Lock, recover, mark as open; blocks. StoreInUse, StoreDamaged: nothing was changed."""
         self._directory.lock()
         try:
+            self._directory.refuse_foreign()
             clean = not self._directory.was_aborted()
             self._checkpoint = load_checkpoint(self._directory.checkpoint_file)
             self._log.load(mend_last=not clean)
-            report = Recovery(self._log, self._queues, self._checkpoint, self._tags).run(clean)
+            recovery = Recovery(self._log, self._queues, self._checkpoint, self._tags)
+            report = recovery.run(clean, self._directory.batch_topics())
             if report.cut:
                 # What it vouches for is gone; soon other records will stand there.
                 self._checkpoint = Checkpoint()
@@ -98,7 +102,8 @@ class MessageStore:
         self._is_open = False
         try:
             self._appender.write()
-            while self.write_derived():
+            # The first round may have begun before the last messages came.
+            while self.write_derived() or not self._queues.clean:
                 pass
             self.plan_checkpoint().run()
             self._directory.mark_closed()
@@ -133,11 +138,25 @@ class MessageStore:
 
     def write_staged(self) -> None:
         """All staged messages or, with StoreError, none of them."""
+        if self._owed is not None:
+            error, self._owed = self._owed, None
+            self._appender.discard()
+            raise StoreError(f"lost with another write: {error}") from error
         self._appender.write()
 
     def put(self, message: Message) -> Appended:
+        """Stage and write. What others have staged before is written along.
+
+        Should that fail, they hear of it from `write_staged`: nobody may take silence for success.
+        """
+        others = self._appender.has_staged
         appended = self.stage(message)
-        self._appender.write()
+        try:
+            self._appender.write()
+        except StoreError as error:
+            if others:
+                self._owed = error
+            raise
         return appended
 
     # --- reading

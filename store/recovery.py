@@ -75,11 +75,11 @@ class Recovery:
         self._tags = tags
         self._behind: dict[ConsumeQueue, int] = {}
 
-    def run(self, clean: bool) -> RecoveryReport:
+    def run(self, clean: bool, foreign: frozenset[str]) -> RecoveryReport:
         report = RecoveryReport(clean)
         log = self._log
         files_end = log.written
-        self._queues.open(log.min_offset, files_end)
+        self._queues.open(log.min_offset, files_end, foreign)
         if not log.segments:
             self._refuse_without_log()
             log.start_at(0)
@@ -126,7 +126,7 @@ class Recovery:
             report.records += 1
             report.last_record = record.physical_offset
             report.last_timestamp = record.store_timestamp
-            if (complete or record.physical_offset > self._durable) and has_entry(record):
+            if (complete or record.physical_offset > self._durable) and self._has_entry(record):
                 report.entries += self._dispatch(record, report.clean)
         report.end = scanner.position
 
@@ -142,6 +142,13 @@ class Recovery:
         self._append(queue, record)
         return 1
 
+    def _has_entry(self, record: Record) -> bool:
+        """Prepared and rolled-back messages are no consumer's business (CommitLogDispatcher)."""
+        kind = record.sys_flag & SysFlag.TRANSACTION_MASK
+        if kind in (SysFlag.PREPARED, SysFlag.ROLLBACK):
+            return False
+        return record.topic not in self._queues.foreign
+
     def _append(self, queue: ConsumeQueue, record: Record) -> None:
         code = self._tags.code(record.topic, record.properties, record.store_timestamp)
         queue.append_at(record.queue_offset, record.physical_offset, record.total_size, code)
@@ -153,7 +160,7 @@ class Recovery:
             return
         start = max(min(self._behind.values()), self._log.min_offset)
         for record in LogScanner(self._log, start, report.end):
-            if not has_entry(record):
+            if not self._has_entry(record):
                 continue
             queue = self._queues.get(record.topic, record.queue_id)
             if queue not in self._behind or record.queue_offset < queue.max_offset:
@@ -184,9 +191,3 @@ class Recovery:
         raise StoreDamaged(
             Path(path), position, "there is no whole record here, but there are some behind it"
         )
-
-
-def has_entry(record: Record) -> bool:
-    """Prepared and rolled-back messages are no consumer's business (CommitLogDispatcher)."""
-    kind = record.sys_flag & SysFlag.TRANSACTION_MASK
-    return kind not in (SysFlag.PREPARED, SysFlag.ROLLBACK)

@@ -7,6 +7,7 @@ import struct
 import pytest
 
 from codec.batch import BatchItem
+from codec.errors import CodecError
 from codec.flags import SysFlag
 from codec.java import string_hash
 from codec.record import parse_record, record_size
@@ -181,6 +182,23 @@ def test_properties_never_end_in_a_zero_byte(bench):
     store = bench.open()
     store.put(bench.message(b"", properties=b"k\x01v\0"))
     assert bench.records(store)[0].properties == b"k\x01v\0\x02"
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"born_host": b"short"}, {"queue_id": 1 << 31}, {"born_timestamp": 1 << 63}]
+)
+def test_what_cannot_be_encoded_leaves_no_trace(bench, wrong):
+    store = bench.open()
+    store.stage(bench.message(b"a"))
+    with pytest.raises((CodecError, struct.error)):
+        store.stage(bench.message(b"b", **wrong))
+    with pytest.raises((CodecError, struct.error)):
+        store.stage_batch(bench.message(b"", **wrong), [BatchItem(0, b"c", b"")])
+    store.stage(bench.message(b"d"))
+    store.write_staged()
+    assert bench.bodies(store) == [b"a", b"d"]
+    bench.kill(store)
+    assert bench.bodies(bench.open()) == [b"a", b"d"]
 
 
 def test_a_closed_store_takes_nothing(bench):

@@ -58,6 +58,20 @@ def test_a_full_disk_takes_the_staged_messages_back(bench, disk, room):
     assert bench.bodies(bench.open()) == [b"before", b"after"]
 
 
+def test_a_failed_put_does_not_hide_the_loss_of_what_others_staged(bench, disk):
+    store = bench.open()
+    store.stage(bench.message(b"a"))
+    disk.room = 0
+    with pytest.raises(DiskFull):
+        store.put(bench.message(b"b"))
+    disk.room = 1 << 30
+    store.stage(bench.message(b"c"))
+    with pytest.raises(StoreError, match="lost with another write"):
+        store.write_staged()
+    assert store.put(bench.message(b"d")).queue_offset == 0
+    assert bench.bodies(store) == [b"d"]
+
+
 def test_a_full_disk_in_the_middle_of_reading_is_no_matter(bench, disk):
     store = bench.open()
     store.put(bench.message(b"a"))

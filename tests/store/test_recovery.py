@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codec.flags import SysFlag
-from store.errors import StoreDamaged, StoreInUse
+from store.errors import StoreDamaged, StoreError, StoreInUse
 
 FILE = 1024
 
@@ -334,3 +334,26 @@ def test_two_stores_never_share_a_directory(bench):
         bench.open()
     bench.close(store)
     bench.open()
+
+
+def test_rocksdb_queues_are_refused_untouched(bench):
+    folder = bench.root / "consumequeue_rocksdb"
+    folder.mkdir(parents=True)
+    (folder / "CURRENT").write_text("MANIFEST-000004")
+    with pytest.raises(StoreError, match="storeType=default"):
+        bench.open()
+    assert sorted(path.name for path in bench.root.iterdir()) == ["consumequeue_rocksdb", "lock"]
+
+
+def test_topics_with_batch_queues_are_left_alone(bench):
+    store = bench.open()
+    store.put(bench.message(b"", topic="B"))
+    store.put(bench.message(b""))
+    bench.kill(store)
+    (bench.root / "batchconsumequeue" / "B").mkdir(parents=True)
+    store = bench.open()
+    assert store.topics() == ["T"]
+    with pytest.raises(StoreError, match="BatchCQ"):
+        store.stage(bench.message(b"", topic="B"))
+    store.put(bench.message(b""))
+    assert not (bench.root / "consumequeue" / "B").exists()
