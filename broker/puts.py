@@ -5,7 +5,6 @@ handleScheduleMessage; the quota of light queues has no meaning here), then how 
 Everything that is put passes here: sends, messages sent back, later transactions and POP.
 """
 
-import logging
 import os
 from collections.abc import Mapping
 from enum import Enum
@@ -29,13 +28,9 @@ from codec.property_keys import (
     TIMER_DELIVER_MS,
     TIMER_OUT_MS,
 )
-from remoting.contract import RemotingError
 from store.config import StoreConfig
 from store.errors import DiskFull, MessageTooLarge, PropertiesTooLong, StoreError, StoreNotWritable
 from store.message import Message
-from store.message_store import MessageStore
-
-log = logging.getLogger("trimq.broker")
 
 LONGEST_TOPIC: Final = 127
 LONGEST_RETRY_TOPIC: Final = 255
@@ -183,19 +178,3 @@ def _used_share(path: Path) -> float:
     except OSError:
         return -1
     return (disk.f_blocks - disk.f_bfree) / disk.f_blocks if disk.f_blocks else -1
-
-
-class StagedWrites:
-    """Ends a receive: what its sends have staged is written, or all of them are refused."""
-
-    def __init__(self, store: MessageStore, config: StoreConfig) -> None:
-        self._store = store
-        self._config = config
-
-    def write(self) -> None:
-        """RemotingError with the code and remark that each of the sends gets."""
-        try:
-            self._store.write_staged()
-        except StoreError as error:
-            log.error("messages not stored, their senders are told: %s", error)
-            raise RemotingError(*put_answer(error, self._config)) from error
