@@ -187,7 +187,7 @@ def open_ours(root: Path) -> MessageStore:
 
 def kill_ours(store: MessageStore) -> None:
     """Let go of the files as a killed process does: nothing more is written."""
-    store._release()
+    store.abandon()
 
 
 def write_ours(store: MessageStore, count: int, seed: int) -> list[list[Key]]:
@@ -273,7 +273,9 @@ def test_ours_opens_the_real_brokers(broker: Real, kill: bool) -> None:
     broker.start()
     source = random.Random(3)
     for number in range(1200):
-        broker.send(number % QUEUES, source.randbytes(source.randrange(1, 1500)), f"Tag{number % 3}")
+        broker.send(
+            number % QUEUES, source.randbytes(source.randrange(1, 1500)), f"Tag{number % 3}"
+        )
     # The entries come a moment after the answers.
     deadline = time.monotonic() + 10
     while sum(broker.offset(MAX, queue_id) for queue_id in range(QUEUES)) < 1200:

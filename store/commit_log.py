@@ -113,17 +113,22 @@ class CommitLog:
             )
         os.truncate(path, self.file_size)
 
-    def start_at(self, end: int) -> None:
-        """Everything from `end` on is not part of the log: remove it and append there."""
+    def start_at(self, end: int, durable: int) -> None:
+        """Everything from `end` on is not part of the log: remove it and append there.
+
+        What lies between `durable` and `end` is synced by the next `flush`.
+        """
         while len(self.segments) > 1 and self.segments[-1].base >= end:
             os.unlink(self.segments.pop().path)
-        if self.segments:
-            segment = self.segments[-1]
-            if end < segment.base + self.file_size:
+        for segment in self.segments:
+            if segment.base + self.file_size > min(durable, end):
                 segment.fd = os.open(segment.path, os.O_RDWR | os.O_CLOEXEC)
-                zero_from(segment.fd, end - segment.base, self.file_size)
+        if self.segments and end < self.segments[-1].base + self.file_size:
+            segment = self.segments[-1]
+            zero_from(segment.fd, end - segment.base, self.file_size)
         self.written = end
-        self.flushed = end
+        self.flushed = min(durable, end)
+        self._new_file = durable < end
         self._opened_at = end
         self._stage_from(end)
 

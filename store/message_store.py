@@ -85,10 +85,10 @@ class MessageStore:
                 save_checkpoint(self._directory.checkpoint_file, self._checkpoint)
             self._directory.mark_open()
         except OSError as error:
-            self._release()
+            self.abandon()
             raise store_error(error, f"opening {self._config.root}") from error
         except StoreError:
-            self._release()
+            self.abandon()
             raise
         self._appender.last_offset = report.last_record
         self._appender.last_timestamp = report.last_timestamp
@@ -108,9 +108,11 @@ class MessageStore:
             self.plan_checkpoint().run()
             self._directory.mark_closed()
         finally:
-            self._release()
+            self.abandon()
 
-    def _release(self) -> None:
+    def abandon(self) -> None:
+        """Let go of the files and write nothing more: what a crash leaves, `abort` included."""
+        self._is_open = False
         self._log.close()
         self._open_files.close()
         self._directory.unlock()

@@ -82,14 +82,15 @@ class Recovery:
         self._queues.open(log.min_offset, files_end, foreign)
         if not log.segments:
             self._refuse_without_log()
-            log.start_at(0)
+            log.start_at(0, 0)
             self._queues.cut_at(0, everywhere=False)
             return report
         report.start = self._start()
         self._scan(report, files_end)
         self._refuse_damage(report, files_end)
         report.cut = report.end <= self._durable
-        log.start_at(report.end)
+        # A killed process may have left records in the page cache only.
+        log.start_at(report.end, report.end if clean else report.start)
         self._queues.cut_at(report.end, everywhere=not clean or report.cut)
         self._catch_up(report)
         return report

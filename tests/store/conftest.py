@@ -53,7 +53,7 @@ class Bench:
 
     def kill(self, store: MessageStore) -> None:
         """What is left of the process is what it had handed to the kernel."""
-        store._release()
+        store.abandon()
         self._open.remove(store)
 
     def close(self, store: MessageStore) -> None:
