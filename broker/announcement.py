@@ -43,26 +43,24 @@ class Announcement:
             self._cached = (version, [self._body(part) for part in self._parts(topics)])
         return self._cached[1]
 
-    def some_topics(self, names: Iterable[str]) -> bytes | None:
-        """The body that adds these topics to what was registered; None when all are gone again."""
-        topics = [self._topics.get(name) for name in names]
-        told = [self._told(topic) for topic in topics if topic is not None]
-        return self._body(told) if told else None
+    def some_topics(self, topics: Iterable[TopicConfig]) -> bytes:
+        """The body that adds these topics to what was registered before."""
+        return self._body([self._told(topic) for topic in topics])
 
-    def queues(self, name: str) -> bytes | None:
-        """One topic's body for REGISTER_TOPIC_IN_NAMESRV; None when it is gone again."""
-        topic = self._topics.get(name)
-        if topic is None:
-            return None
+    def queues(self, topic: TopicConfig) -> QueueData:
+        """What the route of one topic says of this broker."""
         told = self._told(topic)
-        data = QueueData(
+        return QueueData(
             broker_name=self._identity.name,
             perm=told.perm,
             read_queue_nums=told.read_queue_nums,
             write_queue_nums=told.write_queue_nums,
             topic_sys_flag=told.topic_sys_flag,
         )
-        return encode_body(TopicRouteData(queue_datas=[data]))
+
+    def single_topic(self, topic: TopicConfig) -> bytes:
+        """The body of REGISTER_TOPIC_IN_NAMESRV."""
+        return encode_body(TopicRouteData(queue_datas=[self.queues(topic)]))
 
     def version(self) -> bytes:
         """The data version as QUERY_DATA_VERSION carries it."""

@@ -10,6 +10,7 @@ from broker.announcement import Announcement
 from broker.config import BrokerConfig
 from codec.bodies.base import decode_body
 from codec.bodies.kv import KVTable
+from codec.bodies.topics import TopicConfig
 from codec.codes import RequestCode, ResponseCode
 from codec.command import RemotingCommand
 from codec.errors import CodecError
@@ -51,7 +52,7 @@ class NameServerLink:
         self._order_topics = order_topics
         self._progress = progress
         self._timeout = config.register_broker_timeout_mills / 1000
-        self._changed: dict[str, None] = {}
+        self._changed: dict[str, TopicConfig] = {}
         self._busy = False
         self._wake = trio.Event()
         self._client: Client | None = None
@@ -63,10 +64,18 @@ class NameServerLink:
         """Whether nothing is left to say; also while there is nobody to say it to."""
         return not self.registered or (not self._changed and not self._busy)
 
-    def change(self, topic: str) -> None:
-        """A topic was created or changed."""
-        self._changed[topic] = None
+    def change(self, topic: TopicConfig) -> None:
+        """A topic was created or changed: told now, confirmed as soon as the loop comes to it.
+
+        A producer may ask the NameServer for the topic right after the reply to the send that
+        created it. The real broker holds back that reply; here the news leaves before it does.
+        """
+        self._changed[topic.topic_name] = topic
         self._wake.set()
+        if self.registered and self._client is not None:
+            header = RegisterTopicRequestHeader(topic=topic.topic_name)
+            body = self._announcement.single_topic(topic)
+            self._client.oneway(RequestCode.REGISTER_TOPIC_IN_NAMESRV, header, body)
 
     async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Keep the registration; started once the first attempt has succeeded or failed."""
@@ -91,6 +100,7 @@ class NameServerLink:
     async def leave(self) -> None:
         """Unregister, if there is a connection to do it over."""
         self._leaving = True
+        self.registered = False
         client = self._client
         if client is None or client.closed:
             return
@@ -157,15 +167,14 @@ class NameServerLink:
     async def _register_changed(self, client: Client) -> None:
         """Only the changed topics; should they be refused, everything (the broker is not known)."""
         self._busy = True
-        names = list(self._changed)
+        topics = list(self._changed.values())
         self._changed.clear()
+        refusal = None
         if self._config.enable_single_topic_register:
-            for name in names:
-                await self._register_topic(client, name)
-            refusal = None
+            for topic in topics:
+                await self._register_topic(client, topic)
         else:
-            body = self._announcement.some_topics(names)
-            refusal = None if body is None else await self._register(client, body)
+            refusal = await self._register(client, self._announcement.some_topics(topics))
         self._busy = False
         if refusal is None:
             self._progress()
@@ -182,11 +191,10 @@ class NameServerLink:
             self._order_topics(decode_body(KVTable, reply.body))
         return None
 
-    async def _register_topic(self, client: Client, name: str) -> None:
-        body = self._announcement.queues(name)
-        if body is not None:
-            header = RegisterTopicRequestHeader(topic=name)
-            await self._ask(client, RequestCode.REGISTER_TOPIC_IN_NAMESRV, header, body)
+    async def _register_topic(self, client: Client, topic: TopicConfig) -> None:
+        header = RegisterTopicRequestHeader(topic=topic.topic_name)
+        body = self._announcement.single_topic(topic)
+        await self._ask(client, RequestCode.REGISTER_TOPIC_IN_NAMESRV, header, body)
 
     async def _ask(self, client: Client, code: int, header: Header, body: bytes) -> RemotingCommand:
         return await client.request(code, header, body, timeout=self._timeout)

@@ -4,7 +4,7 @@ The default broker sends no heartbeats of its own to NameServers: registering ev
 of life (BROKER_HEARTBEAT goes with enableSlaveActingMaster).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import trio
 
@@ -14,6 +14,7 @@ from broker.identity import BrokerIdentity
 from broker.name_server_link import NameServerLink
 from broker.topics import Topics
 from codec.bodies.kv import KVTable
+from codec.bodies.route import QueueData
 from codec.bodies.topics import TopicConfig
 
 
@@ -26,8 +27,9 @@ class Registration:
     """Keeps every NameServer informed, each over a connection of its own.
 
     The real broker holds back the reply of a request that created a topic until the NameServers
-    know it. Here the change is sent in the next pass of the loop; whoever has to be sure awaits
-    ``settled``.
+    know it. Here the news is sent before the reply; whoever has to be sure awaits ``settled``.
+    A NameServer in this process, whose turn might come later than a quick client's, is told by
+    ``tell_local(topic, queues)`` as well.
     """
 
     def __init__(
@@ -36,12 +38,14 @@ class Registration:
         identity: BrokerIdentity,
         topics: Topics,
         name_servers: Sequence[str],
+        tell_local: Callable[[str, list[QueueData]], None] | None = None,
     ) -> None:
         self._topics = topics
+        self._tell_local = tell_local
         self._parked = trio.lowlevel.ParkingLot()
-        announcement = Announcement(config, identity, topics)
+        self._announcement = Announcement(config, identity, topics)
         self._links = [
-            NameServerLink(addr, announcement, config, self._order_topics, self._progress)
+            NameServerLink(addr, self._announcement, config, self._order_topics, self._progress)
             for addr in dict.fromkeys(name_servers)
         ]
         topics.add_listener(self._topic_changed)
@@ -73,8 +77,10 @@ class Registration:
         return [link.addr for link in self._links if link.registered]
 
     def _topic_changed(self, topic: TopicConfig) -> None:
+        if self._tell_local is not None:
+            self._tell_local(topic.topic_name, [self._announcement.queues(topic)])
         for link in self._links:
-            link.change(topic.topic_name)
+            link.change(topic)
 
     def _order_topics(self, table: KVTable) -> None:
         self._topics.set_ordered(table.table)

@@ -21,6 +21,7 @@ from broker.identity import BrokerIdentity
 from broker.registration import Registration, name_server_list
 from broker.topics import Topics
 from codec.bodies.register import RegisterBrokerBody, decode_register
+from codec.bodies.route import QueueData
 from codec.bodies.topics import TopicConfig
 from codec.codes import RequestCode
 from codec.headers.base import Header, decode_header
@@ -164,15 +165,28 @@ async def test_a_new_topic_is_told_alone_and_at_once(broker: Broker) -> None:
     async with name_server() as server, broker.registered(server.addr) as registration:
         assert await server.heard() == "all"
         broker.create("T")
+        # A one-way notice leaves before anything else happens, the confirmed one follows.
         assert await registration.settled(20)
-        assert await server.heard() == "T"
+        assert [await server.heard(), await server.heard()] == ["only T perm 6", "T"]
         version = server.bodies[-1].topic_config_serialize_wrapper.data_version
         assert version == broker.topics.data_version
         # Several in one go leave together.
         broker.create("U", "V", "U")
         assert await registration.settled(20)
-        assert await server.heard() == "U+V"
+        notices = [await server.heard() for _ in range(3)]
+        assert notices == ["only U perm 6", "only V perm 6", "U+V"]
         assert server.silent()
+
+
+async def test_the_name_server_in_this_process_knows_a_topic_at_once(broker: Broker) -> None:
+    told: list[tuple[str, str, int]] = []
+
+    def tell(topic: str, queues: list[QueueData]) -> None:
+        told.extend((topic, data.broker_name, data.read_queue_nums) for data in queues)
+
+    Registration(broker.config, broker.identity, broker.topics, [], tell)
+    broker.create("T")
+    assert told == [("T", "broker-a", 16)]
 
 
 async def test_a_refused_topic_makes_a_full_registration(broker: Broker) -> None:
@@ -180,7 +194,7 @@ async def test_a_refused_topic_makes_a_full_registration(broker: Broker) -> None
         assert await server.heard() == "all"
         server.refusals = 1
         broker.create("T")
-        assert [await server.heard(), await server.heard()] == ["T", "all"]
+        assert [await server.heard() for _ in range(3)] == ["only T perm 6", "T", "all"]
         assert await registration.settled(20)
         assert registration.registered_with() == [server.addr]
 
@@ -220,7 +234,7 @@ async def test_a_topic_registered_on_its_own(tmp_path: Path) -> None:
         assert await server.heard() == "all"
         broker.create("T")
         assert await registration.settled(20)
-        assert await server.heard() == "only T perm 4"
+        assert [await server.heard(), await server.heard()] == ["only T perm 4"] * 2
 
 
 async def test_no_topic_has_more_permissions_than_the_broker(tmp_path: Path) -> None:
@@ -291,7 +305,7 @@ async def test_one_dead_name_server_does_not_hold_up_the_other(broker: Broker) -
         assert registration.registered_with() == [server.addr]
         broker.create("T")
         assert await registration.settled(20)
-        assert [await server.heard(), await server.heard()] == ["all", "T"]
+        assert [await server.heard() for _ in range(3)] == ["all", "only T perm 6", "T"]
 
 
 async def test_leaving(broker: Broker, mock_clock: trio.testing.MockClock) -> None:
