@@ -101,15 +101,26 @@ def normalise(outcome: Outcome, server: Server) -> Json:
     return walk(outcome.outcome)
 
 
-# An exception that nobody caught: the real one answers its class, text and place, which are those of its own source.
-JAVA_EXCEPTION: Final = re.compile(r"(java|com\.alibaba|org\.apache)\.[\w.$]+(Exception|Error)\b")
+# An exception that nobody foresaw: the real one answers its class, text and place, or only its text, which may be
+# null. All of them speak of its own source.
+JAVA_EXCEPTION: Final = re.compile(
+    r"(java|com\.alibaba|org\.apache)\.[\w.$]+(Exception|Error)\b|Cannot (invoke|read|load|enter|assign) "
+)
+
+
+def _is_exception(reply: dict[str, Json]) -> bool:
+    remark = reply.get("remark")
+    return (
+        reply.get("code") in (1, 23)
+        and "remark" in reply
+        and (remark is None or bool(JAVA_EXCEPTION.match(remark)))
+    )
 
 
 def forgive_java_exceptions(real: Json, ours: Json) -> tuple[Json, Json]:
     """Where the real remark is a Java exception's text, ours needs a remark, but one in its own words."""
     if isinstance(real, dict) and isinstance(ours, dict):
-        remark = real.get("remark")
-        if isinstance(remark, str) and JAVA_EXCEPTION.match(remark) and ours.get("remark"):
+        if _is_exception(real) and ours.get("remark"):
             real, ours = ({**seen, "remark": "<text of an exception>"} for seen in (real, ours))
         pairs = {
             key: forgive_java_exceptions(real[key], ours[key]) for key in real.keys() & ours.keys()

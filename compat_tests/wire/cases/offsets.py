@@ -154,7 +154,9 @@ def stored_position() -> Case:
         found = read_records(stage.must(pull()).body)
         positions = [int(message_id[16:], 16) for message_id in ids]
         stage.record("ids tell positions", positions == [r.physical_offset for r in found])
-        stage.record("ids tell hosts", [message_id[:16] for message_id in ids])
+        hosts = {record.store_host for record in found}
+        told = {f"127.0.0.1:{int(message_id[8:16], 16)}" for message_id in ids}
+        stage.record("ids tell hosts", [told == hosts == {stage.place.broker}, ids[0][:8]])
 
     return Case("send: the message id is the record's address", play)
 

@@ -170,7 +170,7 @@ def to_shared_topic(topic: str) -> Case:
         reply = stage.ask(send(topic=topic))
         stage.record("reply", [reply.code, reply.remark, sorted(reply.ext)])
 
-    return Case(f"send: to {topic}", play)
+    return Case(f"send: to {topic}", play, alone=True)
 
 
 def creation() -> Iterator[Case]:

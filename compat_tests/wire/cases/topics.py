@@ -130,8 +130,6 @@ def showing() -> Iterator[Case]:
         "broker-a",
         "DefaultCluster",
         "DefaultCluster_REPLY_TOPIC",
-        "RMQ_SYS_TRACE_TOPIC",
-        "CHECKPOINT_TOPIC",
         "RMQ_SYS_TRANS_HALF_TOPIC",
         "RMQ_SYS_TRANS_OP_HALF_TOPIC",
         "rmq_sys_wheel_timer",
