@@ -12,12 +12,14 @@ import os
 from pathlib import Path
 from typing import Final
 
-from codec.queue_entry import ENTRY_SIZE, QueueEntry, pack, parse
+from codec.queue_entry import ENTRY_SIZE, QueueEntry, pack, parse, parse_all
 from store.errors import StoreDamaged
 from store.files import OpenFiles, create_sized, write_fully, zero_from
 
 # Stands where a queue begins in the middle of a file: "nothing here" (ConsumeQueue.fillPreBlank).
 FILLER_SIZE: Final = 0x7FFFFFFF
+# Entries in one look for a file's end: more than a page, with its hole behind, has.
+BLOCK: Final = 256
 FILLER: Final = pack(0, FILLER_SIZE, 0)
 
 
@@ -194,13 +196,21 @@ class ConsumeQueue:
         return names
 
     def _valid_entries(self, base: int, log_end: int) -> int:
-        """How many entries a file holds: they fill it from its start, zeros follow."""
-        low, high = 0, self._per_file
+        """How many entries a file holds: they fill it from its start, zeros follow.
+
+        Mostly the end lies in the last block that is no hole; that one is looked at first.
+        """
         fd = self._open_files.get(self._path(base))
+        high = min(self._per_file, os.lseek(fd, 0, os.SEEK_HOLE) // ENTRY_SIZE + 1)
+        low = max(high - BLOCK, 0)
+        block = parse_all(os.pread(fd, (high - low) * ENTRY_SIZE, low * ENTRY_SIZE))
+        if low == 0 or is_valid(block[0][0], block[0][1], log_end):
+            return low + leading_entries(block, log_end)
+        low, high = 0, low
         while low < high:
             middle = (low + high) // 2
             entry = parse(os.pread(fd, ENTRY_SIZE, middle * ENTRY_SIZE))
-            if is_valid(entry, log_end):
+            if is_valid(entry.physical_offset, entry.size, log_end):
                 low = middle + 1
             else:
                 high = middle
@@ -238,13 +248,15 @@ class ConsumeQueue:
     def drop_behind(self, log_end: int) -> None:
         """Drop the entries of records that the commit log has lost."""
         low, high = self.min_offset, self.max_offset
+        # Mostly the last one is still good; that spares the search.
+        middle = high - 1
         while low < high:
-            middle = (low + high) // 2
             entry = self.entry(middle)
-            if entry is not None and is_valid(entry, log_end):
+            if entry is not None and is_valid(entry.physical_offset, entry.size, log_end):
                 low = middle + 1
             else:
                 high = middle
+            middle = (low + high) // 2
         if low < self.max_offset:
             self.truncate(low)
 
@@ -291,8 +303,20 @@ class ConsumeQueue:
         self._written = self.min_offset = self.max_offset = self.next_offset = 0
 
 
-def is_valid(entry: QueueEntry, log_end: int) -> bool:
+def leading_entries(block: list[tuple[int, int, int]], log_end: int) -> int:
+    """How many of the entries are valid and in the order of the log, from the first on."""
+    before = -1
+    for index, (physical_offset, size, _) in enumerate(block):
+        if not is_valid(physical_offset, size, log_end):
+            return index
+        if physical_offset <= before and size != FILLER_SIZE:
+            return index
+        before = physical_offset if size != FILLER_SIZE else -1
+    return len(block)
+
+
+def is_valid(physical_offset: int, size: int, log_end: int) -> bool:
     """Whether it is a filler or points to a record that lies wholly before the log's end."""
-    if entry.size == FILLER_SIZE:
-        return entry.physical_offset == 0
-    return entry.size > 0 and 0 <= entry.physical_offset <= log_end - entry.size
+    if size == FILLER_SIZE:
+        return physical_offset == 0
+    return size > 0 and 0 <= physical_offset <= log_end - size

@@ -51,10 +51,10 @@ class ConsumeQueues:
     def cut_at(self, log_end: int, everywhere: bool) -> None:
         """Drop what points behind the log's end; `everywhere`: also in queues not yet used."""
         self._log_end = log_end
-        if everywhere:
-            self.load_all()
         for queue in self.loaded():
             queue.drop_behind(log_end)
+        if everywhere:
+            self.load_all()
 
     def find(self, topic: str, queue_id: int) -> ConsumeQueue | None:
         """A queue that has, or had, messages."""
