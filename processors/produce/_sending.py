@@ -24,7 +24,6 @@ from broker.topic_names import RETRY_PREFIX
 from codec.batch import split_batch
 from codec.bodies.topics import TopicConfig
 from codec.codes import ResponseCode
-from codec.errors import CodecError
 from codec.flags import SysFlag
 from codec.headers.fast import SendHeader, encode_send_response
 from codec.properties import parse_properties
@@ -45,6 +44,12 @@ from store.message import Message
 from store.message_store import MessageStore
 
 log = logging.getLogger("trimq.produce")
+
+# What producers are shown by the real broker, whose encoder throws.
+_BATCH_TOO_LARGE = (
+    "java.lang.RuntimeException: message body size exceeded, "
+    "org.apache.rocketmq.store.MessageExtEncoder.encode(MessageExtEncoder.java:290)"
+)
 
 _IPV6_HOST: Final = 20
 _INNER_BATCH: Final = int(SysFlag.INNER_BATCH)
@@ -174,10 +179,7 @@ class Sending:
         limit = self._to.config.max_message_size
         if len(request.body) > limit:
             # The one limit on which the real broker fails: SYSTEM_ERROR instead of 13.
-            raise CodecError(
-                f"message body size exceeded: the batch has {len(request.body)} bytes, "
-                f"the limit is {limit}"
-            )
+            return Response(ResponseCode.SYSTEM_ERROR, _BATCH_TOO_LARGE)
         appended = self._store.stage_batch(message, split_batch(request.body))
         ids = ",".join(self._to.message_id(item.physical_offset) for item in appended)
         fields = encode_send_response(
