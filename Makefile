@@ -8,7 +8,9 @@ TESTING := $(VENV)/.testing
 LOCK := requirements/runtime.txt
 TEST_LOCK := requirements/test.txt
 
-.PHONY: serve test unit compat compat-mutants bench soak lint fmt docs clean
+.PHONY: help serve test unit compat compat-mutants bench soak lint fmt docs clean
+
+.DEFAULT_GOAL := help
 
 serve: $(INSTALLED)
 	@exec $(BIN)/trimq server --namesrv-listen 127.0.0.1:9876 --listen 127.0.0.1:10911 --store ./data
@@ -34,10 +36,22 @@ bench: $(TESTING)
 	$(BIN)/python -m bench
 
 soak: $(TESTING)
-	$(BIN)/python -m pytest tests compat_tests -m soak --soak
+	$(BIN)/python -m pytest tests/store tests/hostile tests/codec tests/remoting --soak
 
 docs: $(TESTING)
 	$(BIN)/python -m docs.generate
+
+help:
+	@echo 'make serve           a NameServer on 9876 and a broker on 10911, data in ./data'
+	@echo 'make test            everything: lint, unit, compat'
+	@echo 'make unit            tests that need nothing but Python'
+	@echo 'make lint            ruff, mypy --strict, import contract'
+	@echo 'make compat          official clients on the real RocketMQ and on TriMQ (JDK 17, Maven, Go)'
+	@echo 'make compat-mutants  deliberately wrong builds, each of which a scenario must notice'
+	@echo 'make bench           both brokers side by side; writes bench/RESULTS.md'
+	@echo 'make soak            crash, fuzz and property tests for long'
+	@echo 'make docs            regenerate docs/compatibility.md and docs/settings.md'
+	@echo 'make fmt             format the code'
 
 fmt: $(TESTING)
 	$(BIN)/ruff check --fix .

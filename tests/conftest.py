@@ -1,5 +1,6 @@
-"""Hypothesis runs the same examples every time; `--hypothesis-profile=wide` looks further."""
+"""Short by default; `--soak` looks further: more examples, more rounds, other seeds each time."""
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 settings.register_profile(
@@ -9,5 +10,22 @@ settings.register_profile(
     max_examples=40,
     suppress_health_check=[HealthCheck.too_slow],
 )
-settings.register_profile("wide", max_examples=5000, deadline=None)
-settings.load_profile("same")
+settings.register_profile(
+    "wide", max_examples=3000, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+
+SOAK_TIMES = 50
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--soak", action="store_true", help="crash, fuzz and property tests for long")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    settings.load_profile("wide" if config.getoption("--soak") else "same")
+
+
+@pytest.fixture(scope="session")
+def times(request: pytest.FixtureRequest) -> int:
+    """How many times as long crash and fuzz tests run: 1, or many under --soak."""
+    return SOAK_TIMES if request.config.getoption("--soak") else 1

@@ -54,16 +54,16 @@ def _assert_others_are_served(server: TestServer) -> None:
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_random_bytes(server: TestServer, seed: int) -> None:
+def test_random_bytes(server: TestServer, seed: int, times: int) -> None:
     source = random.Random(seed)
-    for _ in range(FRAMES // 8):
+    for _ in range(FRAMES // 8 * times):
         with _connect(server) as sock:
             sock.sendall(source.randbytes(source.randrange(1, 2000)))
     _assert_others_are_served(server)
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_damaged_requests_of_every_code(server: TestServer, seed: int) -> None:
+def test_damaged_requests_of_every_code(server: TestServer, seed: int, times: int) -> None:
     """Right frames with wrong insides: answered, refused or cut off, never the end of the server."""
     source = random.Random(seed)
     values = [
@@ -92,7 +92,7 @@ def test_damaged_requests_of_every_code(server: TestServer, seed: int) -> None:
         "offset",
     ]
     codes = [int(code) for code in RequestCode]
-    for _ in range(FRAMES // 8):
+    for _ in range(FRAMES // 8 * times):
         fields = {name: source.choice(values) for name in source.sample(names, 5)}
         header = {"code": source.choice(codes), "opaque": 1, "version": 513, "extFields": fields}
         raw = bytearray(_frame(header, source.randbytes(source.randrange(200))))
@@ -150,9 +150,9 @@ def test_a_client_that_never_reads_does_not_fill_the_memory(server: TestServer) 
         assert usage(os.getpid()).anonymous_mib - before < 60
 
 
-def test_a_thousand_connections_come_and_go(server: TestServer) -> None:
+def test_a_thousand_connections_come_and_go(server: TestServer, times: int) -> None:
     before = usage(os.getpid()).anonymous_mib
-    for _ in range(CONNECTIONS):
+    for _ in range(CONNECTIONS * times):
         _connect(server).close()
     _assert_others_are_served(server)
     assert usage(os.getpid()).anonymous_mib - before < 30

@@ -67,17 +67,18 @@ def run_and_kill(root: Path, number: int, lines: int) -> list[str]:
     return [line.strip() for line in said if line.endswith("\n")]
 
 
-def test_everything_acknowledged_survives_kill_9(tmp_path, bench):
+def test_everything_acknowledged_survives_kill_9(tmp_path, bench, times):
+    rounds = ROUNDS * times
     acknowledged: list[str] = []
-    for number in range(ROUNDS):
-        acknowledged += run_and_kill(tmp_path / "store", number, 150 + 170 * number)
+    for number in range(rounds):
+        acknowledged += run_and_kill(tmp_path / "store", number, 150 + 170 * (number % 7))
     store = bench.open(mapped_file_size_commit_log=65536, mapped_file_size_consume_queue=2000)
     bodies = [bench.bodies(store, queue_id=queue_id) for queue_id in range(3)]
     for line in acknowledged:
         queue_id, offset, body, times = line.split()
         assert bodies[int(queue_id)][int(offset)] == body.encode() * int(times)
     # The last write may be there without its acknowledgement; nothing else, and nothing twice.
-    assert len(acknowledged) <= sum(map(len, bodies)) <= len(acknowledged) + 5 * ROUNDS
+    assert len(acknowledged) <= sum(map(len, bodies)) <= len(acknowledged) + 5 * rounds
 
 
 def test_flushing_beside_appending(tmp_path):
