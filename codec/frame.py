@@ -17,26 +17,24 @@ class FrameBuffer:
     hold no more than the limit and what one receive brought.
     """
 
-    __slots__ = ("_at", "_data", "_limit", "_needed", "_parts", "_parts_size")
+    __slots__ = ("_at", "_data", "_limit", "_needed", "_partial")
 
     def __init__(self, limit: int = FRAME_LIMIT) -> None:
         self._limit: int = limit
         self._data: bytes = b""
         self._at: int = 0
-        # The pieces of a frame that is still incomplete: joined once, when its end is there.
-        self._parts: list[bytes] = []
-        self._parts_size: int = 0
+        # A frame that is still incomplete, however small the pieces it comes in.
+        self._partial: bytearray = bytearray()
         self._needed: int = 0
 
     def feed(self, data: bytes) -> None:
         """Take what was received."""
-        if self._parts:
-            self._parts.append(data)
-            self._parts_size += len(data)
-            if self._parts_size < self._needed:
+        if self._partial:
+            self._partial += data
+            if len(self._partial) < self._needed:
                 return
-            self._data = b"".join(self._parts)
-            self._parts = []
+            self._data = bytes(self._partial)
+            self._partial = bytearray()
         elif self._at < len(self._data):
             self._data = self._data[self._at :] + data
         else:
@@ -47,16 +45,15 @@ class FrameBuffer:
         """The next whole frame without its length word, or None: feed more."""
         data = self._data
         at = self._at
-        there = len(data) - at
-        if there < 4:
-            self._keep(data, at, there, 4)
+        if at + 4 > len(data):
+            self._keep(4)
             return None
         length = data[at] << 24 | data[at + 1] << 16 | data[at + 2] << 8 | data[at + 3]
         end = at + 4 + length
         if length < 4 or length + 4 > self._limit:
             raise CodecError(f"a frame length of {length} is not within 4 to {self._limit - 4}")
         if end > len(data):
-            self._keep(data, at, there, 4 + length)
+            self._keep(4 + length)
             return None
         self._at = end
         return data[at + 4 : end]
@@ -64,13 +61,13 @@ class FrameBuffer:
     @property
     def is_empty(self) -> bool:
         """Whether every byte fed so far has been given back in a frame."""
-        return not self._parts and self._at >= len(self._data)
+        return not self._partial and self._at >= len(self._data)
 
-    def _keep(self, data: bytes, at: int, there: int, needed: int) -> None:
-        """Set an incomplete frame aside until `needed` bytes of it are there."""
-        if there:
-            self._parts = [data[at:]]
-            self._parts_size = there
+    def _keep(self, needed: int) -> None:
+        """Set what is left aside until `needed` bytes of the next frame are there."""
+        if self._at < len(self._data):
+            self._partial += self._data[self._at :]
             self._needed = needed
-            self._data = b""
-            self._at = 0
+        # An idle connection must not hold on to its last, perhaps large, frame.
+        self._data = b""
+        self._at = 0
