@@ -32,15 +32,18 @@ def split_batch(data: bytes) -> list[BatchItem]:
         left = len(data) - at
         if left < _MIN_ITEM:
             raise CodecError(f"the batch breaks off at byte {at} of {len(data)}")
-        size, _, _, flag, body_length = _FIXED.unpack_from(data, at)
+        # The size word is not looked at: what follows says for itself how long it is.
+        _, _, _, flag, body_length = _FIXED.unpack_from(data, at)
         if not 0 <= body_length <= left - _MIN_ITEM:
             raise CodecError(f"batch item at byte {at}: body length {body_length} is too long")
         body_at = at + 20
         properties_at = body_at + body_length + 2
         (properties_length,) = _SHORT.unpack_from(data, properties_at - 2)
         end = properties_at + properties_length
-        if properties_length < 0 or end > len(data) or size != end - at:
-            raise CodecError(f"batch item at byte {at}: its lengths do not add up to {size}")
+        if properties_length < 0 or end > len(data):
+            raise CodecError(
+                f"batch item at byte {at}: properties length {properties_length} is wrong"
+            )
         items.append(
             BatchItem(flag, data[body_at : body_at + body_length], data[properties_at:end])
         )

@@ -17,7 +17,7 @@ Int32 = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
 class JsonHead(msgspec.Struct, omit_defaults=True, gc=False):
     """Absent keys take the value RemotingCommand starts with."""
 
-    code: Int32
+    code: Int32 = 0
     extFields: dict[str, str] | None = None
     flag: Int32 = 0
     language: str = "JAVA"
@@ -54,13 +54,17 @@ def _read_lenient(data: bytes) -> JsonHead:
     """FastJSON turns numbers and booleans into text where text is wanted, and back."""
     try:
         head = msgspec.json.decode(data)
+        if isinstance(head, dict):
+            head = {key: value for key, value in head.items() if value is not None}
+            if isinstance(head.get("language"), int):
+                head["language"] = language_name(head["language"])
         if isinstance(head, dict) and isinstance(head.get("extFields"), dict):
             fields = cast("dict[str, Any]", head["extFields"])
             head["extFields"] = {
                 key: _as_text(value) for key, value in fields.items() if value is not None
             }
         return msgspec.convert(head, JsonHead, strict=False)
-    except (msgspec.MsgspecError, RecursionError) as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise CodecError(f"the JSON header of a frame is wrong: {error}") from None
 
 

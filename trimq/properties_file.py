@@ -4,8 +4,10 @@
 of a line continues it (java.util.Properties.load).
 """
 
+import re
 from collections.abc import Iterator
 
+_HEX = re.compile("[0-9a-fA-F]{4}")
 _ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 
 
@@ -53,7 +55,9 @@ def _unescape(text: str) -> str:
         if text[at] != "\\" or at + 1 == len(text):
             out.append(text[at])
             at += 1
-        elif text[at + 1] == "u" and len(text) >= at + 6:
+        elif text[at + 1] == "u":
+            if not _HEX.fullmatch(text, at + 2, at + 6):
+                raise ValueError(f"'{text[at : at + 6]}' is no character: write \\uXXXX")
             out.append(chr(int(text[at + 2 : at + 6], 16)))
             at += 6
         else:

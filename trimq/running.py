@@ -18,7 +18,7 @@ from trimq.endpoints import HA_OFFSET, BrokerSockets, Endpoint, listen_broker
 from trimq.metrics import metrics_server
 from trimq.options import ServerPlan, told_endpoint
 from trimq.tls import server_context
-from trimq.wiring.broker import Broker, build_broker
+from trimq.wiring.broker import Broker, TellLocal, build_broker
 
 log = logging.getLogger("trimq.server")
 
@@ -35,8 +35,13 @@ class RunningBroker:
 
 
 @asynccontextmanager
-async def open_broker(plan: ServerPlan, namesrv_addr: str) -> AsyncIterator[RunningBroker]:
-    """Ports first, then the store, then services, then clients; and back in the other order."""
+async def open_broker(
+    plan: ServerPlan, namesrv_addr: str, tell_local: TellLocal | None
+) -> AsyncIterator[RunningBroker]:
+    """Ports first, then the store, then services, then clients; and back in the other order.
+
+    ``tell_local`` tells an embedded NameServer of a new topic without the detour of a connection.
+    """
     sockets = listen_broker(plan.listen)
     try:
         identity = _identity(plan, sockets.port)
@@ -45,7 +50,9 @@ async def open_broker(plan: ServerPlan, namesrv_addr: str) -> AsyncIterator[Runn
         report = await trio.to_thread.run_sync(store.open)
         log.info("store opened root=%s %s", plan.store.root, report)
         try:
-            broker = build_broker(plan, identity, store, clock, name_server_list(namesrv_addr))
+            broker = build_broker(
+                plan, identity, store, clock, name_server_list(namesrv_addr), tell_local
+            )
             try:
                 async with _serving(plan, broker, sockets) as metrics_addr:
                     yield RunningBroker(identity.address, metrics_addr)

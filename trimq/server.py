@@ -75,14 +75,19 @@ async def open_server(options: ServerOptions) -> AsyncIterator[RunningServer]:
         namesrv_addr = plan.broker.namesrv_addr or ""
         namesrv: Namesrv | None = None
         if plan.namesrv_listen is not None:
-            namesrv = build_namesrv(plan.namesrv, Clock())
+            namesrv = build_namesrv(plan.namesrv, Clock(), _shown(plan.namesrv_listen))
             namesrv_addr = str(
                 await stack.enter_async_context(
                     open_namesrv(namesrv, plan.namesrv_listen, plan.server)
                 )
             )
-        broker = await stack.enter_async_context(open_broker(plan, namesrv_addr))
+        tell_local = namesrv.routes.register_topic if namesrv is not None else None
+        broker = await stack.enter_async_context(open_broker(plan, namesrv_addr, tell_local))
         yield RunningServer(namesrv_addr, broker.address, plan.store.root, broker.metrics_addr)
+
+
+def _shown(endpoint: Endpoint) -> dict[str, str]:
+    return {"listenPort": str(endpoint.port), "bindAddress": endpoint.host}
 
 
 @asynccontextmanager
@@ -101,6 +106,7 @@ async def open_namesrv(
     bound = Endpoint(endpoint.host, sock.getsockname()[1])
     async with trio.open_nursery() as nursery:
         nursery.start_soon(namesrv.routes.scan)
+        nursery.start_soon(namesrv.notices.run)
         await nursery.start(server.serve, [sock])
         yield bound
         nursery.cancel_scope.cancel()
@@ -126,8 +132,8 @@ async def run_namesrv(options: NamesrvOptions, ready: Ready) -> None:
     config = setting_texts.build(NamesrvConfig, values)
     server_config = setting_texts.build(ServerConfig, values)
     with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
-        namesrv = build_namesrv(config, Clock())
         endpoint = Endpoint.parse(options.listen)
+        namesrv = build_namesrv(config, Clock(), _shown(endpoint))
         async with open_namesrv(namesrv, endpoint, server_config) as bound:
             ready(f"TriMQ ready: namesrv={bound}")
             await anext(aiter(signals))

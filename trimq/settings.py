@@ -44,6 +44,8 @@ def read_file(path: Path) -> dict[str, str]:
         raise SettingsError(f"cannot read {path}: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
         raise SettingsError(f"{path} is not UTF-8 text: {error}") from error
+    except ValueError as error:
+        raise SettingsError(f"cannot read {path}: {error}") from error
 
 
 def parse_assignments(assignments: Iterable[str]) -> dict[str, str]:

@@ -1,5 +1,7 @@
 """What clients say in heartbeats and ask before they start."""
 
+from typing import Annotated
+
 import msgspec
 
 from codec.bodies.base import Body
@@ -39,7 +41,7 @@ class HeartbeatData(Body, kw_only=True):
 
     client_id: str = msgspec.field(name="clientID", default="")
     consumer_data_set: list[ConsumerData] = msgspec.field(default_factory=list)
-    heartbeat_fingerprint: int = 0
+    heartbeat_fingerprint: Annotated[int, msgspec.Meta(ge=-(2**31), lt=2**31)] = 0
     producer_data_set: list[ProducerData] = msgspec.field(default_factory=list)
     without_sub: bool = False
 

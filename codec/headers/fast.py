@@ -31,10 +31,10 @@ class SendHeader:
 
     def __init__(  # noqa: PLR0913, PLR0917 - the fields of the header
         self,
-        producer_group: str,
+        producer_group: str | None,
         topic: str,
-        default_topic: str,
-        default_topic_queue_nums: int,
+        default_topic: str | None,
+        default_topic_queue_nums: int | None,
         queue_id: int,
         sys_flag: int,
         born_timestamp: int,
@@ -45,10 +45,10 @@ class SendHeader:
         max_reconsume_times: int | None = None,
         batch: bool | None = None,
     ) -> None:
-        self.producer_group: str = producer_group
+        self.producer_group: str | None = producer_group
         self.topic: str = topic
-        self.default_topic: str = default_topic
-        self.default_topic_queue_nums: int = default_topic_queue_nums
+        self.default_topic: str | None = default_topic
+        self.default_topic_queue_nums: int | None = default_topic_queue_nums
         self.queue_id: int = queue_id
         self.sys_flag: int = sys_flag
         self.born_timestamp: int = born_timestamp
@@ -89,9 +89,9 @@ class PullHeader:
         queue_offset: int,
         max_msg_nums: int,
         sys_flag: int,
-        commit_offset: int,
-        suspend_timeout_millis: int,
-        sub_version: int,
+        commit_offset: int | None = None,
+        suspend_timeout_millis: int | None = None,
+        sub_version: int | None = None,
         subscription: str | None = None,
         expression_type: str | None = None,
         max_msg_bytes: int | None = None,
@@ -105,9 +105,9 @@ class PullHeader:
         self.queue_offset: int = queue_offset
         self.max_msg_nums: int = max_msg_nums
         self.sys_flag: int = sys_flag
-        self.commit_offset: int = commit_offset
-        self.suspend_timeout_millis: int = suspend_timeout_millis
-        self.sub_version: int = sub_version
+        self.commit_offset: int | None = commit_offset
+        self.suspend_timeout_millis: int | None = suspend_timeout_millis
+        self.sub_version: int | None = sub_version
         self.subscription: str | None = subscription
         self.expression_type: str | None = expression_type
         self.max_msg_bytes: int | None = max_msg_bytes
@@ -120,10 +120,10 @@ def decode_send(ext: dict[str, str]) -> SendHeader:
     """The long names of code 10, whose optional numbers count as absent when unreadable."""
     name = "SendMessageRequestHeader"
     return SendHeader(
-        _text(ext, "producerGroup", name),
+        ext.get("producerGroup"),
         _text(ext, "topic", name),
-        _text(ext, "defaultTopic", name),
-        _integer(ext, "defaultTopicQueueNums", name),
+        ext.get("defaultTopic"),
+        _lenient_integer(ext, "defaultTopicQueueNums"),
         _integer(ext, "queueId", name),
         _integer(ext, "sysFlag", name),
         _long(ext, "bornTimestamp", name),
@@ -140,10 +140,10 @@ def decode_send_v2(ext: dict[str, str]) -> SendHeader:
     """The one-letter names of codes 310 and 320."""
     name = "SendMessageRequestHeaderV2"
     return SendHeader(
-        _text(ext, "a", name),
+        ext.get("a"),
         _text(ext, "b", name),
-        _text(ext, "c", name),
-        _integer(ext, "d", name),
+        ext.get("c"),
+        _optional_integer(ext, "d", name),
         _integer(ext, "e", name),
         _integer(ext, "f", name),
         _long(ext, "g", name),
@@ -165,9 +165,9 @@ def decode_pull(ext: dict[str, str]) -> PullHeader:
         _long(ext, "queueOffset", name),
         _integer(ext, "maxMsgNums", name),
         _integer(ext, "sysFlag", name),
-        _long(ext, "commitOffset", name),
-        _long(ext, "suspendTimeoutMillis", name),
-        _long(ext, "subVersion", name),
+        _optional_long(ext, "commitOffset", name),
+        _optional_long(ext, "suspendTimeoutMillis", name),
+        _optional_long(ext, "subVersion", name),
         ext.get("subscription"),
         ext.get("expressionType"),
         _optional_integer(ext, "maxMsgBytes", name),
@@ -254,6 +254,10 @@ def _long(ext: dict[str, str], key: str, header: str) -> int:
 
 def _optional_integer(ext: dict[str, str], key: str, header: str) -> int | None:
     return _integer(ext, key, header) if key in ext else None
+
+
+def _optional_long(ext: dict[str, str], key: str, header: str) -> int | None:
+    return _long(ext, key, header) if key in ext else None
 
 
 def _lenient_integer(ext: dict[str, str], key: str) -> int | None:

@@ -17,10 +17,10 @@ class PullMessageRequestHeader(TopicHeader, kw_only=True):
     queue_offset: Long
     max_msg_nums: Integer
     sys_flag: Integer
-    commit_offset: Long
-    suspend_timeout_millis: Long
+    commit_offset: Long | None = None
+    suspend_timeout_millis: Long | None = None
     subscription: str | None = None
-    sub_version: Long
+    sub_version: Long | None = None
     expression_type: str | None = None
     max_msg_bytes: Integer | None = None
     request_source: Integer | None = None

@@ -8,12 +8,12 @@ from codec.headers.base import Header, Integer, Long, RpcHeader, TopicHeader
 
 
 class SendMessageRequestHeader(TopicHeader, kw_only=True):
-    """Asks for SEND_MESSAGE, SEND_REPLY_MESSAGE."""
+    """Asks for SEND_MESSAGE, SEND_REPLY_MESSAGE. The real broker gets by without what is optional here."""
 
-    producer_group: str
+    producer_group: str | None = None
     topic: str
-    default_topic: str
-    default_topic_queue_nums: Integer
+    default_topic: str | None = None
+    default_topic_queue_nums: Integer | None = None
     queue_id: Integer
     sys_flag: Integer
     born_timestamp: Long
@@ -43,10 +43,10 @@ class SendMessageRequestHeaderV2(TopicHeader, kw_only=True):
 
     strict: ClassVar[bool] = True
 
-    producer_group: str = msgspec.field(name="a")
+    producer_group: str | None = msgspec.field(name="a", default=None)
     topic: str = msgspec.field(name="b")
-    default_topic: str = msgspec.field(name="c")
-    default_topic_queue_nums: Integer = msgspec.field(name="d")
+    default_topic: str | None = msgspec.field(name="c", default=None)
+    default_topic_queue_nums: Integer | None = msgspec.field(name="d", default=None)
     queue_id: Integer = msgspec.field(name="e")
     sys_flag: Integer = msgspec.field(name="f")
     born_timestamp: Long = msgspec.field(name="g")
@@ -64,7 +64,7 @@ class ConsumerSendMsgBackRequestHeader(RpcHeader, kw_only=True):
 
     offset: Long
     group: str
-    delay_level: Integer
+    delay_level: Integer | None = None
     origin_msg_id: str | None = None
     origin_topic: str | None = None
     unit_mode: bool = False

@@ -9,7 +9,7 @@ from remoting.contract import Processor, RemotingError, Request, Response
 
 
 class UpdateAndCreateSubscriptiongroup(Processor[None]):
-    """A request without a body changes nothing and succeeds, as with the real broker."""
+    """A request without a group (no body, or `null`) changes nothing and succeeds, as with the real broker."""
 
     codes = (RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP,)
 
@@ -17,7 +17,7 @@ class UpdateAndCreateSubscriptiongroup(Processor[None]):
         self._groups = groups
 
     def handle(self, request: Request[None]) -> Response:
-        if request.body:
+        if request.body and request.body.strip() != b"null":
             group = decode_body(SubscriptionGroupConfig, request.body)
             remark = validate_group(group.group_name)
             if remark is not None:

@@ -19,6 +19,7 @@ from broker.topics import Topics
 from codec.bodies.base import decode_body
 from codec.bodies.heartbeat import ConsumerData, HeartbeatData
 from codec.codes import RequestCode
+from codec.errors import CodecError
 from codec.flags import Perm, TopicSysFlag
 from remoting.contract import Processor, Request, Response
 
@@ -83,6 +84,8 @@ class HeartBeat(Processor[None]):
 
     def _consume(self, request: Request[None], data: HeartbeatData, consumer: ConsumerData) -> bool:
         """Register a member; whether the group's last fingerprint was another."""
+        if not consumer.group_name:
+            raise CodecError("ConsumerData needs groupName")
         notify = self._admission.admit(consumer)
         if notify is None:
             return False

@@ -16,7 +16,9 @@ class UnlockBatchMq(Processor[None]):
 
     def handle(self, request: Request[None]) -> Response:
         asked = decode_body(UnlockBatchRequestBody, request.body)
-        if asked.consumer_group is None or asked.client_id is None:
-            raise CodecError("UnlockBatchRequestBody needs consumerGroup and clientId")
-        self._locks.unlock(asked.consumer_group, asked.mq_set, asked.client_id)
+        if asked.consumer_group is None:
+            raise CodecError("UnlockBatchRequestBody needs consumerGroup")
+        # Nobody holds a lock without a name.
+        if asked.client_id is not None:
+            self._locks.unlock(asked.consumer_group, asked.mq_set, asked.client_id)
         return Response()

@@ -17,6 +17,7 @@ from broker.config import BrokerConfig
 from broker.identity import MASTER_ID
 from broker.offsets import ConsumerOffsets
 from codec.codes import ResponseCode
+from codec.errors import CodecError
 from codec.flags import PullFlag
 from codec.headers.fast import PullHeader, encode_pull_response
 from processors.consume._answers import PullForbidden
@@ -113,6 +114,8 @@ class Pulling:
         if not self._config.long_polling_enable:
             await trio.sleep(self._config.short_polling_time_mills / 1000)
             return True
+        if header.suspend_timeout_millis is None:
+            raise CodecError("PullMessageRequestHeader needs the field 'suspendTimeoutMillis'")
         seconds = max(header.suspend_timeout_millis, 0) / 1000
         try:
             await self._arrivals.wait(
@@ -196,6 +199,8 @@ class Pulling:
         group, topic, queue_id = header.consumer_group, header.topic, header.queue_id
         self._offsets.commit_pull(group, topic, queue_id, next_offset)
         if first_look and header.sys_flag & PullFlag.COMMIT_OFFSET:
+            if header.commit_offset is None:
+                raise CodecError("PullMessageRequestHeader needs the field 'commitOffset'")
             client = request.peer.remote_addr
             self._offsets.commit(client, group, topic, queue_id, header.commit_offset)
 

@@ -20,6 +20,7 @@ from broker.tag_filters import (
 from broker.topic_names import is_system_pull_group
 from codec.bodies.groups import SubscriptionGroupConfig
 from codec.codes import ResponseCode
+from codec.errors import CodecError
 from codec.headers.fast import PullHeader
 from processors.consume._answers import SEE_FAQ, ForbiddenType, PullForbidden
 from remoting.contract import Peer, RemotingError
@@ -85,6 +86,8 @@ class PullSubscriptions:
                 ResponseCode.SUBSCRIPTION_NOT_EXIST,
                 f"the consumer's subscription not exist{SEE_FAQ}",
             )
+        if header.sub_version is None:
+            raise CodecError("PullMessageRequestHeader needs the field 'subVersion'")
         if subscription.sub_version < header.sub_version:
             raise RemotingError(
                 ResponseCode.SUBSCRIPTION_NOT_LATEST, "the consumer's subscription not latest"

@@ -15,6 +15,7 @@ from broker.topic_names import RETRY_PREFIX, is_not_allowed_send_topic, validate
 from broker.topics import Topics
 from codec.bodies.topics import TopicConfig
 from codec.codes import ResponseCode
+from codec.errors import CodecError
 from codec.flags import Perm, TopicSysFlag
 from codec.headers.fast import SendHeader
 from remoting.contract import Peer, RemotingError
@@ -90,6 +91,8 @@ class Admission:
         sys_flag = 0
         if header.unit_mode:
             sys_flag = TopicSysFlag.UNIT_SUB if retry else TopicSysFlag.UNIT
+        if header.default_topic is None or header.default_topic_queue_nums is None:
+            raise CodecError("a new topic needs the fields defaultTopic and defaultTopicQueueNums")
         created = self._topics.create_in_send(
             topic,
             header.default_topic,

@@ -58,6 +58,8 @@ class SendProperties:
         return (
             text.count("\x01") != text.count("\x02")
             or "\x01\x02" in text
+            or "\x02\x01" in text
+            or text.startswith("\x01")
             or "DELAY" in text
             or "TIMER_DELIVER_MS" in text
             or "TRAN_MSG" in text

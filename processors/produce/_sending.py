@@ -52,6 +52,7 @@ _BATCH_TOO_LARGE = (
 )
 
 _IPV6_HOST: Final = 20
+_NO_HOST_FLAGS: Final = ~int(SysFlag.BORN_HOST_V6 | SysFlag.STORE_HOST_V6)
 _INNER_BATCH: Final = int(SysFlag.INNER_BATCH)
 
 
@@ -192,7 +193,8 @@ class Sending:
         """What header and peer say; the properties are the caller's business."""
         header = request.header
         born_host = request.peer.packed_host
-        sys_flag = header.sys_flag | self._host_flags
+        # A client's own idea of address lengths would make the record unreadable.
+        sys_flag = header.sys_flag & _NO_HOST_FLAGS | self._host_flags
         if config.topic_filter_type == "MULTI_TAG":
             sys_flag |= SysFlag.MULTI_TAGS
         if len(born_host) == _IPV6_HOST:

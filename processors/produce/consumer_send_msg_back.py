@@ -14,6 +14,7 @@ from broker.topic_names import retry_topic
 from broker.topics import Topics
 from codec.bodies.groups import SubscriptionGroupConfig
 from codec.codes import RequestCode, ResponseCode
+from codec.errors import CodecError
 from codec.flags import Perm, SysFlag, TopicSysFlag
 from codec.headers.send import ConsumerSendMsgBackRequestHeader
 from codec.message_id import offset_message_id
@@ -80,6 +81,8 @@ class ConsumerSendMsgBack(Processor[ConsumerSendMsgBackRequestHeader]):
             return Response()
         target = self._retry_target(header, group)
         record = fetched or self._record(header.offset)
+        if header.delay_level is None:
+            raise CodecError("ConsumerSendMsgBackRequestHeader needs the field 'delayLevel'")
         properties = parse_properties(record.properties)
         properties.setdefault(RETRY_TOPIC, record.topic)
         properties[WAIT] = "false"
@@ -138,7 +141,7 @@ class ConsumerSendMsgBack(Processor[ConsumerSendMsgBackRequestHeader]):
         maximum = group.retry_max_times
         if request.version >= FIRST_VERSION_WITH_MAXIMUM and header.max_reconsume_times is not None:
             maximum = header.max_reconsume_times
-        return record.reconsume_times >= maximum or header.delay_level < 0
+        return record.reconsume_times >= maximum or (header.delay_level or 0) < 0
 
     def _copy(self, record: Record, target: Target) -> Message:
         sys_flag = record.sys_flag & ~SysFlag.STORE_HOST_V6 | self._to.host_flags

@@ -164,8 +164,8 @@ def test_a_language_of_the_future_is_another_one(name):
     [
         b"",
         b"[]",
-        b"{}",
         b'{"code":2147483648}',
+        b'{"\xff":1,"extFields":{"a":1}}',
         b'{"code":1,"extFields":[]}',
         b'{"code":1,"remark":"\xff"}',
         b'{"code":1,"extFields":{"a":"\xff"}}',

@@ -25,3 +25,8 @@ from trimq.properties_file import parse_properties_text
 )
 def test_reads_what_java_reads(text: str, found: dict[str, str]) -> None:
     assert parse_properties_text(text) == found
+
+
+def test_a_broken_character_is_named() -> None:
+    with pytest.raises(ValueError, match="is no character"):
+        parse_properties_text("a=\\u12")

@@ -18,6 +18,7 @@ from broker.queue_locks import QueueLocks
 from broker.registration import Registration
 from broker.subscription_groups import SubscriptionGroups
 from broker.topics import Topics
+from codec.bodies.route import QueueData
 from remoting.contract import ConnectionListener, Gate, Peer, RemotingError
 from remoting.counters import RemotingCounters
 from remoting.dispatch import Dispatcher
@@ -33,6 +34,7 @@ from trimq.wiring.processors import on_main_port_only, processors
 log = logging.getLogger("trimq.server")
 
 Service = Callable[[], Awaitable[object]]
+TellLocal = Callable[[str, list[QueueData]], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +97,10 @@ def build_broker(
     store: MessageStore,
     clock: Clock,
     name_servers: Sequence[str],
+    tell_local: TellLocal | None = None,
 ) -> Broker:
     """Build on an open store; config files are read here."""
-    state = build_state(plan, identity, store, clock, name_servers)
+    state = build_state(plan, identity, store, clock, name_servers, tell_local)
     gate = Gate(store.flushed_offset)
     requests = RequestCounters()
     table = processors(plan, identity, state, clock)
@@ -135,6 +138,7 @@ def build_state(
     store: MessageStore,
     clock: Clock,
     name_servers: Sequence[str] = (),
+    tell_local: TellLocal | None = None,
 ) -> State:
     """The managers with what their files say."""
     config, directory = plan.broker, plan.store.root / "config"
@@ -149,7 +153,7 @@ def build_state(
         arrivals=Arrivals(),
         delays=DelayService(config, store, plan.store.delay_levels, directory, clock),
         store=store,
-        registration=Registration(config, identity, topics, name_servers),
+        registration=Registration(config, identity, topics, name_servers, tell_local),
     )
     state.topics.load()
     state.groups.load()

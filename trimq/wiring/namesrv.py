@@ -1,11 +1,13 @@
 """A NameServer's parts."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from broker.clock import Clock
 from namesrv.config import NamesrvConfig, NamesrvSettings
 from namesrv.kv_config import KVConfig
+from namesrv.min_broker_notices import MinBrokerNotices
 from namesrv.routes import RouteTable
 from processors.namesrv.add_write_perm_of_broker import AddWritePermOfBroker
 from processors.namesrv.broker_heartbeat import BrokerHeartbeat
@@ -42,12 +44,19 @@ class Namesrv:
     kv_config: KVConfig
     settings: NamesrvSettings
     processors: list[Processor[Any]]
+    notices: MinBrokerNotices
 
 
-def build_namesrv(config: NamesrvConfig, clock: Clock) -> Namesrv:
-    """Everything a NameServer consists of; ``kv_config`` is loaded from its file."""
-    settings = NamesrvSettings(config)
-    routes = RouteTable(settings, clock.millis)
+def build_namesrv(
+    config: NamesrvConfig, clock: Clock, shown: Mapping[str, str] | None = None
+) -> Namesrv:
+    """Everything a NameServer consists of; ``kv_config`` is loaded from its file.
+
+    ``shown`` are settings of the process that GET_NAMESRV_CONFIG prints too.
+    """
+    settings = NamesrvSettings(config, shown)
+    notices = MinBrokerNotices()
+    routes = RouteTable(settings, clock.millis, notices)
     kv_config = KVConfig(config.kv_config_path)
     kv_config.load()
     processors: list[Processor[Any]] = [
@@ -60,7 +69,7 @@ def build_namesrv(config: NamesrvConfig, clock: Clock) -> Namesrv:
         UpdateNamesrvConfig(settings, parse_properties_text),
         GetNamesrvConfig(settings),
     ]
-    return Namesrv(routes, kv_config, settings, processors)
+    return Namesrv(routes, kv_config, settings, processors, notices)
 
 
 def _routes(
