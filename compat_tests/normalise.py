@@ -45,7 +45,7 @@ TEXT_RULES: Final[tuple[tuple[str, str, str], ...]] = (
     (r"{second}", "<second-broker>", "the other broker of a cluster of two"),
     (r"127\.0\.0\.1:\d{{4,5}}", "<peer>", "the client's end of a connection has a random port"),
     (
-        r"\b[0-9A-F]{{32}}(?:[0-9A-F]{{24}})?\b",
+        r"\b[0-9A-Fa-f]{{32}}(?:[0-9A-F]{{24}})?\b",
         "<unique-id>",
         "address, process, time, counter of the client; long with IPv6",
     ),

@@ -1,0 +1,66 @@
+"""Hand-made frames, one case each: the real server and TriMQ must answer alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pytest
+
+from compat_tests.driver import Outcome, new_run
+from compat_tests.normalise import differences, forgive_java_exceptions, normalise
+from compat_tests.server import Server
+from compat_tests.wire.case import Case
+from compat_tests.wire.cases.catalogue import all_cases
+from compat_tests.wire.deviations import DELIBERATE
+from compat_tests.wire.runner import play_all
+from compat_tests.wire.stage import Place
+
+CASES: Final = all_cases()
+SHOWN: Final = 20
+
+
+@dataclass(frozen=True)
+class Played:
+    """What the selected cases saw on one server."""
+
+    server: Server
+    run: str
+    seen: dict[str, dict[str, Any]]
+
+    def outcome(self, name: str) -> Outcome:
+        seen = self.seen[name]
+        return Outcome(name, self.run, seen["outcome"], seen["error"])
+
+
+def play(server: Server, cases: list[Case]) -> Played:
+    run = new_run()
+    place = Place(server.namesrv_addr, server.broker_addr, run)
+    return Played(server, run, play_all(cases, place))
+
+
+@pytest.fixture(scope="module")
+def played(request: pytest.FixtureRequest, real: Server, ours: Server) -> tuple[Played, Played]:
+    """Only the selected cases, on both servers."""
+    params = [item.callspec.params for item in request.session.items if hasattr(item, "callspec")]
+    selected = [p["wire"] for p in params if "wire" in p]
+    return play(real, selected), play(ours, selected)
+
+
+@pytest.mark.parametrize("wire", CASES, ids=lambda case: case.name)
+def test_same_answer(played: tuple[Played, Played], wire: Case) -> None:
+    theirs, mine = (side.outcome(wire.name) for side in played)
+    assert theirs.error is None, f"on the real server: {theirs.error}"
+    assert mine.error is None, f"on TriMQ: {mine.error}"
+    real, ours = forgive_java_exceptions(
+        normalise(theirs, played[0].server), normalise(mine, played[1].server)
+    )
+    found = list(differences(real, ours))
+    if wire.name in DELIBERATE and played[0].server is not played[1].server:
+        assert found, f"no deviation any more, take it from the list: {DELIBERATE[wire.name]}"
+        return
+    assert not found, "\n".join(found[:SHOWN])
+
+
+def test_every_deviation_is_of_a_case() -> None:
+    assert DELIBERATE.keys() <= {case.name for case in CASES}
