@@ -171,6 +171,7 @@ func pushStartOffsets(s *stage) any {
 			}
 			return false
 		})
+		aWhile()
 		texts := []string{}
 		for _, text := range got.texts() {
 			// The marks of those that were before this one come in any order.
