@@ -14,7 +14,7 @@ from compat_tests.processes import HOST, Child, NotReady
 from compat_tests.server import Options, write_broker_conf
 
 READY: Final = re.compile(
-    r"TriMQ ready: namesrv=(?P<namesrv>\S+) broker=(?P<broker>\S+) store=(?P<store>\S+) in \d+ ms"
+    r"TriMQ ready: namesrv=(?P<namesrv>\S+) broker=(?P<broker>\S+) store=(?P<store>.+) in \d+ ms"
 )
 COMMAND: Final = (sys.executable, "-m", "trimq")
 
@@ -62,16 +62,15 @@ class TrimqServer:
         return [*self._command, "server", *where, "--store", str(self.store), "--config", str(conf)]
 
     def start(self) -> TrimqServer:
-        child = Child(self._arguments(), self.home / "trimq.log", _environment())
-        self._child = child
+        self._child = Child(self._arguments(), self.home / "trimq.log", _environment())
         try:
-            line = child.wait_for("TriMQ ready:", 30)
+            line = self._child.wait_for("TriMQ ready:", 30)
         except NotReady:
-            child.kill()
+            self.kill()
             raise
         found = READY.search(line)
         if found is None:
-            child.kill()
+            self.kill()
             raise NotReady(f"not the ready line that DESIGN.md promises: {line!r}")
         # From the second start on the ports are those of the first, as clients know them.
         if not self._foreign_namesrv:

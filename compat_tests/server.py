@@ -14,7 +14,6 @@ COMMON_SETTINGS: Final[dict[str, str]] = {
     "brokerId": "0",
     "brokerIP1": "127.0.0.1",
     "autoCreateTopicEnable": "true",
-    "enablePropertyFilter": "true",
     "messageDelayLevel": "1s 3s 1s 1s 2s 1s 1s 1s 1s 1s 1s 1s 1s 1s 1s 1s 1s 1s",
 }
 

@@ -61,6 +61,8 @@ class Stage:
         self.folder = folder
         self._selected = list(selected)
         self._subject = subject
+        # Started alone when TriMQ then fails to start: the next test must not start it again.
+        self._reals: dict[str, RealServer] = {}
         self._pairs: dict[str, Pair] = {}
         self._played: dict[tuple[str, str, str], dict[str, Outcome]] = {}
         self._stops: list[Callable[[], None]] = []
@@ -74,8 +76,12 @@ class Stage:
         """The two servers that are started with the options of this name."""
         if key not in self._pairs:
             options = self.options(key)
-            real = RealServer(self.launch, self.folder / f"real-{key}", options).start()
-            self._stops.append(real.kill)
+            real = self._reals.get(key) or RealServer(
+                self.launch, self.folder / f"real-{key}", options
+            )
+            if key not in self._reals:
+                self._reals[key] = real.start()
+                self._stops.append(real.kill)
             ours: Server = real
             if self._subject == "trimq":
                 trimq = TrimqServer(self.folder / f"trimq-{key}", options).start()

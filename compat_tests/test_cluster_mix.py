@@ -57,7 +57,7 @@ class Clusters:
 
     def _start(self, kind: str, home: Path, stack: ExitStack) -> Cluster:
         namesrv: RealNameServer | TrimqNameServer
-        if kind == "trimq namesrv":
+        if kind == "trimq-namesrv":
             namesrv = TrimqNameServer(home / "namesrv")
             stack.callback(namesrv.stop)
         else:
@@ -67,7 +67,7 @@ class Clusters:
         first = RealBroker(self._launch, home / "first", namesrv.addr, Options())
         stack.callback(first.kill)
         first.start()
-        if kind == "all real":
+        if kind == "all-real":
             real = RealBroker(self._launch, home / "second", namesrv.addr, SECOND)
             stack.callback(real.kill)
             real.start()
@@ -83,10 +83,10 @@ def clusters(launch: Launcher, tmp_path_factory: pytest.TempPathFactory) -> Clus
     return Clusters(launch, tmp_path_factory.mktemp("mix"))
 
 
-@pytest.mark.parametrize("kind", ["real namesrv", "trimq namesrv"])
+@pytest.mark.parametrize("kind", ["real-namesrv", "trimq-namesrv"])
 @pytest.mark.parametrize("driver", JAVA_DRIVERS, ids=lambda driver: driver.name)
 @pytest.mark.parametrize("scenario", JAVA_MIX)
 def test_mixed_cluster(clusters: Clusters, scenario: str, driver: Driver, kind: str) -> None:
-    reference, expected = clusters.outcome("all real", driver)
+    reference, expected = clusters.outcome("all-real", driver)
     cluster, seen = clusters.outcome(kind, driver)
     assert_same(expected[scenario], reference, seen[scenario], cluster)

@@ -20,9 +20,22 @@ final class Mixing {
         scenarios.put("mix_two_brokers", Mixing::twoBrokers);
     }
 
+    /** Each broker keeps the progress in its own queues. */
+    private static void awaitCommitted(Context context, String topic, long offset) throws Exception {
+        Map<String, String> addresses = Compat.brokerAddresses(context.api());
+        for (Map.Entry<String, String> broker : addresses.entrySet()) {
+            for (int id = 0; id < 3; id++) {
+                MessageQueue queue = new MessageQueue(topic, broker.getKey(), id);
+                Wait.until("committed " + offset + " of " + queue, 20, () -> offset == Compat.committed(
+                    context.api(), broker.getValue(), context.group("g"), queue));
+            }
+        }
+    }
+
     private static Object twoBrokers(Context context) throws Exception {
         String topic = context.topic("t");
         Map<String, Object> seen = new TreeMap<>();
+        Wait.until("two brokers", 40, () -> Compat.brokerAddresses(context.api()).size() == 2);
         Map<String, Object> cluster = Compat.cluster(context.api());
         seen.put("cluster", cluster);
         TopicConfig config = new TopicConfig();
@@ -30,7 +43,7 @@ final class Mixing {
         config.setReadQueueNums(3);
         config.setWriteQueueNums(3);
         config.setPerm(Context.READ_WRITE);
-        for (String address : Compat.brokerAddresses(context.api())) {
+        for (String address : Compat.brokerAddresses(context.api()).values()) {
             context.api().createTopic(address, "TBW102", config, 15_000);
         }
         Wait.until("a topic on both", 20, () -> {
@@ -50,7 +63,7 @@ final class Mixing {
             sent.merge(Saw.queue(result.getMessageQueue()), 1, Integer::sum);
         }
         one.await(24, 20);
-        Thread.sleep(1500);
+        awaitCommitted(context, topic, 4);
         seen.put("sent round robin", sent);
         seen.put("consumed", one.texts());
         DefaultMQPushConsumer second = Pushing.start(context.newPush("g", "c2"), topic, two);
@@ -62,7 +75,7 @@ final class Mixing {
         }
         one.await(27, 20);
         two.await(3, 20);
-        Thread.sleep(1500);
+        awaitCommitted(context, topic, 5);
         seen.put("consumed by second", Saw.messages(two.all()));
         first.shutdown();
         Pushing.awaitHeld(topic, 6, second);

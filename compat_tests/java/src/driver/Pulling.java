@@ -148,6 +148,8 @@ final class Pulling {
         DefaultMQPullConsumer consumer = context.pull("g", "c");
         Map<String, Object> seen = new TreeMap<>();
         MessageQueue good = context.queue(topic, 0);
+        // The client learns where the broker is.
+        consumer.maxOffset(good);
         seen.put("unknown topic", Saw.result(() -> consumer.pull(context.queue(context.topic("no"), 0), "*", 0, 32)));
         seen.put("queue too high", Saw.result(() -> consumer.pull(context.queue(topic, 2), "*", 0, 32)));
         seen.put("queue below zero", Saw.result(() -> consumer.pull(context.queue(topic, -1), "*", 0, 32)));
@@ -172,8 +174,12 @@ final class Pulling {
         for (Object[] change : changes) {
             Object[] fields = new Object[change.length - 1];
             System.arraycopy(change, 1, fields, 0, fields.length);
-            DefaultMQPullConsumer tampered =
-                context.pull("g" + seen.size(), "c" + seen.size(), new Tamper(PULL_MESSAGE, fields));
+            String group = "g" + seen.size();
+            DefaultMQPullConsumer tampered = context.pull(group, "c" + seen.size(), new Tamper(PULL_MESSAGE, fields));
+            // Connects; the broker knows the group as soon as a heartbeat has followed.
+            tampered.maxOffset(good);
+            Wait.until("heartbeat of " + group, 20, () -> Saw.result(() -> context.api().getConsumerIdListByGroup(
+                context.setup.broker, context.group(group), 15_000)) instanceof List);
             seen.put((String) change[0], Saw.result(() -> tampered.pull(good, "*", 0, 32)));
             tampered.shutdown();
         }

@@ -128,6 +128,7 @@ final class Restarting {
         context.createGroup("closed", "consumeEnable", false);
         context.fill(topic, 0, "a", Context.bodies("m", 20));
         MessageQueue queue = context.queue(topic, 0);
+        context.createGroup("g");
         context.commit(context.group("g"), queue, 13);
         Map<String, Object> before = look(context, topic);
         // Long enough for offsets to reach the disk, which happens every 5 s.

@@ -25,6 +25,7 @@ import org.apache.rocketmq.common.message.MessageQueue;
 /** Classes that moved between the 4.x and the 5.x client, behind one face. */
 final class Compat {
     private static final int TOPIC_NOT_EXIST = 17;
+    private static final long TIMEOUT = 15_000;
 
     private Compat() {
     }
@@ -59,13 +60,13 @@ final class Compat {
                     throw new IllegalArgumentException(setting.getKey());
             }
         }
-        api.createSubscriptionGroup(broker, config, 15_000);
+        api.createSubscriptionGroup(broker, config, TIMEOUT);
     }
 
     static Map<String, Object> route(MQClientAPIImpl api, String topic) throws Exception {
         TopicRouteData route;
         try {
-            route = api.getTopicRouteInfoFromNameServer(topic, 15_000);
+            route = api.getTopicRouteInfoFromNameServer(topic, TIMEOUT);
         } catch (MQClientException failure) {
             if (failure.getResponseCode() == TOPIC_NOT_EXIST) {
                 return null;
@@ -91,7 +92,7 @@ final class Compat {
         body.setConsumerGroup(group);
         body.setClientId(client);
         body.setMqSet(queues);
-        return Saw.queues(new ArrayList<>(api.lockBatchMQ(broker, body, 15_000)));
+        return Saw.queues(new ArrayList<>(api.lockBatchMQ(broker, body, TIMEOUT)));
     }
 
     static void unlock(MQClientAPIImpl api, String broker, String group, String client, Set<MessageQueue> queues)
@@ -100,7 +101,7 @@ final class Compat {
         body.setConsumerGroup(group);
         body.setClientId(client);
         body.setMqSet(queues);
-        api.unlockBatchMQ(broker, body, 5000, false);
+        api.unlockBatchMQ(broker, body, TIMEOUT, false);
     }
 
     static void commit(MQClientAPIImpl api, String broker, String group, MessageQueue queue, long offset)
@@ -110,7 +111,7 @@ final class Compat {
         header.setTopic(queue.getTopic());
         header.setQueueId(queue.getQueueId());
         header.setCommitOffset(offset);
-        api.updateConsumerOffset(broker, header, 15_000);
+        api.updateConsumerOffset(broker, header, TIMEOUT);
     }
 
     static long committed(MQClientAPIImpl api, String broker, String group, MessageQueue queue) throws Exception {
@@ -118,7 +119,7 @@ final class Compat {
         header.setConsumerGroup(group);
         header.setTopic(queue.getTopic());
         header.setQueueId(queue.getQueueId());
-        return api.queryConsumerOffset(broker, header, 15_000);
+        return api.queryConsumerOffset(broker, header, TIMEOUT);
     }
 
     static void createTopic(DefaultMQProducer producer, String key, String topic, int queues) throws Exception {
@@ -128,7 +129,7 @@ final class Compat {
     /** Cluster info: per broker its cluster, name and the ids of its addresses. */
     static Map<String, Object> cluster(MQClientAPIImpl api) throws Exception {
         Map<String, Object> seen = new TreeMap<>();
-        ClusterInfo info = api.getBrokerClusterInfo(5000);
+        ClusterInfo info = api.getBrokerClusterInfo(TIMEOUT);
         info.getBrokerAddrTable().forEach((name, broker) -> seen.put(name, Json.map(
             "cluster", broker.getCluster(), "ids", new ArrayList<>(broker.getBrokerAddrs().keySet()))));
         info.getClusterAddrTable().forEach((name, brokers) ->
@@ -136,8 +137,11 @@ final class Compat {
         return seen;
     }
 
-    static List<String> brokerAddresses(MQClientAPIImpl api) throws Exception {
-        return api.getBrokerClusterInfo(5000).getBrokerAddrTable().values().stream()
-            .map(broker -> broker.getBrokerAddrs().get(0L)).sorted().collect(Collectors.toList());
+    /** The masters' addresses by broker name. */
+    static Map<String, String> brokerAddresses(MQClientAPIImpl api) throws Exception {
+        Map<String, String> addresses = new TreeMap<>();
+        api.getBrokerClusterInfo(TIMEOUT).getBrokerAddrTable().forEach(
+            (name, broker) -> addresses.put(name, broker.getBrokerAddrs().get(0L)));
+        return addresses;
     }
 }
