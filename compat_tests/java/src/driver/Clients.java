@@ -9,6 +9,10 @@ import org.apache.rocketmq.client.producer.DefaultMQProducer;
 
 /** What the broker knows of its clients: heartbeats, groups, members; and the requests that a client's life consists of. */
 final class Clients {
+    private static final int PULL_MESSAGE = 11;
+    private static final int NOTIFY_CONSUMER_IDS_CHANGED = 40;
+    private static final int LOCK_BATCH_MQ = 41;
+
     private Clients() {
     }
 
@@ -26,12 +30,14 @@ final class Clients {
         DefaultMQProducer producer = context.producer("p", producing);
         producer.send(Context.message(topic, "a", "x"), context.queue(topic, 0));
         context.awaitEnd(topic, 0, 1);
+        producing.awaitHeartbeatAnd();
         producer.shutdown();
         seen.put("producer", producing.codes());
         Watch consuming = new Watch();
         Inbox inbox = new Inbox();
         DefaultMQPushConsumer consumer = Pushing.start(context.newPush("g", "c", consuming), topic, inbox);
         inbox.await(1, 20);
+        consuming.awaitHeartbeatAnd(NOTIFY_CONSUMER_IDS_CHANGED);
         consumer.shutdown();
         seen.put("push consumer", consuming.codes());
         Watch ordered = new Watch();
@@ -41,6 +47,7 @@ final class Clients {
             (messages, answer) -> org.apache.rocketmq.client.consumer.listener.ConsumeOrderlyStatus.SUCCESS);
         orderly.start();
         Pushing.awaitHeld(topic, 2, orderly);
+        ordered.awaitHeartbeatAnd(PULL_MESSAGE, LOCK_BATCH_MQ, NOTIFY_CONSUMER_IDS_CHANGED);
         orderly.shutdown();
         seen.put("orderly consumer", ordered.codes());
         Watch pulling = new Watch();
@@ -51,6 +58,7 @@ final class Clients {
         pull.searchOffset(context.queue(topic, 0), 0);
         pull.earliestMsgStoreTime(context.queue(topic, 0));
         pull.fetchConsumeOffset(context.queue(topic, 0), true);
+        pulling.awaitHeartbeatAnd(NOTIFY_CONSUMER_IDS_CHANGED);
         pull.shutdown();
         seen.put("pull consumer", pulling.codes());
         return seen;

@@ -13,6 +13,7 @@ import org.apache.rocketmq.remoting.protocol.RemotingCommand;
 final class Watch implements RPCHook {
     private static final int PULL_MESSAGE = 11;
     private static final int LITE_PULL_MESSAGE = 361;
+    private static final int HEART_BEAT = 34;
     private static final int GET_CONSUMER_LIST_BY_GROUP = 38;
     private final Map<Integer, Set<Object>> seen = new TreeMap<>();
 
@@ -29,6 +30,15 @@ final class Watch implements RPCHook {
         if (response != null && !timing) {
             seen.computeIfAbsent(code, key -> new TreeSet<>()).add(response.getCode());
         }
+    }
+
+    /** Returns when a heartbeat has been answered and all these requests were seen, in either direction. */
+    void awaitHeartbeatAnd(Integer... codes) throws Exception {
+        Wait.until("a heartbeat and requests " + List.of(codes), 20, () -> settled(List.of(codes)));
+    }
+
+    private synchronized boolean settled(List<Integer> codes) {
+        return !seen.getOrDefault(HEART_BEAT, Set.of()).isEmpty() && seen.keySet().containsAll(codes);
     }
 
     synchronized Map<String, Object> codes() {

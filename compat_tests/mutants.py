@@ -1,0 +1,217 @@
+"""TriMQ with one deliberate mistake: shows that the scenarios would notice it.
+
+``python -m compat_tests.mutants NAME server ...`` is ``trimq server ...`` with the mistake NAME patched in
+before anything starts. Nothing of this reaches into the product: it lives here only.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A mistake, how it gets in, and the scenarios of the Java driver that must turn red by it."""
+
+    name: str
+    mistake: str
+    patch: Callable[[], None]
+    red: tuple[str, ...]
+
+
+def _wrap(owner: Any, name: str, make: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
+    setattr(owner, name, make(getattr(owner, name)))
+
+
+def _next_begin_offset() -> None:
+    from store.message_store import MessageStore
+
+    def make(read: Callable[..., Any]) -> Callable[..., Any]:
+        def wrong(*args: Any) -> Any:
+            result = read(*args)
+            result.next_begin_offset += bool(result.extents)
+            return result
+
+        return wrong
+
+    _wrap(MessageStore, "read", make)
+
+
+def _locks_never_expire() -> None:
+    from broker.queue_locks import QueueLocks
+
+    def make(init: Callable[..., None]) -> Callable[..., None]:
+        def wrong(self: Any, clock: Any, lock_millis: int = 0) -> None:
+            init(self, clock, 10**12)
+
+        return wrong
+
+    _wrap(QueueLocks, "__init__", make)
+
+
+def _no_retry_topic() -> None:
+    from processors.clients import heart_beat
+
+    heart_beat.retry_topic = lambda group: f"no_retry_{group}"  # type: ignore[attr-defined]
+
+
+def _swapped_codes() -> None:
+    from codec.codes import ResponseCode
+    from remoting.contract import RemotingError
+
+    swapped = {
+        ResponseCode.NO_PERMISSION: ResponseCode.TOPIC_NOT_EXIST,
+        ResponseCode.TOPIC_NOT_EXIST: ResponseCode.NO_PERMISSION,
+    }
+
+    def make(init: Callable[..., None]) -> Callable[..., None]:
+        def wrong(self: Any, code: Any, *args: Any, **fields: Any) -> None:
+            init(self, swapped.get(code, code), *args, **fields)
+
+        return wrong
+
+    _wrap(RemotingError, "__init__", make)
+
+
+def _tags_ignored() -> None:
+    from store.message_store import MessageStore
+
+    def make(read: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda *args: read(*args[:-1], None)
+
+    _wrap(MessageStore, "read", make)
+
+
+def _short_batches() -> None:
+    from processors.produce import _sending
+
+    _wrap(_sending, "split_batch", lambda split: lambda body: split(body)[:-1] or split(body))
+
+
+def _min_offset() -> None:
+    from store.message_store import MessageStore
+
+    _wrap(MessageStore, "min_offset", lambda real: lambda *args: real(*args) + 1)
+
+
+def _commits_dropped() -> None:
+    from broker.offsets import ConsumerOffsets
+
+    _wrap(ConsumerOffsets, "commit", lambda commit: lambda *args: None)
+
+
+def _nobody_is_told() -> None:
+    from broker import consumers
+
+    _wrap(consumers, "_send_notices", lambda send: lambda group, peers: None)
+
+
+def _no_delay() -> None:
+    from broker.delays import DelayService
+
+    def make(init: Callable[..., None]) -> Callable[..., None]:
+        def wrong(self: Any, config: Any, store: Any, levels: Any, *rest: Any) -> None:
+            init(self, config, store, tuple(1 for _ in levels), *rest)
+
+        return wrong
+
+    _wrap(DelayService, "__init__", make)
+
+
+def _unlock_ignored() -> None:
+    from broker.queue_locks import QueueLocks
+
+    _wrap(QueueLocks, "unlock", lambda unlock: lambda *args: None)
+
+
+def _one_more_life() -> None:
+    from processors.produce import consumer_send_msg_back
+
+    def make(is_dead: Callable[..., bool]) -> Callable[..., bool]:
+        def wrong(self: Any, request: Any, group: Any, record: Any) -> bool:
+            return is_dead(self, request, group, record) and record.reconsume_times != 2
+
+        return wrong
+
+    _wrap(consumer_send_msg_back.ConsumerSendMsgBack, "_is_dead", make)
+
+
+MUTANTS: Final = (
+    Mutant(
+        "next-begin-offset",
+        "a pull that found something says to go on one message too far",
+        _next_begin_offset,
+        ("pull_statuses", "pull_tags"),
+    ),
+    Mutant(
+        "locks-never-expire",
+        "an orderly consumer that died keeps its queues for ever",
+        _locks_never_expire,
+        ("order_owner_dies",),
+    ),
+    Mutant(
+        "no-retry-topic",
+        "a heartbeat does not make the group's retry topic",
+        _no_retry_topic,
+        ("client_members", "push_broadcasting"),
+    ),
+    Mutant(
+        "swapped-codes",
+        "NO_PERMISSION and TOPIC_NOT_EXIST change places",
+        _swapped_codes,
+        ("send_errors_permission", "pull_errors"),
+    ),
+    Mutant(
+        "tags-ignored",
+        "pulls are answered with messages of every tag",
+        _tags_ignored,
+        ("pull_tags", "pull_held"),
+    ),
+    Mutant(
+        "short-batches",
+        "a batch leaves the queue's end one short",
+        _short_batches,
+        ("send_batch",),
+    ),
+    Mutant("min-offset", "queues begin at 1", _min_offset, ("offsets_of_queue",)),
+    Mutant(
+        "commits-dropped",
+        "a group's progress is forgotten",
+        _commits_dropped,
+        ("push_messages", "offsets_of_group"),
+    ),
+    Mutant(
+        "nobody-is-told",
+        "members of a group hear nothing when it changes",
+        _nobody_is_told,
+        ("client_requests", "client_fingerprints"),
+    ),
+    Mutant("no-delay", "delayed messages are delivered at once", _no_delay, ("send_delayed",)),
+    Mutant(
+        "unlock-ignored",
+        "queues stay locked when their owner lets go",
+        _unlock_ignored,
+        ("order_locks",),
+    ),
+    Mutant(
+        "one-more-life",
+        "a message is given once more instead of to the dead letters",
+        _one_more_life,
+        ("retry_to_dead_letters",),
+    ),
+)
+
+
+def main() -> None:
+    name, *arguments = sys.argv[1:]
+    next(mutant for mutant in MUTANTS if mutant.name == name).patch()
+    from trimq.cli import main as trimq
+
+    trimq(arguments, prog_name="trimq")
+
+
+if __name__ == "__main__":
+    main()
