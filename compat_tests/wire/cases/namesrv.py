@@ -5,30 +5,29 @@ Cluster, broker and topic have the names of the case's group, producer group and
 
 from __future__ import annotations
 
-import json
-import zlib
 from collections.abc import Iterator
 from typing import Any, Final
 
 from compat_tests.wire import fastjson, reading
 from compat_tests.wire.asks import ask, body_of, changed
-from compat_tests.wire.case import Case, in_binary, row
-from compat_tests.wire.frames import Frame
+from compat_tests.wire.case import Case, in_binary
+from compat_tests.wire.cases.brokers import (
+    ADDRESS,
+    ROUTE,
+    UNREGISTER,
+    VERSION,
+    at,
+    register,
+    topic_config,
+    topics_body,
+    unregister,
+)
 from compat_tests.wire.stage import Stage
 
-ADDRESS: Final = "10.0.0.1:10911"
-VERSION: Final = {"counter": 1, "stateVersion": 0, "timestamp": 1700000000000}
-ROUTE: Final = ask(105, {"topic": "$T"})
 KV, GET_KV, DELETE_KV, LIST_KV = 100, 101, 102, 219
 CLUSTERS, TOPICS, TOPICS_OF_CLUSTER, NAMES = 106, 206, 224, 304
-WIPE, ADD_PERM, DATA_VERSION, UNREGISTER, DELETE_TOPIC, REGISTER_TOPIC = (
-    205,
-    327,
-    322,
-    104,
-    216,
-    217,
-)
+WIPE, ADD_PERM, DATA_VERSION = 205, 327, 322
+DELETE_TOPIC, REGISTER_TOPIC = 216, 217
 HEARTBEAT, MEMBERS = 904, 901
 SYSTEM_TOPICS: Final = [
     "TBW102",
@@ -49,59 +48,8 @@ SYSTEM_TOPICS: Final = [
 ]
 
 
-def topic_config(name: str = "$T", **more: object) -> dict[str, object]:
-    usual: dict[str, object] = {
-        "attributes": {},
-        "order": False,
-        "perm": 6,
-        "readQueueNums": 4,
-        "topicFilterType": "SINGLE_TAG",
-        "topicName": name,
-        "topicSysFlag": 0,
-        "writeQueueNums": 4,
-    }
-    return {**usual, **more}
-
-
-def topics_body(*topics: Any, version: Any = None, **more: object) -> bytes:
-    """RegisterBrokerBody as JSON."""
-    wrapper = {
-        "dataVersion": version or VERSION,
-        "mappingDataVersion": VERSION,
-        "topicConfigTable": {topic["topicName"]: topic for topic in topics},
-        "topicQueueMappingDetailMap": {},
-        "topicQueueMappingInfoMap": {},
-    }
-    return body_of({"filterServerList": [], "topicConfigSerializeWrapper": {**wrapper, **more}})
-
-
-TWO_TOPICS: Final = topics_body(topic_config(), topic_config("other-$T"))
-
-
-def register(body: bytes = TWO_TOPICS, **fields: object) -> Frame:
-    usual: dict[str, object] = {
-        "brokerName": "$P",
-        "brokerAddr": ADDRESS,
-        "clusterName": "$G",
-        "haServerAddr": "10.0.0.1:10912",
-        "brokerId": 0,
-        "enableActingMaster": False,
-        "compressed": False,
-        "bodyCrc32": 0,
-    }
-    return ask(103, {**usual, **fields}, body)
-
-
-def unregister(**fields: object) -> Frame:
-    usual = {"brokerName": "$P", "brokerAddr": ADDRESS, "clusterName": "$G", "brokerId": 0}
-    return ask(UNREGISTER, {**usual, **fields})
-
-
 def cases() -> Iterator[Case]:
     yield from settings()
-    yield from registering()
-    yield from bodies()
-    yield from old_brokers()
     yield from routes()
     yield from versions()
     yield from slaves()
@@ -111,10 +59,6 @@ def cases() -> Iterator[Case]:
     yield from single_topics()
     yield from real_broker()
     yield from unknown()
-
-
-def at(name: str, request: Frame, **more: Any) -> Case:
-    return row(f"namesrv: {name}", request, on="namesrv", **more)
 
 
 def settings() -> Iterator[Case]:
@@ -146,137 +90,6 @@ def ordered_route(stage: Stage) -> None:
     stage.must(ask(DELETE_KV, where), "namesrv")
     stage.show("register again", register(), on="namesrv")
     stage.show("route without the order", ROUTE, on="namesrv")
-
-
-def registering() -> Iterator[Case]:
-    shown: dict[str, Any] = {"after": [ROUTE]}
-    yield at("register", register(), **shown)
-    yield in_binary("namesrv: register", register(), on="namesrv", **shown)
-    # The real one keeps nameless clusters and brokers for good, and its lists break on them.
-    for name in sorted(register().ext.keys() - {"brokerName", "brokerAddr", "clusterName"}):
-        yield at(f"register without {name}", changed(register(), **{name: None}), **shown)
-    for name in ("brokerId", "bodyCrc32", "heartbeatTimeoutMillis"):
-        yield at(f"register, {name} no number", changed(register(), **{name: "x"}), **shown)
-    yield at("register, broker id -1", register(brokerId=-1), **shown)
-    yield at("register, time-out of 5 s", register(heartbeatTimeoutMillis=5000), **shown)
-    yield at("register, acting master", register(enableActingMaster=True), **shown)
-    yield at("register, acting master left out", register(enableActingMaster=None), **shown)
-    zone = changed(register(), __ZONE_NAME="zone-1")
-    yield at("register, with a zone", zone, **shown)
-    one = topics_body(topic_config())
-    yield at("register, a single topic first", register(one), **shown)
-    yield at("register, a single topic later", register(one), before=[register()], **shown)
-    none = topics_body()
-    yield at("register, no topic", register(none), **shown)
-    yield at("register, no topic later", register(none), before=[register()], **shown)
-    flagged = topics_body(
-        topic_config(perm=4, readQueueNums=2, writeQueueNums=8, topicSysFlag=3, order=True),
-        topic_config("other-$T"),
-    )
-    yield at("register, a topic of its own kind", register(flagged), **shown)
-
-
-def checked(stage_body: bytes, crc: int | None = None) -> Frame:
-    """With the checksum of the body; its names must not change then, so it has none."""
-    return register(stage_body, bodyCrc32=crc or zlib.crc32(stage_body) & 0x7FFFFFFF)
-
-
-def bodies() -> Iterator[Case]:
-    shown: dict[str, Any] = {"after": [ROUTE]}
-    fixed = topics_body(topic_config("x"), topic_config("y"))
-    yield at("register, checksum right", checked(fixed))
-    yield at("register, checksum wrong", checked(fixed, 12345))
-    yield at("register, checksum negative", checked(fixed, -1))
-    yield at("register, no body", register(b""), **shown)
-    yield at("register, no body but a checksum", register(b"", bodyCrc32=5))
-    yield at("register, no JSON", register(b"nonsense"), **shown)
-    yield at("register, empty object", register(b"{}"), **shown)
-    yield at("register, wrapper null", register(b'{"topicConfigSerializeWrapper":null}'), **shown)
-    yield at("register, compressed and no zlib", register(b"nonsense", compressed=True), **shown)
-    yield at("register, compressed and no body", register(b"", compressed=True), **shown)
-
-    def compressed(name: str, plain: bytes, version: int = 513) -> Case:
-        def play(stage: Stage) -> None:
-            text = stage.fill(plain.decode("latin-1")).encode("latin-1")
-            text = fix_lengths(text)
-            body = zlib.compress(text)
-            request = register(body, compressed=True, bodyCrc32=zlib.crc32(body) & 0x7FFFFFFF)
-            request.version = version
-            reply = stage.link("namesrv").ask(with_names(stage, request, body))
-            stage.record("reply", reading.reply(reply, reading.as_json))
-            stage.show("route", ROUTE, on="namesrv")
-
-        return Case(f"namesrv: register, compressed{name}", play)
-
-    yield compressed("", compact([topic_line(), topic_line("other-$T")]))
-    yield compressed(", no attributes", compact([topic_line(attributes=None), topic_line("o-$T")]))
-    yield compressed(
-        ", with attributes",
-        compact([topic_line(attributes='{"message.type":"NORMAL"}'), topic_line("other-$T")]),
-    )
-    yield compressed(
-        ", no mappings", compact([topic_line(), topic_line("other-$T")], mappings=None)
-    )
-    yield compressed(
-        ", no mappings, version 4.9",
-        compact([topic_line(), topic_line("other-$T")], mappings=None),
-        version=401,
-    )
-    yield compressed(", one topic", compact([topic_line()]))
-    yield compressed(", cut off", compact([topic_line(), topic_line("other-$T")])[:60])
-
-
-MARK: Final = b"\xff\xff\xff\xff"
-
-
-def topic_line(name: str = "$T", attributes: str | None = "{}") -> bytes:
-    """TopicConfig.encode: its fields joined by spaces."""
-    line = f"{name} 4 4 6 SINGLE_TAG"
-    return (line if attributes is None else f"{line} {attributes}").encode()
-
-
-def compact(topics: list[bytes], mappings: int | None = 0) -> bytes:
-    """formats.md section 18 before deflation; a mark stands where a topic line's length belongs."""
-    version = json.dumps(VERSION, separators=(",", ":")).encode()
-    parts = [len(version).to_bytes(4, "big"), version, len(topics).to_bytes(4, "big")]
-    for line in topics:
-        parts += [MARK, line, MARK]
-    parts += [(2).to_bytes(4, "big"), b"[]"]
-    if mappings is not None:
-        parts.append(mappings.to_bytes(4, "big"))
-    return b"".join(parts)
-
-
-def fix_lengths(text: bytes) -> bytes:
-    """The lengths of the topic lines, once their names are known."""
-    pieces = text.split(MARK)
-    lines = pieces[1::2]
-    out = [pieces[0]]
-    for line, behind in zip(lines, [*pieces[2::2], b""], strict=False):
-        out += [len(line).to_bytes(4, "big"), line, behind]
-    return b"".join(out)
-
-
-def with_names(stage: Stage, request: Frame, body: bytes) -> Frame:
-    """The request filled in, its body left as it is."""
-    filled = stage.request(changed(request))
-    filled.body = body
-    return filled
-
-
-def old_brokers() -> Iterator[Case]:
-    shown: dict[str, Any] = {"after": [ROUTE]}
-    for version in (36, 37, 317, 401, 412, 413):
-        request = register()
-        request.version = version
-        yield at(f"register from version {version}", request, **shown)
-    wrapper = {
-        "dataVersion": VERSION,
-        "topicConfigTable": {"$T": topic_config(), "o-$T": topic_config("o-$T")},
-    }
-    request = register(body_of(wrapper))
-    request.version = 36
-    yield at("register from version 36, its own body", request, **shown)
 
 
 def routes() -> Iterator[Case]:
