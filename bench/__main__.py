@@ -56,11 +56,11 @@ def _sends(
     after = usage(server.broker_pid)
     figures[f"TPS ({load})"][kind].append(rate.tps)
     figures[f"average latency, ms ({load})"][kind].append(rate.average_ms)
-    measured = clients.latency(server.namesrv_addr, topic, load, arguments.seconds // 2 + 1, home)
+    measured = clients.latency(server.namesrv_addr, topic, load, arguments.seconds, home)
     cpu = usage(server.broker_pid).cpu_seconds - after.cpu_seconds
     figures[f"p99 latency, ms ({load})"][kind].append(measured.p99_ms)
     # The recorder's warm-up sends at the same rate: 3 s more than were counted.
-    sent = measured.tps * (arguments.seconds // 2 + 1 + 3)
+    sent = measured.tps * (arguments.seconds + 3)
     figures[f"CPU seconds per million messages ({load})"][kind].append(cpu / sent * 1e6)
     figures[f"broker cores used ({load})"][kind].append(
         (after.cpu_seconds - before.cpu_seconds) / busy
@@ -84,10 +84,10 @@ def _round(kind: str, arguments: argparse.Namespace, figures: Figures, root: Pat
             server.namesrv_addr,
             f"Bench{first.threads}x{first.size}",
             "bench_backlog",
-            arguments.seconds,
+            60,
             java_home,
         )
-        figures["official Consumer on a backlog, msg/s"][kind].append(consumed)
+        figures["official push consumer on a backlog, msg/s"][kind].append(consumed)
         end = usage(server.broker_pid)
         figures["RssAnon after the load, MiB"][kind].append(end.anonymous_mib)
         figures["threads"][kind].append(end.threads)
@@ -97,14 +97,14 @@ def main() -> None:
     """Parse, run the rounds, print the table and write bench/RESULTS.md."""
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("--rounds", type=int, default=3, help="rounds of both brokers (3)")
-    parser.add_argument("--seconds", type=int, default=20, help="seconds a load (20)")
+    parser.add_argument("--seconds", type=int, default=10, help="seconds a load (10)")
     parser.add_argument("--idle", type=int, default=10, help="seconds of idling measured (10)")
     parser.add_argument("--loads", type=int, default=len(LOADS), help="only the first N loads")
     parser.add_argument("--results", type=Path, default=Path("bench/RESULTS.md"))
     parser.add_argument("--smoke", action="store_true", help="one short round; writes no results")
     arguments = parser.parse_args()
     if arguments.smoke:
-        arguments.rounds, arguments.seconds, arguments.idle, arguments.loads = 1, 12, 1, 1
+        arguments.rounds, arguments.seconds, arguments.idle, arguments.loads = 1, 6, 1, 1
     figures: Figures = defaultdict(lambda: defaultdict(list))
     with tempfile.TemporaryDirectory(prefix="trimq-bench-") as folder:
         for number in range(arguments.rounds):

@@ -1,4 +1,4 @@
-"""The load: RocketMQ's own benchmark programs, and a small latency recorder on the official client."""
+"""The load: RocketMQ's own benchmark Producer, and two small recorders on the official client."""
 
 import json
 import re
@@ -7,15 +7,17 @@ import subprocess
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from compat_tests import artifacts
 
 _PACKAGE = "org.apache.rocketmq.example.benchmark"
 _SEND_LINE = re.compile(r"Send TPS: (\d+) \| Max RT\(ms\): \d+ \| Average RT\(ms\):\s+([\d.]+)")
 _SEND_FAILED = re.compile(r"Send Failed: (\d+) \| Response Failed: (\d+)")
-_CONSUME_LINE = re.compile(r"Consume TPS: (\d+)")
 _HEAP = ["-Xms256m", "-Xmx512m", "-XX:+UseSerialGC"]
 _WARM_UP_LINES = 2
+# The Producer's first report comes after ten snapshots, a second each, and the JVM's own start.
+_PRODUCER_START_SECONDS = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,7 @@ def produce(namesrv: str, topic: str, load: Load, seconds: int, home: Path) -> R
     path = artifacts.classpath(artifacts.jars(artifacts.SERVER))
     words = [f"{_PACKAGE}.Producer", "-n", namesrv, "-t", topic, "-w", str(load.threads)]
     words += ["-s", str(load.size), "-ri", "2000", "-y", str(load.asynchronous).lower()]
-    lines = _lines_for(_java(path, home, *words), seconds)
+    lines = _lines_for(_java(path, home, *words), _PRODUCER_START_SECONDS + seconds)
     found = [match for line in lines if (match := _SEND_LINE.search(line))]
     if len(found) <= _WARM_UP_LINES:
         raise RuntimeError("the benchmark Producer printed no rates:\n" + "\n".join(lines[-20:]))
@@ -92,31 +94,32 @@ def produce(namesrv: str, topic: str, load: Load, seconds: int, home: Path) -> R
 
 
 def consume(namesrv: str, topic: str, group: str, seconds: int, home: Path) -> float:
-    """The official benchmark Consumer on a backlog: the median of its non-zero rates."""
-    path = artifacts.classpath(artifacts.jars(artifacts.SERVER))
-    words = [f"{_PACKAGE}.Consumer", "-n", namesrv, "-t", topic, "-g", group, "-ri", "1000"]
-    lines = _lines_for(_java(path, home, *words), seconds)
-    rates = [float(match[1]) for line in lines if (match := _CONSUME_LINE.search(line))]
-    moving = [rate for rate in rates if rate > 0]
-    if not moving:
-        raise RuntimeError("the benchmark Consumer consumed nothing:\n" + "\n".join(lines[-20:]))
-    # The first and the last interval are cut off by start and end of the backlog.
-    return statistics.median(moving[1:-1] or moving)
+    """Messages a second of the official push consumer on a backlog."""
+    found = _own_program("Backlog", [namesrv, topic, group, str(seconds)], seconds, home)
+    if not found["consumed"]:
+        raise RuntimeError(f"nothing was consumed of {topic}")
+    return float(found["rate"])
 
 
 def latency(namesrv: str, topic: str, load: Load, seconds: int, home: Path) -> Latency:
     """Percentiles of sends with the official client."""
-    lib = artifacts.classpath(artifacts.jars(artifacts.SERVER))
-    source = Path(__file__).parent / "java" / "Latency.java"
     words = [namesrv, topic, str(load.threads), str(load.size), "3", str(seconds)]
     words.append("async" if load.asynchronous else "sync")
+    return Latency(**_own_program("Latency", words, seconds, home))
+
+
+def _own_program(name: str, words: list[str], seconds: int, home: Path) -> dict[str, Any]:
+    """Compile and run a program of bench/java; its last line of output is JSON."""
+    lib = artifacts.classpath(artifacts.jars(artifacts.SERVER))
+    source = Path(__file__).parent / "java" / f"{name}.java"
     with tempfile.TemporaryDirectory() as classes:
         subprocess.run(["javac", "-nowarn", "-cp", lib, "-d", classes, str(source)], check=True)
         done = subprocess.run(
-            _java(f"{classes}:{lib}", home, "Latency", *words),
+            _java(f"{classes}:{lib}", home, name, *words),
             capture_output=True,
             text=True,
             check=True,
             timeout=seconds + 60,
         )
-    return Latency(**json.loads(done.stdout.strip().splitlines()[-1]))
+    found: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
+    return found
