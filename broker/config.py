@@ -7,19 +7,9 @@ not declared: whoever sets one is told so.
 """
 
 import socket
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
-
-def setting(default: Any, doc: str, **limits: Any) -> Any:
-    """A field with its documentation and limits: at_least, at_most, choices; key = exact name."""
-    return field(default=default, metadata={"doc": doc, **limits})
-
-
-def computed_setting(factory: Callable[[], Any], doc: str, **limits: Any) -> Any:
-    """A field whose default is known only on the machine."""
-    return field(default_factory=factory, metadata={"doc": doc, **limits})
+from store.settings import computed_setting, setting
 
 
 def _host_name() -> str:

@@ -6,12 +6,13 @@ RocketMQ's thread pool sizes and queue lengths have no counterpart here: one loo
 import dataclasses
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from store.errors import StoreError
 from store.json_files import ConfigFile
+from store.settings import computed_setting, setting
 
 _log: Final = logging.getLogger("trimq.namesrv")
 
@@ -19,10 +20,6 @@ _log: Final = logging.getLogger("trimq.namesrv")
 _NEVER_AT_RUNTIME: Final = frozenset(
     {"configBlackList", "configStorePath", "kvConfigPath", "rocketmqHome"}
 )
-
-
-def _setting(default: Any, doc: str, **metadata: Any) -> Any:
-    return field(default=default, metadata={"doc": doc, **metadata})
 
 
 def _default_folder() -> Path:
@@ -34,43 +31,42 @@ def _default_folder() -> Path:
 class NamesrvConfig:
     """One state of the settings; a runtime change makes a new one (see NamesrvSettings)."""
 
-    kv_config_path: Path = field(
-        default_factory=lambda: _default_folder() / "kvConfig.json",
-        metadata={"doc": "File of the key-value configuration."},
+    kv_config_path: Path = computed_setting(
+        lambda: _default_folder() / "kvConfig.json", "File of the key-value configuration."
     )
-    config_store_path: Path = field(
-        default_factory=lambda: _default_folder() / "namesrv.properties",
-        metadata={"doc": "File that runtime changes are written to."},
+    config_store_path: Path = computed_setting(
+        lambda: _default_folder() / "namesrv.properties",
+        "File that runtime changes are written to.",
     )
-    order_message_enable: bool = _setting(
+    order_message_enable: bool = setting(
         False, "Put a topic's ordered-topic configuration into its route."
     )
-    return_order_topic_config_to_broker: bool = _setting(
+    return_order_topic_config_to_broker: bool = setting(
         True, "Answer a broker's registration with the list of ordered topics."
     )
-    scan_not_active_broker_interval: int = _setting(
+    scan_not_active_broker_interval: int = setting(
         5000, "Milliseconds between two searches for silent brokers.", at_least=100
     )
-    support_acting_master: bool = _setting(
+    support_acting_master: bool = setting(
         False, "Name the slave with the lowest id as master while a group has none."
     )
-    enable_all_topic_list: bool = _setting(True, "Answer requests for the list of all topics.")
-    enable_topic_list: bool = _setting(
+    enable_all_topic_list: bool = setting(True, "Answer requests for the list of all topics.")
+    enable_topic_list: bool = setting(
         True, "Answer requests for the topics of a cluster and for unit topics."
     )
-    notify_min_broker_id_changed: bool = _setting(
+    notify_min_broker_id_changed: bool = setting(
         False, "Tell the members of a broker group when its lowest broker id changes."
     )
-    need_wait_for_service: bool = _setting(
+    need_wait_for_service: bool = setting(
         False, "Refuse route requests for a while after the start."
     )
-    wait_seconds_for_service: int = _setting(
+    wait_seconds_for_service: int = setting(
         45, "Seconds to refuse route requests for (needWaitForService).", at_least=0
     )
-    delete_topic_with_broker_registration: bool = _setting(
+    delete_topic_with_broker_registration: bool = setting(
         False, "Forget a broker's topics that are missing from its registration."
     )
-    config_black_list: str = _setting(
+    config_black_list: str = setting(
         "configBlackList;configStorePath;kvConfigPath",
         "Keys that cannot be changed at run time, separated by semicolons.",
     )

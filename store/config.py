@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from store.settings import setting
+
 DEFAULT_DELAY_LEVELS: Final = "1s 5s 10s 30s 1m 2m 3m 4m 5m 6m 7m 8m 9m 10m 20m 30m 1h 2h"
 FLUSH_TYPES: Final = ("ASYNC_FLUSH", "SYNC_FLUSH")
 
@@ -43,13 +45,9 @@ def physical_memory() -> int:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
-def _setting(default: Any, doc: str, **metadata: Any) -> Any:
-    return field(default=default, metadata={"doc": doc, **metadata})
-
-
 def _own(default: Any, doc: str, **metadata: Any) -> Any:
     """A setting that RocketMQ does not have."""
-    return _setting(default, f"{doc} (TriMQ's own.)", at_least=1, **metadata)
+    return setting(default, f"{doc} (TriMQ's own.)", at_least=1, **metadata)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,60 +55,60 @@ class StoreConfig:
     """One store's settings; not changed while it is open. Sizes in bytes, times in milliseconds."""
 
     root: Path = field(metadata={"internal": True})
-    commit_log_directory: Path | None = _setting(
+    commit_log_directory: Path | None = setting(
         None,
         "Directory of the commit log; default: commitlog below the root.",
         key="storePathCommitLog",
     )
-    mapped_file_size_commit_log: int = _setting(
+    mapped_file_size_commit_log: int = setting(
         1 << 30, "Bytes in one commit-log file.", at_least=4096
     )
-    mapped_file_size_consume_queue: int = _setting(
+    mapped_file_size_consume_queue: int = setting(
         300_000 * 20, "Bytes in one consume-queue file.", at_least=20
     )
-    flush_disk_type: str = _setting(
+    flush_disk_type: str = setting(
         "ASYNC_FLUSH", "Whether a send waits for the disk.", choices=FLUSH_TYPES
     )
-    flush_interval_commit_log: int = _setting(
+    flush_interval_commit_log: int = setting(
         500, "Milliseconds between two flushes of the commit log.", at_least=1
     )
-    flush_interval_consume_queue: int = _setting(
+    flush_interval_consume_queue: int = setting(
         1000, "Milliseconds between two writes of consume-queue entries.", at_least=1
     )
-    flush_consume_queue_thorough_interval: int = _setting(
+    flush_consume_queue_thorough_interval: int = setting(
         # RocketMQ waits 60 s. What came after the last checkpoint is scanned again after a crash.
         5000,
         "Milliseconds between checkpoints.",
         at_least=1,
     )
-    sync_flush_timeout: int = _setting(
+    sync_flush_timeout: int = setting(
         5000,
         "Milliseconds until a send that waits for the disk is answered FLUSH_DISK_TIMEOUT.",
         at_least=1,
     )
-    max_message_size: int = _setting(4 * 1024 * 1024, "Bytes of the largest body.", at_least=1)
-    max_transfer_bytes_on_message_in_memory: int = _setting(
+    max_message_size: int = setting(4 * 1024 * 1024, "Bytes of the largest body.", at_least=1)
+    max_transfer_bytes_on_message_in_memory: int = setting(
         256 * 1024, "Bytes of one pull from memory.", at_least=1
     )
-    max_transfer_count_on_message_in_memory: int = _setting(
+    max_transfer_count_on_message_in_memory: int = setting(
         32, "Messages of one pull from memory.", at_least=1
     )
-    max_transfer_bytes_on_message_in_disk: int = _setting(
+    max_transfer_bytes_on_message_in_disk: int = setting(
         64 * 1024, "Bytes of one pull from disk.", at_least=1
     )
-    max_transfer_count_on_message_in_disk: int = _setting(
+    max_transfer_count_on_message_in_disk: int = setting(
         8, "Messages of one pull from disk.", at_least=1
     )
-    access_message_in_memory_max_ratio: int = _setting(
+    access_message_in_memory_max_ratio: int = setting(
         40, "Percentage of RAM behind the log's end that counts as memory.", at_least=1, at_most=100
     )
-    max_filter_message_size: int = _setting(
+    max_filter_message_size: int = setting(
         16_000, "Bytes of consume-queue entries that one filtered pull looks at.", at_least=20
     )
-    travel_cq_file_num_when_get_message: int = _setting(
+    travel_cq_file_num_when_get_message: int = setting(
         1, "Consume-queue files that one filtered pull looks at.", at_least=1
     )
-    delay_levels: tuple[int, ...] = _setting(
+    delay_levels: tuple[int, ...] = setting(
         DELAY_LEVELS,
         "Delays of the levels 1, 2, ...: numbers with a unit (s, m, h, d).",
         key="messageDelayLevel",
