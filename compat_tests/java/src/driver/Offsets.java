@@ -82,6 +82,8 @@ final class Offsets {
             Saw.result(() -> consumer.fetchConsumeOffset(context.queue(topic, 7), true)));
         seen.put("1 new group, unknown topic",
             Saw.result(() -> consumer.fetchConsumeOffset(context.queue(context.topic("none"), 0), true)));
+        // A group that no heartbeat has made yet could not commit.
+        context.createGroup("g");
         for (long offset : new long[] {4, 2, 10, 55, 0, -3, 6}) {
             consumer.updateConsumeOffset(full, offset);
             persist(consumer, full);

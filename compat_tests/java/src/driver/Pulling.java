@@ -133,9 +133,14 @@ final class Pulling {
         seen.put("answered by a message", waiting.get(0).get(3, TimeUnit.SECONDS));
         context.fill(topic, 1, "other", "unwanted");
         Wait.aWhile();
-        seen.put("held past another tag", !waiting.get(1).isDone());
         context.fill(topic, 1, "wanted", "wanted");
-        seen.put("answered by its tag", waiting.get(1).get(8, TimeUnit.SECONDS));
+        Object answer = waiting.get(1).get(8, TimeUnit.SECONDS);
+        // Every five seconds the real broker lets go of those that another tag went past: they go on behind it.
+        if (((Map<?, ?>) answer).get("status").toString().equals("NO_MATCHED_MSG")) {
+            long next = (Long) ((Map<?, ?>) answer).get("nextBeginOffset");
+            answer = hold(patient, context.queue(topic, 1), "wanted", next).get(8, TimeUnit.SECONDS);
+        }
+        seen.put("answered by its tag", answer);
         seen.put("answered by the end of its time", ending.get(20, TimeUnit.SECONDS));
         seen.put("offset behind the end", hold(hasty, context.queue(topic, 0), "*", 77).get(20, TimeUnit.SECONDS));
         return seen;
