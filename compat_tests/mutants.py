@@ -162,13 +162,13 @@ MUTANTS: Final = (
         "swapped-codes",
         "NO_PERMISSION and TOPIC_NOT_EXIST change places",
         _swapped_codes,
-        ("send_errors_permission", "pull_errors"),
+        ("send_errors_broker", "pull_errors"),
     ),
     Mutant(
         "tags-ignored",
         "pulls are answered with messages of every tag",
         _tags_ignored,
-        ("pull_tags", "pull_held"),
+        ("pull_tags",),
     ),
     Mutant(
         "short-batches",

@@ -38,6 +38,7 @@ MAIN: Final = Batch("main")
 RESTART: Final = Batch("restart", how="restart")
 KILL9: Final = Batch("kill9", how="kill9")
 STRICT: Final = Batch("strict", servers="strict")
+READONLY: Final = Batch("readonly", servers="readonly")
 TLS: Final = Batch("tls", servers="tls")
 MIX: Final = Batch("mix")
 
@@ -100,6 +101,7 @@ JAVA_MAIN: Final = (
 )
 JAVA_RESTART: Final = ("restart_mid_consumption", "restart_live_clients", "restart_state")
 JAVA_STRICT: Final = ("send_errors_autocreate_off",)
+JAVA_READONLY: Final = ("send_errors_readonly",)
 JAVA_TLS: Final = (
     "send_sync",
     "send_big",

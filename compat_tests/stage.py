@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import tempfile
+from collections.abc import Iterable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -10,15 +12,21 @@ from typing import Final
 import trustme
 from cryptography.hazmat.primitives import serialization
 
-from compat_tests.driver import Driver, Outcome, play
+from compat_tests.driver import Outcome, play
 from compat_tests.normalise import differences, normalise
 from compat_tests.ours import TrimqServer
 from compat_tests.real import Launcher, RealServer
-from compat_tests.scenarios import Batch, Case
+from compat_tests.scenarios import Case
 from compat_tests.server import Options, Server, Tls
 
-# Topics and groups must exist: what a careful operator sets.
-STRICT: Final = {"autoCreateTopicEnable": "false", "autoCreateSubscriptionGroup": "false"}
+# Kinds of servers by name, apart from "tls".
+SETTINGS: Final[dict[str, dict[str, str]]] = {
+    "plain": {},
+    # Topics and groups must exist: what a careful operator sets.
+    "strict": {"autoCreateTopicEnable": "false", "autoCreateSubscriptionGroup": "false"},
+    # A broker that is being emptied.
+    "readonly": {"brokerPermission": "4"},
+}
 SHOWN: Final = 40
 
 
@@ -52,7 +60,10 @@ def make_tls(folder: Path) -> Tls:
 
 
 class Stage:
-    """Starts each pair of servers once and plays each batch once, when somebody first asks for it."""
+    """Starts each pair of servers once and plays each batch once, when somebody first asks for it.
+
+    Beside the plain pair at most one other is running: an idle real broker still takes a fifth of a core.
+    """
 
     def __init__(
         self, launch: Launcher, folder: Path, selected: Iterable[Case], subject: str = "trimq"
@@ -61,68 +72,63 @@ class Stage:
         self.folder = folder
         self._selected = list(selected)
         self._subject = subject
-        # Started alone when TriMQ then fails to start: the next test must not start it again.
-        self._reals: dict[str, RealServer] = {}
         self._pairs: dict[str, Pair] = {}
-        self._played: dict[tuple[str, str, str], dict[str, Outcome]] = {}
-        self._stops: list[Callable[[], None]] = []
+        self._stops: dict[str, ExitStack] = {}
+        self._played: dict[tuple[str, str, str], tuple[Server, dict[str, Outcome]]] = {}
 
     def options(self, key: str) -> Options:
         if key == "tls":
             return Options(tls=make_tls(self.folder / "tls"))
-        return Options(STRICT if key == "strict" else {})
+        return Options(SETTINGS[key])
 
     def pair(self, key: str) -> Pair:
         """The two servers that are started with the options of this name."""
         if key not in self._pairs:
-            options = self.options(key)
-            real = self._reals.get(key) or RealServer(
-                self.launch, self.folder / f"real-{key}", options
-            )
-            if key not in self._reals:
-                self._reals[key] = real.start()
-                self._stops.append(real.kill)
-            ours: Server = real
-            if self._subject == "trimq":
-                trimq = TrimqServer(self.folder / f"trimq-{key}", options).start()
-                self._stops.append(trimq.stop)
-                ours = trimq
-            self._pairs[key] = Pair(real, ours, options.tls)
+            for other in self._pairs.keys() - {"plain"}:
+                self._stop(other)
+            with ExitStack() as stack:
+                self._pairs[key] = self._start(key, stack)
+                self._stops[key] = stack.pop_all()
         return self._pairs[key]
+
+    def _start(self, key: str, stack: ExitStack) -> Pair:
+        home = Path(tempfile.mkdtemp(prefix=f"{key}-", dir=self.folder))
+        options = self.options(key)
+        real = RealServer(self.launch, home / "real", options).start()
+        stack.callback(real.kill)
+        if self._subject == "real":
+            return Pair(real, real, options.tls)
+        ours = TrimqServer(home / "trimq", options).start()
+        stack.callback(ours.stop)
+        return Pair(real, ours, options.tls)
+
+    def _stop(self, key: str) -> None:
+        del self._pairs[key]
+        self._stops.pop(key).close()
 
     def check(self, case: Case) -> None:
         """Raises AssertionError with every difference between the two outcomes of a scenario."""
-        pair = self.pair(case.batch.servers)
-        real = self._outcome(case, "real", pair.real, pair.tls)
-        ours = self._outcome(case, "ours", pair.ours, pair.tls)
-        assert_same(real, pair.real, ours, pair.ours)
+        real_server, real = self._outcome(case, "real")
+        our_server, ours = self._outcome(case, "ours")
+        assert_same(real, real_server, ours, our_server)
 
-    def _outcome(self, case: Case, side: str, server: Server, tls: Tls | None) -> Outcome:
+    def _outcome(self, case: Case, side: str) -> tuple[Server, Outcome]:
         key = (case.driver.name, case.batch.name, side)
         if key not in self._played:
-            names = [
-                c.scenario
-                for c in self._selected
-                if (c.driver, c.batch) == (case.driver, case.batch)
-            ]
+            pair = self.pair(case.batch.servers)
+            server = pair.real if side == "real" else pair.ours
+            same = (case.driver, case.batch)
+            names = [c.scenario for c in self._selected if (c.driver, c.batch) == same]
             folder = self.folder / "-".join(key)
-            self._played[key] = self.play(case.driver, server, names, folder, case.batch, tls)
-        return self._played[key][case.scenario]
-
-    @staticmethod
-    def play(
-        driver: Driver,
-        server: Server,
-        names: list[str],
-        folder: Path,
-        batch: Batch,
-        tls: Tls | None,
-    ) -> dict[str, Outcome]:
-        return play(driver, server, names, folder, how=batch.how, tls=tls)
+            played = play(case.driver, server, names, folder, how=case.batch.how, tls=pair.tls)
+            self._played[key] = server, played
+        server, played = self._played[key]
+        return server, played[case.scenario]
 
     def close(self) -> None:
-        for stop in reversed(self._stops):
-            stop()
+        """Stops everything; a server of ours that does not end cleanly is an error."""
+        for key in list(self._pairs):
+            self._stop(key)
 
 
 def assert_same(real: Outcome, real_server: Server, ours: Outcome, our_server: Server) -> None:

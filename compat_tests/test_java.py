@@ -4,10 +4,21 @@ from __future__ import annotations
 
 import pytest
 
-from compat_tests.scenarios import JAVA_MAIN, JAVA_STRICT, MAIN, STRICT, Case, cases
+from compat_tests.scenarios import (
+    JAVA_MAIN,
+    JAVA_READONLY,
+    JAVA_STRICT,
+    MAIN,
+    READONLY,
+    STRICT,
+    Case,
+    cases,
+)
 from compat_tests.stage import Stage
 
+CASES = cases(MAIN, *JAVA_MAIN) + cases(STRICT, *JAVA_STRICT) + cases(READONLY, *JAVA_READONLY)
 
-@pytest.mark.parametrize("case", cases(MAIN, *JAVA_MAIN) + cases(STRICT, *JAVA_STRICT), ids=str)
+
+@pytest.mark.parametrize("case", CASES, ids=str)
 def test_same_outcome(stage: Stage, case: Case) -> None:
     stage.check(case)

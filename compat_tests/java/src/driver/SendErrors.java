@@ -3,7 +3,9 @@ package driver;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import org.apache.rocketmq.client.consumer.DefaultMQPullConsumer;
 import org.apache.rocketmq.client.producer.DefaultMQProducer;
+import org.apache.rocketmq.common.TopicConfig;
 import org.apache.rocketmq.common.message.Message;
 import org.apache.rocketmq.common.message.MessageQueue;
 
@@ -11,6 +13,7 @@ import org.apache.rocketmq.common.message.MessageQueue;
 final class SendErrors {
     private static final int SEND_MESSAGE_V2 = 310;
     private static final int SEND_BATCH_MESSAGE = 320;
+    private static final int CONSUMER_SEND_MSG_BACK = 36;
 
     private SendErrors() {
     }
@@ -20,6 +23,7 @@ final class SendErrors {
         scenarios.put("send_errors_broker", SendErrors::broker);
         scenarios.put("send_errors_permission", SendErrors::permission);
         scenarios.put("send_errors_autocreate_off", SendErrors::autocreateOff);
+        scenarios.put("send_errors_readonly", SendErrors::readonly);
     }
 
     private static DefaultMQProducer once(Context context, String name, Tamper... hook) throws Exception {
@@ -121,6 +125,43 @@ final class SendErrors {
         context.createTopic("changing", 1, 1, Context.READ);
         seen.put("after", Saw.result(
             () -> producer.send(Context.message(changing, "a", "x"), context.queue(changing, 0))));
+        return seen;
+    }
+
+    /** For a server with brokerPermission=4: it stores nothing new in ordered topics, and takes nothing back. */
+    private static Object readonly(Context context) throws Exception {
+        DefaultMQProducer producer = once(context, "p");
+        Map<String, Object> seen = new TreeMap<>();
+        for (boolean ordered : new boolean[] {false, true}) {
+            TopicConfig config = new TopicConfig();
+            config.setTopicName(context.topic(ordered ? "ordered" : "plain"));
+            config.setReadQueueNums(1);
+            config.setWriteQueueNums(1);
+            config.setPerm(Context.READ_WRITE);
+            config.setOrder(ordered);
+            context.updateTopic(config);
+            String topic = config.getTopicName();
+            Wait.until("route of " + topic, 20, () -> context.route(topic) != null);
+            MessageQueue queue = context.queue(topic, 0);
+            seen.put(topic, Json.map(
+                "route", context.route(topic),
+                "by route", Saw.result(() -> producer.send(Context.message(topic, "a", "x"))),
+                "to a queue", Saw.result(() -> producer.send(Context.message(topic, "a", "x"), queue)),
+                "batch", Saw.result(() -> producer.send(List.of(Context.message(topic, "a", "x")), queue)),
+                "new topic", Saw.result(() -> producer.send(Context.message(topic + "New", "a", "x")))));
+        }
+        String plain = context.topic("plain");
+        context.awaitEnd(plain, 0, 2);
+        Tamper watch = new Tamper(CONSUMER_SEND_MSG_BACK);
+        DefaultMQPullConsumer consumer = context.pull("g", "c", watch);
+        context.createGroup("g");
+        seen.put("pull", Saw.result(() -> consumer.pull(context.queue(plain, 0), "*", 0, 32)));
+        // The client then sends a new message; only the broker's answer to sending back is of interest.
+        Saw.result(() -> {
+            consumer.sendMessageBack(context.readAll(plain, 0).get(0), 1);
+            return null;
+        });
+        seen.put("send back", watch.answers());
         return seen;
     }
 
