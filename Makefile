@@ -52,6 +52,7 @@ help:
 	@echo 'make soak            crash, fuzz and property tests for long'
 	@echo 'make docs            regenerate docs/compatibility.md and docs/settings.md'
 	@echo 'make fmt             format the code'
+	@echo 'make clean           remove the environment and everything built'
 
 fmt: $(TESTING)
 	$(BIN)/ruff check --fix .

@@ -25,7 +25,12 @@ class BrokerConfig:
     broker_name: str = computed_setting(
         _host_name, "Name of this broker; master and slaves share it."
     )
-    broker_id: int = setting(0, "0 is the master, others are slaves.", at_least=0)
+    broker_id: int = setting(0, "0 is the master; slaves are not there yet.", choices=(0,))
+    broker_role: str = setting(
+        "ASYNC_MASTER",
+        "SLAVE is not there yet.",
+        choices=("ASYNC_MASTER", "SYNC_MASTER"),
+    )
     namesrv_addr: str | None = setting(None, "NameServers to register with, HOST:PORT;HOST:PORT.")
     listen_port: int = setting(10911, "Port for clients.", at_least=0, at_most=65535)
     broker_ip1: str | None = setting(None, "Address that clients are told.", key="brokerIP1")

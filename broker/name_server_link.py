@@ -1,6 +1,7 @@
 """One NameServer as a broker sees it: a connection that is kept, and what was said over it."""
 
 import logging
+import ssl
 from collections.abc import Callable
 from typing import Final
 
@@ -43,8 +44,10 @@ class NameServerLink:
         config: BrokerConfig,
         order_topics: Callable[[KVTable], None],
         progress: Callable[[], None],
+        tls: ssl.SSLContext | None = None,
     ) -> None:
         self.addr = addr
+        self._tls = tls
         self.registered = False
         self._state = ""
         self._announcement = announcement
@@ -83,7 +86,7 @@ class NameServerLink:
         pause = _SHORTEST_PAUSE
         while True:
             try:
-                async with Client.connect(self.addr) as client:
+                async with Client.connect(self.addr, self._tls) as client:
                     self._client = client
                     await self._register_all(client)
                     pause = _SHORTEST_PAUSE

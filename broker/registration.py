@@ -4,6 +4,7 @@ The default broker sends no heartbeats of its own to NameServers: registering ev
 of life (BROKER_HEARTBEAT goes with enableSlaveActingMaster).
 """
 
+import ssl
 from collections.abc import Callable, Sequence
 
 import trio
@@ -39,13 +40,16 @@ class Registration:
         topics: Topics,
         name_servers: Sequence[str],
         tell_local: Callable[[str, list[QueueData]], None] | None = None,
+        tls: ssl.SSLContext | None = None,
     ) -> None:
         self._topics = topics
         self._tell_local = tell_local
         self._parked = trio.lowlevel.ParkingLot()
         self._announcement = Announcement(config, identity, topics)
         self._links = [
-            NameServerLink(addr, self._announcement, config, self._order_topics, self._progress)
+            NameServerLink(
+                addr, self._announcement, config, self._order_topics, self._progress, tls
+            )
             for addr in dict.fromkeys(name_servers)
         ]
         topics.add_listener(self._topic_changed)

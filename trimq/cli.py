@@ -25,7 +25,7 @@ Examples:
       NameServer on 127.0.0.1:9876 and broker on 127.0.0.1:10911, data in ./data
   trimq server --listen 0.0.0.0:10911 --namesrv-listen 0.0.0.0:9876 --advertise 192.0.2.7:10911
       reachable from other machines, which are told 192.0.2.7:10911
-  trimq server --namesrv ns1:9876;ns2:9876 --config broker.conf
+  trimq server --namesrv 'ns1:9876;ns2:9876' --config broker.conf
       a broker of an existing cluster
   trimq server --listen 127.0.0.1:0 --namesrv-listen 127.0.0.1:0 --set flushDiskType=SYNC_FLUSH
       free ports, every message on disk before its answer
@@ -36,6 +36,12 @@ class Refused(click.ClickException):
     """The server cannot start or go on; the text says what to do."""
 
     exit_code = 1
+
+
+class Misused(Refused):
+    """What the user wrote cannot be meant."""
+
+    exit_code = 2
 
 
 def _logging_options(command: F) -> F:
@@ -145,7 +151,7 @@ def _run(start: Callable[[], Any], log_level: str, log_format: str) -> None:
     # Trio is loaded here, so that --help and usage errors stay instant.
     import trio
 
-    from trimq.failures import explained
+    from trimq.failures import explained, is_usage
 
     try:
         trio.run(start())
@@ -153,4 +159,5 @@ def _run(start: Callable[[], Any], log_level: str, log_format: str) -> None:
         sentences = explained(errors)
         if sentences is None:
             raise
-        raise Refused("; ".join(sentences)) from None
+        kind = Misused if is_usage(errors) else Refused
+        raise kind("; ".join(sentences)) from None

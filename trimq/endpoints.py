@@ -15,7 +15,11 @@ _ATTEMPTS = 200
 
 
 class AddressError(ValueError):
-    """An address that is not HOST:PORT, or one that cannot be listened on."""
+    """An address that cannot be listened on."""
+
+
+class AddressSyntaxError(AddressError):
+    """A text that is not HOST:PORT."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +39,9 @@ class Endpoint:
         host, colon, port = text.strip().rpartition(":")
         host = host.removeprefix("[").removesuffix("]")
         if not colon or not host or not port.isdecimal() or int(port) > 65535:
-            raise AddressError(f"'{text}' is not an address: write HOST:PORT, e.g. 127.0.0.1:9876")
+            raise AddressSyntaxError(
+                f"'{text}' is not an address: write HOST:PORT, e.g. 127.0.0.1:9876"
+            )
         return cls(host, int(port))
 
 
@@ -83,6 +89,8 @@ def listen_broker(endpoint: Endpoint) -> BrokerSockets:
     port must be free as well: Java clients with ``vipChannelEnabled`` go there without asking.
     """
     if endpoint.port:
+        if endpoint.port + VIP_OFFSET < 1 or endpoint.port + HA_OFFSET > 65535:
+            raise AddressSyntaxError(f"a broker needs its port - 2 and + 1 too: {endpoint} has not")
         return _listen_pair(endpoint)
     last: AddressError | None = None
     for _ in range(_ATTEMPTS):
@@ -102,9 +110,11 @@ def _listen_pair(endpoint: Endpoint) -> BrokerSockets:
     main = listen(endpoint)
     try:
         vip = listen(Endpoint(endpoint.host, endpoint.port + VIP_OFFSET))
-    except AddressError:
+    except AddressError as error:
         main.close()
-        raise
+        raise AddressError(
+            f"the VIP port of {endpoint} (its port - 2) cannot be had: {error}"
+        ) from error
     return BrokerSockets(main, vip, endpoint.port)
 
 

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 
 from broker.table_file import TableDamaged
 from store.errors import StoreError
-from trimq.endpoints import AddressError
+from trimq.endpoints import AddressError, AddressSyntaxError
 from trimq.settings import SettingsError
 
 EXPLAINED: tuple[type[Exception], ...] = (
@@ -25,6 +25,11 @@ def explained(errors: BaseExceptionGroup[BaseException]) -> list[str] | None:
     if rest is not None or known is None:
         return None
     return [str(error) for error in _leaves(known)]
+
+
+def is_usage(errors: BaseExceptionGroup[BaseException]) -> bool:
+    """Whether the user wrote something that cannot be meant (exit code 2), or it just failed (1)."""
+    return all(isinstance(error, SettingsError | AddressSyntaxError) for error in _leaves(errors))
 
 
 def _leaves(group: BaseExceptionGroup[BaseException]) -> list[BaseException]:

@@ -57,5 +57,6 @@ def switch_level_on_signal(level: str) -> None:
     def toggle(_number: int, _frame: FrameType | None) -> None:
         root = logging.getLogger(ROOT)
         root.setLevel(usual if root.level == logging.DEBUG else logging.DEBUG)
+        root.warning("log level is now %s", logging.getLevelName(root.level).lower())
 
     signal.signal(signal.SIGUSR1, toggle)

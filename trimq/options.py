@@ -2,11 +2,14 @@
 
 import dataclasses
 import logging
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from ipaddress import ip_address
 from pathlib import Path
 
 from broker.config import BrokerConfig
+from broker.registration import name_server_list
 from namesrv.config import NamesrvConfig
 from store.config import StoreConfig
 from trimq import settings
@@ -64,14 +67,23 @@ def server_plan(options: ServerOptions) -> ServerPlan:
         log.warning(warning)
     server = settings.build(ServerConfig, values)
     root = options.store or server.store_root
+    if str(root) in ("", "."):
+        raise settings.SettingsError("the store directory has no name; give one with --store")
     store = settings.build(StoreConfig, values, root=root)
     broker = settings.build(BrokerConfig, values)
     named = options.namesrv or broker.namesrv_addr
+    for address in name_server_list(named or ""):
+        Endpoint.parse(address)
+    _check_ip("brokerIP1", broker.broker_ip1)
+    _check_ip("brokerIP2", broker.broker_ip2)
     namesrv_listen = None
     if not named:
         namesrv_listen = Endpoint.parse(options.namesrv_listen or NAMESRV_DEFAULT)
     elif options.namesrv_listen:
-        raise settings.SettingsError("--namesrv and --namesrv-listen exclude each other")
+        raise settings.SettingsError(
+            f"a NameServer is named already ({named}, by --namesrv or namesrvAddr):"
+            " --namesrv-listen would start another one; leave one of them out"
+        )
     listen = (
         Endpoint.parse(options.listen)
         if options.listen
@@ -88,6 +100,31 @@ def server_plan(options: ServerOptions) -> ServerPlan:
         advertise=Endpoint.parse(options.advertise) if options.advertise else None,
         metrics=Endpoint.parse(metrics) if metrics else None,
     )
+
+
+def _check_ip(key: str, text: str | None) -> None:
+    """Records hold addresses as bytes, so a name will not do."""
+    try:
+        if text:
+            ip_address(text)
+    except ValueError:
+        raise settings.SettingsError(f"{key}={text}: must be an IP address") from None
+
+
+def prepare_store(root: Path) -> None:
+    """Make the store directory; an error names it and says why it cannot be used."""
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        if not os.access(root, os.W_OK | os.X_OK):
+            raise settings.SettingsError(
+                f"the store directory {root} cannot be written by this user;"
+                " choose another with --store"
+            )
+    except OSError as error:
+        raise settings.SettingsError(
+            f"the store directory {root} cannot be used: {error.strerror or error};"
+            " choose another with --store"
+        ) from error
 
 
 def _beside_the_store(values: Mapping[str, str], root: Path) -> dict[str, str]:

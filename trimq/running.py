@@ -48,7 +48,14 @@ async def open_broker(
         clock = Clock()
         store = MessageStore(plan.store, clock.millis)
         report = await trio.to_thread.run_sync(store.open)
-        log.info("store opened root=%s %s", plan.store.root, report)
+        log.info(
+            "store opened root=%s last_stop=%s end=%d scanned_records=%d rebuilt_entries=%d",
+            plan.store.root,
+            "clean" if report.clean else "not clean",
+            report.end,
+            report.records,
+            report.entries,
+        )
         try:
             broker = build_broker(
                 plan, identity, store, clock, name_server_list(namesrv_addr), tell_local

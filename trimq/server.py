@@ -16,7 +16,13 @@ from remoting.server import Server
 from trimq import settings as setting_texts
 from trimq.endpoints import Endpoint, listen
 from trimq.failures import explained_plainly
-from trimq.options import NamesrvOptions, ServerOptions, ServerPlan, server_plan
+from trimq.options import (
+    NamesrvOptions,
+    ServerOptions,
+    ServerPlan,
+    prepare_store,
+    server_plan,
+)
 from trimq.running import open_broker
 from trimq.server_config import ServerConfig
 from trimq.tls import server_context
@@ -71,6 +77,7 @@ async def serve(
 async def open_server(options: ServerOptions) -> AsyncIterator[RunningServer]:
     """Start everything that the options ask for; leaving the block is the clean shutdown."""
     plan = server_plan(options)
+    prepare_store(plan.store.root)
     async with explained_plainly(), AsyncExitStack() as stack:
         namesrv_addr = plan.broker.namesrv_addr or ""
         namesrv: Namesrv | None = None

@@ -40,4 +40,9 @@ class ServerConfig:
     tls_trusted: str = setting(
         "", "PEM file of accepted authorities.", key="tls.server.trustCertPath"
     )
+    tls_to_name_servers: bool = setting(
+        False,
+        "Talk TLS to NameServers; always so when this server's own mode is enforcing.",
+        key="tls.enable",
+    )
     metrics: str = setting("", "HOST:PORT that serves /metrics; empty: off.", key="metricsListen")

@@ -81,9 +81,9 @@ def unknown_keys(
     warnings = []
     for key in values:
         if key not in known:
-            near = difflib.get_close_matches(key, known, n=1, cutoff=0.6)
+            near = difflib.get_close_matches(key, known, n=1, cutoff=0.8)
             hint = f"; did you mean '{near[0]}'?" if near else ""
-            warnings.append(f"unknown setting '{key}' is ignored{hint}")
+            warnings.append(f"unknown setting '{key}' is ignored: TriMQ does not have it{hint}")
     return warnings
 
 

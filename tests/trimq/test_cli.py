@@ -52,11 +52,16 @@ def test_namesrv_prints_its_address(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "sentence"),
     [
-        (["--set", "flushDiskType=NEVER"], 1, "must be one of ASYNC_FLUSH, SYNC_FLUSH"),
-        (["--listen", "nowhere"], 1, "write HOST:PORT"),
-        (["--config", "/does/not/exist.conf"], 1, "cannot read /does/not/exist.conf"),
-        (["--set", "oops"], 1, "write key=value"),
-        (["--namesrv", "127.0.0.1:1"], 1, "exclude each other"),
+        (["--set", "flushDiskType=NEVER"], 2, "must be one of ASYNC_FLUSH, SYNC_FLUSH"),
+        (["--listen", "nowhere"], 2, "write HOST:PORT"),
+        (["--config", "/does/not/exist.conf"], 2, "cannot read /does/not/exist.conf"),
+        (["--set", "oops"], 2, "write key=value"),
+        (["--set", "brokerIP1=no ip"], 2, "must be an IP address"),
+        (["--set", "brokerRole=SLAVE"], 2, "must be one of ASYNC_MASTER, SYNC_MASTER"),
+        (["--listen", "127.0.0.1:1"], 2, "needs its port - 2"),
+        (["--store", "/dev/null/x"], 2, "cannot be used"),
+        (["--namesrv", "127.0.0.1:1"], 2, "leave one of them out"),
+        (["--set", "tls.server.certPath=x.pem"], 2, "needs tls.server.keyPath"),
         (["--unknown-flag"], 2, "No such option"),
     ],
 )

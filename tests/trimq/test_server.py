@@ -1,14 +1,18 @@
 """A whole server in this process: starts, says where it is, answers, stops, starts again."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+import trustme
 
 import trimq
 from codec.codes import RequestCode, ResponseCode
 from codec.headers.namesrv import GetRouteInfoRequestHeader
 from remoting.blocking import BlockingClient
 from remoting.client import Client
+from remoting.tls import client_context
 from store.errors import StoreError
 from trimq.endpoints import AddressError, Endpoint, listen
 from trimq.settings import SettingsError
@@ -84,3 +88,34 @@ def test_running_server_says_why_it_could_not_start(tmp_path: Path) -> None:
         running_server(tmp_path, {"autoCreateTopicEnable": "perhaps"}),
     ):
         pass
+
+
+async def test_a_server_that_enforces_tls_finds_its_own_name_server(tmp_path: Path) -> None:
+    authority = trustme.CA()
+    certificate = authority.issue_cert("127.0.0.1")
+    chain, key = tmp_path / "server.pem", tmp_path / "server.key"
+    certificate.cert_chain_pems[0].write_to_path(chain)
+    certificate.private_key_pem.write_to_path(key)
+    settings = {
+        "tls.server.mode": "enforcing",
+        "tls.server.certPath": str(chain),
+        "tls.server.keyPath": str(key),
+    }
+    async with (
+        trimq.serve(tmp_path / "store", settings=settings) as server,
+        Client.connect(server.namesrv_addr, client_context()) as client,
+    ):
+        header = GetRouteInfoRequestHeader(topic="TBW102")
+        route = await client.request(RequestCode.GET_ROUTEINFO_BY_TOPIC, header)
+    assert route.code == ResponseCode.SUCCESS
+
+
+def test_a_folder_of_the_users_with_a_layers_name_is_said_so(tmp_path: Path) -> None:
+    (tmp_path / "store").mkdir()
+    (tmp_path / "store" / "__init__.py").touch()
+    code = "import sys; sys.path.insert(0, sys.argv[1]); import trimq"
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert "TriMQ's package 'store' is hidden by" in done.stderr

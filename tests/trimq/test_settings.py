@@ -44,9 +44,11 @@ def test_a_bad_value_names_key_value_and_what_is_allowed(key: str, text: str, er
 
 def test_an_unknown_key_is_a_warning_with_the_nearest_name() -> None:
     assert settings.unknown_keys({"brokrName": "x", "brokerName": "y"}, [Example]) == [
-        "unknown setting 'brokrName' is ignored; did you mean 'brokerName'?"
+        "unknown setting 'brokrName' is ignored: TriMQ does not have it; did you mean 'brokerName'?"
     ]
-    assert settings.unknown_keys({"zzz": "x"}, [Example]) == ["unknown setting 'zzz' is ignored"]
+    assert settings.unknown_keys({"zzz": "x"}, [Example]) == [
+        "unknown setting 'zzz' is ignored: TriMQ does not have it"
+    ]
 
 
 def test_assignments_need_an_equals_sign() -> None:

@@ -29,6 +29,7 @@ from trimq import services
 from trimq.metrics import Sample
 from trimq.options import ServerPlan
 from trimq.samples import RequestCounters, broker_samples
+from trimq.tls import name_server_context
 from trimq.wiring.processors import on_main_port_only, processors
 
 log = logging.getLogger("trimq.server")
@@ -153,7 +154,9 @@ def build_state(
         arrivals=Arrivals(),
         delays=DelayService(config, store, plan.store.delay_levels, directory, clock),
         store=store,
-        registration=Registration(config, identity, topics, name_servers, tell_local),
+        registration=Registration(
+            config, identity, topics, name_servers, tell_local, name_server_context(plan.server)
+        ),
     )
     state.topics.load()
     state.groups.load()
