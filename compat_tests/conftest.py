@@ -15,6 +15,7 @@ from compat_tests.server import Server
 from compat_tests.stage import Stage
 
 _LAUNCHER = pytest.StashKey[Launcher]()
+_STAGE = pytest.StashKey[Stage]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -36,6 +37,15 @@ def pytest_report_header(config: pytest.Config) -> str:
     return f"real RocketMQ 5.5.0: {_launcher(config).description}"
 
 
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    again = config.stash[_STAGE].again if _STAGE in config.stash else []
+    terminalreporter.section(f"{len(again)} scenarios were played again, alone")
+    for case, why in again:
+        terminalreporter.write_line(f"{case}: {' | '.join(why.splitlines()[:4])}"[:400])
+
+
 @pytest.fixture(scope="session")
 def launch(request: pytest.FixtureRequest) -> Launcher:
     """How the real one is started on this machine."""
@@ -51,6 +61,7 @@ def stage(
     cases = [case for case in (p.get("case") for p in params) if isinstance(case, Case)]
     folder = tmp_path_factory.mktemp("compat")
     made = Stage(launch, folder, cases, request.config.getoption("--subject"))
+    request.config.stash[_STAGE] = made
     yield made
     made.close()
 
