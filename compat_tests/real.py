@@ -78,6 +78,8 @@ def _tls_arguments(home: Path, tls: Tls | None) -> list[str]:
     """Java's TlsSystemConfig: a property file; without one the server signs a test certificate."""
     if tls is None:
         return []
+    # A container sees its home only.
+    tls = tls.copied_to(home)
     file = home / "tls.properties"
     settings = {
         "tls.test.mode.enable": "false",

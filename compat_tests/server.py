@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Protocol
@@ -25,6 +26,11 @@ class Tls:
     certificate: Path
     key: Path
     authority: Path
+
+    def copied_to(self, folder: Path) -> Tls:
+        """The same files in another folder."""
+        files = (self.certificate, self.key, self.authority)
+        return Tls(*(Path(shutil.copy(file, folder)) for file in files))
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,8 @@ final class LitePulling {
         context.fill(topic, 0, "a", Context.bodies("m", 5));
         context.fill(topic, 1, "a", Context.bodies("n", 5));
         context.fill(topic, 2, "a", Context.bodies("o", 5));
+        // Without a subscription the group is made by a heartbeat some time later: commits before are refused.
+        context.createGroup("g");
         DefaultLitePullConsumer consumer = context.newLite("g", "c");
         consumer.setAutoCommit(false);
         consumer.start();
@@ -68,6 +70,8 @@ final class LitePulling {
     private static Object seek(Context context) throws Exception {
         String topic = context.createTopic("t", 1);
         context.fill(topic, 0, "a", Context.bodies("m", 10));
+        // Without a subscription the group is made by a heartbeat some time later: commits before are refused.
+        context.createGroup("g");
         DefaultLitePullConsumer consumer = context.newLite("g", "c");
         consumer.setAutoCommit(false);
         consumer.start();
