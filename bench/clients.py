@@ -17,7 +17,7 @@ _SEND_FAILED = re.compile(r"Send Failed: (\d+) \| Response Failed: (\d+)")
 _HEAP = ["-Xms256m", "-Xmx512m", "-XX:+UseSerialGC"]
 _WARM_UP_LINES = 2
 # The Producer's first report comes after ten snapshots, a second each, and the JVM's own start.
-_PRODUCER_START_SECONDS = 16
+_PRODUCER_START_SECONDS = 15
 
 
 @dataclass(frozen=True, slots=True)
