@@ -68,17 +68,9 @@ class NameServerLink:
         return not self.registered or (not self._changed and not self._busy)
 
     def change(self, topic: TopicConfig) -> None:
-        """A topic was created or changed: told now, confirmed as soon as the loop comes to it.
-
-        A producer may ask the NameServer for the topic right after the reply to the send that
-        created it. The real broker holds back that reply; here the news leaves before it does.
-        """
+        """A topic was created or changed: told as soon as the loop comes to it."""
         self._changed[topic.topic_name] = topic
         self._wake.set()
-        if self.registered and self._client is not None:
-            header = RegisterTopicRequestHeader(topic=topic.topic_name)
-            body = self._announcement.single_topic(topic)
-            self._client.oneway(RequestCode.REGISTER_TOPIC_IN_NAMESRV, header, body)
 
     async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Keep the registration; started once the first attempt has succeeded or failed."""

@@ -6,6 +6,7 @@ of life (BROKER_HEARTBEAT goes with enableSlaveActingMaster).
 
 import ssl
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import trio
 
@@ -17,6 +18,7 @@ from broker.topics import Topics
 from codec.bodies.kv import KVTable
 from codec.bodies.route import QueueData
 from codec.bodies.topics import TopicConfig
+from remoting.contract import Holdback
 
 
 def name_server_list(text: str) -> list[str]:
@@ -27,10 +29,10 @@ def name_server_list(text: str) -> list[str]:
 class Registration:
     """Keeps every NameServer informed, each over a connection of its own.
 
-    The real broker holds back the reply of a request that created a topic until the NameServers
-    know it. Here the news is sent before the reply; whoever has to be sure awaits ``settled``.
-    A NameServer in this process, whose turn might come later than a quick client's, is told by
-    ``tell_local(topic, queues)`` as well.
+    A producer may ask for the route of a topic right after the reply to the send that created it, so
+    like the real broker we hold back that reply until the NameServers know it: ``holdback`` is for
+    the dispatcher, others await ``settled``. A NameServer in this process is told at once by
+    ``tell_local(topic, queues)``.
     """
 
     def __init__(
@@ -52,6 +54,7 @@ class Registration:
             )
             for addr in dict.fromkeys(name_servers)
         ]
+        self.holdback = Holdback(partial(self.settled, config.register_broker_timeout_mills / 1000))
         topics.add_listener(self._topic_changed)
 
     async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
@@ -85,6 +88,8 @@ class Registration:
             self._tell_local(topic.topic_name, [self._announcement.queues(topic)])
         for link in self._links:
             link.change(topic)
+        if self._tell_local is None and not all(link.settled for link in self._links):
+            self.holdback.wanted = True
 
     def _order_topics(self, table: KVTable) -> None:
         self._topics.set_ordered(table.table)

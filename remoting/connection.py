@@ -208,6 +208,9 @@ class Connection(Peer):
         shared = self._shared
         while True:
             turn = take_turn(self._frames, shared.dispatcher, self, shared.limits.outbox_limit)
+            holdback = shared.dispatcher.holdback
+            if holdback is not None and holdback.wanted:
+                await holdback.passed()
             self._end_turn(turn)
             if not turn.more:
                 return turn.broken

@@ -10,6 +10,7 @@ from codec.headers.base import Header, decode_header
 from remoting.errors import PeerGone, RemotingError
 from remoting.exchange import H, Request, Response
 from remoting.gate import Gate
+from remoting.holdback import Holdback
 from remoting.peer import Body, Buffer, Peer
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "ConnectionListener",
     "Gate",
     "H",
+    "Holdback",
     "Peer",
     "PeerGone",
     "Processor",

@@ -14,6 +14,7 @@ from remoting.contract import Processor
 from remoting.counters import RemotingCounters
 from remoting.errors import RemotingError
 from remoting.exchange import Request, Response
+from remoting.holdback import Holdback
 from remoting.peer import Peer
 
 log = logging.getLogger("trimq.remoting")
@@ -47,10 +48,11 @@ class Dispatcher:
     """The table of request codes.
 
     `end_of_receive` runs once after the frames of one receive were handled and before their replies
-    leave. `on_request(request code, response code)` is told of every answered request.
+    leave; `holdback` may make them wait. `on_request(request code, response code)` is told of every
+    answered request.
     """
 
-    __slots__ = ("_end_of_receive", "_on_request", "_routes", "_unknown", "counters")
+    __slots__ = ("_end_of_receive", "_on_request", "_routes", "_unknown", "counters", "holdback")
 
     def __init__(
         self,
@@ -58,6 +60,7 @@ class Dispatcher:
         end_of_receive: Callable[[], None] = _nothing,
         on_request: Callable[[int, int], None] | None = None,
         counters: RemotingCounters | None = None,
+        holdback: Holdback | None = None,
     ) -> None:
         self._routes: dict[int, Route] = {}
         for processor in processors:
@@ -69,6 +72,7 @@ class Dispatcher:
         self._end_of_receive = end_of_receive
         self._on_request = on_request
         self._unknown: set[int] = set()
+        self.holdback = holdback
         self.counters: RemotingCounters = RemotingCounters() if counters is None else counters
 
     @property

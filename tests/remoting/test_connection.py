@@ -10,7 +10,7 @@ import trio.testing
 from codec.codes import ResponseCode
 from codec.command import ROCKETMQ, RemotingCommand, encode_command
 from remoting.client import Client
-from remoting.contract import Gate, PeerGone, Processor, Response
+from remoting.contract import Gate, Holdback, PeerGone, Processor, Response
 from remoting.dispatch import Dispatcher
 from remoting.errors import RemotingTimeout
 from remoting.limits import Limits
@@ -102,6 +102,27 @@ async def test_a_slow_answer_does_not_hold_up_the_next_ones(connected, autojump_
         await trio.testing.wait_all_tasks_blocked()
         nursery.start_soon(ask, 10)
     assert order == [(10, began), (11, began + 15)]
+
+
+async def test_replies_wait_until_the_news_was_heard(connected, autojump_clock):
+    async def heard():
+        await trio.sleep(2)
+
+    holdback = Holdback(heard)
+
+    def create(_request):
+        holdback.wanted = True
+        return Response()
+
+    began = trio.current_time()
+    processors = [Do(10, echo), Do(11, create)]
+    async with connected(Server(Dispatcher(processors, holdback=holdback))) as client:
+        await client.request(10)
+        assert trio.current_time() == began
+        await client.request(11)
+        assert trio.current_time() == began + 2
+        await client.request(10)
+        assert trio.current_time() == began + 2
 
 
 async def test_a_late_failure_is_an_answer_too(connected, caplog):

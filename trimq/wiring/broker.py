@@ -111,6 +111,7 @@ def build_broker(
         end_of_receive=partial(_write_staged, store, plan.store),
         on_request=requests.count,
         counters=counters,
+        holdback=state.registration.holdback,
     )
     return Broker(
         state=state,
