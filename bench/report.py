@@ -33,10 +33,9 @@ def page(rows: str, arguments: argparse.Namespace) -> str:
 Written by `{command}` on {datetime.date.today().isoformat()}.
 Machine: {os.cpu_count()} cores, {platform.system()} {platform.machine()}, Python {platform.python_version()}
 ({mode}). Medians over {arguments.rounds} round(s) in which the real broker and TriMQ ran alternately, each with
-an empty store; clients, NameServer and broker share the cores. The real broker ran with a heap of 512 MiB.
+an empty store; clients, NameServer and broker share the cores. The real broker ran with a heap of 2 GiB.
 CPU is that of the broker process (TriMQ's holds the NameServer too). RssAnon is memory that is not file pages.
-Idle is measured right after start-up, when a JVM is still busy compiling itself; left alone for longer, the real broker
-uses less. One round on a shared machine shows an order of magnitude, not a percentage.
+Idle is measured when the load has been over for ten seconds.
 
 {rows}
 """

@@ -153,8 +153,16 @@ class RealNameServer(_Jvm):
 class RealBroker(_Jvm):
     """BrokerStartup, registered with the NameServer(s) it is given."""
 
-    def __init__(self, launch: Launcher, home: Path, namesrv: str, options: Options) -> None:
+    def __init__(
+        self,
+        launch: Launcher,
+        home: Path,
+        namesrv: str,
+        options: Options,
+        heap: Sequence[str] = BROKER_HEAP,
+    ) -> None:
         super().__init__(launch, home, "broker")
+        self._heap = heap
         self._port = free_port()
         self._options = options
         self.store = home / "store"
@@ -173,7 +181,7 @@ class RealBroker(_Jvm):
 
     def arguments(self) -> Sequence[str]:
         conf = write_broker_conf(self.home / "broker.conf", dict(self.settings))
-        java = [*BROKER_HEAP, *OPENED, f"-Duser.home={self.home}"]
+        java = [*self._heap, *OPENED, f"-Duser.home={self.home}"]
         java += _tls_arguments(self.home, self._options.tls)
         return [*java, BROKER_MAIN, "-c", str(conf)]
 
@@ -183,11 +191,17 @@ class RealServer:
 
     kind = "real"
 
-    def __init__(self, launch: Launcher, home: Path, options: Options | None = None) -> None:
+    def __init__(
+        self,
+        launch: Launcher,
+        home: Path,
+        options: Options | None = None,
+        heap: Sequence[str] = BROKER_HEAP,
+    ) -> None:
         chosen = options or Options()
         self.description = launch.description
         self.namesrv = RealNameServer(launch, home / "namesrv", chosen.tls)
-        self.broker = RealBroker(launch, home / "broker", self.namesrv.addr, chosen)
+        self.broker = RealBroker(launch, home / "broker", self.namesrv.addr, chosen, heap)
 
     def start(self) -> RealServer:
         try:
