@@ -10,101 +10,25 @@ import json
 import os
 import re
 import shutil
-import socket
-import struct
 import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
 from compat_tests import artifacts
+from compat_tests.namesrv_asks import Ask, Connection, ask_once
 from compat_tests.ours import TrimqNameServer, TrimqServer
 from compat_tests.real import Launcher, RealBroker, RealNameServer
 from compat_tests.server import Options
-from compat_tests.wire import frames
 
 MQADMIN: Final = "org.apache.rocketmq.tools.command.MQAdminStartup"
 # The broker registers every 30 s; a full round must fit.
 PATIENCE: Final = 60
 SYSTEM_TOPICS: Final = 304
-Answer = tuple[int, str | None, dict[str, str], Any]
-
-
-@dataclass(frozen=True)
-class Ask:
-    """One request. ``exact=False``: the remark is the text of an exception, only the code counts."""
-
-    code: int
-    ext: dict[str, str]
-    body: bytes = b""
-    version: int = frames.V5_5_0
-    exact: bool = True
-
-
-class Connection:
-    """One connection that asks one question at a time, without TriMQ's own code."""
-
-    def __init__(self, addr: str) -> None:
-        host, port = addr.rsplit(":", 1)
-        self._socket = socket.create_connection((host, int(port)), timeout=10)
-        self._opaque = 0
-
-    def ask(self, ask: Ask) -> Answer:
-        self._opaque += 1
-        frame = frames.Frame(
-            ask.code, self._opaque, ext=ask.ext, body=ask.body, version=ask.version
-        )
-        self._socket.sendall(frames.encode(frame))
-        (length,) = struct.unpack(">i", self._exactly(4))
-        reply = frames.decode(self._exactly(length))
-        assert reply.opaque == self._opaque
-        remark = reply.remark if ask.exact else None
-        return reply.code, remark, dict(reply.ext), readable(reply.body)
-
-    def close(self) -> None:
-        self._socket.close()
-
-    def _exactly(self, size: int) -> bytes:
-        data = b""
-        while len(data) < size:
-            piece = self._socket.recv(size - len(data))
-            if not piece:
-                raise EOFError("the NameServer closed the connection")
-            data += piece
-        return data
-
-
-def readable(body: bytes) -> Any:
-    """A body with its order taken out. Whether its integer keys are bare stays visible."""
-    if not body:
-        return None
-    text = body.decode()
-    try:
-        value = json.loads(re.sub(r"([{,])(-?\d+):", r'\1"bare \2":', text))
-    except ValueError:
-        return text
-    return _sorted(value)
-
-
-def _sorted(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _sorted(value[key]) for key in sorted(value)}
-    if isinstance(value, list):
-        return sorted(map(_sorted, value), key=lambda item: json.dumps(item, sort_keys=True))
-    return value
-
-
-def ask_once(addr: str, code: int, **ext: str) -> Answer:
-    connection = Connection(addr)
-    try:
-        return connection.ask(Ask(code, ext))
-    finally:
-        connection.close()
 
 
 def eventually(holds: Callable[[], bool], what: str, seconds: float = PATIENCE) -> None:
