@@ -11,6 +11,8 @@ import os
 import struct
 from pathlib import Path
 
+from store.files import create, sync_data, sync_directory, write_fully
+
 SIZE = 4096
 LAYOUT = struct.Struct(">6q")
 
@@ -63,11 +65,14 @@ def save_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
         checkpoint.confirm_physical_offset,
         checkpoint.queue_physical_offset,
     )
-    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    fresh = not path.exists()
+    fd = create(path)
     try:
         if os.fstat(fd).st_size != SIZE:
             os.ftruncate(fd, SIZE)
-        os.pwrite(fd, data, 0)
-        os.fdatasync(fd)
+        write_fully(fd, [data], 0)
+        sync_data(fd)
     finally:
         os.close(fd)
+    if fresh:
+        sync_directory(path.parent)

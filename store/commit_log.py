@@ -22,7 +22,11 @@ from store.errors import StoreDamaged, StoreError, StoreNotWritable
 from store.files import (
     OpenFiles,
     create_sized,
+    make_durable_directory,
+    remove,
+    resize,
     store_error,
+    sync_data,
     sync_directory,
     write_fully,
     zero_from,
@@ -85,7 +89,7 @@ class CommitLog:
 
         `mend_last`: give a last file that is too short its length back.
         """
-        self.directory.mkdir(parents=True, exist_ok=True)
+        make_durable_directory(self.directory)
         names = sorted(
             name
             for name in os.listdir(self.directory)
@@ -96,7 +100,7 @@ class CommitLog:
             length = path.stat().st_size
             last = name == names[-1]
             if last and length == 0 and not (mend_last and len(names) == 1):
-                path.unlink()
+                remove(path)
                 break
             if length != self.file_size:
                 self._mend(path, length, last and mend_last)
@@ -111,7 +115,7 @@ class CommitLog:
             raise StoreDamaged(
                 path, length, f"that is its length; mappedFileSizeCommitLog says {self.file_size}"
             )
-        os.truncate(path, self.file_size)
+        resize(path, self.file_size)
 
     def start_at(self, end: int, durable: int) -> None:
         """Everything from `end` on is not part of the log: remove it and append there.
@@ -119,7 +123,7 @@ class CommitLog:
         What lies between `durable` and `end` is synced by the next `flush`.
         """
         while len(self.segments) > 1 and self.segments[-1].base >= end:
-            os.unlink(self.segments.pop().path)
+            remove(self.segments.pop().path)
         for segment in self.segments:
             if segment.base + self.file_size > min(durable, end):
                 segment.fd = os.open(segment.path, os.O_RDWR | os.O_CLOEXEC)
@@ -228,7 +232,7 @@ class CommitLog:
             while self.segments and self.segments[-1].base >= end:
                 segment = self.segments.pop()
                 os.close(segment.fd)
-                os.unlink(segment.path)
+                remove(segment.path)
             if self.segments and self.segments[-1].base + self.file_size > end:
                 segment = self.segments[-1]
                 zero_from(segment.fd, end - segment.base, self.file_size)
@@ -250,7 +254,7 @@ class CommitLog:
             try:
                 for segment in list(self.segments):
                     if segment.fd >= 0 and segment.base + self.file_size > self.flushed:
-                        os.fdatasync(segment.fd)
+                        sync_data(segment.fd)
                 if self._new_file:
                     self._new_file = False
                     sync_directory(self.directory)

@@ -14,7 +14,16 @@ from typing import Final
 
 from codec.queue_entry import ENTRY_SIZE, QueueEntry, pack, parse, parse_all
 from store.errors import StoreDamaged
-from store.files import OpenFiles, create_sized, write_fully, zero_from
+from store.files import (
+    OpenFiles,
+    create_sized,
+    make_directories,
+    remove,
+    remove_directory,
+    resize,
+    write_fully,
+    zero_from,
+)
 
 # Stands where a queue begins in the middle of a file: "nothing here" (ConsumeQueue.fillPreBlank).
 FILLER_SIZE: Final = 0x7FFFFFFF
@@ -83,9 +92,8 @@ class ConsumeQueue:
     def unwritten_bytes(self) -> int:
         return len(self._tail)
 
-    def write_out(self) -> list[str]:
-        """Write what is still in memory; returns the files it went to. OSError: try again."""
-        paths: list[str] = []
+    def write_out(self) -> None:
+        """Write what is still in memory. OSError: try again."""
         while self._tail:
             index = self._written % self._per_file
             base = self._written - index
@@ -95,14 +103,15 @@ class ConsumeQueue:
             write_fully(self._fd_for_writing(path, base, index), [piece], index * ENTRY_SIZE)
             self._written += len(piece) // ENTRY_SIZE
             del self._tail[: len(piece)]
-            paths.append(path)
-        return paths
+            self._open_files.unsynced.add_file(path)
 
     def _fd_for_writing(self, path: str, base: int, index: int) -> int:
         try:
             fd = self._open_files.get(path)
         except FileNotFoundError:
+            changed = [*make_directories(self._directory), self._directory]
             fd = self._open_files.add(path, create_sized(Path(path), self._per_file * ENTRY_SIZE))
+            self._open_files.unsynced.add_directories(changed)
         if self.first_file < 0:
             if index:
                 write_fully(fd, [FILLER * index], 0)
@@ -184,7 +193,7 @@ class ConsumeQueue:
             path = f"{self._directory}/{name}"
             length = os.stat(path).st_size
             if length < full and at == len(names) - 1:
-                os.truncate(path, full)
+                resize(path, full)
             elif length != full:
                 raise StoreDamaged(
                     Path(path),
@@ -280,10 +289,13 @@ class ConsumeQueue:
         later = base + self._per_file if base != max_offset or base == self.first_file else base
         while os.path.exists(self._path(later)):
             self._open_files.forget(self._path(later))
-            os.unlink(self._path(later))
+            remove(self._path(later))
+            self._open_files.unsynced.add_directories([self._directory])
             later += self._per_file
         path = self._path(base)
         if os.path.exists(path):
+            # Unsynced, the old entries could come back and be vouched for by a later checkpoint.
+            self._open_files.unsynced.add_file(path)
             zero_from(
                 self._open_files.get(path),
                 (max_offset - base) * ENTRY_SIZE,
@@ -296,8 +308,10 @@ class ConsumeQueue:
             for name in os.listdir(self._directory):
                 path = f"{self._directory}/{name}"
                 self._open_files.forget(path)
-                os.unlink(path)
-            os.rmdir(self._directory)
+                remove(path)
+            remove_directory(self._directory)
+            self._open_files.unsynced.forget_below(self._directory)
+            self._open_files.unsynced.add_directories([os.path.dirname(self._directory)])
         self._tail.clear()
         self.first_file = -1
         self._written = self.min_offset = self.max_offset = self.next_offset = 0

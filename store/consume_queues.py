@@ -14,7 +14,7 @@ from codec.queue_entry import ENTRY_SIZE
 from store.config import StoreConfig
 from store.consume_queue import ConsumeQueue
 from store.errors import StoreError
-from store.files import OpenFiles, store_error
+from store.files import OpenFiles, remove_directory, store_error
 
 
 class ConsumeQueues:
@@ -28,7 +28,6 @@ class ConsumeQueues:
         self.foreign: frozenset[str] = frozenset()
         self._dirty: list[ConsumeQueue] = []
         self._round: list[ConsumeQueue] = []
-        self._written_paths: set[str] = set()
         self._log_min = 0
         self._log_end = 0
 
@@ -119,7 +118,7 @@ class ConsumeQueues:
             self._dirty.append(queue)
         elif queue.unwritten_bytes >= self._buffer_bytes:
             try:
-                self._written_paths.update(queue.write_out())
+                queue.write_out()
             except OSError:
                 # The message itself is stored. The queue keeps its turn in `write_some`, which
                 # tries again and reports.
@@ -144,16 +143,11 @@ class ConsumeQueues:
         try:
             for _ in range(min(limit, len(self._round))):
                 queue = self._round[-1]
-                self._written_paths.update(queue.write_out())
+                queue.write_out()
                 queue.dirty = False
                 self._round.pop()
         except OSError as error:
             raise store_error(error, "writing consume queues") from error
-
-    def take_written(self) -> list[str]:
-        """Files written since the last call: what a checkpoint has to sync."""
-        paths, self._written_paths = self._written_paths, set()
-        return sorted(paths)
 
     # --- deleting
 
@@ -167,12 +161,12 @@ class ConsumeQueues:
                 self._topics[topic][queue_id].delete()
             directory = Path(self._directory, topic)
             if directory.is_dir() and not any(directory.iterdir()):
-                directory.rmdir()
+                remove_directory(directory)
+                self._open_files.unsynced.forget_below(str(directory))
+                self._open_files.unsynced.add_directories([self._directory])
         except OSError as error:
             raise store_error(error, f"deleting the queues of {topic}") from error
         del self._topics[topic]
         self._dirty = [queue for queue in self._dirty if queue.topic != topic]
         self._round = [queue for queue in self._round if queue.topic != topic]
-        prefix = f"{self._directory}/{topic}/"
-        self._written_paths = {p for p in self._written_paths if not p.startswith(prefix)}
         return True

@@ -8,9 +8,18 @@ from __future__ import annotations
 
 import fcntl
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from store.errors import StoreError, StoreInUse
+from store.files import (
+    create,
+    make_durable_directory,
+    remove,
+    sync_data,
+    sync_directory,
+    write_fully,
+)
 
 
 class StoreDirectory:
@@ -26,8 +35,8 @@ class StoreDirectory:
         Java locks the first byte by fcntl, so a real broker and we see each other. Such a lock
         belongs to a process as a whole; flock beside it keeps two stores of one process apart.
         """
-        self.root.mkdir(parents=True, exist_ok=True)
-        fd = os.open(self.root / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        make_durable_directory(self.root)
+        fd = create(self.root / "lock")
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             fcntl.lockf(fd, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, 0)
@@ -37,7 +46,7 @@ class StoreDirectory:
                 f"{self.root} is in use by another broker; stop it or choose another directory"
             ) from error
         os.ftruncate(fd, 0)
-        os.pwrite(fd, b"lock", 0)
+        write_fully(fd, [b"lock"], 0)
         self._lock = fd
 
     def unlock(self) -> None:
@@ -73,7 +82,16 @@ class StoreDirectory:
         return self.abort_file.exists()
 
     def mark_open(self) -> None:
-        self.abort_file.write_text(str(os.getpid()))
+        """Durable before the first append: a power loss must not look like a clean stop."""
+        fd = create(self.abort_file)
+        try:
+            os.ftruncate(fd, 0)
+            write_fully(fd, [str(os.getpid()).encode()], 0)
+            sync_data(fd)
+        finally:
+            os.close(fd)
+        sync_directory(self.root)
 
     def mark_closed(self) -> None:
-        self.abort_file.unlink(missing_ok=True)
+        with suppress(FileNotFoundError):
+            remove(self.abort_file)

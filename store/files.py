@@ -1,7 +1,8 @@
 """Plain file operations under the store: whole writes, sparse files, a bounded set of open files.
 
 Writing goes through `pwritev` and never through a mapping: on a full disk a store to a sparse
-mapping kills the process, where `pwritev` raises ENOSPC.
+mapping kills the process, where `pwritev` raises ENOSPC. Everything in the store that changes or
+syncs a file does it by these functions, so that what a power loss may take is visible in one place.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 import errno
 import os
 from collections import OrderedDict
+from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from store.errors import DiskFull, StoreError
@@ -41,10 +44,32 @@ def drop_bytes(chunks: list[bytes | memoryview], count: int) -> list[bytes | mem
     return []
 
 
+def make_directories(path: str) -> list[str]:
+    """Make a directory and its parents; returns those that got a new entry, to be synced."""
+    if os.path.isdir(path):
+        return []
+    parent = os.path.dirname(os.path.abspath(path))
+    changed = make_directories(parent)
+    with suppress(FileExistsError):
+        os.mkdir(path)
+    return [*changed, parent]
+
+
+def make_durable_directory(path: Path) -> None:
+    """A directory that a power loss leaves where it is. Blocks on the disk."""
+    for directory in make_directories(str(path)):
+        sync_directory(directory)
+
+
+def create(path: Path | str) -> int:
+    """A file, made when it is not there; returns a descriptor for reading and writing."""
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+
+
 def create_sized(path: Path, size: int) -> int:
     """A new file of full length, all holes; returns a descriptor for reading and writing."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    make_directories(str(path.parent))
+    fd = create(path)
     try:
         os.ftruncate(fd, size)
     except OSError:
@@ -62,7 +87,50 @@ def zero_from(fd: int, position: int, size: int) -> None:
     os.ftruncate(fd, size)
 
 
-def sync_directory(path: Path) -> None:
+def resize(path: Path | str, size: int) -> None:
+    os.truncate(path, size)
+
+
+def remove(path: Path | str) -> None:
+    os.unlink(path)
+
+
+def remove_directory(path: Path | str) -> None:
+    os.rmdir(path)
+
+
+def rename(source: Path, target: Path) -> None:
+    """In one step; what `target` was is gone."""
+    os.replace(source, target)
+
+
+def sync_data(fd: int) -> None:
+    """Blocks until the file's bytes and length are on the disk."""
+    os.fdatasync(fd)
+
+
+def sync_file(path: Path | str) -> None:
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        sync_data(fd)
+    finally:
+        os.close(fd)
+
+
+def replace_file(path: Path, data: bytes) -> None:
+    """Write beside, sync, rename over: there is the old content or the new one, whatever happens."""
+    beside = path.with_name(path.name + ".tmp")
+    fd = create(beside)
+    try:
+        os.ftruncate(fd, 0)
+        write_fully(fd, [data], 0)
+        sync_data(fd)
+    finally:
+        os.close(fd)
+    rename(beside, path)
+
+
+def sync_directory(path: Path | str) -> None:
     """A new file survives a power loss only when its directory entry does."""
     fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
@@ -78,10 +146,42 @@ def store_error(error: OSError, doing: str) -> StoreError:
     return StoreError(f"the disk failed while {doing}: {error}")
 
 
+class Unsynced:
+    """Files that were changed, and directories whose entries were, since the last checkpoint."""
+
+    def __init__(self) -> None:
+        self._files: set[str] = set()
+        self._directories: set[str] = set()
+
+    def add_file(self, path: str) -> None:
+        self._files.add(path)
+
+    def add_files(self, paths: Iterable[str]) -> None:
+        self._files.update(paths)
+
+    def add_directories(self, paths: Iterable[str]) -> None:
+        self._directories.update(paths)
+
+    def forget_below(self, directory: str) -> None:
+        """The directory was removed, so there is nothing left to sync in it."""
+        inside = directory + "/"
+        self._files = {path for path in self._files if not path.startswith(inside)}
+        self._directories = {
+            path for path in self._directories if path != directory and not path.startswith(inside)
+        }
+
+    def take(self) -> tuple[list[str], list[str]]:
+        """Files and directories, each sorted; the next checkpoint begins anew."""
+        taken = sorted(self._files), sorted(self._directories)
+        self._files, self._directories = set(), set()
+        return taken
+
+
 class OpenFiles:
     """Descriptors by path, the longest unused closed first. For one thread only."""
 
     def __init__(self, limit: int) -> None:
+        self.unsynced = Unsynced()
         self._limit = limit
         self._fds: OrderedDict[str, int] = OrderedDict()
 

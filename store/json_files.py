@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
-from store.files import store_error, sync_directory
+from store.files import make_durable_directory, replace_file, store_error, sync_directory
 
 
 class ConfigFile:
@@ -43,27 +42,13 @@ class ConfigFile:
         Neither name is ever missing or half written, whenever the process ends.
         """
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            make_durable_directory(self.path.parent)
             previous = self.path.read_bytes() if self.path.exists() else b""
             if previous == data:
                 return
             if previous:
-                replace(self.backup, previous)
-            replace(self.path, data)
+                replace_file(self.backup, previous)
+            replace_file(self.path, data)
             sync_directory(self.path.parent)
         except OSError as error:
             raise store_error(error, f"saving {self.path}") from error
-
-
-def replace(path: Path, data: bytes) -> None:
-    """Write beside, sync, rename over."""
-    beside = path.with_name(path.name + ".tmp")
-    fd = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
-    try:
-        rest = memoryview(data)
-        while rest:
-            rest = rest[os.write(fd, rest) :]
-        os.fsync(fd)
-    finally:
-        os.close(fd)
-    os.replace(beside, path)

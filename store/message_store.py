@@ -305,11 +305,12 @@ class MessageStore:
             self._checkpoint.confirm_physical_offset = offset
             self._checkpoint.queue_timestamp = timestamp
             self._checkpoint.record_timestamp = timestamp
-        paths = self._queues.take_written()
+        unsynced = self._open_files.unsynced
         if self._checkpointing is not None and not self._checkpointing.done:
-            paths += self._checkpointing.paths
+            unsynced.add_files(self._checkpointing.files)
+            unsynced.add_directories(self._checkpointing.directories)
         self._checkpointing = Checkpointing(
-            self._log, paths, self._checkpoint, self._directory.checkpoint_file
+            self._log, unsynced.take(), self._checkpoint, self._directory.checkpoint_file
         )
         return self._checkpointing
 

@@ -3,16 +3,16 @@
 import pytest
 from hypothesis import HealthCheck, settings
 
+# Fixtures of the store's tests make a folder of their own for each example.
+QUIET = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
 settings.register_profile(
     "same",
     derandomize=True,
     deadline=None,
     max_examples=40,
-    suppress_health_check=[HealthCheck.too_slow],
+    suppress_health_check=QUIET,
 )
-settings.register_profile(
-    "wide", max_examples=3000, deadline=None, suppress_health_check=[HealthCheck.too_slow]
-)
+settings.register_profile("wide", max_examples=3000, deadline=None, suppress_health_check=QUIET)
 
 SOAK_TIMES = 50
 

@@ -12,6 +12,7 @@ from broker.config import BrokerConfig
 from broker.registration import name_server_list
 from namesrv.config import NamesrvConfig
 from store.config import StoreConfig
+from store.files import make_durable_directory
 from trimq import settings
 from trimq.endpoints import Endpoint, told_address
 from trimq.server_config import ServerConfig
@@ -114,7 +115,7 @@ def _check_ip(key: str, text: str | None) -> None:
 def prepare_store(root: Path) -> None:
     """Make the store directory; an error names it and says why it cannot be used."""
     try:
-        root.mkdir(parents=True, exist_ok=True)
+        make_durable_directory(root)
         if not os.access(root, os.W_OK | os.X_OK):
             raise settings.SettingsError(
                 f"the store directory {root} cannot be written by this user;"

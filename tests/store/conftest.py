@@ -7,20 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, settings
 
 from codec.record import Record, parse_record
 from store.config import StoreConfig
 from store.message import Message
 from store.message_store import MessageStore
 from store.recovery import RecoveryReport
-
-settings.register_profile(
-    "store",
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
-settings.load_profile("store")
 
 
 class Clock:

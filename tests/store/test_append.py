@@ -31,9 +31,9 @@ def test_one_write_for_all_staged_messages(bench, monkeypatch):
     import os
 
     calls = []
+    store = bench.open()
     real = os.pwritev
     monkeypatch.setattr(os, "pwritev", lambda *a: calls.append(a[2]) or real(*a))
-    store = bench.open()
     for number in range(5):
         store.stage(bench.message(b"%d" % number, queue_id=number % 2))
     store.write_staged()
