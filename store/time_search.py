@@ -104,11 +104,24 @@ class TimeSearch:
         return left if upper else right
 
     def _edge(self, queue: ConsumeQueue, offset: int, timestamp: int, limit: int) -> int:
-        """The outermost neighbour, towards `limit`, with the very same timestamp."""
-        step = 1 if limit >= offset else -1
-        while offset != limit and self.time_of(queue, offset + step) == timestamp:
-            offset += step
-        return offset
+        """The outermost neighbour, towards `limit`, with the very same timestamp.
+
+        All messages of a batch have one timestamp, and it may hold tens of thousands: steps double
+        up to the first message with another, then the gap is halved.
+        """
+        towards = 1 if limit >= offset else -1
+        room = abs(limit - offset)
+        same, step = 0, 1
+        while step <= room and self.time_of(queue, offset + towards * step) == timestamp:
+            same, step = step, step * 2
+        other = min(step, room + 1)
+        while other - same > 1:
+            middle = (same + other) // 2
+            if self.time_of(queue, offset + towards * middle) == timestamp:
+                same = middle
+            else:
+                other = middle
+        return offset + towards * same
 
     def time_of(self, queue: ConsumeQueue, offset: int) -> int:
         entry = queue.entry(offset)

@@ -9,6 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from codec.batch import BatchItem
+from store import time_search
+
 
 def lower(times, moment):
     """The first message at or after the moment."""
@@ -63,6 +66,28 @@ def test_a_moment_between_two_messages(bench, moment, first, last):
     fill(bench, store, [1000, 1000, 1000, 1002, 1002])
     assert store.offset_by_time("T", 0, moment) == first
     assert store.offset_by_time("T", 0, moment, upper=True) == last
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 200, 255, 256, 257])
+@pytest.mark.parametrize("before", [0, 1, 7])
+def test_a_long_batch_is_not_gone_through_one_by_one(bench, monkeypatch, before, count):
+    store = bench.open(mapped_file_size_consume_queue=20_000, mapped_file_size_commit_log=1 << 20)
+    fill(bench, store, [1000] * before)
+    bench.clock.millis = 1999
+    store.stage_batch(bench.message(b""), [BatchItem(0, b"", b"")] * count)
+    store.write_staged()
+    fill(bench, store, [3000] * before)
+    looks = []
+    real = time_search.store_timestamp
+
+    def counting(*arguments):
+        looks.append(arguments)
+        return real(*arguments)
+
+    monkeypatch.setattr(time_search, "store_timestamp", counting)
+    assert store.offset_by_time("T", 0, 2000) == before
+    assert store.offset_by_time("T", 0, 2000, upper=True) == before + count - 1
+    assert len(looks) < 60
 
 
 def test_without_messages_it_is_zero(bench):
