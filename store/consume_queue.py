@@ -212,8 +212,11 @@ class ConsumeQueue:
         fd = self._open_files.get(self._path(base))
         high = min(self._per_file, os.lseek(fd, 0, os.SEEK_HOLE) // ENTRY_SIZE + 1)
         low = max(high - BLOCK, 0)
-        block = parse_all(os.pread(fd, (high - low) * ENTRY_SIZE, low * ENTRY_SIZE))
-        if low == 0 or is_valid(block[0][0], block[0][1], log_end):
+        data = os.pread(fd, (high - low) * ENTRY_SIZE, low * ENTRY_SIZE)
+        # Most queues of a large store are short: that many zeros need no look each.
+        entries = -(-len(data.rstrip(b"\0")) // ENTRY_SIZE)
+        block = parse_all(data[: entries * ENTRY_SIZE])
+        if low == 0 or (block and is_valid(block[0][0], block[0][1], log_end)):
             return low + leading_entries(block, log_end)
         low, high = 0, low
         while low < high:
@@ -310,7 +313,6 @@ class ConsumeQueue:
                 self._open_files.forget(path)
                 remove(path)
             remove_directory(self._directory)
-            self._open_files.unsynced.forget_below(self._directory)
             self._open_files.unsynced.add_directories([os.path.dirname(self._directory)])
         self._tail.clear()
         self.first_file = -1

@@ -162,11 +162,10 @@ class ConsumeQueues:
             directory = Path(self._directory, topic)
             if directory.is_dir() and not any(directory.iterdir()):
                 remove_directory(directory)
-                self._open_files.unsynced.forget_below(str(directory))
                 self._open_files.unsynced.add_directories([self._directory])
         except OSError as error:
             raise store_error(error, f"deleting the queues of {topic}") from error
+        # Queues that wait for their turn have nothing to write any more, and a checkpoint knows
+        # that files may be gone: with ten thousands of them, looking for these would take long.
         del self._topics[topic]
-        self._dirty = [queue for queue in self._dirty if queue.topic != topic]
-        self._round = [queue for queue in self._round if queue.topic != topic]
         return True

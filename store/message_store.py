@@ -34,7 +34,7 @@ from store.time_search import TimeSearch, store_timestamp
 
 Buffer = bytes | bytearray
 # How many consume queues one `write_derived` writes: below 5 ms, even when all files are new.
-QUEUES_PER_STEP = 32
+QUEUES_PER_STEP = 16
 _PHYSICAL_OFFSET_AT = 28
 
 

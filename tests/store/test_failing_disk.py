@@ -7,6 +7,8 @@ import os
 
 import pytest
 
+from store import checkpointing, files
+from store.checkpoint import load_checkpoint
 from store.errors import DiskFull, StoreError, StoreNotWritable
 
 
@@ -190,3 +192,90 @@ def test_a_failed_checkpoint_is_made_up_for(bench, monkeypatch):
     monkeypatch.setattr(os, "fdatasync", noting)
     store.plan_checkpoint().run()
     assert synced == [str(bench.queue_files("T", 0)[0]), str(bench.root / "checkpoint")]
+
+
+def test_thousands_of_queues_are_synced_as_a_whole(bench, monkeypatch):
+    """One by one they took longer than the time between two checkpoints."""
+    store = bench.open(mapped_file_size_consume_queue=4000)
+    calls = []
+
+    def noting(name):
+        real = getattr(files, name)
+
+        def call(what):
+            calls.append(name)
+            return real(what)
+
+        return call
+
+    for queue_id in range(checkpointing.SYNCED_ONE_BY_ONE + 1):
+        store.stage(bench.message(b"", queue_id=queue_id))
+    store.write_staged()
+    while store.write_derived():
+        pass
+    for name in ("sync_file_system", "sync_file", "sync_directory"):
+        monkeypatch.setattr(checkpointing, name, noting(name))
+    store.plan_checkpoint().run()
+    assert calls == ["sync_file_system"]
+    store.put(bench.message(b""))
+    while store.write_derived():
+        pass
+    store.plan_checkpoint().run()
+    assert calls == ["sync_file_system", "sync_file"]
+
+
+def test_a_file_system_that_cannot_be_synced_leaves_the_checkpoint(bench, monkeypatch):
+    store = bench.open()
+    for queue_id in range(5):
+        store.put(bench.message(b"", queue_id=queue_id))
+    while store.write_derived():
+        pass
+    monkeypatch.setattr(checkpointing, "SYNCED_ONE_BY_ONE", 3)
+
+    def broken(_):
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(checkpointing, "sync_file_system", broken)
+    with pytest.raises(StoreError):
+        store.plan_checkpoint().run()
+    assert not (bench.root / "checkpoint").exists()
+    monkeypatch.undo()
+    store.plan_checkpoint().run()
+    assert load_checkpoint(bench.root / "checkpoint").queue_physical_offset > 0
+
+
+def test_without_syncfs_files_are_synced_one_by_one(bench, monkeypatch):
+    store = bench.open()
+    for queue_id in range(5):
+        store.put(bench.message(b"", queue_id=queue_id))
+    while store.write_derived():
+        pass
+    monkeypatch.setattr(checkpointing, "SYNCED_ONE_BY_ONE", 3)
+    synced = []
+
+    def missing(_):
+        raise OSError(errno.ENOSYS, "no syncfs")
+
+    monkeypatch.setattr(checkpointing, "sync_file_system", missing)
+    monkeypatch.setattr(checkpointing, "sync_file", synced.append)
+    store.plan_checkpoint().run()
+    assert sorted(synced) == [str(bench.queue_files("T", number)[0]) for number in range(5)]
+
+
+def test_a_queue_deleted_while_it_waits_leaves_no_files(bench):
+    """Neither its turn to be written nor the checkpoint brings anything of it back."""
+    store = bench.open()
+    for number in range(4):
+        store.put(bench.message(b"", topic="gone", queue_id=number))
+    while store.write_derived():
+        pass
+    for number in range(4):
+        store.put(bench.message(b"", topic="gone", queue_id=number))
+    assert store.delete_topic("gone")
+    again = store.put(bench.message(b"again", topic="gone"))
+    assert again.queue_offset == 0
+    while store.write_derived():
+        pass
+    store.plan_checkpoint().run()
+    assert [path.name for path in (bench.root / "consumequeue/gone").iterdir()] == ["0"]
+    assert bench.bodies(store, "gone") == [b"again"]
