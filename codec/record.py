@@ -38,6 +38,12 @@ _FIXED: Final = [
     for born, store in ((8, 8), (20, 8), (8, 20), (20, 20))
 ]
 
+# What a scan needs of the same fields: all but flag, times and hosts.
+_SKIMMED: Final = [
+    struct.Struct(f">IIIi4xqqi8x{born}xq{store}x12xI")
+    for born, store in ((8, 8), (20, 8), (8, 20), (20, 20))
+]
+
 
 class Record:
     """One message as it is stored."""
@@ -246,6 +252,45 @@ def parse_record(buffer: bytes | memoryview, offset: int = 0, check_crc: bool = 
         _topic(bytes(buffer[topic_at : topic_at + topic_length]), offset),
         bytes(buffer[properties_at:end]),
     )
+
+
+Skimmed = tuple[int, int, int, int, int, int, bytes, bytes]
+
+
+def skim_record(buffer: bytes, offset: int) -> Skimmed | None:
+    """Like `parse_record`, for scans over many: None where there is no whole, undamaged record.
+
+    Size, queue id, queue offset, physical offset, sysFlag, store timestamp, topic, properties.
+    """
+    room = len(buffer) - offset
+    if room < FIXED_SIZE:
+        return None
+    fixed = _SKIMMED[buffer[offset + 39] >> 4 & 3]
+    if room < fixed.size:
+        return None
+    size, magic, crc, queue_id, queue_offset, at, sys_flag, time, length = fixed.unpack_from(
+        buffer, offset
+    )
+    body_at = offset + fixed.size
+    topic_at = body_at + length + 1
+    end = offset + size
+    if size > room or topic_at + 3 > end:
+        return None
+    topic_length = buffer[topic_at - 1]
+    if magic == MAGIC_V2:
+        topic_length = topic_length << 8 | buffer[topic_at]
+        topic_at += 1
+    elif magic != MAGIC_V1:
+        return None
+    properties_at = topic_at + topic_length + 2
+    if properties_at > end:
+        return None
+    if properties_at + (buffer[properties_at - 2] << 8 | buffer[properties_at - 1]) != end:
+        return None
+    if length and zlib.crc32(memoryview(buffer)[body_at : body_at + length]) & 0x7FFFFFFF != crc:
+        return None
+    topic = buffer[topic_at : properties_at - 2]
+    return size, queue_id, queue_offset, at, sys_flag, time, topic, buffer[properties_at:end]
 
 
 def _topic_length_size(magic: int, offset: int) -> int:

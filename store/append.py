@@ -15,7 +15,8 @@ from codec.record import LONGEST_PROPERTIES, encode_record, record_size
 from store.commit_log import CommitLog
 from store.consume_queue import ConsumeQueue
 from store.consume_queues import ConsumeQueues
-from store.errors import MessageTooLarge, PropertiesTooLong, StoreError
+from store.errors import MessageTooLarge, PropertiesLookTorn, PropertiesTooLong, StoreError
+from store.files import SECTOR, ZERO_SECTOR
 from store.message import Appended, Dispatched, Message
 from store.tags import TagCodes
 
@@ -151,6 +152,8 @@ class Appender:
         """MessageExtEncoder.encode's limits, in its order."""
         if len(properties) > LONGEST_PROPERTIES:
             raise PropertiesTooLong(f"the properties take {len(properties)} bytes")
+        if len(properties) >= SECTOR and ZERO_SECTOR in properties:
+            raise PropertiesLookTorn(f"the properties hold {SECTOR} zero bytes in a row")
         if len(body) > self._max_body or size > self._max_record or not self._log.fits(size):
             raise MessageTooLarge(
                 f"a body of {len(body)} bytes (record {size}) is above {self._max_body}"

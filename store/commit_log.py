@@ -22,6 +22,7 @@ from store.errors import StoreDamaged, StoreError, StoreNotWritable
 from store.files import (
     OpenFiles,
     create_sized,
+    last_data,
     make_durable_directory,
     remove,
     resize,
@@ -117,24 +118,50 @@ class CommitLog:
             )
         resize(path, self.file_size)
 
-    def start_at(self, end: int, durable: int) -> None:
+    def start_at(self, end: int, durable: int) -> int:
         """Everything from `end` on is not part of the log: remove it and append there.
 
-        What lies between `durable` and `end` is synced by the next `flush`.
+        What lies between `durable` and `end` is synced by the next `flush`. Blocks on the disk
+        when there is something to remove: half of it coming back with the next power loss would
+        look like records. Returns how many bytes that was.
         """
+        dropped = 0
         while len(self.segments) > 1 and self.segments[-1].base >= end:
-            remove(self.segments.pop().path)
+            segment = self.segments.pop()
+            dropped += self._bytes_behind(segment, 0)
+            self._open_files.forget(segment.path)
+            remove(segment.path)
+            # One by one, from the last: a hole between files would be refused.
+            sync_directory(self.directory)
         for segment in self.segments:
             if segment.base + self.file_size > min(durable, end):
                 segment.fd = os.open(segment.path, os.O_RDWR | os.O_CLOEXEC)
         if self.segments and end < self.segments[-1].base + self.file_size:
-            segment = self.segments[-1]
-            zero_from(segment.fd, end - segment.base, self.file_size)
+            dropped += self._clear(self.segments[-1], end)
         self.written = end
         self.flushed = min(durable, end)
         self._new_file = durable < end
         self._opened_at = end
         self._stage_from(end)
+        return dropped
+
+    def _clear(self, segment: Segment, end: int) -> int:
+        """Make the file a hole from `end` on, if it is none."""
+        position = end - segment.base
+        room = self.file_size - position
+        dropped = self._bytes_behind(segment, position)
+        if not dropped:
+            return 0
+        head = os.pread(segment.fd, BLANK_SIZE, position)
+        zero_from(segment.fd, position, self.file_size)
+        sync_data(segment.fd)
+        # A blank without a file behind it tells of no lost record.
+        return 0 if dropped == BLANK_SIZE and head == _BLANK.pack(room, BLANK_MAGIC) else dropped
+
+    def _bytes_behind(self, segment: Segment, position: int) -> int:
+        """From `position` to the last byte that is not zero."""
+        end = last_data(self._fd_of(segment), position, self.file_size)
+        return end - position
 
     def close(self) -> None:
         for segment in self.segments:

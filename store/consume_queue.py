@@ -17,6 +17,7 @@ from store.errors import StoreDamaged
 from store.files import (
     OpenFiles,
     create_sized,
+    first_data,
     make_directories,
     remove,
     remove_directory,
@@ -24,9 +25,8 @@ from store.files import (
     write_fully,
     zero_from,
 )
+from store.queue_bounds import FILLER_SIZE, Bounds, leading_entries
 
-# Stands where a queue begins in the middle of a file: "nothing here" (ConsumeQueue.fillPreBlank).
-FILLER_SIZE: Final = 0x7FFFFFFF
 # Entries in one look for a file's end: more than a page, with its hole behind, has.
 BLOCK: Final = 256
 FILLER: Final = pack(0, FILLER_SIZE, 0)
@@ -73,21 +73,6 @@ class ConsumeQueue:
         self._tail += pack(physical_offset, size, tags_code)
         self.max_offset += 1
 
-    def append_at(self, queue_offset: int, physical_offset: int, size: int, tags_code: int) -> None:
-        """Put an entry where its record says; what stood there and behind it is obsolete.
-
-        An empty queue may begin anywhere, a longer one must not get a gap.
-        """
-        if queue_offset < self.min_offset:
-            # The topic was deleted and made again: its new queue has nothing of the old one.
-            self.delete()
-        if self.first_file < 0 and not self._tail:
-            self.min_offset = self.max_offset = self._written = queue_offset
-        elif queue_offset < self.max_offset:
-            self.truncate(queue_offset)
-        self.append(physical_offset, size, tags_code)
-        self.next_offset = self.max_offset
-
     @property
     def unwritten_bytes(self) -> int:
         return len(self._tail)
@@ -109,9 +94,9 @@ class ConsumeQueue:
         try:
             fd = self._open_files.get(path)
         except FileNotFoundError:
-            changed = [*make_directories(self._directory), self._directory]
+            make_directories(self._directory)
             fd = self._open_files.add(path, create_sized(Path(path), self._per_file * ENTRY_SIZE))
-            self._open_files.unsynced.add_directories(changed)
+            self._open_files.unsynced.add_directories(parents(self._directory))
         if self.first_file < 0:
             if index:
                 write_fully(fd, [FILLER * index], 0)
@@ -165,23 +150,119 @@ class ConsumeQueue:
 
     # --- opening, repairing, deleting
 
-    def load(self, log_min: int, log_end: int) -> None:
-        """Take up the files. Entries that point behind the end of the commit log are removed."""
+    def load(self, bounds: Bounds, expected: int = -1) -> None:
+        """Take up the files with the entries that may be believed; `expected`: probably so many."""
+        if 0 < expected < self._per_file and self._is_first_file(expected, bounds):
+            self.first_file = 0
+            self._written = self.max_offset = self.next_offset = expected
+            self.correct_min_offset(bounds.log_min)
+            return
         names = self._names()
         if not names:
             return
         self.first_file = int(names[0]) // ENTRY_SIZE
         last = int(names[-1]) // ENTRY_SIZE
-        count = self._valid_entries(last, log_end)
-        # A file left without a single valid entry is older than its removal: look before it.
-        while count == 0 and last > self.first_file:
-            last -= self._per_file
-            count = self._valid_entries(last, log_end)
-        self._written = self.max_offset = last + count
-        if self._has_rest(names):
-            self.truncate(self.max_offset)
-        self.next_offset = self.max_offset
-        self.correct_min_offset(log_min)
+        if not self._reaches(expected, last, bounds):
+            count = self._valid_entries(last, bounds)
+            # A file left without a single valid entry is older than its removal: look before it.
+            while count == 0 and last > self.first_file:
+                last -= self._per_file
+                count = self._valid_entries(last, bounds)
+            expected = last + count
+        self._written = self.max_offset = self.next_offset = expected
+        self.correct_min_offset(bounds.log_min)
+
+    def _is_first_file(self, expected: int, bounds: Bounds) -> bool:
+        """Whether the queue begins with offset 0: no need to list its files then."""
+        try:
+            fd = self._open_files.get(self._path(0))
+        except FileNotFoundError:
+            return False
+        whole = os.fstat(fd).st_size == self._per_file * ENTRY_SIZE
+        self.first_file = 0
+        return whole and self._reaches(expected, 0, bounds)
+
+    def _reaches(self, expected: int, last: int, bounds: Bounds) -> bool:
+        """Whether the entry before `expected` is there and may be believed."""
+        before = expected - 1
+        base = before - before % self._per_file
+        if before < 0 or base < self.first_file or base > last:
+            return False
+        fd = self._open_files.get(self._path(base))
+        entry = parse(os.pread(fd, ENTRY_SIZE, (before - base) * ENTRY_SIZE))
+        return bounds.hold(entry.physical_offset, entry.size)
+
+    @property
+    def is_new(self) -> bool:
+        """Whether it never had an entry: it may begin anywhere."""
+        return self.first_file < 0 and not self._tail
+
+    def restore(self, first: int, entries: bytes, bounds: Bounds) -> None:
+        """Make these entries the queue's end, from offset `first` on; there must be no gap.
+
+        What the files have of them is kept, what they have behind is removed.
+        """
+        if first < self.max_offset:
+            entry = parse(entries)
+            if bounds.hold(entry.physical_offset, entry.size):
+                entries = entries[(self.max_offset - first) * ENTRY_SIZE :]
+                first = self.max_offset
+            elif first == 0:
+                # The topic was deleted and made again: the new queue has nothing of the old one.
+                self.delete()
+            else:
+                raise StoreDamaged(
+                    Path(self._path(first - first % self._per_file)),
+                    first % self._per_file * ENTRY_SIZE,
+                    f"the message at {entry.physical_offset} of the commit log belongs here, "
+                    "but an older one has its place",
+                )
+        if self.is_new:
+            self.min_offset = self.max_offset = self._written = first
+        kept = 0 if self._tail else self._keep(entries)
+        self.clear_behind()
+        self._tail += entries[kept * ENTRY_SIZE :]
+        self.max_offset = self.next_offset = first + len(entries) // ENTRY_SIZE
+
+    def _keep(self, entries: bytes) -> int:
+        """How many of the entries are in the files already; they count as written from now on."""
+        kept = 0
+        while kept * ENTRY_SIZE < len(entries) and self.first_file >= 0:
+            index = self._written % self._per_file
+            path = self._path(self._written - index)
+            wanted = entries[kept * ENTRY_SIZE :][: (self._per_file - index) * ENTRY_SIZE]
+            try:
+                fd = self._open_files.get(path)
+            except FileNotFoundError:
+                break
+            found = os.pread(fd, len(wanted), index * ENTRY_SIZE)
+            count = equal_entries(found, wanted)
+            if count:
+                # Whoever wrote them may not have lived to sync them.
+                self._open_files.unsynced.add_file(path)
+                self._open_files.unsynced.add_directories(parents(self._directory))
+            kept += count
+            self._written += count
+            if count * ENTRY_SIZE < len(wanted):
+                break
+        return kept
+
+    def clear_behind(self) -> None:
+        """Remove what the files hold behind the entries: it must not look true some day."""
+        if self.first_file < 0:
+            return
+        index = self._written % self._per_file
+        base = self._written - index
+        behind = os.path.exists(self._path(base + self._per_file))
+        try:
+            fd = self._open_files.get(self._path(base))
+        except FileNotFoundError:
+            pass
+        else:
+            size = self._per_file * ENTRY_SIZE
+            behind = behind or first_data(fd, index * ENTRY_SIZE, size) < size
+        if behind:
+            self._truncate_files(self._written)
 
     def _names(self) -> list[str]:
         try:
@@ -204,7 +285,7 @@ class ConsumeQueue:
                 raise StoreDamaged(Path(path), 0, "the file before it is missing")
         return names
 
-    def _valid_entries(self, base: int, log_end: int) -> int:
+    def _valid_entries(self, base: int, bounds: Bounds) -> int:
         """How many entries a file holds: they fill it from its start, zeros follow.
 
         Mostly the end lies in the last block that is no hole; that one is looked at first.
@@ -216,28 +297,17 @@ class ConsumeQueue:
         # Most queues of a large store are short: that many zeros need no look each.
         entries = -(-len(data.rstrip(b"\0")) // ENTRY_SIZE)
         block = parse_all(data[: entries * ENTRY_SIZE])
-        if low == 0 or (block and is_valid(block[0][0], block[0][1], log_end)):
-            return low + leading_entries(block, log_end)
+        if low == 0 or (block and bounds.hold(block[0][0], block[0][1])):
+            return low + leading_entries(block, bounds)
         low, high = 0, low
         while low < high:
             middle = (low + high) // 2
             entry = parse(os.pread(fd, ENTRY_SIZE, middle * ENTRY_SIZE))
-            if is_valid(entry.physical_offset, entry.size, log_end):
+            if bounds.hold(entry.physical_offset, entry.size):
                 low = middle + 1
             else:
                 high = middle
         return low
-
-    def _has_rest(self, names: list[str]) -> bool:
-        """Whether anything stands behind the last valid entry."""
-        last_file = int(names[-1]) // ENTRY_SIZE
-        index = self.max_offset - last_file
-        if index < 0:
-            return True
-        if index >= self._per_file:
-            return False
-        fd = self._open_files.get(self._path(last_file))
-        return any(os.pread(fd, ENTRY_SIZE, index * ENTRY_SIZE))
 
     def correct_min_offset(self, log_min: int) -> None:
         """The first entry whose record is still in the commit log (ConsumeQueue.correctMinOffset).
@@ -256,21 +326,6 @@ class ConsumeQueue:
                 high = middle
             middle = (low + high) // 2
         self.min_offset = low
-
-    def drop_behind(self, log_end: int) -> None:
-        """Drop the entries of records that the commit log has lost."""
-        low, high = self.min_offset, self.max_offset
-        # Mostly the last one is still good; that spares the search.
-        middle = high - 1
-        while low < high:
-            entry = self.entry(middle)
-            if entry is not None and is_valid(entry.physical_offset, entry.size, log_end):
-                low = middle + 1
-            else:
-                high = middle
-            middle = (low + high) // 2
-        if low < self.max_offset:
-            self.truncate(low)
 
     def truncate(self, max_offset: int) -> None:
         """Drop the entries from `max_offset` on, in memory and in the files."""
@@ -319,20 +374,21 @@ class ConsumeQueue:
         self._written = self.min_offset = self.max_offset = self.next_offset = 0
 
 
-def leading_entries(block: list[tuple[int, int, int]], log_end: int) -> int:
-    """How many of the entries are valid and in the order of the log, from the first on."""
-    before = -1
-    for index, (physical_offset, size, _) in enumerate(block):
-        if not is_valid(physical_offset, size, log_end):
-            return index
-        if physical_offset <= before and size != FILLER_SIZE:
-            return index
-        before = physical_offset if size != FILLER_SIZE else -1
-    return len(block)
+def equal_entries(found: bytes, wanted: bytes) -> int:
+    """How many entries the two have in common from their start on."""
+    if found == wanted:
+        return len(wanted) // ENTRY_SIZE
+    low, high = 0, min(len(found), len(wanted)) // ENTRY_SIZE
+    while low < high:
+        middle = (low + high + 1) // 2
+        if found[: middle * ENTRY_SIZE] == wanted[: middle * ENTRY_SIZE]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
 
 
-def is_valid(physical_offset: int, size: int, log_end: int) -> bool:
-    """Whether it is a filler or points to a record that lies wholly before the log's end."""
-    if size == FILLER_SIZE:
-        return physical_offset == 0
-    return size > 0 and 0 <= physical_offset <= log_end - size
+def parents(directory: str) -> list[str]:
+    """The directories that have to be synced for a new file of a queue: its own and two above."""
+    topic = os.path.dirname(directory)
+    return [directory, topic, os.path.dirname(topic)]

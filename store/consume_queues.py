@@ -8,6 +8,7 @@ before it began is in the files; a checkpoint states that and syncs what was wri
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 from codec.queue_entry import ENTRY_SIZE
@@ -15,6 +16,7 @@ from store.config import StoreConfig
 from store.consume_queue import ConsumeQueue
 from store.errors import StoreError
 from store.files import OpenFiles, remove_directory, store_error
+from store.queue_bounds import Bounds
 
 
 class ConsumeQueues:
@@ -28,32 +30,24 @@ class ConsumeQueues:
         self.foreign: frozenset[str] = frozenset()
         self._dirty: list[ConsumeQueue] = []
         self._round: list[ConsumeQueue] = []
-        self._log_min = 0
-        self._log_end = 0
+        self._bounds = Bounds()
+        self._unchecked: list[str] = []
 
     # --- finding
 
-    def open(self, log_min: int, log_end: int, foreign: frozenset[str] = frozenset()) -> None:
-        """List the topics there are; queues are loaded against these bounds of the commit log.
-
-        `foreign` topics have queues of another kind: they are left alone.
-        """
+    def open(self, foreign: frozenset[str] = frozenset()) -> None:
+        """List the topics there are. `foreign` ones have queues of another kind: left alone."""
         self.foreign = foreign
-        self._log_min = log_min
-        self._log_end = log_end
         try:
             with os.scandir(self._directory) as found:
                 self._unlisted.update(entry.name for entry in found if entry.is_dir())
         except FileNotFoundError:
             return
 
-    def cut_at(self, log_end: int, everywhere: bool) -> None:
-        """Drop what points behind the log's end; `everywhere`: also in queues not yet used."""
-        self._log_end = log_end
-        for queue in self.loaded():
-            queue.drop_behind(log_end)
-        if everywhere:
-            self.load_all()
+    def believe(self, bounds: Bounds, unchecked: bool) -> None:
+        """Load queues by these bounds. `unchecked`: all must be looked at before a checkpoint."""
+        self._bounds = bounds
+        self._unchecked = list(self._unlisted) if unchecked else []
 
     def find(self, topic: str, queue_id: int) -> ConsumeQueue | None:
         """A queue that has, or had, messages."""
@@ -74,18 +68,24 @@ class ConsumeQueues:
             queue = queues[queue_id] = self._new(topic, queue_id)
         return queue
 
-    def _load_topic(self, topic: str) -> dict[int, ConsumeQueue]:
+    def _load_topic(
+        self, topic: str, expected: Mapping[int, int] | None = None
+    ) -> dict[int, ConsumeQueue]:
         if not topic or "/" in topic or "\0" in topic or topic in (".", ".."):
             raise StoreError(f"{topic!r} cannot be a topic's name")
         if topic in self.foreign:
             raise StoreError(f"{topic} has queues of type BatchCQ; TriMQ cannot write them")
-        queues = self._topics[topic] = {}
+        queues: dict[int, ConsumeQueue] = {}
         if topic in self._unlisted:
-            self._unlisted.discard(topic)
             for name in os.listdir(f"{self._directory}/{topic}"):
                 if name.isdigit():
                     queue = queues[int(name)] = self._new(topic, int(name))
-                    queue.load(self._log_min, self._log_end)
+                    at = expected.get(int(name), -1) if expected else -1
+                    queue.load(self._bounds, at)
+                    if at < 0:
+                        queue.clear_behind()
+            self._unlisted.discard(topic)
+        self._topics[topic] = queues
         return queues
 
     def _new(self, topic: str, queue_id: int) -> ConsumeQueue:
@@ -101,10 +101,45 @@ class ConsumeQueues:
             queues = self._load_topic(topic) if topic in self._unlisted else {}
         return sorted(queues)
 
-    def load_all(self) -> None:
-        """Look at every queue now; after a crash any of them may point behind the log's end."""
-        for topic in list(self._unlisted):
-            self._load_topic(topic)
+    def restore(
+        self, topic: str, rows: Mapping[int, tuple[int, bytes]], complete: bool
+    ) -> tuple[int, dict[int, int]]:
+        """Give queues of a topic their newest entries: by queue id the first offset and entries.
+
+        Returns how many were new, and the queues that end before their row begins, with their end.
+        `complete`: nothing lies before the rows, so an empty queue may begin anywhere. Otherwise
+        one that has lost its folder is behind, unless its topic's folder is gone too: then the
+        topic was deleted.
+        """
+        known = not complete and (topic in self._topics or topic in self._unlisted)
+        if topic not in self._topics:
+            self._load_topic(topic, {number: first for number, (first, _) in rows.items()})
+        added = 0
+        behind: dict[int, int] = {}
+        for queue_id, (first, entries) in rows.items():
+            queue = self.get(topic, queue_id)
+            lost = known and first > 0 and queue.first_file < 0 and not queue.unwritten_bytes
+            if lost or (first > queue.max_offset and not queue.is_new):
+                behind[queue_id] = queue.max_offset
+                continue
+            before = queue.max_offset if first else 0
+            queue.restore(first, entries, self._bounds)
+            added += queue.max_offset - max(before, first)
+            if queue.unwritten_bytes:
+                self.appended(queue)
+        return added, behind
+
+    def check_some(self, limit: int) -> bool:
+        """Look at some queues that were not used since a crash; True when no more are left.
+
+        A queue may hold entries that point behind the log's old end. They have to go before a
+        checkpoint vouches for the records that lie there now.
+        """
+        while self._unchecked and limit > 0:
+            topic = self._unchecked.pop()
+            if topic in self._unlisted:
+                limit -= max(len(self._load_topic(topic)), 1)
+        return not self._unchecked
 
     def loaded(self) -> list[ConsumeQueue]:
         return [queue for queues in self._topics.values() for queue in queues.values()]

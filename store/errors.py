@@ -17,6 +17,10 @@ class PropertiesTooLong(StoreError):
     """The property block exceeds 32767 bytes (PutMessageStatus.PROPERTIES_SIZE_EXCEEDED)."""
 
 
+class PropertiesLookTorn(StoreError):
+    """The property block holds what only a lost sector leaves (PutMessageStatus.MESSAGE_ILLEGAL)."""
+
+
 class StoreNotWritable(StoreError):
     """The store takes no messages now: not open, or a flush has failed."""
 

@@ -18,6 +18,11 @@ from store.errors import DiskFull, StoreError
 
 # Linux takes at most this many buffers in one vectored write (IOV_MAX).
 MAX_BUFFERS = 1024
+BLOCK = 4096
+# What a disk writes as a whole.
+SECTOR = 512
+ZERO_SECTOR = bytes(SECTOR)
+CHUNK = 1 << 20
 FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
@@ -85,6 +90,40 @@ def zero_from(fd: int, position: int, size: int) -> None:
     """
     os.ftruncate(fd, position)
     os.ftruncate(fd, size)
+
+
+def first_data(fd: int, position: int, size: int) -> int:
+    """Where the first byte that is not zero lies, from `position` on; `size` when there is none."""
+    while position < size:
+        # A block that has begun is read whole: holes begin and end with blocks.
+        count = BLOCK - position % BLOCK
+        data = os.pread(fd, min(count, size - position), position)
+        rest = data.lstrip(b"\0")
+        if rest:
+            return position + len(data) - len(rest)
+        position += count
+        try:
+            position = os.lseek(fd, position, os.SEEK_DATA)
+        except OSError as error:
+            if error.errno != errno.ENXIO:
+                raise
+            # ENXIO: nothing but a hole up to the end.
+            return size
+    return size
+
+
+def last_data(fd: int, position: int, size: int) -> int:
+    """Behind the last byte that is not zero, from `position` on; `position` when all are."""
+    end = position
+    found = first_data(fd, position, size)
+    while found < size:
+        data = os.pread(fd, min(CHUNK, size - found), found)
+        kept = len(data.rstrip(b"\0"))
+        end = found + kept if kept else end
+        if not data:
+            break
+        found = first_data(fd, found + len(data), size)
+    return end
 
 
 def resize(path: Path | str, size: int) -> None:

@@ -288,6 +288,8 @@ class MessageStore:
         Waits for no disk, so it runs on the event loop. StoreError: the entries stay in memory,
         and the next call tries again.
         """
+        if not self._queues.check_some(QUEUES_PER_STEP):
+            return True
         if self._queues.round_over:
             self._round_ends_at = (self._appender.last_offset, self._appender.last_timestamp)
             self._queues.begin_round()

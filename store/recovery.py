@@ -2,26 +2,34 @@
 
 The checkpoint names a record whose queue entry, and every one before, is on disk. From there on
 the log is scanned, so the work grows with what came after, not with the store. After a clean stop
-that is next to nothing. After a crash every scanned record's entry is written anew into the slot
-its queue offset names, and entries that point behind the log's end are dropped.
+that is next to nothing. After a crash entries of later records are believed only when they equal
+what the scan finds; the others are written anew or dropped (`store/queue_bounds.py`).
 
 A queue that turns out to be further behind than the checkpoint says is rebuilt in a second
-scan that starts at its last entry; without any consume queue the whole log is scanned.
+scan that starts at its last entry. Without any consume queue, or with a checkpoint that names no
+record, the whole log is scanned.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
 
-from codec.flags import SysFlag
-from codec.record import Record
+from codec.queue_entry import ENTRY_SIZE, pack, parse
 from store.checkpoint import Checkpoint
 from store.commit_log import CommitLog
-from store.consume_queue import ConsumeQueue
 from store.consume_queues import ConsumeQueues
 from store.errors import StoreDamaged
+from store.message import Dispatched
+from store.queue_bounds import Bounds
 from store.scan import LogScanner, record_behind
 from store.tags import TagCodes
+
+# Entries collected before they are brought to their queues: some 100 MB of memory.
+COLLECTED: Final = 2_000_000
+# Prepared and rolled-back messages are no consumer's business (CommitLogDispatcher).
+_TRANSACTION: Final = 0xC
+_COMMIT: Final = 0x8
 
 
 class RecoveryReport:
@@ -30,6 +38,7 @@ class RecoveryReport:
     __slots__ = (
         "clean",
         "cut",
+        "dropped",
         "end",
         "entries",
         "last_record",
@@ -43,6 +52,8 @@ class RecoveryReport:
         """The store had been closed in order."""
         self.cut = False
         """The log ends before the checkpoint says it did: somebody shortened it."""
+        self.dropped = 0
+        """Bytes behind the log's end that were no whole record, or lay behind something torn."""
         self.start = 0
         """Physical offset where the scan began."""
         self.end = 0
@@ -50,7 +61,7 @@ class RecoveryReport:
         self.records = 0
         """Records scanned."""
         self.entries = 0
-        """Consume-queue entries written anew."""
+        """Consume-queue entries compared or written anew."""
         self.last_record = -1
         """Physical offset of the last record, -1 when none was scanned."""
         self.last_timestamp = 0
@@ -64,6 +75,17 @@ class RecoveryReport:
         )
 
 
+class Collected:
+    """Entries of one queue in a row, as the scan found them."""
+
+    __slots__ = ("entries", "first", "next")
+
+    def __init__(self, first: int) -> None:
+        self.first = first
+        self.next = first
+        self.entries = bytearray()
+
+
 class Recovery:
     def __init__(
         self, log: CommitLog, queues: ConsumeQueues, checkpoint: Checkpoint, tags: TagCodes
@@ -73,25 +95,30 @@ class Recovery:
         # RocketMQ writes 0 when it has nothing to say; -1 is behind no record.
         self._durable = checkpoint.queue_physical_offset or -1
         self._tags = tags
-        self._behind: dict[ConsumeQueue, int] = {}
+        self._collected: dict[tuple[str, int], Collected] = {}
+        self._count = 0
+        self._behind: dict[tuple[str, int], int] = {}
+        self._left: dict[tuple[str, int], Collected] = {}
 
     def run(self, clean: bool, foreign: frozenset[str]) -> RecoveryReport:
         report = RecoveryReport(clean)
         log = self._log
         files_end = log.written
-        self._queues.open(log.min_offset, files_end, foreign)
+        self._queues.open(foreign)
         if not log.segments:
             self._refuse_without_log()
             log.start_at(0, 0)
-            self._queues.cut_at(0, everywhere=False)
             return report
-        report.start = self._start()
-        self._scan(report, files_end)
-        self._refuse_damage(report, files_end)
+        after = self._believed()
+        report.start = max(after, log.min_offset)
+        self._believe(report, after, files_end)
+        self._scan(report, after, files_end)
         report.cut = report.end <= self._durable
+        self._refuse_damage(report, files_end)
         # A killed process may have left records in the page cache only.
-        log.start_at(report.end, report.end if clean else report.start)
-        self._queues.cut_at(report.end, everywhere=not clean or report.cut)
+        report.dropped = log.start_at(report.end, report.end if clean else report.start)
+        self._believe(report, after, report.end)
+        report.entries += self._settle(report)
         self._catch_up(report)
         return report
 
@@ -103,79 +130,142 @@ class Recovery:
                 "no commit log, but consume queues: bring it back, or remove `consumequeue` too",
             )
 
-    def _start(self) -> int:
-        """The record boundary to scan from."""
-        log = self._log
-        first = log.min_offset
-        if not self._queues.topics() or self._durable <= first:
-            return first
-        if self._is_record(self._durable):
-            return self._durable
-        # The checkpoint points to nothing: begin at the last file that begins with a record.
-        for segment in reversed(log.segments):
-            if segment.base <= self._durable and self._is_record(segment.base):
-                return segment.base
-        return first
+    def _believed(self) -> int:
+        """The record that the checkpoint vouches for, if it is there; -1: scan everything."""
+        if not self._queues.topics() or self._durable < self._log.min_offset:
+            return -1
+        scanner = LogScanner(self._log, self._durable, self._log.written, self._tags)
+        return self._durable if next(iter(scanner), None) is not None else -1
 
-    def _is_record(self, position: int) -> bool:
-        return next(iter(LogScanner(self._log, position, self._log.written)), None) is not None
+    def _believe(self, report: RecoveryReport, after: int, end: int) -> None:
+        first = self._log.min_offset
+        if report.clean and not report.cut:
+            self._queues.believe(Bounds(first, end), unchecked=False)
+        else:
+            vouched = after if after >= 0 else first - 1
+            self._queues.believe(Bounds(first, end, vouched), unchecked=True)
 
-    def _scan(self, report: RecoveryReport, end: int) -> None:
-        scanner = LogScanner(self._log, report.start, end)
-        complete = not self._queues.topics()
+    def _scan(self, report: RecoveryReport, after: int, end: int) -> None:
+        scanner = LogScanner(self._log, report.start, end, self._tags)
+        record: Dispatched | None = None
         for record in scanner:
             report.records += 1
+            if record.physical_offset > after:
+                self._collect(record)
+                if self._count >= COLLECTED:
+                    report.entries += self._settle(report)
+        if record is not None:
             report.last_record = record.physical_offset
             report.last_timestamp = record.store_timestamp
-            if (complete or record.physical_offset > self._durable) and self._has_entry(record):
-                report.entries += self._dispatch(record, report.clean)
         report.end = scanner.position
 
-    def _dispatch(self, record: Record, clean: bool) -> int:
-        """Bring the record's entry into its queue; 1 when that wrote something."""
-        queue = self._queues.get(record.topic, record.queue_id)
-        if queue in self._behind or (clean and record.queue_offset < queue.max_offset):
-            return 0
-        if record.queue_offset > queue.max_offset > queue.min_offset:
-            last = queue.entry(queue.max_offset - 1)
-            self._behind[queue] = last.physical_offset + last.size if last else 0
-            return 0
-        self._append(queue, record)
-        return 1
+    def _collect(self, record: Dispatched) -> None:
+        if record.sys_flag & _TRANSACTION not in (0, _COMMIT):
+            return
+        key = (record.topic, record.queue_id)
+        collected = self._collected.get(key)
+        if collected is None or collected.next != record.queue_offset:
+            if record.topic in self._queues.foreign:
+                return
+            collected = self._begin(key, record)
+        collected.entries += pack(record.physical_offset, record.size, record.tags_code)
+        collected.next += 1
+        self._count += 1
 
-    def _has_entry(self, record: Record) -> bool:
-        """Prepared and rolled-back messages are no consumer's business (CommitLogDispatcher)."""
-        kind = record.sys_flag & SysFlag.TRANSACTION_MASK
-        if kind in (SysFlag.PREPARED, SysFlag.ROLLBACK):
-            return False
-        return record.topic not in self._queues.foreign
+    def _begin(self, key: tuple[str, int], record: Dispatched) -> Collected:
+        """A row of entries. One before it is obsolete: the topic was deleted and made again."""
+        before = self._collected.get(key)
+        if before is not None and record.queue_offset != 0:
+            self._refuse_order(record, before.next)
+        collected = self._collected[key] = Collected(record.queue_offset)
+        return collected
 
-    def _append(self, queue: ConsumeQueue, record: Record) -> None:
-        code = self._tags.code(record.topic, record.properties, record.store_timestamp)
-        queue.append_at(record.queue_offset, record.physical_offset, record.total_size, code)
-        self._queues.appended(queue)
+    def _settle(self, report: RecoveryReport) -> int:
+        """Bring what was collected to the queues; how many entries that was."""
+        topics: dict[str, dict[int, Collected]] = {}
+        for (topic, queue_id), collected in self._collected.items():
+            topics.setdefault(topic, {})[queue_id] = collected
+        complete = report.start == self._log.min_offset
+        count = 0
+        for topic, queues in topics.items():
+            rows = {number: (row.first, bytes(row.entries)) for number, row in queues.items()}
+            added, behind = self._queues.restore(topic, rows, complete)
+            count += added
+            for queue_id, end in behind.items():
+                self._leave((topic, queue_id), end, queues[queue_id])
+        self._collected = {}
+        self._count = 0
+        return count
+
+    def _leave(self, key: tuple[str, int], end: int, row: Collected) -> None:
+        """Remember the row until the queue, which ends at `end`, has caught up with it."""
+        before = self._left.get(key)
+        if before is None:
+            self._behind[key] = end
+            self._left[key] = row
+        else:
+            before.entries += row.entries
+            before.next = row.next
 
     def _catch_up(self, report: RecoveryReport) -> None:
         """Scan again for the queues that lack more than the checkpoint promised."""
         if not self._behind:
             return
-        start = max(min(self._behind.values()), self._log.min_offset)
-        for record in LogScanner(self._log, start, report.end):
-            if not self._has_entry(record):
+        behind, left = self._behind, self._left
+        start = self._log.min_offset
+        if all(self._queues.get(*key).max_offset for key in behind):
+            start = max(start, min(self._end_of(*key) for key in behind))
+        for record in LogScanner(self._log, start, report.start + 1, self._tags):
+            key = (record.topic, record.queue_id)
+            if key not in behind or record.queue_offset < behind[key]:
                 continue
-            queue = self._queues.get(record.topic, record.queue_id)
-            if queue not in self._behind or record.queue_offset < queue.max_offset:
-                continue
-            if record.queue_offset > queue.max_offset:
-                path, position = self._log.path_of(record.physical_offset)
-                raise StoreDamaged(
-                    Path(path),
-                    position,
-                    f"{queue.topic} {queue.queue_id} goes on at {record.queue_offset}, "
-                    f"its consume queue ends at {queue.max_offset}",
+            if record.physical_offset < report.start or record.queue_offset < left[key].first:
+                self._collect(record)
+        for key, row in left.items():
+            found = self._collected.get(key)
+            ends_at = found.next if found is not None else behind[key]
+            begins_at = found.first if found is not None else row.first
+            if ends_at != row.first and (found is not None or behind[key]):
+                self._refuse_gap(key, row, ends_at)
+            if behind[key] not in (0, begins_at):
+                self._refuse_gap(key, row, behind[key])
+        self._behind, self._left = {}, {}
+        report.entries += self._settle_caught_up(left)
+
+    def _settle_caught_up(self, left: dict[tuple[str, int], Collected]) -> int:
+        count = 0
+        for rows in (self._collected, left):
+            for (topic, queue_id), row in rows.items():
+                added, _ = self._queues.restore(
+                    topic, {queue_id: (row.first, bytes(row.entries))}, complete=True
                 )
-            self._append(queue, record)
-            report.entries += 1
+                count += added
+        self._collected = {}
+        return count
+
+    def _end_of(self, topic: str, queue_id: int) -> int:
+        """Physical offset behind the queue's last record."""
+        queue = self._queues.get(topic, queue_id)
+        last = queue.entry(queue.max_offset - 1)
+        return last.physical_offset + last.size if last is not None else 0
+
+    def _refuse_gap(self, key: tuple[str, int], row: Collected, ends_at: int) -> None:
+        entry = parse(bytes(row.entries[:ENTRY_SIZE]))
+        path, position = self._log.path_of(entry.physical_offset)
+        raise StoreDamaged(
+            Path(path),
+            position,
+            f"{key[0]} {key[1]} goes on at {row.first}, the messages from {ends_at} on are missing",
+        )
+
+    def _refuse_order(self, record: Dispatched, expected: int) -> None:
+        path, position = self._log.path_of(record.physical_offset)
+        raise StoreDamaged(
+            Path(path),
+            position,
+            f"{record.topic} {record.queue_id} goes on at {record.queue_offset}, "
+            f"{expected} would be next",
+        )
 
     def _refuse_damage(self, report: RecoveryReport, files_end: int) -> None:
         """A tear at the end is cut off; damage in front of good records is no tear.
@@ -186,7 +276,7 @@ class Recovery:
         promised = report.clean or report.end <= self._durable
         if not promised or report.end >= files_end:
             return
-        if record_behind(self._log, report.end, files_end) < 0:
+        if record_behind(self._log, report.end, files_end, self._tags) < 0:
             return
         path, position = self._log.path_of(report.end)
         raise StoreDamaged(

@@ -1,9 +1,9 @@
 """Walking over the records of the commit log, as recovery does.
 
 A record counts when its lengths add up, its body matches its CRC and it names the very offset
-where it lies. A torn write leaves zeros behind the tear, which those rules miss only inside topic
-and properties: a topic never has a zero byte, and `MessageStore.stage` lets no properties end
-in one.
+where it lies. A torn write leaves zeros behind the tear, or in place of whole sectors, which those
+rules miss only inside topic and properties: a topic never has a zero byte, and `MessageStore.stage`
+lets no properties end in one or hold as many of them as a sector has.
 """
 
 from __future__ import annotations
@@ -11,84 +11,114 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from codec.errors import CodecError
-from codec.record import FIXED_SIZE, MAGIC_BLANK, MAGIC_V1, MAGIC_V2, Record, parse_record, peek
+from codec.record import MAGIC_BLANK, MAGIC_V1, MAGIC_V2, peek, skim_record
 from store.commit_log import CommitLog
+from store.files import SECTOR, ZERO_SECTOR
+from store.message import Dispatched
+from store.tags import TagCodes
 
-WINDOW: Final = 4 * 1024 * 1024
+WINDOW: Final = 1024 * 1024
 OVERLAP: Final = 8
 
 
 class LogScanner:
     """Iterates over the records from a boundary on; `position` is where it stopped."""
 
-    def __init__(self, log: CommitLog, start: int, end: int) -> None:
+    def __init__(self, log: CommitLog, start: int, end: int, tags: TagCodes) -> None:
         self._log = log
         self._end = end
+        self._tags = tags
         self._window = b""
         self._window_at = 0
+        self._topics: dict[bytes, str] = {}
         self.position = start
 
-    def __iter__(self) -> Iterator[Record]:
+    def __iter__(self) -> Iterator[Dispatched]:
+        while self._enter():
+            window = self._window
+            window_at = self._window_at
+            while True:
+                record = self._record(window, self.position - window_at)
+                if record is None:
+                    break
+                self.position += record.size
+                yield record
+
+    def _enter(self) -> bool:
+        """Bring the record at `position` into the window; False where the log ends or is damaged."""
         while self.position < self._end:
-            record = self._next()
-            if record is None:
-                return
-            self.position += record.total_size
-            yield record
+            head = self._log.read(self.position, OVERLAP)
+            if head is None or len(head) < OVERLAP:
+                return False
+            size, magic = peek(head)
+            following = self._log.next_file(self.position)
+            if magic in (MAGIC_V1, MAGIC_V2):
+                return size <= following - self.position and self._fill(size, following)
+            if magic != MAGIC_BLANK or size != following - self.position or following >= self._end:
+                return False
+            self.position = following
+        return False
 
-    def _next(self) -> Record | None:
-        """The record at `position`, blanks skipped; None where the log ends or is damaged."""
-        while True:
-            head = self._bytes(8)
-            if head is None:
-                return None
-            size, magic = peek(self._window, head)
-            if magic == MAGIC_BLANK:
-                following = self._log.next_file(self.position)
-                if size != following - self.position or following >= self._end:
-                    return None
-                self.position = following
-                continue
-            if magic not in (MAGIC_V1, MAGIC_V2) or size < FIXED_SIZE:
-                return None
-            return self._parse(size)
-
-    def _parse(self, size: int) -> Record | None:
-        at = self._bytes(size)
-        if at is None:
-            return None
-        try:
-            record = parse_record(self._window, at)
-        except CodecError:
-            return None
-        if record.physical_offset != self.position or "\0" in record.topic:
-            return None
-        if record.properties.endswith(b"\0") and not self._anything_at(self.position + size):
-            return None
-        return record
-
-    def _anything_at(self, position: int) -> bool:
-        data = self._log.read(position, 8)
-        return data is not None and any(data)
-
-    def _bytes(self, size: int) -> int | None:
-        """Where in the window the next `size` bytes lie; None when the file has fewer."""
-        at = self.position - self._window_at
-        if at >= 0 and at + size <= len(self._window):
-            return at
-        room = self._log.next_file(self.position) - self.position
-        if size > room:
-            return None
-        window = self._log.read(self.position, min(max(WINDOW, size), room))
-        if window is None or len(window) < size:
-            return None
+    def _fill(self, size: int, following: int) -> bool:
+        """Read on from `position`; False when the record there is none, or not the right one."""
+        window = self._log.read(
+            self.position, min(max(WINDOW, size), min(following, self._end) - self.position)
+        )
+        if window is None:
+            return False
         self._window = window
         self._window_at = self.position
-        return 0
+        return self._record(window, 0) is not None
+
+    def _record(self, window: bytes, at: int) -> Dispatched | None:
+        skimmed = skim_record(window, at)
+        if skimmed is None:
+            return None
+        size, queue_id, queue_offset, position, sys_flag, time, name, properties = skimmed
+        topic = self._topics.get(name)
+        if topic is None:
+            topic = self._topic(name)
+        if position != self.position or not topic:
+            return None
+        if b"\0" in properties and self._is_torn(position + size, properties):
+            return None
+        return Dispatched(
+            topic,
+            queue_id,
+            queue_offset,
+            position,
+            size,
+            self._tags.code(topic, properties, time),
+            time,
+            sys_flag,
+            properties,
+        )
+
+    def _topic(self, name: bytes) -> str:
+        """Empty when it cannot be a topic."""
+        try:
+            topic = "" if b"\0" in name else name.decode()
+        except UnicodeDecodeError:
+            topic = ""
+        self._topics[name] = topic
+        return topic
+
+    def _is_torn(self, end: int, properties: bytes) -> bool:
+        """Whether zeros at their end, or a sector of them, say that the rest was never written."""
+        if properties.endswith(b"\0"):
+            data = self._log.read(end, 8)
+            if data is None or not any(data):
+                return True
+        start = end - len(properties)
+        sector = start + -start % SECTOR
+        while sector + SECTOR <= end:
+            if properties[sector - start : sector - start + SECTOR] == ZERO_SECTOR:
+                return True
+            sector += SECTOR
+        return False
 
 
-def record_behind(log: CommitLog, position: int, end: int) -> int:
+def record_behind(log: CommitLog, position: int, end: int, tags: TagCodes) -> int:
     """Where the next intact record lies at or behind `position`; -1 when there is none.
 
     Only a record that names its own offset and passes its CRC counts, so message bodies that
@@ -104,7 +134,7 @@ def record_behind(log: CommitLog, position: int, end: int) -> int:
             return -1
         for at in candidates(window):
             start = position + at - 4
-            if start >= position and next(iter(LogScanner(log, start, end)), None) is not None:
+            if start >= position and next(iter(LogScanner(log, start, end, tags)), None):
                 return start
         position += len(window)
         if position < file_end:
