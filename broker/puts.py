@@ -29,7 +29,14 @@ from codec.property_keys import (
     TIMER_OUT_MS,
 )
 from store.config import StoreConfig
-from store.errors import DiskFull, MessageTooLarge, PropertiesTooLong, StoreError, StoreNotWritable
+from store.errors import (
+    DiskFull,
+    MessageTooLarge,
+    PropertiesLookTorn,
+    PropertiesTooLong,
+    StoreError,
+    StoreNotWritable,
+)
 from store.message import Message
 
 LONGEST_TOPIC: Final = 127
@@ -133,7 +140,7 @@ def put_status(error: PutRefused | StoreError) -> PutStatus:
     """How the real broker calls what went wrong."""
     if isinstance(error, PutRefused):
         return error.status
-    if isinstance(error, MessageTooLarge):
+    if isinstance(error, MessageTooLarge | PropertiesLookTorn):
         return PutStatus.MESSAGE_ILLEGAL
     if isinstance(error, PropertiesTooLong):
         return PutStatus.PROPERTIES_SIZE_EXCEEDED

@@ -274,7 +274,7 @@ def skim_record(buffer: bytes, offset: int) -> Skimmed | None:
     body_at = offset + fixed.size
     topic_at = body_at + length + 1
     end = offset + size
-    if size > room or topic_at + 3 > end:
+    if size > room or topic_at + 2 > end:
         return None
     topic_length = buffer[topic_at - 1]
     if magic == MAGIC_V2:

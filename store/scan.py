@@ -61,9 +61,8 @@ class LogScanner:
 
     def _fill(self, size: int, following: int) -> bool:
         """Read on from `position`; False when the record there is none, or not the right one."""
-        window = self._log.read(
-            self.position, min(max(WINDOW, size), min(following, self._end) - self.position)
-        )
+        room = min(following, self._log.written) - self.position
+        window = self._log.read(self.position, min(max(WINDOW, size), room))
         if window is None:
             return False
         self._window = window

@@ -56,6 +56,12 @@ async def open_broker(
             report.records,
             report.entries,
         )
+        if report.dropped:
+            log.warning(
+                "bytes behind the last whole record removed end=%d bytes=%d",
+                report.end,
+                report.dropped,
+            )
         try:
             broker = build_broker(
                 plan, identity, store, clock, name_server_list(namesrv_addr), tell_local

@@ -9,6 +9,7 @@ from store.config import StoreConfig
 from store.errors import (
     DiskFull,
     MessageTooLarge,
+    PropertiesLookTorn,
     PropertiesTooLong,
     StoreError,
     StoreNotWritable,
@@ -88,6 +89,7 @@ def test_topics_that_are_too_long_to_store(topic, fits):
     ("error", "status", "code"),
     [
         (MessageTooLarge(), PutStatus.MESSAGE_ILLEGAL, 13),
+        (PropertiesLookTorn(), PutStatus.MESSAGE_ILLEGAL, 13),
         (PropertiesTooLong(), PutStatus.PROPERTIES_SIZE_EXCEEDED, 13),
         (StoreNotWritable(), PutStatus.SERVICE_NOT_AVAILABLE, 14),
         (DiskFull(), PutStatus.SERVICE_NOT_AVAILABLE, 14),

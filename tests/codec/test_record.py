@@ -19,6 +19,7 @@ from codec.record import (
     parse_record,
     peek,
     record_size,
+    skim_record,
 )
 
 INT32 = st.integers(-(2**31), 2**31 - 1)
@@ -76,6 +77,48 @@ def test_the_fast_path_equals_its_declaration(fields):
         assert getattr(parsed, name) == (value.decode() if name == "topic" else value), name
     assert parsed.total_size == len(encoded)
     assert parsed.body_crc == crc32_31(fields["body"])
+
+
+def skimmed(buffer, offset):
+    """What skim_record should say, by parse_record."""
+    try:
+        record = parse_record(buffer, offset)
+    except CodecError:
+        return None
+    return (
+        record.total_size,
+        record.queue_id,
+        record.queue_offset,
+        record.physical_offset,
+        record.sys_flag,
+        record.store_timestamp,
+        record.topic.encode(),
+        record.properties,
+    )
+
+
+@given(
+    fields=records(),
+    before=st.integers(0, 9),
+    room=st.integers(0, 9),
+    wrong=st.none() | st.tuples(st.integers(0, 400), st.integers(1, 255)),
+)
+def test_skimming_equals_parsing(fields, before, room, wrong):
+    fields["topic"] = fields["topic"].decode("utf-8", "ignore").encode()
+    data = bytearray(before) + encode_record(**fields)
+    if wrong is not None and wrong[0] < len(data):
+        data[wrong[0]] ^= wrong[1]
+    data = bytes(data) + bytes(room)
+    found = skim_record(data, before)
+    if found is not None and wrong is not None:
+        # It leaves it to its caller whether the topic is UTF-8.
+        with suppress(UnicodeDecodeError):
+            found[6].decode()
+            assert found == skimmed(data, before)
+    else:
+        assert found == skimmed(data, before)
+    for end in range(before, len(data) - room, 7):
+        assert skim_record(data[:end], before) is None
 
 
 def encode_again(record: Record) -> bytes:

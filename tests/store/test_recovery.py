@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codec.flags import SysFlag
-from store.errors import StoreDamaged, StoreError, StoreInUse
+from store.checkpoint import Checkpoint, save_checkpoint
+from store.errors import PropertiesLookTorn, StoreDamaged, StoreError, StoreInUse
 
 FILE = 1024
 
@@ -315,6 +316,162 @@ def test_the_log_may_begin_later(bench):
     kept = entries(store)
     bench.kill(store)
     assert entries(bench.open()) == kept
+
+
+def test_a_kill_changes_no_queue_file_that_is_right(bench, monkeypatch):
+    """What the killed process wrote equals what the scan finds; it only has to be synced."""
+    store = bench.open(mapped_file_size_consume_queue=200, queue_buffer_bytes=40)
+    fill(bench, store, 62)
+    bench.kill(store)
+    writes = []
+    real = os.pwritev
+    store = bench.open(mapped_file_size_consume_queue=200)
+    assert bench.report.entries == 62
+    monkeypatch.setattr(os, "pwritev", lambda *a: writes.append(a) or real(*a))
+    while store.write_derived():
+        pass
+    # The last one of every queue was in memory only.
+    assert [sum(map(len, chunks)) for _, chunks, _ in writes] == [20, 20]
+    paths = store.plan_checkpoint().files
+    assert [Path(path).name for path in sorted(paths)] == 2 * [
+        f"{at:020d}" for at in (0, 200, 400, 600)
+    ]
+
+
+def test_a_queue_that_lost_its_folder_gets_all_its_entries_back(bench):
+    store = bench.open()
+    fill(bench, store, 40)
+    while store.write_derived():
+        pass
+    store.plan_checkpoint().run()
+    fill(bench, store, 2, start=40)
+    before = entries(store)
+    bench.kill(store)
+    shutil.rmtree(bench.root / "consumequeue/T/1")
+    assert entries(bench.open()) == before
+
+
+def test_a_checkpoint_that_names_no_record_is_not_believed(bench):
+    store = bench.open()
+    fill(bench, store, 40)
+    before = entries(store)
+    bench.kill(store)
+    for offset in (7, 10_000, 1 << 40):
+        save_checkpoint(bench.root / "checkpoint", Checkpoint(queue_physical_offset=offset))
+        store = bench.open()
+        assert entries(store) == before
+        bench.kill(store)
+
+
+def test_entries_behind_the_logs_end_are_gone_before_it_grows_over_them(bench):
+    """The log lost its tail, a queue did not, and nobody uses that queue for long."""
+    store = bench.open(mapped_file_size_consume_queue=2000)
+    fill(bench, store, 1, queues=1)
+    store.put(bench.message(b"first", topic="other"))
+    while store.write_derived():
+        pass
+    store.plan_checkpoint().run()
+    end = store.max_physical_offset
+    for _ in range(4):
+        store.put(bench.message(bytes(50), topic="other"))
+    while store.write_derived():
+        pass
+    bench.kill(store)
+    cut_log(bench, end)
+    store = bench.open(mapped_file_size_consume_queue=2000)
+    fill(bench, store, 10, queues=1)
+    while store.write_derived():
+        pass
+    store.plan_checkpoint().run()
+    bench.kill(store)
+    store = bench.open(mapped_file_size_consume_queue=2000)
+    assert bench.bodies(store, "other") == [b"first"]
+    assert store.put(bench.message(b"second", topic="other")).queue_offset == 1
+
+
+def test_no_checkpoint_before_every_queue_was_looked_at(bench):
+    store = bench.open()
+    for number in range(100):
+        store.put(bench.message(b"x", topic=f"T{number}"))
+    bench.close(store)
+    store = bench.open()
+    fill(bench, store, 1)
+    bench.kill(store)
+    store = bench.open()
+    before = (bench.root / "checkpoint").read_bytes()
+    fill(bench, store, 3)
+    assert store.write_derived()
+    store.plan_checkpoint().run()
+    assert (bench.root / "checkpoint").read_bytes() == before
+    while store.write_derived():
+        pass
+    store.plan_checkpoint().run()
+    assert (bench.root / "checkpoint").read_bytes() != before
+
+
+def test_a_damaged_queue_stays_refused(bench):
+    """A second look must not take it for a queue without entries."""
+    store = bench.open()
+    fill(bench, store, 40)
+    bench.close(store)
+    with bench.queue_files("T", 1)[0].open("ab") as file:
+        file.write(b"more")
+    store = bench.open()
+    for _ in range(2):
+        with pytest.raises(StoreDamaged, match="mappedFileSizeConsumeQueue"):
+            store.max_offset("T", 1)
+    with pytest.raises(StoreDamaged):
+        store.put(bench.message(b""))
+
+
+def test_what_is_cut_off_is_reported(bench):
+    store = bench.open()
+    fill(bench, store, 40)
+    last = store.put(bench.message(b"torn" * 20))
+    bench.kill(store)
+    cut_log(bench, last.end - 30)
+    bench.open()
+    assert bench.report.end == last.physical_offset
+    assert bench.report.dropped == last.size - 30
+
+
+def test_a_lost_sector_of_properties_is_seen(bench):
+    """Their CRC covers the body only."""
+    big = {"mapped_file_size_commit_log": 8192}
+    store = bench.open(**big)
+    store.put(bench.message(b"before"))
+    torn = store.put(bench.message(b"", properties=b"key\x01" + b"v" * 3000 + b"\x02"))
+    bench.kill(store)
+    with bench.commit_log_files()[0].open("r+b") as file:
+        file.seek(1024)
+        file.write(bytes(512))
+    store = bench.open(**big)
+    assert store.max_physical_offset == torn.physical_offset
+    # So nobody may send what looks like it.
+    with pytest.raises(PropertiesLookTorn):
+        store.put(bench.message(b"", properties=b"key\x01" + bytes(512) + b"\x02"))
+    store.put(bench.message(b"", properties=b"key\x01" + bytes(511) + b"\x02"))
+
+
+def test_the_next_offset_of_a_queue_must_follow(bench):
+    store = bench.open()
+    fill(bench, store, 5, queues=1)
+    bench.kill(store)
+    with bench.commit_log_files()[0].open("r+b") as file:
+        file.seek(store_offset_of(bench, 3) + 20)
+        file.write((77).to_bytes(8, "big"))
+    before = {path: path.read_bytes() for path in bench.root.rglob("0*") if path.is_file()}
+    for _ in range(2):
+        with pytest.raises(StoreDamaged, match="goes on at 77") as caught:
+            bench.open()
+        assert caught.value.file == bench.commit_log_files()[0]
+    assert {path: path.read_bytes() for path in before} == before
+
+
+def store_offset_of(bench, number):
+    """Physical offset of a record that `fill` wrote, all of one size."""
+    data = bench.commit_log_files()[0].read_bytes()
+    return int.from_bytes(data[:4], "big") * number
 
 
 def test_a_topic_made_again_begins_at_zero_after_a_crash(bench):
