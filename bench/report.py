@@ -27,12 +27,11 @@ def _figure(value: float) -> str:
 def page(rows: str, arguments: argparse.Namespace) -> str:
     """The page that is kept in the repository: table, machine, date, command."""
     command = f"python -m bench --rounds {arguments.rounds} --seconds {arguments.seconds}"
-    mode = "compiled" if _compiled() else "pure Python"
     return f"""# Measurements
 
 Written by `{command}` on {datetime.date.today().isoformat()}.
 Machine: {os.cpu_count()} cores, {platform.system()} {platform.machine()}, Python {platform.python_version()}
-({mode}). Medians over {arguments.rounds} round(s) in which the real broker and TriMQ ran alternately, each with
+({build_mode()}). Medians over {arguments.rounds} round(s) in which the real broker and TriMQ ran alternately, each with
 an empty store; clients, NameServer and broker share the cores. The real broker ran with a heap of 2 GiB.
 CPU is that of the broker process (TriMQ's holds the NameServer too). RssAnon is memory that is not file pages.
 Idle is measured when the load has been over for ten seconds.
@@ -41,6 +40,8 @@ Idle is measured when the load has been over for ten seconds.
 """
 
 
-def _compiled() -> bool:
-    origin = importlib.util.find_spec("codec.frame")
-    return origin is not None and not (origin.origin or "").endswith(".py")
+def build_mode() -> str:
+    """Whether the modules that every message crosses are compiled."""
+    found = importlib.util.find_spec("codec.frame")
+    compiled = found is not None and not (found.origin or "").endswith(".py")
+    return "compiled" if compiled else "pure Python"

@@ -1,0 +1,1 @@
+"""How fast the store is by itself, beside the disk it stands on. ``python -m bench.store``."""

@@ -1,0 +1,78 @@
+"""The official benchmark Producer and a push consumer, on the real broker and on TriMQ."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Final
+
+from bench import clients
+from bench.clients import Load
+from bench.store.figures import Section, Table
+from compat_tests.ours import TrimqServer
+from compat_tests.real import JvmLauncher, RealServer
+from compat_tests.server import Options
+
+REAL_HEAP: Final = ("-Xms2g", "-Xmx2g", "-XX:MaxDirectMemorySize=2g")
+LOADS: Final = (Load(16, 128), Load(16, 1024), Load(16, 64 * 1024))
+_SECONDS: Final = 5
+_BACKLOG_SECONDS: Final = 60
+
+
+def run(folder: Path) -> Section:
+    found = {kind: _broker(kind, folder) for kind in ("real", "trimq")}
+    rows: list[list[float | str]] = []
+    for number, load in enumerate(LOADS):
+        real, ours = found["real"][number], found["trimq"][number]
+        rows.append(
+            [str(load), *real, *ours, f"{ours[0] / real[0]:.2f}", f"{ours[2] / real[2]:.2f}"]
+        )
+    return Section(
+        "Through the official clients",
+        [
+            Table(
+                "Beside the real broker 5.5.0",
+                "The official benchmark Producer, then a push consumer that reads what it sent; MB are "
+                "those of the bodies. Clients, NameServer and broker share the cores, so this is not the "
+                "store alone: it is what a user gets. The real broker ran with a heap of 2 GiB.",
+                [
+                    "load",
+                    "real sent/s",
+                    "real MB/s",
+                    "real read/s",
+                    "TriMQ sent/s",
+                    "TriMQ MB/s",
+                    "TriMQ read/s",
+                    "sent, ratio",
+                    "read, ratio",
+                ],
+                rows,
+            )
+        ],
+    )
+
+
+def _broker(kind: str, folder: Path) -> list[tuple[float, float, float]]:
+    """Messages and megabytes sent, messages read, each a second, for every load."""
+    home = folder / kind
+    java_home = folder / "java-home"
+    java_home.mkdir(exist_ok=True)
+    server = (
+        RealServer(JvmLauncher(), home, heap=REAL_HEAP)
+        if kind == "real"
+        else TrimqServer(home, Options())
+    )
+    server.start()
+    try:
+        found: list[tuple[float, float, float]] = []
+        for load in LOADS:
+            topic = f"Store{load.size}"
+            sent = clients.produce(server.namesrv_addr, topic, load, _SECONDS, java_home).tps
+            read = clients.consume(
+                server.namesrv_addr, topic, f"readers_{load.size}", _BACKLOG_SECONDS, java_home
+            )
+            found.append((sent, sent * load.size / 1e6, read))
+        return found
+    finally:
+        server.stop()
+        shutil.rmtree(home, ignore_errors=True)
