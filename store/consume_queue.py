@@ -135,16 +135,6 @@ class ConsumeQueue:
         """First offset of the file behind (ConsumeQueue.rollNextFile)."""
         return offset + self._per_file - offset % self._per_file
 
-    def files(self) -> list[tuple[int, int]]:
-        """First offset and number of entries of every file, the one being written included."""
-        if self.max_offset == 0 or (self.first_file < 0 and not self._tail):
-            return []
-        first = self.first_file
-        if first < 0:
-            first = self._written - self._written % self._per_file
-        bases = range(first, self.max_offset, self._per_file)
-        return [(base, min(self._per_file, self.max_offset - base)) for base in bases]
-
     def _path(self, base: int) -> str:
         return f"{self._directory}/{base * ENTRY_SIZE:020d}"
 

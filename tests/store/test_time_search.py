@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from itertools import accumulate
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -9,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codec.batch import BatchItem
 from store import time_search
 
 
@@ -68,26 +69,44 @@ def test_a_moment_between_two_messages(bench, moment, first, last):
     assert store.offset_by_time("T", 0, moment, upper=True) == last
 
 
-@pytest.mark.parametrize("count", [1, 2, 3, 200, 255, 256, 257])
-@pytest.mark.parametrize("before", [0, 1, 7])
-def test_a_long_batch_is_not_gone_through_one_by_one(bench, monkeypatch, before, count):
-    store = bench.open(mapped_file_size_consume_queue=20_000, mapped_file_size_commit_log=1 << 20)
-    fill(bench, store, [1000] * before)
-    bench.clock.millis = 1999
-    store.stage_batch(bench.message(b""), [BatchItem(0, b"", b"")] * count)
-    store.write_staged()
-    fill(bench, store, [3000] * before)
+@given(
+    steps=st.lists(st.sampled_from([0, 0, 0, 1, 1, 2, 50, 4000, 10**7]), min_size=1, max_size=900),
+    start=st.integers(0, 5),
+    data=st.data(),
+)
+def test_uneven_rates(steps, start, data):
+    """Bursts, batches and breaks: right always, with a few looks more than halving takes."""
+    times = list(accumulate(steps))
+    moment = data.draw(st.sampled_from(times)) + data.draw(st.sampled_from([-1, 0, 1]))
     looks = []
-    real = time_search.store_timestamp
 
-    def counting(*arguments):
-        looks.append(arguments)
-        return real(*arguments)
+    def time_of(offset):
+        looks.append(offset)
+        return times[offset - start]
 
-    monkeypatch.setattr(time_search, "store_timestamp", counting)
-    assert store.offset_by_time("T", 0, 2000) == before
-    assert store.offset_by_time("T", 0, 2000, upper=True) == before + count - 1
-    assert len(looks) < 60
+    found = time_search.first_from(moment, start, start + len(times), time_of)
+    assert found == start + bisect_left(times, moment)
+    assert len(looks) <= 8 + len(times).bit_length()
+
+
+@pytest.mark.parametrize("rate", [1, 30, 1000])
+def test_a_queue_a_thousand_times_as_long_takes_no_more_looks(rate):
+    worst = {}
+    for length in (50_000, 50_000_000):
+        counts = []
+        for share in range(1, 200):
+            looks = []
+
+            def time_of(offset, looks=looks):
+                looks.append(offset)
+                return 10**12 + offset // rate
+
+            moment = 10**12 + length // rate * share // 200
+            found = time_search.first_from(moment, 0, length, time_of)
+            assert found == (moment - 10**12) * rate
+            counts.append(len(looks))
+        worst[length] = max(counts)
+    assert worst[50_000_000] <= worst[50_000] + 2 <= 17
 
 
 def test_without_messages_it_is_zero(bench):
