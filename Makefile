@@ -8,7 +8,7 @@ TESTING := $(VENV)/.testing
 LOCK := requirements/runtime.txt
 TEST_LOCK := requirements/test.txt
 
-.PHONY: help serve test unit compat compat-mutants bench soak lint fmt docs clean
+.PHONY: help serve test unit compat compat-mutants bench bench-store soak lint fmt docs clean
 
 .DEFAULT_GOAL := help
 
@@ -35,6 +35,9 @@ compat-mutants: $(TESTING)
 bench: $(TESTING)
 	$(BIN)/python -m bench
 
+bench-store: $(TESTING)
+	$(BIN)/python -m bench.store --write-docs
+
 soak: $(TESTING)
 	$(BIN)/python -m pytest tests/store tests/hostile tests/codec tests/remoting --soak
 
@@ -49,6 +52,7 @@ help:
 	@echo 'make compat          official clients on the real RocketMQ and on TriMQ (JDK 17, Maven, Go)'
 	@echo 'make compat-mutants  deliberately wrong builds, each of which a scenario must notice'
 	@echo 'make bench           both brokers side by side; writes bench/RESULTS.md'
+	@echo 'make bench-store     the store by itself, up to 20 GiB; writes docs/store-speed.md'
 	@echo 'make soak            crash, fuzz and property tests for long'
 	@echo 'make docs            regenerate docs/compatibility.md and docs/settings.md'
 	@echo 'make fmt             format the code'
