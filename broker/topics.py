@@ -280,6 +280,20 @@ class Topics:
         return chain((head.encode(),), self._members.object_pieces(), (b"\n}",))
 
 
+def has_batch_queues(topic: TopicConfig) -> bool:
+    """Whether its queues count the messages inside of records (QueueTypeUtils.isBatchCq)."""
+    return topic.attributes is not None and topic.attributes.get("queue.type") == "BatchCQ"
+
+
+def stored_batch_topics(directory: Path) -> frozenset[str]:
+    """What the store has to know before it opens, from its `config` folder. Blocks."""
+    loaded = TableFile(directory / "topics.json", lambda: iter(())).load(_decode)
+    if loaded is None:
+        return frozenset()
+    topics = loaded.topic_config_table.values()
+    return frozenset(topic.topic_name for topic in topics if has_batch_queues(topic))
+
+
 def described(topic: TopicConfig) -> str:
     return (
         f"topic={topic.topic_name} read={topic.read_queue_nums} write={topic.write_queue_nums} "

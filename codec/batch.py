@@ -51,6 +51,18 @@ def split_batch(data: bytes) -> list[BatchItem]:
     return items
 
 
+def count_items(data: bytes) -> int:
+    """How many items a batch has by their size words alone (MessageDecoder.countInnerMsgNum)."""
+    count = at = 0
+    while at < len(data):
+        size = int.from_bytes(data[at : at + 4], "big", signed=True)
+        if size <= 0 or at + max(size, 4) > len(data):
+            raise CodecError(f"batch item at byte {at}: its size {size} is wrong")
+        at += size
+        count += 1
+    return count
+
+
 def join_batch(items: list[BatchItem]) -> bytes:
     """The body of a batch send."""
     parts: list[bytes] = []

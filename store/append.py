@@ -11,12 +11,16 @@ from collections.abc import Callable
 from typing import Final
 
 from codec.batch import BatchItem
+from codec.batch_queue_entry import BatchQueueEntry
+from codec.flags import SysFlag
 from codec.record import LONGEST_PROPERTIES, encode_record, record_size
+from store.batch_consume_queue import BatchConsumeQueue
 from store.commit_log import CommitLog
 from store.consume_queue import ConsumeQueue
 from store.consume_queues import ConsumeQueues
 from store.errors import MessageTooLarge, PropertiesLookTorn, PropertiesTooLong, StoreError
 from store.files import SECTOR, ZERO_SECTOR
+from store.inner_batch import count_of, with_base
 from store.message import Appended, Dispatched, Message
 from store.tags import TagCodes
 
@@ -25,6 +29,19 @@ ROOM_BESIDE_BODY: Final = 64 * 1024
 _TRANSACTION: Final = 0xC
 _COMMIT: Final = 0x8
 _ENTRY_END: Final = b"\x02"
+_INNER_BATCH: Final = int(SysFlag.INNER_BATCH)
+
+
+class StagedEntry:
+    """A staged record's place in a batch queue; `index` is its number among all staged."""
+
+    __slots__ = ("base_offset", "count", "index", "queue")
+
+    def __init__(self, index: int, queue: BatchConsumeQueue, base_offset: int, count: int) -> None:
+        self.index = index
+        self.queue = queue
+        self.base_offset = base_offset
+        self.count = count
 
 
 class Appender:
@@ -36,6 +53,7 @@ class Appender:
         "_now_millis",
         "_queues",
         "_staged",
+        "_staged_entries",
         "_staged_queues",
         "_tags",
         "last_offset",
@@ -58,7 +76,9 @@ class Appender:
         self._now_millis = now_millis
         self._listeners: list[Callable[[Dispatched], None]] = []
         self._staged: list[Dispatched] = []
+        # None for records without an entry, and for those in `_staged_entries`.
         self._staged_queues: list[ConsumeQueue | None] = []
+        self._staged_entries: list[StagedEntry] = []
         # The last record that is in the log, for the checkpoint.
         self.last_offset = -1
         self.last_timestamp = 0
@@ -67,12 +87,37 @@ class Appender:
         self._listeners.append(listener)
 
     def stage(self, message: Message) -> Appended:
+        if message.topic in self._queues.batches.topics:
+            return self._stage_in_batch_queue(message)
+        queue = self._queue_of(message)
+        return self._stage_at(message, queue, 0 if queue is None else queue.next_offset)
+
+    def _stage_in_batch_queue(self, message: Message) -> Appended:
+        """A message, or several in one record, of a topic with `queue.type=BatchCQ`."""
+        if not has_queue(message.sys_flag):
+            return self._stage_at(message, None, 0)
+        queue = self._queues.batches.get(message.topic, message.queue_id)
+        count = 1
+        if message.sys_flag & _INNER_BATCH:
+            count = count_of(message.properties)
+            message.properties = with_base(message.properties, queue.next_offset)
+        appended = self._stage_at(message, None, queue.next_offset)
+        self._add_entry(queue, count)
+        return appended
+
+    def _add_entry(self, queue: BatchConsumeQueue, count: int) -> None:
+        """For the record that was staged last."""
+        index = len(self._staged) - 1
+        self._staged_entries.append(StagedEntry(index, queue, queue.next_offset, count))
+        queue.next_offset += count
+
+    def _stage_at(
+        self, message: Message, queue: ConsumeQueue | None, queue_offset: int
+    ) -> Appended:
         topic = message.topic.encode()
         properties = closed_properties(message.properties)
         size = record_size(len(message.body), len(topic), len(properties), message.sys_flag)
         self._check(message.body, properties, size)
-        queue = self._queue_of(message)
-        queue_offset = 0 if queue is None else queue.next_offset
         position = self._log.place(size)
         now = self._now_millis()
         record = encode_record(
@@ -99,11 +144,17 @@ class Appender:
         The message gives what the items have in common; their properties are stored as sent.
         """
         total = self._batch_size(message, items)
-        queue = self._queue_of(message)
-        if queue is None:
+        if not has_queue(message.sys_flag):
             raise StoreError("a batch cannot be part of a transaction")
+        queue: ConsumeQueue | None = None
+        batch_queue: BatchConsumeQueue | None = None
+        if message.topic in self._queues.batches.topics:
+            batch_queue = self._queues.batches.get(message.topic, message.queue_id)
+            first = batch_queue.next_offset
+        else:
+            queue = self._queues.get(message.topic, message.queue_id)
+            first = queue.next_offset
         topic = message.topic.encode()
-        first = queue.next_offset
         position = self._log.place(total)
         now = self._now_millis()
         records: list[bytes] = []
@@ -133,6 +184,8 @@ class Appender:
             appended.append(
                 self._add(message, queue, first + index, position, record, properties, now)
             )
+            if batch_queue is not None:
+                self._add_entry(batch_queue, 1)
             position += len(record)
         return appended
 
@@ -161,8 +214,7 @@ class Appender:
 
     def _queue_of(self, message: Message) -> ConsumeQueue | None:
         """None for prepared and rolled-back messages: they have no place in a queue."""
-        kind = message.sys_flag & _TRANSACTION
-        if kind and kind != _COMMIT:
+        if not has_queue(message.sys_flag):
             return None
         return self._queues.get(message.topic, message.queue_id)
 
@@ -209,8 +261,11 @@ class Appender:
         for queue in self._staged_queues:
             if queue is not None:
                 queue.next_offset = queue.max_offset
+        for entry in self._staged_entries:
+            entry.queue.next_offset = entry.queue.max_offset
         self._staged = []
         self._staged_queues = []
+        self._staged_entries = []
 
     def write(self) -> None:
         """Bring what is staged to the log and tell everybody; StoreError takes all of it back."""
@@ -218,6 +273,7 @@ class Appender:
         if not staged:
             return
         queues = self._staged_queues
+        entries = self._staged_entries
         try:
             self._log.write()
         except StoreError:
@@ -225,16 +281,57 @@ class Appender:
             raise
         self._staged = []
         self._staged_queues = []
-        for index, dispatched in enumerate(staged):
-            queue = queues[index]
-            if queue is not None:
-                queue.append(dispatched.physical_offset, dispatched.size, dispatched.tags_code)
-                self._queues.appended(queue)
+        if self._queues.extended:
+            self._append_extended(staged, queues)
+        else:
+            for index, dispatched in enumerate(staged):
+                queue = queues[index]
+                if queue is not None:
+                    queue.append(dispatched.physical_offset, dispatched.size, dispatched.tags_code)
+                    self._queues.appended(queue)
+        if entries:
+            self._staged_entries = []
+            self._append_entries(staged, entries)
+        dispatched = staged[-1]
         self.last_offset = dispatched.physical_offset
         self.last_timestamp = dispatched.store_timestamp
         for listener in self._listeners:
             for dispatched in staged:
                 listener(dispatched)
+
+    def _append_extended(self, staged: list[Dispatched], queues: list[ConsumeQueue | None]) -> None:
+        for index, dispatched in enumerate(staged):
+            queue = queues[index]
+            if queue is not None:
+                self._queues.append_extended(
+                    queue,
+                    dispatched.physical_offset,
+                    dispatched.size,
+                    dispatched.tags_code,
+                    dispatched.store_timestamp,
+                )
+                self._queues.appended(queue)
+
+    def _append_entries(self, staged: list[Dispatched], entries: list[StagedEntry]) -> None:
+        for entry in entries:
+            dispatched = staged[entry.index]
+            entry.queue.append(
+                BatchQueueEntry(
+                    dispatched.physical_offset,
+                    dispatched.size,
+                    dispatched.tags_code,
+                    dispatched.store_timestamp,
+                    entry.base_offset,
+                    entry.count,
+                )
+            )
+            self._queues.appended(entry.queue)
+
+
+def has_queue(sys_flag: int) -> bool:
+    """Prepared and rolled-back messages have no place in a queue."""
+    kind = sys_flag & _TRANSACTION
+    return kind in {0, _COMMIT}
 
 
 def closed_properties(properties: bytes) -> bytes:

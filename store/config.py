@@ -66,6 +66,20 @@ class StoreConfig:
     mapped_file_size_consume_queue: int = setting(
         300_000 * 20, "Bytes in one consume-queue file.", at_least=20
     )
+    enable_consume_queue_ext: bool = setting(
+        False,
+        "Whether each consume-queue entry gets a unit in the queue's extension. Units that are there "
+        "are read in any case.",
+    )
+    mapped_file_size_consume_queue_ext: int = setting(
+        48 * 1024 * 1024, "Bytes in one file of a queue's extension.", at_least=64
+    )
+    bit_map_length_consume_queue_ext: int = setting(
+        64, "Bits of the map of SQL92 filters in a unit; no effect without them.", at_least=0
+    )
+    mapper_file_size_batch_consume_queue: int = setting(
+        300_000 * 46, "Bytes in one file of a queue of type BatchCQ.", at_least=46
+    )
     flush_disk_type: str = setting(
         "ASYNC_FLUSH", "Whether a send waits for the disk.", choices=FLUSH_TYPES
     )
@@ -133,6 +147,14 @@ class StoreConfig:
     @property
     def consume_queue(self) -> Path:
         return self.root / "consumequeue"
+
+    @property
+    def consume_queue_ext(self) -> Path:
+        return self.root / "consumequeue_ext"
+
+    @property
+    def batch_consume_queue(self) -> Path:
+        return self.root / "batchconsumequeue"
 
     @property
     def memory_bytes(self) -> int:

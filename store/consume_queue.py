@@ -9,6 +9,7 @@ rebuilt from the commit log.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -19,6 +20,7 @@ from store.files import (
     create_sized,
     first_data,
     make_directories,
+    queue_parents,
     remove,
     remove_directory,
     resize,
@@ -26,6 +28,7 @@ from store.files import (
     zero_from,
 )
 from store.queue_bounds import FILLER_SIZE, Bounds, leading_entries
+from store.queue_extension import MAX_ADDRESS, QueueExtension
 
 # Entries in one look for a file's end: more than a page, with its hole behind, has.
 BLOCK: Final = 256
@@ -42,6 +45,7 @@ class ConsumeQueue:
         "_tail",
         "_written",
         "dirty",
+        "extension",
         "first_file",
         "max_offset",
         "min_offset",
@@ -61,6 +65,8 @@ class ConsumeQueue:
         self.dirty = False
         # Entry number the first file begins with; -1 while there is no file.
         self.first_file = -1
+        # What tags codes that are addresses point to; None while there is nothing of the kind.
+        self.extension: QueueExtension | None = None
         self._directory = directory
         self._per_file = per_file
         self._open_files = open_files
@@ -79,6 +85,9 @@ class ConsumeQueue:
 
     def write_out(self) -> None:
         """Write what is still in memory. OSError: try again."""
+        if self.extension is not None:
+            # Before the entries that point into it.
+            self.extension.write_out()
         while self._tail:
             index = self._written % self._per_file
             base = self._written - index
@@ -96,7 +105,7 @@ class ConsumeQueue:
         except FileNotFoundError:
             make_directories(self._directory)
             fd = self._open_files.add(path, create_sized(Path(path), self._per_file * ENTRY_SIZE))
-            self._open_files.unsynced.add_directories(parents(self._directory))
+            self._open_files.unsynced.add_directories(queue_parents(self._directory))
         if self.first_file < 0:
             if index:
                 write_fully(fd, [FILLER * index], 0)
@@ -130,6 +139,13 @@ class ConsumeQueue:
     def entry(self, offset: int) -> QueueEntry | None:
         data = self.entries(offset, 1)
         return parse(data) if data else None
+
+    def tags_code(self, stored: int) -> int:
+        """What stands for an entry's tags code, if that is an address; itself when that is lost."""
+        if stored > MAX_ADDRESS or self.extension is None:
+            return stored
+        found = self.extension.tags_code(stored)
+        return stored if found is None else found
 
     def next_file(self, offset: int) -> int:
         """First offset of the file behind (ConsumeQueue.rollNextFile)."""
@@ -187,10 +203,13 @@ class ConsumeQueue:
         """Whether it never had an entry: it may begin anywhere."""
         return self.first_file < 0 and not self._tail
 
-    def restore(self, first: int, entries: bytes, bounds: Bounds) -> None:
+    def restore(
+        self, first: int, entries: bytes, bounds: Bounds, times: Sequence[int] = ()
+    ) -> None:
         """Make these entries the queue's end, from offset `first` on; there must be no gap.
 
-        What the files have of them is kept, what they have behind is removed.
+        What the files have of them is kept, what they have behind is removed. `times` are store
+        timestamps, for the units of a queue with an extension.
         """
         if first < self.max_offset:
             entry = parse(entries)
@@ -211,8 +230,36 @@ class ConsumeQueue:
             self.min_offset = self.max_offset = self._written = first
         kept = 0 if self._tail else self._keep(entries)
         self.clear_behind()
-        self._tail += entries[kept * ENTRY_SIZE :]
-        self.max_offset = self.next_offset = first + len(entries) // ENTRY_SIZE
+        self.max_offset = first + kept
+        self._add(entries[kept * ENTRY_SIZE :], times)
+        self.next_offset = self.max_offset
+
+    def _add(self, entries: bytes, times: Sequence[int]) -> None:
+        """Entries behind the last one; with `times` each gets its unit in the extension."""
+        if times and self.extension is not None:
+            self.place_extension()
+            newest = times[len(times) - len(entries) // ENTRY_SIZE :]
+            for (place, size, tags_code), time in zip(parse_all(entries), newest, strict=True):
+                self.append(place, size, self.extension.put(tags_code, time))
+        else:
+            self._tail += entries
+            self.max_offset += len(entries) // ENTRY_SIZE
+
+    def place_extension(self) -> None:
+        """Make the extension ready for the units of new entries."""
+        if self.extension is not None:
+            self.extension.go_behind(self._last_address())
+
+    def _last_address(self) -> int | None:
+        """The address in the last entry that has one; the units behind it are nobody's."""
+        end = self.max_offset
+        while end > self.min_offset:
+            start = max(self.min_offset, end - BLOCK, end - 1 - (end - 1) % self._per_file)
+            for _, _, tags_code in reversed(parse_all(self.entries(start, end - start) or b"")):
+                if tags_code <= MAX_ADDRESS:
+                    return tags_code
+            end = start
+        return None
 
     def _keep(self, entries: bytes) -> int:
         """How many of the entries are in the files already; they count as written from now on."""
@@ -230,7 +277,7 @@ class ConsumeQueue:
             if count:
                 # Whoever wrote them may not have lived to sync them.
                 self._open_files.unsynced.add_file(path)
-                self._open_files.unsynced.add_directories(parents(self._directory))
+                self._open_files.unsynced.add_directories(queue_parents(self._directory))
             kept += count
             self._written += count
             if count * ENTRY_SIZE < len(wanted):
@@ -359,6 +406,8 @@ class ConsumeQueue:
                 remove(path)
             remove_directory(self._directory)
             self._open_files.unsynced.add_directories([os.path.dirname(self._directory)])
+        if self.extension is not None:
+            self.extension.delete()
         self._tail.clear()
         self.first_file = -1
         self._written = self.min_offset = self.max_offset = self.next_offset = 0
@@ -376,9 +425,3 @@ def equal_entries(found: bytes, wanted: bytes) -> int:
         else:
             high = middle - 1
     return low
-
-
-def parents(directory: str) -> list[str]:
-    """The directories that have to be synced for a new file of a queue: its own and two above."""
-    topic = os.path.dirname(directory)
-    return [directory, topic, os.path.dirname(topic)]

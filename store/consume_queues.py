@@ -8,15 +8,21 @@ before it began is in the files; a checkpoint states that and syncs what was wri
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from codec.queue_entry import ENTRY_SIZE
+from store.batch_consume_queue import BatchConsumeQueue
+from store.batch_queues import BatchQueues, refuse_two_types
 from store.config import StoreConfig
 from store.consume_queue import ConsumeQueue
 from store.errors import StoreError
 from store.files import OpenFiles, remove_directory, store_error
 from store.queue_bounds import Bounds
+from store.queue_extension import QueueExtension
+
+# First offset, packed entries, and their store timestamps if the queue has an extension.
+Row = tuple[int, bytes, Sequence[int]]
 
 
 class ConsumeQueues:
@@ -27,17 +33,22 @@ class ConsumeQueues:
         self._open_files = open_files
         self._topics: dict[str, dict[int, ConsumeQueue]] = {}
         self._unlisted: set[str] = set()
-        self.foreign: frozenset[str] = frozenset()
-        self._dirty: list[ConsumeQueue] = []
-        self._round: list[ConsumeQueue] = []
+        self.batches = BatchQueues(config, open_files)
+        # Whether entries are written with an extension; ones that have it are read in any case.
+        self.extended = config.enable_consume_queue_ext
+        self._extension_directory = str(config.consume_queue_ext)
+        self._extension_file_size = config.mapped_file_size_consume_queue_ext
+        self._dirty: list[ConsumeQueue | BatchConsumeQueue] = []
+        self._round: list[ConsumeQueue | BatchConsumeQueue] = []
         self._bounds = Bounds()
         self._unchecked: list[str] = []
 
     # --- finding
 
-    def open(self, foreign: frozenset[str] = frozenset()) -> None:
-        """List the topics there are. `foreign` ones have queues of another kind: left alone."""
-        self.foreign = foreign
+    def open(self, batch_topics: frozenset[str] = frozenset()) -> None:
+        """List the topics there are. `batch_topics` have batch queues, as have those found so."""
+        self.batches.open(batch_topics)
+        refuse_two_types(self.batches.topics, self._directory)
         try:
             with os.scandir(self._directory) as found:
                 self._unlisted.update(entry.name for entry in found if entry.is_dir())
@@ -48,6 +59,7 @@ class ConsumeQueues:
         """Load queues by these bounds. `unchecked`: all must be looked at before a checkpoint."""
         self._bounds = bounds
         self._unchecked = list(self._unlisted) if unchecked else []
+        self.batches.believe(bounds, unchecked)
 
     def find(self, topic: str, queue_id: int) -> ConsumeQueue | None:
         """A queue that has, or had, messages."""
@@ -66,6 +78,7 @@ class ConsumeQueues:
         queue = queues.get(queue_id)
         if queue is None:
             queue = queues[queue_id] = self._new(topic, queue_id)
+            self._prepare(queue)
         return queue
 
     def _load_topic(
@@ -73,8 +86,8 @@ class ConsumeQueues:
     ) -> dict[int, ConsumeQueue]:
         if not topic or "/" in topic or "\0" in topic or topic in (".", ".."):
             raise StoreError(f"{topic!r} cannot be a topic's name")
-        if topic in self.foreign:
-            raise StoreError(f"{topic} has queues of type BatchCQ; TriMQ cannot write them")
+        if topic in self.batches.topics:
+            raise StoreError(f"{topic} has queues of type BatchCQ")
         queues: dict[int, ConsumeQueue] = {}
         if topic in self._unlisted:
             for name in os.listdir(f"{self._directory}/{topic}"):
@@ -84,27 +97,39 @@ class ConsumeQueues:
                     queue.load(self._bounds, at)
                     if at < 0:
                         queue.clear_behind()
+                    self._prepare(queue)
             self._unlisted.discard(topic)
         self._topics[topic] = queues
         return queues
 
     def _new(self, topic: str, queue_id: int) -> ConsumeQueue:
         directory = f"{self._directory}/{topic}/{queue_id}"
-        return ConsumeQueue(topic, queue_id, directory, self._per_file, self._open_files)
+        queue = ConsumeQueue(topic, queue_id, directory, self._per_file, self._open_files)
+        directory = f"{self._extension_directory}/{topic}/{queue_id}"
+        if self.extended or os.path.isdir(directory):
+            queue.extension = QueueExtension(directory, self._extension_file_size, self._open_files)
+        return queue
+
+    def _prepare(self, queue: ConsumeQueue) -> None:
+        """Before its first append: once a record is in the log, nothing may fail any more."""
+        if self.extended:
+            queue.place_extension()
 
     def topics(self) -> list[str]:
-        return sorted(self._topics.keys() | self._unlisted)
+        return sorted({*self._topics, *self._unlisted, *self.batches.with_queues()})
 
     def queue_ids(self, topic: str) -> list[int]:
+        if topic in self.batches.topics:
+            return self.batches.queue_ids(topic)
         queues = self._topics.get(topic)
         if queues is None:
             queues = self._load_topic(topic) if topic in self._unlisted else {}
         return sorted(queues)
 
     def restore(
-        self, topic: str, rows: Mapping[int, tuple[int, bytes]], complete: bool
+        self, topic: str, rows: Mapping[int, Row], complete: bool
     ) -> tuple[int, dict[int, int]]:
-        """Give queues of a topic their newest entries: by queue id the first offset and entries.
+        """Give queues of a topic their newest entries.
 
         Returns how many were new, and the queues that end before their row begins, with their end.
         `complete`: nothing lies before the rows, so an empty queue may begin anywhere. Otherwise
@@ -113,17 +138,17 @@ class ConsumeQueues:
         """
         known = not complete and (topic in self._topics or topic in self._unlisted)
         if topic not in self._topics:
-            self._load_topic(topic, {number: first for number, (first, _) in rows.items()})
+            self._load_topic(topic, {number: row[0] for number, row in rows.items()})
         added = 0
         behind: dict[int, int] = {}
-        for queue_id, (first, entries) in rows.items():
+        for queue_id, (first, entries, times) in rows.items():
             queue = self.get(topic, queue_id)
             lost = known and first > 0 and queue.first_file < 0 and not queue.unwritten_bytes
             if lost or (first > queue.max_offset and not queue.is_new):
                 behind[queue_id] = queue.max_offset
                 continue
             before = queue.max_offset if first else 0
-            queue.restore(first, entries, self._bounds)
+            queue.restore(first, entries, self._bounds, times)
             added += queue.max_offset - max(before, first)
             if queue.unwritten_bytes:
                 self.appended(queue)
@@ -139,14 +164,27 @@ class ConsumeQueues:
             topic = self._unchecked.pop()
             if topic in self._unlisted:
                 limit -= max(len(self._load_topic(topic)), 1)
-        return not self._unchecked
+        return not self._unchecked and self.batches.check_some(limit)
 
     def loaded(self) -> list[ConsumeQueue]:
         return [queue for queues in self._topics.values() for queue in queues.values()]
 
     # --- writing behind
 
-    def appended(self, queue: ConsumeQueue) -> None:
+    def append_extended(
+        self,
+        queue: ConsumeQueue,
+        physical_offset: int,
+        size: int,
+        tags_code: int,
+        store_timestamp: int,
+    ) -> None:
+        """Put an entry whose tags code is in a unit (ConsumeQueue.putMessagePositionInfoWrapper)."""
+        if queue.extension is not None:
+            tags_code = queue.extension.put(tags_code, store_timestamp)
+        queue.append(physical_offset, size, tags_code)
+
+    def appended(self, queue: ConsumeQueue | BatchConsumeQueue) -> None:
         """Call after every append: it remembers the queue for the next round."""
         if not queue.dirty:
             queue.dirty = True
@@ -188,18 +226,23 @@ class ConsumeQueues:
 
     def delete_topic(self, topic: str) -> bool:
         """Remove a topic's queues; False when there are none (ConsumeQueueStore.deleteTopic)."""
+        try:
+            is_batch = topic in self.batches.topics
+            return (self.batches.delete_topic if is_batch else self._delete_topic)(topic)
+        except OSError as error:
+            raise store_error(error, f"deleting the queues of {topic}") from error
+
+    def _delete_topic(self, topic: str) -> bool:
         queue_ids = self.queue_ids(topic)
         if topic not in self._topics:
             return False
-        try:
-            for queue_id in queue_ids:
-                self._topics[topic][queue_id].delete()
-            directory = Path(self._directory, topic)
+        for queue_id in queue_ids:
+            self._topics[topic][queue_id].delete()
+        for parent in (self._directory, self._extension_directory):
+            directory = Path(parent, topic)
             if directory.is_dir() and not any(directory.iterdir()):
                 remove_directory(directory)
-                self._open_files.unsynced.add_directories([self._directory])
-        except OSError as error:
-            raise store_error(error, f"deleting the queues of {topic}") from error
+                self._open_files.unsynced.add_directories([parent])
         # Queues that wait for their turn have nothing to write any more, and a checkpoint knows
         # that files may be gone: with ten thousands of them, looking for these would take long.
         del self._topics[topic]

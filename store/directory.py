@@ -71,13 +71,6 @@ class StoreDirectory:
         folder = self.root / "consumequeue"
         return folder.is_dir() and any(path.is_dir() for path in folder.iterdir())
 
-    def batch_topics(self) -> frozenset[str]:
-        """Topics with `queue.type=BatchCQ`: their queues have another format, in another folder."""
-        folder = self.root / "batchconsumequeue"
-        if not folder.is_dir():
-            return frozenset()
-        return frozenset(path.name for path in folder.iterdir() if path.is_dir())
-
     def was_aborted(self) -> bool:
         return self.abort_file.exists()
 

@@ -66,6 +66,12 @@ def make_durable_directory(path: Path) -> None:
         sync_directory(directory)
 
 
+def queue_parents(directory: str) -> list[str]:
+    """The directories that have to be synced for a new file of a queue: its own and two above."""
+    topic = os.path.dirname(directory)
+    return [directory, topic, os.path.dirname(topic)]
+
+
 def create(path: Path | str) -> int:
     """A file, made when it is not there; returns a descriptor for reading and writing."""
     return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)

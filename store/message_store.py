@@ -18,6 +18,7 @@ from codec.batch import BatchItem
 from codec.queue_entry import QueueEntry
 from codec.record import FIXED_SIZE, MAGIC_V1, MAGIC_V2, peek
 from store.append import Appender
+from store.batch_reading import BatchQueueReader
 from store.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from store.checkpointing import Checkpointing
 from store.commit_log import CommitLog
@@ -57,6 +58,8 @@ class MessageStore:
             self._log, self._queues, self._tags, config.max_message_size, now_millis
         )
         self._reader = QueueReader(config, self._log)
+        self._batch_reader = BatchQueueReader(config, self._log)
+        self._batches = self._queues.batches
         self._times = TimeSearch(self._log)
         self._checkpoint = Checkpoint()
         # Record and timestamp up to which everything derived is in the files.
@@ -69,8 +72,11 @@ class MessageStore:
 
     # --- opening and closing
 
-    def open(self) -> RecoveryReport:
-        """Lock, recover, mark as open; blocks. StoreInUse, StoreDamaged: nothing was changed."""
+    def open(self, batch_topics: frozenset[str] = frozenset()) -> RecoveryReport:
+        """Lock, recover, mark as open; blocks. StoreInUse, StoreDamaged: nothing was changed.
+
+        `batch_topics` are those with `queue.type=BatchCQ`; found queues of that type count too.
+        """
         self._directory.lock()
         try:
             self._directory.refuse_foreign()
@@ -78,7 +84,7 @@ class MessageStore:
             self._checkpoint = load_checkpoint(self._directory.checkpoint_file)
             self._log.load(mend_last=not clean)
             recovery = Recovery(self._log, self._queues, self._checkpoint, self._tags)
-            report = recovery.run(clean, self._directory.batch_topics())
+            report = recovery.run(clean, batch_topics)
             if report.cut:
                 # What it vouches for is gone; soon other records will stand there.
                 self._checkpoint = Checkpoint()
@@ -116,6 +122,10 @@ class MessageStore:
         self._log.close()
         self._open_files.close()
         self._directory.unlock()
+
+    def declare_batch_topic(self, topic: str) -> None:
+        """From now on the topic's queues are of type BatchCQ; before it has a message."""
+        self._batches.declare(topic)
 
     # --- appending
 
@@ -173,6 +183,11 @@ class MessageStore:
         tag_codes: frozenset[int] | None,
     ) -> ReadResult:
         """What a pull at `offset` gets; `tag_codes` None takes every message."""
+        if topic in self._batches.topics:
+            batch_queue = self._batches.find(topic, queue_id)
+            return self._batch_reader.read_batches(
+                batch_queue, offset, max_messages, max_bytes, tag_codes
+            )
         queue = self._queues.find(topic, queue_id)
         return self._reader.read(queue, offset, max_messages, max_bytes, tag_codes)
 
@@ -215,18 +230,41 @@ class MessageStore:
         return self._log.read(physical_offset, size)
 
     def min_offset(self, topic: str, queue_id: int) -> int:
+        """-1 for an empty queue of type BatchCQ."""
+        if topic in self._batches.topics:
+            batch_queue = self._batches.find(topic, queue_id)
+            return batch_queue.min_offset if batch_queue is not None else -1
         queue = self._queues.find(topic, queue_id)
         return queue.min_offset if queue is not None else 0
 
     def max_offset(self, topic: str, queue_id: int) -> int:
+        if topic in self._batches.topics:
+            batch_queue = self._batches.find(topic, queue_id)
+            return batch_queue.max_offset if batch_queue is not None else 0
         queue = self._queues.find(topic, queue_id)
         return queue.max_offset if queue is not None else 0
 
     def queue_entry(self, topic: str, queue_id: int, queue_offset: int) -> QueueEntry | None:
+        """Where the message lies; the tags code is never an address."""
+        if topic in self._batches.topics:
+            return self._batch_queue_entry(topic, queue_id, queue_offset)
         queue = self._queues.find(topic, queue_id)
-        return queue.entry(queue_offset) if queue is not None else None
+        entry = queue.entry(queue_offset) if queue is not None else None
+        if entry is not None and queue is not None:
+            entry.tags_code = queue.tags_code(entry.tags_code)
+        return entry
+
+    def _batch_queue_entry(self, topic: str, queue_id: int, offset: int) -> QueueEntry | None:
+        queue = self._batches.find(topic, queue_id)
+        entry = queue.entry(offset) if queue is not None else None
+        if entry is None:
+            return None
+        return QueueEntry(entry.physical_offset, entry.size, entry.tags_code)
 
     def offset_by_time(self, topic: str, queue_id: int, timestamp: int, upper: bool = False) -> int:
+        if topic in self._batches.topics:
+            batch_queue = self._batches.find(topic, queue_id)
+            return -1 if batch_queue is None else batch_queue.offset_by_time(timestamp, upper)
         queue = self._queues.find(topic, queue_id)
         return self._times.find(queue, timestamp, upper) if queue is not None else 0
 

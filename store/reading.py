@@ -14,12 +14,11 @@ from codec.queue_entry import ENTRY_SIZE, parse_all
 from store.commit_log import CommitLog
 from store.config import StoreConfig
 from store.consume_queue import ConsumeQueue
+from store.queue_extension import MAX_ADDRESS
 
 # DefaultMessageStore.MAX_PULL_MSG_SIZE; a client's own limit is kept between 100 and this.
 MAX_PULL_BYTES: Final = 128 * 1024 * 1024
 MIN_PULL_BYTES: Final = 100
-# Tags codes at or below are addresses into the queue's extension (ConsumeQueueExt.isExtAddr).
-MAX_EXTENSION_ADDRESS: Final = -(2**31) - 1
 
 
 class ReadStatus(IntEnum):
@@ -114,12 +113,8 @@ class QueueReader:
         if queue is None or queue.max_offset == 0:
             return ReadResult(ReadStatus.NO_MESSAGE_IN_QUEUE, 0)
         low, high = queue.min_offset, queue.max_offset
-        if offset < low:
-            return ReadResult(ReadStatus.OFFSET_TOO_SMALL, low, low, high)
-        if offset == high:
-            return ReadResult(ReadStatus.OFFSET_OVERFLOW_ONE, offset, low, high)
-        if offset > high:
-            return ReadResult(ReadStatus.OFFSET_OVERFLOW_BADLY, high, low, high)
+        if not low <= offset < high:
+            return outside(offset, low, high)
         result = ReadResult(ReadStatus.NO_MATCHED_MESSAGE, offset, low, high)
         max_bytes = min(max(max_bytes, MIN_PULL_BYTES), MAX_PULL_BYTES)
         scan_bytes = max(self._scan_bytes, max_messages * ENTRY_SIZE)
@@ -158,13 +153,17 @@ class QueueReader:
                 result.next_begin_offset = queue.next_file(result.next_begin_offset)
                 return last
             for physical_offset, size, tags_code in parse_all(data):
-                if self._is_full(result, physical_offset, size, max_messages, max_bytes):
+                if self._is_full(result, physical_offset, size, 1, max_messages, max_bytes):
                     return last
                 last = physical_offset
                 result.next_begin_offset += 1
                 if physical_offset < skip_before:
                     continue
-                if tag_codes is not None and not matches(tags_code, tag_codes):
+                if tag_codes is not None and not (
+                    matches(tags_code, tag_codes)
+                    # An address matches anything: only its unit knows better.
+                    and (tags_code > MAX_ADDRESS or matches(queue.tags_code(tags_code), tag_codes))
+                ):
                     result.miss(ReadStatus.NO_MATCHED_MESSAGE)
                 elif self._log.contains(physical_offset, size):
                     result.add(physical_offset, size)
@@ -175,22 +174,40 @@ class QueueReader:
         return last
 
     def _is_full(
-        self, result: ReadResult, physical_offset: int, size: int, max_messages: int, max_bytes: int
+        self,
+        result: ReadResult,
+        physical_offset: int,
+        size: int,
+        messages: int,
+        max_messages: int,
+        max_bytes: int,
     ) -> bool:
         """Whether this record must wait for the next pull (isTheBatchFull); the first never."""
         if result.byte_count == 0:
             return False
         count = result.message_count
         total = result.byte_count + size
-        if count >= max_messages or total > max_bytes or result.byte_count >= max_bytes:
+        if count + messages > max_messages or total > max_bytes or result.byte_count >= max_bytes:
             return True
         if self._log.written - physical_offset <= self._memory:
             return total > self._memory_bytes or count >= self._memory_count
         return total > self._disk_bytes or count >= self._disk_count
 
 
+def outside(offset: int, low: int, high: int) -> ReadResult:
+    """The answer to a pull at an offset that the queue does not have."""
+    if offset < low:
+        return ReadResult(ReadStatus.OFFSET_TOO_SMALL, low, low, high)
+    if offset == high:
+        return ReadResult(ReadStatus.OFFSET_OVERFLOW_ONE, offset, low, high)
+    return ReadResult(ReadStatus.OFFSET_OVERFLOW_BADLY, high, low, high)
+
+
 def matches(tags_code: int, wanted: frozenset[int]) -> bool:
-    """DefaultMessageFilter.isMatchedByConsumeQueue: compares the lower 32 bits, signed."""
-    if tags_code <= MAX_EXTENSION_ADDRESS:
+    """DefaultMessageFilter.isMatchedByConsumeQueue: compares the lower 32 bits, signed.
+
+    An address whose unit is lost matches: the client looks at the tags themselves.
+    """
+    if tags_code <= MAX_ADDRESS:
         return True
     return ((tags_code + 0x80000000) & 0xFFFFFFFF) - 0x80000000 in wanted

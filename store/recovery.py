@@ -12,13 +12,15 @@ record, the whole log is scanned.
 
 from __future__ import annotations
 
+from array import array
 from pathlib import Path
 from typing import Final
 
 from codec.queue_entry import ENTRY_SIZE, pack, parse
+from store.batch_recovery import BatchRecovery
 from store.checkpoint import Checkpoint
 from store.commit_log import CommitLog
-from store.consume_queues import ConsumeQueues
+from store.consume_queues import ConsumeQueues, Row
 from store.errors import StoreDamaged
 from store.message import Dispatched
 from store.queue_bounds import Bounds
@@ -30,6 +32,7 @@ COLLECTED: Final = 2_000_000
 # Prepared and rolled-back messages are no consumer's business (CommitLogDispatcher).
 _TRANSACTION: Final = 0xC
 _COMMIT: Final = 0x8
+_INNER_BATCH: Final = 0x80
 
 
 class RecoveryReport:
@@ -76,14 +79,18 @@ class RecoveryReport:
 
 
 class Collected:
-    """Entries of one queue in a row, as the scan found them."""
+    """Entries of one queue in a row, as the scan found them; `times` for extensions only."""
 
-    __slots__ = ("entries", "first", "next")
+    __slots__ = ("entries", "first", "next", "times")
 
     def __init__(self, first: int) -> None:
         self.first = first
         self.next = first
         self.entries = bytearray()
+        self.times = array("q")
+
+    def row(self) -> Row:
+        return self.first, bytes(self.entries), self.times
 
 
 class Recovery:
@@ -99,12 +106,15 @@ class Recovery:
         self._count = 0
         self._behind: dict[tuple[str, int], int] = {}
         self._left: dict[tuple[str, int], Collected] = {}
+        self._gone: set[tuple[str, int]] = set()
+        self._batches = BatchRecovery(log, queues, tags)
 
-    def run(self, clean: bool, foreign: frozenset[str]) -> RecoveryReport:
+    def run(self, clean: bool, batch_topics: frozenset[str]) -> RecoveryReport:
+        """`batch_topics` are known to have batch queues; those of others are found."""
         report = RecoveryReport(clean)
         log = self._log
         files_end = log.written
-        self._queues.open(foreign)
+        self._queues.open(batch_topics)
         if not log.segments:
             self._refuse_without_log()
             log.start_at(0, 0)
@@ -120,6 +130,7 @@ class Recovery:
         self._believe(report, after, report.end)
         report.entries += self._settle(report)
         self._catch_up(report)
+        report.entries += self._batches.catch_up(report.end)
         return report
 
     def _refuse_without_log(self) -> None:
@@ -165,12 +176,31 @@ class Recovery:
         key = (record.topic, record.queue_id)
         collected = self._collected.get(key)
         if collected is None or collected.next != record.queue_offset:
-            if record.topic in self._queues.foreign:
+            if self._batches.owns(record.topic):
+                self._batches.collect(record)
+                self._count += 1
+                return
+            if self._is_of_deleted_type(key, record):
                 return
             collected = self._begin(key, record)
         collected.entries += pack(record.physical_offset, record.size, record.tags_code)
+        if self._queues.extended:
+            collected.times.append(record.store_timestamp)
         collected.next += 1
         self._count += 1
+
+    def _is_of_deleted_type(self, key: tuple[str, int], record: Dispatched) -> bool:
+        """Several messages in one record, but the topic is not of that type: it was deleted.
+
+        That holds for its other records too, until the topic made again begins.
+        """
+        if record.sys_flag & _INNER_BATCH:
+            self._gone.add(key)
+            self._collected.pop(key, None)
+            return True
+        if key in self._gone and record.queue_offset == 0:
+            self._gone.discard(key)
+        return key in self._gone
 
     def _begin(self, key: tuple[str, int], record: Dispatched) -> Collected:
         """A row of entries. One before it is obsolete: the topic was deleted and made again."""
@@ -188,14 +218,14 @@ class Recovery:
         complete = report.start == self._log.min_offset
         count = 0
         for topic, queues in topics.items():
-            rows = {number: (row.first, bytes(row.entries)) for number, row in queues.items()}
+            rows = {number: row.row() for number, row in queues.items()}
             added, behind = self._queues.restore(topic, rows, complete)
             count += added
             for queue_id, end in behind.items():
                 self._leave((topic, queue_id), end, queues[queue_id])
         self._collected = {}
         self._count = 0
-        return count
+        return count + self._batches.settle(complete)
 
     def _leave(self, key: tuple[str, int], end: int, row: Collected) -> None:
         """Remember the row until the queue, which ends at `end`, has caught up with it."""
@@ -205,6 +235,7 @@ class Recovery:
             self._left[key] = row
         else:
             before.entries += row.entries
+            before.times += row.times
             before.next = row.next
 
     def _catch_up(self, report: RecoveryReport) -> None:
@@ -236,9 +267,7 @@ class Recovery:
         count = 0
         for rows in (self._collected, left):
             for (topic, queue_id), row in rows.items():
-                added, _ = self._queues.restore(
-                    topic, {queue_id: (row.first, bytes(row.entries))}, complete=True
-                )
+                added, _ = self._queues.restore(topic, {queue_id: row.row()}, complete=True)
                 count += added
         self._collected = {}
         return count

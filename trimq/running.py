@@ -11,9 +11,11 @@ import trio
 from broker.clock import Clock
 from broker.identity import BrokerIdentity
 from broker.registration import name_server_list
+from broker.topics import stored_batch_topics
 from remoting.limits import Limits
 from remoting.server import Server
 from store.message_store import MessageStore
+from store.recovery import RecoveryReport
 from trimq.endpoints import HA_OFFSET, BrokerSockets, Endpoint, listen_broker
 from trimq.metrics import metrics_server
 from trimq.options import ServerPlan, told_endpoint
@@ -47,7 +49,7 @@ async def open_broker(
         identity = _identity(plan, sockets.port)
         clock = Clock()
         store = MessageStore(plan.store, clock.millis)
-        report = await trio.to_thread.run_sync(store.open)
+        report = await trio.to_thread.run_sync(_open_store, plan, store)
         log.info(
             "store opened root=%s last_stop=%s end=%d scanned_records=%d rebuilt_entries=%d",
             plan.store.root,
@@ -77,6 +79,11 @@ async def open_broker(
             log.info("store closed root=%s", plan.store.root)
     finally:
         sockets.close()
+
+
+def _open_store(plan: ServerPlan, store: MessageStore) -> RecoveryReport:
+    """Blocks: in a worker thread."""
+    return store.open(stored_batch_topics(plan.store.root / "config"))
 
 
 def _identity(plan: ServerPlan, port: int) -> BrokerIdentity:

@@ -21,13 +21,14 @@ from broker.puts import (
     put_answer,
 )
 from broker.topic_names import RETRY_PREFIX
-from codec.batch import split_batch
+from broker.topics import has_batch_queues
+from codec.batch import count_items, split_batch
 from codec.bodies.topics import TopicConfig
 from codec.codes import ResponseCode
 from codec.flags import SysFlag
 from codec.headers.fast import SendHeader, encode_send_response
 from codec.properties import parse_properties
-from codec.property_keys import UNIQ_KEY, WAIT
+from codec.property_keys import INNER_NUM, UNIQ_KEY, WAIT
 from processors.produce._admission import Admission
 from processors.produce._properties import (
     SendProperties,
@@ -54,6 +55,7 @@ _BATCH_TOO_LARGE = (
 _IPV6_HOST: Final = 20
 _NO_HOST_FLAGS: Final = ~int(SysFlag.BORN_HOST_V6 | SysFlag.STORE_HOST_V6)
 _INNER_BATCH: Final = int(SysFlag.INNER_BATCH)
+_WRAPPED: Final = int(SysFlag.NEED_UNWRAP | SysFlag.INNER_BATCH)
 
 
 class Destination:
@@ -169,9 +171,10 @@ class Sending:
                 ResponseCode.MESSAGE_ILLEGAL, f"batch request does not support retry group {topic}"
             )
         properties = self._properties.outer(header.properties or "")
-        _check_batch_queues(config, properties)
         queue_id = header.queue_id if header.queue_id >= 0 else random_queue(config)
         message = self._message(request, config, queue_id)
+        if has_batch_queues(config) and UNIQ_KEY in properties:
+            return self._send_inner_batch(message, properties, config)
         self._rules.apply(message, properties, config.attributes)
         if message.sys_flag & SysFlag.TRANSACTION_MASK or delay_level(properties) > 0:
             raise PutRefused(
@@ -188,6 +191,33 @@ class Sending:
         )
         wait = self._sync_flush and wait_stored(properties)
         return self._reply(fields, appended[-1].end, wait)
+
+    def _send_inner_batch(
+        self, message: Message, properties: dict[str, str], config: TopicConfig
+    ) -> Response:
+        """The batch stays as it is, in one record; the reply names it by its own UNIQ_KEY."""
+        unique = properties[UNIQ_KEY]
+        message.sys_flag |= _WRAPPED
+        properties[INNER_NUM] = str(count_items(message.body))
+        try:
+            self._rules.apply(message, properties, config.attributes)
+            if delay_level(properties) > 0:
+                raise PutRefused(PutStatus.MESSAGE_ILLEGAL, "a batch cannot be delayed")
+            appended = self._store.stage(message)
+        except (PutRefused, StoreError) as error:
+            code, remark = put_answer(error, self._to.config)
+            log.warning("batch refused topic=%s reason=%s", config.topic_name, error)
+            fields = {"batchUniqId": unique, **self._properties.reply_fields}
+            return Response(code, remark, ext_fields=fields)
+        fields = encode_send_response(
+            self._to.message_id(appended.physical_offset),
+            message.queue_id,
+            appended.queue_offset,
+            unique,
+            unique,
+        )
+        wait = self._sync_flush and wait_stored(properties)
+        return self._reply(fields, appended.end, wait)
 
     def _message(self, request: Request[SendHeader], config: TopicConfig, queue_id: int) -> Message:
         """What header and peer say; the properties are the caller's business."""
@@ -262,14 +292,3 @@ def random_queue(config: TopicConfig) -> int:
 def wait_stored(properties: dict[str, str]) -> bool:
     """Whether the producer waits until the message is safe (Message.isWaitStoreMsgOK)."""
     return properties.get(WAIT, "true").lower() == "true"
-
-
-def _check_batch_queues(config: TopicConfig, properties: dict[str, str]) -> None:
-    """Batches kept as one record need a queue type of their own, which is not there yet."""
-    attributes = config.attributes
-    if attributes and attributes.get("queue.type") == "BatchCQ" and UNIQ_KEY in properties:
-        raise RemotingError(
-            ResponseCode.MESSAGE_ILLEGAL,
-            f"batch request does not support topic {config.topic_name}: its queue.type is BatchCQ, "
-            "which this broker cannot store yet; send the messages one by one",
-        )

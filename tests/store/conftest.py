@@ -35,11 +35,12 @@ class Bench:
             "mapped_file_size_commit_log": 1024,
             "mapped_file_size_consume_queue": 20 * 5,
         }
+        self.batch_topics: frozenset[str] = frozenset()
         self._open: list[MessageStore] = []
 
     def open(self, **settings: Any) -> MessageStore:
         store = MessageStore(StoreConfig(root=self.root, **(self.small | settings)), self.clock)
-        self.report = store.open()
+        self.report = store.open(self.batch_topics)
         self._open.append(store)
         return store
 

@@ -500,17 +500,3 @@ def test_rocksdb_queues_are_refused_untouched(bench):
     with pytest.raises(StoreError, match="storeType=default"):
         bench.open()
     assert sorted(path.name for path in bench.root.iterdir()) == ["consumequeue_rocksdb", "lock"]
-
-
-def test_topics_with_batch_queues_are_left_alone(bench):
-    store = bench.open()
-    store.put(bench.message(b"", topic="B"))
-    store.put(bench.message(b""))
-    bench.kill(store)
-    (bench.root / "batchconsumequeue" / "B").mkdir(parents=True)
-    store = bench.open()
-    assert store.topics() == ["T"]
-    with pytest.raises(StoreError, match="BatchCQ"):
-        store.stage(bench.message(b"", topic="B"))
-    store.put(bench.message(b""))
-    assert not (bench.root / "consumequeue" / "B").exists()

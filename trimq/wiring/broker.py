@@ -17,8 +17,9 @@ from broker.puts import put_answer
 from broker.queue_locks import QueueLocks
 from broker.registration import Registration
 from broker.subscription_groups import SubscriptionGroups
-from broker.topics import Topics
+from broker.topics import Topics, has_batch_queues
 from codec.bodies.route import QueueData
+from codec.bodies.topics import TopicConfig
 from remoting.contract import ConnectionListener, Gate, Peer, RemotingError
 from remoting.counters import RemotingCounters
 from remoting.dispatch import Dispatcher
@@ -163,9 +164,16 @@ def build_state(
     state.groups.load()
     state.offsets.load()
     state.delays.load()
+    state.topics.add_listener(partial(_tell_queue_type, store))
     store.add_listener(state.arrivals.arrived)
     store.add_listener(state.delays.arrived)
     return state
+
+
+def _tell_queue_type(store: MessageStore, topic: TopicConfig) -> None:
+    """A topic's type is settled when it is made; those in the file the store knows already."""
+    if has_batch_queues(topic):
+        store.declare_batch_topic(topic.topic_name)
 
 
 def _services(plan: ServerPlan, state: State, gate: Gate) -> list[Service]:

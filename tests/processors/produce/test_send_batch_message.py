@@ -3,9 +3,11 @@
 import pytest
 
 from codec.batch import BatchItem, join_batch
+from codec.bodies.topics import TopicConfig
 from codec.errors import CodecError
 from codec.flags import SysFlag
 from codec.properties import parse_properties
+from codec.record import parse_record
 from processors.produce.send_batch_message import SendBatchMessage
 
 TWO = join_batch([BatchItem(3, b"one", b"UNIQ_KEY\x01U2\x02"), BatchItem(0, b"two", b"")])
@@ -98,12 +100,61 @@ def test_a_broken_batch_stores_nothing(producing, body):
     assert producing.broker.store.max_physical_offset == 0
 
 
-def test_batch_queues_are_refused_in_plain_words(producing, props):
-    producing.send()
-    producing.broker.topics.get("T").attributes = {"queue.type": "BatchCQ"}
-    response = producing.send(body=TWO, m="true", i=props(UNIQ_KEY="BU"))
-    assert response.code == 13
-    assert "BatchCQ" in response.remark
+@pytest.fixture
+def batching(producing):
+    """T is a topic whose batches stay in one record."""
+    topic = TopicConfig(topic_name="T", attributes={"+queue.type": "BatchCQ"})
+    producing.broker.topics.update(topic)
+    producing.broker.store.declare_batch_topic("T")
+    return producing
+
+
+def test_a_batch_of_a_batch_topic_is_one_record(batching, props):
+    one = batching.send(body=b"single")
+    first = batching.send(body=TWO, m="true", i=props(UNIQ_KEY="BU", TAGS="a"))
+    second = batching.send(body=TWO, m="true", i=props(UNIQ_KEY="BV"))
+    assert [one.code, first.code, second.code] == [0, 0, 0]
+    assert (one.ext_fields["queueOffset"], "batchUniqId" in one.ext_fields) == ("0", False)
+    fields = first.ext_fields
+    assert (fields["queueOffset"], fields["msgId"].count(",")) == ("1", 0)
+    assert (fields["batchUniqId"], fields["transactionId"]) == ("BU", "BU")
+    assert second.ext_fields["queueOffset"] == "3"
+    batching.broker.store.write_staged()
+    record = parse_record(batching.broker.store.record_at(int(fields["msgId"][-16:], 16)))
+    assert (record.body, record.queue_offset) == (TWO, 1)
+    assert record.sys_flag & (SysFlag.NEED_UNWRAP | SysFlag.INNER_BATCH) == 0xC0
+    kept = parse_properties(record.properties)
+    assert (kept["INNER_NUM"], kept["INNER_BASE"], kept["TAGS"]) == ("2", "1", "a")
+
+
+def test_a_batch_without_a_key_of_its_own_is_split_even_there(batching):
+    response = batching.send(body=TWO, m="true")
+    assert (response.code, response.ext_fields["msgId"].count(",")) == (0, 1)
+    assert "batchUniqId" not in response.ext_fields
+    batching.broker.store.write_staged()
+    assert batching.broker.store.max_offset("T", 0) == 2
+
+
+@pytest.mark.parametrize(
+    ("fields", "body", "code"),
+    [
+        ({"i": "UNIQ_KEY\x01U\x02DELAY\x012\x02"}, TWO, 13),
+        ({}, join_batch([BatchItem(0, b"x" * 4194304, b"")]), 13),
+        ({}, join_batch([BatchItem(0, b"", b"")] * 32768), 1),
+    ],
+)
+def test_refusals_of_a_batch_topic(batching, fields, body, code):
+    response = batching.send(**{"body": body, "m": "true", "i": "UNIQ_KEY\x01U\x02", **fields})
+    assert response.code == code
+    assert response.ext_fields["batchUniqId"] == "U"
+    batching.broker.store.write_staged()
+    assert batching.broker.store.max_physical_offset == 0
+
+
+@pytest.mark.parametrize("body", [TWO[:-3], TWO + b"\0\0\0\0", b"\0\0", b"\xff\xff\xff\xff"])
+def test_a_broken_batch_of_a_batch_topic_stores_nothing(batching, body):
+    with pytest.raises(CodecError):
+        batching.send(body=body, m="true", i="UNIQ_KEY\x01U\x02")
 
 
 def test_sync_flush_waits_for_the_last_record(make_producing, props):

@@ -1,0 +1,98 @@
+"""A consume queue's extension: per entry a unit with what 20 bytes do not hold (ConsumeQueueExt).
+
+With `enableConsumeQueueExt` an entry's tags code is the address of its unit, and the unit has the
+tags code. Files `consumequeue_ext/<topic>/<queue id>/%020d`, named by the position of their first
+byte. An address is that position less 2**63, so that it cannot be taken for the hash of a tag. A
+unit never crosses files: where it and four bytes more do not fit, a short -1 ends the file.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from codec.queue_extension_unit import UNIT_SIZE, pack_unit, parse_unit
+from store.files import OpenFiles
+from store.queue_files import QueueFiles
+
+SETTING: Final = "mappedFileSizeConsumeQueueExt"
+# Tags codes at or below are addresses (ConsumeQueueExt.isExtAddr).
+MAX_ADDRESS: Final = -(2**31) - 1
+_FIRST_ADDRESS: Final = -(2**63)
+_END_ROOM: Final = 4
+_FILE_END: Final = b"\xff\xff"
+
+
+class QueueExtension:
+    """For writing, `go_behind` has to tell where the queue's last unit is."""
+
+    __slots__ = ("_files", "_found", "_placed")
+
+    def __init__(self, directory: str, file_size: int, open_files: OpenFiles) -> None:
+        self._files = QueueFiles(directory, file_size, open_files, SETTING)
+        self._found = False
+        self._placed = False
+
+    # --- reading
+
+    def tags_code(self, address: int) -> int | None:
+        """None when there is no such unit."""
+        unit = self._unit(address)
+        return None if unit is None else unit[1]
+
+    def _unit(self, address: int) -> tuple[int, int] | None:
+        self._find()
+        return parse_unit(self._files.read(address - _FIRST_ADDRESS, UNIT_SIZE))
+
+    def _find(self) -> None:
+        """Look for the files, once; a queue that nobody filters never does."""
+        if not self._found:
+            self._files.find()
+            self._found = True
+
+    # --- writing
+
+    @property
+    def placed(self) -> bool:
+        """Whether it is known where the next unit goes."""
+        return self._placed
+
+    def go_behind(self, address: int | None) -> None:
+        """Cut off what no entry points to; `address` is the one of the queue's last unit."""
+        self._placed = True
+        if address is None:
+            self.delete()
+            return
+        unit = self._unit(address)
+        position = address - _FIRST_ADDRESS
+        if unit is not None:
+            self._files.truncate(position + unit[0])
+            return
+        # Lost. An address that is still named must not be given again, so go on in another file.
+        self._files.delete()
+        self._files.start_at(position - position % self._files.file_size + self._files.file_size)
+
+    def put(self, tags_code: int, store_timestamp: int) -> int:
+        """Returns the unit's address."""
+        files = self._files
+        room = files.file_size - files.end % files.file_size
+        if room < UNIT_SIZE + _END_ROOM:
+            files.append(_FILE_END + bytes(room - len(_FILE_END)))
+        address = files.end + _FIRST_ADDRESS
+        files.append(pack_unit(tags_code, store_timestamp))
+        return address
+
+    def write_out(self) -> None:
+        """Write what is still in memory. OSError: try again."""
+        self._files.write_out()
+
+    # --- deleting
+
+    def delete_before(self, address: int) -> int:
+        """Remove the files before the unit that the queue's first entry points to; how many."""
+        self._find()
+        # The real broker keeps a file that ends exactly there.
+        return self._files.delete_before(address - _FIRST_ADDRESS - 1)
+
+    def delete(self) -> None:
+        self._files.delete()
+        self._found = self._placed = True

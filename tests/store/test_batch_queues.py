@@ -1,0 +1,524 @@
+"""Topics with queue.type=BatchCQ: records that hold several messages, and how they are found."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from codec.batch import BatchItem, join_batch, split_batch
+from codec.batch_queue_entry import BatchQueueEntry, parse_batch_entries
+from codec.flags import SysFlag
+from codec.java import string_hash
+from codec.layouts.queues import BATCH_QUEUE_ENTRY
+from codec.properties import parse_properties
+from codec.record import parse_record
+from store.batch_consume_queue import BatchConsumeQueue
+from store.errors import StoreDamaged, StoreError
+from store.files import OpenFiles
+from store.queue_bounds import Bounds
+from store.reading import ReadStatus
+
+BIG = 1 << 20
+FILE = 1024
+TOPIC = "B"
+SMALL = {"mapper_file_size_batch_consume_queue": 46 * 5}
+ROOMY = {"mapped_file_size_commit_log": 8 * BIG, "mapper_file_size_batch_consume_queue": 46 * 500}
+
+
+@pytest.fixture
+def batches(bench):
+    """A bench whose stores know one such topic, with small files."""
+    bench.small |= SMALL
+    bench.batch_topics = frozenset([TOPIC])
+    return bench
+
+
+def message(bench, count, tag="", size=0, **more):
+    """One message, or several in one record when there are more."""
+    if count == 1:
+        return bench.message(bytes(size), topic=TOPIC, tag=tag, **more)
+    items = [BatchItem(0, b"%d" % number + bytes(size), b"") for number in range(count)]
+    properties = b"UNIQ_KEY\x01u\x02INNER_NUM\x01%d\x02" % count
+    if tag:
+        properties += f"TAGS\x01{tag}\x02".encode()
+    flag = SysFlag.INNER_BATCH | SysFlag.NEED_UNWRAP
+    return bench.message(
+        join_batch(items), topic=TOPIC, properties=properties, sys_flag=flag, **more
+    )
+
+
+def put(bench, store, *counts, **more):
+    return [store.put(message(bench, count, **more)) for count in counts]
+
+
+def files(bench, queue_id=0):
+    folder = bench.root / "batchconsumequeue" / TOPIC / str(queue_id)
+    return sorted(folder.iterdir()) if folder.is_dir() else []
+
+
+def entries(store, bench, queue_id=0):
+    """What the files have, once everything is written."""
+    while store.write_derived():
+        pass
+    found = []
+    for file in files(bench, queue_id):
+        found += [entry for entry in parse_batch_entries(file.read_bytes()) if entry.size]
+    return [
+        (entry.physical_offset, entry.size, entry.base_offset, entry.count, entry.store_timestamp)
+        for entry in found
+    ]
+
+
+def walk(store, start=None, queue_id=0):
+    """Pull after pull to the end: (queue offset, bodies) of every record."""
+    offset = store.min_offset(TOPIC, queue_id) if start is None else start
+    found = []
+    while offset < store.max_offset(TOPIC, queue_id):
+        result = store.read(TOPIC, queue_id, offset, 32, BIG, None)
+        assert result.status == ReadStatus.FOUND
+        assert result.next_begin_offset > offset
+        for data in store.load(result.extents):
+            at = 0
+            while at < len(data):
+                record = parse_record(bytes(data), at)
+                found.append((record.queue_offset, record.body))
+                at += record.total_size
+        offset = result.next_begin_offset
+    return found
+
+
+def test_a_batch_is_one_record_that_knows_its_place(batches):
+    store = batches.open()
+    appended = put(batches, store, 1, 3, 1, 2)
+    assert [one.queue_offset for one in appended] == [0, 1, 4, 5]
+    assert (store.min_offset(TOPIC, 0), store.max_offset(TOPIC, 0)) == (0, 7)
+    record = parse_record(store.record_at(appended[1].physical_offset))
+    assert parse_properties(record.properties) == {
+        "UNIQ_KEY": "u",
+        "INNER_NUM": "3",
+        "INNER_BASE": "1",
+    }
+    assert [item.body for item in split_batch(record.body)] == [b"0", b"1", b"2"]
+    assert [entry[2:4] for entry in entries(store, batches)] == [(0, 1), (1, 3), (4, 1), (5, 2)]
+    first = BATCH_QUEUE_ENTRY.parse(files(batches)[0].read_bytes()[:46])
+    assert (first.compacted_offset, first.reserved) == (-1, 0)
+    assert not (batches.root / "consumequeue").exists()
+
+
+def test_a_failed_write_gives_the_offsets_back(batches, monkeypatch):
+    store = batches.open()
+    put(batches, store, 3)
+    monkeypatch.setattr("os.pwritev", _fail)
+    with pytest.raises(StoreError):
+        put(batches, store, 5)
+    monkeypatch.undo()
+    assert [one.queue_offset for one in put(batches, store, 2)] == [3]
+
+
+def _fail(*_):
+    raise OSError(5, "broken")
+
+
+def test_a_batch_that_is_split_gives_one_entry_per_message(batches):
+    """Without a UNIQ_KEY of the whole, the broker splits a batch on such a topic too."""
+    store = batches.open(**ROOMY)
+    put(batches, store, 2)
+    items = [BatchItem(0, b"%d" % number, b"") for number in range(3)]
+    appended = store.stage_batch(batches.message(b"", topic=TOPIC), items)
+    store.write_staged()
+    assert [one.queue_offset for one in appended] == [2, 3, 4]
+    assert [entry[2:4] for entry in entries(store, batches)] == [(0, 2), (2, 1), (3, 1), (4, 1)]
+
+
+def test_prepared_messages_have_no_entry(batches):
+    store = batches.open()
+    store.put(message(batches, 1, sys_flag=SysFlag.PREPARED))
+    assert store.max_offset(TOPIC, 0) == 0
+    assert entries(store, batches) == []
+
+
+def test_more_messages_than_an_entry_can_count_are_refused(batches):
+    store = batches.open()
+    several = message(batches, 2)
+    several.properties = b"INNER_NUM\x0132768\x02"
+    with pytest.raises(StoreError, match="32767"):
+        store.put(several)
+    assert store.max_physical_offset == 0
+
+
+# --- reading
+
+
+@pytest.mark.parametrize(
+    ("offset", "status", "following"),
+    [
+        (-1, ReadStatus.OFFSET_TOO_SMALL, 0),
+        (0, ReadStatus.FOUND, 10),
+        (2, ReadStatus.FOUND, 10),
+        (9, ReadStatus.FOUND, 10),
+        (10, ReadStatus.OFFSET_OVERFLOW_ONE, 10),
+        (11, ReadStatus.OFFSET_OVERFLOW_BADLY, 10),
+    ],
+)
+def test_offsets_inside_and_outside(batches, offset, status, following):
+    store = batches.open(**ROOMY)
+    put(batches, store, 4, 1, 5)
+    result = store.read(TOPIC, 0, offset, 32, BIG, None)
+    assert (result.status, result.next_begin_offset) == (status, following)
+    assert (result.min_offset, result.max_offset) == (0, 10)
+
+
+def test_a_record_is_handed_out_whole_from_any_of_its_offsets(batches):
+    store = batches.open(**ROOMY)
+    put(batches, store, 4, 3, 5)
+    for offset, messages, first in ((0, 12, 0), (3, 12, 0), (4, 8, 4), (6, 8, 4), (11, 5, 7)):
+        result = store.read(TOPIC, 0, offset, 32, BIG, None)
+        assert result.message_count == messages
+        assert walk(store, offset)[0][0] == first
+
+
+def test_a_queue_without_messages_begins_at_minus_one(batches):
+    store = batches.open()
+    result = store.read(TOPIC, 0, 5, 32, BIG, None)
+    assert (result.status, result.next_begin_offset) == (ReadStatus.NO_MESSAGE_IN_QUEUE, 0)
+    assert (result.min_offset, result.max_offset) == (-1, 0)
+    assert (store.min_offset(TOPIC, 0), store.max_offset(TOPIC, 0)) == (-1, 0)
+    assert store.topics() == []
+
+
+@pytest.mark.parametrize(
+    ("asked", "count", "following"),
+    # The first record is always given; a later one only if all its messages still fit.
+    [(1, 4, 4), (4, 4, 4), (7, 4, 4), (8, 8, 8), (32, 32, 32), (100, 32, 32)],
+)
+def test_every_message_of_a_record_counts(batches, asked, count, following):
+    store = batches.open(**ROOMY)
+    put(batches, store, *[4] * 20)
+    result = store.read(TOPIC, 0, 0, asked, BIG, None)
+    assert (result.message_count, result.next_begin_offset) == (count, following)
+
+
+def test_tags_are_those_of_the_whole_record(batches):
+    store = batches.open(**ROOMY)
+    put(batches, store, 3, tag="a")
+    put(batches, store, 2, 1, tag="b")
+    result = store.read(TOPIC, 0, 0, 32, BIG, frozenset([string_hash("b")]))
+    assert (result.message_count, result.next_begin_offset) == (3, 6)
+    nothing = store.read(TOPIC, 0, 1, 32, BIG, frozenset([1]))
+    assert (nothing.status, nothing.next_begin_offset) == (ReadStatus.NO_MATCHED_MESSAGE, 6)
+
+
+def test_a_filtered_scan_ends_by_queue_offset(batches):
+    store = batches.open(**ROOMY, max_filter_message_size=46 * 10)
+    put(batches, store, *[4] * 20)
+    # 10 entries are meant, 10 messages are looked at: the records that begin before offset 13.
+    result = store.read(TOPIC, 0, 3, 5, BIG, frozenset([1]))
+    assert (result.status, result.next_begin_offset) == (ReadStatus.NO_MATCHED_MESSAGE, 16)
+
+
+def test_one_read_stays_in_one_file(batches):
+    store = batches.open(mapped_file_size_commit_log=BIG)
+    put(batches, store, *[2] * 12)
+    assert store.read(TOPIC, 0, 3, 32, BIG, None).next_begin_offset == 10
+    while store.write_derived():
+        pass
+    assert len(files(batches)) == 3
+    assert store.read(TOPIC, 0, 3, 32, BIG, None).next_begin_offset == 10
+    nobody = store.read(TOPIC, 0, 3, 32, BIG, frozenset([1]))
+    assert nobody.next_begin_offset == 10
+
+
+def test_single_messages_are_found_by_their_entry(batches):
+    store = batches.open(**ROOMY)
+    appended = put(batches, store, 4, 1)
+    for offset, record in ((0, appended[0]), (3, appended[0]), (4, appended[1])):
+        entry = store.queue_entry(TOPIC, 0, offset)
+        assert (entry.physical_offset, entry.size) == (record.physical_offset, record.size)
+        assert store.store_time(TOPIC, 0, offset) == record.store_timestamp
+    assert store.queue_entry(TOPIC, 0, 5) is None
+    assert store.earliest_store_time(TOPIC, 0) == appended[0].store_timestamp
+    assert store.is_in_memory(TOPIC, 0, 0)
+
+
+@given(
+    counts=st.lists(st.integers(1, 4), min_size=1, max_size=23),
+    steps=st.lists(st.integers(0, 3), min_size=23, max_size=23),
+    moment=st.integers(995, 1075),
+)
+def test_lower_is_the_first_record_of_its_file_not_before(batches, counts, steps, moment):
+    with TemporaryDirectory() as folder:
+        batches.root = Path(folder)
+        store = batches.open(mapped_file_size_commit_log=BIG)
+        times, bases, now = [], [], 1000
+        for count, step in zip(counts, steps, strict=False):
+            now += step
+            batches.clock.millis = now - 1
+            bases.append(put(batches, store, count)[0].queue_offset)
+            times.append(now)
+        firsts = [at for at in range(0, len(times), 5) if times[at] <= moment]
+        start = firsts[-1] if firsts else 0
+        chosen = range(start, min(start + 5, len(times)))
+        last = chosen[-1]
+        # Behind the file's last record it stays that one, though the next file has a later one.
+        found = next((at for at in chosen if times[at] >= moment), last)
+        if times[last] <= moment:
+            found = last
+        assert store.offset_by_time(TOPIC, 0, moment) == bases[found]
+        while store.write_derived():
+            pass
+        assert store.offset_by_time(TOPIC, 0, moment) == bases[found]
+        batches.kill(store)
+
+
+@pytest.mark.parametrize(
+    ("times", "moment", "expected"),
+    [
+        # The real broker's answers: between two messages they hang on how many there are.
+        ([10, 20, 30], 15, 0),
+        ([10, 20], 15, 2),
+        ([10, 20, 30, 40], 20, 2),
+        ([10, 20, 20, 30], 20, 4),
+        ([10, 20, 20, 20, 30], 20, 6),
+        ([10, 20, 30], 30, 4),
+        ([10, 20, 30], 99, 4),
+        ([10, 20, 30], 5, 0),
+    ],
+)
+def test_upper_answers_as_the_real_one(batches, times, moment, expected):
+    store = batches.open(**ROOMY)
+    for time in times:
+        batches.clock.millis = time - 1
+        put(batches, store, 2)
+    assert store.offset_by_time(TOPIC, 0, moment, upper=True) == expected
+
+
+# --- opening again
+
+
+def test_a_clean_stop_and_a_kill_keep_everything(batches):
+    store = batches.open()
+    put(batches, store, 3, 1, 4, 2, 5, 1, 1)
+    known, pulled = entries(store, batches), walk(store)
+    batches.close(store)
+    store = batches.open()
+    assert (batches.report.records, batches.report.entries) == (1, 0)
+    assert walk(store) == pulled
+    assert put(batches, store, 2)[0].queue_offset == 17
+    batches.kill(store)
+    store = batches.open()
+    assert entries(store, batches)[: len(known)] == known
+    assert walk(store)[: len(pulled)] == pulled
+    assert store.max_offset(TOPIC, 0) == 19
+    assert put(batches, store, 2)[0].queue_offset == 19
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_the_folder_tells_the_type_when_nobody_else_does(batches, known):
+    store = batches.open()
+    put(batches, store, 3, 1)
+    batches.close(store)
+    batches.batch_topics = frozenset([TOPIC] if known else [])
+    store = batches.open()
+    assert [offset for offset, _ in walk(store)] == [0, 3]
+    assert store.topics() == [TOPIC]
+    assert store.queues(TOPIC) == [0]
+
+
+def test_batches_of_a_topic_that_is_none_any_more_get_no_entry(batches):
+    store = batches.open()
+    put(batches, store, 3)
+    batches.kill(store)
+    batches.batch_topics = frozenset()
+    store = batches.open()
+    assert store.topics() == []
+
+
+counts = st.lists(st.tuples(st.integers(1, 4), st.integers(0, 1)), min_size=1, max_size=20)
+
+
+@given(sent=counts, cut=st.integers(0, 4000), checkpoint=st.none() | st.integers(0, 20))
+def test_a_crash_at_any_byte_loses_only_the_tail(batches, sent, cut, checkpoint):
+    with TemporaryDirectory() as folder:
+        batches.root = Path(folder)
+        store = batches.open()
+        appended = []
+        for number, (count, queue_id) in enumerate(sent):
+            one = store.put(message(batches, count, size=number, queue_id=queue_id))
+            appended.append((one, count, queue_id))
+            if checkpoint == number:
+                while store.write_derived():
+                    pass
+                store.plan_checkpoint().run()
+        batches.kill(store)
+        log = b"".join(file.read_bytes() for file in batches.commit_log_files())
+        for file in batches.commit_log_files():
+            if int(file.name) >= cut and int(file.name):
+                file.unlink()
+            elif int(file.name) + FILE > cut:
+                with file.open("r+b") as opened:
+                    opened.truncate(cut - int(file.name))
+        store = batches.open()
+        kept = []
+        for one, count, queue_id in appended:
+            if not any(log[max(cut, one.physical_offset) : one.end]):
+                kept.append((one, count, queue_id))
+        for queue_id in range(2):
+            mine = [
+                (one.physical_offset, one.size, one.queue_offset, count, one.store_timestamp)
+                for one, count, queue in kept
+                if queue == queue_id
+            ]
+            assert entries(store, batches, queue_id) == mine
+            assert store.max_offset(TOPIC, queue_id) == sum(entry[3] for entry in mine)
+            assert [offset for offset, _ in walk(store, 0, queue_id)] == [one[2] for one in mine]
+        batches.kill(store)
+
+
+@given(sent=counts)
+def test_lost_files_are_rebuilt_as_they_were(batches, sent):
+    with TemporaryDirectory() as folder:
+        batches.root = Path(folder)
+        store = batches.open()
+        for count, queue_id in sent:
+            store.put(message(batches, count, queue_id=queue_id))
+        batches.close(store)
+        queues = batches.root / "batchconsumequeue"
+        before = {path: path.read_bytes() for path in queues.rglob("0*") if path.is_file()}
+        assert before
+        shutil.rmtree(queues)
+        store = batches.open()
+        batches.close(store)
+        assert {path: path.read_bytes() for path in before} == before
+
+
+def test_a_queue_behind_its_checkpoint_is_caught_up(batches):
+    store = batches.open()
+    put(batches, store, *[2] * 12)
+    pulled = walk(store)
+    batches.close(store)
+    for file in files(batches)[1:]:
+        file.unlink()
+    store = batches.open()
+    assert store.max_offset(TOPIC, 0) == 10
+    batches.kill(store)
+    # The checkpoint's own record shows the gap.
+    (batches.root / "checkpoint").unlink()
+    store = batches.open()
+    assert walk(store) == pulled
+
+
+def test_entries_that_nobody_vouches_for_are_written_anew(batches):
+    """A power loss may have taken any page of what came after the checkpoint."""
+    store = batches.open(**ROOMY)
+    put(batches, store, 2, 2)
+    while store.write_derived():
+        pass
+    store.plan_checkpoint().run()
+    put(batches, store, 3, 3, 3)
+    known = entries(store, batches)
+    batches.kill(store)
+    file = files(batches)[0]
+    content = bytearray(file.read_bytes())
+    content[46 * 3 : 46 * 4] = b"\x00" * 20 + b"\x11" * 26
+    file.write_bytes(content)
+    store = batches.open(**ROOMY)
+    assert entries(store, batches) == known
+    assert batches.report.entries == 3
+
+
+def test_a_topic_made_again_begins_at_zero(batches):
+    store = batches.open()
+    put(batches, store, *[2] * 7)
+    while store.write_derived():
+        pass
+    assert store.delete_topic(TOPIC)
+    assert not (batches.root / "batchconsumequeue" / TOPIC).exists()
+    assert not store.delete_topic(TOPIC)
+    store.declare_batch_topic(TOPIC)
+    assert put(batches, store, 3, 2)[1].queue_offset == 3
+    batches.kill(store)
+    store = batches.open()
+    assert [offset for offset, _ in walk(store)] == [0, 3]
+
+
+def test_a_deleted_topic_may_come_back_with_ordinary_queues(batches):
+    store = batches.open()
+    put(batches, store, 3)
+    store.delete_topic(TOPIC)
+    assert store.put(batches.message(b"", topic=TOPIC)).queue_offset == 0
+    assert store.min_offset(TOPIC, 0) == 0
+    batches.batch_topics = frozenset()
+    batches.close(store)
+    assert batches.bodies(batches.open(), TOPIC) == [b""]
+
+
+def test_two_types_of_queues_for_one_topic_are_refused(batches):
+    batches.batch_topics = frozenset()
+    store = batches.open()
+    store.put(batches.message(b"", topic=TOPIC))
+    batches.close(store)
+    batches.batch_topics = frozenset([TOPIC])
+    with pytest.raises(StoreError, match="Remove that folder"):
+        batches.open()
+    shutil.rmtree(batches.root / "consumequeue")
+    store = batches.open()
+    assert [offset for offset, _ in walk(store)] == [0]
+
+
+def test_another_file_size_is_refused_by_its_setting(batches):
+    store = batches.open()
+    put(batches, store, 3)
+    batches.close(store)
+    with pytest.raises(StoreDamaged, match="mapperFileSizeBatchConsumeQueue"):
+        batches.open(mapper_file_size_batch_consume_queue=46).max_offset(TOPIC, 0)
+
+
+def test_the_log_may_begin_later(batches):
+    store = batches.open()
+    appended = put(batches, store, *[2] * 30)
+    batches.close(store)
+    for file in batches.commit_log_files()[:3]:
+        file.unlink()
+    store = batches.open()
+    left = [one for one in appended if one.physical_offset >= 3 * FILE]
+    assert store.min_offset(TOPIC, 0) == left[0].queue_offset
+    assert [offset for offset, _ in walk(store)] == [one.queue_offset for one in left]
+    below = store.read(TOPIC, 0, 0, 32, BIG, None)
+    assert (below.status, below.next_begin_offset) == (
+        ReadStatus.OFFSET_TOO_SMALL,
+        left[0].queue_offset,
+    )
+    # Offsets never start again.
+    batches.close(store)
+    last = len(batches.commit_log_files())
+    for file in batches.commit_log_files()[: last - 1]:
+        file.unlink()
+    store = batches.open()
+    assert store.max_offset(TOPIC, 0) == 60
+    assert put(batches, store, 1)[0].queue_offset == 60
+
+
+def test_files_of_expired_records_are_removed(tmp_path):
+    queue = BatchConsumeQueue("B", 0, str(tmp_path / "q"), 46 * 3, OpenFiles(8))
+    for number in range(9):
+        queue.append(BatchQueueEntry(number * 100, 100, 0, number, number * 2, 2))
+    queue.write_out()
+    # The first file's last record is still there, then it is not.
+    assert (queue.delete_before(200), queue.min_offset) == (0, 4)
+    assert (queue.delete_before(300), queue.min_offset) == (1, 6)
+    assert queue.entry(5) is None
+    assert queue.entry(6).physical_offset == 300
+    assert queue.offset_by_time(0, upper=False) == 6
+    # The last file stays: it knows where the queue goes on.
+    assert (queue.delete_before(5000), queue.min_offset, queue.max_offset) == (1, 18, 18)
+    queue.append(BatchQueueEntry(5000, 100, 0, 9, 18, 1))
+    assert (queue.min_offset, queue.max_offset) == (18, 19)
+    queue.write_out()
+    again = BatchConsumeQueue("B", 0, str(tmp_path / "q"), 46 * 3, OpenFiles(8))
+    again.load(Bounds(5000, 10_000))
+    assert (again.min_offset, again.max_offset) == (18, 19)
