@@ -75,10 +75,10 @@ class Asker:
 class Real:
     """The real broker over the shared directory."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, settings: dict[str, str] | None = None) -> None:
         # No NameServer is there; a broker starts without one.
         self._broker = real.RealBroker(
-            real.launcher(), home, f"{HOST}:1", Options(settings=SETTINGS)
+            real.launcher(), home, f"{HOST}:1", Options(settings=settings or SETTINGS)
         )
         self.store = self._broker.store
         self._asker: Asker | None = None
@@ -86,19 +86,20 @@ class Real:
     def start(self) -> None:
         self._broker.start()
         self._asker = Asker(self._broker.addr)
-        created = self.ask(
-            CREATE_TOPIC,
-            {
-                "topic": TOPIC,
-                "defaultTopic": "TBW102",
-                "readQueueNums": QUEUES,
-                "writeQueueNums": QUEUES,
-                "perm": 6,
-                "topicFilterType": "SINGLE_TAG",
-                "topicSysFlag": 0,
-                "order": "false",
-            },
-        )
+        self.create(TOPIC)
+
+    def create(self, topic: str, **more: object) -> None:
+        fields = {
+            "topic": topic,
+            "defaultTopic": "TBW102",
+            "readQueueNums": QUEUES,
+            "writeQueueNums": QUEUES,
+            "perm": 6,
+            "topicFilterType": "SINGLE_TAG",
+            "topicSysFlag": 0,
+            "order": "false",
+        }
+        created = self.ask(CREATE_TOPIC, {**fields, **more})
         assert created.code == SUCCESS, created.remark
 
     def ask(self, code: int, ext: dict[str, object], body: bytes = b"") -> frames.Frame:
@@ -161,6 +162,7 @@ class Real:
                 return found
 
     def offset(self, code: int, queue_id: int, **more: object) -> int:
+        """GET_MAX_OFFSET, GET_MIN_OFFSET, SEARCH_OFFSET_BY_TIMESTAMP."""
         answer = self.ask(code, {"topic": TOPIC, "queueId": queue_id, **more})
         assert answer.code == SUCCESS, answer.remark
         return int(answer.ext["offset"])
@@ -221,12 +223,17 @@ def write_ours(store: MessageStore, count: int, seed: int) -> list[list[Key]]:
     return [read_ours(store, queue_id) for queue_id in range(QUEUES)]
 
 
-def read_ours(store: MessageStore, queue_id: int, topic: str = TOPIC) -> list[Key]:
+def read_ours(
+    store: MessageStore,
+    queue_id: int,
+    topic: str = TOPIC,
+    tag_codes: frozenset[int] | None = None,
+) -> list[Key]:
     found: list[Record] = []
     offset = store.min_offset(topic, queue_id)
     while offset < store.max_offset(topic, queue_id):
-        result = store.read(topic, queue_id, offset, 32, 1 << 20, None)
-        assert result.extents
+        result = store.read(topic, queue_id, offset, 32, 1 << 20, tag_codes)
+        assert result.extents or tag_codes is not None
         for buffer in store.load_blocking(result.extents):
             found += records.read_records(bytes(buffer))
         offset = result.next_begin_offset

@@ -5,6 +5,7 @@ from __future__ import annotations
 from compat_tests.wire.case import Case
 from compat_tests.wire.cases import (
     bad_input,
+    batch_topics,
     batches,
     clients,
     holding,
@@ -27,6 +28,7 @@ MODULES = (
     registering,
     sending,
     batches,
+    batch_topics,
     pulling,
     offsets,
     locks,
