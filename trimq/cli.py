@@ -1,4 +1,4 @@
-"""The ``trimq`` command: ``server``, ``namesrv``.
+"""The ``trimq`` command: ``server``, ``namesrv``, ``inspect``.
 
 Standard output carries the one ready line; logs and errors go to standard error. Exit codes: 0 after a
 clean shutdown, 1 when the server cannot run, 2 for wrong usage.
@@ -14,6 +14,7 @@ import click
 
 import trimq
 from trimq import logs
+from trimq.inspect_command import inspect
 
 _STARTED = time.monotonic()
 F = TypeVar("F", bound=Callable[..., Any])
@@ -136,6 +137,9 @@ def namesrv(log_level: str, log_format: str, assignments: tuple[str, ...], **opt
         return lambda: run_namesrv(chosen, _ready)
 
     _run(start, log_level, log_format)
+
+
+main.add_command(inspect)
 
 
 def _ready(line: str) -> None:
