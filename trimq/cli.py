@@ -1,4 +1,4 @@
-"""The ``trimq`` command: ``server``, ``namesrv``, ``inspect``.
+"""The ``trimq`` command: ``server``, ``namesrv``, ``inspect``, ``check``.
 
 Standard output carries the one ready line; logs and errors go to standard error. Exit codes: 0 after a
 clean shutdown, 1 when the server cannot run, 2 for wrong usage.
@@ -14,6 +14,7 @@ import click
 
 import trimq
 from trimq import logs
+from trimq.check_command import check
 from trimq.inspect_command import inspect
 
 _STARTED = time.monotonic()
@@ -140,6 +141,7 @@ def namesrv(log_level: str, log_format: str, assignments: tuple[str, ...], **opt
 
 
 main.add_command(inspect)
+main.add_command(check)
 
 
 def _ready(line: str) -> None:

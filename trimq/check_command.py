@@ -1,0 +1,175 @@
+"""``trimq check``: verify a whole store directory. Reads only; a broker may be running on it."""
+
+import json
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+if TYPE_CHECKING:
+    from store.checking.check import CheckReport, Progress
+    from store.checking.findings import Finding
+
+EXAMPLES: Final = """
+\b
+Examples:
+  trimq check data
+      everything: each record's CRC and place, queues, index, offsets, tables
+  trimq check data --quick
+      from the checkpoint on: what came since, in seconds
+  trimq check /home/rocketmq/store --commitlog /disk2/commitlog --json
+      a real broker's store, its commit log elsewhere, as one JSON object
+
+\b
+Exit code: 0 when the store is sound, 1 when problems were found, 2 when it cannot be checked.
+What a kill leaves and the next start repairs is a note and no problem; so is what a running
+broker has not written yet.
+"""
+
+
+class Misused(click.ClickException):
+    """The store cannot be checked; the text says why."""
+
+    exit_code = 2
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("store", type=click.Path(path_type=Path))
+@click.option("--quick", is_flag=True, help="Only what came after the checkpoint.")
+@click.option(
+    "--commitlog",
+    "commit_log",
+    type=click.Path(path_type=Path),
+    help="The commit log's folder, where storePathCommitLog moved it.",
+)
+@click.option(
+    "--examples",
+    type=click.IntRange(1),
+    default=5,
+    show_default=True,
+    help="How many of each kind to show.",
+)
+@click.option("--json", "as_json", is_flag=True, help="The report as one JSON object.")
+def check(store: Path, quick: bool, commit_log: Path | None, examples: int, as_json: bool) -> None:
+    """Verify a store directory and say what its next start would do. Nothing is changed, no lock is
+    taken.
+    """
+    # Not for the other commands: construct takes a while to load.
+    from store.checking.check import NotAStore, StoreCheck
+    from store.checking.findings import Findings
+
+    began = time.monotonic()
+    try:
+        with _progress_bar() as progress:
+            report = StoreCheck(
+                store,
+                quick=quick,
+                commit_log=commit_log,
+                findings=Findings(examples),
+                progress=progress,
+            ).run()
+    except NotAStore as error:
+        raise Misused(str(error)) from None
+    except PermissionError as error:
+        raise Misused(f"{error.filename or store} cannot be read: {error.strerror}") from None
+    seconds = time.monotonic() - began
+    click.echo(report_json(report, seconds) if as_json else report_text(report, seconds))
+    if not report.sound:
+        raise SystemExit(1)
+
+
+@contextmanager
+def _progress_bar() -> Iterator["Progress"]:
+    """On a terminal only; standard output stays the report's."""
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda done, total: None
+        return
+    columns = (TextColumn("checking"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("checking", total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def report_json(report: "CheckReport", seconds: float) -> str:
+    """The report as one object; what is in it does not change but grows."""
+    forecast = report.forecast
+    value: dict[str, Any] = {
+        "store": str(report.store),
+        "sound": report.sound,
+        "state": str(report.state),
+        "mode": "quick" if report.quick else "full",
+        "log": {"start": report.start, "end": report.end, "records": report.records},
+        "queues": report.queues,
+        "index_files": report.index_files,
+        "tables": report.tables,
+        "problems": [_finding(finding) for finding in report.findings.problems()],
+        "notes": [_finding(finding) for finding in report.findings.notes()],
+        "recovery": {
+            "start": forecast.start,
+            "records": forecast.records if forecast.complete else None,
+            "end": forecast.end,
+            "queues": forecast.queues,
+            "refusal": forecast.refusal or None,
+        },
+        "seconds": round(seconds, 3),
+        "megabytes_per_second": round(_speed(report, seconds), 1),
+    }
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _finding(finding: "Finding") -> dict[str, Any]:
+    return {"kind": finding.kind, "count": finding.count, "examples": finding.examples}
+
+
+def _speed(report: "CheckReport", seconds: float) -> float:
+    return (report.end - report.start) / 1e6 / max(seconds, 0.001)
+
+
+def report_text(report: "CheckReport", seconds: float) -> str:
+    owner = f" (process {report.owner})" if report.owner else ""
+    size = report.end - report.start
+    lines = [
+        f"{report.store}: {report.state}{owner}, {'quick' if report.quick else 'full'} check",
+        f"commit log {report.start}..{report.end}: {report.records} records, {size / 1e6:.1f} MB "
+        f"in {seconds:.1f} s ({_speed(report, seconds):.0f} MB/s)",
+        f"{report.queues} queues, {report.index_files} index files, {report.tables} tables",
+    ]
+    for finding in report.findings.problems():
+        lines += _text("PROBLEM", finding)
+    for finding in report.findings.notes():
+        lines += _text("note", finding)
+    lines += ["", forecast_text(report), ""]
+    count = sum(finding.count for finding in report.findings.problems())
+    lines.append("sound" if report.sound else f"not sound: {count} problems")
+    return "\n".join(lines)
+
+
+def _text(word: str, finding: "Finding") -> list[str]:
+    times = f" ({finding.count})" if finding.count > 1 else ""
+    lines = ["", f"{word}: {finding.kind}{times}", *(f"  {text}" for text in finding.examples)]
+    if finding.count > len(finding.examples) > 1:
+        lines.append("  ...")
+    return lines
+
+
+def forecast_text(report: "CheckReport") -> str:
+    """What recovery would do, as a sentence."""
+    forecast = report.forecast
+    when = "if it were killed now, the next start" if report.owner is not None else "the next start"
+    if forecast.refusal:
+        return f"recovery: {when} would refuse to open it: {forecast.refusal}"
+    records = f"{forecast.records} records" if forecast.complete else "the records"
+    queues = (
+        f"write entries of {forecast.queues} queues" if forecast.queues else "no queue lacks any"
+    )
+    return (
+        f"recovery: {when} would scan {records} from {forecast.start} on, "
+        f"end the log at {forecast.end}; {queues}"
+    )
