@@ -144,13 +144,13 @@ class LogWalk:
             if record.physical_offset >= self.limit:
                 walk.position -= record.total_size
                 return None
-            read = record
-            if not _whole(read) and self._state.running:
-                read = _reread(walk, record)
-            if _whole(read):
-                yield read
-            else:
-                held = read
+            if _whole(record):
+                yield record
+                continue
+            held = _reread(walk, record) if self._state.running else record
+            if _whole(held):
+                yield held
+                held = None
         return held
 
     def _released(self, record: Record) -> Iterator[Record]:
