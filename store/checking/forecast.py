@@ -32,14 +32,8 @@ class Forecast:
         if not self._files:
             return 0
         first, durable = self._files[0].base, self._state.durable
-        if not has_queues or durable <= first:
-            return first
-        if sound_record_at(self._files, durable) is not None:
-            return durable
-        for file in reversed(self._files):
-            if file.base <= durable and sound_record_at(self._files, file.base) is not None:
-                return file.base
-        return first
+        believed = has_queues and durable > first
+        return durable if believed and sound_record_at(self._files, durable) is not None else first
 
     def record(self, record: Record, walk: LogWalk) -> None:
         if record.physical_offset >= self.start and walk.unsound == NOWHERE:
