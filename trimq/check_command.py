@@ -165,11 +165,10 @@ def forecast_text(report: "CheckReport") -> str:
     when = "if it were killed now, the next start" if report.owner is not None else "the next start"
     if forecast.refusal:
         return f"recovery: {when} would refuse to open it: {forecast.refusal}"
-    records = f"{forecast.records} records" if forecast.complete else "the records"
-    queues = (
-        f"write entries of {forecast.queues} queues" if forecast.queues else "no queue lacks any"
-    )
+    records = "the records"
+    if forecast.complete:
+        records = "1 record" if forecast.records == 1 else f"{forecast.records} records"
     return (
-        f"recovery: {when} would scan {records} from {forecast.start} on, "
-        f"end the log at {forecast.end}; {queues}"
+        f"recovery: {when} would scan {records} from {forecast.start} on, end the log at "
+        f"{forecast.end} and write missing entries of {forecast.queues} queues"
     )

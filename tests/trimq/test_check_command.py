@@ -34,7 +34,7 @@ def test_a_sound_store(store):
     assert done.exit_code == 0
     assert f"{store}: closed, full check" in done.stdout
     assert "20 records" in done.stdout
-    assert "recovery: the next start would scan 1 records from" in done.stdout
+    assert "recovery: the next start would scan 1 record from" in done.stdout
     assert done.stdout.splitlines()[-1] == "sound"
     assert done.stderr == ""
 
