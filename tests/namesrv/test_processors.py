@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from codec.bodies.base import encode_body
-from codec.bodies.register import RegisterBrokerBody, encode_register
+from codec.bodies.register import RegisterBrokerBody, decode_register, encode_register
 from codec.bodies.route import QueueData, TopicRouteData
 from codec.bodies.topics import (
     DataVersion,
@@ -17,6 +17,7 @@ from codec.bodies.topics import (
 )
 from codec.errors import CodecError
 from codec.headers.base import encode_header
+from processors.namesrv import register_broker
 from processors.namesrv.add_write_perm_of_broker import AddWritePermOfBroker
 from processors.namesrv.broker_heartbeat import BrokerHeartbeat
 from processors.namesrv.delete_kv_config import DeleteKvConfig
@@ -82,6 +83,31 @@ def test_register_broker(parts: Parts, compressed: bool) -> None:
     assert parts.routes.topics.topics() == ["T", "U"]
     wrong = {**header, "bodyCrc32": str(crc + 1)}
     assert refusal(processor, wrong, body) == (1, "crc32 not match")
+
+
+def test_register_broker_decodes_the_same_topics_once(
+    parts: Parts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    decoded: list[bytes] = []
+
+    def noting(body: bytes, compressed: bool, version: int) -> RegisterBrokerBody:
+        decoded.append(body)
+        return decode_register(body, compressed, version)
+
+    monkeypatch.setattr(register_broker, "decode_register", noting)
+    processor = RegisterBroker(parts.routes, parts.kv, parts.settings)
+    header = encode_header(register_header())
+    body, other = (encode_register(body_of(*names), False) for names in (("T", "U"), ("T", "V")))
+    for sent in (body, bytes(bytearray(body))):
+        assert ask(processor, header, sent).code == 0
+    assert decoded == [body]
+    # Topics deleted here meanwhile are registered again all the same.
+    parts.routes.delete_topic("U", None)
+    ask(processor, header, body)
+    assert parts.routes.topics.topics() == ["T", "U"]
+    ask(processor, header, other)
+    assert decoded == [body, other]
+    assert parts.routes.topics.serves("broker-a", "V")
 
 
 def test_register_broker_without_body_and_by_an_ancient_broker(parts: Parts) -> None:
