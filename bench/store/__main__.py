@@ -31,11 +31,11 @@ SECTIONS: Final[dict[str, Callable[[Path, Scale], Section]]] = {
 ORDER: Final = ("throughput", "real", "length", "topics", "size")
 
 
-def _real(folder: Path, _: Scale) -> Section:
+def _real(folder: Path, scale: Scale) -> Section:
     # Needs what compat_tests needs: a JDK and the real broker's jars.
     from bench.store import real
 
-    return real.run(folder)
+    return real.run(folder, scale)
 
 
 def _arguments() -> argparse.Namespace:

@@ -32,6 +32,8 @@ from store.message_store import MessageStore
 
 TOPIC: Final = "bench"
 QUEUES: Final = 4
+# Messages in each queue of many, when they are read and searched.
+EACH: Final = 8
 EPOCH: Final = 1_700_000_000_000
 _SEEK_COLUMNS: Final = [
     "append, us",
@@ -197,9 +199,10 @@ def topics(folder: Path, scale: Scale) -> Section:
     ]
     note = (
         f"{QUEUES} queues each. All through the store itself. {scale.appends:,} messages go round all "
-        "queues, in batches of 16; with 10,000 topics no two of them go to the same queue, so that "
+        "queues, in batches of 16; with 10,000 topics no two go to the same queue, so that "
         "writing behind opens, writes and closes a file for each: it costs per queue, not per message. "
-        "*Read at offset* is one pull from any queue, *search* in any queue. *Checkpoint* syncs after "
+        "*Read at offset* is one pull from any queue, *search* in any queue, when each has eight "
+        "messages; 256 files are open at a time, so with more queues most seeks open one. *Checkpoint* syncs after "
         "all queues got messages, *close* comes after another such round. *Open* is after a clean stop, "
         "up to the first message read; after kill -9 every queue's file is looked at. *RssAnon* is the "
         "whole process, after all queues were used."
@@ -230,16 +233,13 @@ def _topics_point(root: Path, count: int, scale: Scale) -> list[float | str]:
     store = open_store(config, clock)
     append_micros(store, islice(_rounds(names), queues))
     first_entry = seconds(lambda: write_behind(store)) / queues * 1e6
-    # Every queue has a few messages, so that there is something to seek.
-    for _ in range(2):
-        append_micros(store, islice(_rounds(names), max(queues, scale.appends // 2)))
-        write_behind(store)
+    append_micros(store, islice(_rounds(names), queues * (EACH - 1)))
+    write_behind(store)
     store.plan_checkpoint().run()
-    appends = max(queues, scale.appends)
-    append = append_micros(store, islice(_rounds(names), appends))
-    behind = seconds(lambda: write_behind(store)) / appends * 1e6
-    checkpoint = seconds(lambda: store.plan_checkpoint().run()) * 1000
     read, search = _seek_topics(store, names, clock.millis, scale)
+    append = append_micros(store, islice(_rounds(names), scale.appends))
+    behind = seconds(lambda: write_behind(store)) / scale.appends * 1e6
+    checkpoint = seconds(lambda: store.plan_checkpoint().run()) * 1000
     memory = usage(os.getpid()).anonymous_mib
     append_micros(store, islice(_rounds(names), queues))
     closed = seconds(store.close) * 1000
@@ -279,8 +279,7 @@ def _seek_topics(
 
     def read(place: int) -> None:
         topic, queue_id = names[place // QUEUES], place % QUEUES
-        end = store.max_offset(topic, queue_id)
-        pull(store, topic, queue_id, place % end)
+        pull(store, topic, queue_id, place % EACH)
 
     def search(place: int) -> None:
         store.offset_by_time(

@@ -9,20 +9,20 @@ from typing import Final
 from bench import clients
 from bench.clients import Load
 from bench.store.figures import Section, Table
+from bench.store.scale import Scale
 from compat_tests.ours import TrimqServer
 from compat_tests.real import JvmLauncher, RealServer
 from compat_tests.server import Options
 
 REAL_HEAP: Final = ("-Xms2g", "-Xmx2g", "-XX:MaxDirectMemorySize=2g")
 LOADS: Final = (Load(16, 128), Load(16, 1024), Load(16, 64 * 1024))
-_SECONDS: Final = 5
 _BACKLOG_SECONDS: Final = 60
 
 
-def run(folder: Path) -> Section:
-    found = {kind: _broker(kind, folder) for kind in ("real", "trimq")}
+def run(folder: Path, scale: Scale) -> Section:
+    found = {kind: _broker(kind, folder, scale) for kind in ("real", "trimq")}
     rows: list[list[float | str]] = []
-    for number, load in enumerate(LOADS):
+    for number, load in enumerate(LOADS[: scale.real_loads]):
         real, ours = found["real"][number], found["trimq"][number]
         rows.append(
             [str(load), *real, *ours, f"{ours[0] / real[0]:.2f}", f"{ours[2] / real[2]:.2f}"]
@@ -52,7 +52,7 @@ def run(folder: Path) -> Section:
     )
 
 
-def _broker(kind: str, folder: Path) -> list[tuple[float, float, float]]:
+def _broker(kind: str, folder: Path, scale: Scale) -> list[tuple[float, float, float]]:
     """Messages and megabytes sent, messages read, each a second, for every load."""
     home = folder / kind
     java_home = folder / "java-home"
@@ -65,9 +65,11 @@ def _broker(kind: str, folder: Path) -> list[tuple[float, float, float]]:
     server.start()
     try:
         found: list[tuple[float, float, float]] = []
-        for load in LOADS:
+        for load in LOADS[: scale.real_loads]:
             topic = f"Store{load.size}"
-            sent = clients.produce(server.namesrv_addr, topic, load, _SECONDS, java_home).tps
+            sent = clients.produce(
+                server.namesrv_addr, topic, load, scale.real_seconds, java_home
+            ).tps
             read = clients.consume(
                 server.namesrv_addr, topic, f"readers_{load.size}", _BACKLOG_SECONDS, java_home
             )

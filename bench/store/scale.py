@@ -19,12 +19,14 @@ class Scale:
     seeks: int
     cold_seeks: int
     appends: int
+    real_loads: int
+    real_seconds: int
 
 
 FULL = Scale(
     disk_mib=1024,
     append_seconds=2,
-    append_bytes=512 << 20,
+    append_bytes=256 << 20,
     lengths=(50_000, 500_000, 5_000_000, 50_000_000),
     topics=(1, 10, 100, 1000, 10_000),
     sizes=(1, 5, 20),
@@ -32,6 +34,8 @@ FULL = Scale(
     seeks=3000,
     cold_seeks=200,
     appends=40_000,
+    real_loads=3,
+    real_seconds=5,
 )
 SMOKE = Scale(
     disk_mib=16,
@@ -44,4 +48,6 @@ SMOKE = Scale(
     seeks=200,
     cold_seeks=20,
     appends=1600,
+    real_loads=1,
+    real_seconds=3,
 )
