@@ -5,8 +5,7 @@ handleScheduleMessage; the quota of light queues has no meaning here), then how 
 Everything that is put passes here: sends, messages sent back, later transactions and POP.
 """
 
-import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import Enum
 from pathlib import Path
 from typing import Final
@@ -63,10 +62,14 @@ class PutRefused(Exception):
 
 
 class PutRules:
-    """Checks a message before it is put, and turns a delayed one to its level's queue."""
+    """Checks a message before it is put, and turns a delayed one to its level's queue.
 
-    def __init__(self, levels: tuple[int, ...]) -> None:
+    `check_writable` raises StoreNotWritable when no message at all is taken; that comes first.
+    """
+
+    def __init__(self, levels: tuple[int, ...], check_writable: Callable[[], object]) -> None:
         self._max_level = len(levels)
+        self._check_writable = check_writable
 
     def apply(
         self, message: Message, properties: dict[str, str], attributes: Mapping[str, str] | None
@@ -75,6 +78,7 @@ class PutRules:
 
         `properties` is the message's block taken apart; `attributes` are those of its topic.
         """
+        self._check_writable()
         check_topic_length(message.topic)
         check_inner_batch(message.sys_flag, properties, attributes)
         transaction = message.sys_flag & SysFlag.TRANSACTION_MASK
@@ -149,7 +153,9 @@ def put_status(error: PutRefused | StoreError) -> PutStatus:
     return PutStatus.UNKNOWN_ERROR
 
 
-def put_answer(error: PutRefused | StoreError, config: StoreConfig) -> tuple[int, str]:
+def put_answer(
+    error: PutRefused | StoreError, config: StoreConfig, disk_use: Callable[[Path], float]
+) -> tuple[int, str]:
     """Code and remark for the producer (SendMessageProcessor.handlePutMessageResult)."""
     status = put_status(error)
     if status in (PutStatus.MESSAGE_ILLEGAL, PutStatus.PROPERTIES_SIZE_EXCEEDED):
@@ -160,7 +166,7 @@ def put_answer(error: PutRefused | StoreError, config: StoreConfig) -> tuple[int
     if status is PutStatus.SERVICE_NOT_AVAILABLE:
         return ResponseCode.SERVICE_NOT_AVAILABLE, (
             "service not available now. It may be caused by one of the following reasons: the "
-            f"broker's disk is full [{disk_usage(config)}], messages are put to the slave, "
+            f"broker's disk is full [{disk_usage(config, disk_use)}], messages are put to the slave, "
             "message store has been shut down, etc."
         )
     if status is PutStatus.WHEEL_TIMER_NOT_ENABLE:
@@ -170,18 +176,9 @@ def put_answer(error: PutRefused | StoreError, config: StoreConfig) -> tuple[int
     return ResponseCode.SYSTEM_ERROR, status.value
 
 
-def disk_usage(config: StoreConfig) -> str:
+def disk_usage(config: StoreConfig, disk_use: Callable[[Path], float]) -> str:
     """How full the disks of commit log, consume queues and index are (diskUtil)."""
-    commit_log = _used_share(config.commit_log)
-    consume_queue = _used_share(config.consume_queue)
-    index = _used_share(config.root / "index")
+    commit_log = disk_use(config.commit_log)
+    consume_queue = disk_use(config.consume_queue)
+    index = disk_use(config.root / "index")
     return f"CL: {commit_log:5.2f} CQ: {consume_queue:5.2f} INDEX: {index:5.2f}"
-
-
-def _used_share(path: Path) -> float:
-    """Used part of the file system, -1 where there is none (UtilAll)."""
-    try:
-        disk = os.statvfs(path)
-    except OSError:
-        return -1
-    return (disk.f_blocks - disk.f_bfree) / disk.f_blocks if disk.f_blocks else -1

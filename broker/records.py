@@ -8,7 +8,8 @@ import trio
 
 from codec.errors import CodecError
 from codec.record import FIXED_SIZE, Record, parse_record
-from store.message_store import MessageStore
+from store.errors import MessagesGone
+from store.message_store import Buffer, MessageStore
 
 _LENGTH_BYTES = 4
 
@@ -38,11 +39,26 @@ def record_in_memory(store: MessageStore, offset: int) -> Record:
 async def fetch_record(store: MessageStore, offset: int) -> Record:
     """The record at that offset, read in a worker thread."""
     _check_place(store, offset, FIXED_SIZE)
-    head = await trio.to_thread.run_sync(store.load_blocking, [(offset, _LENGTH_BYTES)])
-    size = int.from_bytes(b"".join(head), "big")
-    _check_place(store, offset, size)
-    parts = await trio.to_thread.run_sync(store.load_blocking, [(offset, size)])
+    try:
+        head = await load_cold(store, [(offset, _LENGTH_BYTES)])
+        size = int.from_bytes(b"".join(head), "big")
+        _check_place(store, offset, size)
+        parts = await load_cold(store, [(offset, size)])
+    except MessagesGone as error:
+        raise NoRecord(offset) from error
     return _record(b"".join(parts), offset)
+
+
+async def load_cold(store: MessageStore, extents: list[tuple[int, int]]) -> list[Buffer]:
+    """Read from the disk in a worker thread; MessagesGone when that is no longer possible.
+
+    The files are held meanwhile: deleting old ones waits for it.
+    """
+    held = store.hold(extents)
+    try:
+        return await trio.to_thread.run_sync(held.read)
+    finally:
+        held.release()
 
 
 def _check_place(store: MessageStore, offset: int, size: int) -> None:

@@ -40,14 +40,20 @@ NAME_DIGITS: Final = 20
 
 
 class Segment:
-    """One file of the log; `fd` is open (not -1) while it is written or not yet synced."""
+    """One file of the log; `fd` is open (not -1) while it is written or not yet synced.
 
-    __slots__ = ("base", "fd", "path")
+    `readers` counts the worker threads that may open it by its path. `removed_at` is when it was
+    taken out of the log, -1 as long as it belongs to it.
+    """
+
+    __slots__ = ("base", "fd", "path", "readers", "removed_at")
 
     def __init__(self, base: int, path: str, fd: int = -1) -> None:
         self.base = base
         self.path = path
         self.fd = fd
+        self.readers = 0
+        self.removed_at = -1
 
 
 class Run:
@@ -291,6 +297,26 @@ class CommitLog:
             self.flushed = target
             return target
 
+    # --- letting go of the oldest files
+
+    def oldest_removable(self) -> Segment | None:
+        """The first file, unless it is the last one or a flush may still want it."""
+        if len(self.segments) > 1:
+            segment = self.segments[0]
+            if segment.base + self.file_size <= self.flushed:
+                return segment
+        return None
+
+    def remove_oldest(self, now_millis: int) -> Segment:
+        """From now on no reader finds it, and the log begins behind it. The file still exists."""
+        segment = self.segments.pop(0)
+        segment.removed_at = now_millis
+        if segment.fd >= 0:
+            os.close(segment.fd)
+            segment.fd = -1
+        self._open_files.forget(segment.path)
+        return segment
+
     # --- reading
 
     @property
@@ -316,7 +342,7 @@ class CommitLog:
         """May block on the disk. None when these bytes are not, or no longer, in the log."""
         if not self.contains(offset, size):
             return None
-        segment = self._segment_of(offset)
+        segment = self.segment_of(offset)
         return os.pread(self._fd_of(segment), size, offset - segment.base)
 
     def read_now(self, offset: int, size: int) -> bytearray | bytes | None:
@@ -325,7 +351,7 @@ class CommitLog:
             return self.read(offset, size)
         if not self._nowait or not self.contains(offset, size):
             return None
-        segment = self._segment_of(offset)
+        segment = self.segment_of(offset)
         buffer = bytearray(size)
         try:
             count = os.preadv(self._fd_of(segment), [buffer], offset - segment.base, os.RWF_NOWAIT)
@@ -339,7 +365,7 @@ class CommitLog:
 
     def skip_hole(self, offset: int) -> int:
         """The next offset at or behind this one, in the same file, that may hold anything."""
-        segment = self._segment_of(offset)
+        segment = self.segment_of(offset)
         try:
             found = os.lseek(self._fd_of(segment), offset - segment.base, os.SEEK_DATA)
         except OSError as error:
@@ -351,10 +377,11 @@ class CommitLog:
 
     def path_of(self, offset: int) -> tuple[str, int]:
         """File and position of an offset, for a worker thread that reads by itself."""
-        segment = self._segment_of(offset)
+        segment = self.segment_of(offset)
         return segment.path, offset - segment.base
 
-    def _segment_of(self, offset: int) -> Segment:
+    def segment_of(self, offset: int) -> Segment:
+        """The file with this offset; ask `contains` first."""
         return self.segments[(offset - self.segments[0].base) // self.file_size]
 
     def _fd_of(self, segment: Segment) -> int:

@@ -37,6 +37,16 @@ def parse_delay_levels(text: str) -> tuple[int, ...]:
     return tuple(levels)
 
 
+def parse_hours(text: str) -> tuple[int, ...]:
+    """``deleteWhen``: hours of the day, with semicolons between (UtilAll.isItTimeToDo)."""
+    hours = []
+    for word in text.split(";"):
+        if not word.strip().isdigit() or int(word) > 23:
+            raise ValueError(f"'{word}' is no hour: write 00 to 23, several with semicolons: 04;16")
+        hours.append(int(word))
+    return tuple(hours)
+
+
 DELAY_LEVELS: Final = parse_delay_levels(DEFAULT_DELAY_LEVELS)
 
 
@@ -128,6 +138,46 @@ class StoreConfig:
         key="messageDelayLevel",
         parse=parse_delay_levels,
         shown=f"`{DEFAULT_DELAY_LEVELS}`",
+    )
+    file_reserved_time: int = setting(
+        72, "Hours that a commit-log file is kept after its last change.", at_least=0
+    )
+    delete_when: tuple[int, ...] = setting(
+        (4,),
+        "Hours of the day, local time, in which old files are deleted: 04, or 04;16.",
+        parse=parse_hours,
+        shown="`04`",
+    )
+    disk_max_used_space_ratio: int = setting(
+        75,
+        "Above this percentage of the disk old files go at any hour; it counts as 10 to 95.",
+    )
+    disk_space_clean_forcibly_ratio: int = setting(
+        85,
+        "Above this percentage files go whatever their age; it counts as 30 to 85.",
+    )
+    disk_space_warning_level_ratio: int = setting(
+        90,
+        "Above this percentage no messages are taken; it counts as 35 to 90.",
+    )
+    clean_file_forcibly_enable: bool = setting(
+        True, "Whether a nearly full disk makes files go before their time."
+    )
+    clean_resource_interval: int = setting(
+        10_000, "Milliseconds between two looks at what may be deleted.", at_least=1
+    )
+    delete_file_batch_max: int = setting(10, "Commit-log files deleted in one go.", at_least=1)
+    delete_commit_log_files_interval: int = setting(
+        100, "Milliseconds between two deleted commit-log files.", at_least=0
+    )
+    delete_consume_queue_files_interval: int = setting(
+        100, "Milliseconds between two consume queues of which files are deleted.", at_least=0
+    )
+    destroy_maped_file_interval_forcibly: int = setting(
+        120_000, "Milliseconds that a deletion waits for those who still read.", at_least=0
+    )
+    redelete_hanged_file_interval: int = setting(
+        120_000, "Milliseconds until such a deletion is tried again at other hours.", at_least=0
     )
     hot_bytes: int = _own(
         32 * 1024 * 1024, "How far behind its end the commit log surely is in the page cache."

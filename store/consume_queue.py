@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -29,6 +30,7 @@ from store.files import (
 )
 from store.queue_bounds import FILLER_SIZE, Bounds, leading_entries
 from store.queue_extension import MAX_ADDRESS, QueueExtension
+from store.queue_leftovers import without_leftovers
 
 # Entries in one look for a file's end: more than a page, with its hole behind, has.
 BLOCK: Final = 256
@@ -163,7 +165,7 @@ class ConsumeQueue:
             self._written = self.max_offset = self.next_offset = expected
             self.correct_min_offset(bounds.log_min)
             return
-        names = self._names()
+        names = self._names(bounds.log_min)
         if not names:
             return
         self.first_file = int(names[0]) // ENTRY_SIZE
@@ -301,7 +303,7 @@ class ConsumeQueue:
         if behind:
             self._truncate_files(self._written)
 
-    def _names(self) -> list[str]:
+    def _names(self, log_min: int) -> list[str]:
         try:
             names = sorted(name for name in os.listdir(self._directory) if name.isdigit())
         except FileNotFoundError:
@@ -318,9 +320,10 @@ class ConsumeQueue:
                     length,
                     f"that is its length; mappedFileSizeConsumeQueue says {full}",
                 )
-            if at and int(name) != int(names[at - 1]) + full:
-                raise StoreDamaged(Path(path), 0, "the file before it is missing")
-        return names
+        kept = without_leftovers(self._directory, names, full, log_min)
+        for name in names[: len(names) - len(kept)]:
+            self._open_files.forget(f"{self._directory}/{name}")
+        return kept
 
     def _valid_entries(self, base: int, bounds: Bounds) -> int:
         """How many entries a file holds: they fill it from its start, zeros follow.
@@ -363,6 +366,29 @@ class ConsumeQueue:
                 high = middle
             middle = (low + high) // 2
         self.min_offset = low
+
+    def delete_expired_file(self) -> str:
+        """Delete the first file if `min_offset` is behind it; its path, or "" if it stays.
+
+        Never the last one that is on the disk: it says where the queue goes on.
+        """
+        following = self.first_file + self._per_file
+        if self.first_file < 0 or following > self.min_offset or following >= self._written:
+            return ""
+        path = self._path(self.first_file)
+        self._open_files.forget(path)
+        with suppress(FileNotFoundError):
+            remove(path)
+        self._open_files.unsynced.add_directories([self._directory])
+        self.first_file = following
+        return path
+
+    def trim_extension(self) -> None:
+        """Units before that of the first entry are nobody's (ConsumeQueueExt.truncateByMinAddress)."""
+        if self.extension is not None:
+            first = self.entry(self.min_offset)
+            if first is not None and first.tags_code <= MAX_ADDRESS:
+                self.extension.delete_before(first.tags_code)
 
     def truncate(self, max_offset: int) -> None:
         """Drop the entries from `max_offset` on, in memory and in the files."""

@@ -61,6 +61,10 @@ class ConsumeQueues:
         self._unchecked = list(self._unlisted) if unchecked else []
         self.batches.believe(bounds, unchecked)
 
+    def log_begins_at(self, log_min: int) -> None:
+        """Files of the commit log were deleted; queues loaded from now on heed it."""
+        self._bounds.log_min = log_min
+
     def find(self, topic: str, queue_id: int) -> ConsumeQueue | None:
         """A queue that has, or had, messages."""
         queues = self._topics.get(topic)
@@ -90,7 +94,7 @@ class ConsumeQueues:
             raise StoreError(f"{topic} has queues of type BatchCQ")
         queues: dict[int, ConsumeQueue] = {}
         if topic in self._unlisted:
-            for name in os.listdir(f"{self._directory}/{topic}"):
+            for name in os.listdir(self.directory_of(topic)):
                 if name.isdigit():
                     queue = queues[int(name)] = self._new(topic, int(name))
                     at = expected.get(int(name), -1) if expected else -1
@@ -114,6 +118,13 @@ class ConsumeQueues:
         """Before its first append: once a record is in the log, nothing may fail any more."""
         if self.extended:
             queue.place_extension()
+
+    def not_loaded(self) -> list[str]:
+        """Topics whose queues nobody has used yet; batch queues are not among them."""
+        return sorted(self._unlisted)
+
+    def directory_of(self, topic: str) -> str:
+        return f"{self._directory}/{topic}"
 
     def topics(self) -> list[str]:
         return sorted({*self._topics, *self._unlisted, *self.batches.with_queues()})
@@ -143,6 +154,9 @@ class ConsumeQueues:
         behind: dict[int, int] = {}
         for queue_id, (first, entries, times) in rows.items():
             queue = self.get(topic, queue_id)
+            if complete and first != queue.max_offset == queue.min_offset and not queue.is_new:
+                # All that was known of it is gone from the log, or was never vouched for.
+                queue.delete()
             lost = known and first > 0 and queue.first_file < 0 and not queue.unwritten_bytes
             if lost or (first > queue.max_offset and not queue.is_new):
                 behind[queue_id] = queue.max_offset
@@ -224,6 +238,24 @@ class ConsumeQueues:
 
     # --- deleting
 
+    def delete_queue(self, queue: ConsumeQueue) -> None:
+        """Remove one queue; its offsets begin anew with its next message."""
+        try:
+            queue.delete()
+            del self._topics[queue.topic][queue.queue_id]
+            if not self._topics[queue.topic]:
+                del self._topics[queue.topic]
+                self._remove_empty_directories(queue.topic)
+        except OSError as error:
+            raise store_error(error, f"deleting queue {queue.queue_id} of {queue.topic}") from error
+
+    def _remove_empty_directories(self, topic: str) -> None:
+        for parent in (self._directory, self._extension_directory):
+            directory = Path(parent, topic)
+            if directory.is_dir() and not any(directory.iterdir()):
+                remove_directory(directory)
+                self._open_files.unsynced.add_directories([parent])
+
     def delete_topic(self, topic: str) -> bool:
         """Remove a topic's queues; False when there are none (ConsumeQueueStore.deleteTopic)."""
         try:
@@ -238,11 +270,7 @@ class ConsumeQueues:
             return False
         for queue_id in queue_ids:
             self._topics[topic][queue_id].delete()
-        for parent in (self._directory, self._extension_directory):
-            directory = Path(parent, topic)
-            if directory.is_dir() and not any(directory.iterdir()):
-                remove_directory(directory)
-                self._open_files.unsynced.add_directories([parent])
+        self._remove_empty_directories(topic)
         # Queues that wait for their turn have nothing to write any more, and a checkpoint knows
         # that files may be gone: with ten thousands of them, looking for these would take long.
         del self._topics[topic]

@@ -29,6 +29,10 @@ class DiskFull(StoreError):
     """The file system has no room; what was staged has been taken back."""
 
 
+class MessagesGone(StoreError):
+    """What was to be read has been deleted with its commit-log file."""
+
+
 class StoreInUse(StoreError):
     """Another process (ours or a real broker) holds the store's lock."""
 

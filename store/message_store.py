@@ -1,8 +1,8 @@
 """The store as the broker sees it: appending, reading, flushing, opening and closing.
 
-Synchronous, and for one thread: only `flush`, `Checkpointing.run` and `load_blocking` may (and
-should) run in a worker thread, because they wait for the disk; they touch files and no state
-that anybody else changes.
+Synchronous, and for one thread: only `flush`, `Checkpointing.run`, `HeldRead.read` and what
+`cleaning` and `trimming` say of themselves may (and should) run in a worker thread, because they
+wait for the disk; they touch files and no state that anybody else changes.
 
 How the broker drives it: `stage` for every send of one receive, then `write_staged` once;
 `flush` every flush interval, or as soon as somebody waits under SYNC_FLUSH; `write_derived` about
@@ -11,8 +11,8 @@ every second until it answers False, then `plan_checkpoint().run()` in a thread.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
+from pathlib import Path
 
 from codec.batch import BatchItem
 from codec.queue_entry import QueueEntry
@@ -21,17 +21,21 @@ from store.append import Appender
 from store.batch_reading import BatchQueueReader
 from store.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from store.checkpointing import Checkpointing
+from store.cleaning import LogCleaning
 from store.commit_log import CommitLog
 from store.config import StoreConfig
 from store.consume_queues import ConsumeQueues
 from store.directory import StoreDirectory
-from store.errors import StoreError, StoreNotWritable
+from store.disk_usage import used_share
+from store.errors import MessagesGone, StoreError, StoreNotWritable
 from store.files import OpenFiles, store_error
+from store.held_read import HeldRead
 from store.message import Appended, Dispatched, Message
 from store.reading import QueueReader, ReadResult
 from store.recovery import Recovery, RecoveryReport
 from store.tags import TagCodes
 from store.time_search import TimeSearch, store_timestamp
+from store.trimming import Trimming
 
 Buffer = bytes | bytearray
 # How many consume queues one `write_derived` writes: below 5 ms, even when all files are new.
@@ -40,9 +44,17 @@ _PHYSICAL_OFFSET_AT = 28
 
 
 class MessageStore:
-    """`now_millis` gives the store timestamps; nothing here reads the clock."""
+    """`now_millis` gives the store timestamps; nothing here reads the clock.
 
-    def __init__(self, config: StoreConfig, now_millis: Callable[[], int]) -> None:
+    `disk_use` tells how full the file system of a path is, from 0.0 to 1.0.
+    """
+
+    def __init__(
+        self,
+        config: StoreConfig,
+        now_millis: Callable[[], int],
+        disk_use: Callable[[Path], float] = used_share,
+    ) -> None:
         self._config = config
         self._directory = StoreDirectory(config.root)
         self._open_files = OpenFiles(config.open_files)
@@ -61,6 +73,9 @@ class MessageStore:
         self._batch_reader = BatchQueueReader(config, self._log)
         self._batches = self._queues.batches
         self._times = TimeSearch(self._log)
+        self.disk_use = disk_use
+        self.cleaning = LogCleaning(config, self._log, now_millis, disk_use)
+        self.trimming = Trimming(self._log, self._queues)
         self._checkpoint = Checkpoint()
         # Record and timestamp up to which everything derived is in the files.
         self._derived = (-1, 0)
@@ -135,17 +150,22 @@ class MessageStore:
 
     @property
     def writable(self) -> bool:
-        return self._is_open and self._log.writable
+        return self._is_open and self._log.writable and not self.cleaning.disk_full
+
+    def check_writable(self) -> None:
+        """StoreNotWritable when no message is taken, whatever it is (RunningFlags.isWriteable)."""
+        if not self._is_open:
+            raise StoreNotWritable("the store is not open")
+        if self.cleaning.disk_full:
+            raise StoreNotWritable(f"the disk is full: {self.cleaning.use}")
 
     def stage(self, message: Message) -> Appended:
         """Give the message its offsets; it is in the store when `write_staged` has returned."""
-        if not self._is_open:
-            raise StoreNotWritable("the store is not open")
+        self.check_writable()
         return self._appender.stage(message)
 
     def stage_batch(self, message: Message, items: list[BatchItem]) -> list[Appended]:
-        if not self._is_open:
-            raise StoreNotWritable("the store is not open")
+        self.check_writable()
         return self._appender.stage_batch(message, items)
 
     def write_staged(self) -> None:
@@ -192,7 +212,7 @@ class MessageStore:
         return self._reader.read(queue, offset, max_messages, max_bytes, tag_codes)
 
     def load(self, extents: list[tuple[int, int]]) -> list[Buffer] | None:
-        """The bytes of the extents if that needs no waiting; None: use `load_blocking`."""
+        """The bytes of the extents if that needs no waiting; None: use `hold`."""
         buffers: list[Buffer] = []
         for offset, size in extents:
             buffer = self._log.read_now(offset, size)
@@ -201,22 +221,29 @@ class MessageStore:
             buffers.append(buffer)
         return buffers
 
-    def plan_load(self, extents: list[tuple[int, int]]) -> list[tuple[str, int, int]]:
-        """Files, positions and sizes, looked up here so that a thread needs no state."""
-        return [(*self._log.path_of(offset), size) for offset, size in extents]
+    def hold(self, extents: list[tuple[int, int]]) -> HeldRead:
+        """Keep the files of the extents until `release`; `read` may run in a worker thread.
+
+        MessagesGone when they are no longer there.
+        """
+        for offset, size in extents:
+            if not self._log.contains(offset, size):
+                raise MessagesGone(f"{size} bytes at {offset} are not in the log any more")
+        segments = [self._log.segment_of(offset) for offset, _ in extents]
+        return HeldRead(
+            [
+                (segment, offset - segment.base, size)
+                for segment, (offset, size) in zip(segments, extents, strict=True)
+            ]
+        )
 
     def load_blocking(self, extents: list[tuple[int, int]]) -> list[Buffer]:
-        """Read the extents from the disk, in a worker thread.
-
-        Opens the files itself: descriptors of the event loop may be closed at any time.
-        """
-        buffers: list[Buffer] = []
-        for path, position, size in self.plan_load(extents):
-            try:
-                buffers.append(read_file(path, position, size))
-            except OSError as error:
-                raise store_error(error, f"reading {path}") from error
-        return buffers
+        """Read the extents from the disk and wait for it."""
+        held = self.hold(extents)
+        try:
+            return held.read()
+        finally:
+            held.release()
 
     def record_at(self, physical_offset: int) -> bytes | None:
         """The record that begins exactly there."""
@@ -353,11 +380,3 @@ class MessageStore:
             self._log, unsynced.take(), self._checkpoint, self._directory.checkpoint_file
         )
         return self._checkpointing
-
-
-def read_file(path: str, position: int, size: int) -> bytes:
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        return os.pread(fd, size, position)
-    finally:
-        os.close(fd)

@@ -70,11 +70,11 @@ _GROUPED: Final[dict[str, str]] = {
     _ADMIN: (
         "UPDATE_BROKER_CONFIG GET_BROKER_CONFIG GET_BROKER_RUNTIME_INFO "
         "INVOKE_BROKER_TO_RESET_OFFSET INVOKE_BROKER_TO_GET_CONSUMER_STATUS "
-        "QUERY_TOPIC_CONSUME_BY_WHO QUERY_CONSUME_TIME_SPAN CLEAN_EXPIRED_CONSUMEQUEUE "
+        "QUERY_TOPIC_CONSUME_BY_WHO QUERY_CONSUME_TIME_SPAN "
         "GET_CONSUMER_RUNNING_INFO QUERY_CORRECTION_OFFSET CONSUME_MESSAGE_DIRECTLY "
-        "CLONE_GROUP_OFFSET VIEW_BROKER_STATS_DATA CLEAN_UNUSED_TOPIC "
+        "CLONE_GROUP_OFFSET VIEW_BROKER_STATS_DATA "
         "GET_BROKER_CONSUME_STATS QUERY_CONSUME_QUEUE GET_ALL_PRODUCER_INFO "
-        "DELETE_EXPIRED_COMMITLOG QUERY_TOPICS_BY_CONSUMER QUERY_SUBSCRIPTION_BY_CONSUMER "
+        "QUERY_TOPICS_BY_CONSUMER QUERY_SUBSCRIPTION_BY_CONSUMER "
         "UPDATE_AND_GET_GROUP_FORBIDDEN SET_COMMITLOG_READ_MODE"
     ),
     _REPLY: "SEND_REPLY_MESSAGE SEND_REPLY_MESSAGE_V2",
@@ -120,7 +120,8 @@ DIFFERENCES: Final = (
     "Timer messages (TIMER_DELAY_MS and the like) are refused as by a broker with"
     " `timerWheelEnable=false`.",
     "Half messages of transactions are refused as by a broker with `rejectTransactionMessage=true`.",
-    "No index files are written yet, and nothing is deleted from the store.",
+    "No index files are written yet.",
+    "Files of a disk that is too full are deleted only once they are flushed.",
 )
 
 

@@ -67,3 +67,21 @@ def _state(broker: "Broker") -> Iterator[Sample]:
     yield Sample("trimq_commit_log_end", "Bytes ever written.", "gauge", written)
     unflushed = written - store.flushed_offset
     yield Sample("trimq_commit_log_unflushed", "Bytes not yet on disk.", "gauge", unflushed)
+    yield from _retention(broker)
+
+
+def _retention(broker: "Broker") -> Iterator[Sample]:
+    store = broker.state.store
+    begin = store.min_physical_offset
+    yield Sample("trimq_commit_log_begin", "First byte not deleted.", "gauge", max(begin, 0))
+    use = store.cleaning.use
+    for path, share in (("commitlog", use.commit_log), ("consumequeue", use.consume_queue)):
+        help_text = "Used part of the disk at the last look, 0 to 1."
+        yield Sample("trimq_disk_used", help_text, "gauge", max(share, 0), {"path": path})
+    full = int(store.cleaning.disk_full)
+    yield Sample("trimq_disk_full", "1 while messages are refused for it.", "gauge", full)
+    for kind, count in (
+        ("commitlog", store.cleaning.deleted_files),
+        ("consumequeue", store.trimming.deleted_files),
+    ):
+        yield Sample("trimq_deleted_files", "Old files deleted.", "counter", count, {"kind": kind})

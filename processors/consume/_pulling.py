@@ -16,6 +16,7 @@ from broker.arrivals import Arrivals, TooManyHeld
 from broker.config import BrokerConfig
 from broker.identity import MASTER_ID
 from broker.offsets import ConsumerOffsets
+from broker.records import load_cold
 from codec.codes import ResponseCode
 from codec.errors import CodecError
 from codec.flags import PullFlag
@@ -23,7 +24,7 @@ from codec.headers.fast import PullHeader, encode_pull_response
 from processors.consume._answers import PullForbidden
 from processors.consume._checks import Allowed, PullChecks
 from remoting.contract import RemotingError, Request, Response
-from store.errors import StoreError
+from store.errors import MessagesGone, StoreError
 from store.message_store import MessageStore
 from store.reading import MAX_PULL_BYTES, ReadResult, ReadStatus
 
@@ -96,18 +97,23 @@ class Pulling:
         return await self._load(request, may_hold=False)
 
     async def _load(self, request: PullRequest, may_hold: bool) -> Response:
-        try:
-            return self._answer(request, may_hold)
-        except _Cold as cold:
-            response, extents = cold.response, cold.extents
-        try:
-            response.body = await trio.to_thread.run_sync(self._store.load_blocking, extents)
-        except StoreError as error:
-            log.warning("messages went away while they were read: %s", error)
-            raise RemotingError(
-                ResponseCode.SYSTEM_ERROR, f"reading the messages failed: {error}"
-            ) from None
-        return response
+        while True:
+            try:
+                return self._answer(request, may_hold)
+            except _Cold as cold:
+                response, extents = cold.response, cold.extents
+            try:
+                response.body = await load_cold(self._store, extents)
+            except MessagesGone as error:
+                # Their file was deleted while they were read: what is there now?
+                log.info("messages were deleted while they were read: %s", error)
+            except StoreError as error:
+                log.error("reading messages failed: %s", error)
+                raise RemotingError(
+                    ResponseCode.SYSTEM_ERROR, f"reading the messages failed: {error}"
+                ) from None
+            else:
+                return response
 
     async def _wait(self, header: PullHeader, codes: frozenset[int] | None) -> bool:
         """Until the queue is worth another look; False when no more pulls can be held."""

@@ -40,7 +40,7 @@ from processors.produce._properties import (
 from processors.produce._retries import RetrySends, Target
 from remoting.contract import RemotingError, Request, Response
 from store.config import StoreConfig
-from store.errors import StoreError
+from store.errors import StoreError, StoreNotWritable
 from store.message import Message
 from store.message_store import MessageStore
 
@@ -111,9 +111,14 @@ class Sending:
         except RemotingError as error:
             code, remark = error.code, error.remark
         except (PutRefused, StoreError) as error:
-            code, remark = put_answer(error, self._to.config)
-            log.warning("send refused topic=%s reason=%s", request.header.topic, error)
+            code, remark = self._refusal(request.header.topic, error)
         return Response(code, remark, ext_fields=dict(self._properties.reply_fields))
+
+    def _refusal(self, topic: str, error: PutRefused | StoreError) -> tuple[int, str]:
+        # A full disk was reported when it was found; its producers try again and again.
+        level = logging.DEBUG if isinstance(error, StoreNotWritable) else logging.WARNING
+        log.log(level, "send refused topic=%s reason=%s", topic, error)
+        return put_answer(error, self._to.config, self._store.disk_use)
 
     def _send(self, request: Request[SendHeader]) -> Response:
         header = request.header
@@ -205,8 +210,7 @@ class Sending:
                 raise PutRefused(PutStatus.MESSAGE_ILLEGAL, "a batch cannot be delayed")
             appended = self._store.stage(message)
         except (PutRefused, StoreError) as error:
-            code, remark = put_answer(error, self._to.config)
-            log.warning("batch refused topic=%s reason=%s", config.topic_name, error)
+            code, remark = self._refusal(config.topic_name, error)
             fields = {"batchUniqId": unique, **self._properties.reply_fields}
             return Response(code, remark, ext_fields=fields)
         fields = encode_send_response(

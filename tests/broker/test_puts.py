@@ -6,6 +6,7 @@ from broker.puts import PutRefused, PutRules, PutStatus, disk_usage, put_answer,
 from codec.flags import SysFlag
 from codec.properties import parse_properties
 from store.config import StoreConfig
+from store.disk_usage import used_share
 from store.errors import (
     DiskFull,
     MessageTooLarge,
@@ -16,7 +17,7 @@ from store.errors import (
 )
 from store.message import Message
 
-RULES = PutRules((1000, 5000))
+RULES = PutRules((1000, 5000), lambda: None)
 
 
 def applied(properties, sys_flag=0, topic="T", attributes=None):
@@ -99,11 +100,11 @@ def test_topics_that_are_too_long_to_store(topic, fits):
 )
 def test_how_refusals_are_named(tmp_path, error, status, code):
     assert put_status(error) is status
-    assert put_answer(error, StoreConfig(root=tmp_path))[0] == code
+    assert put_answer(error, StoreConfig(root=tmp_path), used_share)[0] == code
 
 
 def test_how_full_the_disks_are(tmp_path):
     config = StoreConfig(root=tmp_path)
-    assert disk_usage(config) == "CL: -1.00 CQ: -1.00 INDEX: -1.00"
+    assert disk_usage(config, used_share) == "CL: -1.00 CQ: -1.00 INDEX: -1.00"
     config.commit_log.mkdir()
-    assert disk_usage(config).startswith("CL:  0.")
+    assert disk_usage(config, used_share).startswith("CL:  0.")

@@ -42,10 +42,10 @@ class Broker:
         self.identity = BrokerIdentity(
             "DefaultCluster", "broker-a", 0, "127.0.0.1:10911", "127.0.0.1:10912"
         )
-        self.store_config = StoreConfig(
-            root=root, mapped_file_size_commit_log=1 << 24, **store_settings
-        )
-        self.store = MessageStore(self.store_config, self.clock.millis)
+        small = {"mapped_file_size_commit_log": 1 << 24}
+        self.store_config = StoreConfig(root=root, **(small | store_settings))
+        self.disk_use = 0.1
+        self.store = MessageStore(self.store_config, self.clock.millis, lambda path: self.disk_use)
         self.topics = Topics(config, root / "config", self.clock)
         self.groups = SubscriptionGroups(config, root / "config", self.clock)
         self.consumers = Consumers(config, self.clock)

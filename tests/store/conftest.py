@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -36,13 +36,19 @@ class Bench:
             "mapped_file_size_consume_queue": 20 * 5,
         }
         self.batch_topics: frozenset[str] = frozenset()
+        self.disk_use = 0.1
+        self.disk_uses: dict[str, float] = {}
         self._open: list[MessageStore] = []
 
     def open(self, **settings: Any) -> MessageStore:
-        store = MessageStore(StoreConfig(root=self.root, **(self.small | settings)), self.clock)
+        config = StoreConfig(root=self.root, **(self.small | settings))
+        store = MessageStore(config, self.clock, self._use_of)
         self.report = store.open(self.batch_topics)
         self._open.append(store)
         return store
+
+    def _use_of(self, path: Path) -> float:
+        return self.disk_uses.get(path.name, self.disk_use)
 
     def kill(self, store: MessageStore) -> None:
         """What is left of the process is what it had handed to the kernel."""
@@ -97,3 +103,19 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
     made = Bench(tmp_path / "store")
     yield made
     made.end()
+
+
+@pytest.fixture
+def make_bench() -> Iterator[Callable[[Path], Bench]]:
+    """For tests that need many directories one after the other."""
+    made: list[Bench] = []
+
+    def make(root: Path) -> Bench:
+        for bench in made:
+            bench.end()
+        made[:] = [Bench(root)]
+        return made[0]
+
+    yield make
+    for bench in made:
+        bench.end()

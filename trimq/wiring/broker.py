@@ -26,7 +26,7 @@ from remoting.dispatch import Dispatcher
 from store.config import StoreConfig
 from store.errors import StoreError
 from store.message_store import MessageStore
-from trimq import services
+from trimq import housekeeping, services
 from trimq.metrics import Sample
 from trimq.options import ServerPlan
 from trimq.samples import RequestCounters, broker_samples
@@ -131,7 +131,7 @@ def _write_staged(store: MessageStore, config: StoreConfig) -> None:
         store.write_staged()
     except StoreError as error:
         log.error("messages not stored: %s", error)
-        code, remark = put_answer(error, config)
+        code, remark = put_answer(error, config, store.disk_use)
         raise RemotingError(code, remark) from error
 
 
@@ -186,6 +186,7 @@ def _services(plan: ServerPlan, state: State, gate: Gate) -> list[Service]:
     return [
         partial(flush, state.store, gate, plan.store),
         partial(services.write_derived, state.store, plan.store),
+        partial(housekeeping.delete_old_files, state.store, plan.store),
         partial(services.every_async, offsets_every, state.offsets.persist_in_steps),
         partial(services.every_async, services.SETTLE_SECONDS, state.topics.settle),
         partial(services.every_async, services.SETTLE_SECONDS, state.groups.settle),

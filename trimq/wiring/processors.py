@@ -7,6 +7,9 @@ from broker.clock import Clock
 from broker.identity import BrokerIdentity
 from broker.puts import PutRules
 from broker.unique_ids import UniqueIds
+from processors.admin.clean_expired_consumequeue import CleanExpiredConsumequeue
+from processors.admin.clean_unused_topic import CleanUnusedTopic
+from processors.admin.delete_expired_commitlog import DeleteExpiredCommitlog
 from processors.admin.delete_subscriptiongroup import DeleteSubscriptiongroup
 from processors.admin.delete_topic_in_broker import DeleteTopicInBroker
 from processors.admin.get_all_delay_offset import GetAllDelayOffset
@@ -79,6 +82,7 @@ def processors(
         *_topics(plan, state),
         *_groups(plan, state),
         ViewMessageById(state.store),
+        *_retention(state),
     ]
 
 
@@ -87,7 +91,7 @@ def _produce(
 ) -> list[Processor[Any]]:
     address = identity.packed_store_host[:-4]
     admission = Admission(plan.broker, identity, state.topics)
-    rules = PutRules(plan.store.delay_levels)
+    rules = PutRules(plan.store.delay_levels, state.store.check_writable)
     destination = Destination(state.store, plan.store, identity, clock)
     sending = Sending(
         admission,
@@ -162,4 +166,12 @@ def _groups(plan: ServerPlan, state: "State") -> list[Processor[Any]]:
         GetSubscriptiongroupConfig(state.groups),
         GetAllSubscriptiongroupConfig(plan.broker, state.groups),
         GetConsumeStats(plan.broker, state.topics, state.consumers, state.offsets, state.store),
+    ]
+
+
+def _retention(state: "State") -> list[Processor[Any]]:
+    return [
+        DeleteExpiredCommitlog(state.store.cleaning),
+        CleanExpiredConsumequeue(state.topics, state.store),
+        CleanUnusedTopic(state.topics, state.store),
     ]

@@ -25,7 +25,7 @@ class Producing:
     def __init__(self, broker: Any) -> None:
         self.broker = broker
         to = Destination(broker.store, broker.store_config, broker.identity, broker.clock)
-        rules = PutRules(broker.store_config.delay_levels)
+        rules = PutRules(broker.store_config.delay_levels, broker.store.check_writable)
         admission = Admission(broker.config, broker.identity, broker.topics)
         self.sending = Sending(
             admission,

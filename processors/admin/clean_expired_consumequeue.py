@@ -1,0 +1,45 @@
+"""CLEAN_EXPIRED_CONSUMEQUEUE: queues go whose records are all deleted; their offsets start again.
+
+Those of system topics stay, and those that never had a message.
+"""
+
+import logging
+
+import trio
+
+from broker.topics import Topics
+from codec.codes import RequestCode, ResponseCode
+from remoting.contract import Processor, RemotingError, Request, Response
+from store.errors import StoreError
+from store.message_store import MessageStore
+
+log = logging.getLogger("trimq.admin")
+
+
+class CleanExpiredConsumequeue(Processor[None]):
+    codes = (RequestCode.CLEAN_EXPIRED_CONSUMEQUEUE,)
+    waits = True
+
+    def __init__(self, topics: Topics, store: MessageStore) -> None:
+        self._topics = topics
+        self._store = store
+
+    async def handle(self, request: Request[None]) -> Response:
+        try:
+            await self._clean()
+        except StoreError as error:
+            raise RemotingError(ResponseCode.SYSTEM_ERROR, str(error)) from error
+        return Response()
+
+    async def _clean(self) -> None:
+        trimming = self._store.trimming
+        topics = [
+            topic for topic in self._store.topics() if not self._topics.is_system_topic(topic)
+        ]
+        log_min = self._store.min_physical_offset
+        for topic in await trio.to_thread.run_sync(trimming.find_idle, topics, log_min):
+            for queue_id in trimming.delete_idle(topic):
+                log.info(
+                    "consume queue without messages deleted topic=%s queue=%d", topic, queue_id
+                )
+            await trio.lowlevel.checkpoint()

@@ -1,0 +1,42 @@
+"""CLEAN_UNUSED_TOPIC: the consume queues of topics that are not configured (any more) go."""
+
+import logging
+
+import trio
+
+from broker.topic_names import LMQ_PREFIX
+from broker.topics import Topics
+from codec.codes import RequestCode, ResponseCode
+from remoting.contract import Processor, RemotingError, Request, Response
+from store.errors import StoreError
+from store.message_store import MessageStore
+
+log = logging.getLogger("trimq.admin")
+
+
+class CleanUnusedTopic(Processor[None]):
+    """System topics and light queues stay. One topic a step."""
+
+    codes = (RequestCode.CLEAN_UNUSED_TOPIC,)
+    waits = True
+
+    def __init__(self, topics: Topics, store: MessageStore) -> None:
+        self._topics = topics
+        self._store = store
+
+    async def handle(self, request: Request[None]) -> Response:
+        for topic in self._store.topics():
+            if self._is_unused(topic):
+                try:
+                    deleted = self._store.delete_topic(topic)
+                except StoreError as error:
+                    raise RemotingError(ResponseCode.SYSTEM_ERROR, str(error)) from error
+                if deleted:
+                    log.info("queues of a topic without config deleted topic=%s", topic)
+            await trio.lowlevel.checkpoint()
+        return Response()
+
+    def _is_unused(self, topic: str) -> bool:
+        if topic in self._topics or topic.startswith(LMQ_PREFIX):
+            return False
+        return not self._topics.is_system_topic(topic)

@@ -1,0 +1,181 @@
+"""What is derived from the commit log follows it when its oldest files are gone.
+
+Consume queues get a new `min_offset` and lose the files whose entries all point before the log
+(CleanConsumeQueueService, ConsumeQueue.deleteExpiredFile); so do the other derived files. Done in
+steps of a few queues each. `find_expired` and `find_idle` look at queues that nobody has used yet:
+they only read, so they run in a worker thread.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterator
+from typing import Final, Protocol
+
+from codec.queue_entry import ENTRY_SIZE, QueueEntry, parse
+from store.commit_log import CommitLog
+from store.consume_queue import ConsumeQueue
+from store.consume_queues import ConsumeQueues
+from store.files import store_error
+
+log = logging.getLogger("trimq.store")
+
+# Queues whose min_offset one step corrects: about 1 ms.
+QUEUES_PER_STEP: Final = 32
+
+
+class Derived(Protocol):
+    """Other files that are made from the commit log, like the index."""
+
+    def delete_before(self, min_physical_offset: int) -> object:
+        """Delete the files that know nothing but records before that offset."""
+
+
+class Trimming:
+    def __init__(self, commit_log: CommitLog, queues: ConsumeQueues) -> None:
+        self.derived: list[Derived] = [queues.batches]
+        """Told of every new beginning of the commit log, after the consume queues."""
+        self.deleted_files = 0
+        self._log = commit_log
+        self._queues = queues
+        self._log_min = 0
+        self._busy = False
+        self._todo: list[ConsumeQueue] = []
+
+    # --- consume queues follow the log
+
+    def begin(self) -> bool:
+        """Whether there is anything to do: the log begins elsewhere, or the last run was cut short."""
+        if self._log.min_offset > self._log_min:
+            self._log_min = self._log.min_offset
+            self._queues.log_begins_at(self._log_min)
+            self._todo = self._queues.loaded()
+            self._busy = True
+        return self._busy
+
+    def not_loaded(self) -> list[str]:
+        return self._queues.not_loaded()
+
+    def find_expired(self, topics: list[str]) -> list[str]:
+        """Of these topics, those with a file that can go (worker thread)."""
+        log_min = self._log_min
+        return [
+            topic
+            for topic in topics
+            if any(begins_before(files, log_min) for files in self._files(topic))
+        ]
+
+    def take_up(self, topic: str) -> None:
+        """Load a topic's queues, so that they have their turn."""
+        for queue_id in self._queues.queue_ids(topic):
+            queue = self._queues.find(topic, queue_id)
+            if queue is not None:
+                self._todo.append(queue)
+
+    def step(self) -> int:
+        """Correct some queues, up to the first of which files were deleted; how many those were.
+
+        A queue with many expired files gets one turn for each.
+        """
+        for _ in range(min(QUEUES_PER_STEP, len(self._todo))):
+            queue = self._todo.pop()
+            queue.correct_min_offset(self._log_min)
+            try:
+                queue.trim_extension()
+                path = queue.delete_expired_file()
+            except OSError as error:
+                raise store_error(error, f"trimming {queue.topic} {queue.queue_id}") from error
+            if path:
+                self._todo.append(queue)
+                self.deleted_files += 1
+                log.info(
+                    "consume-queue file deleted path=%s min_offset=%d log_begins_at=%d",
+                    path,
+                    queue.min_offset,
+                    self._log_min,
+                )
+                return 1
+        return 0
+
+    @property
+    def has_more(self) -> bool:
+        return bool(self._todo)
+
+    def trim_derived(self) -> None:
+        """The other derived files, once the queues are done; ends what `begin` began."""
+        for one in self.derived:
+            one.delete_before(self._log_min)
+        self._busy = False
+
+    # --- queues without any record left (CLEAN_EXPIRED_CONSUMEQUEUE)
+
+    def find_idle(self, topics: list[str], log_min: int) -> list[str]:
+        """Of these topics, those that may have a queue without any record (worker thread)."""
+        return [
+            topic
+            for topic in topics
+            if any(last_file_begins_before(files, log_min) for files in self._files(topic))
+        ]
+
+    def delete_idle(self, topic: str) -> list[int]:
+        """Delete the topic's queues whose last record is gone; their ids.
+
+        Queues that never had a message stay (ConsumeQueueStore.cleanExpired).
+        """
+        gone = []
+        for queue_id in self._queues.queue_ids(topic):
+            queue = self._queues.find(topic, queue_id)
+            if queue is not None and self._is_idle(queue):
+                self._queues.delete_queue(queue)
+                gone.append(queue_id)
+        return gone
+
+    def _is_idle(self, queue: ConsumeQueue) -> bool:
+        if queue.max_offset == 0 or queue.next_offset != queue.max_offset:
+            return False
+        queue.correct_min_offset(self._log.min_offset)
+        return queue.min_offset == queue.max_offset
+
+    def _files(self, topic: str) -> Iterator[list[str]]:
+        """The files of each of the topic's queues, the oldest first (worker thread)."""
+        directory = self._queues.directory_of(topic)
+        for name in numbered(directory):
+            files = numbered(f"{directory}/{name}")
+            if files:
+                yield [f"{directory}/{name}/{file}" for file in files]
+
+
+def begins_before(files: list[str], log_min: int) -> bool:
+    """Whether the first of several files has only entries of records that are gone."""
+    if len(files) < 2:
+        return False
+    last = entry_in(files[0], -1)
+    return last is not None and last.physical_offset < log_min
+
+
+def last_file_begins_before(files: list[str], log_min: int) -> bool:
+    first = entry_in(files[-1], 0)
+    return first is not None and first.physical_offset < log_min
+
+
+def numbered(directory: str) -> list[str]:
+    """Nothing when the directory is no longer there: topics are deleted at any time."""
+    try:
+        return sorted(name for name in os.listdir(directory) if name.isdigit())
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
+def entry_in(path: str, index: int) -> QueueEntry | None:
+    """The first (0) or the last (-1) entry of a file; None when there is no such file."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return None
+    try:
+        position = 0 if index == 0 else os.fstat(fd).st_size - ENTRY_SIZE
+        data = os.pread(fd, ENTRY_SIZE, max(position, 0))
+    finally:
+        os.close(fd)
+    return parse(data) if len(data) == ENTRY_SIZE else None

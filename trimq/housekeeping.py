@@ -1,0 +1,73 @@
+"""Deleting what is too old, as a background service: the store's rules in small steps.
+
+DefaultMessageStore.cleanFilesPeriodically and ConsumeQueueStore.cleanQueueFilesPeriodically: first
+a minute after the start, then every `cleanResourceInterval`.
+"""
+
+import logging
+from functools import partial
+from typing import Final
+
+import trio
+
+from store.cleaning import LogCleaning, Round
+from store.commit_log import Segment
+from store.config import StoreConfig
+from store.errors import StoreError
+from store.message_store import MessageStore
+from store.trimming import Trimming
+
+log = logging.getLogger("trimq.server")
+
+FIRST_AFTER_SECONDS: Final = 60
+
+
+async def delete_old_files(store: MessageStore, config: StoreConfig) -> None:
+    """Until cancelled."""
+    await trio.sleep(FIRST_AFTER_SECONDS)
+    while True:
+        for act in (
+            partial(clean_log, store.cleaning, config.delete_commit_log_files_interval / 1000),
+            partial(trim_queues, store.trimming, config.delete_consume_queue_files_interval / 1000),
+        ):
+            try:
+                await act()
+            except StoreError as error:
+                log.error("deleting old files failed, trying again: %s", error)
+        await trio.sleep(config.clean_resource_interval / 1000)
+
+
+async def clean_log(cleaning: LogCleaning, pause: float) -> None:
+    """One round: look at the disk and the clock, and delete one file after the other."""
+    use = await trio.to_thread.run_sync(cleaning.measure)
+    one = cleaning.begin_round(use)
+    while (segment := cleaning.next_file(one)) is not None:
+        if not await _delete(cleaning, segment, one):
+            break
+        await trio.sleep(pause)
+    cleaning.end_round(one)
+
+
+async def _delete(cleaning: LogCleaning, segment: Segment, one: Round | None) -> bool:
+    modified = await trio.to_thread.run_sync(cleaning.modified, segment)
+    if not cleaning.take_out(segment, modified, one) or cleaning.is_held(segment):
+        return False
+    await trio.to_thread.run_sync(cleaning.unlink, segment)
+    cleaning.deleted(segment, one)
+    return True
+
+
+async def trim_queues(trimming: Trimming, pause: float) -> None:
+    """When the log begins elsewhere than last time: the consume queues follow, then the rest."""
+    if not trimming.begin():
+        return
+    topics = trimming.not_loaded()
+    for topic in await trio.to_thread.run_sync(trimming.find_expired, topics):
+        trimming.take_up(topic)
+        await trio.lowlevel.checkpoint()
+    while trimming.has_more:
+        if trimming.step():
+            await trio.sleep(pause)
+        else:
+            await trio.lowlevel.checkpoint()
+    trimming.trim_derived()
