@@ -94,6 +94,8 @@ class Pulling:
             return Response(
                 ResponseCode.SYSTEM_BUSY, "[HELD_PULLS]broker busy, too many pulls are held"
             )
+        # One message may answer many pulls of a peer: it has to read what it gets.
+        await request.peer.room()
         return await self._load(request, may_hold=False)
 
     async def _load(self, request: PullRequest, may_hold: bool) -> Response:

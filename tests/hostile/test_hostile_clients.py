@@ -18,6 +18,7 @@ from trimq.testing import TestServer, running_server
 
 FRAMES = 400
 CONNECTIONS = 1000
+HELD = 400
 
 
 @pytest.fixture(scope="module")
@@ -38,9 +39,13 @@ def _frame(header: object, body: bytes = b"", coding: int = 0) -> bytes:
 
 
 def _assert_others_are_served(server: TestServer) -> None:
+    _send(server, "Hostile", b"still there")
+
+
+def _send(server: TestServer, topic: str, body: bytes) -> None:
     header = SendMessageRequestHeader(
         producer_group="g",
-        topic="Hostile",
+        topic=topic,
         default_topic="TBW102",
         default_topic_queue_nums=4,
         queue_id=0,
@@ -49,7 +54,7 @@ def _assert_others_are_served(server: TestServer) -> None:
         flag=0,
     )
     with BlockingClient(server.broker_addr, timeout=20) as client:
-        answer = client.request(RequestCode.SEND_MESSAGE, header, b"still there")
+        answer = client.request(RequestCode.SEND_MESSAGE, header, body)
     assert answer.code == ResponseCode.SUCCESS, answer.remark
 
 
@@ -148,6 +153,37 @@ def test_a_client_that_never_reads_does_not_fill_the_memory(server: TestServer) 
             sock.sendall(ask * 200_000)
         _assert_others_are_served(server)
         assert usage(os.getpid()).anonymous_mib - before < 60
+
+
+def test_held_pulls_of_a_client_that_never_reads_do_not_fill_the_memory(server: TestServer) -> None:
+    _send(server, "Held", b"first")
+    pull = _frame(
+        {
+            "code": int(RequestCode.PULL_MESSAGE),
+            "opaque": 1,
+            "version": 513,
+            "extFields": {
+                "consumerGroup": "g",
+                "topic": "Held",
+                "queueId": "0",
+                "queueOffset": "1",
+                "maxMsgNums": "1",
+                "sysFlag": "6",
+                "commitOffset": "0",
+                "suspendTimeoutMillis": "15000",
+                "subscription": "*",
+                "subVersion": "0",
+            },
+        }
+    )
+    with _connect(server) as sock:
+        # Requests are taken up in order: when the last one is answered, all pulls are held.
+        sock.sendall(pull * HELD + _frame({"code": 305, "opaque": 9, "version": 513}))
+        assert b'"opaque":9' in sock.recv(65536)
+        before = usage(os.getpid()).anonymous_mib
+        _send(server, "Held", bytes(1024 * 1024))
+        _assert_others_are_served(server)
+        assert usage(os.getpid()).anonymous_mib - before < 40
 
 
 def test_a_thousand_connections_come_and_go(server: TestServer, times: int) -> None:
