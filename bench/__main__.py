@@ -97,6 +97,14 @@ def _round(kind: str, arguments: argparse.Namespace, figures: Figures, root: Pat
         figures["threads"][kind].append(end.threads)
 
 
+def medians(figures: Figures) -> dict[str, dict[str, float]]:
+    """One figure a kind."""
+    return {
+        name: {kind: statistics.median(values) for kind, values in kinds.items()}
+        for name, kinds in figures.items()
+    }
+
+
 def main() -> None:
     """Parse, run the rounds, print the table and write bench/RESULTS.md."""
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
@@ -116,11 +124,7 @@ def main() -> None:
             # Whoever comes second finds a warmer machine: the order changes from round to round.
             for kind in KINDS if number % 2 == 0 else reversed(KINDS):
                 _round(kind, arguments, figures, Path(folder))
-    medians = {
-        name: {kind: statistics.median(values) for kind, values in kinds.items()}
-        for name, kinds in figures.items()
-    }
-    table = report.table(medians)
+    table = report.table(medians(figures))
     print(table)
     if not arguments.smoke:
         arguments.results.write_text(report.page(table, arguments))

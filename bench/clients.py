@@ -55,11 +55,11 @@ class Latency:
     failed: int
 
 
-def _java(path: str, home: Path, *words: str) -> list[str]:
+def java(path: str, home: Path, *words: str) -> list[str]:
     return ["java", *_HEAP, f"-Duser.home={home}", "-cp", path, *words]
 
 
-def _lines_for(command: list[str], seconds: float) -> list[str]:
+def lines_for(command: list[str], seconds: float) -> list[str]:
     """The output of a program that never ends by itself, stopped after ``seconds``."""
     with tempfile.TemporaryFile("w+") as output:
         process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
@@ -79,7 +79,7 @@ def produce(namesrv: str, topic: str, load: Load, seconds: int, home: Path) -> R
     path = artifacts.classpath(artifacts.jars(artifacts.SERVER))
     words = [f"{_PACKAGE}.Producer", "-n", namesrv, "-t", topic, "-w", str(load.threads)]
     words += ["-s", str(load.size), "-ri", "2000", "-y", str(load.asynchronous).lower()]
-    lines = _lines_for(_java(path, home, *words), _PRODUCER_START_SECONDS + seconds)
+    lines = lines_for(java(path, home, *words), _PRODUCER_START_SECONDS + seconds)
     found = [match for line in lines if (match := _SEND_LINE.search(line))]
     if len(found) <= _WARM_UP_LINES:
         raise RuntimeError("the benchmark Producer printed no rates:\n" + "\n".join(lines[-20:]))
@@ -115,7 +115,7 @@ def _own_program(name: str, words: list[str], seconds: int, home: Path) -> dict[
     with tempfile.TemporaryDirectory() as classes:
         subprocess.run(["javac", "-nowarn", "-cp", lib, "-d", classes, str(source)], check=True)
         done = subprocess.run(
-            _java(f"{classes}:{lib}", home, name, *words),
+            java(f"{classes}:{lib}", home, name, *words),
             capture_output=True,
             text=True,
             check=True,
