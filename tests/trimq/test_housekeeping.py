@@ -51,10 +51,15 @@ class House:
         return sorted(self.config.commit_log.iterdir())
 
 
-@pytest.fixture
-def autojump_clock() -> trio.testing.MockClock:
-    """Jumps a moment after the last thing has happened: worker threads need some time."""
-    return trio.testing.MockClock(autojump_threshold=0.01)
+@pytest.fixture(autouse=True)
+def no_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Virtual time runs on while a thread works, so work is done where it is asked for."""
+
+    async def run(act: Any, *arguments: Any) -> Any:
+        await trio.lowlevel.checkpoint()
+        return act(*arguments)
+
+    monkeypatch.setattr(trio.to_thread, "run_sync", run)
 
 
 @pytest.fixture
