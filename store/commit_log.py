@@ -91,10 +91,11 @@ class CommitLog:
 
     # --- opening and closing
 
-    def load(self, mend_last: bool) -> None:
+    def load(self, vouched: int | None) -> None:
         """Find the files; `written` is then the end of the last one, until `start_at` says better.
 
-        `mend_last`: give a last file that is too short its length back.
+        `vouched`: files with bytes behind this offset may be too short and get their length back;
+        None after a clean stop, when there is no excuse. StoreDamaged: nothing was changed.
         """
         make_durable_directory(self.directory)
         names = sorted(
@@ -102,27 +103,32 @@ class CommitLog:
             for name in os.listdir(self.directory)
             if name.isdigit() and len(name) == NAME_DIGITS
         )
+        short: list[Path] = []
+        empty: Path | None = None
         for name in names:
             path = self.directory / name
+            base = int(name)
             length = path.stat().st_size
-            last = name == names[-1]
-            if last and length == 0 and not (mend_last and len(names) == 1):
-                remove(path)
+            if length == 0 and name == names[-1] and (vouched is None or len(names) > 1):
+                empty = path
                 break
             if length != self.file_size:
-                self._mend(path, length, last and mend_last)
-            base = int(name)
+                excused = vouched is not None and base + self.file_size > vouched
+                if not excused or length > self.file_size:
+                    raise StoreDamaged(
+                        path,
+                        length,
+                        f"that is its length; mappedFileSizeCommitLog says {self.file_size}",
+                    )
+                short.append(path)
             if self.segments and base != self.segments[-1].base + self.file_size:
                 raise StoreDamaged(path, 0, "the file before it is missing")
             self.segments.append(Segment(base, str(path)))
             self.written = base + self.file_size
-
-    def _mend(self, path: Path, length: int, allowed: bool) -> None:
-        if not allowed or length > self.file_size:
-            raise StoreDamaged(
-                path, length, f"that is its length; mappedFileSizeCommitLog says {self.file_size}"
-            )
-        resize(path, self.file_size)
+        for path in short:
+            resize(path, self.file_size)
+        if empty is not None:
+            remove(empty)
 
     def start_at(self, end: int, durable: int) -> int:
         """Everything from `end` on is not part of the log: remove it and append there.

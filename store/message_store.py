@@ -97,7 +97,7 @@ class MessageStore:
             self._directory.refuse_foreign()
             clean = not self._directory.was_aborted()
             self._checkpoint = load_checkpoint(self._directory.checkpoint_file)
-            self._log.load(mend_last=not clean)
+            self._log.load(None if clean else self._checkpoint.queue_physical_offset)
             recovery = Recovery(self._log, self._queues, self._checkpoint, self._tags)
             report = recovery.run(clean, batch_topics)
             if report.cut:

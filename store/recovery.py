@@ -101,6 +101,8 @@ class Recovery:
         self._queues = queues
         # RocketMQ writes 0 when it has nothing to say; -1 is behind no record.
         self._durable = checkpoint.queue_physical_offset or -1
+        # Without that, a power loss may have taken the log and left consume queues.
+        self._vouches = self._durable > 0 or checkpoint.record_timestamp > 0
         self._tags = tags
         self._collected: dict[tuple[str, int], Collected] = {}
         self._count = 0
@@ -116,8 +118,10 @@ class Recovery:
         files_end = log.written
         self._queues.open(batch_topics)
         if not log.segments:
-            self._refuse_without_log()
+            if clean or self._vouches:
+                self._refuse_without_log()
             log.start_at(0, 0)
+            self._queues.believe(Bounds(0, 0, -1), unchecked=True)
             return report
         after = self._believed()
         report.start = max(after, log.min_offset)

@@ -1,0 +1,232 @@
+"""The power goes at any moment, again and again, also while the store is being opened.
+
+What a flush had returned for is there; what came later is there from its start up to some record;
+nothing else ever is, and the store opens.
+"""
+
+from __future__ import annotations
+
+import random
+import shutil
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from codec.batch import BatchItem
+from codec.record import parse_record
+from store import checkpointing
+from store.config import StoreConfig
+from store.message import Message
+from store.message_store import MessageStore
+from tests.store.power_loss import Recorder, Recording
+
+SCENARIOS = 60
+LIVES = 4
+TOPICS = ("T", "U", "much-longer-topic")
+Key = tuple[str, int, int, int]
+
+
+class Truth:
+    """What was ever written, what has to be there, and what was seen to be lost."""
+
+    def __init__(self) -> None:
+        self.written: dict[Key, bytes] = {}
+        self.promised: set[Key] = set()
+        self.lost: set[Key] = set()
+
+    def check(self, store: MessageStore) -> None:
+        """Compare with everything that the store serves."""
+        served: dict[Key, bytes] = {}
+        for topic in TOPICS:
+            for queue_id in store.queues(topic):
+                served.update(queue_content(store, topic, queue_id))
+        missing = self.promised - served.keys()
+        assert not missing, f"{len(missing)} promised messages are gone: {sorted(missing)[:3]}"
+        back = self.lost & served.keys()
+        assert not back, f"lost messages came back: {sorted(back)[:3]}"
+        for key, body in served.items():
+            assert self.written[key] == body, key
+        self.lost |= self.written.keys() - served.keys()
+        self.written = served
+
+
+def queue_content(store: MessageStore, topic: str, queue_id: int) -> dict[Key, bytes]:
+    found: dict[Key, bytes] = {}
+    before = -1
+    for offset in range(store.min_offset(topic, queue_id), store.max_offset(topic, queue_id)):
+        entry = store.queue_entry(topic, queue_id, offset)
+        assert entry is not None
+        assert entry.physical_offset > before
+        before = entry.physical_offset
+        data = store.record_at(entry.physical_offset)
+        assert data is not None
+        record = parse_record(data)
+        assert (record.topic, record.queue_id, record.queue_offset) == (topic, queue_id, offset)
+        assert len(data) == entry.size
+        found[topic, queue_id, offset, entry.physical_offset] = record.body + record.properties
+    return found
+
+
+class Life:
+    """A store from its opening to its end, doing what chance says."""
+
+    def __init__(self, root: Path, chance: random.Random, truth: Truth, counts: Counter[str]):
+        self._root = root
+        self._chance = chance
+        self._truth = truth
+        self._counts = counts
+        self._recorder = Recorder(root)
+        self._recording = self._recorder.recording
+        self._unflushed: list[tuple[int, Key]] = []
+
+    def run(self, steps: int, sync: bool) -> Recording:
+        chance = self._chance
+        config = StoreConfig(
+            root=self._root,
+            mapped_file_size_commit_log=chance.choice((4096, 8192)),
+            mapped_file_size_consume_queue=20 * chance.choice((30, 40)),
+            queue_buffer_bytes=chance.choice((60, 2000)),
+            open_files=4,
+        )
+        config = self._kept(config)
+        with self._recorder.running() as recording:
+            store = MessageStore(config, lambda: 1)
+            store.open()
+            recording.mark("open")
+            self._truth.check(store)
+            self._unflushed = [
+                (key[3] + 1, key) for key in self._truth.written.keys() - self._truth.promised
+            ]
+            for _ in range(steps):
+                self._step(store, sync)
+            if chance.random() < 0.3:
+                store.close()
+                self._promise(1 << 62)
+            else:
+                store.abandon()
+        return recording
+
+    def _kept(self, config: StoreConfig) -> StoreConfig:
+        """File sizes are chosen once in a store's life."""
+        sizes = self._root / "sizes"
+        self._root.mkdir(exist_ok=True)
+        if sizes.exists():
+            log, queue = map(int, sizes.read_text().split())
+        else:
+            log, queue = config.mapped_file_size_commit_log, config.mapped_file_size_consume_queue
+            sizes.write_text(f"{log} {queue}")
+            self._recorder = Recorder(self._root)
+            self._recording = self._recorder.recording
+        return StoreConfig(
+            root=self._root,
+            mapped_file_size_commit_log=log,
+            mapped_file_size_consume_queue=queue,
+            queue_buffer_bytes=config.queue_buffer_bytes,
+            open_files=config.open_files,
+        )
+
+    def _step(self, store: MessageStore, sync: bool) -> None:
+        kind = self._chance.choices(("send", "flush", "derive", "checkpoint"), (10, 2, 3, 1))[0]
+        self._counts[kind] += 1
+        if kind == "send":
+            self._send(store)
+        elif kind == "derive":
+            store.write_derived()
+        elif kind == "checkpoint":
+            while store.write_derived():
+                pass
+            store.plan_checkpoint().run()
+            self._promise(store.flushed_offset)
+        if kind == "flush" or (sync and kind == "send"):
+            self._promise(store.flush())
+
+    def _send(self, store: MessageStore) -> None:
+        chance = self._chance
+        sent: list[tuple[Key, bytes]] = []
+        for _ in range(chance.randint(1, 4)):
+            topic, queue_id = chance.choice(TOPICS), chance.randrange(3)
+            bodies = [self._body() for _ in range(chance.choice((1, 1, 1, 3)))]
+            message = Message(topic, queue_id, bodies[0])
+            if len(bodies) == 1:
+                if chance.random() < 0.1:
+                    message.properties = b"k\x01" + bodies[0].hex().encode() * 3 + b"\x02"
+                where = [store.stage(message)]
+            else:
+                where = store.stage_batch(message, [BatchItem(0, body, b"") for body in bodies])
+            for body, at in zip(bodies, where, strict=True):
+                key = (topic, queue_id, at.queue_offset, at.physical_offset)
+                sent.append((key, body + message.properties))
+                self._unflushed.append((at.end, key))
+        # Written before it is known: some of it may survive all the same.
+        self._recording.mark(("written", dict(sent)))
+        store.write_staged()
+        self._counts["messages"] += len(sent)
+
+    def _body(self) -> bytes:
+        return self._chance.randbytes(self._chance.choice((8, 20, 60, 200, 450)))
+
+    def _promise(self, offset: int) -> None:
+        kept = {key for end, key in self._unflushed if end <= offset}
+        self._unflushed = [one for one in self._unflushed if one[0] > offset]
+        self._recording.mark(("promised", kept))
+
+
+def after(truth: Truth, recording: Recording, moment: int) -> Truth:
+    """What is known of a life that ended at that moment."""
+    marks = recording.marks(moment)
+    known = Truth()
+    known.written, known.promised = dict(truth.written), set(truth.promised)
+    known.lost = set(truth.lost)
+    for mark in marks:
+        if mark != "open":
+            what, content = mark
+            if what == "written":
+                known.written.update(content)
+                # Another message may get the place of a lost one.
+                known.lost -= content.keys()
+            else:
+                known.promised |= content
+    return known
+
+
+def play(folder: Path, seed: int, sync: bool, counts: Counter[str]) -> None:
+    chance = random.Random(seed)
+    truth = Truth()
+    root = folder / f"{seed}-0"
+    if chance.random() < 0.2:
+        # Where the halves of an offset are written with different sectors.
+        (root / "commitlog").mkdir(parents=True)
+        (root / "commitlog" / f"{(1 << 32) - 4096:020d}").write_bytes(bytes(4096))
+        (root / "sizes").write_text("4096 600")
+    for number in range(LIVES):
+        before = after(truth, Recording(Recorder(root)._top), 0)
+        recording = Life(root, chance, truth, counts).run(chance.randint(5, 60), sync)
+        opened = recording.events.index(("mark", "open"))
+        moments = len(recording.events)
+        moment = chance.randint(0, moments)
+        if chance.random() < 0.3:
+            # In the middle of opening.
+            moment = chance.randint(0, opened)
+        following = folder / f"{seed}-{number + 1}"
+        recording.crash(moment, chance, following)
+        counts["power losses"] += 1
+        truth = after(truth if moment > opened else before, recording, moment)
+        shutil.rmtree(root)
+        root = following
+    Life(root, chance, truth, counts).run(3, sync)
+    shutil.rmtree(root)
+
+
+@pytest.mark.parametrize("sync", [True, False], ids=["sync", "async"])
+def test_power_losses(tmp_path, monkeypatch, times, sync, request):
+    counts: Counter[str] = Counter()
+    first = random.randrange(1 << 30) if times > 1 else 0
+    for seed in range(first, first + SCENARIOS * times):
+        monkeypatch.setattr(checkpointing, "SYNCED_ONE_BY_ONE", 256 if seed % 4 else 1)
+        try:
+            play(tmp_path, seed, sync, counts)
+        except BaseException as error:
+            error.add_note(f"seed {seed}")
+            raise
+    print(f"power loss ({'sync' if sync else 'async'}):", dict(counts))
