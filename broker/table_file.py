@@ -3,18 +3,31 @@
 A new topic must not be lost by a kill -9 right after its first message was acknowledged, so a
 change goes to the page cache before the answer leaves. What may block on the disk (fsync) is left
 to a worker thread, which touches files only. ConfigFile of the store reads the same two names.
+
+A power loss may tear a version that was not synced yet. So one of the two names always holds one
+that was: the twin is the last synced version before the newest, and the very first is synced at once.
 """
 
 import logging
 import os
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
 import trio
 
 from codec.errors import CodecError
-from store.files import sync_directory, write_fully
+from store.files import (
+    create,
+    make_durable_directory,
+    remove,
+    rename,
+    sync_data,
+    sync_directory,
+    sync_file,
+    write_fully,
+)
 from store.json_files import ConfigFile
 
 log = logging.getLogger("trimq.broker")
@@ -34,6 +47,10 @@ class TableFile:
         self._pieces = pieces
         self._unsaved = False
         self._unsynced = False
+        # Counts what was written under the name, and which of it is known to be on the disk.
+        self._version = 0
+        self._synced = -1
+        self._safe = False
 
     def load(self, decode: Callable[[bytes], T]) -> T | None:
         """The table, from its twin if the newest version makes no sense; None on a fresh store."""
@@ -41,13 +58,19 @@ class TableFile:
         data = file.load()
         if data is None:
             return None
+        self._safe = True
         try:
-            return decode(data)
+            table = decode(data)
         except CodecError as error:
             log.error("config file unreadable, trying its twin: file=%s error=%s", self.path, error)
             backup = file.load_backup()
             if backup is None or backup == data:
                 raise TableDamaged(f"{self.path} cannot be read: {error}") from error
+        else:
+            # A killed process may have left it in the page cache only.
+            self._unsynced = self.path.exists() and self.path.stat().st_size == len(data)
+            self.sync()
+            return table
         try:
             return decode(backup)
         except CodecError as error:
@@ -82,16 +105,16 @@ class TableFile:
         if not self._unsynced:
             return
         self._unsynced = False
+        version = self._version
         try:
-            fd = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
-            try:
-                os.fsync(fd)
-            finally:
-                os.close(fd)
+            sync_file(self.path)
             sync_directory(self.path.parent)
         except OSError as error:
             self._unsynced = True
             log.error("config file not synced: file=%s error=%s", self.path, error)
+            return
+        self._synced = version
+        self._safe = True
 
     def _write_and_sync(self, pieces: list[bytes]) -> None:
         self._write(pieces)
@@ -106,24 +129,32 @@ class TableFile:
             log.error("config file not saved: file=%s error=%s", self.path, error)
 
     def _replace(self, pieces: list[bytes]) -> None:
-        """Write beside and rename over; the version before becomes the twin."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        """Write beside and rename over; a synced version before becomes the twin."""
+        make_durable_directory(self.path.parent)
         beside = self.path.with_name(self.path.name + ".new")
-        fd = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
+        fd = create(beside)
         try:
+            os.ftruncate(fd, 0)
             write_fully(fd, pieces, 0)
+            if not self._safe:
+                sync_data(fd)
         finally:
             os.close(fd)
-        self._keep_previous()
-        os.replace(beside, self.path)
+        if self._synced == self._version:
+            self._keep_previous()
+        rename(beside, self.path)
+        self._version += 1
         self._unsynced = True
+        if not self._safe:
+            self.sync()
 
     def _keep_previous(self) -> None:
         twin = self.path.with_name(self.path.name + ".bak")
         link = self.path.with_name(self.path.name + ".old")
-        link.unlink(missing_ok=True)
+        with suppress(FileNotFoundError):
+            remove(link)
         try:
             os.link(self.path, link)
         except FileNotFoundError:
             return
-        os.replace(link, twin)
+        rename(link, twin)

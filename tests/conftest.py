@@ -1,5 +1,10 @@
 """Short by default; `--soak` looks further: more examples, more rounds, other seeds each time."""
 
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -29,3 +34,14 @@ def pytest_configure(config: pytest.Config) -> None:
 def times(request: pytest.FixtureRequest) -> int:
     """How many times as long crash and fuzz tests run: 1, or many under --soak."""
     return SOAK_TIMES if request.config.getoption("--soak") else 1
+
+
+@pytest.fixture
+def memory_path(tmp_path: Path) -> Iterator[Path]:
+    """A folder that costs no disk, where the system has one: tests that write thousands of files."""
+    memory = Path("/dev/shm")
+    if not os.access(memory, os.W_OK):
+        yield tmp_path
+        return
+    with TemporaryDirectory(prefix="trimq-", dir=memory) as folder:
+        yield Path(folder)

@@ -21,7 +21,7 @@ from store.message import Message
 from store.message_store import MessageStore
 from tests.store.power_loss import Recorder, Recording
 
-SCENARIOS = 60
+SCENARIOS = 25
 LIVES = 4
 TOPICS = ("T", "U", "much-longer-topic")
 Key = tuple[str, int, int, int]
@@ -219,13 +219,13 @@ def play(folder: Path, seed: int, sync: bool, counts: Counter[str]) -> None:
 
 
 @pytest.mark.parametrize("sync", [True, False], ids=["sync", "async"])
-def test_power_losses(tmp_path, monkeypatch, times, sync, request):
+def test_power_losses(memory_path, monkeypatch, times, sync):
     counts: Counter[str] = Counter()
     first = random.randrange(1 << 30) if times > 1 else 0
     for seed in range(first, first + SCENARIOS * times):
         monkeypatch.setattr(checkpointing, "SYNCED_ONE_BY_ONE", 256 if seed % 4 else 1)
         try:
-            play(tmp_path, seed, sync, counts)
+            play(memory_path, seed, sync, counts)
         except BaseException as error:
             error.add_note(f"seed {seed}")
             raise
