@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Final
 
 from store.errors import StoreDamaged
 from store.files import (
     OpenFiles,
     create_sized,
+    first_data,
     make_directories,
     queue_parents,
     remove,
@@ -22,9 +22,6 @@ from store.files import (
     write_fully,
     zero_from,
 )
-
-# How far behind the end to look for what does not belong there: longer than any entry.
-LOOK: Final = 64
 
 
 class QueueFiles:
@@ -163,10 +160,17 @@ class QueueFiles:
         while os.path.exists(self._path(later)):
             self._remove(self._path(later))
             later += self.file_size
-        if base < later and any(self.read_file(end, LOOK)):
+        if base < later and self._holds_data(base, index):
             # Unsynced, the old bytes could come back and be vouched for by a later checkpoint.
             self._open_files.unsynced.add_file(self._path(base))
             zero_from(self._open_files.get(self._path(base)), index, self.file_size)
+
+    def _holds_data(self, base: int, index: int) -> bool:
+        try:
+            fd = self._open_files.get(self._path(base))
+        except FileNotFoundError:
+            return False
+        return first_data(fd, index, self.file_size) < self.file_size
 
     def delete_before(self, position: int) -> int:
         """Remove the files that end there or before, never the last one; how many those were."""
