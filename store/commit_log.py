@@ -94,8 +94,9 @@ class CommitLog:
     def load(self, vouched: int | None) -> None:
         """Find the files; `written` is then the end of the last one, until `start_at` says better.
 
-        `vouched`: files with bytes behind this offset may be too short and get their length back;
-        None after a clean stop, when there is no excuse. StoreDamaged: nothing was changed.
+        `vouched`: files with bytes behind this offset, and the last one, may be too short and get
+        their length back; None after a clean stop, when there is no excuse. StoreDamaged: nothing
+        was changed.
         """
         make_durable_directory(self.directory)
         names = sorted(
@@ -113,7 +114,8 @@ class CommitLog:
                 empty = path
                 break
             if length != self.file_size:
-                excused = vouched is not None and base + self.file_size > vouched
+                last = name == names[-1]
+                excused = vouched is not None and (last or base + self.file_size > vouched)
                 if not excused or length > self.file_size:
                     raise StoreDamaged(
                         path,

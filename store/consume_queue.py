@@ -165,7 +165,7 @@ class ConsumeQueue:
             self._written = self.max_offset = self.next_offset = expected
             self.correct_min_offset(bounds.log_min)
             return
-        names = self._names(bounds.log_min)
+        names = self._names(bounds)
         if not names:
             return
         self.first_file = int(names[0]) // ENTRY_SIZE
@@ -303,26 +303,32 @@ class ConsumeQueue:
         if behind:
             self._truncate_files(self._written)
 
-    def _names(self, log_min: int) -> list[str]:
+    def _names(self, bounds: Bounds) -> list[str]:
+        """The files' names. After a crash any may be too short, otherwise only the last."""
+        mend = bounds.vouched < bounds.log_end
         try:
             names = sorted(name for name in os.listdir(self._directory) if name.isdigit())
         except FileNotFoundError:
             return []
         full = self._per_file * ENTRY_SIZE
+        short: list[str] = []
         for at, name in enumerate(names):
             path = f"{self._directory}/{name}"
             length = os.stat(path).st_size
-            if length < full and at == len(names) - 1:
-                resize(path, full)
+            if length < full and (mend or at == len(names) - 1):
+                short.append(path)
             elif length != full:
                 raise StoreDamaged(
                     Path(path),
                     length,
                     f"that is its length; mappedFileSizeConsumeQueue says {full}",
                 )
-        kept = without_leftovers(self._directory, names, full, log_min)
+        kept = without_leftovers(self._directory, names, full, bounds.log_min)
         for name in names[: len(names) - len(kept)]:
             self._open_files.forget(f"{self._directory}/{name}")
+        for path in short:
+            if os.path.basename(path) in kept:
+                resize(path, full)
         return kept
 
     def _valid_entries(self, base: int, bounds: Bounds) -> int:

@@ -67,9 +67,10 @@ def make_durable_directory(path: Path) -> None:
 
 
 def queue_parents(directory: str) -> list[str]:
-    """The directories that have to be synced for a new file of a queue: its own and two above."""
+    """The directories that have to be synced for a new file of a queue: its own up to the store's."""
     topic = os.path.dirname(directory)
-    return [directory, topic, os.path.dirname(topic)]
+    queues = os.path.dirname(topic)
+    return [directory, topic, queues, os.path.dirname(queues)]
 
 
 def create(path: Path | str) -> int:

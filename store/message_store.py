@@ -99,12 +99,7 @@ class MessageStore:
             self._checkpoint = load_checkpoint(self._directory.checkpoint_file)
             self._log.load(None if clean else self._checkpoint.queue_physical_offset)
             recovery = Recovery(self._log, self._queues, self._checkpoint, self._tags)
-            report = recovery.run(clean, batch_topics)
-            if report.cut:
-                # What it vouches for is gone; soon other records will stand there.
-                self._checkpoint = Checkpoint()
-                save_checkpoint(self._directory.checkpoint_file, self._checkpoint)
-            self._directory.mark_open()
+            report = recovery.run(clean, batch_topics, self._begin)
         except OSError as error:
             self.abandon()
             raise store_error(error, f"opening {self._config.root}") from error
@@ -115,6 +110,14 @@ class MessageStore:
         self._appender.last_timestamp = report.last_timestamp
         self._is_open = True
         return report
+
+    def _begin(self, checkpoint_is_wrong: bool) -> None:
+        """Before anything changes: what comes now is no clean stop until it ends like one."""
+        if checkpoint_is_wrong:
+            # What it vouches for is gone, or will be written anew and is not on the disk yet.
+            self._checkpoint = Checkpoint()
+            save_checkpoint(self._directory.checkpoint_file, self._checkpoint)
+        self._directory.mark_open()
 
     def close(self) -> None:
         """Write and flush everything; blocks. The `abort` file stays when that does not succeed."""

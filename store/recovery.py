@@ -13,6 +13,7 @@ record, the whole log is scanned.
 from __future__ import annotations
 
 from array import array
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -111,8 +112,13 @@ class Recovery:
         self._gone: set[tuple[str, int]] = set()
         self._batches = BatchRecovery(log, queues, tags)
 
-    def run(self, clean: bool, batch_topics: frozenset[str]) -> RecoveryReport:
-        """`batch_topics` are known to have batch queues; those of others are found."""
+    def run(
+        self, clean: bool, batch_topics: frozenset[str], begin: Callable[[bool], None]
+    ) -> RecoveryReport:
+        """`batch_topics` are known to have batch queues; those of others are found.
+
+        `begin` is called before the first change, with whether the checkpoint is wrong.
+        """
         report = RecoveryReport(clean)
         log = self._log
         files_end = log.written
@@ -120,15 +126,17 @@ class Recovery:
         if not log.segments:
             if clean or self._vouches:
                 self._refuse_without_log()
+            begin(False)
             log.start_at(0, 0)
             self._queues.believe(Bounds(0, 0, -1), unchecked=True)
             return report
         after = self._believed()
         report.start = max(after, log.min_offset)
         self._believe(report, after, files_end)
-        self._scan(report, after, files_end)
+        self._scan(report, after, files_end, begin)
         report.cut = report.end <= self._durable
         self._refuse_damage(report, files_end)
+        begin(after < 0 < self._durable)
         # A killed process may have left records in the page cache only.
         report.dropped = log.start_at(report.end, report.end if clean else report.start)
         self._believe(report, after, report.end)
@@ -160,7 +168,9 @@ class Recovery:
             vouched = after if after >= 0 else first - 1
             self._queues.believe(Bounds(first, end, vouched), unchecked=True)
 
-    def _scan(self, report: RecoveryReport, after: int, end: int) -> None:
+    def _scan(
+        self, report: RecoveryReport, after: int, end: int, begin: Callable[[bool], None]
+    ) -> None:
         scanner = LogScanner(self._log, report.start, end, self._tags)
         record: Dispatched | None = None
         for record in scanner:
@@ -168,6 +178,7 @@ class Recovery:
             if record.physical_offset > after:
                 self._collect(record)
                 if self._count >= COLLECTED:
+                    begin(after < 0 < self._durable)
                     report.entries += self._settle(report)
         if record is not None:
             report.last_record = record.physical_offset
