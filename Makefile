@@ -39,7 +39,8 @@ bench-store: $(TESTING)
 	$(BIN)/python -m bench.store --write-docs
 
 soak: $(TESTING)
-	$(BIN)/python -m pytest tests/store tests/hostile tests/codec tests/remoting --soak
+	$(BIN)/python -m pytest tests/store tests/broker/test_table_power_loss.py \
+	  tests/trimq/test_kill_server.py tests/hostile tests/codec tests/remoting --soak -rP
 
 docs: $(TESTING)
 	$(BIN)/python -m docs.generate

@@ -96,6 +96,16 @@ class StoreConfig:
     flush_interval_commit_log: int = setting(
         500, "Milliseconds between two flushes of the commit log.", at_least=1
     )
+    flush_commit_log_least_pages: int = setting(
+        4,
+        "Pages of 4 KiB that must be unflushed for a flush by interval (ASYNC_FLUSH).",
+        at_least=0,
+    )
+    flush_commit_log_thorough_interval: int = setting(
+        10_000,
+        "Milliseconds after which fewer pages are flushed too (ASYNC_FLUSH).",
+        at_least=1,
+    )
     flush_interval_consume_queue: int = setting(
         1000, "Milliseconds between two writes of consume-queue entries.", at_least=1
     )
@@ -178,6 +188,10 @@ class StoreConfig:
     )
     redelete_hanged_file_interval: int = setting(
         120_000, "Milliseconds until such a deletion is tried again at other hours.", at_least=0
+    )
+    checkpoint_bytes: int = _own(
+        64 * 1024 * 1024,
+        "A checkpoint is written after so many bytes of commit log, whatever the time.",
     )
     hot_bytes: int = _own(
         32 * 1024 * 1024, "How far behind its end the commit log surely is in the page cache."

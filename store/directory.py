@@ -13,6 +13,7 @@ from pathlib import Path
 
 from store.errors import StoreError, StoreInUse
 from store.files import (
+    FULL,
     create,
     make_durable_directory,
     remove,
@@ -45,9 +46,8 @@ class StoreDirectory:
             raise StoreInUse(
                 f"{self.root} is in use by another broker; stop it or choose another directory"
             ) from error
-        os.ftruncate(fd, 0)
-        write_fully(fd, [b"lock"], 0)
         self._lock = fd
+        rewrite_if_room(fd, b"lock")
 
     def unlock(self) -> None:
         if self._lock >= 0:
@@ -78,8 +78,7 @@ class StoreDirectory:
         """Durable before the first append: a power loss must not look like a clean stop."""
         fd = create(self.abort_file)
         try:
-            os.ftruncate(fd, 0)
-            write_fully(fd, [str(os.getpid()).encode()], 0)
+            rewrite_if_room(fd, str(os.getpid()).encode())
             sync_data(fd)
         finally:
             os.close(fd)
@@ -88,3 +87,15 @@ class StoreDirectory:
     def mark_closed(self) -> None:
         with suppress(FileNotFoundError):
             remove(self.abort_file)
+
+
+def rewrite_if_room(fd: int, content: bytes) -> None:
+    """A full disk must not keep a store from being read: that the file exists says enough."""
+    if os.pread(fd, len(content) + 1, 0) == content:
+        return
+    try:
+        write_fully(fd, [content], 0)
+        os.ftruncate(fd, len(content))
+    except OSError as error:
+        if error.errno not in FULL:
+            raise

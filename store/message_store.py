@@ -92,8 +92,8 @@ class MessageStore:
 
         `batch_topics` are those with `queue.type=BatchCQ`; found queues of that type count too.
         """
-        self._directory.lock()
         try:
+            self._directory.lock()
             self._directory.refuse_foreign()
             clean = not self._directory.was_aborted()
             self._checkpoint = load_checkpoint(self._directory.checkpoint_file)

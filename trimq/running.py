@@ -58,6 +58,10 @@ async def open_broker(
             report.records,
             report.entries,
         )
+        if report.cut:
+            log.error(
+                "the commit log ends before its checkpoint: messages are lost end=%d", report.end
+            )
         if report.dropped:
             log.warning(
                 "bytes behind the last whole record removed end=%d bytes=%d",

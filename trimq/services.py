@@ -5,6 +5,7 @@ Each is an async function that ends by cancellation. Blocking work goes to a wor
 
 import logging
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Final
 
 import trio
@@ -20,6 +21,7 @@ log = logging.getLogger("trimq.server")
 SCAN_SECONDS: Final = 10
 SETTLE_SECONDS: Final = 10
 NOTICE_SECONDS: Final = 15
+PAGE: Final = 4096
 
 
 async def every(seconds: float, act: Callable[[], object]) -> None:
@@ -39,12 +41,23 @@ async def every_async(seconds: float, act: Callable[[], Awaitable[object]]) -> N
 async def flush_by_interval(store: MessageStore, gate: Gate, config: StoreConfig) -> None:
     """ASYNC_FLUSH (FlushRealTimeService): what was written goes to disk every flush interval.
 
-    An idle broker does not touch the disk, nor a thread.
+    A few bytes wait longer, for more to come or for the thorough interval; the checkpoint after
+    them does not. An idle broker does not touch the disk, nor a thread.
     """
+    thorough_at = trio.current_time()
     while True:
+        least_pages = config.flush_commit_log_least_pages
+        if trio.current_time() >= thorough_at:
+            thorough_at = trio.current_time() + config.flush_commit_log_thorough_interval / 1000
+            least_pages = 0
         await trio.sleep(config.flush_interval_commit_log / 1000)
-        if store.flushed_offset < store.max_physical_offset:
+        if is_flush_due(store.flushed_offset, store.max_physical_offset, least_pages):
             await _flush(store, gate)
+
+
+def is_flush_due(flushed: int, written: int, least_pages: int) -> bool:
+    """Whether that many pages were begun since the last flush (DefaultMappedFile.isAbleToFlush)."""
+    return flushed < written and written // PAGE - flushed // PAGE >= least_pages
 
 
 async def flush_on_demand(store: MessageStore, gate: Gate, config: StoreConfig) -> None:
@@ -53,7 +66,8 @@ async def flush_on_demand(store: MessageStore, gate: Gate, config: StoreConfig) 
     Messages that asked not to wait (WAIT=false) are flushed with the next that does, or by interval.
     """
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(flush_by_interval, store, gate, config)
+        by_interval = replace(config, flush_commit_log_least_pages=0)
+        nursery.start_soon(flush_by_interval, store, gate, by_interval)
         while True:
             await gate.demanded()
             await _flush(store, gate)
@@ -69,15 +83,22 @@ async def _flush(store: MessageStore, gate: Gate) -> None:
 
 
 async def write_derived(store: MessageStore, config: StoreConfig) -> None:
-    """Consume queues are written behind, a few at a time, then a checkpoint vouches for them."""
-    checkpoint_at = trio.current_time() + config.flush_consume_queue_thorough_interval / 1000
+    """Consume queues are written behind, a few at a time, then a checkpoint vouches for them.
+
+    After a crash the log is scanned from there: so it comes after some time or some bytes.
+    """
+    interval = config.flush_consume_queue_thorough_interval / 1000
+    due_at = trio.current_time() + interval
+    done_at = -1
     while True:
         await trio.sleep(config.flush_interval_consume_queue / 1000)
         try:
             while store.write_derived():
                 await trio.lowlevel.checkpoint()
-            if trio.current_time() >= checkpoint_at:
-                checkpoint_at += config.flush_consume_queue_thorough_interval / 1000
+            written = store.max_physical_offset
+            if trio.current_time() >= due_at or written - done_at >= config.checkpoint_bytes:
+                due_at = trio.current_time() + interval
                 await trio.to_thread.run_sync(store.plan_checkpoint().run)
+                done_at = written
         except StoreError as error:
             log.error("writing consume queues failed, trying again: %s", error)
