@@ -73,8 +73,15 @@ class BatchQueue:
 
 class BatchChecks:
     def __init__(
-        self, root: Path, walk: LogWalk, state: StoreState, tags: TagCodes, findings: Findings
+        self,
+        root: Path,
+        walk: LogWalk,
+        state: StoreState,
+        tags: TagCodes,
+        findings: Findings,
+        declared: frozenset[str],
     ) -> None:
+        """`declared`: topics that are batch topics by their configuration, with a queue or not."""
         self._directory = root / "batchconsumequeue"
         self._walk = walk
         self._state = state
@@ -82,7 +89,7 @@ class BatchChecks:
         self._findings = findings
         self._opened = OpenForReading(files=64)
         self._queues: dict[tuple[str, int], BatchQueue] = {}
-        self.topics = frozenset(path.name for path in _folders(self._directory))
+        self.topics = declared | {path.name for path in _folders(self._directory)}
         self.to_rebuild = 0
 
     def close(self) -> None:

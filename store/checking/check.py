@@ -108,7 +108,8 @@ class StoreCheck:
         with ExitStack() as stack:
             queues = QueueChecks(self._root, walk, self._state, tags, self._findings)
             stack.callback(queues.close)
-            batches = BatchChecks(self._root, walk, self._state, tags, self._findings)
+            declared = self._tables.batch_topics
+            batches = BatchChecks(self._root, walk, self._state, tags, self._findings, declared)
             stack.callback(batches.close)
             index = IndexChecks(self._root, walk, self._state, self._findings, self._quick)
             stack.callback(index.close)

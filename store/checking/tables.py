@@ -40,6 +40,9 @@ class Tables:
         topics = _member(self._table("topics.json"), "topicConfigTable")
         self.topics = frozenset(topics) if topics else None
         """Names of configured topics; None when there is no such table."""
+        self.batch_topics = frozenset(
+            name for name, topic in topics.items() if "BatchCQ" in _attributes(topic).values()
+        )
 
     def _read(self, path: Path) -> Any:
         try:
@@ -100,6 +103,10 @@ class Tables:
         elif offset < low:
             text = f"{where}, whose messages begin at {low}: {low - offset} are gone"
             self._findings.note("consumer offset before the queue's begin", text)
+
+
+def _attributes(topic: Any) -> dict[str, Any]:
+    return _member(topic, "attributes") if isinstance(topic, dict) else {}
 
 
 def _member(table: Any, name: str) -> dict[str, Any]:
