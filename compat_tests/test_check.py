@@ -38,13 +38,15 @@ def broker(tmp_path: Path) -> Iterator[Real]:
     broker.stop(kill=True)
 
 
-def send(broker: Real, number: int, sys_flag: int = 0, **properties: str) -> dict[str, str]:
+def send(
+    broker: Real, number: int, sys_flag: int = 0, topic: str = TOPIC, **properties: str
+) -> dict[str, str]:
     texts = {"UNIQ_KEY": f"U{number}", "KEYS": f"k{number} all", "TAGS": f"Tag{number % 3}"}
     answer = broker.ask(
         SEND,
         {
             "producerGroup": "P",
-            "topic": TOPIC,
+            "topic": topic,
             "defaultTopic": "TBW102",
             "defaultTopicQueueNums": 4,
             "queueId": number % QUEUES,
@@ -93,6 +95,7 @@ def send_everything(broker: Real, rounds: int) -> None:
             send(broker, number, DELAY=str(number // 10 % 3 + 1))
             send_batch(broker, number, TOPIC)
             send_batch(broker, number, BATCHES)
+            send(broker, number, topic=BATCHES)
         if number % 15 == 0:
             back = {"offset": position(sent), "group": "G", "delayLevel": number % 3}
             answer = broker.ask(SEND_BACK, {**back, "maxReconsumeTimes": 16})
@@ -212,7 +215,7 @@ def test_inspect_prints_the_real_brokers_files(broker: Real) -> None:
     chain = inspect(index, "--topic", TOPIC, "--key", "k7")
     assert place in [entry.get("physical_offset") for entry in chain]
     batches = inspect(broker.store / "batchconsumequeue" / BATCHES)
-    assert sum(entry.get("count", 0) for entry in batches) == 1 + 2 + 3 + 4 + 5 + 1
+    assert sum(entry.get("count", 0) for entry in batches) == (1 + 2 + 3 + 4 + 5 + 1) + 6
     broker.stop()
     for name in ("checkpoint", "lock", "config", "timerwheel", "timerlog", "config/timercheck"):
         path = broker.store / name

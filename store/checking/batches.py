@@ -96,12 +96,8 @@ class BatchChecks:
         self._opened.close()
 
     def record(self, record: Record) -> None:
-        """A record of one of `topics`; one that is no batch has no entry, in the real broker too."""
-        base_text = find_property(record.properties, _BASE)
-        count_text = find_property(record.properties, _NUMBER)
-        if base_text is None or count_text is None:
-            return
-        base, count = int(base_text), int(count_text)
+        """A record of one of `topics`: a batch, or one message that counts as a batch of one."""
+        base, count = _place(record)
         queue = self._queue(record.topic, record.queue_id)
         where = f"{queue.name} offset {base}, record at {record.physical_offset}"
         self._order(queue, base, where)
@@ -179,6 +175,15 @@ class BatchChecks:
         """From 0 to behind the last batch; None when nothing of the queue is there."""
         queue = self._queues.get((topic, queue_id))
         return None if queue is None else (0, queue.end)
+
+
+def _place(record: Record) -> tuple[int, int]:
+    """Queue offset of the first message, and how many there are (CommitLog.setBatchSizeIfNeeded)."""
+    base = find_property(record.properties, _BASE)
+    count = find_property(record.properties, _NUMBER)
+    if base is None or count is None or not (base.isdigit() and count.isdigit()):
+        return record.queue_offset, 1
+    return int(base), int(count)
 
 
 def _folders(path: Path) -> list[Path]:
