@@ -13,7 +13,7 @@ from codec.queue_entry import ENTRY_SIZE
 Entry = tuple[int, int, int]
 
 _ENTRY: Final = struct.Struct(">qiq")
-BLOCK: Final = 100 * ENTRY_SIZE
+BLOCK: Final = 40 * ENTRY_SIZE
 SCAN_BLOCK: Final = 4096 * ENTRY_SIZE
 NO_ENTRY: Final = (0, 0, 0)
 FILLER: Final = (0, 0x7FFFFFFF, 0)
@@ -22,7 +22,7 @@ FILLER: Final = (0, 0x7FFFFFFF, 0)
 class OpenForReading:
     """Descriptors by path, the longest unused closed first; and the blocks read through them."""
 
-    def __init__(self, files: int = 512, blocks: int = 24_000) -> None:
+    def __init__(self, files: int = 512, blocks: int = 64_000) -> None:
         self._max_files = files
         self._max_blocks = blocks
         self._fds: OrderedDict[str, int] = OrderedDict()
@@ -132,9 +132,12 @@ class QueueFiles:
 
     def entries(self, number: int) -> Iterator[tuple[int, Entry]]:
         """Numbers and entries up to the first that was never written."""
+        block = BLOCK
         while self.per_file:
             index = (number - self.first) % self.per_file
-            size = min(SCAN_BLOCK, (self.per_file - index) * ENTRY_SIZE)
+            # Mostly there are few or none: a hole that is read takes memory, so begin small.
+            size = min(block, (self.per_file - index) * ENTRY_SIZE)
+            block = min(2 * block, SCAN_BLOCK)
             data = self._opened.read(self.path(number - index), size, index * ENTRY_SIZE)
             if len(data) < ENTRY_SIZE:
                 return
