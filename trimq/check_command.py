@@ -73,7 +73,10 @@ def check(store: Path, quick: bool, commit_log: Path | None, examples: int, as_j
             ).run()
     except NotAStore as error:
         raise Misused(str(error)) from None
-    except PermissionError as error:
+    except FileNotFoundError as error:
+        text = f"{error.filename} was removed meanwhile (a broker deletes old files): run it again"
+        raise Misused(text) from None
+    except OSError as error:
         raise Misused(f"{error.filename or store} cannot be read: {error.strerror}") from None
     seconds = time.monotonic() - began
     click.echo(report_json(report, seconds) if as_json else report_text(report, seconds))

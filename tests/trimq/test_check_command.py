@@ -65,6 +65,16 @@ def test_what_is_no_store_is_exit_code_2(tmp_path):
         assert done.stdout == ""
 
 
+def test_a_file_that_goes_away_meanwhile_is_one_sentence(store, monkeypatch):
+    monkeypatch.setattr(
+        "store.checking.check.without_unused",
+        lambda files: [(file.path.unlink(), file)[1] for file in files],
+    )
+    done = run(store)
+    assert done.exit_code == 2
+    assert "was removed meanwhile" in done.stderr
+
+
 def test_help_has_examples_and_exit_codes():
     done = run("--help")
     assert "trimq check data --quick" in done.stdout
