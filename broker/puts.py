@@ -36,6 +36,7 @@ from store.errors import (
     StoreError,
     StoreNotWritable,
 )
+from store.inner_batch import MOST_MESSAGES
 from store.message import Message
 
 LONGEST_TOPIC: Final = 127
@@ -132,10 +133,19 @@ def check_topic_length(topic: str) -> None:
 def check_inner_batch(
     sys_flag: int, properties: Mapping[str, str], attributes: Mapping[str, str] | None
 ) -> None:
-    """A batch kept in one record needs flag, property and a topic of that queue type alike."""
+    """A batch kept in one record needs flag and property, and a topic of that queue type.
+
+    CodecError when nobody could count it.
+    """
     if sys_flag & SysFlag.INNER_BATCH:
         if not attributes or attributes.get("queue.type") != "BatchCQ":
             raise PutRefused(PutStatus.MESSAGE_ILLEGAL, "inner batch on a topic without BatchCQ")
+        count = parse_int(properties.get(INNER_NUM, "1"))
+        if count is None or count > MOST_MESSAGES:
+            # The real broker fails on one, so its sender gets SYSTEM_ERROR without further fields.
+            raise CodecError(
+                f"the count of messages (property INNER_NUM) is no number up to {MOST_MESSAGES}"
+            )
     elif INNER_NUM in properties:
         raise PutRefused(PutStatus.MESSAGE_ILLEGAL, "INNER_NUM on a message that is no batch")
 

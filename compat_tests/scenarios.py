@@ -99,6 +99,8 @@ JAVA_MAIN: Final = (
     "send_vip",
     "view_message",
 )
+# What 4.x clients cannot do.
+JAVA_5_MAIN: Final = ("batch_queue",)
 JAVA_RESTART: Final = ("restart_mid_consumption", "restart_live_clients", "restart_state")
 JAVA_STRICT: Final = ("send_errors_autocreate_off",)
 JAVA_READONLY: Final = ("send_errors_readonly",)
@@ -115,6 +117,6 @@ JAVA_MIX: Final = ("mix_two_brokers",)
 JAVA_DRIVERS: Final = (JAVA_5, JAVA_4)
 
 
-def cases(batch: Batch, *scenarios: str) -> list[Case]:
+def cases(batch: Batch, *scenarios: str, drivers: tuple[Driver, ...] = JAVA_DRIVERS) -> list[Case]:
     """Each scenario with each Java client."""
-    return [Case(driver, batch, scenario) for driver in JAVA_DRIVERS for scenario in scenarios]
+    return [Case(driver, batch, scenario) for driver in drivers for scenario in scenarios]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from compat_tests.driver import JAVA_5
 from compat_tests.scenarios import (
+    JAVA_5_MAIN,
     JAVA_MAIN,
     JAVA_READONLY,
     JAVA_STRICT,
@@ -16,7 +18,12 @@ from compat_tests.scenarios import (
 )
 from compat_tests.stage import Stage
 
-CASES = cases(MAIN, *JAVA_MAIN) + cases(STRICT, *JAVA_STRICT) + cases(READONLY, *JAVA_READONLY)
+CASES = (
+    cases(MAIN, *JAVA_MAIN)
+    + cases(MAIN, *JAVA_5_MAIN, drivers=(JAVA_5,))
+    + cases(STRICT, *JAVA_STRICT)
+    + cases(READONLY, *JAVA_READONLY)
+)
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)

@@ -59,7 +59,7 @@ class BatchConsumeQueue:
 
     def append(self, entry: BatchQueueEntry) -> None:
         self._files.append(pack_batch_entry(entry))
-        if self.min_offset < 0 or self.min_offset == self.max_offset:
+        if self.min_offset < 0:
             self.min_offset = entry.base_offset
         self.max_offset = entry.end_offset
 
@@ -130,13 +130,13 @@ class BatchConsumeQueue:
 
     def offset_by_time(self, timestamp: int, upper: bool) -> int:
         """Within the queue's offsets; rules of BatchConsumeQueue.getOffsetInQueueByTime."""
+        if self.min_offset < 0:
+            return 0
         found = self._offset_by_time(timestamp, upper)
         return min(max(found, self.min_offset), self.max_offset)
 
     def _offset_by_time(self, timestamp: int, upper: bool) -> int:
         low, last = self._file_of_time(timestamp)
-        if last < low:
-            return -1
         final = self._at(last)
         if timestamp >= final.store_timestamp:
             # Even when the next file would have a later message.

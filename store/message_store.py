@@ -294,7 +294,7 @@ class MessageStore:
     def offset_by_time(self, topic: str, queue_id: int, timestamp: int, upper: bool = False) -> int:
         if topic in self._batches.topics:
             batch_queue = self._batches.find(topic, queue_id)
-            return -1 if batch_queue is None else batch_queue.offset_by_time(timestamp, upper)
+            return batch_queue.offset_by_time(timestamp, upper) if batch_queue is not None else 0
         queue = self._queues.find(topic, queue_id)
         return self._times.find(queue, timestamp, upper) if queue is not None else 0
 

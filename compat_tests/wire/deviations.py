@@ -13,6 +13,11 @@ _NULL_LIST = (
     "NullPointerException, no client sends it"
 )
 
+_EMPTY_BATCH_QUEUE = (
+    "a queue of type BatchCQ that never had a message: the real broker fails with a "
+    "NullPointerException, TriMQ answers as for any other empty queue"
+)
+
 DELIBERATE: Final[dict[str, str]] = {
     "heartbeat: consumers null": _NULL_LIST,
     "lock: queues null": _NULL_LIST,
@@ -24,6 +29,8 @@ DELIBERATE: Final[dict[str, str]] = {
     ),
     "heartbeat: keys in single quotes": _SINGLE_QUOTES,
     "broker: header in single quotes": _SINGLE_QUOTES,
+    "batch topic: LOWER of nothing": _EMPTY_BATCH_QUEUE,
+    "batch topic: UPPER of nothing": _EMPTY_BATCH_QUEUE,
     "min offset: of messages (binary header)": (
         "TriMQ answers in the request's coding, and a binary header cannot tell the empty remark "
         "of this reply from none"

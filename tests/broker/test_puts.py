@@ -3,6 +3,7 @@
 import pytest
 
 from broker.puts import PutRefused, PutRules, PutStatus, disk_usage, put_answer, put_status
+from codec.errors import CodecError
 from codec.flags import SysFlag
 from codec.properties import parse_properties
 from store.config import StoreConfig
@@ -66,6 +67,9 @@ def test_inner_batches_need_flag_and_queue_type():
     ):
         with pytest.raises(PutRefused, match="MESSAGE_ILLEGAL"):
             applied({"INNER_NUM": "2"}, sys_flag, attributes=attributes)
+    for count in ("x", "32768", "99999999999"):
+        with pytest.raises(CodecError, match="INNER_NUM"):
+            applied({"INNER_NUM": count}, SysFlag.INNER_BATCH, attributes=batch)
 
 
 @pytest.mark.parametrize(

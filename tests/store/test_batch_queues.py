@@ -412,6 +412,60 @@ def test_a_queue_behind_its_checkpoint_is_caught_up(batches):
     assert walk(store) == pulled
 
 
+def test_a_queue_behind_what_was_promised_is_caught_up(batches):
+    store = batches.open()
+    put(batches, store, *[2] * 12)
+    while store.write_derived():
+        pass
+    store.plan_checkpoint().run()
+    put(batches, store, 3, 1)
+    pulled = walk(store)
+    batches.kill(store)
+    for file in files(batches)[1:]:
+        file.unlink()
+    store = batches.open()
+    assert batches.report.start > 0
+    assert walk(store) == pulled
+
+
+def test_an_old_checkpoint_doubles_nothing(batches):
+    """The real broker's may lie behind what its queues have, even after a clean stop."""
+    store = batches.open()
+    put(batches, store, *[2] * 3)
+    while store.write_derived():
+        pass
+    store.plan_checkpoint().run()
+    old = (batches.root / "checkpoint").read_bytes()
+    put(batches, store, *[2] * 4)
+    known, pulled = entries(store, batches), walk(store)
+    batches.close(store)
+    (batches.root / "checkpoint").write_bytes(old)
+    store = batches.open()
+    assert (batches.report.records, batches.report.entries) == (5, 0)
+    assert (entries(store, batches), walk(store)) == (known, pulled)
+
+
+@pytest.mark.parametrize("more", [1, 4, 12])
+def test_files_of_entries_that_nobody_vouches_for_go(batches, more):
+    store = batches.open()
+    put(batches, store, 2, 2, 2)
+    while store.write_derived():
+        pass
+    store.plan_checkpoint().run()
+    put(batches, store, *[3] * more)
+    known = entries(store, batches)
+    batches.kill(store)
+    for file in files(batches):
+        content = bytearray(file.read_bytes())
+        start = 46 * 3 if file == files(batches)[0] else 0
+        for at in range(start, len(content), 46):
+            # Sizes and places as they were, but of another topic's life.
+            content[at + 28 : at + 36] = bytes(8)
+        file.write_bytes(content)
+    store = batches.open()
+    assert entries(store, batches) == known
+
+
 def test_entries_that_nobody_vouches_for_are_written_anew(batches):
     """A power loss may have taken any page of what came after the checkpoint."""
     store = batches.open(**ROOMY)
@@ -454,6 +508,8 @@ def test_a_deleted_topic_may_come_back_with_ordinary_queues(batches):
     assert store.min_offset(TOPIC, 0) == 0
     batches.batch_topics = frozenset()
     batches.close(store)
+    assert [file.name for file in batches.queue_files(TOPIC, 0)] == [f"{0:020d}"]
+    assert not (batches.root / "batchconsumequeue" / TOPIC).exists()
     assert batches.bodies(batches.open(), TOPIC) == [b""]
 
 

@@ -210,6 +210,21 @@ def test_both_are_rebuilt_from_the_log(extended):
     assert {path: path.read_bytes() for path in before} == before
 
 
+def test_a_queue_far_behind_gets_its_units_back(extended, monkeypatch):
+    monkeypatch.setattr("store.recovery.COLLECTED", 2)
+    store = extended.open()
+    fill(extended, store, 12)
+    write(store)
+    store.plan_checkpoint().run()
+    fill(extended, store, 7, start=12)
+    extended.kill(store)
+    for file in extended.queue_files("T", 0)[1:]:
+        file.unlink()
+    store = extended.open()
+    assert extended.report.start > 0
+    check(extended, store, 19)
+
+
 @given(count=st.integers(1, 20), cut=st.integers(0, 3000), checkpoint=st.integers(0, 20))
 def test_a_crash_at_any_byte_leaves_entries_and_units_in_step(extended, count, cut, checkpoint):
     with TemporaryDirectory() as folder:

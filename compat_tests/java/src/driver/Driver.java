@@ -25,6 +25,7 @@ public final class Driver {
     static {
         Sending.register(SCENARIOS);
         SendErrors.register(SCENARIOS);
+        Batching.register(SCENARIOS);
         Pulling.register(SCENARIOS);
         Offsets.register(SCENARIOS);
         Pushing.register(SCENARIOS);

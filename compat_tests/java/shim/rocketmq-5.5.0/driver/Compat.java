@@ -20,6 +20,7 @@ import org.apache.rocketmq.remoting.protocol.header.UpdateConsumerOffsetRequestH
 import org.apache.rocketmq.remoting.protocol.heartbeat.MessageModel;
 import org.apache.rocketmq.remoting.protocol.route.TopicRouteData;
 import org.apache.rocketmq.remoting.protocol.subscription.SubscriptionGroupConfig;
+import org.apache.rocketmq.common.TopicConfig;
 import org.apache.rocketmq.common.message.MessageQueue;
 
 /** Classes that moved between the 4.x and the 5.x client, behind one face. */
@@ -121,6 +122,10 @@ final class Compat {
         header.setTopic(queue.getTopic());
         header.setQueueId(queue.getQueueId());
         return api.queryConsumerOffset(broker, header, TIMEOUT);
+    }
+
+    static void withBatchQueues(TopicConfig config) {
+        config.setAttributes(Map.of("+queue.type", "BatchCQ"));
     }
 
     static void createTopic(DefaultMQProducer producer, String key, String topic, int queues) throws Exception {

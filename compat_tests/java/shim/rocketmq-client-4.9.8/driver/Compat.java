@@ -20,6 +20,7 @@ import org.apache.rocketmq.common.protocol.header.UpdateConsumerOffsetRequestHea
 import org.apache.rocketmq.common.protocol.heartbeat.MessageModel;
 import org.apache.rocketmq.common.protocol.route.TopicRouteData;
 import org.apache.rocketmq.common.subscription.SubscriptionGroupConfig;
+import org.apache.rocketmq.common.TopicConfig;
 import org.apache.rocketmq.common.message.MessageQueue;
 
 /** Classes that moved between the 4.x and the 5.x client, behind one face. */
@@ -120,6 +121,10 @@ final class Compat {
         header.setTopic(queue.getTopic());
         header.setQueueId(queue.getQueueId());
         return api.queryConsumerOffset(broker, header, TIMEOUT);
+    }
+
+    static void withBatchQueues(TopicConfig config) {
+        throw new UnsupportedOperationException("topics of a 4.x client have no attributes");
     }
 
     static void createTopic(DefaultMQProducer producer, String key, String topic, int queues) throws Exception {
