@@ -13,7 +13,7 @@ from codec.batch_queue_entry import BATCH_ENTRY_SIZE
 from store.batch_consume_queue import BatchConsumeQueue
 from store.config import StoreConfig
 from store.errors import StoreError
-from store.files import OpenFiles, remove_directory
+from store.files import OpenFiles, remove_directory, store_error
 from store.queue_bounds import Bounds
 
 
@@ -104,7 +104,10 @@ class BatchQueues:
         """Remove the files whose records have all expired; how many those were."""
         for topic in list(self._unlisted):
             self._of(topic)
-        return sum(queue.delete_before(log_min) for queue in self.loaded())
+        try:
+            return sum(queue.delete_before(log_min) for queue in self.loaded())
+        except OSError as error:
+            raise store_error(error, "trimming batch queues") from error
 
     def delete_topic(self, topic: str) -> bool:
         """Remove the topic's queues, and what is known of its type; False when there are none."""

@@ -239,7 +239,6 @@ class ConsumeQueue:
     def _add(self, entries: bytes, times: Sequence[int]) -> None:
         """Entries behind the last one; with `times` each gets its unit in the extension."""
         if times and self.extension is not None:
-            self.place_extension()
             newest = times[len(times) - len(entries) // ENTRY_SIZE :]
             for (place, size, tags_code), time in zip(parse_all(entries), newest, strict=True):
                 self.append(place, size, self.extension.put(tags_code, time))

@@ -22,6 +22,7 @@ from store.errors import StoreDamaged, StoreError
 from store.files import OpenFiles
 from store.queue_bounds import Bounds
 from store.reading import ReadStatus
+from tests.store.cleaning import clean, steps_of_round, write_all
 
 BIG = 1 << 20
 FILE = 1024
@@ -557,6 +558,41 @@ def test_the_log_may_begin_later(batches):
     store = batches.open()
     assert store.max_offset(TOPIC, 0) == 60
     assert put(batches, store, 1)[0].queue_offset == 60
+
+
+@pytest.mark.parametrize("loaded", [True, False])
+def test_queues_follow_the_log(batches, loaded):
+    store = batches.open(delete_when=())
+    appended = put(batches, store, *[2] * 40)
+    write_all(store)
+    if not loaded:
+        batches.close(store)
+        store = batches.open(delete_when=())
+    batches.disk_use = 0.88
+    clean(store)
+    left = [one for one in appended if one.physical_offset >= store.min_physical_offset]
+    assert 0 < len(left) < 35
+    assert store.min_offset(TOPIC, 0) == left[0].queue_offset
+    assert [offset for offset, _ in walk(store)] == [one.queue_offset for one in left]
+    first = (40 - len(left)) // 5 * 5
+    assert [int(file.name) for file in files(batches)] == list(range(first * 46, 40 * 46, 5 * 46))
+
+
+def test_a_failing_disk_leaves_expired_files_for_later(batches, monkeypatch):
+    store = batches.open(delete_when=())
+    put(batches, store, *[2] * 40)
+    write_all(store)
+    batches.disk_use = 0.88
+    for _ in steps_of_round(store):
+        pass
+    before = files(batches)
+    monkeypatch.setattr("store.queue_files.remove", _fail)
+    with pytest.raises(StoreError, match="batch queues"):
+        clean(store)
+    monkeypatch.undo()
+    assert files(batches) == before
+    clean(store)
+    assert len(files(batches)) < len(before)
 
 
 def test_files_of_expired_records_are_removed(tmp_path):

@@ -17,6 +17,7 @@ from codec.queue_extension_unit import UNIT_SIZE
 from store.errors import StoreDamaged
 from store.files import OpenFiles
 from store.queue_extension import QueueExtension
+from tests.store.cleaning import clean, write_all
 
 BIG = 1 << 20
 LOWEST = -(2**63)
@@ -270,6 +271,23 @@ def test_another_file_size_is_refused_by_its_setting(extended):
     store = extended.open(mapped_file_size_consume_queue_ext=64)
     with pytest.raises(StoreDamaged, match="mappedFileSizeConsumeQueueExt"):
         pulled(store, "a")
+
+
+def test_units_follow_the_log(extended):
+    store = extended.open(delete_when=())
+    fill(extended, store, 40)
+    write_all(store)
+    extended.disk_use = 0.88
+    clean(store)
+    first = store.min_offset("T", 0)
+    assert 3 < first < 40
+    write(store)
+    assert [int(file.name) for file in unit_files(extended)] == list(
+        range((first - 1) // 3 * FILE, 14 * FILE, FILE)
+    )
+    tags = ["abc"[number % 3] for number in range(first, 40)]
+    assert pulled(store, "a", "b") == len([tag for tag in tags if tag in "ab"])
+    assert pulled(store, "none") == 0
 
 
 def test_files_before_the_first_entrys_unit_are_removed(tmp_path):
