@@ -35,7 +35,7 @@ FULL = Scale(
     cold_seeks=200,
     appends=40_000,
     real_loads=3,
-    real_seconds=5,
+    real_seconds=8,
 )
 SMOKE = Scale(
     disk_mib=16,
@@ -49,5 +49,5 @@ SMOKE = Scale(
     cold_seeks=20,
     appends=1600,
     real_loads=1,
-    real_seconds=3,
+    real_seconds=8,
 )
