@@ -13,7 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from codec.batch import BatchItem
+from codec.batch import BatchItem, join_batch
+from codec.flags import SysFlag
+from codec.properties import find_property
 from codec.record import parse_record
 from store import checkpointing
 from store.config import StoreConfig
@@ -23,8 +25,17 @@ from tests.store.power_loss import Recorder, Recording
 
 SCENARIOS = 25
 LIVES = 4
-TOPICS = ("T", "U", "much-longer-topic")
+# The last one is of type BatchCQ: several messages in a record, queues of their own kind.
+TOPICS = ("T", "U", "much-longer-topic", "B")
+BATCH_TOPICS = frozenset("B")
 Key = tuple[str, int, int, int]
+
+
+def inner_batch(topic: str, queue_id: int, bodies: list[bytes]) -> Message:
+    flag = SysFlag.INNER_BATCH | SysFlag.NEED_UNWRAP
+    properties = b"UNIQ_KEY\x01u\x02INNER_NUM\x01%d\x02" % len(bodies)
+    body = join_batch([BatchItem(0, body, b"") for body in bodies])
+    return Message(topic, queue_id, body, properties, sys_flag=flag)
 
 
 class Truth:
@@ -54,7 +65,8 @@ class Truth:
 def queue_content(store: MessageStore, topic: str, queue_id: int) -> dict[Key, bytes]:
     found: dict[Key, bytes] = {}
     before = -1
-    for offset in range(store.min_offset(topic, queue_id), store.max_offset(topic, queue_id)):
+    offset = max(store.min_offset(topic, queue_id), 0)
+    while offset < store.max_offset(topic, queue_id):
         entry = store.queue_entry(topic, queue_id, offset)
         assert entry is not None
         assert entry.physical_offset > before
@@ -65,6 +77,9 @@ def queue_content(store: MessageStore, topic: str, queue_id: int) -> dict[Key, b
         assert (record.topic, record.queue_id, record.queue_offset) == (topic, queue_id, offset)
         assert len(data) == entry.size
         found[topic, queue_id, offset, entry.physical_offset] = record.body + record.properties
+        inside = find_property(record.properties, b"INNER_NUM")
+        offset += int(inside) if inside else 1
+    assert offset == store.max_offset(topic, queue_id)
     return found
 
 
@@ -92,7 +107,7 @@ class Life:
         config = self._kept(config)
         with self._recorder.running() as recording:
             store = MessageStore(config, lambda: 1)
-            store.open()
+            store.open(BATCH_TOPICS)
             recording.mark("open")
             self._truth.check(store)
             self._unflushed = [
@@ -122,6 +137,9 @@ class Life:
             root=self._root,
             mapped_file_size_commit_log=log,
             mapped_file_size_consume_queue=queue,
+            mapper_file_size_batch_consume_queue=queue // 20 * 46,
+            enable_consume_queue_ext=queue == 20 * 40,
+            mapped_file_size_consume_queue_ext=1024,
             queue_buffer_bytes=config.queue_buffer_bytes,
             open_files=config.open_files,
         )
@@ -148,7 +166,11 @@ class Life:
             topic, queue_id = chance.choice(TOPICS), chance.randrange(3)
             bodies = [self._body() for _ in range(chance.choice((1, 1, 1, 3)))]
             message = Message(topic, queue_id, bodies[0])
-            if len(bodies) == 1:
+            if topic in BATCH_TOPICS and len(bodies) > 1:
+                message = inner_batch(topic, queue_id, bodies)
+                bodies = [message.body]
+                where = [store.stage(message)]
+            elif len(bodies) == 1:
                 if chance.random() < 0.1:
                     message.properties = b"k\x01" + bodies[0].hex().encode() * 3 + b"\x02"
                 where = [store.stage(message)]
