@@ -1,5 +1,6 @@
 """Java's string hash and RocketMQ's checksum: both decide bytes on disk."""
 
+import struct
 import zlib
 
 
@@ -19,3 +20,25 @@ def string_hash(text: str) -> int:
 def crc32_31(data: bytes | bytearray | memoryview) -> int:
     """CRC32 without its top bit (UtilAll.crc32), so that Java's int never turns negative."""
     return zlib.crc32(data) & 0x7FFFFFFF
+
+
+def ascii_hashes(starts: list[int], texts: list[bytes]) -> list[int]:
+    """Hashes of many ASCII texts of one length, unsigned; each goes on from its start.
+
+    `hash(a + b)` goes on from `hash(a)`. All texts are worked on at once, as lanes of 64 bits in one
+    large number: several times as fast as a loop over each.
+    """
+    count, length = len(texts), len(texts[0])
+    size = 8 * count
+    joined = b"".join(texts)
+    low_halves = int.from_bytes(b"\xff\xff\xff\xff\0\0\0\0" * count, "little")
+    value = int.from_bytes(struct.pack(f"<{count}Q", *starts), "little")
+    lanes = bytearray(size)
+    for at in range(length):
+        lanes[::8] = joined[at::length]
+        value = value * 31 + int.from_bytes(lanes, "little")
+        # A lane grows by less than 5 bits a step, so six steps fit beside the 32.
+        if at % 6 == 5:
+            value &= low_halves
+    value &= low_halves
+    return list(struct.unpack(f"<{count}Q", value.to_bytes(size, "little")))

@@ -76,3 +76,11 @@ def save_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
         os.close(fd)
     if fresh:
         sync_directory(path.parent)
+
+
+def raise_index_timestamp(path: Path, timestamp: int) -> None:
+    """Vouch for index files up to that store timestamp, and for nothing else that is new."""
+    checkpoint = load_checkpoint(path)
+    if timestamp > checkpoint.index_timestamp:
+        checkpoint.index_timestamp = timestamp
+        save_checkpoint(path, checkpoint)

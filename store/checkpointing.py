@@ -11,12 +11,14 @@ import errno
 import os
 from collections.abc import Iterable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Final
 
-from store.checkpoint import Checkpoint, save_checkpoint
+from store.checkpoint import Checkpoint, raise_index_timestamp, save_checkpoint
 from store.commit_log import CommitLog
 from store.files import store_error, sync_directory, sync_file, sync_file_system
+from store.index_writing import IndexWriting
 
 # Up to here one by one: that is about a tenth of a second, and waits for nobody else's data.
 SYNCED_ONE_BY_ONE: Final = 256
@@ -31,6 +33,7 @@ class Checkpointing:
         unsynced: tuple[list[str], list[str]],
         checkpoint: Checkpoint,
         file: Path,
+        index: IndexWriting | None = None,
     ) -> None:
         self.files, self.directories = unsynced
         self.done = False
@@ -38,12 +41,15 @@ class Checkpointing:
         self._log = log
         self._checkpoint = copy.copy(checkpoint)
         self._file = file
+        self._index = index
 
     def run(self) -> None:
         """Blocks on the disk. StoreError leaves the checkpoint as it was."""
         self._log.flush()
         try:
             sync_all(self.files, self.directories)
+            if self._index is not None:
+                self._index.run(partial(raise_index_timestamp, self._file))
             save_checkpoint(self._file, self._checkpoint)
             self.done = True
         except OSError as error:

@@ -136,6 +136,24 @@ class StoreConfig:
     access_message_in_memory_max_ratio: int = setting(
         40, "Percentage of RAM behind the log's end that counts as memory.", at_least=1, at_most=100
     )
+    message_index_enable: bool = setting(
+        True, "Whether the index takes the keys of messages, so that queries find them."
+    )
+    message_index_safe: bool = setting(
+        False,
+        "Whether recovery goes back to where the index was on the disk. TriMQ always does, so this "
+        "changes nothing.",
+    )
+    max_hash_slot_num: int = setting(
+        5_000_000, "Hash slots of one index file. Fixed once there is one.", at_least=1
+    )
+    max_index_num: int = setting(
+        20_000_000, "Entries of one index file, less one. Fixed once there is one.", at_least=2
+    )
+    max_msgs_num_batch: int = setting(64, "Messages that one query by key finds.", at_least=1)
+    default_query_max_num: int = setting(
+        32, "Messages that one query by unique key finds.", at_least=1
+    )
     max_filter_message_size: int = setting(
         16_000, "Bytes of consume-queue entries that one filtered pull looks at.", at_least=20
     )
@@ -219,6 +237,10 @@ class StoreConfig:
     @property
     def batch_consume_queue(self) -> Path:
         return self.root / "batchconsumequeue"
+
+    @property
+    def index(self) -> Path:
+        return self.root / "index"
 
     @property
     def memory_bytes(self) -> int:

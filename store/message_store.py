@@ -12,6 +12,7 @@ every second until it answers False, then `plan_checkpoint().run()` in a thread.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from codec.batch import BatchItem
@@ -19,7 +20,12 @@ from codec.queue_entry import QueueEntry
 from codec.record import FIXED_SIZE, MAGIC_V1, MAGIC_V2, peek
 from store.append import Appender
 from store.batch_reading import BatchQueueReader
-from store.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from store.checkpoint import (
+    Checkpoint,
+    load_checkpoint,
+    raise_index_timestamp,
+    save_checkpoint,
+)
 from store.checkpointing import Checkpointing
 from store.cleaning import LogCleaning
 from store.commit_log import CommitLog
@@ -30,6 +36,9 @@ from store.disk_usage import used_share
 from store.errors import MessagesGone, StoreError, StoreNotWritable
 from store.files import OpenFiles, store_error
 from store.held_read import HeldRead
+from store.index import Index
+from store.index_recovery import IndexRecovery
+from store.index_search import IndexSearch
 from store.message import Appended, Dispatched, Message
 from store.reading import QueueReader, ReadResult
 from store.recovery import Recovery, RecoveryReport
@@ -69,6 +78,9 @@ class MessageStore:
         self._appender = Appender(
             self._log, self._queues, self._tags, config.max_message_size, now_millis
         )
+        self._index = Index(config, now_millis)
+        if config.message_index_enable:
+            self._appender.add_listener(self._index.arrived)
         self._reader = QueueReader(config, self._log)
         self._batch_reader = BatchQueueReader(config, self._log)
         self._batches = self._queues.batches
@@ -76,6 +88,7 @@ class MessageStore:
         self.disk_use = disk_use
         self.cleaning = LogCleaning(config, self._log, now_millis, disk_use)
         self.trimming = Trimming(self._log, self._queues)
+        self.trimming.derived.append(self._index)
         self._checkpoint = Checkpoint()
         # Record and timestamp up to which everything derived is in the files.
         self._derived = (-1, 0)
@@ -98,8 +111,11 @@ class MessageStore:
             clean = not self._directory.was_aborted()
             self._checkpoint = load_checkpoint(self._directory.checkpoint_file)
             self._log.load(None if clean else self._checkpoint.queue_physical_offset)
-            recovery = Recovery(self._log, self._queues, self._checkpoint, self._tags)
+            vouch = partial(raise_index_timestamp, self._directory.checkpoint_file)
+            index = IndexRecovery(self._index, self._log, self._checkpoint, vouch)
+            recovery = Recovery(self._log, self._queues, index, self._checkpoint, self._tags)
             report = recovery.run(clean, batch_topics, self._begin)
+            self._checkpoint = load_checkpoint(self._directory.checkpoint_file)
         except OSError as error:
             self.abandon()
             raise store_error(error, f"opening {self._config.root}") from error
@@ -259,6 +275,15 @@ class MessageStore:
             return None
         return self._log.read(physical_offset, size)
 
+    def plan_query(
+        self, topic: str, key: str, max_count: int, begin: int, end: int, index_type: str = ""
+    ) -> IndexSearch:
+        """Looks for messages by key, or by tag with type T: `run` it in a worker thread.
+
+        Store timestamps from `begin` to `end` count.
+        """
+        return self._index.search(topic, key, max_count, begin, end, index_type)
+
     def min_offset(self, topic: str, queue_id: int) -> int:
         """-1 for an empty queue of type BatchCQ."""
         if topic in self._batches.topics:
@@ -354,9 +379,9 @@ class MessageStore:
         """Write some consume queues' new entries to their files; True when more are waiting.
 
         Waits for no disk, so it runs on the event loop. StoreError: the entries stay in memory,
-        and the next call tries again.
+        and the next call tries again. Not to be called while a checkpoint is written.
         """
-        if not self._queues.check_some(QUEUES_PER_STEP):
+        if self._index.step() or not self._queues.check_some(QUEUES_PER_STEP):
             return True
         if self._queues.round_over:
             self._round_ends_at = (self._appender.last_offset, self._appender.last_timestamp)
@@ -379,7 +404,10 @@ class MessageStore:
         if self._checkpointing is not None and not self._checkpointing.done:
             unsynced.add_files(self._checkpointing.files)
             unsynced.add_directories(self._checkpointing.directories)
+        index = self._index.plan_writing()
+        if index is not None:
+            self._checkpoint.index_timestamp = self._index.end_timestamp
         self._checkpointing = Checkpointing(
-            self._log, unsynced.take(), self._checkpoint, self._directory.checkpoint_file
+            self._log, unsynced.take(), self._checkpoint, self._directory.checkpoint_file, index
         )
         return self._checkpointing

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -23,6 +24,7 @@ from store.checkpoint import Checkpoint
 from store.commit_log import CommitLog
 from store.consume_queues import ConsumeQueues, Row
 from store.errors import StoreDamaged
+from store.index_recovery import IndexRecovery
 from store.message import Dispatched
 from store.queue_bounds import Bounds
 from store.scan import LogScanner, record_behind
@@ -96,10 +98,16 @@ class Collected:
 
 class Recovery:
     def __init__(
-        self, log: CommitLog, queues: ConsumeQueues, checkpoint: Checkpoint, tags: TagCodes
+        self,
+        log: CommitLog,
+        queues: ConsumeQueues,
+        index: IndexRecovery,
+        checkpoint: Checkpoint,
+        tags: TagCodes,
     ) -> None:
         self._log = log
         self._queues = queues
+        self._index = index
         # RocketMQ writes 0 when it has nothing to say; -1 is behind no record.
         self._durable = checkpoint.queue_physical_offset or -1
         # Without that, a power loss may have taken the log and left consume queues.
@@ -123,15 +131,18 @@ class Recovery:
         log = self._log
         files_end = log.written
         self._queues.open(batch_topics)
+        self._index.load(clean)
         if not log.segments:
             if clean or self._vouches:
                 self._refuse_without_log()
             begin(False)
+            self._index.end(0)
             log.start_at(0, 0)
             self._queues.believe(Bounds(0, 0, -1), unchecked=True)
             return report
         after = self._believed()
         report.start = max(after, log.min_offset)
+        self._index.begin(report.start, self._tags, partial(begin, after < 0 < self._durable))
         self._believe(report, after, files_end)
         self._scan(report, after, files_end, begin)
         report.cut = report.end <= self._durable
@@ -141,6 +152,7 @@ class Recovery:
         report.dropped = log.start_at(report.end, report.end if clean else report.start)
         self._believe(report, after, report.end)
         report.entries += self._settle(report)
+        self._index.end(report.end)
         self._catch_up(report)
         report.entries += self._batches.catch_up(report.end)
         return report
@@ -175,6 +187,7 @@ class Recovery:
         record: Dispatched | None = None
         for record in scanner:
             report.records += 1
+            self._index.add(record)
             if record.physical_offset > after:
                 self._collect(record)
                 if self._count >= COLLECTED:

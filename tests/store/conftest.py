@@ -34,6 +34,8 @@ class Bench:
         self.small: dict[str, Any] = {
             "mapped_file_size_commit_log": 1024,
             "mapped_file_size_consume_queue": 20 * 5,
+            "max_hash_slot_num": 7,
+            "max_index_num": 12,
         }
         self.batch_topics: frozenset[str] = frozenset()
         self.disk_use = 0.1

@@ -34,7 +34,11 @@ def notes(report: CheckReport) -> set[str]:
 
 def config(root: Path) -> StoreConfig:
     return StoreConfig(
-        root=root, mapped_file_size_commit_log=4096, mapped_file_size_consume_queue=20 * 7
+        root=root,
+        mapped_file_size_commit_log=4096,
+        mapped_file_size_consume_queue=20 * 7,
+        max_hash_slot_num=5,
+        max_index_num=20,
     )
 
 

@@ -41,6 +41,7 @@ class Site:
             root=self.root,
             mapped_file_size_commit_log=LOG_FILE,
             mapped_file_size_consume_queue=QUEUE_FILE,
+            message_index_enable=False,
         )
         times = iter(range(1_000_000, 2_000_000))
         store = MessageStore(config, lambda: next(times))

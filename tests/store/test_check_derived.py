@@ -43,7 +43,8 @@ def write_store(
 ) -> list[Record]:
     times = iter(range(1_000_000, 9_000_000, 700))
     store = MessageStore(
-        StoreConfig(root=root, mapped_file_size_commit_log=4096), lambda: next(times)
+        StoreConfig(root=root, mapped_file_size_commit_log=4096, message_index_enable=False),
+        lambda: next(times),
     )
     store.open(batch_topics)
     places = [store.put(message).physical_offset for message in messages]

@@ -1,0 +1,127 @@
+"""The keys that the index holds for a message (IndexService.buildIndex), as their hashes.
+
+In this order: `topic#UNIQ_KEY`, `topic#word` for every word of KEYS, `topic#T#TAGS`. Messages of
+rolled-back transactions have none.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from codec.flags import SysFlag
+from codec.java import ascii_hashes, string_hash
+from codec.properties import find_property
+from store.message import Dispatched
+
+UNIQ_KEY: Final = b"UNIQ_KEY"
+KEYS: Final = b"KEYS"
+TAGS: Final = b"TAGS"
+TAG_TYPE: Final = "T"
+# Topics and tags remembered at most.
+CACHE_SIZE: Final = 4096
+# Below it a loop over each text is faster.
+TEXTS_AT_ONCE: Final = 4
+_UNSIGNED: Final = 0xFFFFFFFF
+_NEGATIVE: Final = 0x80000000
+
+
+def key_hash(text: str) -> int:
+    """IndexFile.indexKeyHashMethod."""
+    return positive(string_hash(text) & _UNSIGNED)
+
+
+def positive(unsigned: int) -> int:
+    """Math.abs of the signed number; the smallest has no positive counterpart and becomes 0."""
+    return unsigned if unsigned < _NEGATIVE else (-unsigned) & 0x7FFFFFFF
+
+
+def texts_of(properties: bytes) -> list[bytes]:
+    """The unique key and the words of KEYS."""
+    unique = find_property(properties, UNIQ_KEY)
+    texts = [] if unique is None else [unique]
+    words = find_property(properties, KEYS)
+    if words is not None:
+        texts += [word for word in words.split(b" ") if word]
+    return texts
+
+
+class SameLength:
+    """Texts of one length, the places of their hashes, and the hashes of what stands before."""
+
+    __slots__ = ("places", "starts", "texts")
+
+    def __init__(self) -> None:
+        self.places: list[int] = []
+        self.starts: list[int] = []
+        self.texts: list[bytes] = []
+
+    def fill_in(self, hashes: list[int]) -> None:
+        if len(self.texts) < TEXTS_AT_ONCE:
+            found = [on_from(start, self.texts[at]) for at, start in enumerate(self.starts)]
+        else:
+            found = ascii_hashes(self.starts, self.texts)
+        for at, place in enumerate(self.places):
+            hashes[place] = positive(found[at])
+
+
+class KeyHashes:
+    """Remembers the hashes that come again and again: topics and tags."""
+
+    __slots__ = ("_prefixes", "_tags")
+
+    def __init__(self) -> None:
+        self._prefixes: dict[str, int] = {}
+        self._tags: dict[tuple[str, bytes], int] = {}
+
+    def of(self, batch: list[Dispatched]) -> tuple[list[int], list[Dispatched]]:
+        """The hashes of all keys in order, and for each the message it belongs to."""
+        hashes: list[int] = []
+        owners: list[Dispatched] = []
+        by_length: dict[int, SameLength] = {}
+        for message in batch:
+            if message.sys_flag & SysFlag.TRANSACTION_MASK == SysFlag.ROLLBACK:
+                continue
+            topic, properties = message.topic, message.properties
+            start = self._prefixes.get(topic)
+            if start is None:
+                start = self._prefix(topic)
+            for text in texts_of(properties):
+                owners.append(message)
+                if not text.isascii():
+                    hashes.append(key_hash(f"{topic}#{text.decode('utf-8', 'replace')}"))
+                    continue
+                same = by_length.get(len(text))
+                if same is None:
+                    same = by_length[len(text)] = SameLength()
+                same.places.append(len(hashes))
+                same.starts.append(start)
+                same.texts.append(text)
+                hashes.append(0)
+            tags = find_property(properties, TAGS)
+            if tags is not None:
+                owners.append(message)
+                hashes.append(self._tag(topic, tags))
+        for same in by_length.values():
+            same.fill_in(hashes)
+        return hashes, owners
+
+    def _prefix(self, topic: str) -> int:
+        if len(self._prefixes) >= CACHE_SIZE:
+            self._prefixes.clear()
+        found = self._prefixes[topic] = string_hash(f"{topic}#") & _UNSIGNED
+        return found
+
+    def _tag(self, topic: str, tags: bytes) -> int:
+        found = self._tags.get((topic, tags))
+        if found is None:
+            if len(self._tags) >= CACHE_SIZE:
+                self._tags.clear()
+            text = tags.decode("utf-8", "replace")
+            found = self._tags[topic, tags] = key_hash(f"{topic}#{TAG_TYPE}#{text}")
+        return found
+
+
+def on_from(start: int, text: bytes) -> int:
+    for unit in text:
+        start = (31 * start + unit) & _UNSIGNED
+    return start
