@@ -1,4 +1,4 @@
-"""Single records by their physical offset, without letting a cold disk hold up the loop.
+"""Records by their physical offset, without letting a cold disk hold up the loop.
 
 What is in memory is there at once; the rest is read in a worker thread (DefaultMessageStore's
 lookMessageByOffset, which reads wherever it is told to: here what is no record is not found).
@@ -61,10 +61,38 @@ async def load_cold(store: MessageStore, extents: list[tuple[int, int]]) -> list
         held.release()
 
 
+async def fetch_buffers(store: MessageStore, offsets: list[int], max_bytes: int) -> list[Buffer]:
+    """The bytes of the records at these offsets, as many as are no larger than that together.
+
+    What is no longer in the log is left out.
+    """
+    inside = [offset for offset in offsets if _is_inside(store, offset, FIXED_SIZE)]
+    heads = await _fetch(store, [(offset, _LENGTH_BYTES) for offset in inside])
+    extents: list[tuple[int, int]] = []
+    for offset, head in zip(inside, heads, strict=True):
+        size = int.from_bytes(head, "big")
+        if _is_inside(store, offset, size):
+            max_bytes -= size
+            if max_bytes < 0:
+                break
+            extents.append((offset, size))
+    return await _fetch(store, extents)
+
+
+async def _fetch(store: MessageStore, extents: list[tuple[int, int]]) -> list[Buffer]:
+    buffers = store.load(extents)
+    return await load_cold(store, extents) if buffers is None else buffers
+
+
+def _is_inside(store: MessageStore, offset: int, size: int) -> bool:
+    """Whether that may be a record of the commit log."""
+    low, high = store.min_physical_offset, store.max_physical_offset
+    return size >= FIXED_SIZE and low <= offset <= high - size
+
+
 def _check_place(store: MessageStore, offset: int, size: int) -> None:
     """What is read must lie inside the commit log."""
-    inside = store.min_physical_offset <= offset <= store.max_physical_offset - size
-    if not inside or size < FIXED_SIZE:
+    if not _is_inside(store, offset, size):
         raise NoRecord(offset)
 
 

@@ -25,7 +25,6 @@ _TRANSACTIONS = "transactions are not there yet"
 _TIMER = "the timer wheel is not there yet"
 _POP = "POP is not there yet"
 _LITE = "lite topics are not there yet"
-_QUERIES = "the key index is not there yet"
 _ADMIN = "administration is not complete yet"
 _REPLY = "request-reply is not there yet"
 _CLUSTER = "replication is not there yet"
@@ -66,7 +65,6 @@ _GROUPED: Final[dict[str, str]] = {
         "GET_PARENT_TOPIC_INFO GET_LITE_TOPIC_INFO GET_LITE_CLIENT_INFO "
         "GET_LITE_GROUP_INFO TRIGGER_LITE_DISPATCH"
     ),
-    _QUERIES: "QUERY_MESSAGE",
     _ADMIN: (
         "UPDATE_BROKER_CONFIG GET_BROKER_CONFIG GET_BROKER_RUNTIME_INFO "
         "INVOKE_BROKER_TO_RESET_OFFSET INVOKE_BROKER_TO_GET_CONSUMER_STATUS "
@@ -120,8 +118,10 @@ DIFFERENCES: Final = (
     "Timer messages (TIMER_DELAY_MS and the like) are refused as by a broker with"
     " `timerWheelEnable=false`.",
     "Half messages of transactions are refused as by a broker with `rejectTransactionMessage=true`.",
-    "No index files are written yet.",
     "Files of a disk that is too full are deleted only once they are flushed.",
+    "After a crash the index is complete; the real broker deletes its last index file and finds only"
+    " messages of the last commit-log file by key.",
+    "A query by key answers at most 16 MiB, since clients refuse larger frames.",
 )
 
 

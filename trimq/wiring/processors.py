@@ -40,6 +40,7 @@ from processors.consume._pulling import Pulling
 from processors.consume._subscriptions import PullSubscriptions
 from processors.consume.lite_pull_message import LitePullMessage
 from processors.consume.pull_message import PullMessage
+from processors.consume.query_message import QueryMessage
 from processors.offsets.get_all_consumer_offset import GetAllConsumerOffset
 from processors.offsets.get_earliest_msg_storetime import GetEarliestMsgStoretime
 from processors.offsets.get_max_offset import GetMaxOffset
@@ -114,7 +115,11 @@ def _consume(
     subscriptions = PullSubscriptions(state.groups, state.consumers, clock)
     checks = PullChecks(plan.broker, identity, state.topics, state.groups, subscriptions)
     pulling = Pulling(plan.broker, checks, state.offsets, state.store, state.arrivals)
-    return [PullMessage(pulling), LitePullMessage(pulling)]
+    return [
+        PullMessage(pulling),
+        LitePullMessage(pulling),
+        QueryMessage(plan.store, state.store),
+    ]
 
 
 def _clients(plan: ServerPlan, state: "State", clock: Clock) -> list[Processor[Any]]:

@@ -1,0 +1,69 @@
+"""QUERY_MESSAGE: messages by key, by unique key, or by tag (QueryMessageProcessor).
+
+Only hashes are compared here, so that a few messages may be strangers: clients look at the keys.
+"""
+
+from typing import Final
+
+import trio
+
+from broker.records import fetch_buffers
+from codec.codes import RequestCode, ResponseCode
+from codec.frame import FRAME_LIMIT
+from codec.headers.messages import QueryMessageRequestHeader, QueryMessageResponseHeader
+from remoting.contract import Processor, RemotingError, Request, Response
+from store.config import StoreConfig
+from store.errors import StoreError
+from store.message_store import MessageStore
+
+# Set by clients that look for a unique key (MixAll.UNIQUE_MSG_QUERY_FLAG).
+UNIQUE_KEY_FLAG: Final = "_UNIQUE_KEY_QUERY"
+# Searches that run side by side: they must not take all worker threads from those who flush.
+SEARCHES_AT_ONCE: Final = 2
+# A client closes the connection over a larger frame; the real broker sends it all the same.
+LARGEST_BODY: Final = FRAME_LIMIT - 64 * 1024
+
+
+class QueryMessage(Processor[QueryMessageRequestHeader]):
+    codes = (RequestCode.QUERY_MESSAGE,)
+    header = QueryMessageRequestHeader
+    waits = True
+
+    def __init__(self, config: StoreConfig, store: MessageStore) -> None:
+        self._config = config
+        self._store = store
+        self._searches = trio.CapacityLimiter(SEARCHES_AT_ONCE)
+
+    async def handle(self, request: Request[QueryMessageRequestHeader]) -> Response:
+        header = request.header
+        max_count = header.max_num
+        if request.ext_fields.get(UNIQUE_KEY_FLAG, "").lower() == "true":
+            max_count = self._config.default_query_max_num
+            header.index_type = None
+        if max_count < 0:
+            raise RemotingError(
+                ResponseCode.SYSTEM_ERROR, f"maxNum is {max_count}, and cannot be negative"
+            )
+        search = self._store.plan_query(
+            header.topic,
+            header.key,
+            max_count,
+            header.begin_timestamp,
+            header.end_timestamp,
+            header.index_type or "",
+        )
+        try:
+            await trio.to_thread.run_sync(search.run, limiter=self._searches)
+            body = await fetch_buffers(self._store, search.offsets, LARGEST_BODY)
+        except (OSError, StoreError) as error:
+            raise RemotingError(
+                ResponseCode.SYSTEM_ERROR, f"searching the index failed: {error}"
+            ) from error
+        answer = QueryMessageResponseHeader(
+            index_last_update_timestamp=search.updated_timestamp,
+            index_last_update_phyoffset=search.updated_offset,
+        )
+        if not body:
+            remark = "can not find message, maybe time range not correct"
+            return Response(ResponseCode.QUERY_NOT_FOUND, remark, answer)
+        return Response(header=answer, body=body)
