@@ -24,16 +24,13 @@ from store.files import (
     queue_parents,
     remove,
     remove_directory,
-    resize,
     write_fully,
     zero_from,
 )
-from store.queue_bounds import FILLER_SIZE, Bounds, leading_entries
+from store.queue_bounds import FILLER_SIZE, Bounds
 from store.queue_extension import MAX_ADDRESS, QueueExtension
-from store.queue_leftovers import without_leftovers
+from store.queue_loading import BLOCK, equal_entries, queue_file_names, valid_entries
 
-# Entries in one look for a file's end: more than a page, with its hole behind, has.
-BLOCK: Final = 256
 FILLER: Final = pack(0, FILLER_SIZE, 0)
 
 
@@ -165,7 +162,9 @@ class ConsumeQueue:
             self._written = self.max_offset = self.next_offset = expected
             self.correct_min_offset(bounds.log_min)
             return
-        names = self._names(bounds)
+        names = queue_file_names(
+            self._directory, self._per_file * ENTRY_SIZE, bounds, self._open_files
+        )
         if not names:
             return
         self.first_file = int(names[0]) // ENTRY_SIZE
@@ -302,57 +301,8 @@ class ConsumeQueue:
         if behind:
             self._truncate_files(self._written)
 
-    def _names(self, bounds: Bounds) -> list[str]:
-        """The files' names. After a crash any may be too short, otherwise only the last."""
-        mend = bounds.vouched < bounds.log_end
-        try:
-            names = sorted(name for name in os.listdir(self._directory) if name.isdigit())
-        except FileNotFoundError:
-            return []
-        full = self._per_file * ENTRY_SIZE
-        short: list[str] = []
-        for at, name in enumerate(names):
-            path = f"{self._directory}/{name}"
-            length = os.stat(path).st_size
-            if length < full and (mend or at == len(names) - 1):
-                short.append(path)
-            elif length != full:
-                raise StoreDamaged(
-                    Path(path),
-                    length,
-                    f"that is its length; mappedFileSizeConsumeQueue says {full}",
-                )
-        kept = without_leftovers(self._directory, names, full, bounds.log_min)
-        for name in names[: len(names) - len(kept)]:
-            self._open_files.forget(f"{self._directory}/{name}")
-        for path in short:
-            if os.path.basename(path) in kept:
-                resize(path, full)
-        return kept
-
     def _valid_entries(self, base: int, bounds: Bounds) -> int:
-        """How many entries a file holds: they fill it from its start, zeros follow.
-
-        Mostly the end lies in the last block that is no hole; that one is looked at first.
-        """
-        fd = self._open_files.get(self._path(base))
-        high = min(self._per_file, os.lseek(fd, 0, os.SEEK_HOLE) // ENTRY_SIZE + 1)
-        low = max(high - BLOCK, 0)
-        data = os.pread(fd, (high - low) * ENTRY_SIZE, low * ENTRY_SIZE)
-        # Most queues of a large store are short: that many zeros need no look each.
-        entries = -(-len(data.rstrip(b"\0")) // ENTRY_SIZE)
-        block = parse_all(data[: entries * ENTRY_SIZE])
-        if low == 0 or (block and bounds.hold(block[0][0], block[0][1])):
-            return low + leading_entries(block, bounds)
-        low, high = 0, low
-        while low < high:
-            middle = (low + high) // 2
-            entry = parse(os.pread(fd, ENTRY_SIZE, middle * ENTRY_SIZE))
-            if bounds.hold(entry.physical_offset, entry.size):
-                low = middle + 1
-            else:
-                high = middle
-        return low
+        return valid_entries(self._open_files.get(self._path(base)), self._per_file, bounds)
 
     def correct_min_offset(self, log_min: int) -> None:
         """The first entry whose record is still in the commit log (ConsumeQueue.correctMinOffset).
@@ -442,17 +392,3 @@ class ConsumeQueue:
         self._tail.clear()
         self.first_file = -1
         self._written = self.min_offset = self.max_offset = self.next_offset = 0
-
-
-def equal_entries(found: bytes, wanted: bytes) -> int:
-    """How many entries the two have in common from their start on."""
-    if found == wanted:
-        return len(wanted) // ENTRY_SIZE
-    low, high = 0, min(len(found), len(wanted)) // ENTRY_SIZE
-    while low < high:
-        middle = (low + high + 1) // 2
-        if found[: middle * ENTRY_SIZE] == wanted[: middle * ENTRY_SIZE]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
