@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -93,6 +94,15 @@ def walk(store, start=None, queue_id=0):
     return found
 
 
+def cut_log(bench, end):
+    """As if nothing behind `end` had ever reached the disk."""
+    for file in bench.commit_log_files():
+        if int(file.name) >= end and int(file.name):
+            file.unlink()
+        elif int(file.name) + FILE > end:
+            os.truncate(file, end - int(file.name))
+
+
 def test_a_batch_is_one_record_that_knows_its_place(batches):
     store = batches.open()
     appended = put(batches, store, 1, 3, 1, 2)
@@ -109,6 +119,16 @@ def test_a_batch_is_one_record_that_knows_its_place(batches):
     first = BATCH_QUEUE_ENTRY.parse(files(batches)[0].read_bytes()[:46])
     assert (first.compacted_offset, first.reserved) == (-1, 0)
     assert not (batches.root / "consumequeue").exists()
+
+
+def test_the_place_that_a_producer_claims_is_not_believed(batches):
+    store = batches.open()
+    several = message(batches, 3)
+    several.properties = b"INNER_BASE\x0177\x02" + several.properties
+    put(batches, store, 1)
+    record = parse_record(store.record_at(store.put(several).physical_offset))
+    assert record.properties.count(b"INNER_BASE") == 1
+    assert parse_properties(record.properties)["INNER_BASE"] == "1"
 
 
 def test_a_failed_write_gives_the_offsets_back(batches, monkeypatch):
@@ -357,12 +377,7 @@ def test_a_crash_at_any_byte_loses_only_the_tail(batches, sent, cut, checkpoint)
                 store.plan_checkpoint().run()
         batches.kill(store)
         log = b"".join(file.read_bytes() for file in batches.commit_log_files())
-        for file in batches.commit_log_files():
-            if int(file.name) >= cut and int(file.name):
-                file.unlink()
-            elif int(file.name) + FILE > cut:
-                with file.open("r+b") as opened:
-                    opened.truncate(cut - int(file.name))
+        cut_log(batches, cut)
         store = batches.open()
         kept = []
         for one, count, queue_id in appended:
@@ -444,6 +459,21 @@ def test_an_old_checkpoint_doubles_nothing(batches):
     store = batches.open()
     assert (batches.report.records, batches.report.entries) == (5, 0)
     assert (entries(store, batches), walk(store)) == (known, pulled)
+
+
+def test_no_empty_file_is_left_of_entries_that_are_gone(batches):
+    store = batches.open()
+    put(batches, store, *[2] * 4)
+    write_all(store)
+    end = put(batches, store, 2)[0].end
+    put(batches, store, 2, 2)
+    assert len(entries(store, batches)) == 7
+    batches.kill(store)
+    cut_log(batches, end)
+    store = batches.open()
+    assert store.max_offset(TOPIC, 0) == 10
+    assert len(entries(store, batches)) == 5
+    assert len(files(batches)) == 1
 
 
 @pytest.mark.parametrize("more", [1, 4, 12])

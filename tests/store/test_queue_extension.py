@@ -21,8 +21,8 @@ from tests.store.cleaning import clean, write_all
 
 BIG = 1 << 20
 LOWEST = -(2**63)
-# Room for three units: 60 bytes, and four more that are always left.
-FILE = 70
+# Room for three units. Four bytes are always left, so 22 are not enough for one more.
+FILE = 82
 ON = {"enable_consume_queue_ext": True, "mapped_file_size_consume_queue_ext": FILE}
 ROOMY = {"mapped_file_size_commit_log": BIG, "mapped_file_size_consume_queue": 2000}
 
@@ -98,9 +98,9 @@ def test_units_lie_as_the_real_broker_puts_them(extended):
     fill(extended, store, 7)
     check(extended, store, 7)
     addresses = [address - LOWEST for _, address in queue_entries(extended)]
-    assert addresses == [0, 20, 40, 70, 90, 110, 140]
-    assert [file.name for file in unit_files(extended)] == [f"{base:020d}" for base in (0, 70, 140)]
-    assert unit_files(extended)[0].read_bytes()[60:] == b"\xff\xff" + bytes(8)
+    assert addresses == [0, 20, 40, 82, 102, 122, 164]
+    assert [file.name for file in unit_files(extended)] == [f"{base:020d}" for base in (0, 82, 164)]
+    assert unit_files(extended)[0].read_bytes()[60:] == b"\xff\xff" + bytes(20)
 
 
 def test_entries_in_memory_are_filtered_too(extended):
@@ -159,7 +159,7 @@ def test_units_are_read_when_new_entries_get_none(extended):
     fill(extended, store, 3, start=12)
     write(store)
     addresses = [address - LOWEST for _, address in queue_entries(extended)]
-    assert addresses[12:] == [160, 180, 210]
+    assert addresses[12:] == [184, 204, 246]
     assert (pulled(store, "a"), pulled(store, "none")) == (5, 0)
 
 
@@ -194,7 +194,7 @@ def test_lost_units_match_and_their_addresses_are_not_given_again(extended):
     assert pulled(store, "none") == 4
     fill(extended, store, 3, start=4)
     write(store)
-    assert [address - LOWEST for _, address in queue_entries(extended)][3:] == [70, 140, 160, 180]
+    assert [address - LOWEST for _, address in queue_entries(extended)][3:] == [82, 164, 184, 204]
     assert (pulled(store, "none"), pulled(store, "a")) == (4, 5)
 
 
