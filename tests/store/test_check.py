@@ -18,6 +18,7 @@ from store.checking.check import CheckReport, NotAStore, StoreCheck
 from store.checking.state import State
 from store.config import StoreConfig
 from store.errors import StoreDamaged
+from store.inspecting.records import find_record
 from store.message import Message
 from store.message_store import MessageStore
 
@@ -256,3 +257,31 @@ def test_under_a_running_writer_nothing_is_taken_for_damage(tmp_path, times):
     report = StoreCheck(tmp_path).run()
     assert problems(report) == {}
     assert report.state is State.ABORTED
+
+
+def test_a_record_that_is_written_while_it_is_missed_is_no_damage(tmp_path, monkeypatch):
+    """The last but one record becomes visible after the last one, as pages of a mapping may."""
+    writer = Writer(tmp_path)
+    for number in range(5):
+        writer.do(("put", number))
+    store = writer.open()
+    places = [store.queue_entry(f"T{number % 3}", number % 2, 0) for number in range(5)]
+    writer.do(("close", 0))
+    late = places[3]
+    assert late is not None
+    log = tmp_path / "commitlog" / f"{0:020d}"
+    data = log.read_bytes()
+    hidden = bytearray(data)
+    hidden[late.physical_offset : late.physical_offset + late.size] = bytes(late.size)
+    log.write_bytes(hidden)
+    monkeypatch.setattr("store.checking.state.lock_owner", lambda path: 1)
+
+    def appears(file, base, position):
+        found = find_record(file, base, position)
+        log.write_bytes(data)
+        return found
+
+    monkeypatch.setattr("store.checking.log.find_record", appears)
+    report = StoreCheck(tmp_path).run()
+    assert problems(report) == {}
+    assert report.records == 5
