@@ -22,6 +22,7 @@ from compat_tests.processes import HOST
 from compat_tests.server import Options
 from compat_tests.wire import frames, records
 from compat_tests.wire.records import Record
+from store.cleaning import DiskUse
 from store.config import StoreConfig
 from store.message import Message
 from store.message_store import MessageStore
@@ -336,3 +337,56 @@ def test_it_goes_from_hand_to_hand(broker: Real) -> None:
         found = read_ours(store, queue_id)
         assert [key[:2] for key in found] == [key[:2] for key in written[queue_id]]
     store.close()
+
+
+def delete_oldest(store: MessageStore, count: int) -> None:
+    """The oldest commit-log files go, as on a disk that is nearly full."""
+    cleaning = store.cleaning
+    one = cleaning.begin_round(DiskUse(0.88, 0.88))
+    assert one is not None
+    one.left = count
+    while (segment := cleaning.next_file(one)) is not None:
+        assert cleaning.take_out(segment, 0, one)
+        cleaning.unlink(segment)
+        cleaning.deleted(segment, one)
+
+
+def trim_queues(store: MessageStore) -> None:
+    assert store.trimming.begin()
+    while store.trimming.has_more:
+        store.trimming.step()
+    store.trimming.trim_derived()
+
+
+@pytest.mark.parametrize("end", ["close", "kill", "kill before the queues follow"])
+def test_the_real_broker_opens_ours_without_its_oldest_files(broker: Real, end: str) -> None:
+    store = open_ours(broker.store)
+    written = write_ours(store, 1500, seed=6)
+    while store.write_derived():
+        pass
+    store.plan_checkpoint().run()
+    delete_oldest(store, 2)
+    if end != "kill before the queues follow":
+        trim_queues(store)
+    left = [
+        [key for key in messages if is_left(store, queue_id, key[0])]
+        for queue_id, messages in enumerate(written)
+    ]
+    assert all(0 < len(some) < len(all_) for some, all_ in zip(left, written, strict=True))
+    (store.close if end == "close" else store.abandon)()
+    broker.start()
+    for queue_id in range(QUEUES):
+        assert broker.offset(MIN, queue_id) == left[queue_id][0][0]
+        assert broker.offset(MAX, queue_id) == len(written[queue_id])
+        assert keys(broker.pull(queue_id)) == left[queue_id]
+        assert broker.send(queue_id, b"goes on", "Tag0")[0] == len(written[queue_id])
+    broker.stop()
+    store = open_ours(broker.store)
+    for queue_id in range(QUEUES):
+        assert read_ours(store, queue_id)[:-1] == left[queue_id]
+    store.close()
+
+
+def is_left(store: MessageStore, queue_id: int, offset: int) -> bool:
+    entry = store.queue_entry(TOPIC, queue_id, offset)
+    return entry is not None and entry.physical_offset >= store.min_physical_offset

@@ -109,6 +109,21 @@ class BatchQueues:
         except OSError as error:
             raise store_error(error, "trimming batch queues") from error
 
+    def delete_if_idle(self, topic: str, queue_id: int, log_min: int) -> bool:
+        """Remove the queue if its last record has expired; its offsets begin anew."""
+        queue = self._of(topic).get(queue_id)
+        last = queue.last() if queue is not None else None
+        if queue is None or last is None or last.physical_offset >= log_min:
+            return False
+        if queue.next_offset != queue.max_offset:
+            return False
+        try:
+            queue.delete()
+        except OSError as error:
+            raise store_error(error, f"deleting queue {queue_id} of {topic}") from error
+        del self._queues[topic][queue_id]
+        return True
+
     def delete_topic(self, topic: str) -> bool:
         """Remove the topic's queues, and what is known of its type; False when there are none."""
         queues = self._of(topic)

@@ -180,8 +180,12 @@ class ConsumeQueues:
                 limit -= max(len(self._load_topic(topic)), 1)
         return not self._unchecked and self.batches.check_some(limit)
 
-    def loaded(self) -> list[ConsumeQueue]:
-        return [queue for queues in self._topics.values() for queue in queues.values()]
+    def loaded_topics(self) -> list[str]:
+        return list(self._topics)
+
+    def of_topic(self, topic: str) -> list[ConsumeQueue]:
+        """The topic's queues that are loaded."""
+        return list(self._topics.get(topic, {}).values())
 
     # --- writing behind
 

@@ -38,8 +38,9 @@ class CleanExpiredConsumequeue(Processor[None]):
         ]
         log_min = self._store.min_physical_offset
         for topic in await trio.to_thread.run_sync(trimming.find_idle, topics, log_min):
-            for queue_id in trimming.delete_idle(topic):
-                log.info(
-                    "consume queue without messages deleted topic=%s queue=%d", topic, queue_id
-                )
-            await trio.lowlevel.checkpoint()
+            for queue_id in self._store.queues(topic):
+                if trimming.delete_if_idle(topic, queue_id):
+                    log.info(
+                        "consume queue without messages deleted topic=%s queue=%d", topic, queue_id
+                    )
+                await trio.lowlevel.checkpoint()

@@ -180,6 +180,28 @@ def test_the_consume_queues_may_have_a_disk_of_their_own(bench, old):
     assert store.writable
 
 
+def test_the_queues_disk_counts_only_while_the_logs_is_not_too_full(bench, old):
+    store = old()
+    bench.disk_uses |= {"commitlog": 0.86, "consumequeue": 0.95}
+    assert clean(store) == 4
+    assert store.writable
+
+
+def test_deleted_files_are_not_kept_open(bench, old):
+    store = old(open_files=100)
+    # Rolling to a new file closes the others; reading opens them again.
+    fill(bench, store, 8)
+    assert len(bench.bodies(store)) == 20
+    bench.disk_use = 0.88
+    assert clean(store) == 5
+    kept = [os.readlink(f"/proc/self/fd/{fd}") for fd in os.listdir("/proc/self/fd") if is_open(fd)]
+    assert not [path for path in kept if str(bench.root) in path and "(deleted)" in path]
+
+
+def is_open(fd):
+    return os.path.islink(f"/proc/self/fd/{fd}")
+
+
 def test_a_disk_that_fills_without_old_files_is_said_once(bench, old, caplog):
     store = old()
     age(bench, 1)

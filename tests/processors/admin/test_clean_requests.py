@@ -88,8 +88,9 @@ async def test_a_disk_that_fails_is_said(broker: Any, monkeypatch: pytest.Monkey
         raise StoreError("the disk failed")
 
     monkeypatch.setattr(broker.store, "delete_topic", failing)
-    monkeypatch.setattr(broker.store.trimming, "delete_idle", failing)
+    monkeypatch.setattr(broker.store.trimming, "delete_if_idle", failing)
     monkeypatch.setattr(broker.store.trimming, "find_idle", lambda *_: ["Unknown"])
+    monkeypatch.setattr(broker.store, "queues", lambda topic: [0])
     for code, processor in (
         (306, CleanExpiredConsumequeue(broker.topics, broker.store)),
         (316, CleanUnusedTopic(broker.topics, broker.store)),

@@ -1,0 +1,166 @@
+"""A broker whose messages get old and whose disk gets full: what both kinds are asked alike."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+from compat_tests.ours import TrimqServer
+from compat_tests.processes import HOST
+from compat_tests.real import Launcher, RealBroker
+from compat_tests.server import Options
+from compat_tests.wire import asks, records
+from compat_tests.wire.frames import Frame
+from compat_tests.wire.link import Link
+
+LOG_FILE: Final = 1024 * 1024
+QUEUE_FILE: Final = 20 * 100
+DISK_MEGABYTES: Final = 300
+# Both kinds look at their files a minute after the start and then as often as they are told to.
+PATIENCE: Final = 120
+MAX, MIN, VIEW = 30, 31, 33
+DELETE_OLD, CLEAN_QUEUES, CLEAN_TOPICS = 329, 306, 316
+
+Answer = dict[str, Any]
+
+
+def settings() -> dict[str, str]:
+    """Old is what was written an hour ago; only a request or a full disk deletes it."""
+    return {
+        "mappedFileSizeCommitLog": str(LOG_FILE),
+        "mappedFileSizeConsumeQueue": str(QUEUE_FILE),
+        "fileReservedTime": "1",
+        "deleteWhen": f"{(time.localtime().tm_hour + 12) % 24:02d}",
+        "cleanResourceInterval": "500",
+        "autoCreateTopicEnable": "false",
+        "messageDelayLevel": "1h 2h 3h",
+    }
+
+
+class Disk:
+    """A small file system for a store; `why_not` says why it is none of its own."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        path.mkdir(parents=True)
+        command = ["mount", "-t", "tmpfs", "-o", f"size={DISK_MEGABYTES}m", "tmpfs", str(path)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        self.why_not = done.stderr.strip() if done.returncode else ""
+
+    def close(self) -> None:
+        if self.why_not:
+            return
+        subprocess.run(["umount", "-l", str(self.path)], check=True)
+
+
+class Side:
+    """One broker, with its store in `home`/store."""
+
+    def __init__(self, home: Path, launch: Launcher | None) -> None:
+        """`launch`: how the real one is started; None for ours."""
+        options = Options(settings=settings())
+        self.home = home
+        self.end = 0
+        """Physical offset of the last message that was sent."""
+        self.early = 0
+        """That of one of the first."""
+        self._broker: RealBroker | TrimqServer = (
+            TrimqServer(home, options)
+            if launch is None
+            else RealBroker(launch, home, f"{HOST}:1", options)
+        )
+        self.store = home / "store"
+
+    def start(self) -> None:
+        self._broker.start()
+        broker = self._broker
+        self.link = Link(broker.addr if isinstance(broker, RealBroker) else broker.broker_addr)
+
+    def stop(self) -> None:
+        self.link.close()
+        self._broker.stop()
+
+    def kill(self) -> None:
+        self._broker.kill()
+
+    # --- asking
+
+    def ask(self, frame: Frame) -> Answer:
+        """What of an answer must be alike; messages are named by their bodies."""
+        reply = self.link.ask(frame)
+        seen: Answer = {"code": reply.code, "remark": without_index(reply.remark), **reply.ext}
+        if reply.body:
+            seen["bodies"] = [record.body for record in records.read_records(reply.body)]
+        return seen
+
+    def create(self, topic: str, queues: int) -> None:
+        assert self.ask(asks.create_topic(topic, queues))["code"] == 0
+
+    def send(self, topic: str, queue_id: int, body: bytes) -> int:
+        answer = self.ask(asks.send(body, topic=topic, queueId=queue_id, producerGroup="P"))
+        assert answer["code"] == 0, answer
+        self.end = int(answer["msgId"][16:], 16)
+        return int(answer["queueOffset"])
+
+    def offset(self, code: int, topic: str, queue_id: int) -> int:
+        answer = self.ask(asks.queue_question(code, topic=topic, queueId=queue_id))
+        return int(answer["offset"])
+
+    def pull(self, topic: str, queue_id: int, offset: int, count: int = 1) -> Answer:
+        return self.ask(
+            asks.pull(
+                consumerGroup="C",
+                topic=topic,
+                queueId=queue_id,
+                queueOffset=offset,
+                maxMsgNums=count,
+            )
+        )
+
+    # --- files
+
+    def log_files(self) -> list[str]:
+        """Without the next one, which the real broker prepares early."""
+        return [name for name in names(self.store / "commitlog") if int(name) <= self.end]
+
+    def queue_files(self, topic: str, queue_id: int) -> list[str]:
+        return names(self.store / "consumequeue" / topic / str(queue_id))
+
+    def age(self, log_files: list[str]) -> None:
+        """They were last written two hours ago, if they still exist."""
+        moment = time.time() - 2 * 3600
+        for name in log_files:
+            with suppress(FileNotFoundError):
+                os.utime(self.store / "commitlog" / name, (moment, moment))
+
+
+def fill_disk(store: Path, percent: float) -> None:
+    """Make the store's file system so full, whatever lies in it."""
+    ballast = store / "ballast"
+    ballast.unlink(missing_ok=True)
+    disk = os.statvfs(store)
+    missing = int(disk.f_blocks * percent / 100) - (disk.f_blocks - disk.f_bfree)
+    with ballast.open("wb") as file:
+        os.posix_fallocate(file.fileno(), 0, max(missing, 1) * disk.f_frsize)
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
+
+
+def without_index(remark: str | None) -> str | None:
+    """Without an index of keys there is no folder whose disk could be measured."""
+    return re.sub(r"INDEX: +\S+\]", "INDEX: ?]", remark) if remark else remark
+
+
+def until(condition: Callable[[], object], what: str) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline, f"not within {PATIENCE} s: {what}"
+        time.sleep(0.2)
