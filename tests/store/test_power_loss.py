@@ -28,6 +28,7 @@ LIVES = 4
 # The last one is of type BatchCQ: several messages in a record, queues of their own kind.
 TOPICS = ("T", "U", "much-longer-topic", "B")
 BATCH_TOPICS = frozenset("B")
+WORDS = (b"red", b"green", b"blue")
 Key = tuple[str, int, int, int]
 
 
@@ -60,6 +61,23 @@ class Truth:
             assert self.written[key] == body, key
         self.lost |= self.written.keys() - served.keys()
         self.written = served
+        check_index(store, served)
+
+
+def check_index(store: MessageStore, served: dict[Key, bytes]) -> None:
+    """Every message is found by each of its keys, once; nothing else is."""
+    expected: dict[tuple[str, bytes], list[int]] = {}
+    for topic, _, _, place in sorted(served, key=lambda key: key[3]):
+        data = store.record_at(place)
+        assert data is not None
+        words = find_property(parse_record(data).properties, b"KEYS") or b""
+        for word in words.split():
+            expected.setdefault((topic, word), []).append(place)
+    for topic in TOPICS:
+        for word in WORDS:
+            search = store.plan_query(topic, word.decode(), 1 << 20, 0, 1 << 62)
+            search.run()
+            assert search.offsets == expected.get((topic, word), []), (topic, word)
 
 
 def queue_content(store: MessageStore, topic: str, queue_id: int) -> dict[Key, bytes]:
@@ -142,6 +160,9 @@ class Life:
             mapped_file_size_consume_queue_ext=1024,
             queue_buffer_bytes=config.queue_buffer_bytes,
             open_files=config.open_files,
+            max_hash_slot_num=40,
+            max_index_num=60,
+            max_msgs_num_batch=1 << 20,
         )
 
     def _step(self, store: MessageStore, sync: bool) -> None:
@@ -165,17 +186,18 @@ class Life:
         for _ in range(chance.randint(1, 4)):
             topic, queue_id = chance.choice(TOPICS), chance.randrange(3)
             bodies = [self._body() for _ in range(chance.choice((1, 1, 1, 3)))]
-            message = Message(topic, queue_id, bodies[0])
+            message = Message(topic, queue_id, bodies[0], self._keys())
             if topic in BATCH_TOPICS and len(bodies) > 1:
                 message = inner_batch(topic, queue_id, bodies)
                 bodies = [message.body]
                 where = [store.stage(message)]
             elif len(bodies) == 1:
                 if chance.random() < 0.1:
-                    message.properties = b"k\x01" + bodies[0].hex().encode() * 3 + b"\x02"
+                    message.properties += b"k\x01" + bodies[0].hex().encode() * 3 + b"\x02"
                 where = [store.stage(message)]
             else:
-                where = store.stage_batch(message, [BatchItem(0, body, b"") for body in bodies])
+                items = [BatchItem(0, body, message.properties) for body in bodies]
+                where = store.stage_batch(message, items)
             for body, at in zip(bodies, where, strict=True):
                 key = (topic, queue_id, at.queue_offset, at.physical_offset)
                 sent.append((key, body + message.properties))
@@ -184,6 +206,10 @@ class Life:
         self._recording.mark(("written", dict(sent)))
         store.write_staged()
         self._counts["messages"] += len(sent)
+
+    def _keys(self) -> bytes:
+        words = self._chance.sample(WORDS, self._chance.randrange(3))
+        return b"KEYS\x01" + b" ".join(words) + b"\x02" if words else b""
 
     def _body(self) -> bytes:
         return self._chance.randbytes(self._chance.choice((8, 20, 60, 200, 450)))
