@@ -201,31 +201,30 @@ def encode(code: int, opaque: int, header: Header, body: bytes) -> bytes:
     return encode_command(RemotingCommand(int(code), opaque, 0, None, encode_header(header), body))
 
 
+def pull(client: BlockingClient, place: Place, offset: int) -> RemotingCommand:
+    header = PullMessageRequestHeader(
+        consumer_group="Readers",
+        topic=place[0],
+        queue_id=place[1],
+        queue_offset=offset,
+        max_msg_nums=1000,
+        sys_flag=HAS_SUBSCRIPTION,
+        commit_offset=0,
+        suspend_timeout_millis=0,
+        subscription="*",
+        sub_version=0,
+    )
+    return client.request(RequestCode.PULL_MESSAGE, header)
+
+
 def pull_all(client: BlockingClient, place: Place) -> list[Record]:
     """Every message of the queue, each parsed and its CRC checked."""
-    topic, queue_id = place
-    answer = client.request(
-        RequestCode.GET_MAX_OFFSET, GetMaxOffsetRequestHeader(topic=topic, queue_id=queue_id)
-    )
-    # A pull of a queue without messages makes the group all the same.
+    header = GetMaxOffsetRequestHeader(topic=place[0], queue_id=place[1])
+    answer = client.request(RequestCode.GET_MAX_OFFSET, header)
     end = int((answer.ext_fields or {}).get("offset", 0))
     records: list[Record] = []
-    while not records or len(records) < end:
-        header = PullMessageRequestHeader(
-            consumer_group="Readers",
-            topic=topic,
-            queue_id=queue_id,
-            queue_offset=len(records),
-            max_msg_nums=1000,
-            sys_flag=HAS_SUBSCRIPTION,
-            commit_offset=0,
-            suspend_timeout_millis=0,
-            subscription="*",
-            sub_version=0,
-        )
-        answer = client.request(RequestCode.PULL_MESSAGE, header)
-        if end == 0:
-            break
+    while len(records) < end:
+        answer = pull(client, place, len(records))
         assert answer.code == ResponseCode.SUCCESS, (answer.code, answer.remark)
         at = 0
         data = bytes(answer.body)
@@ -299,7 +298,7 @@ class Campaign:
         # The topics are there now, and a pull makes the group.
         enough.acquire()
         with BlockingClient(server.broker_addr, timeout=60) as client:
-            pull_all(client, (TOPICS[0], 0))
+            pull(client, (TOPICS[0], 0), 0)
         committer.start()
         for _ in range(self._chance.choice((1, 50, 500, MOST))):
             enough.acquire()
