@@ -152,6 +152,8 @@ def open_ours(root: Path) -> MessageStore:
         mapped_file_size_commit_log=int(SETTINGS["mappedFileSizeCommitLog"]),
         mapped_file_size_consume_queue=int(SETTINGS["mappedFileSizeConsumeQueue"]),
         mapper_file_size_batch_consume_queue=46 * 20,
+        max_hash_slot_num=int(CHECKED["maxHashSlotNum"]),
+        max_index_num=int(CHECKED["maxIndexNum"]),
     )
     return MessageStore(config, lambda: int(time.time() * 1000))
 
