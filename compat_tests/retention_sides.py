@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 import time
 from collections.abc import Callable
@@ -66,6 +65,7 @@ class Side:
         """`launch`: how the real one is started; None for ours."""
         options = Options(settings=settings())
         self.home = home
+        self._links: list[Link] = []
         self.end = 0
         """Physical offset of the last message that was sent."""
         self.early = 0
@@ -80,21 +80,26 @@ class Side:
     def start(self) -> None:
         self._broker.start()
         broker = self._broker
-        self.link = Link(broker.addr if isinstance(broker, RealBroker) else broker.broker_addr)
+        self._links = [Link(broker.addr if isinstance(broker, RealBroker) else broker.broker_addr)]
 
     def stop(self) -> None:
-        self.link.close()
+        self.close()
         self._broker.stop()
 
     def kill(self) -> None:
+        self.close()
         self._broker.kill()
+
+    def close(self) -> None:
+        if self._links:
+            self._links.pop().close()
 
     # --- asking
 
     def ask(self, frame: Frame) -> Answer:
         """What of an answer must be alike; messages are named by their bodies."""
-        reply = self.link.ask(frame)
-        seen: Answer = {"code": reply.code, "remark": without_index(reply.remark), **reply.ext}
+        reply = self._links[0].ask(frame)
+        seen: Answer = {"code": reply.code, "remark": reply.remark, **reply.ext}
         if reply.body:
             seen["bodies"] = [record.body for record in records.read_records(reply.body)]
         return seen
@@ -152,11 +157,6 @@ def fill_disk(store: Path, percent: float) -> None:
 
 def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
-
-
-def without_index(remark: str | None) -> str | None:
-    """Without an index of keys there is no folder whose disk could be measured."""
-    return re.sub(r"INDEX: +\S+\]", "INDEX: ?]", remark) if remark else remark
 
 
 def until(condition: Callable[[], object], what: str) -> None:

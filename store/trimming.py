@@ -43,6 +43,7 @@ class Trimming:
         self._busy = False
         self._topics: list[str] = []
         self._todo: list[ConsumeQueue] = []
+        self._has_lost = False
 
     # --- consume queues follow the log
 
@@ -73,10 +74,10 @@ class Trimming:
         self._queues.queue_ids(topic)
         self._topics.append(topic)
 
-    def step(self) -> int:
-        """Correct some queues, up to the first of which files were deleted; how many those were.
+    def step(self) -> bool:
+        """Correct some queues, up to the first file that is deleted.
 
-        A queue with many expired files gets one turn for each.
+        True when a queue is done that has lost files: then it is time for a pause.
         """
         for _ in range(QUEUES_PER_STEP):
             if not self._todo and self._topics:
@@ -84,23 +85,33 @@ class Trimming:
             if not self._todo:
                 continue
             queue = self._todo.pop()
-            queue.correct_min_offset(self._log_min)
-            try:
-                queue.trim_extension()
-                path = queue.delete_expired_file()
-            except OSError as error:
-                raise store_error(error, f"trimming {queue.topic} {queue.queue_id}") from error
-            if path:
+            if self._trim(queue):
                 self._todo.append(queue)
-                self.deleted_files += 1
-                log.info(
-                    "consume-queue file deleted path=%s min_offset=%d log_begins_at=%d",
-                    path,
-                    queue.min_offset,
-                    self._log_min,
-                )
-                return 1
-        return 0
+                self._has_lost = True
+                return False
+            if self._has_lost:
+                self._has_lost = False
+                return True
+        return False
+
+    def _trim(self, queue: ConsumeQueue) -> bool:
+        """Delete one file at most."""
+        queue.correct_min_offset(self._log_min)
+        try:
+            queue.trim_extension()
+            path = queue.delete_expired_file()
+        except OSError as error:
+            raise store_error(error, f"trimming {queue.topic} {queue.queue_id}") from error
+        if not path:
+            return False
+        self.deleted_files += 1
+        log.info(
+            "consume-queue file deleted path=%s min_offset=%d log_begins_at=%d",
+            path,
+            queue.min_offset,
+            self._log_min,
+        )
+        return True
 
     @property
     def has_more(self) -> bool:

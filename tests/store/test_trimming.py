@@ -157,8 +157,12 @@ def test_one_step_deletes_one_file(bench, full, caplog):
         pass
     assert full.trimming.begin()
     before = len(bench.queue_files("T", 0)) + len(bench.queue_files("T", 1))
-    assert full.trimming.step() == 1
+    assert not full.trimming.step()
     assert len(bench.queue_files("T", 0)) + len(bench.queue_files("T", 1)) == before - 1
+    # The second file of the queue, and then a pause before the next queue.
+    assert not full.trimming.step()
+    assert full.trimming.step()
+    assert len(bench.queue_files("T", 0)) + len(bench.queue_files("T", 1)) == before - 2
     assert "consume-queue file deleted" in caplog.text
 
 
