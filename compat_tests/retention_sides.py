@@ -146,13 +146,15 @@ class Side:
 
 
 def fill_disk(store: Path, percent: float) -> None:
-    """Make the store's file system so full, whatever lies in it."""
-    ballast = store / "ballast"
-    ballast.unlink(missing_ok=True)
-    disk = os.statvfs(store)
-    missing = int(disk.f_blocks * percent / 100) - (disk.f_blocks - disk.f_bfree)
-    with ballast.open("wb") as file:
-        os.posix_fallocate(file.fileno(), 0, max(missing, 1) * disk.f_frsize)
+    """Make the store's file system so full, whatever lies in it; at no moment emptier than that."""
+    with (store / "ballast").open("ab") as ballast:
+        disk = os.statvfs(store)
+        missing = int(disk.f_blocks * percent / 100) - (disk.f_blocks - disk.f_bfree)
+        size = ballast.tell() + missing * disk.f_frsize
+        if missing > 0:
+            os.posix_fallocate(ballast.fileno(), 0, size)
+        else:
+            ballast.truncate(max(size, 0))
 
 
 def names(folder: Path) -> list[str]:
