@@ -62,7 +62,7 @@ class Index:
         """Enter what was collected; True when more is to be done. Call it while nothing is written."""
         self._end_writing()
         self._enter()
-        return any([file.settle() for file in self.files[-2:]])
+        return any([file.settle() for file in self.files])
 
     def _enter(self, skip: int = 0) -> None:
         """Enter what was collected, without the first `skip` keys."""

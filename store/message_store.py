@@ -20,12 +20,7 @@ from codec.queue_entry import QueueEntry
 from codec.record import FIXED_SIZE, MAGIC_V1, MAGIC_V2, peek
 from store.append import Appender
 from store.batch_reading import BatchQueueReader
-from store.checkpoint import (
-    Checkpoint,
-    load_checkpoint,
-    raise_index_timestamp,
-    save_checkpoint,
-)
+from store.checkpoint import raise_index_timestamp
 from store.checkpointing import Checkpointing
 from store.cleaning import LogCleaning
 from store.commit_log import CommitLog
@@ -45,10 +40,9 @@ from store.recovery import Recovery, RecoveryReport
 from store.tags import TagCodes
 from store.time_search import TimeSearch, store_timestamp
 from store.trimming import Trimming
+from store.write_behind import WriteBehind
 
 Buffer = bytes | bytearray
-# How many consume queues one `write_derived` writes: below 5 ms, even when all files are new.
-QUEUES_PER_STEP = 16
 _PHYSICAL_OFFSET_AT = 28
 
 
@@ -89,11 +83,13 @@ class MessageStore:
         self.cleaning = LogCleaning(config, self._log, now_millis, disk_use)
         self.trimming = Trimming(self._log, self._queues)
         self.trimming.derived.append(self._index)
-        self._checkpoint = Checkpoint()
-        # Record and timestamp up to which everything derived is in the files.
-        self._derived = (-1, 0)
-        self._round_ends_at = (-1, 0)
-        self._checkpointing: Checkpointing | None = None
+        self._behind = WriteBehind(
+            self._log,
+            self._queues,
+            self._index,
+            self._open_files.unsynced,
+            self._directory.checkpoint_file,
+        )
         # A write that failed with messages whose stager does not know yet.
         self._owed: StoreError | None = None
         self._is_open = False
@@ -109,13 +105,14 @@ class MessageStore:
             self._directory.lock()
             self._directory.refuse_foreign()
             clean = not self._directory.was_aborted()
-            self._checkpoint = load_checkpoint(self._directory.checkpoint_file)
-            self._log.load(None if clean else self._checkpoint.queue_physical_offset)
+            checkpoint = self._behind.load_checkpoint()
+            self._log.load(None if clean else checkpoint.queue_physical_offset)
             vouch = partial(raise_index_timestamp, self._directory.checkpoint_file)
-            index = IndexRecovery(self._index, self._log, self._checkpoint, vouch)
-            recovery = Recovery(self._log, self._queues, index, self._checkpoint, self._tags)
+            index = IndexRecovery(self._index, self._log, checkpoint, vouch)
+            recovery = Recovery(self._log, self._queues, index, checkpoint, self._tags)
             report = recovery.run(clean, batch_topics, self._begin)
-            self._checkpoint = load_checkpoint(self._directory.checkpoint_file)
+            # Recovery may have changed it.
+            self._behind.load_checkpoint()
         except OSError as error:
             self.abandon()
             raise store_error(error, f"opening {self._config.root}") from error
@@ -130,9 +127,7 @@ class MessageStore:
     def _begin(self, checkpoint_is_wrong: bool) -> None:
         """Before anything changes: what comes now is no clean stop until it ends like one."""
         if checkpoint_is_wrong:
-            # What it vouches for is gone, or will be written anew and is not on the disk yet.
-            self._checkpoint = Checkpoint()
-            save_checkpoint(self._directory.checkpoint_file, self._checkpoint)
+            self._behind.take_back_checkpoint()
         self._directory.mark_open()
 
     def close(self) -> None:
@@ -381,33 +376,8 @@ class MessageStore:
         Waits for no disk, so it runs on the event loop. StoreError: the entries stay in memory,
         and the next call tries again. Not to be called while a checkpoint is written.
         """
-        if self._index.step() or not self._queues.check_some(QUEUES_PER_STEP):
-            return True
-        if self._queues.round_over:
-            self._round_ends_at = (self._appender.last_offset, self._appender.last_timestamp)
-            self._queues.begin_round()
-        self._queues.write_some(QUEUES_PER_STEP)
-        if not self._queues.round_over:
-            return True
-        self._derived = self._round_ends_at
-        return False
+        return self._behind.step(self._appender)
 
     def plan_checkpoint(self) -> Checkpointing:
         """What to sync and write down, for `run` in a worker thread."""
-        offset, timestamp = self._derived
-        if offset >= 0:
-            self._checkpoint.queue_physical_offset = offset
-            self._checkpoint.confirm_physical_offset = offset
-            self._checkpoint.queue_timestamp = timestamp
-            self._checkpoint.record_timestamp = timestamp
-        unsynced = self._open_files.unsynced
-        if self._checkpointing is not None and not self._checkpointing.done:
-            unsynced.add_files(self._checkpointing.files)
-            unsynced.add_directories(self._checkpointing.directories)
-        index = self._index.plan_writing()
-        if index is not None:
-            self._checkpoint.index_timestamp = self._index.end_timestamp
-        self._checkpointing = Checkpointing(
-            self._log, unsynced.take(), self._checkpoint, self._directory.checkpoint_file, index
-        )
-        return self._checkpointing
+        return self._behind.plan_checkpoint()
