@@ -84,6 +84,8 @@ JAVA_MAIN: Final = (
     "pull_statuses",
     "pull_tags",
     "push_messages",
+    "query_by_key",
+    "query_by_unique_key",
     "send_async",
     "send_batch",
     "send_big",

@@ -28,6 +28,7 @@ public final class Driver {
         Batching.register(SCENARIOS);
         Pulling.register(SCENARIOS);
         Offsets.register(SCENARIOS);
+        Querying.register(SCENARIOS);
         Pushing.register(SCENARIOS);
         Filtering.register(SCENARIOS);
         StartOffsets.register(SCENARIOS);
