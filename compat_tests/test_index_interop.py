@@ -61,7 +61,7 @@ def properties(number: int) -> str:
 
 def write_ours(store: MessageStore, first: int, count: int) -> None:
     for number in range(first, first + count):
-        body = bytes(number % 700)
+        body = bytes(1 + number % 700)
         store.put(Message(TOPIC, number % QUEUES, body, properties(number).encode()))
 
 
@@ -81,7 +81,7 @@ def write_real(broker: Real, first: int, count: int) -> None:
                 "properties": properties(number),
                 "reconsumeTimes": 0,
             },
-            bytes(number % 700),
+            bytes(1 + number % 700),
         )
         assert answer.code == FOUND, answer.remark
     await_real(broker, first + count - 1)

@@ -4,10 +4,10 @@ from codec.headers.base import Header, Integer, Long, TopicHeader
 
 
 class QueryMessageRequestHeader(TopicHeader, kw_only=True):
-    """Asks for QUERY_MESSAGE."""
+    """Asks for QUERY_MESSAGE. The real broker finds nothing without a topic or a key."""
 
-    topic: str
-    key: str
+    topic: str | None = None
+    key: str | None = None
     max_num: Integer
     begin_timestamp: Long
     end_timestamp: Long

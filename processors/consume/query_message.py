@@ -45,8 +45,9 @@ class QueryMessage(Processor[QueryMessageRequestHeader]):
                 ResponseCode.SYSTEM_ERROR, f"maxNum is {max_count}, and cannot be negative"
             )
         search = self._store.plan_query(
-            header.topic,
-            header.key,
+            # As Java joins null to a text: no message has these.
+            header.topic or "null",
+            header.key or "null",
             max_count,
             header.begin_timestamp,
             header.end_timestamp,
