@@ -7,15 +7,17 @@ INSTALLED := $(VENV)/.installed
 TESTING := $(VENV)/.testing
 LOCK := requirements/runtime.txt
 TEST_LOCK := requirements/test.txt
+# A copy of the tree with its hot modules compiled.
+TREE := build/compiled
 
-.PHONY: help serve test unit compat compat-mutants bench bench-store soak lint fmt docs clean
+.PHONY: help serve test unit compat compiled compat-mutants bench bench-store soak lint fmt docs clean
 
 .DEFAULT_GOAL := help
 
 serve: $(INSTALLED)
 	@exec $(BIN)/trimq server --namesrv-listen 127.0.0.1:9876 --listen 127.0.0.1:10911 --store ./data
 
-test: lint unit compat
+test: lint unit compiled compat
 
 lint: $(TESTING)
 	$(BIN)/ruff check .
@@ -29,10 +31,22 @@ unit: $(TESTING)
 compat: $(TESTING)
 	$(BIN)/python -m pytest compat_tests -p no:randomly
 
+# The unit tests once more, on the compiled modules.
+compiled: $(TREE)/.built
+	cd $(TREE) && $(CURDIR)/$(BIN)/python -m pytest tests
+
+.PHONY: FORCE
+$(TREE)/.built: $(TESTING) FORCE
+	rm -rf $(TREE)
+	mkdir -p $(TREE)
+	tar cf - --exclude=./build --exclude=./data --exclude=$(VENV) --exclude=./.git . | tar xf - -C $(TREE)
+	cd $(TREE) && TRIMQ_COMPILE=1 $(CURDIR)/$(BIN)/python setup.py --quiet build_ext --inplace
+	@touch $@
+
 compat-mutants: $(TESTING)
 	$(BIN)/python -m compat_tests.run_mutants
 
-bench: $(TESTING)
+bench: $(TREE)/.built
 	$(BIN)/python -m bench
 
 bench-store: $(TESTING)

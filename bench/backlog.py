@@ -1,31 +1,32 @@
-"""The official benchmark Consumer on a backlog, hot and cold, on both brokers: ``python -m bench.backlog``.
+"""The official benchmark Consumer on a backlog, hot and cold, on both brokers.
 
 A topic is filled with batches; hot, it is read as it lies in the page cache; cold, the broker is started
 anew and the kernel is asked to forget the store's pages first. The Consumer prints averages over ten
 seconds, so it is the later lines that count, and the backlog has to last longer than it runs.
 """
 
-import argparse
+from __future__ import annotations
+
 import os
 import re
 import statistics
-import tempfile
 import time
-from collections import defaultdict
 from pathlib import Path
 
-from bench import clients, report
-from bench.__main__ import KINDS, REAL_HEAP, Figures, medians
+from bench import clients
+from bench.part import Run
+from bench.report import Figures
+from bench.subjects import make, store_of
 from codec.batch import BatchItem, join_batch
 from codec.codes import RequestCode, ResponseCode
 from codec.headers.send import SendMessageRequestHeaderV2
 from compat_tests import artifacts
-from compat_tests.ours import TrimqServer
-from compat_tests.real import JvmLauncher, RealServer
-from compat_tests.server import Options
 from remoting.blocking import BlockingClient
 
 _TOPIC = "BenchBacklog"
+_MESSAGES = 3_000_000
+_SIZE = 128
+_CONSUMER_SECONDS = 22
 _QUEUES = 4
 _BATCH = 100
 _CONSUMER = "org.apache.rocketmq.example.benchmark.Consumer"
@@ -80,46 +81,22 @@ def forget_pages(folder: Path) -> None:
                 os.close(fd)
 
 
-def _measure(kind: str, arguments: argparse.Namespace, figures: Figures, root: Path) -> None:
-    home = Path(tempfile.mkdtemp(prefix=kind, dir=root))
-    if kind == "real":
-        real = RealServer(JvmLauncher(), home, heap=REAL_HEAP)
-        server, store = real, real.broker.store
-    else:
-        ours = TrimqServer(home, Options())
-        server, store = ours, ours.store
-    server.start()
-    try:
-        fill(server.broker_addr, _TOPIC, arguments.messages, arguments.size)
-        rate = consume(server.namesrv_addr, "hot", arguments.seconds, root)
-        figures["backlog hot, msg/s"][kind].append(rate)
-        server.stop()
-        forget_pages(store)
+def measure(run: Run) -> str:
+    """The table."""
+    figures = Figures()
+    for number, kind in run.turns():
+        server = make(kind, run.folder / f"{kind}-{number}")
         server.start()
-        rate = consume(server.namesrv_addr, "cold", arguments.seconds, root)
-        figures["backlog cold, msg/s"][kind].append(rate)
-    finally:
-        server.stop()
-
-
-def main() -> None:
-    """Parse, run the rounds, print the table."""
-    parser = argparse.ArgumentParser(prog="python -m bench.backlog", description=__doc__)
-    parser.add_argument("--rounds", type=int, default=3, help="rounds of both brokers (3)")
-    parser.add_argument(
-        "--messages", type=int, default=3_000_000, help="in the backlog (3 million)"
-    )
-    parser.add_argument("--size", type=int, default=128, help="bytes of a body (128)")
-    parser.add_argument("--seconds", type=int, default=22, help="how long the Consumer runs (22)")
-    arguments = parser.parse_args()
-    figures: Figures = defaultdict(lambda: defaultdict(list))
-    for number in range(arguments.rounds):
-        for kind in KINDS if number % 2 == 0 else reversed(KINDS):
-            print(f"round {number + 1} of {arguments.rounds}: {kind}", flush=True)
-            with tempfile.TemporaryDirectory(prefix="trimq-backlog-") as folder:
-                _measure(kind, arguments, figures, Path(folder))
-    print(report.table(medians(figures)))
-
-
-if __name__ == "__main__":
-    main()
+        try:
+            fill(server.broker_addr, _TOPIC, 300_000 if run.smoke else _MESSAGES, _SIZE)
+            rate = consume(server.namesrv_addr, "hot", _CONSUMER_SECONDS, run.folder)
+            figures.add("backlog hot, msg/s", kind, rate)
+            server.stop()
+            forget_pages(store_of(server))
+            server.start()
+            rate = consume(server.namesrv_addr, "cold", _CONSUMER_SECONDS, run.folder)
+            figures.add("backlog cold, msg/s", kind, rate)
+        finally:
+            server.stop()
+    head = f"{_MESSAGES:,} messages of {_SIZE} B in {_QUEUES} queues, one group from the beginning."
+    return f"{head}\n\n{figures.table()}"

@@ -13,7 +13,8 @@ from compat_tests import artifacts
 
 _PACKAGE = "org.apache.rocketmq.example.benchmark"
 _SEND_LINE = re.compile(r"Send TPS: (\d+) \| Max RT\(ms\): \d+ \| Average RT\(ms\):\s+([\d.]+)")
-_SEND_FAILED = re.compile(r"Send Failed: (\d+) \| Response Failed: (\d+)")
+_SEND_FAILED = re.compile(r"Send Failed: (\d+) \| (?:Response|Send Message) Failed: (\d+)")
+_BATCH_LINE = re.compile(r"Send MPS: (\d+) \| Max RT\(ms\): \d+ \| Average RT\(ms\):\s+([\d.]+)")
 _HEAP = ["-Xms256m", "-Xmx512m", "-XX:+UseSerialGC"]
 _WARM_UP_LINES = 2
 # The Producer's first report comes after ten snapshots, a second each, and the JVM's own start.
@@ -22,14 +23,17 @@ _PRODUCER_START_SECONDS = 15
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What one run sends: threads (or messages under way), bytes a body, sync or async."""
+    """What one run sends: threads (or messages under way), bytes a body, sync or async, batches."""
 
     threads: int
     size: int
     asynchronous: bool = False
+    batch: int = 1
 
     def __str__(self) -> str:
         kind = "async" if self.asynchronous else "sync"
+        if self.batch > 1:
+            kind = f"batches of {self.batch}"
         size = f"{self.size // 1024} KiB" if self.size >= 1024 else f"{self.size} B"
         return f"{kind}, {self.threads} threads, {size}"
 
@@ -77,10 +81,13 @@ def lines_for(command: list[str], seconds: float) -> list[str]:
 def produce(namesrv: str, topic: str, load: Load, seconds: int, home: Path) -> Rate:
     """The official benchmark Producer: its report lines after warming up."""
     path = artifacts.classpath(artifacts.jars(artifacts.SERVER))
-    words = [f"{_PACKAGE}.Producer", "-n", namesrv, "-t", topic, "-w", str(load.threads)]
-    words += ["-s", str(load.size), "-ri", "2000", "-y", str(load.asynchronous).lower()]
+    program = "BatchProducer" if load.batch > 1 else "Producer"
+    words = [f"{_PACKAGE}.{program}", "-n", namesrv, "-t", topic, "-w", str(load.threads)]
+    words += ["-s", str(load.size), "-ri", "2000"]
+    words += ["-b", str(load.batch)] if load.batch > 1 else []
+    pattern = _BATCH_LINE if load.batch > 1 else _SEND_LINE
     lines = lines_for(java(path, home, *words), _PRODUCER_START_SECONDS + seconds)
-    found = [match for line in lines if (match := _SEND_LINE.search(line))]
+    found = [match for line in lines if (match := pattern.search(line))]
     if len(found) <= _WARM_UP_LINES:
         raise RuntimeError("the benchmark Producer printed no rates:\n" + "\n".join(lines[-20:]))
     # Totals. While a JVM warms up on a busy machine sends time out; that is no part of the rate.
@@ -105,7 +112,7 @@ def consume(namesrv: str, topic: str, group: str, seconds: int, home: Path) -> f
 def latency(namesrv: str, topic: str, load: Load, seconds: int, home: Path) -> Latency:
     """Percentiles of sends with the official client."""
     words = [namesrv, topic, str(load.threads), str(load.size), "3", str(seconds)]
-    words.append("async" if load.asynchronous else "sync")
+    words += ["async" if load.asynchronous else "sync", str(load.batch)]
     return Latency(**_own_program("Latency", words, seconds, home))
 
 

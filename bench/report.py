@@ -1,47 +1,96 @@
-"""The table of a benchmark run, as Markdown."""
+"""Tables of benchmark figures as Markdown, and the page that keeps them: bench/RESULTS.md."""
 
-import argparse
+from __future__ import annotations
+
 import datetime
-import importlib.util
 import os
 import platform
-from collections.abc import Mapping
+import re
+import statistics
+import sys
+from collections import defaultdict
+from pathlib import Path
+from typing import Final
+
+import trimq
+from bench.subjects import KINDS, OURS, PURE, REAL
+
+PAGE: Final = Path(__file__).parent / "RESULTS.md"
+_HEAD: Final = """# Measurements
+
+Each section is written by the command that it names; others leave it as it is. `make bench` runs them all.
+Clients, NameServer and broker share the machine's cores. Each figure is the median of rounds in which the servers
+ran in turn, each with an empty store. A ratio is TriMQ's figure over the real broker's. The real broker runs with a
+heap of 2 GiB, as its users are told. CPU is that of the broker process (TriMQ's holds the NameServer too). RssAnon
+is memory that is not file pages.
+"""
 
 
-def table(medians: Mapping[str, Mapping[str, float]]) -> str:
-    """One row a figure: both absolute values and TriMQ's ratio to the real broker."""
-    lines = ["| figure | real 5.5.0 | TriMQ | ratio |", "|---|---:|---:|---:|"]
-    for name, kinds in medians.items():
-        real, ours = kinds["real"], kinds["trimq"]
-        ratio = f"{ours / real:.2f}" if real else "-"
-        lines.append(f"| {name} | {_figure(real)} | {_figure(ours)} | {ratio} |")
-    return "\n".join(lines)
+class Figures:
+    """Values by figure and kind, one a round."""
+
+    def __init__(self) -> None:
+        self._values: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+
+    def add(self, name: str, kind: str, value: float) -> None:
+        self._values[name][kind].append(value)
+
+    def median(self, name: str, kind: str) -> float | None:
+        values = self._values[name].get(kind)
+        return statistics.median(values) if values else None
+
+    def ratio(self, name: str, kind: str = OURS) -> float | None:
+        real, ours = self.median(name, REAL), self.median(name, kind)
+        return ours / real if real and ours is not None else None
+
+    def table(self) -> str:
+        """A row a figure: the real broker's, then each of ours with its ratio."""
+        shown = [kind for kind in KINDS if any(kind in kinds for kinds in self._values.values())]
+        head = {REAL: "real 5.5.0", OURS: "TriMQ", PURE: "TriMQ, pure Python"}
+        columns = [
+            word
+            for kind in shown
+            for word in ((head[kind],) if kind == REAL else (head[kind], "ratio"))
+        ]
+        lines = [f"| figure | {' | '.join(columns)} |", "|---|" + "---:|" * len(columns)]
+        for name in self._values:
+            cells = []
+            for kind in shown:
+                cells.append(figure(self.median(name, kind)))
+                if kind != REAL:
+                    cells.append(figure(self.ratio(name, kind), ratio=True))
+            lines.append(f"| {name} | {' | '.join(cells)} |")
+        return "\n".join(lines)
 
 
-def _figure(value: float) -> str:
+def figure(value: float | None, ratio: bool = False) -> str:
+    if value is None:
+        return "-"
+    if ratio:
+        return f"{value:.2f}"
     if value >= 1000:
         return f"{value:,.0f}"
     return f"{value:.1f}" if value >= 10 else f"{value:.3f}"
 
 
-def page(rows: str, arguments: argparse.Namespace) -> str:
-    """The page that is kept in the repository: table, machine, date, command."""
-    command = f"python -m bench --rounds {arguments.rounds} --seconds {arguments.seconds}"
-    return f"""# Measurements
-
-Written by `{command}` on {datetime.date.today().isoformat()}.
-Machine: {os.cpu_count()} cores, {platform.system()} {platform.machine()}, Python {platform.python_version()}
-({build_mode()}). Medians over {arguments.rounds} round(s) in which the real broker and TriMQ ran alternately, each with
-an empty store; clients, NameServer and broker share the cores. The real broker ran with a heap of 2 GiB.
-CPU is that of the broker process (TriMQ's holds the NameServer too). RssAnon is memory that is not file pages.
-Idle is measured when the load has been over for ten seconds.
-
-{rows}
-"""
+def command_line() -> str:
+    """What the user typed, or would type."""
+    return " ".join(["python -m bench", *sys.argv[1:]])
 
 
-def build_mode() -> str:
-    """Whether the modules that every message crosses are compiled."""
-    found = importlib.util.find_spec("codec.frame")
-    compiled = found is not None and not (found.origin or "").endswith(".py")
-    return "compiled" if compiled else "pure Python"
+def write_section(name: str, title: str, text: str, page: Path = PAGE) -> None:
+    """Put a section on the page, in place of what it said before; a new one goes to the end."""
+    stamp = (
+        f"`{command_line()}`, {datetime.date.today().isoformat()}, {os.cpu_count()} cores, "
+        f"{platform.system()} {platform.machine()}, Python {platform.python_version()}, "
+        f"TriMQ {trimq.__version__}."
+    )
+    section = f"<!-- {name} -->\n## {title}\n\n{stamp}\n\n{text.strip()}\n<!-- end {name} -->\n"
+    old = page.read_text() if page.exists() else ""
+    if not old.startswith(_HEAD):
+        old = _HEAD
+    pattern = re.compile(rf"<!-- {name} -->.*?<!-- end {name} -->\n", re.DOTALL)
+    if pattern.search(old):
+        page.write_text(pattern.sub(lambda _: section, old))
+    else:
+        page.write_text(f"{old}\n{section}")

@@ -19,9 +19,15 @@ READY: Final = re.compile(
 COMMAND: Final = (sys.executable, "-m", "trimq")
 
 
-def _environment() -> dict[str, str]:
+def _environment(tree: Path) -> dict[str, str]:
     # Stderr and stdout share a file; unbuffered, so that the log's order is the order of events.
-    return {**os.environ, "PYTHONUNBUFFERED": "1", "PYTHONPATH": str(HERE.parent)}
+    # A safe path leaves the working directory out: the packages are those of `tree`.
+    return {
+        **os.environ,
+        "PYTHONUNBUFFERED": "1",
+        "PYTHONSAFEPATH": "1",
+        "PYTHONPATH": str(tree),
+    }
 
 
 class TrimqServer:
@@ -37,8 +43,11 @@ class TrimqServer:
         *,
         namesrv: str | None = None,
         command: Sequence[str] = COMMAND,
+        tree: Path = HERE.parent,
     ) -> None:
+        """`tree` is the checkout whose packages run."""
         self.home = home
+        self._tree = tree
         self.store = home / "store"
         self._options = options or Options()
         self._command = command
@@ -62,7 +71,7 @@ class TrimqServer:
         return [*self._command, "server", *where, "--store", str(self.store), "--config", str(conf)]
 
     def start(self) -> TrimqServer:
-        self._child = Child(self._arguments(), self.home / "trimq.log", _environment())
+        self._child = Child(self._arguments(), self.home / "trimq.log", _environment(self._tree))
         try:
             line = self._child.wait_for("TriMQ ready:", 30)
         except NotReady:
@@ -134,7 +143,7 @@ class TrimqNameServer:
 
     def start(self) -> TrimqNameServer:
         command = [*self._command, "namesrv", "--listen", self.addr]
-        self._child = Child(command, self._home / "namesrv.log", _environment())
+        self._child = Child(command, self._home / "namesrv.log", _environment(HERE.parent))
         line = self._child.wait_for("TriMQ ready:", 30)
         found = re.search(r"namesrv=(\S+)", line)
         if found is None:

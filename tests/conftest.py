@@ -8,6 +8,8 @@ from tempfile import TemporaryDirectory
 import pytest
 from hypothesis import HealthCheck, settings
 
+from trimq import compiled
+
 # Fixtures of the store's tests make a folder of their own for each example.
 QUIET = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
 settings.register_profile(
@@ -28,6 +30,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile("wide" if config.getoption("--soak") else "same")
+
+
+def pytest_report_header() -> str:
+    return f"TriMQ's hot modules: {compiled.MODE}"
 
 
 @pytest.fixture(scope="session")

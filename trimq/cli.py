@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import click
 
 import trimq
-from trimq import logs
+from trimq import compiled, logs
 from trimq.check_command import check
 from trimq.inspect_command import inspect
 
@@ -60,7 +60,9 @@ def _logging_options(command: F) -> F:
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.version_option(trimq.__version__, prog_name="TriMQ")
+@click.version_option(
+    trimq.__version__, prog_name="TriMQ", message=f"%(prog)s %(version)s ({compiled.MODE})"
+)
 def main() -> None:
     """A message broker and NameServer that speak RocketMQ's remoting protocol.
 

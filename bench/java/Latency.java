@@ -1,4 +1,6 @@
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicLong;
@@ -12,7 +14,8 @@ import org.apache.rocketmq.common.message.Message;
  * Sends with the official client for a given time and prints one JSON line with rate and latency percentiles.
  *
  * <p>The official benchmark prints average and maximum only; this fills in p50, p99 and p99.9.
- * Arguments: namesrv topic threads bytes warmUpSeconds seconds sync|async
+ * Arguments: namesrv topic threads bytes warmUpSeconds seconds sync|async messagesOfABatch. Times are those of
+ * a send, rates count messages.
  */
 public final class Latency {
     private static final int SLOTS = 2_000_000; // one slot per 10 microseconds, up to 20 seconds
@@ -28,6 +31,7 @@ public final class Latency {
         byte[] body = new byte[Integer.parseInt(args[3])];
         Arrays.fill(body, (byte) 'x');
         boolean async = "async".equals(args[6]);
+        int batch = Integer.parseInt(args[7]);
         DefaultMQProducer producer = new DefaultMQProducer("bench_latency");
         producer.setNamesrvAddr(args[0]);
         producer.setCompressMsgBodyOverHowmuch(Integer.MAX_VALUE);
@@ -40,6 +44,8 @@ public final class Latency {
                 while (running) {
                     if (async) {
                         sendAsync(producer, new Message(topic, body), underWay);
+                    } else if (batch > 1) {
+                        sendBatch(producer, topic, body, batch);
                     } else {
                         sendSync(producer, new Message(topic, body));
                     }
@@ -57,7 +63,7 @@ public final class Latency {
         double seconds = (System.nanoTime() - began) / 1e9;
         running = false;
         ended.await();
-        print(seconds);
+        print(seconds, batch);
         System.out.flush();
         producer.shutdown();
         System.exit(0);
@@ -67,6 +73,19 @@ public final class Latency {
         long began = System.nanoTime();
         try {
             record(began, producer.send(message).getSendStatus() == SendStatus.SEND_OK);
+        } catch (Exception error) {
+            record(began, false);
+        }
+    }
+
+    private static void sendBatch(DefaultMQProducer producer, String topic, byte[] body, int count) {
+        List<Message> messages = new ArrayList<>(count);
+        for (int i = 0; i < count; i++) {
+            messages.add(new Message(topic, body));
+        }
+        long began = System.nanoTime();
+        try {
+            record(began, producer.send(messages).getSendStatus() == SendStatus.SEND_OK);
         } catch (Exception error) {
             record(began, false);
         }
@@ -117,7 +136,7 @@ public final class Latency {
         counter.incrementAndGet();
     }
 
-    private static void print(double seconds) {
+    private static void print(double seconds, int batch) {
         long total = 0;
         double sum = 0;
         for (int slot = 0; slot < SLOTS; slot++) {
@@ -128,7 +147,7 @@ public final class Latency {
         }
         System.out.printf(
             "{\"sent\":%d,\"tps\":%.1f,\"average_ms\":%.3f,\"p50_ms\":%.3f,\"p99_ms\":%.3f,\"p999_ms\":%.3f,\"failed\":%d}%n",
-            total, total / seconds, total == 0 ? 0 : sum / total,
+            total * batch, total * batch / seconds, total == 0 ? 0 : sum / total,
             percentile(total, 0.5), percentile(total, 0.99), percentile(total, 0.999), FAILED.get());
     }
 

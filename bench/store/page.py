@@ -8,9 +8,9 @@ import re
 from pathlib import Path
 from typing import Final
 
-from bench.report import build_mode
 from bench.store.figures import Curve, Figures, Section, Table, flatness
 from bench.store.plots import chart
+from trimq.compiled import MODE
 
 FLAT: Final = 1.2
 _INTRODUCTION: Final = """# How fast the store is
@@ -29,7 +29,7 @@ def circumstances(command: str, date: str) -> str:
     return (
         f"`{command}`, {date}; {os.cpu_count()} cores, {memory:.0f} GiB of memory, "
         f"{platform.system()} {platform.machine()}, Python {platform.python_version()} "
-        f"({build_mode()})"
+        f"({MODE})"
     )
 
 

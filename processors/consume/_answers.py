@@ -1,5 +1,7 @@
 """Refusals of a pull that say more than a code and a remark."""
 
+from typing import Final
+
 from codec.codes import ResponseCode
 from remoting.contract import RemotingError
 
@@ -9,11 +11,11 @@ SEE_FAQ = "\nSee https://rocketmq.apache.org/docs/bestPractice/06FAQ for further
 class ForbiddenType:
     """Why a pull has no permission (ForbiddenType)."""
 
-    BROKER = 1
-    GROUP = 2
-    TOPIC = 3
-    BROADCASTING = 4
-    SUBSCRIPTION = 5
+    BROKER: Final = 1
+    GROUP: Final = 2
+    TOPIC: Final = 3
+    BROADCASTING: Final = 4
+    SUBSCRIPTION: Final = 5
 
 
 class PullForbidden(RemotingError):

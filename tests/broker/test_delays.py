@@ -1,6 +1,8 @@
 """Delay levels: their text, and the service that delivers, on a mock clock over a real store."""
 
+import errno
 import json
+import os
 from typing import Any
 
 import pytest
@@ -254,10 +256,10 @@ async def test_a_failed_write_takes_nothing_along(autojump_clock, delaying, monk
     delaying.send("x", 1)
     before = delaying.store.max_physical_offset
 
-    def full():
-        raise DiskFull("no room")
+    def full(fd, buffers, position):
+        raise OSError(errno.ENOSPC, "no room")
 
-    monkeypatch.setattr(delaying.store._appender._log, "write", full)
+    monkeypatch.setattr(os, "pwritev", full)
     await trio.sleep(3)
     assert delaying.service.progress() == {1: 0}
     assert delaying.store.max_physical_offset == before

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import logging
+import os
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -15,7 +16,6 @@ from codec.batch import BatchItem, join_batch
 from codec.flags import SysFlag
 from codec.queue_entry import pack
 from codec.record import parse_record
-from store import consume_queue
 from store.errors import StoreDamaged, StoreError
 from store.reading import ReadStatus
 from tests.store.cleaning import (
@@ -135,10 +135,10 @@ def test_a_run_that_was_cut_short_is_taken_up_again(bench, full, monkeypatch):
     for _ in steps_of_round(full):
         pass
 
-    def failing(path):
+    def failing(path, *rest, **named):
         raise OSError(errno.EIO, "I/O error", path)
 
-    monkeypatch.setattr(consume_queue, "remove", failing)
+    monkeypatch.setattr(os, "unlink", failing)
     with pytest.raises(StoreError, match="trimming T"):
         clean(full)
     monkeypatch.undo()

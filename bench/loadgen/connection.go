@@ -1,0 +1,174 @@
+package main
+
+import (
+	"fmt"
+	"net"
+	"sync"
+	"time"
+)
+
+// Replies may overtake each other by so many windows.
+const spread = 64
+
+// Work makes the requests of one connection and judges their replies.
+type Work interface {
+	// next appends the request with this opaque.
+	next(out []byte, opaque int64) []byte
+	// done checks a reply; messages and bytes of it count.
+	done(reply Reply) (messages, bytes int64, err error)
+}
+
+// run drives every connection until its time or count is over.
+func run(o Options, work func(number int) Work) (Result, error) {
+	links := make([]*link, o.connections)
+	for i := range links {
+		socket, err := net.DialTimeout("tcp", o.addr, 10*time.Second)
+		if err != nil {
+			return Result{}, err
+		}
+		defer socket.Close()
+		links[i] = &link{o: o, socket: socket, work: work(i), sent: make([]time.Time, spread*o.window)}
+	}
+	var all sync.WaitGroup
+	start := time.Now()
+	failed := make([]error, len(links))
+	for i, l := range links {
+		all.Add(1)
+		go func(i int, l *link) {
+			defer all.Done()
+			failed[i] = l.drive(start)
+		}(i, l)
+	}
+	all.Wait()
+	total := &Histogram{}
+	var messages, bytes int64
+	took := time.Duration(o.seconds * float64(time.Second))
+	if o.count > 0 {
+		took = time.Since(start)
+	}
+	for i, l := range links {
+		if failed[i] != nil {
+			return Result{}, fmt.Errorf("connection %d: %w", i, failed[i])
+		}
+		total.merge(&l.times)
+		messages += l.messages
+		bytes += l.bytes
+	}
+	return result(total, messages, bytes, took), nil
+}
+
+type link struct {
+	o               Options
+	socket          net.Conn
+	work            Work
+	sent            []time.Time
+	times           Histogram
+	messages, bytes int64
+	asked, answered int64
+}
+
+func (l *link) drive(start time.Time) error {
+	begin := start.Add(time.Duration(l.o.warmup * float64(time.Second)))
+	end := begin.Add(time.Duration(l.o.seconds * float64(time.Second)))
+	counted := l.o.count > 0
+	if counted {
+		begin = start
+	}
+	share := l.o.count / int64(l.o.connections)
+	in := make([]byte, 0, 1<<20)
+	out := make([]byte, 0, 1<<16)
+	pause := time.Duration(0)
+	slots := int64(len(l.sent))
+	if l.o.rate > 0 {
+		pause = time.Duration(float64(time.Second) * float64(l.o.connections) / l.o.rate)
+	}
+	due := time.Now()
+	for {
+		now := time.Now()
+		out = out[:0]
+		for int(l.asked-l.answered) < l.o.window {
+			if counted && l.asked >= share || !counted && now.After(end) {
+				break
+			}
+			if pause > 0 {
+				// Latency counts from when a request was due: a late one must not hide the wait.
+				if now.Before(due) {
+					if l.asked > l.answered {
+						break
+					}
+					time.Sleep(due.Sub(now))
+					now = time.Now()
+				}
+				l.sent[l.asked%slots] = due
+				due = due.Add(pause)
+			} else {
+				l.sent[l.asked%slots] = now
+			}
+			out = l.work.next(out, firstOpaque+l.asked%(lastOpaque-firstOpaque))
+			l.asked++
+		}
+		if len(out) > 0 {
+			if _, err := l.socket.Write(out); err != nil {
+				return err
+			}
+		}
+		if l.asked == l.answered {
+			return nil
+		}
+		var err error
+		if in, err = l.read(in, begin, end, counted); err != nil {
+			return err
+		}
+	}
+}
+
+// read takes what is there, at least a part of a reply.
+func (l *link) read(in []byte, begin, end time.Time, counted bool) ([]byte, error) {
+	if cap(in)-len(in) < 1<<16 {
+		in = append(make([]byte, 0, 2*cap(in)), in...)
+	}
+	if err := l.socket.SetReadDeadline(time.Now().Add(60 * time.Second)); err != nil {
+		return in, err
+	}
+	n, err := l.socket.Read(in[len(in):cap(in)])
+	if err != nil {
+		return in, fmt.Errorf("%d requests without an answer: %w", l.asked-l.answered, err)
+	}
+	now := time.Now()
+	rest := in[:len(in)+n]
+	for {
+		reply, left, whole, err := nextReply(rest)
+		if err != nil {
+			return in, err
+		}
+		if !whole {
+			break
+		}
+		rest = left
+		number := reply.opaque - firstOpaque
+		slot := l.slot(number)
+		if slot == nil || slot.IsZero() {
+			return in, fmt.Errorf("a reply to opaque %d, which was not asked", reply.opaque)
+		}
+		messages, size, err := l.work.done(reply)
+		if err != nil {
+			return in, err
+		}
+		l.answered++
+		if counted || now.After(begin) && !now.After(end) {
+			l.times.add(now.Sub(*slot))
+			l.messages += messages
+			l.bytes += size
+		}
+		*slot = time.Time{}
+	}
+	return append(in[:0], rest...), nil
+}
+
+// slot is where the time of a request is kept, nil when it cannot be under way.
+func (l *link) slot(number int64) *time.Time {
+	if number < 0 || number >= l.asked || l.asked-number > int64(len(l.sent)) {
+		return nil
+	}
+	return &l.sent[number%int64(len(l.sent))]
+}

@@ -1,0 +1,3 @@
+module trimq/loadgen
+
+go 1.19

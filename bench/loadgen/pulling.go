@@ -1,0 +1,83 @@
+package main
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// puller reads one queue from its beginning to its end, over and over.
+type puller struct {
+	o      Options
+	queue  int
+	offset int64
+	frame  *Frame
+}
+
+func pull(o Options) (Result, error) {
+	if o.window != 1 {
+		return Result{}, fmt.Errorf("a pull needs the answer of the one before: -window 1")
+	}
+	return run(o, func(number int) Work {
+		p := &puller{o: o, queue: number % o.queues, offset: o.from}
+		p.frame = pullFrame(o, topicName(o, number/o.queues%o.topics), p.queue)
+		return p
+	})
+}
+
+func pullFrame(o Options, topic string, queue int) *Frame {
+	fields := map[string]string{
+		"consumerGroup": o.group, "topic": topic, "queueId": text(int64(queue)),
+		"queueOffset": offsetMark, "maxMsgNums": text(int64(o.batch)), "sysFlag": text(subscribed),
+		"commitOffset": "0", "suspendTimeoutMillis": "0", "subscription": "*", "subVersion": "0",
+		"expressionType": "TAG",
+	}
+	return newFrame(pullMessage, fields, nil, "")
+}
+
+func (p *puller) next(out []byte, opaque int64) []byte {
+	p.frame.setOffset(p.offset)
+	return append(out, p.frame.stamp(opaque)...)
+}
+
+func (p *puller) done(reply Reply) (int64, int64, error) {
+	next, err := number(reply.header, `"nextBeginOffset":`)
+	if err != nil {
+		return 0, 0, err
+	}
+	if reply.code == pullNotFound && p.offset > p.o.from {
+		p.offset = p.o.from
+		return 0, 0, nil
+	}
+	if reply.code != success {
+		return 0, 0, fmt.Errorf("nothing at offset %d of queue %d: %s", p.offset, p.queue, reply.header)
+	}
+	messages, err := p.check(reply.body)
+	if err != nil {
+		return 0, 0, err
+	}
+	if next != p.offset+messages {
+		return 0, 0, fmt.Errorf("%d messages from %d, but nextBeginOffset %d", messages, p.offset, next)
+	}
+	p.offset = next
+	return messages, int64(len(reply.body)), nil
+}
+
+// check goes from record to record by their sizes; queue and offset of each have to be right.
+func (p *puller) check(body []byte) (int64, error) {
+	count := int64(0)
+	for len(body) > 0 {
+		if len(body) < 28 {
+			return 0, fmt.Errorf("%d bytes behind the last record", len(body))
+		}
+		size := int(binary.BigEndian.Uint32(body))
+		queue := int(binary.BigEndian.Uint32(body[12:]))
+		offset := int64(binary.BigEndian.Uint64(body[20:]))
+		if size < 28 || size > len(body) || queue != p.queue || offset != p.offset+count {
+			return 0, fmt.Errorf("record of %d bytes, queue %d, offset %d, where queue %d has offset %d",
+				size, queue, offset, p.queue, p.offset+count)
+		}
+		body = body[size:]
+		count++
+	}
+	return count, nil
+}

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+)
+
+// sender puts the messages of one connection round-robin into its queues.
+type sender struct {
+	frames []*Frame
+	at     int
+	size   int64
+}
+
+func send(o Options) (Result, error) {
+	return run(o, func(number int) Work { return newSender(o, number) })
+}
+
+func newSender(o Options, number int) *sender {
+	s := &sender{at: number, size: int64(o.size)}
+	body := bytes.Repeat([]byte{o.body}, o.size)
+	for topic := 0; topic < o.topics; topic++ {
+		for queue := 0; queue < o.queues; queue++ {
+			s.frames = append(s.frames, sendFrame(o, topicName(o, topic), queue, number, body))
+		}
+	}
+	return s
+}
+
+func topicName(o Options, number int) string {
+	if o.topics == 1 {
+		return o.topic
+	}
+	return fmt.Sprintf("%s%d", o.topic, number)
+}
+
+// sendFrame has the fields and properties that the Java client sends.
+func sendFrame(o Options, topic string, queue, connection int, body []byte) *Frame {
+	mark := "1234567890"
+	properties := fmt.Sprintf("UNIQ_KEY\x017F00000100002A139A55%02X%s\x02WAIT\x01true\x02TAGS\x01TagA",
+		connection%256, mark)
+	fields := map[string]string{
+		"a": o.group, "b": topic, "c": "TBW102", "d": text(int64(o.queues)), "e": text(int64(queue)),
+		"f": "0", "g": "1700000000000", "h": "0", "i": properties, "j": "0", "k": "false", "m": "false",
+	}
+	return newFrame(sendV2, fields, body, mark)
+}
+
+func (s *sender) next(out []byte, opaque int64) []byte {
+	frame := s.frames[s.at%len(s.frames)]
+	s.at++
+	return append(out, frame.stamp(opaque)...)
+}
+
+func (s *sender) done(reply Reply) (int64, int64, error) {
+	if reply.code != success {
+		return 0, 0, fmt.Errorf("send refused: %s", reply.header)
+	}
+	if _, err := number(reply.header, `"queueOffset":`); err != nil {
+		return 0, 0, err
+	}
+	return 1, s.size, nil
+}
