@@ -64,6 +64,7 @@ help:
 	@echo 'make test            everything: lint, unit, compat'
 	@echo 'make unit            tests that need nothing but Python'
 	@echo 'make lint            ruff, mypy --strict, import contract'
+	@echo 'make compiled        the unit tests on a compiled copy of the tree'
 	@echo 'make compat          official clients on the real RocketMQ and on TriMQ (JDK 17, Maven, Go)'
 	@echo 'make compat-mutants  deliberately wrong builds, each of which a scenario must notice'
 	@echo 'make bench           both brokers side by side; writes bench/RESULTS.md'
