@@ -9,6 +9,7 @@ import shutil
 import pytest
 
 from codec.batch import BatchItem
+from store.checking.check import StoreCheck
 from store.checkpoint import Checkpoint, save_checkpoint
 from store.errors import DiskFull, StoreDamaged
 
@@ -144,6 +145,31 @@ def test_wrong_bits_in_young_queue_entries_are_mended(bench):
             pass
         bench.kill(store)
         assert queue.read_bytes() == right
+
+
+def wrong_entries(bench):
+    problems = StoreCheck(bench.root).run().findings.problems()
+    return [found.kind for found in problems if found.kind == "wrong entry"]
+
+
+def test_a_wrong_bit_in_an_old_queue_entry_is_found_by_a_check_and_mended_by_a_rebuild(bench):
+    """Opening does not read it; `trimq check` does, and without its folder the queue is made anew."""
+    store = bench.open()
+    fill(bench, store, 4)
+    store.close()
+    queue = bench.queue_files("T", 0)[0]
+    right = queue.read_bytes()
+    # The size of the second message.
+    flip(queue, 20 + 11, 3)
+    bench.open().close()
+    assert queue.read_bytes() != right
+    assert wrong_entries(bench)
+    shutil.rmtree(bench.root / "consumequeue")
+    store = bench.open()
+    assert bench.bodies(store) == [BODY] * 4
+    store.close()
+    assert queue.read_bytes() == right
+    assert not wrong_entries(bench)
 
 
 def test_wrong_bits_in_the_checkpoint(bench):
