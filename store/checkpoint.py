@@ -11,7 +11,7 @@ import os
 import struct
 from pathlib import Path
 
-from store.files import create, sync_data, sync_directory, write_fully
+from store.files import create, set_length, sync_data, sync_directory, write_fully
 
 SIZE = 4096
 LAYOUT = struct.Struct(">6q")
@@ -69,7 +69,7 @@ def save_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
     fd = create(path)
     try:
         if os.fstat(fd).st_size != SIZE:
-            os.ftruncate(fd, SIZE)
+            set_length(fd, SIZE)
         write_fully(fd, [data], 0)
         sync_data(fd)
     finally:

@@ -17,6 +17,7 @@ from store.files import (
     create,
     make_durable_directory,
     remove,
+    set_length,
     sync_data,
     sync_directory,
     write_fully,
@@ -95,7 +96,7 @@ def rewrite_if_room(fd: int, content: bytes) -> None:
         return
     try:
         write_fully(fd, [content], 0)
-        os.ftruncate(fd, len(content))
+        set_length(fd, len(content))
     except OSError as error:
         if error.errno not in FULL:
             raise

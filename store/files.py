@@ -133,6 +133,10 @@ def last_data(fd: int, position: int, size: int) -> int:
     return end
 
 
+def set_length(fd: int, size: int) -> None:
+    os.ftruncate(fd, size)
+
+
 def resize(path: Path | str, size: int) -> None:
     os.truncate(path, size)
 
