@@ -2,7 +2,7 @@
 # PYTHON is the interpreter that the environment in $(VENV) is made with (3.11 or newer).
 PYTHON ?= python3
 VENV ?= .venv
-BIN := $(VENV)/bin
+BIN := $(abspath $(VENV))/bin
 INSTALLED := $(VENV)/.installed
 TESTING := $(VENV)/.testing
 LOCK := requirements/runtime.txt
@@ -33,14 +33,14 @@ compat: $(TESTING)
 
 # The unit tests once more, on the compiled modules.
 compiled: $(TREE)/.built
-	cd $(TREE) && $(CURDIR)/$(BIN)/python -m pytest tests
+	cd $(TREE) && $(BIN)/python -m pytest tests
 
 .PHONY: FORCE
 $(TREE)/.built: $(TESTING) FORCE
 	rm -rf $(TREE)
 	mkdir -p $(TREE)
-	tar cf - --exclude=./build --exclude=./data --exclude=$(VENV) --exclude=./.git . | tar xf - -C $(TREE)
-	cd $(TREE) && TRIMQ_COMPILE=1 $(CURDIR)/$(BIN)/python setup.py --quiet build_ext --inplace
+	tar cf - --exclude=./build --exclude=./data --exclude=./.venv --exclude=./.git . | tar xf - -C $(TREE)
+	cd $(TREE) && TRIMQ_COMPILE=1 $(BIN)/python setup.py --quiet build_ext --inplace
 	@touch $@
 
 compat-mutants: $(TESTING)
