@@ -26,7 +26,7 @@ HOT: Final = """
     remoting/dispatch remoting/exchange remoting/turn
     store/append store/batch_reading store/commit_log store/consume_queue store/consume_queues
     store/errors store/files store/index_entries store/index_file store/index_keys store/index_slots
-    store/message store/reading store/tags
+    store/loading store/message store/page_cache store/reading store/segment store/tags
     broker/puts broker/tag_filters broker/unique_ids
     processors/consume/_answers processors/consume/_checks processors/consume/_subscriptions
     processors/produce/_admission processors/produce/_properties processors/produce/_retries

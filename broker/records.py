@@ -9,7 +9,8 @@ import trio
 from codec.errors import CodecError
 from codec.record import FIXED_SIZE, Record, parse_record
 from store.errors import MessagesGone
-from store.message_store import Buffer, MessageStore
+from store.loading import Buffer
+from store.message_store import MessageStore
 
 _LENGTH_BYTES = 4
 

@@ -32,38 +32,13 @@ from store.files import (
     write_fully,
     zero_from,
 )
+from store.page_cache import PageCache
+from store.segment import Run, Segment
 
 BLANK_MAGIC: Final = 0xCBD43194
 BLANK_SIZE: Final = 8
 _BLANK: Final = struct.Struct(">iI")
 NAME_DIGITS: Final = 20
-
-
-class Segment:
-    """One file of the log; `fd` is open (not -1) while it is written or not yet synced.
-
-    `readers` counts the worker threads that may open it by its path. `removed_at` is when it was
-    taken out of the log, -1 as long as it belongs to it.
-    """
-
-    __slots__ = ("base", "fd", "path", "readers", "removed_at")
-
-    def __init__(self, base: int, path: str, fd: int = -1) -> None:
-        self.base = base
-        self.path = path
-        self.fd = fd
-        self.readers = 0
-        self.removed_at = -1
-
-
-class Run:
-    """Staged records that lie one behind the other in one file."""
-
-    __slots__ = ("chunks", "start")
-
-    def __init__(self, start: int) -> None:
-        self.start = start
-        self.chunks: list[bytes] = []
 
 
 class CommitLog:
@@ -77,6 +52,7 @@ class CommitLog:
         self.segments: list[Segment] = []
         self.written = 0
         self.flushed = 0
+        self.pages = PageCache(file_size)
         self._open_files = open_files
         self._hot_bytes = hot_bytes
         self._opened_at = 0
@@ -143,7 +119,7 @@ class CommitLog:
         while len(self.segments) > 1 and self.segments[-1].base >= end:
             segment = self.segments.pop()
             dropped += self._bytes_behind(segment, 0)
-            self._open_files.forget(segment.path)
+            self._forget(segment)
             remove(segment.path)
             # One by one, from the last: a hole between files would be refused.
             sync_directory(self.directory)
@@ -183,6 +159,7 @@ class CommitLog:
                 os.close(segment.fd)
                 segment.fd = -1
         self.segments.clear()
+        self.pages.clear()
 
     # --- appending
 
@@ -273,6 +250,7 @@ class CommitLog:
             while self.segments and self.segments[-1].base >= end:
                 segment = self.segments.pop()
                 os.close(segment.fd)
+                self._forget(segment)
                 remove(segment.path)
             if self.segments and self.segments[-1].base + self.file_size > end:
                 segment = self.segments[-1]
@@ -322,8 +300,13 @@ class CommitLog:
         if segment.fd >= 0:
             os.close(segment.fd)
             segment.fd = -1
-        self._open_files.forget(segment.path)
+        self._forget(segment)
         return segment
+
+    def _forget(self, segment: Segment) -> None:
+        """It is no longer part of the log: let go of what is open of it."""
+        self._open_files.forget(segment.path)
+        self.pages.forget(segment.base)
 
     # --- reading
 

@@ -8,10 +8,16 @@ for `destroyMapedFileIntervalForcibly` at most; what is read after that is Messa
 from __future__ import annotations
 
 import os
+from typing import Final
 
-from store.commit_log import Segment
 from store.errors import MessagesGone, StoreError
 from store.files import store_error
+from store.segment import Segment
+
+# Between the messages of one queue lie those of the others; the disk reads in larger pieces anyway.
+_LARGEST_GAP: Final = 64 * 1024
+_LARGEST_SPAN: Final = 1024 * 1024
+_AHEAD: Final = 2 * 1024 * 1024
 
 
 class HeldRead:
@@ -25,7 +31,30 @@ class HeldRead:
 
     def read(self) -> list[bytes | bytearray]:
         """Blocks on the disk. Opens the files itself: the loop's descriptors may be closed."""
-        return [self._read(segment, position, size) for segment, position, size in self._pieces]
+        buffers: list[bytes | bytearray] = []
+        index = 0
+        while index < len(self._pieces):
+            segment, start, _ = self._pieces[index]
+            end, after = self._span(index)
+            data = self._read(segment, start, end - start)
+            for _, position, size in self._pieces[index:after]:
+                buffers.append(data[position - start : position - start + size])
+            index = after
+        return buffers
+
+    def _span(self, index: int) -> tuple[int, int]:
+        """What is read in one piece from there on: its end, and the first piece behind it."""
+        segment, start, size = self._pieces[index]
+        end = start + size
+        for after in range(index + 1, len(self._pieces)):
+            other, position, size = self._pieces[after]
+            near = (
+                end <= position <= end + _LARGEST_GAP and position + size - start <= _LARGEST_SPAN
+            )
+            if other is not segment or not near:
+                return end, after
+            end = position + size
+        return end, len(self._pieces)
 
     def _read(self, segment: Segment, position: int, size: int) -> bytes:
         try:
@@ -45,8 +74,11 @@ class HeldRead:
 
 
 def read_file(path: str, position: int, size: int) -> bytes:
+    """The bytes, and the kernel begins to fetch what follows: who reads a backlog wants that next."""
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
+        if hasattr(os, "posix_fadvise"):
+            os.posix_fadvise(fd, position, size + _AHEAD, os.POSIX_FADV_WILLNEED)
         return os.pread(fd, size, position)
     finally:
         os.close(fd)

@@ -34,6 +34,7 @@ from store.held_read import HeldRead
 from store.index import Index
 from store.index_recovery import IndexRecovery
 from store.index_search import IndexSearch
+from store.loading import Buffer, load_now, view_now
 from store.message import Appended, Dispatched, Message
 from store.reading import QueueReader, ReadResult
 from store.recovery import Recovery, RecoveryReport
@@ -42,7 +43,6 @@ from store.time_search import TimeSearch, store_timestamp
 from store.trimming import Trimming
 from store.write_behind import WriteBehind
 
-Buffer = bytes | bytearray
 _PHYSICAL_OFFSET_AT = 28
 
 
@@ -227,13 +227,11 @@ class MessageStore:
 
     def load(self, extents: list[tuple[int, int]]) -> list[Buffer] | None:
         """The bytes of the extents if that needs no waiting; None: use `hold`."""
-        buffers: list[Buffer] = []
-        for offset, size in extents:
-            buffer = self._log.read_now(offset, size)
-            if buffer is None:
-                return None
-            buffers.append(buffer)
-        return buffers
+        return load_now(self._log, extents)
+
+    def view(self, extents: list[tuple[int, int]]) -> list[memoryview] | None:
+        """Like `load`, for bytes that are sent and not looked at: nothing is copied."""
+        return view_now(self._log, extents)
 
     def hold(self, extents: list[tuple[int, int]]) -> HeldRead:
         """Keep the files of the extents until `release`; `read` may run in a worker thread.

@@ -11,10 +11,10 @@ from typing import Final
 import trio
 
 from store.cleaning import LogCleaning, Round
-from store.commit_log import Segment
 from store.config import StoreConfig
 from store.errors import StoreError
 from store.message_store import MessageStore
+from store.segment import Segment
 from store.trimming import Trimming
 
 log = logging.getLogger("trimq.server")

@@ -169,7 +169,7 @@ class Pulling:
             )
         response = Response(code, found.status.name, ext_fields=self._fields(allowed, found))
         if found.extents:
-            body = self._store.load(found.extents)
+            body = self._store.view(found.extents)
             if body is None:
                 raise _Cold(response, found.extents)
             response.body = body

@@ -1,7 +1,6 @@
 """Pulls of messages whose commit-log file is being deleted."""
 
 import logging
-import os
 import threading
 from typing import Any
 
@@ -21,10 +20,7 @@ class SlowDisk:
         self.go = threading.Event()
         self._hold = broker.store.hold
         monkeypatch.setattr(broker.store, "hold", self.hold)
-        monkeypatch.setattr(os, "preadv", self.would_block)
-
-    def would_block(self, *arguments: Any) -> int:
-        raise BlockingIOError
+        monkeypatch.setattr(broker.store, "view", lambda extents: None)
 
     def hold(self, extents: Any) -> Any:
         held = self._hold(extents)

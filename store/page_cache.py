@@ -1,0 +1,82 @@
+"""The commit log's pages as they lie in the kernel's page cache, without a copy of them.
+
+A file that is read is mapped, and what is sent of it is a view: the kernel copies from the page cache
+to the socket. Views are for sending only. A page that the disk cannot give raises EFAULT in a system
+call, but a signal that ends the process where Python itself looks at the bytes.
+
+Private mappings, because ctypes wants a writable one; nothing ever writes to them.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import os
+from collections import OrderedDict
+from typing import Final
+
+_PAGE: Final = mmap.PAGESIZE
+# Address space only: a file of the log has 1 GiB.
+_MOST_FILES: Final = 16
+_LIBC: Final = ctypes.CDLL(None, use_errno=True)
+_mincore: Final = getattr(_LIBC, "mincore", None)
+if _mincore is not None:
+    _mincore.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p)
+_FLAGS: Final = mmap.MAP_PRIVATE | getattr(mmap, "MAP_NORESERVE", 0)
+# The widest piece that is asked about at once; more is read from the disk.
+_MOST_BYTES: Final = 16 * 1024 * 1024
+
+
+class MappedFile:
+    """One file, from its first byte to its last. Unmapped when nobody has a view any more."""
+
+    __slots__ = ("address", "view")
+
+    def __init__(self, fd: int, size: int) -> None:
+        mapping = mmap.mmap(fd, size, flags=_FLAGS, prot=mmap.PROT_READ | mmap.PROT_WRITE)
+        self.address = ctypes.addressof(ctypes.c_char.from_buffer(mapping))
+        self.view = memoryview(mapping).toreadonly()
+
+
+class PageCache:
+    """The mapped files of a log, the least recently used go first. For one thread."""
+
+    def __init__(self, file_size: int) -> None:
+        self._file_size = file_size
+        self._files: OrderedDict[int, MappedFile] = OrderedDict()
+        self._states = ctypes.create_string_buffer(_MOST_BYTES // _PAGE + 2)
+        self._seen = memoryview(self._states).cast("B")
+
+    def file(self, base: int, path: str) -> MappedFile:
+        """The file with this first offset. OSError when it cannot be opened or mapped."""
+        found = self._files.get(base)
+        if found is not None:
+            self._files.move_to_end(base)
+            return found
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            found = self._files[base] = MappedFile(fd, self._file_size)
+        finally:
+            os.close(fd)
+        if len(self._files) > _MOST_FILES:
+            self._files.popitem(last=False)
+        return found
+
+    def is_resident(self, file: MappedFile, position: int, size: int) -> bool:
+        """Whether these bytes can be sent without waiting for the disk (mincore)."""
+        first = position - position % _PAGE
+        length = position + size - first
+        if _mincore is None or size > _MOST_BYTES:
+            return False
+        if _mincore(file.address + first, length, self._states):
+            return False
+        pages = (length + _PAGE - 1) // _PAGE
+        # The lowest bit of a page's byte says so; the others are reserved, and zero so far.
+        return bytes(self._seen[:pages]).count(1) == pages
+
+    def forget(self, base: int) -> None:
+        """The file with this first offset is no longer part of the log."""
+        self._files.pop(base, None)
+
+    def clear(self) -> None:
+        self._files.clear()
