@@ -10,6 +10,9 @@ from codec.errors import CodecError
 
 ENTRY_SIZE: Final = 20
 _ENTRY: Final = struct.Struct(">qiq")
+# Layouts of several entries; pulls ask for a few numbers of messages over and over.
+_LAYOUTS: Final[dict[int, struct.Struct]] = {}
+_MOST_LAYOUTS: Final = 256
 
 
 class QueueEntry:
@@ -32,6 +35,20 @@ def parse(buffer: bytes | memoryview, offset: int = 0) -> QueueEntry:
         raise CodecError(f"no whole queue entry at byte {offset} of {len(buffer)}")
     physical_offset, size, tags_code = _ENTRY.unpack_from(buffer, offset)
     return QueueEntry(physical_offset, size, tags_code)
+
+
+def unpack_all(buffer: bytes) -> tuple[int, ...]:
+    """The fields of whole entries one behind the other: offset, size, tags code, offset, ...
+
+    A pull crosses this: one tuple is made much faster than one for each entry.
+    """
+    count = len(buffer) // ENTRY_SIZE
+    layout = _LAYOUTS.get(count)
+    if layout is None:
+        layout = struct.Struct(">" + "qiq" * count)
+        if count <= _MOST_LAYOUTS:
+            _LAYOUTS[count] = layout
+    return layout.unpack(buffer)
 
 
 def parse_all(buffer: bytes | memoryview) -> list[tuple[int, int, int]]:

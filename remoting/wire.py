@@ -22,6 +22,8 @@ _RECEIVE_MOST: Final = 512 * 1024
 # So many small receives in a row may go without a round through the event loop.
 _IN_A_ROW: Final = 4
 _SMALL: Final = 4096
+# So many receives go without trying first after one that found nothing.
+_PAUSE: Final = 8
 
 # What a stream, which takes one buffer at a time, gets joined into one piece.
 _STREAM_CHUNK: Final = 256 * 1024
@@ -51,23 +53,29 @@ class Wire:
 class SocketWire(Wire):
     """A connected TCP socket."""
 
-    __slots__ = ("_in_a_row", "_size", "_socket")
+    __slots__ = ("_in_a_row", "_pause", "_size", "_socket")
 
     def __init__(self, sock: socket.socket) -> None:
         sock.setblocking(False)
         self._socket = sock
         self._size = _RECEIVE
         self._in_a_row = 0
+        self._pause = 0
 
     async def receive(self) -> bytes:
         sock = self._socket
-        if self._in_a_row < _IN_A_ROW:
+        if self._pause > 0:
+            self._pause -= 1
+            data = await self._wait()
+        elif self._in_a_row < _IN_A_ROW:
             # A busy peer has often sent more meanwhile: that saves the round through the event
             # loop. Not for ever, the others want their turn too.
             self._in_a_row += 1
             try:
                 data = sock.recv(self._size)
             except BlockingIOError:
+                # One that waits for each answer never has: do not ask it every time.
+                self._pause = _PAUSE
                 data = await self._wait()
         else:
             data = await self._wait()

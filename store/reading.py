@@ -10,7 +10,7 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Final
 
-from codec.queue_entry import ENTRY_SIZE, parse_all
+from codec.queue_entry import ENTRY_SIZE, unpack_all
 from store.commit_log import CommitLog
 from store.config import StoreConfig
 from store.consume_queue import ConsumeQueue
@@ -19,6 +19,8 @@ from store.queue_extension import MAX_ADDRESS
 # DefaultMessageStore.MAX_PULL_MSG_SIZE; a client's own limit is kept between 100 and this.
 MAX_PULL_BYTES: Final = 128 * 1024 * 1024
 MIN_PULL_BYTES: Final = 100
+# Entries that are looked at in one step when most of them may not match.
+_SCANNED_AT_ONCE: Final = 256
 
 
 class ReadStatus(IntEnum):
@@ -41,10 +43,12 @@ class ReadResult:
     __slots__ = (
         "byte_count",
         "extents",
+        "last_record",
         "max_offset",
         "message_count",
         "min_offset",
         "next_begin_offset",
+        "skip_before",
         "status",
         "suggest_slave",
     )
@@ -60,6 +64,9 @@ class ReadResult:
         self.message_count = 0
         self.byte_count = 0
         self.suggest_slave = False
+        # Where reading stands: the last record looked at, and the one before which all are gone.
+        self.last_record = 0
+        self.skip_before = -1
 
     def add(self, physical_offset: int, size: int) -> None:
         self.message_count += 1
@@ -119,14 +126,13 @@ class QueueReader:
         max_bytes = min(max(max_bytes, MIN_PULL_BYTES), MAX_PULL_BYTES)
         scan_bytes = max(self._scan_bytes, max_messages * ENTRY_SIZE)
         scan_end = offset + (scan_bytes + ENTRY_SIZE - 1) // ENTRY_SIZE
-        last = 0
         for _ in range(self._files_per_read):
             if result.byte_count > 0 or result.next_begin_offset >= high:
                 break
-            last = self._read_file(queue, result, scan_end, max_messages, max_bytes, tag_codes)
+            self._read_file(queue, result, scan_end, max_messages, max_bytes, tag_codes)
             if result.status == ReadStatus.OFFSET_FOUND_NULL:
                 break
-        result.suggest_slave = self._log.written - last > self._memory
+        result.suggest_slave = self._log.written - result.last_record > self._memory
         return result
 
     def _read_file(
@@ -137,41 +143,63 @@ class QueueReader:
         max_messages: int,
         max_bytes: int,
         tag_codes: frozenset[int] | None,
-    ) -> int:
-        """Go through the entries of one consume-queue file; returns the last record looked at."""
+    ) -> None:
+        """Go through the entries of one consume-queue file."""
         file_end = min(queue.next_file(result.next_begin_offset), scan_end, result.max_offset)
         # Without a filter nothing is skipped, but what is no longer in the commit log.
-        count = max(max_messages, 1) if tag_codes is None else scan_end
-        skip_before = -1
-        last = 0
+        count = max(max_messages, 1) if tag_codes is None else _SCANNED_AT_ONCE
+        result.skip_before = -1
         while result.next_begin_offset < file_end:
+            if 0 < max_messages <= result.message_count:
+                # The next one would be found too many; it need not be read for that.
+                return
             data = queue.entries(
                 result.next_begin_offset, min(count, file_end - result.next_begin_offset)
             )
             if not data:
                 result.status = ReadStatus.OFFSET_FOUND_NULL
                 result.next_begin_offset = queue.next_file(result.next_begin_offset)
-                return last
-            for physical_offset, size, tags_code in parse_all(data):
-                if self._is_full(result, physical_offset, size, 1, max_messages, max_bytes):
-                    return last
-                last = physical_offset
-                result.next_begin_offset += 1
-                if physical_offset < skip_before:
-                    continue
-                if tag_codes is not None and not (
-                    matches(tags_code, tag_codes)
-                    # An address matches anything: only its unit knows better.
-                    and (tags_code > MAX_ADDRESS or matches(queue.tags_code(tags_code), tag_codes))
-                ):
-                    result.miss(ReadStatus.NO_MATCHED_MESSAGE)
-                elif self._log.contains(physical_offset, size):
-                    result.add(physical_offset, size)
-                    skip_before = -1
-                else:
-                    result.miss(ReadStatus.MESSAGE_WAS_REMOVING)
-                    skip_before = self._log.next_file(physical_offset)
-        return last
+                return
+            before = result.next_begin_offset
+            self._take(queue, result, data, max_messages, max_bytes, tag_codes)
+            if result.next_begin_offset - before < len(data) // ENTRY_SIZE:
+                return
+
+    def _take(
+        self,
+        queue: ConsumeQueue,
+        result: ReadResult,
+        data: bytes,
+        max_messages: int,
+        max_bytes: int,
+        tag_codes: frozenset[int] | None,
+    ) -> None:
+        """Take what matches of these entries, until the result is full."""
+        fields = unpack_all(data)
+        log = self._log
+        for at in range(0, len(fields), 3):
+            physical_offset = fields[at]
+            size = fields[at + 1]
+            if self._is_full(result, physical_offset, size, 1, max_messages, max_bytes):
+                return
+            result.last_record = physical_offset
+            result.next_begin_offset += 1
+            if physical_offset < result.skip_before:
+                continue
+            if tag_codes is not None and not self._matches(queue, fields[at + 2], tag_codes):
+                result.miss(ReadStatus.NO_MATCHED_MESSAGE)
+            elif log.contains(physical_offset, size):
+                result.add(physical_offset, size)
+                result.skip_before = -1
+            else:
+                result.miss(ReadStatus.MESSAGE_WAS_REMOVING)
+                result.skip_before = log.next_file(physical_offset)
+
+    def _matches(self, queue: ConsumeQueue, tags_code: int, tag_codes: frozenset[int]) -> bool:
+        """An address matches anything: only its unit knows better."""
+        return matches(tags_code, tag_codes) and (
+            tags_code > MAX_ADDRESS or matches(queue.tags_code(tags_code), tag_codes)
+        )
 
     def _is_full(
         self,

@@ -275,7 +275,7 @@ def test_a_slave_is_suggested_only_where_it_may_be_read(make_consuming):
 
 
 async def test_what_is_not_in_memory_is_read_in_a_thread(five, monkeypatch):
-    monkeypatch.setattr(five.broker.store, "load", lambda extents: None)
+    monkeypatch.setattr(five.broker.store, "view", lambda extents: None)
     assert five.pull() is None
     response = await five.wait()
     assert len(bodies(response)) == 5

@@ -1,0 +1,83 @@
+"""Records on their way to a reply: copies, views of the page cache, and reads that wait for the disk."""
+
+import os
+import random
+
+import pytest
+
+BIG = 1 << 30
+FILES = 64 * 1024
+
+
+@pytest.fixture
+def mixed(bench):
+    """Queues whose messages lie between each other's, small and large, over several files."""
+    store = bench.open(
+        mapped_file_size_commit_log=FILES,
+        mapped_file_size_consume_queue=20 * 1000,
+        hot_bytes=30_000,
+    )
+    chance = random.Random(1)
+    for _ in range(300):
+        queue_id = chance.choice((0, 0, 0, 1, 2))
+        store.put(bench.message(bytes(chance.choice((10, 300, 12_000))), queue_id=queue_id))
+    return store
+
+
+def extents_of(store, queue_id):
+    found = store.read("T", queue_id, 0, 1000, BIG, None).extents
+    assert len(found) > 10
+    return found
+
+
+@pytest.mark.parametrize("queue_id", [0, 1, 2])
+def test_all_three_ways_give_the_same_bytes(mixed, queue_id):
+    extents = extents_of(mixed, queue_id)
+    right = mixed.load_blocking(extents)
+    assert [len(data) for data in right] == [size for _, size in extents]
+    assert bytes(right[0]).startswith(mixed.record_at(extents[0][0]))
+    copies = mixed.load(extents)
+    views = mixed.view(extents)
+    assert views is not None
+    assert [bytes(view) for view in views] == right
+    assert copies is None or [bytes(data) for data in copies] == right
+
+
+def test_what_lies_on_the_disk_only_is_not_waited_for(bench, mixed):
+    extents = extents_of(mixed, 0)
+    right = [bytes(data) for data in mixed.load_blocking(extents)]
+    bench.close(mixed)
+    for path in bench.commit_log_files():
+        fd = os.open(path, os.O_RDWR)
+        os.fsync(fd)
+        os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+        os.close(fd)
+    store = bench.open(
+        mapped_file_size_commit_log=FILES,
+        mapped_file_size_consume_queue=20 * 1000,
+        hot_bytes=30_000,
+    )
+    first = extents[:1]
+    if store.view(first) is not None:
+        pytest.skip("this file system keeps its pages (tmpfs does)")
+    assert [bytes(data) for data in store.load_blocking(extents)] == right
+    # Now the kernel has them.
+    assert [bytes(view) for view in store.view(first) or []] == right[:1]
+
+
+def test_a_view_outlives_its_file(bench, mixed):
+    extents = extents_of(mixed, 0)[:1]
+    views = mixed.view(extents)
+    before = bytes(views[0])
+    mixed.flush()
+    segment = mixed._log.remove_oldest(1)
+    os.unlink(segment.path)
+    assert mixed.view(extents) is None
+    assert bytes(views[0]) == before
+
+
+def test_what_is_not_in_the_log_has_no_view(mixed):
+    end = mixed.max_physical_offset
+    assert mixed.view([(end - 10, 20)]) is None
+    assert mixed.view([(-1, 20)]) is None
+    assert mixed.view([]) == []
