@@ -11,7 +11,7 @@ every second until it answers False, then `plan_checkpoint().run()` in a thread.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -229,9 +229,13 @@ class MessageStore:
         """The bytes of the extents if that needs no waiting; None: use `hold`."""
         return load_now(self._log, extents)
 
-    def view(self, extents: list[tuple[int, int]]) -> list[memoryview] | None:
+    def view(self, extents: list[tuple[int, int]]) -> Sequence[Buffer | memoryview] | None:
         """Like `load`, for bytes that are sent and not looked at: nothing is copied."""
-        return view_now(self._log, extents)
+        try:
+            return view_now(self._log, extents)
+        except OSError:
+            # No address space or no mappings left: the loop may still read them.
+            return self.load(extents)
 
     def hold(self, extents: list[tuple[int, int]]) -> HeldRead:
         """Keep the files of the extents until `release`; `read` may run in a worker thread.

@@ -1,7 +1,10 @@
 """Records on their way to a reply: copies, views of the page cache, and reads that wait for the disk."""
 
+import errno
+import mmap
 import os
 import random
+import socket
 
 import pytest
 
@@ -81,3 +84,24 @@ def test_what_is_not_in_the_log_has_no_view(mixed):
     assert mixed.view([(end - 10, 20)]) is None
     assert mixed.view([(-1, 20)]) is None
     assert mixed.view([]) == []
+
+
+def test_without_mappings_bytes_are_copied(mixed, monkeypatch):
+    extents = extents_of(mixed, 0)[-3:]
+
+    def no_room(*_, **__):
+        raise OSError(errno.ENOMEM, "no address space")
+
+    monkeypatch.setattr(mmap, "mmap", no_room)
+    assert list(mixed.view(extents)) == mixed.load_blocking(extents)
+
+
+def test_sending_a_page_that_cannot_be_read_is_an_error_and_no_signal(bench, mixed):
+    """The file of a view is cut off behind our back."""
+    extents = extents_of(mixed, 0)[:1]
+    assert sum(extents[0]) < FILES
+    views = mixed.view(extents)
+    os.truncate(bench.commit_log_files()[0], 0)
+    one, other = socket.socketpair()
+    with one, other, pytest.raises(OSError, match="Bad address"):
+        one.sendmsg(list(views))
