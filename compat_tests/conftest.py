@@ -6,9 +6,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from compat_tests.ours import builds
 from compat_tests.real import Launcher, launcher
 from compat_tests.scenarios import Case
 from compat_tests.server import Server
@@ -21,9 +23,10 @@ _STAGE = pytest.StashKey[Stage]()
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--subject",
-        choices=("trimq", "real"),
+        choices=("trimq", "pure", "compiled", "real"),
         default="trimq",
-        help="what is compared with the real server: trimq, or the real server's own second run",
+        help="what is compared with the real server: trimq in every build there is, one of them, or the real "
+        "server's own second run",
     )
 
 
@@ -34,7 +37,20 @@ def _launcher(config: pytest.Config) -> Launcher:
 
 
 def pytest_report_header(config: pytest.Config) -> str:
-    return f"real RocketMQ 5.5.0: {_launcher(config).description}"
+    subject = ", ".join(_builds(config)) or "the real one itself"
+    return f"real RocketMQ 5.5.0: {_launcher(config).description}; compared with it: {subject}"
+
+
+def _builds(config: pytest.Config) -> dict[str, Path]:
+    subject = config.getoption("--subject")
+    found = builds()
+    if subject == "real":
+        return {}
+    if subject == "trimq":
+        return found
+    if subject not in found:
+        raise pytest.UsageError("nothing is compiled: run 'make build/compiled/.built' first")
+    return {subject: found[subject]}
 
 
 def pytest_terminal_summary(
@@ -60,7 +76,7 @@ def stage(
     params = [item.callspec.params for item in request.session.items if hasattr(item, "callspec")]
     cases = [case for case in (p.get("case") for p in params) if isinstance(case, Case)]
     folder = tmp_path_factory.mktemp("compat")
-    made = Stage(launch, folder, cases, request.config.getoption("--subject"))
+    made = Stage(launch, folder, cases, _builds(request.config))
     request.config.stash[_STAGE] = made
     yield made
     made.close()
@@ -69,10 +85,10 @@ def stage(
 @pytest.fixture(scope="session")
 def real(stage: Stage) -> Server:
     """The real NameServer and broker with the settings that all tests share."""
-    return stage.pair("plain").real
+    return stage.group("plain").real
 
 
 @pytest.fixture(scope="session")
-def ours(stage: Stage) -> Server:
-    """TriMQ with the same settings."""
-    return stage.pair("plain").ours
+def ours(stage: Stage) -> dict[str, Server]:
+    """TriMQ with the same settings, by build."""
+    return stage.group("plain").ours

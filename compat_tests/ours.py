@@ -17,6 +17,16 @@ READY: Final = re.compile(
     r"TriMQ ready: namesrv=(?P<namesrv>\S+) broker=(?P<broker>\S+) store=(?P<store>.+) in \d+ ms"
 )
 COMMAND: Final = (sys.executable, "-m", "trimq")
+# Where `make` has put a copy of the tree with its hot modules compiled.
+COMPILED_TREE: Final = HERE.parent / "build" / "compiled"
+
+
+def builds() -> dict[str, Path]:
+    """The trees that TriMQ can run from: plain Python, and compiled if that was made."""
+    found = {"pure": HERE.parent}
+    if list(COMPILED_TREE.glob("codec/frame*.so")):
+        found["compiled"] = COMPILED_TREE
+    return found
 
 
 def _environment(tree: Path) -> dict[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,15 +28,19 @@ SETTINGS: Final[dict[str, dict[str, str]]] = {
     "readonly": {"brokerPermission": "4"},
 }
 SHOWN: Final = 40
+REAL: Final = "real"
 
 
 @dataclass(frozen=True)
-class Pair:
-    """Two servers started with the same options."""
+class Group:
+    """The real server and ours, by build, started with the same options."""
 
     real: Server
-    ours: Server
+    ours: dict[str, Server]
     tls: Tls | None = None
+
+    def side(self, name: str) -> Server:
+        return self.real if name == REAL else self.ours[name]
 
 
 def make_tls(folder: Path) -> Tls:
@@ -60,19 +64,24 @@ def make_tls(folder: Path) -> Tls:
 
 
 class Stage:
-    """Starts each pair of servers once and plays each batch once, when somebody first asks for it.
+    """Starts each group of servers once and plays each batch once, when somebody first asks for it.
 
-    Beside the plain pair at most one other is running: an idle real broker still takes a fifth of a core.
+    Beside the plain group at most one other is running: an idle real broker still takes a fifth of a core.
     """
 
     def __init__(
-        self, launch: Launcher, folder: Path, selected: Iterable[Case], subject: str = "trimq"
+        self,
+        launch: Launcher,
+        folder: Path,
+        selected: Iterable[Case],
+        builds: Mapping[str, Path],
     ) -> None:
+        """`builds` are the trees that TriMQ runs from; without any the real server is its own rival."""
         self.launch = launch
         self.folder = folder
         self._selected = list(selected)
-        self._subject = subject
-        self._pairs: dict[str, Pair] = {}
+        self._builds = builds
+        self._groups: dict[str, Group] = {}
         self._stops: dict[str, ExitStack] = {}
         self._played: dict[tuple[str, str, str], tuple[Server, dict[str, Outcome]]] = {}
         # Cases that differed in the crowd of their batch and were played again alone, and how.
@@ -83,52 +92,55 @@ class Stage:
             return Options(tls=make_tls(self.folder / "tls"))
         return Options(SETTINGS[key])
 
-    def pair(self, key: str) -> Pair:
-        """The two servers that are started with the options of this name."""
-        if key not in self._pairs:
-            for other in self._pairs.keys() - {"plain"}:
+    def group(self, key: str) -> Group:
+        """The servers that are started with the options of this name."""
+        if key not in self._groups:
+            for other in self._groups.keys() - {"plain"}:
                 self._stop(other)
             with ExitStack() as stack:
-                self._pairs[key] = self._start(key, stack)
+                self._groups[key] = self._start(key, stack)
                 self._stops[key] = stack.pop_all()
-        return self._pairs[key]
+        return self._groups[key]
 
-    def _start(self, key: str, stack: ExitStack) -> Pair:
+    def _start(self, key: str, stack: ExitStack) -> Group:
         home = Path(tempfile.mkdtemp(prefix=f"{key}-", dir=self.folder))
         options = self.options(key)
         real = RealServer(self.launch, home / "real", options).start()
         stack.callback(real.kill)
-        if self._subject == "real":
-            return Pair(real, real, options.tls)
-        ours = TrimqServer(home / "trimq", options).start()
-        stack.callback(ours.stop)
-        return Pair(real, ours, options.tls)
+        if not self._builds:
+            return Group(real, {"itself": real}, options.tls)
+        ours: dict[str, Server] = {}
+        for build, tree in self._builds.items():
+            ours[build] = started = TrimqServer(home / build, options, tree=tree).start()
+            stack.callback(started.stop)
+        return Group(real, ours, options.tls)
 
     def _stop(self, key: str) -> None:
-        del self._pairs[key]
+        del self._groups[key]
         self._stops.pop(key).close()
 
     def check(self, case: Case) -> None:
-        """Raises AssertionError with every difference between the two outcomes of a scenario.
+        """Raises AssertionError with every difference between the outcomes of a scenario.
 
         Scenarios of a batch run side by side, and on a busy machine a client's 3 s are soon over, on
         either server. So one that differs is played once more, alone, and that counts; the report
         names it.
         """
-        real_server, real = self._outcome(case, "real")
-        our_server, ours = self._outcome(case, "ours")
-        try:
-            assert_same(real, real_server, ours, our_server)
-        except AssertionError as crowded:
-            self.again.append((case, str(crowded)))
-            # The pair may have been stopped meanwhile, and is started anew then.
-            pair = self.pair(case.batch.servers)
-            assert_same(
-                self._alone(case, pair.real, pair.tls),
-                pair.real,
-                self._alone(case, pair.ours, pair.tls),
-                pair.ours,
-            )
+        for build in self._builds or ("itself",):
+            real_server, real = self._outcome(case, REAL)
+            our_server, ours = self._outcome(case, build)
+            try:
+                assert_same(real, real_server, ours, our_server)
+            except AssertionError as crowded:
+                self.again.append((case, f"{build}: {crowded}"))
+                self._check_alone(case, build)
+
+    def _check_alone(self, case: Case, build: str) -> None:
+        # The group may have been stopped meanwhile, and is started anew then.
+        group = self.group(case.batch.servers)
+        real, ours = group.real, group.side(build)
+        theirs, mine = (self._alone(case, server, group.tls) for server in (real, ours))
+        assert_same(theirs, real, mine, ours)
 
     def _alone(self, case: Case, server: Server, tls: Tls | None) -> Outcome:
         folder = Path(tempfile.mkdtemp(prefix="alone-", dir=self.folder))
@@ -138,19 +150,19 @@ class Stage:
     def _outcome(self, case: Case, side: str) -> tuple[Server, Outcome]:
         key = (case.driver.name, case.batch.name, side)
         if key not in self._played:
-            pair = self.pair(case.batch.servers)
-            server = pair.real if side == "real" else pair.ours
+            group = self.group(case.batch.servers)
+            server = group.side(side)
             same = (case.driver, case.batch)
             names = [c.scenario for c in self._selected if (c.driver, c.batch) == same]
             folder = self.folder / "-".join(key)
-            played = play(case.driver, server, names, folder, how=case.batch.how, tls=pair.tls)
+            played = play(case.driver, server, names, folder, how=case.batch.how, tls=group.tls)
             self._played[key] = server, played
         server, played = self._played[key]
         return server, played[case.scenario]
 
     def close(self) -> None:
         """Stops everything; a server of ours that does not end cleanly is an error."""
-        for key in list(self._pairs):
+        for key in list(self._groups):
             self._stop(key)
 
 

@@ -40,23 +40,32 @@ def play(server: Server, cases: list[Case]) -> Played:
 
 
 @pytest.fixture(scope="module")
-def played(request: pytest.FixtureRequest, real: Server, ours: Server) -> tuple[Played, Played]:
-    """Only the selected cases, on both servers."""
+def played(
+    request: pytest.FixtureRequest, real: Server, ours: dict[str, Server]
+) -> tuple[Played, list[Played]]:
+    """Only the selected cases, on the real server and on each build of ours."""
     params = [item.callspec.params for item in request.session.items if hasattr(item, "callspec")]
     selected = [p["wire"] for p in params if "wire" in p]
-    return play(real, selected), play(ours, selected)
+    return play(real, selected), [play(server, selected) for server in ours.values()]
 
 
 @pytest.mark.parametrize("wire", CASES, ids=lambda case: case.name)
-def test_same_answer(played: tuple[Played, Played], wire: Case) -> None:
-    theirs, mine = (side.outcome(wire.name) for side in played)
+def test_same_answer(played: tuple[Played, list[Played]], wire: Case) -> None:
+    real, ours = played
+    for build in ours:
+        check_same(real, build, wire)
+
+
+def check_same(real: Played, ours: Played, wire: Case) -> None:
+    theirs, mine = real.outcome(wire.name), ours.outcome(wire.name)
     assert theirs.error is None, f"on the real server: {theirs.error}"
     assert mine.error is None, f"on TriMQ: {mine.error}"
-    real, ours = forgive_java_exceptions(
-        normalise(theirs, played[0].server), normalise(mine, played[1].server)
+    found = list(
+        differences(
+            *forgive_java_exceptions(normalise(theirs, real.server), normalise(mine, ours.server))
+        )
     )
-    found = list(differences(real, ours))
-    if wire.name in DELIBERATE and played[0].server is not played[1].server:
+    if wire.name in DELIBERATE and real.server is not ours.server:
         assert found, f"no deviation any more, take it from the list: {DELIBERATE[wire.name]}"
         return
     assert not found, "\n".join(found[:SHOWN])
