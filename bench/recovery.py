@@ -1,9 +1,10 @@
 """How long a store takes to open after kill -9 under full load: ``python -m bench.recovery``.
 
-A child process fills a store with real records of random bodies up to ``--gib``, then writes for
-``--seconds`` as fast as it can, with flushes, consume queues and checkpoints at a server's intervals.
-It is killed in the middle of that. What is timed is ``MessageStore.open`` in a fresh process, and then a
-whole server up to its ready line. ``--cold`` drops the page cache before (needs root).
+A store of ``--gib`` is written as files (bench.store.bulk; ``--put`` puts every message instead, which
+takes a quarter of an hour for 20 GiB). Then a child process opens it and writes for ``--seconds`` as fast
+as it can, with flushes, consume queues, index and checkpoints at a server's intervals. It is killed in the
+middle of that. What is timed is ``MessageStore.open`` in a fresh process, and then a whole server up to its
+ready line. ``--cold`` drops the page cache before (needs root).
 """
 
 import argparse
@@ -17,10 +18,12 @@ import threading
 import time
 from pathlib import Path
 
+from bench.store.bulk import BulkStore
 from store.config import StoreConfig
 from store.errors import StoreError
 from store.message import Message
 from store.message_store import MessageStore
+from trimq.compiled import MODE
 
 BATCH = 32
 PROPERTIES = b"UNIQ_KEY\x01%032X\x02WAIT\x01true\x02TAGS\x01TagA\x02"
@@ -101,7 +104,7 @@ def open_store(root: Path) -> None:
     # As after a kill: the next opening finds the same.
     store.abandon()
     print(
-        f"open: {seconds:.2f} s for {report.end / GIB:.2f} GiB, {report.records} records scanned, "
+        f"open ({MODE}): {seconds:.2f} s for {report.end / GIB:.2f} GiB, {report.records} records scanned, "
         f"{report.entries} entries, {report.dropped} bytes dropped"
     )
 
@@ -121,7 +124,16 @@ def start_server(root: Path) -> None:
     print(f"server ready: {seconds:.2f} s")
 
 
+def build(root: Path, arguments: argparse.Namespace) -> None:
+    """One long queue, up to the wanted size."""
+    body = os.urandom(arguments.body)
+    bulk = BulkStore(StoreConfig(root=root), "Bulk", body, now_millis() - 86_400_000)
+    bulk.grow(int(arguments.gib * GIB / bulk.record_size))
+
+
 def measure(root: Path, arguments: argparse.Namespace) -> None:
+    if not arguments.put:
+        build(root, arguments)
     own = [sys.executable, "-m", "bench.recovery", "--body", str(arguments.body)]
     own += ["--gib", str(arguments.gib), "--topics", str(arguments.topics), "--store", str(root)]
     with subprocess.Popen([*own, "--step", "fill"], stdout=subprocess.PIPE) as filler:
@@ -144,6 +156,7 @@ def main() -> None:
     parser.add_argument("--topics", type=int, default=1, help="of four queues each")
     parser.add_argument("--seconds", type=float, default=60, help="of load before the kill")
     parser.add_argument("--store", type=Path, help="an empty or new folder; default: temporary")
+    parser.add_argument("--put", action="store_true", help="put the first --gib, too")
     parser.add_argument("--cold", action="store_true")
     parser.add_argument("--step", choices=("fill", "open"), help=argparse.SUPPRESS)
     arguments = parser.parse_args()

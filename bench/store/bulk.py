@@ -62,6 +62,10 @@ class BulkStore:
         )
         self._fds: dict[Path, int] = {}
 
+    @property
+    def record_size(self) -> int:
+        return len(self._record)
+
     def went_on(self, count: int, position: int, millis: int) -> None:
         """The store itself has appended meanwhile."""
         self.count, self.position, self.millis = count, position, millis
