@@ -84,6 +84,7 @@ class Connection(Peer):
     def __init__(self, wire: Wire, shared: Shared, remote_addr: str, packed_host: bytes) -> None:
         shared.counters.opened += 1
         super().__init__(remote_addr, packed_host, shared.counters.opened)
+        self.takes_views = wire.takes_views
         limits = shared.limits
         self._wire = wire
         self._shared = shared

@@ -15,13 +15,15 @@ class Peer:
     A connection implements the ways of talking to it; on its own this class is only a name.
     """
 
-    __slots__ = ("__weakref__", "closed", "id", "packed_host", "remote_addr")
+    __slots__ = ("__weakref__", "closed", "id", "packed_host", "remote_addr", "takes_views")
 
     def __init__(self, remote_addr: str, packed_host: bytes, peer_id: int) -> None:
         self.remote_addr = remote_addr
         self.packed_host = packed_host
         self.id = peer_id
         self.closed = False
+        # Whether only the kernel will look at the bytes of a body: then they may be a view of a file.
+        self.takes_views = False
 
     def __repr__(self) -> str:
         return f"<Peer {self.id} {self.remote_addr}{' closed' if self.closed else ''}>"

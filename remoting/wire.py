@@ -7,7 +7,7 @@ the same work through several more calls a message. Streams are for TLS and for 
 import socket
 from collections import deque
 from itertools import islice
-from typing import Final
+from typing import ClassVar, Final
 
 import trio
 
@@ -30,9 +30,13 @@ _STREAM_CHUNK: Final = 256 * 1024
 
 
 class Wire:
-    """Both directions of one connection; one task receives, one sends."""
+    """Both directions of one connection; one task receives, one sends.
+
+    `takes_views`: bytes to send are handed to the kernel as they are. TLS looks at them.
+    """
 
     __slots__ = ()
+    takes_views: ClassVar[bool] = False
 
     async def receive(self) -> bytes:
         """The next bytes; empty at the end."""
@@ -54,6 +58,7 @@ class SocketWire(Wire):
     """A connected TCP socket."""
 
     __slots__ = ("_in_a_row", "_pause", "_size", "_socket")
+    takes_views = True
 
     def __init__(self, sock: socket.socket) -> None:
         sock.setblocking(False)

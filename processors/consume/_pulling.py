@@ -23,7 +23,7 @@ from codec.flags import PullFlag
 from codec.headers.fast import PullHeader, encode_pull_response
 from processors.consume._answers import PullForbidden
 from processors.consume._checks import Allowed, PullChecks
-from remoting.contract import RemotingError, Request, Response
+from remoting.contract import Body, RemotingError, Request, Response
 from store.errors import MessagesGone, StoreError
 from store.message_store import MessageStore
 from store.reading import MAX_PULL_BYTES, ReadResult, ReadStatus
@@ -169,11 +169,17 @@ class Pulling:
             )
         response = Response(code, found.status.name, ext_fields=self._fields(allowed, found))
         if found.extents:
-            body = self._store.view(found.extents)
+            body = self._bytes(request, found)
             if body is None:
                 raise _Cold(response, found.extents)
             response.body = body
         return response
+
+    def _bytes(self, request: PullRequest, found: ReadResult) -> Body | None:
+        """What needs no waiting for the disk; a page that cannot be read would kill who looks at it."""
+        if request.peer.takes_views:
+            return self._store.view(found.extents)
+        return self._store.load(found.extents)
 
     def _reset(
         self, request: PullRequest, allowed: Allowed, offset: int, may_hold: bool

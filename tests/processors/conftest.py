@@ -52,6 +52,7 @@ class Broker:
         self.offsets = ConsumerOffsets(config, root / "config", self.clock)
         self.locks = QueueLocks(self.clock)
         self.peer = Peer("10.0.0.7:4711", pack_host("10.0.0.7:4711"), 1)
+        self.peer.takes_views = True
 
     def request(self, code: int, header: Any, body: bytes = b"", version: int = 513) -> Request:
         return Request(code, header, self.peer, body, version)

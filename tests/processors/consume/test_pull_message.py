@@ -274,6 +274,13 @@ def test_a_slave_is_suggested_only_where_it_may_be_read(make_consuming):
     assert consuming.pull().ext_fields["suggestWhichBrokerId"] == "1"
 
 
+def test_only_who_does_not_look_at_bytes_gets_views(five):
+    """TLS does: a page that cannot be read would end the process there."""
+    assert {type(part) for part in five.pull().body} == {memoryview}
+    five.broker.peer.takes_views = False
+    assert {type(part) for part in five.pull().body} == {bytes}
+
+
 async def test_what_is_not_in_memory_is_read_in_a_thread(five, monkeypatch):
     monkeypatch.setattr(five.broker.store, "view", lambda extents: None)
     assert five.pull() is None
