@@ -19,8 +19,6 @@ TAGS: Final = b"TAGS"
 TAG_TYPE: Final = "T"
 # Topics and tags remembered at most.
 CACHE_SIZE: Final = 4096
-# Below it a loop over each text is faster.
-TEXTS_AT_ONCE: Final = 4
 _UNSIGNED: Final = 0xFFFFFFFF
 _NEGATIVE: Final = 0x80000000
 
@@ -122,6 +120,11 @@ class KeyHashes:
 
 
 def on_from(start: int, text: bytes) -> int:
-    for unit in text:
-        start = (31 * start + unit) & _UNSIGNED
+    """The Java hash of a text that begins with what `start` is the hash of."""
+    for at in range(len(text)):
+        start = (31 * start + text[at]) & _UNSIGNED
     return start
+
+
+# Below it a loop over each text is faster; compiled (such functions have no code object), always.
+TEXTS_AT_ONCE: Final = 4 if hasattr(on_from, "__code__") else 1 << 30
