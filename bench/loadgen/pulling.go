@@ -3,9 +3,10 @@ package main
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 )
 
-// puller reads one queue from its beginning to its end, over and over.
+// puller reads one queue from its beginning to its end, over and over or once.
 type puller struct {
 	o      Options
 	queue  int
@@ -16,6 +17,9 @@ type puller struct {
 func pull(o Options) (Result, error) {
 	if o.window != 1 {
 		return Result{}, fmt.Errorf("a pull needs the answer of the one before: -window 1")
+	}
+	if o.once {
+		o.count = math.MaxInt64
 	}
 	return run(o, func(number int) Work {
 		p := &puller{o: o, queue: number % o.queues, offset: o.from}
@@ -45,6 +49,9 @@ func (p *puller) done(reply Reply) (int64, int64, error) {
 		return 0, 0, err
 	}
 	if reply.code == pullNotFound && p.offset > p.o.from {
+		if p.o.once {
+			return 0, 0, errOver
+		}
 		p.offset = p.o.from
 		return 0, 0, nil
 	}
