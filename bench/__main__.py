@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench import backlog, ceiling, official, report
+from bench import backlog, ceiling, flush, official, report, tail
 from bench.part import Run
 
 
@@ -28,6 +28,8 @@ PARTS = {
     "official": Part("The official benchmark programs", official.measure),
     "backlog": Part("The official Consumer on a backlog", backlog.measure),
     "ceiling": Part("The server's ceiling, by bench/loadgen", ceiling.measure),
+    "flush": Part("SYNC_FLUSH", flush.measure),
+    "tail": Part("The tail of sends, undisturbed and disturbed", tail.measure),
 }
 
 
