@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench import backlog, ceiling, growth, memory, official, report
+from bench import backlog, ceiling, flush, growth, memory, official, report, tail
 from bench.part import Run
 
 
@@ -30,6 +30,8 @@ PARTS = {
     "ceiling": Part("The server's ceiling, by bench/loadgen", ceiling.measure),
     "growth": Part("What a message costs when there is more of everything", growth.measure),
     "memory": Part("Start-up, memory and idling", memory.measure),
+    "flush": Part("SYNC_FLUSH", flush.measure),
+    "tail": Part("The tail of sends, undisturbed and disturbed", tail.measure),
 }
 
 

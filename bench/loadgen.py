@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -53,10 +54,9 @@ def program() -> Path:
 
 
 def command(mode: str, addr: str, **flags: object) -> list[str]:
-    words = [str(program()), mode, "-addr", addr]
-    for name, value in flags.items():
-        words += [f"-{name}", str(value)]
-    return words
+    words = [str(program()), mode, f"-addr={addr}"]
+    # A truth value has to stand behind "=".
+    return words + [f"-{name}={value}" for name, value in flags.items()]
 
 
 def run(mode: str, addr: str, **flags: object) -> Measured:
@@ -79,6 +79,33 @@ def idle(addr: str, connections: int) -> Iterator[None]:
             yield
         finally:
             child.kill()
+
+
+@contextmanager
+def running(mode: str, addr: str, **flags: object) -> Iterator[subprocess.Popen[str]]:
+    """In the background; killed at the end of the block, unless `result` or `finish` came before."""
+    words = command(mode, addr, **flags)
+    with subprocess.Popen(
+        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def finish(process: subprocess.Popen[str]) -> Measured:
+    """End it now, and what it has measured until then."""
+    process.send_signal(signal.SIGINT)
+    return result(process)
+
+
+def result(process: subprocess.Popen[str]) -> Measured:
+    """Wait for its end."""
+    output, errors = process.communicate()
+    if process.returncode:
+        raise RuntimeError(errors.strip() or f"loadgen ended with {process.returncode}")
+    return parse(output)
 
 
 def parse(output: str) -> Measured:

@@ -8,6 +8,7 @@ for `destroyMapedFileIntervalForcibly` at most; what is read after that is Messa
 from __future__ import annotations
 
 import os
+from collections import deque
 from typing import Final
 
 from store.errors import MessagesGone, StoreError
@@ -18,13 +19,30 @@ from store.segment import Segment
 _LARGEST_GAP: Final = 64 * 1024
 _LARGEST_SPAN: Final = 1024 * 1024
 _AHEAD: Final = 2 * 1024 * 1024
+# So many backlogs may be read side by side.
+_REMEMBERED: Final = 64
+
+
+class ColdReads:
+    """Where the last reads from the disk ended: who goes on there reads a backlog."""
+
+    def __init__(self) -> None:
+        self._ends: deque[int] = deque(maxlen=_REMEMBERED)
+
+    def go_on(self, start: int, end: int) -> bool:
+        """Whether a read of these physical offsets goes on from one of the last."""
+        # Between two reads from the disk lies what was fetched ahead.
+        found = any(before <= start <= before + 2 * _AHEAD for before in self._ends)
+        self._ends.append(end)
+        return found
 
 
 class HeldRead:
-    __slots__ = ("_pieces",)
+    __slots__ = ("_ahead", "_pieces")
 
-    def __init__(self, pieces: list[tuple[Segment, int, int]]) -> None:
-        """`pieces` are (file, position, bytes)."""
+    def __init__(self, pieces: list[tuple[Segment, int, int]], ahead: bool = False) -> None:
+        """`pieces` are (file, position, bytes); `ahead`: let the kernel fetch what follows, too."""
+        self._ahead = ahead
         self._pieces = pieces
         for segment, _, _ in pieces:
             segment.readers += 1
@@ -58,7 +76,7 @@ class HeldRead:
 
     def _read(self, segment: Segment, position: int, size: int) -> bytes:
         try:
-            data = read_file(segment.path, position, size)
+            data = read_file(segment.path, position, size, _AHEAD if self._ahead else 0)
         except OSError as error:
             if segment.removed_at >= 0 and isinstance(error, FileNotFoundError):
                 raise MessagesGone(f"{segment.path} was deleted") from error
@@ -73,12 +91,12 @@ class HeldRead:
         self._pieces = []
 
 
-def read_file(path: str, position: int, size: int) -> bytes:
-    """The bytes, and the kernel begins to fetch what follows: who reads a backlog wants that next."""
+def read_file(path: str, position: int, size: int, ahead: int = 0) -> bytes:
+    """The bytes; the kernel begins to fetch so many more behind them."""
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        if hasattr(os, "posix_fadvise"):
-            os.posix_fadvise(fd, position, size + _AHEAD, os.POSIX_FADV_WILLNEED)
+        if ahead and hasattr(os, "posix_fadvise"):
+            os.posix_fadvise(fd, position, size + ahead, os.POSIX_FADV_WILLNEED)
         return os.pread(fd, size, position)
     finally:
         os.close(fd)

@@ -30,7 +30,7 @@ from store.directory import StoreDirectory
 from store.disk_usage import used_share
 from store.errors import MessagesGone, StoreError, StoreNotWritable
 from store.files import OpenFiles, store_error
-from store.held_read import HeldRead
+from store.held_read import ColdReads, HeldRead
 from store.index import Index
 from store.index_recovery import IndexRecovery
 from store.index_search import IndexSearch
@@ -79,6 +79,7 @@ class MessageStore:
         self._batch_reader = BatchQueueReader(config, self._log)
         self._batches = self._queues.batches
         self._times = TimeSearch(self._log)
+        self._cold_reads = ColdReads()
         self.disk_use = disk_use
         self.cleaning = LogCleaning(config, self._log, now_millis, disk_use)
         self.trimming = Trimming(self._log, self._queues)
@@ -246,12 +247,12 @@ class MessageStore:
             if not self._log.contains(offset, size):
                 raise MessagesGone(f"{size} bytes at {offset} are not in the log any more")
         segments = [self._log.segment_of(offset) for offset, _ in extents]
-        return HeldRead(
-            [
-                (segment, offset - segment.base, size)
-                for segment, (offset, size) in zip(segments, extents, strict=True)
-            ]
-        )
+        pieces = [
+            (segment, offset - segment.base, size)
+            for segment, (offset, size) in zip(segments, extents, strict=True)
+        ]
+        ahead = bool(extents) and self._cold_reads.go_on(extents[0][0], sum(extents[-1]))
+        return HeldRead(pieces, ahead)
 
     def load_blocking(self, extents: list[tuple[int, int]]) -> list[Buffer]:
         """Read the extents from the disk and wait for it."""

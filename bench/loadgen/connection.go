@@ -1,9 +1,13 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"net"
+	"os"
+	"os/signal"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -14,9 +18,11 @@ const spread = 64
 type Work interface {
 	// next appends the request with this opaque.
 	next(out []byte, opaque int64) []byte
-	// done checks a reply; messages and bytes of it count.
+	// done checks a reply; messages and bytes of it count. errOver ends the connection's work.
 	done(reply Reply) (messages, bytes int64, err error)
 }
+
+var errOver = errors.New("nothing is left to do")
 
 // run drives every connection until its time or count is over.
 func run(o Options, work func(number int) Work) (Result, error) {
@@ -27,25 +33,25 @@ func run(o Options, work func(number int) Work) (Result, error) {
 			return Result{}, err
 		}
 		defer socket.Close()
-		links[i] = &link{o: o, socket: socket, work: work(i), sent: make([]time.Time, spread*o.window)}
+		links[i] = &link{o: o, number: i, socket: socket, work: work(i), sent: make([]time.Time, spread*o.window)}
 	}
 	var all sync.WaitGroup
 	start := time.Now()
+	stopped := stopOnInterrupt(start)
 	failed := make([]error, len(links))
 	for i, l := range links {
 		all.Add(1)
 		go func(i int, l *link) {
 			defer all.Done()
-			failed[i] = l.drive(start, i)
+			if err := l.drive(start, stopped); err != errOver {
+				failed[i] = err
+			}
 		}(i, l)
 	}
 	all.Wait()
 	total := &Histogram{}
 	var messages, bytes, answered int64
-	took := time.Duration(o.seconds * float64(time.Second))
-	if o.count > 0 {
-		took = time.Since(start)
-	}
+	took := countedTime(o, start, stopped)
 	for i, l := range links {
 		if failed[i] != nil {
 			return Result{}, fmt.Errorf("connection %d: %w", i, failed[i])
@@ -60,8 +66,35 @@ func run(o Options, work func(number int) Work) (Result, error) {
 	return found, nil
 }
 
+// stopOnInterrupt gives the nanoseconds from start to the first interrupt, 0 until then. It ends the
+// load early: what was counted before is the result.
+func stopOnInterrupt(start time.Time) *atomic.Int64 {
+	var stopped atomic.Int64
+	interrupts := make(chan os.Signal, 1)
+	signal.Notify(interrupts, os.Interrupt)
+	go func() {
+		<-interrupts
+		stopped.Store(int64(time.Since(start)))
+	}()
+	return &stopped
+}
+
+// countedTime is how long the load was counted.
+func countedTime(o Options, start time.Time, stopped *atomic.Int64) time.Duration {
+	if o.count > 0 {
+		return time.Since(start)
+	}
+	took := time.Duration(o.seconds * float64(time.Second))
+	warmup := time.Duration(o.warmup * float64(time.Second))
+	if early := time.Duration(stopped.Load()); early > warmup && early-warmup < took {
+		return early - warmup
+	}
+	return took
+}
+
 type link struct {
 	o               Options
+	number          int
 	socket          net.Conn
 	work            Work
 	sent            []time.Time
@@ -72,7 +105,7 @@ type link struct {
 	moved int64
 }
 
-func (l *link) drive(start time.Time, number int) error {
+func (l *link) drive(start time.Time, stopped *atomic.Int64) error {
 	begin := start.Add(time.Duration(l.o.warmup * float64(time.Second)))
 	end := begin.Add(time.Duration(l.o.seconds * float64(time.Second)))
 	counted := l.o.count > 0
@@ -87,25 +120,31 @@ func (l *link) drive(start time.Time, number int) error {
 	if l.o.rate > 0 {
 		pause = time.Duration(float64(time.Second) * float64(l.o.connections) / l.o.rate)
 	}
-	// Connections take turns: all at once would be bursts.
-	due := time.Now().Add(pause * time.Duration(number) / time.Duration(l.o.connections))
+	// The connections take turns instead of all being due at once.
+	due := time.Now().Add(pause * time.Duration(l.number) / time.Duration(l.o.connections))
 	for {
 		now := time.Now()
+		if early := stopped.Load(); early > 0 && now.Before(end) {
+			end, counted, share = start.Add(time.Duration(early)), false, 0
+		}
 		out = out[:0]
 		for int(l.asked-l.answered) < l.o.window {
 			if counted && l.asked >= share || !counted && now.After(end) {
 				break
 			}
 			if pause > 0 {
-				// Latency counts from when a request was due: a late one must not hide the wait.
+				// Latency counts from when a request was due: a late one must not hide the wait. Not so when
+				// nothing but the timer was waited for: its lateness, up to a millisecond, is not the server's.
+				counts := due
 				if now.Before(due) {
 					if l.asked > l.answered {
 						break
 					}
 					time.Sleep(due.Sub(now))
 					now = time.Now()
+					counts = now
 				}
-				l.sent[l.asked%slots] = due
+				l.sent[l.asked%slots] = counts
 				due = due.Add(pause)
 			} else {
 				l.sent[l.asked%slots] = now

@@ -1,9 +1,9 @@
 // Command loadgen loads a RocketMQ broker or NameServer with as little work of its own as possible: frames
 // are made once and only their opaque is changed, each connection is one goroutine that answers one read
-// with one write, and every reply is checked. It prints one line of JSON.
+// with one write, and every reply is checked. It prints one line of JSON; an interrupt ends the load early.
 //
 //	loadgen send  -addr 127.0.0.1:10911 -topic T -queues 8 -connections 8 -window 32 -size 128 -seconds 5
-//	loadgen pull  -addr 127.0.0.1:10911 -topic T -queues 4 -connections 4 -batch 32 -seconds 5
+//	loadgen pull  -addr 127.0.0.1:10911 -topic T -queues 4 -connections 4 -batch 32 -seconds 5 (or -once)
 //	loadgen pull  -addr 127.0.0.1:10911 -topic T -queues 1 -connections 4 -batch 32 -seconds 5 -span 5000000
 //	loadgen route -addr 127.0.0.1:9876  -topic T -connections 4 -window 8 -seconds 5
 //	loadgen commit -addr 127.0.0.1:10911 -topic T -queues 8 -groups 1000 -connections 1
@@ -29,6 +29,7 @@ type Options struct {
 	from, span          int64
 	rate                float64
 	topics              int
+	once                bool
 	body                byte
 }
 
@@ -66,9 +67,10 @@ func parse(mode string, words []string) Options {
 	f.Float64Var(&o.seconds, "seconds", 5, "how long is counted")
 	f.Float64Var(&o.warmup, "warmup", 1, "seconds before that")
 	f.Int64Var(&o.count, "count", 0, "stop after so many requests instead")
-	f.Int64Var(&o.groups, "groups", 1000, "consumer groups that commit")
-	f.Int64Var(&o.from, "from", 0, "offset of the first pull")
+	f.Int64Var(&o.groups, "groups", 1000, "consumer groups that commit, once or at a -rate over and over")
+	f.Int64Var(&o.from, "from", 0, "offset of the first pull; commits begin with the next")
 	f.Int64Var(&o.span, "span", 0, "pull anywhere in so many messages behind -from; 0: in order")
+	f.BoolVar(&o.once, "once", false, "pull every queue to its end, then stop")
 	f.Float64Var(&o.rate, "rate", 0, "requests a second on all connections together; 0: as many as possible")
 	if err := f.Parse(words); err != nil {
 		os.Exit(2)

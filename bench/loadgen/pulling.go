@@ -3,10 +3,11 @@ package main
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 	"math/rand"
 )
 
-// puller reads one queue from its beginning to its end, over and over, or anywhere in its span.
+// puller reads one queue from its beginning to its end, over and over or once, or anywhere in its span.
 type puller struct {
 	o      Options
 	queue  int
@@ -21,6 +22,9 @@ func pull(o Options) (Result, error) {
 	}
 	if o.span != 0 && o.span < int64(o.batch) {
 		return Result{}, fmt.Errorf("a span of %d is less than one pull", o.span)
+	}
+	if o.once {
+		o.count = math.MaxInt64
 	}
 	return run(o, func(number int) Work {
 		p := &puller{o: o, queue: number % o.queues, offset: o.from}
@@ -54,6 +58,9 @@ func (p *puller) done(reply Reply) (int64, int64, error) {
 		return 0, 0, err
 	}
 	if reply.code == pullNotFound && p.offset > p.o.from {
+		if p.o.once {
+			return 0, 0, errOver
+		}
 		p.offset = p.o.from
 		return 0, 0, nil
 	}

@@ -8,6 +8,8 @@ import socket
 
 import pytest
 
+from store.held_read import ColdReads
+
 BIG = 1 << 30
 FILES = 64 * 1024
 
@@ -105,3 +107,15 @@ def test_sending_a_page_that_cannot_be_read_is_an_error_and_no_signal(bench, mix
     one, other = socket.socketpair()
     with one, other, pytest.raises(OSError, match="Bad address"):
         one.sendmsg(list(views))
+
+
+def test_a_read_that_goes_on_is_known():
+    reads = ColdReads()
+    assert not reads.go_on(1000, 2000)
+    assert not reads.go_on(50_000_000, 50_001_000)
+    assert reads.go_on(2000, 3000)
+    # What was fetched ahead lies between.
+    assert reads.go_on(3000 + 2 * 1024 * 1024, 4_000_000)
+    assert reads.go_on(50_001_000, 50_002_000)
+    assert not reads.go_on(0, 500)
+    assert not reads.go_on(90_000_000, 90_001_000)
