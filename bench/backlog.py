@@ -24,9 +24,9 @@ from compat_tests import artifacts
 from remoting.blocking import BlockingClient
 
 _TOPIC = "BenchBacklog"
-_MESSAGES = 3_000_000
+_MESSAGES = 5_000_000
 _SIZE = 128
-_CONSUMER_SECONDS = 22
+_CONSUMER_SECONDS = 19
 _QUEUES = 4
 _BATCH = 100
 _CONSUMER = "org.apache.rocketmq.example.benchmark.Consumer"

@@ -332,12 +332,14 @@ class MessageStore:
         """Of the queue's first message; -1 when it is empty."""
         return self.store_time(topic, queue_id, self.min_offset(topic, queue_id))
 
-    def is_in_memory(self, topic: str, queue_id: int, queue_offset: int) -> bool:
-        """Whether the message lies in the page cache (checkInMemByConsumeOffset)."""
+    def has_message(self, topic: str, queue_id: int, queue_offset: int) -> bool:
+        """Whether the queue has this message and the log too (checkInMemByConsumeOffset).
+
+        The real broker asks whether it lies in the page cache, by a method of MappedByteBuffer that
+        JDK 17 no longer has; every message counts as one in memory there.
+        """
         entry = self.queue_entry(topic, queue_id, queue_offset)
-        if entry is None:
-            return False
-        return self._log.read_now(entry.physical_offset, entry.size) is not None
+        return entry is not None and self._log.contains(entry.physical_offset, entry.size)
 
     def topics(self) -> list[str]:
         """Topics that have a consume queue."""

@@ -1,7 +1,7 @@
 """QUERY_CONSUMER_OFFSET: from where a group reads a queue (ConsumerManageProcessor).
 
-A group without an offset starts at 0 only when the queue still has its first message and that one
-is in memory: then the queue is young, and nothing would be skipped. Otherwise it is told
+A group without an offset starts at 0 only when the queue still has its first message: then the queue
+is young, and nothing would be skipped. Otherwise it is told
 QUERY_NOT_FOUND and decides itself (its ConsumeFromWhere).
 """
 
@@ -38,7 +38,7 @@ class QueryConsumerOffset(Processor[QueryConsumerOffsetRequestHeader]):
                     "Not found, do not set to zero, maybe this group boot first",
                 )
             first = self._store.min_offset(topic, queue_id)
-            if first > 0 or not self._store.is_in_memory(topic, queue_id, 0):
+            if first > 0 or not self._store.has_message(topic, queue_id, 0):
                 raise RemotingError(
                     ResponseCode.QUERY_NOT_FOUND,
                     "Not found, V3_0_6_SNAPSHOT maybe this group consumer boot first",

@@ -263,7 +263,7 @@ def test_single_messages_are_found_by_their_entry(batches):
         assert store.store_time(TOPIC, 0, offset) == record.store_timestamp
     assert store.queue_entry(TOPIC, 0, 5) is None
     assert store.earliest_store_time(TOPIC, 0) == appended[0].store_timestamp
-    assert store.is_in_memory(TOPIC, 0, 0)
+    assert store.has_message(TOPIC, 0, 0)
 
 
 @given(

@@ -232,7 +232,8 @@ def test_loading_hot_cold_and_blocking(bench, monkeypatch):
 
     monkeypatch.setattr(os, "preadv", would_block)
     assert store.load(extents) is None
-    assert not store.is_in_memory("T", 0, 0)
+    assert store.has_message("T", 0, 0)
+    assert not store.has_message("T", 0, 30)
     assert store.load_blocking(extents) == hot
 
 

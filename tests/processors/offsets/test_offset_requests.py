@@ -20,10 +20,10 @@ from remoting.contract import RemotingError
 class Queue:
     """A store with one queue, as a processor sees it."""
 
-    def __init__(self, first: int = 0, following: int = 0, in_memory: bool = False) -> None:
+    def __init__(self, first: int = 0, following: int = 0, has_message: bool = False) -> None:
         self.first = first
         self.following = following
-        self.in_memory = in_memory
+        self._has_message = has_message
         self.asked: list[tuple[int, bool]] = []
 
     def min_offset(self, topic: str, queue_id: int) -> int:
@@ -39,9 +39,9 @@ class Queue:
     def earliest_store_time(self, topic: str, queue_id: int) -> int:
         return -1
 
-    def is_in_memory(self, topic: str, queue_id: int, queue_offset: int) -> bool:
+    def has_message(self, topic: str, queue_id: int, queue_offset: int) -> bool:
         assert queue_offset == 0
-        return self.in_memory
+        return self._has_message
 
 
 def query(broker: Any, queue: Queue, zero: bool | None = None) -> tuple[int, Any]:
@@ -88,7 +88,7 @@ def test_a_known_group_goes_on_where_it_was(broker: Any) -> None:
     assert query(broker, Queue(9, 20), False) == (0, 7)
 
 
-def test_an_empty_queue_of_the_real_store_is_not_in_memory(broker: Any) -> None:
+def test_an_empty_queue_of_the_real_store_has_no_message(broker: Any) -> None:
     assert query(broker, broker.store) == (ResponseCode.QUERY_NOT_FOUND, NOT_YET)
 
 
