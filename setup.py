@@ -23,12 +23,13 @@ WISH: Final = os.environ.get("TRIMQ_COMPILE", "auto")
 HOT: Final = """
     codec/batch codec/command codec/flags codec/frame codec/headers/fast codec/java codec/numbers
     codec/properties codec/queue_entry codec/record
-    remoting/dispatch remoting/exchange remoting/turn
+    remoting/dispatch remoting/exchange remoting/outbox remoting/parked remoting/turn remoting/wire
     store/append store/batch_reading store/commit_log store/consume_queue store/consume_queues
     store/errors store/files store/index_entries store/index_file store/index_keys store/index_slots
     store/loading store/message store/page_cache store/reading store/segment store/tags
-    broker/puts broker/tag_filters broker/unique_ids
-    processors/consume/_answers processors/consume/_checks processors/consume/_subscriptions
+    broker/offsets broker/puts broker/tag_filters broker/unique_ids
+    processors/consume/_answers processors/consume/_checks processors/consume/_pulling
+    processors/consume/_subscriptions
     processors/produce/_admission processors/produce/_properties processors/produce/_retries
     processors/produce/_sending
 """

@@ -25,6 +25,9 @@ if _mincore is not None:
 _FLAGS: Final = mmap.MAP_PRIVATE | getattr(mmap, "MAP_NORESERVE", 0)
 # The widest piece that is asked about at once; more is read from the disk.
 _MOST_BYTES: Final = 16 * 1024 * 1024
+# What is asked about along with it, and how often the answer is used.
+_LOOK_AHEAD: Final = 256 * 1024
+_USES: Final = 64
 
 
 class MappedFile:
@@ -46,6 +49,10 @@ class PageCache:
         self._files: OrderedDict[int, MappedFile] = OrderedDict()
         self._states = ctypes.create_string_buffer(_MOST_BYTES // _PAGE + 2)
         self._seen = memoryview(self._states).cast("B")
+        self._known_file: MappedFile | None = None
+        self._known_from = 0
+        self._known_to = 0
+        self._uses_left = 0
 
     def file(self, base: int, path: str) -> MappedFile:
         """The file with this first offset. OSError when it cannot be opened or mapped."""
@@ -63,20 +70,40 @@ class PageCache:
         return found
 
     def is_resident(self, file: MappedFile, position: int, size: int) -> bool:
-        """Whether these bytes can be sent without waiting for the disk (mincore)."""
-        first = position - position % _PAGE
-        length = position + size - first
+        """Whether these bytes can be sent without waiting for the disk (mincore).
+
+        Who reads a backlog asks for what follows next, so the answer for that is remembered a while.
+        """
+        end = position + size
+        if (
+            file is self._known_file
+            and self._known_from <= position
+            and end <= self._known_to
+            and self._uses_left > 0
+        ):
+            self._uses_left -= 1
+            return True
         if _mincore is None or size > _MOST_BYTES:
             return False
+        first = position - position % _PAGE
+        length = min(max(end - first, _LOOK_AHEAD), self._file_size - first)
         if _mincore(file.address + first, length, self._states):
             return False
         pages = (length + _PAGE - 1) // _PAGE
         # The lowest bit of a page's byte says so; the others are reserved, and zero so far.
-        return bytes(self._seen[:pages]).count(1) == pages
+        missing = bytes(self._seen[:pages]).find(b"\0")
+        known = first + (length if missing < 0 else missing * _PAGE)
+        if end > known:
+            return False
+        self._known_file, self._known_from, self._known_to = file, first, known
+        self._uses_left = _USES
+        return True
 
     def forget(self, base: int) -> None:
         """The file with this first offset is no longer part of the log."""
         self._files.pop(base, None)
+        self._known_file = None
 
     def clear(self) -> None:
         self._files.clear()
+        self._known_file = None

@@ -109,10 +109,10 @@ class Pulling:
             except MessagesGone as error:
                 # Their file was deleted while they were read: what is there now?
                 log.info("messages were deleted while they were read: %s", error)
-            except StoreError as error:
-                log.error("reading messages failed: %s", error)
+            except StoreError as failure:
+                log.error("reading messages failed: %s", failure)
                 raise RemotingError(
-                    ResponseCode.SYSTEM_ERROR, f"reading the messages failed: {error}"
+                    ResponseCode.SYSTEM_ERROR, f"reading the messages failed: {failure}"
                 ) from None
             else:
                 return response
