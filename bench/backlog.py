@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import statistics
 import time
 from pathlib import Path
@@ -64,6 +65,9 @@ def consume(namesrv: str, group: str, seconds: int, home: Path) -> float:
     found = [int(match[1]) for line in lines if (match := _LINE.search(line))][_WARM_UP_LINES:]
     if not found:
         raise RuntimeError("the benchmark Consumer printed no rates:\n" + "\n".join(lines[-20:]))
+    if not max(found):
+        # A client that could not take up its queues looks again after 20 s.
+        raise RuntimeError("the benchmark Consumer was given nothing:\n" + "\n".join(lines[:20]))
     if found[-1] < found[0] / 2:
         raise RuntimeError(f"the backlog was too short: {found}")
     return statistics.median(found)
@@ -85,7 +89,8 @@ def measure(run: Run) -> str:
     """The table."""
     figures = Figures()
     for number, kind in run.turns():
-        server = make(kind, run.folder / f"{kind}-{number}")
+        home = run.folder / f"{kind}-{number}"
+        server = make(kind, home)
         server.start()
         try:
             fill(server.broker_addr, _TOPIC, 300_000 if run.smoke else _MESSAGES, _SIZE)
@@ -98,5 +103,7 @@ def measure(run: Run) -> str:
             figures.add("backlog cold, msg/s", kind, rate)
         finally:
             server.stop()
+            # The next one must not wait for this one's pages.
+            shutil.rmtree(home, ignore_errors=True)
     head = f"{_MESSAGES:,} messages of {_SIZE} B in {_QUEUES} queues, one group from the beginning."
     return f"{head}\n\n{figures.table()}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import socket
 import threading
 import time
@@ -28,7 +29,8 @@ RECORD_BESIDE_BODY: Final = 240
 def measure(run: Run) -> str:
     figures = Figures()
     for number, kind in run.turns():
-        server = make(kind, run.folder / f"{kind}-{number}")
+        home = run.folder / f"{kind}-{number}"
+        server = make(kind, home)
         server.start()
         try:
             _sends(kind, server, run, figures)
@@ -36,6 +38,8 @@ def measure(run: Run) -> str:
             _routes(kind, server, run, figures)
         finally:
             server.stop()
+            # The next one must not wait for this one's pages.
+            shutil.rmtree(home, ignore_errors=True)
     bare = bare_loop(PULL_BATCH * (SIZES[1] + RECORD_BESIDE_BODY), run.seconds)
     share = (figures.median(_pull_megabytes(SIZES[1]), OURS) or 0) / bare
     return (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from pathlib import Path
 
@@ -31,7 +32,8 @@ def measure(run: Run) -> str:
     java_home = run.folder / "java-home"
     java_home.mkdir()
     for number, kind in run.turns():
-        server = make(kind, run.folder / f"{kind}-{number}")
+        home = run.folder / f"{kind}-{number}"
+        server = make(kind, home)
         began = time.monotonic()
         server.start()
         figures.add("start-up, s", kind, time.monotonic() - began)
@@ -39,6 +41,8 @@ def measure(run: Run) -> str:
             _one(kind, server, run, figures, java_home)
         finally:
             server.stop()
+            # The next one must not wait for this one's pages.
+            shutil.rmtree(home, ignore_errors=True)
     return (
         "The official Producer's asynchronous mode has no bound and fails most of its sends, so that row is a "
         "recorder on the official client; so are the latencies and all CPU figures. Idle is measured when the load "

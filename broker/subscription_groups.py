@@ -150,6 +150,7 @@ class SubscriptionGroups:
         """Read the file, if there is one. Blocks: before the loop runs."""
         loaded = self._file.load(_decode)
         if loaded is None:
+            self._file.begin()
             return
         for group in loaded.subscription_group_table.values():
             self._put(group)

@@ -76,6 +76,13 @@ class TableFile:
         except CodecError as error:
             raise TableDamaged(f"neither {self.path} nor its twin can be read: {error}") from error
 
+    def begin(self) -> None:
+        """Make the first version of a new store. Blocks: before the loop runs.
+
+        It has to be synced at once, and a sync takes seconds once the disk is busy with messages.
+        """
+        self.write()
+
     def write(self) -> None:
         """Write the table now, into the page cache. A failure is logged and made good later."""
         self._write(self._pieces())

@@ -229,6 +229,7 @@ class Topics:
         """Read the file, if there is one. Blocks: before the loop runs."""
         loaded = self._file.load(_decode)
         if loaded is None:
+            self._file.begin()
             return
         for topic in loaded.topic_config_table.values():
             self._put(topic)
