@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench import backlog, ceiling, official, report
+from bench import backlog, ceiling, growth, memory, official, report
 from bench.part import Run
 
 
@@ -28,6 +28,8 @@ PARTS = {
     "official": Part("The official benchmark programs", official.measure),
     "backlog": Part("The official Consumer on a backlog", backlog.measure),
     "ceiling": Part("The server's ceiling, by bench/loadgen", ceiling.measure),
+    "growth": Part("What a message costs when there is more of everything", growth.measure),
+    "memory": Part("Start-up, memory and idling", memory.measure),
 }
 
 
@@ -43,6 +45,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=int, default=6, help="seconds a load (6)")
     parser.add_argument("--smoke", action="store_true", help="one very short round; keeps nothing")
     parser.add_argument("--no-pure", action="store_true", help="leave the plain Python build out")
+    parser.add_argument("--real", action="store_true", help="growth: of the real broker too")
     words = parser.parse_args()
     unknown = set(words.parts) - set(PARTS)
     if unknown:
@@ -58,6 +61,7 @@ def main() -> None:
                 seconds=2 if words.smoke else words.seconds,
                 smoke=words.smoke,
                 pure=not words.no_pure,
+                real=words.real,
             )
             text = part.measure(run)
         print(f"\n{text}\n\n({name}: {time.monotonic() - began:.0f} s)\n", flush=True)

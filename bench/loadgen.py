@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -16,10 +18,14 @@ _SOURCES: Final = Path(__file__).parent / "loadgen"
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What one run printed; times are milliseconds, `rate` is messages a second."""
+    """What one run printed; times are milliseconds, `rate` is messages a second.
+
+    `answered` counts the messages of the warm-up too, as the broker's CPU time does.
+    """
 
     requests: int
     messages: int
+    answered: int
     bytes: int
     seconds: float
     rate: float
@@ -59,6 +65,20 @@ def run(mode: str, addr: str, **flags: object) -> Measured:
     if done.returncode:
         raise RuntimeError(done.stderr.strip() or f"loadgen {mode} failed")
     return parse(done.stdout)
+
+
+@contextmanager
+def idle(addr: str, connections: int) -> Iterator[None]:
+    """So many connections that do nothing, all there when the block begins."""
+    words = command("idle", addr, connections=connections, seconds=3600)
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as child:
+        try:
+            assert child.stdout is not None
+            if "ready" not in child.stdout.readline():
+                raise RuntimeError(f"loadgen did not get {connections} connections")
+            yield
+        finally:
+            child.kill()
 
 
 def parse(output: str) -> Measured:

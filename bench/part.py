@@ -11,13 +11,17 @@ from bench import subjects
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """`folder` is empty and temporary; `seconds` is how long a load is counted."""
+    """`folder` is empty and temporary; `seconds` is how long a load is counted.
+
+    `real`: the real broker also where it is left out by itself.
+    """
 
     folder: Path
     rounds: int
     seconds: int
     smoke: bool = False
     pure: bool = True
+    real: bool = False
 
     @property
     def kinds(self) -> tuple[str, ...]:

@@ -36,12 +36,12 @@ func run(o Options, work func(number int) Work) (Result, error) {
 		all.Add(1)
 		go func(i int, l *link) {
 			defer all.Done()
-			failed[i] = l.drive(start)
+			failed[i] = l.drive(start, i)
 		}(i, l)
 	}
 	all.Wait()
 	total := &Histogram{}
-	var messages, bytes int64
+	var messages, bytes, answered int64
 	took := time.Duration(o.seconds * float64(time.Second))
 	if o.count > 0 {
 		took = time.Since(start)
@@ -53,8 +53,11 @@ func run(o Options, work func(number int) Work) (Result, error) {
 		total.merge(&l.times)
 		messages += l.messages
 		bytes += l.bytes
+		answered += l.moved
 	}
-	return result(total, messages, bytes, took), nil
+	found := result(total, messages, bytes, took)
+	found.Answered = answered
+	return found, nil
 }
 
 type link struct {
@@ -65,9 +68,11 @@ type link struct {
 	times           Histogram
 	messages, bytes int64
 	asked, answered int64
+	// Messages of all replies, those of the warm-up too.
+	moved int64
 }
 
-func (l *link) drive(start time.Time) error {
+func (l *link) drive(start time.Time, number int) error {
 	begin := start.Add(time.Duration(l.o.warmup * float64(time.Second)))
 	end := begin.Add(time.Duration(l.o.seconds * float64(time.Second)))
 	counted := l.o.count > 0
@@ -75,14 +80,15 @@ func (l *link) drive(start time.Time) error {
 		begin = start
 	}
 	share := l.o.count / int64(l.o.connections)
-	in := make([]byte, 0, 1<<20)
+	in := make([]byte, 0, l.o.buffer())
 	out := make([]byte, 0, 1<<16)
 	pause := time.Duration(0)
 	slots := int64(len(l.sent))
 	if l.o.rate > 0 {
 		pause = time.Duration(float64(time.Second) * float64(l.o.connections) / l.o.rate)
 	}
-	due := time.Now()
+	// Connections take turns: all at once would be bursts.
+	due := time.Now().Add(pause * time.Duration(number) / time.Duration(l.o.connections))
 	for {
 		now := time.Now()
 		out = out[:0]
@@ -155,6 +161,7 @@ func (l *link) read(in []byte, begin, end time.Time, counted bool) ([]byte, erro
 			return in, err
 		}
 		l.answered++
+		l.moved += messages
 		if counted || now.After(begin) && !now.After(end) {
 			l.times.add(now.Sub(*slot))
 			l.messages += messages

@@ -4,6 +4,7 @@
 //
 //	loadgen send  -addr 127.0.0.1:10911 -topic T -queues 8 -connections 8 -window 32 -size 128 -seconds 5
 //	loadgen pull  -addr 127.0.0.1:10911 -topic T -queues 4 -connections 4 -batch 32 -seconds 5
+//	loadgen pull  -addr 127.0.0.1:10911 -topic T -queues 1 -connections 4 -batch 32 -seconds 5 -span 5000000
 //	loadgen route -addr 127.0.0.1:9876  -topic T -connections 4 -window 8 -seconds 5
 //	loadgen commit -addr 127.0.0.1:10911 -topic T -queues 8 -groups 1000 -connections 1
 //	loadgen hold  -addr 127.0.0.1:10911 -topic T -connections 500 -seconds 20
@@ -25,7 +26,7 @@ type Options struct {
 	queues, size, batch int
 	seconds, warmup     float64
 	count, groups       int64
-	from                int64
+	from, span          int64
 	rate                float64
 	topics              int
 	body                byte
@@ -67,6 +68,7 @@ func parse(mode string, words []string) Options {
 	f.Int64Var(&o.count, "count", 0, "stop after so many requests instead")
 	f.Int64Var(&o.groups, "groups", 1000, "consumer groups that commit")
 	f.Int64Var(&o.from, "from", 0, "offset of the first pull")
+	f.Int64Var(&o.span, "span", 0, "pull anywhere in so many messages behind -from; 0: in order")
 	f.Float64Var(&o.rate, "rate", 0, "requests a second on all connections together; 0: as many as possible")
 	if err := f.Parse(words); err != nil {
 		os.Exit(2)
@@ -75,10 +77,19 @@ func parse(mode string, words []string) Options {
 	return o
 }
 
-// Result is what one run measured; times are milliseconds.
+// buffer is how much a connection reads at most at first; thousands of them share the memory.
+func (o Options) buffer() int {
+	if o.connections > 64 {
+		return 1 << 17
+	}
+	return 1 << 20
+}
+
+// Result is what one run measured; times are milliseconds. Answered counts the messages of the warm-up too.
 type Result struct {
 	Requests int64   `json:"requests"`
 	Messages int64   `json:"messages"`
+	Answered int64   `json:"answered"`
 	Bytes    int64   `json:"bytes"`
 	Seconds  float64 `json:"seconds"`
 	Rate     float64 `json:"rate"`

@@ -3,22 +3,28 @@ package main
 import (
 	"encoding/binary"
 	"fmt"
+	"math/rand"
 )
 
-// puller reads one queue from its beginning to its end, over and over.
+// puller reads one queue from its beginning to its end, over and over, or anywhere in its span.
 type puller struct {
 	o      Options
 	queue  int
 	offset int64
 	frame  *Frame
+	chance *rand.Rand
 }
 
 func pull(o Options) (Result, error) {
 	if o.window != 1 {
 		return Result{}, fmt.Errorf("a pull needs the answer of the one before: -window 1")
 	}
+	if o.span != 0 && o.span < int64(o.batch) {
+		return Result{}, fmt.Errorf("a span of %d is less than one pull", o.span)
+	}
 	return run(o, func(number int) Work {
 		p := &puller{o: o, queue: number % o.queues, offset: o.from}
+		p.chance = rand.New(rand.NewSource(int64(number)))
 		p.frame = pullFrame(o, topicName(o, number/o.queues%o.topics), p.queue)
 		return p
 	})
@@ -35,6 +41,9 @@ func pullFrame(o Options, topic string, queue int) *Frame {
 }
 
 func (p *puller) next(out []byte, opaque int64) []byte {
+	if p.o.span > 0 {
+		p.offset = p.o.from + p.chance.Int63n(p.o.span-int64(p.o.batch)+1)
+	}
 	p.frame.setOffset(p.offset)
 	return append(out, p.frame.stamp(opaque)...)
 }

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// sender puts the messages of one connection round-robin into its queues.
+// sender puts the messages of one connection round-robin into the queues of its topics.
 type sender struct {
 	frames []*Frame
 	at     int
@@ -19,7 +19,12 @@ func send(o Options) (Result, error) {
 func newSender(o Options, number int) *sender {
 	s := &sender{at: number, size: int64(o.size)}
 	body := bytes.Repeat([]byte{o.body}, o.size)
-	for topic := 0; topic < o.topics; topic++ {
+	// Connections share out the topics as far as these go: each frame is kept.
+	first, step := 0, 1
+	if o.topics >= o.connections {
+		first, step = number, o.connections
+	}
+	for topic := first; topic < o.topics; topic += step {
 		for queue := 0; queue < o.queues; queue++ {
 			s.frames = append(s.frames, sendFrame(o, topicName(o, topic), queue, number, body))
 		}

@@ -41,28 +41,28 @@ def write(docs: Path, figures: Figures) -> None:
         parts.append(_section(section))
         for table in section.tables:
             for curve in table.curves:
-                (plots / curve.file).write_text(_drawn(table, curve))
+                (plots / curve.file).write_text(drawn(table, curve))
     (docs / "store-speed.md").write_text("\n".join(parts))
 
 
 def text(section: Section) -> str:
     """The tables alone, for the terminal."""
-    return "\n\n".join(f"{table.title}\n{_rows(table)}" for table in section.tables)
+    return "\n\n".join(f"{table.title}\n{rows(table)}" for table in section.tables)
 
 
 def _section(section: Section) -> str:
     parts = [f"## {section.title}\n", f"{section.written}.\n"]
     for table in section.tables:
-        parts += [f"### {table.title}\n", f"{table.note}\n", f"{_rows(table)}\n"]
+        parts += [f"### {table.title}\n", f"{table.note}\n", f"{rows(table)}\n"]
         if table.curves:
-            parts += [f"{_verdict(table)}\n"]
+            parts += [f"{verdict(table)}\n"]
             for curve in table.curves:
                 names = ", ".join(_plain(table.columns[column]) for column in curve.columns)
                 parts.append(f"![{names}](plots/{curve.file})\n")
     return "\n".join(parts)
 
 
-def _verdict(table: Table) -> str:
+def verdict(table: Table) -> str:
     """How far each measured column is from flat."""
     flat: list[str] = []
     steep: list[str] = []
@@ -78,7 +78,7 @@ def _verdict(table: Table) -> str:
     return " ".join(parts)
 
 
-def _drawn(table: Table, curve: Curve) -> str:
+def drawn(table: Table, curve: Curve) -> str:
     x = [float(row[0]) for row in table.rows]
     lines = {
         _plain(table.columns[column]): [float(row[column]) for row in table.rows]
@@ -92,7 +92,7 @@ def _plain(column: str) -> str:
     return re.sub(r", \w+$", "", column)
 
 
-def _rows(table: Table) -> str:
+def rows(table: Table) -> str:
     lines = [
         "| " + " | ".join(table.columns) + " |",
         "|" + "---:|" * len(table.columns),
