@@ -95,6 +95,7 @@ def _measured(
     figures: Figures,
 ) -> None:
     found = _sends_beside(server, disturbance)
+    print(f"    {name}: {found.requests:,} sends in {found.seconds:.1f} s", flush=True)
     if name == UNDISTURBED and found.rate < 0.95 * RATE:
         raise RuntimeError(f"{RATE} sends a second are too many here: {found.rate:.0f}")
     for percentile, value in zip(
