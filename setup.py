@@ -24,15 +24,18 @@ HOT: Final = """
     codec/batch codec/command codec/flags codec/frame codec/headers/fast codec/java codec/numbers
     codec/properties codec/queue_entry codec/record
     remoting/dispatch remoting/exchange remoting/outbox remoting/parked remoting/turn remoting/wire
-    store/append store/batch_reading store/commit_log store/consume_queue store/consume_queues
+    store/append store/batch_reading store/batch_records store/commit_log store/consume_queue store/consume_queues
     store/errors store/files store/index_entries store/index_file store/index_keys store/index_slots
-    store/loading store/message store/page_cache store/reading store/segment store/tags
+    store/loading store/message store/page_cache store/reading store/record_limits
+    store/segment store/tags
     broker/offsets broker/puts broker/tag_filters broker/unique_ids
     processors/consume/_answers processors/consume/_checks processors/consume/_pulling
     processors/consume/_subscriptions
     processors/produce/_admission processors/produce/_properties processors/produce/_retries
     processors/produce/_sending
 """
+# What a batch costs per message, in C; docs/speed.md says why. Each function has a twin in Python.
+KERNEL: Final = "codec/_kernel.c"
 
 
 class BuildOptional(build_ext):
@@ -92,6 +95,7 @@ def hot_modules() -> list[Extension]:
     # The packages that TriMQ runs with need not be there: `make lint` has checked the types.
     options = ["--config-file", str(HERE / "mypyc.ini")]
     extensions: list[Extension] = mypycify([*options, *paths], opt_level="3")
+    extensions.append(Extension("codec._kernel", [KERNEL], extra_compile_args=["-O3", "-Wall"]))
     return extensions
 
 

@@ -67,8 +67,13 @@ class Arrivals:
             finally:
                 self._release(topic, queue_id, held)
 
-    def arrived(self, message: Dispatched) -> None:
-        """The store's listener: wake who waits for this message."""
+    def arrived(self, messages: list[Dispatched]) -> None:
+        """The store's listener: wake who waits for one of these messages."""
+        if self._topics:
+            for message in messages:
+                self._look(message)
+
+    def _look(self, message: Dispatched) -> None:
         queues = self._topics.get(message.topic)
         if queues is None:
             return

@@ -118,15 +118,16 @@ class DelayService:
 
     # --- running
 
-    def arrived(self, message: Dispatched) -> None:
+    def arrived(self, messages: list[Dispatched]) -> None:
         """The store's listener: a level that had nothing to do has something now."""
-        if message.topic != SCHEDULE_TOPIC:
-            return
-        level = level_of_queue(message.queue_id)
-        if level in self._delays and level not in self._due:
-            self._due[level] = message.tags_code
-            self._offsets.setdefault(level, message.queue_offset)
-            self._stirred.set()
+        for message in messages:
+            if message.topic != SCHEDULE_TOPIC:
+                continue
+            level = level_of_queue(message.queue_id)
+            if level in self._delays and level not in self._due:
+                self._due[level] = message.tags_code
+                self._offsets.setdefault(level, message.queue_offset)
+                self._stirred.set()
 
     async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Deliver until cancelled."""

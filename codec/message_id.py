@@ -6,6 +6,7 @@ Store host (4 or 16 address bytes, int port) and the physical offset: 32 or 56 c
 import struct
 from typing import Final
 
+from codec import kernel
 from codec.errors import CodecError
 
 _OFFSET: Final = struct.Struct(">q")
@@ -13,6 +14,24 @@ _OFFSET: Final = struct.Struct(">q")
 
 def offset_message_id(store_host: bytes, physical_offset: int) -> str:
     return (store_host + _OFFSET.pack(physical_offset)).hex().upper()
+
+
+def batch_message_ids(start: str, position: int, sizes: list[int]) -> str:
+    """The ids of records that lie one behind the other from `position` on, joined by commas.
+
+    `start` is the store host's part of each.
+    """
+    if kernel.IN_C:
+        return kernel.message_ids(start, position, sizes)
+    return ids_in_python(start, position, sizes)
+
+
+def ids_in_python(start: str, position: int, sizes: list[int]) -> str:
+    ids: list[str] = []
+    for size in sizes:
+        ids.append(f"{start}{position:016X}")
+        position += size
+    return ",".join(ids)
 
 
 def parse_offset_message_id(text: str) -> tuple[bytes, int]:

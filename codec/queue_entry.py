@@ -42,13 +42,22 @@ def unpack_all(buffer: bytes) -> tuple[int, ...]:
 
     A pull crosses this: one tuple is made much faster than one for each entry.
     """
-    count = len(buffer) // ENTRY_SIZE
+    return _layout(len(buffer) // ENTRY_SIZE).unpack(buffer)
+
+
+def pack_all(fields: list[int]) -> bytes:
+    """Entries one behind the other, from the same fields."""
+    return _layout(len(fields) // 3).pack(*fields)
+
+
+def _layout(count: int) -> struct.Struct:
+    """Of so many entries one behind the other."""
     layout = _LAYOUTS.get(count)
     if layout is None:
         layout = struct.Struct(">" + "qiq" * count)
         if count <= _MOST_LAYOUTS:
             _LAYOUTS[count] = layout
-    return layout.unpack(buffer)
+    return layout
 
 
 def parse_all(buffer: bytes | memoryview) -> list[tuple[int, int, int]]:

@@ -86,9 +86,9 @@ def _tags_ignored() -> None:
 
 
 def _short_batches() -> None:
-    from processors.produce import _sending
+    from store import batch_records
 
-    _wrap(_sending, "split_batch", lambda split: lambda body: split(body)[:-1] or split(body))
+    _wrap(batch_records, "split_batch", lambda split: lambda body: split(body)[:-1] or split(body))
 
 
 def _min_offset() -> None:

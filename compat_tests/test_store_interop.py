@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from codec.batch import BatchItem
+from codec.batch import BatchItem, join_batch
 from codec.flags import SysFlag
 from compat_tests import real
 from compat_tests.processes import HOST
@@ -215,7 +215,8 @@ def write_ours(store: MessageStore, count: int, seed: int) -> list[list[Key]]:
             store.stage(half)
         if number % 20 == 0:
             items = [BatchItem(0, b"item %d" % n, b"TAGS\x01Tag0\x02") for n in range(3)]
-            store.stage_batch(message, items)
+            message.body = join_batch(items)
+            store.stage_batch(message)
         else:
             store.stage(message)
         if number % 5 == 0:

@@ -10,26 +10,27 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from codec.batch import BatchItem
 from codec.batch_queue_entry import BatchQueueEntry
 from codec.flags import SysFlag
-from codec.record import LONGEST_PROPERTIES, encode_record, record_size
+from codec.record import encode_record, record_size
 from store.batch_consume_queue import BatchConsumeQueue
+from store.batch_records import encode_batch
 from store.commit_log import CommitLog
 from store.consume_queue import ConsumeQueue
 from store.consume_queues import ConsumeQueues
-from store.errors import MessageTooLarge, PropertiesLookTorn, PropertiesTooLong, StoreError
-from store.files import SECTOR, ZERO_SECTOR
+from store.errors import StoreError
 from store.inner_batch import count_of, with_base
-from store.message import Appended, Dispatched, Message
+from store.message import Appended, AppendedBatch, Dispatched, Message
+from store.record_limits import RecordLimits, closed_properties
 from store.tags import TagCodes
 
-# MessageExtEncoder keeps this much room beside the longest body.
-ROOM_BESIDE_BODY: Final = 64 * 1024
 _TRANSACTION: Final = 0xC
 _COMMIT: Final = 0x8
-_ENTRY_END: Final = b"\x02"
 _INNER_BATCH: Final = int(SysFlag.INNER_BATCH)
+
+
+# Told of the records of one write, in their order; it must not change the list.
+Listener = Callable[[list[Dispatched]], None]
 
 
 class StagedEntry:
@@ -46,10 +47,9 @@ class StagedEntry:
 
 class Appender:
     __slots__ = (
+        "_limits",
         "_listeners",
         "_log",
-        "_max_body",
-        "_max_record",
         "_now_millis",
         "_queues",
         "_staged",
@@ -71,10 +71,9 @@ class Appender:
         self._log = log
         self._queues = queues
         self._tags = tags
-        self._max_body = max_message_size
-        self._max_record = max_message_size + ROOM_BESIDE_BODY
+        self._limits = RecordLimits(log, max_message_size)
         self._now_millis = now_millis
-        self._listeners: list[Callable[[Dispatched], None]] = []
+        self._listeners: list[Listener] = []
         self._staged: list[Dispatched] = []
         # None for records without an entry, and for those in `_staged_entries`.
         self._staged_queues: list[ConsumeQueue | None] = []
@@ -83,7 +82,7 @@ class Appender:
         self.last_offset = -1
         self.last_timestamp = 0
 
-    def add_listener(self, listener: Callable[[Dispatched], None]) -> None:
+    def add_listener(self, listener: Listener) -> None:
         self._listeners.append(listener)
 
     def stage(self, message: Message) -> Appended:
@@ -117,7 +116,7 @@ class Appender:
         topic = message.topic.encode()
         properties = closed_properties(message.properties)
         size = record_size(len(message.body), len(topic), len(properties), message.sys_flag)
-        self._check(message.body, properties, size)
+        self._limits.check(message.body, properties, size)
         position = self._log.place(size)
         now = self._now_millis()
         record = encode_record(
@@ -136,14 +135,13 @@ class Appender:
             message.body,
             properties,
         )
-        return self._add(message, queue, queue_offset, position, record, properties, now)
+        self._log.add(position, record)
+        size = len(record)
+        self._note(message, queue, queue_offset, position, size, properties, now)
+        return Appended(queue_offset, position, size, now)
 
-    def stage_batch(self, message: Message, items: list[BatchItem]) -> list[Appended]:
-        """Records for all items, with consecutive queue offsets and in one file.
-
-        The message gives what the items have in common; their properties are stored as sent.
-        """
-        total = self._batch_size(message, items)
+    def stage_batch(self, message: Message) -> AppendedBatch:
+        """Records for all items of the body, with consecutive queue offsets and in one file."""
         if not has_queue(message.sys_flag):
             raise StoreError("a batch cannot be part of a transaction")
         queue: ConsumeQueue | None = None
@@ -154,63 +152,23 @@ class Appender:
         else:
             queue = self._queues.get(message.topic, message.queue_id)
             first = queue.next_offset
-        topic = message.topic.encode()
-        position = self._log.place(total)
         now = self._now_millis()
-        records: list[bytes] = []
+        position = self._log.place(0)
+        records = encode_batch(message, first, position, now, self._limits)
+        if self._log.place(len(records.data)) != position:
+            # They belong into the next file.
+            position = self._log.place(len(records.data))
+            records = encode_batch(message, first, position, now, self._limits)
+        # From here on nothing can fail: records and their offsets are staged together.
+        self._log.add(position, records.data)
         at = position
-        for index, item in enumerate(items):
-            record = encode_record(
-                topic,
-                message.queue_id,
-                item.flag,
-                first + index,
-                at,
-                message.sys_flag,
-                message.born_timestamp,
-                message.born_host,
-                now,
-                message.store_host,
-                message.reconsume_times,
-                0,
-                item.body,
-                closed_properties(item.properties),
-            )
-            records.append(record)
-            at += len(record)
-        appended: list[Appended] = []
-        for index, record in enumerate(records):
-            properties = closed_properties(items[index].properties)
-            appended.append(
-                self._add(message, queue, first + index, position, record, properties, now)
-            )
+        for index, size in enumerate(records.sizes):
+            properties = records.properties[index]
+            self._note(message, queue, first + index, at, size, properties, now)
             if batch_queue is not None:
                 self._add_entry(batch_queue, 1)
-            position += len(record)
-        return appended
-
-    def _batch_size(self, message: Message, items: list[BatchItem]) -> int:
-        topic_length = len(message.topic.encode())
-        total = 0
-        for item in items:
-            properties = closed_properties(item.properties)
-            size = record_size(len(item.body), topic_length, len(properties), message.sys_flag)
-            self._check(item.body, properties, size)
-            total += size
-        if not self._log.fits(total):
-            raise MessageTooLarge(f"a batch of {total} bytes does not fit into one file")
-        return total
-
-    def _check(self, body: bytes, properties: bytes, size: int) -> None:
-        """MessageExtEncoder.encode's limits, in its order."""
-        if len(properties) > LONGEST_PROPERTIES:
-            raise PropertiesTooLong(f"the properties take {len(properties)} bytes")
-        if len(properties) >= SECTOR and ZERO_SECTOR in properties:
-            raise PropertiesLookTorn(f"the properties hold {SECTOR} zero bytes in a row")
-        if len(body) > self._max_body or size > self._max_record or not self._log.fits(size):
-            raise MessageTooLarge(
-                f"a body of {len(body)} bytes (record {size}) is above {self._max_body}"
-            )
+            at += size
+        return AppendedBatch(first, position, records.sizes, at)
 
     def _queue_of(self, message: Message) -> ConsumeQueue | None:
         """None for prepared and rolled-back messages: they have no place in a queue."""
@@ -218,18 +176,17 @@ class Appender:
             return None
         return self._queues.get(message.topic, message.queue_id)
 
-    def _add(
+    def _note(
         self,
         message: Message,
         queue: ConsumeQueue | None,
         queue_offset: int,
         position: int,
-        record: bytes,
+        size: int,
         properties: bytes,
         now: int,
-    ) -> Appended:
-        """From here on nothing can fail: a record and its offsets are staged together."""
-        size = len(record)
+    ) -> None:
+        """Remember a record that was given to the log, until it is written."""
         dispatched = Dispatched(
             message.topic,
             message.queue_id,
@@ -241,12 +198,10 @@ class Appender:
             message.sys_flag,
             properties,
         )
-        self._log.add(position, record)
         if queue is not None:
             queue.next_offset = queue_offset + 1
         self._staged.append(dispatched)
         self._staged_queues.append(queue)
-        return Appended(queue_offset, position, size, now)
 
     @property
     def has_staged(self) -> bool:
@@ -284,11 +239,7 @@ class Appender:
         if self._queues.extended:
             self._append_extended(staged, queues)
         else:
-            for index, dispatched in enumerate(staged):
-                queue = queues[index]
-                if queue is not None:
-                    queue.append(dispatched.physical_offset, dispatched.size, dispatched.tags_code)
-                    self._queues.appended(queue)
+            self._append(staged, queues)
         if entries:
             self._staged_entries = []
             self._append_entries(staged, entries)
@@ -296,8 +247,21 @@ class Appender:
         self.last_offset = dispatched.physical_offset
         self.last_timestamp = dispatched.store_timestamp
         for listener in self._listeners:
-            for dispatched in staged:
-                listener(dispatched)
+            listener(staged)
+
+    def _append(self, staged: list[Dispatched], queues: list[ConsumeQueue | None]) -> None:
+        """Their consume-queue entries; those of a batch, one behind the other, at once."""
+        count = len(staged)
+        start = 0
+        while start < count:
+            queue = queues[start]
+            end = start + 1
+            while end < count and queues[end] is queue:
+                end += 1
+            if queue is not None:
+                queue.append_all(staged, start, end)
+                self._queues.appended(queue)
+            start = end
 
     def _append_extended(self, staged: list[Dispatched], queues: list[ConsumeQueue | None]) -> None:
         for index, dispatched in enumerate(staged):
@@ -332,8 +296,3 @@ def has_queue(sys_flag: int) -> bool:
     """Prepared and rolled-back messages have no place in a queue."""
     kind = sys_flag & _TRANSACTION
     return kind in {0, _COMMIT}
-
-
-def closed_properties(properties: bytes) -> bytes:
-    """Properties never end in a zero byte: recovery knows a torn record by that."""
-    return properties + _ENTRY_END if properties.endswith(b"\0") else properties

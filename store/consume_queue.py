@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from codec.queue_entry import ENTRY_SIZE, QueueEntry, pack, parse, parse_all
+from codec.queue_entry import ENTRY_SIZE, QueueEntry, pack, pack_all, parse, parse_all
 from store.errors import StoreDamaged
 from store.files import (
     OpenFiles,
@@ -27,6 +27,7 @@ from store.files import (
     write_fully,
     zero_from,
 )
+from store.message import Dispatched
 from store.queue_bounds import FILLER_SIZE, Bounds
 from store.queue_extension import MAX_ADDRESS, QueueExtension
 from store.queue_loading import BLOCK, equal_entries, queue_file_names, valid_entries
@@ -77,6 +78,21 @@ class ConsumeQueue:
     def append(self, physical_offset: int, size: int, tags_code: int) -> None:
         self._tail += pack(physical_offset, size, tags_code)
         self.max_offset += 1
+
+    def append_all(self, messages: list[Dispatched], start: int, end: int) -> None:
+        """Entries for the messages from `start` up to `end`."""
+        if end - start == 1:
+            message = messages[start]
+            self.append(message.physical_offset, message.size, message.tags_code)
+            return
+        fields: list[int] = []
+        for index in range(start, end):
+            message = messages[index]
+            fields.append(message.physical_offset)
+            fields.append(message.size)
+            fields.append(message.tags_code)
+        self._tail += pack_all(fields)
+        self.max_offset += end - start
 
     @property
     def unwritten_bytes(self) -> int:

@@ -43,9 +43,9 @@ class Index:
 
     # --- taking keys
 
-    def arrived(self, message: Dispatched) -> None:
+    def arrived(self, messages: list[Dispatched]) -> None:
         """A listener of the store."""
-        self._pending.append(message)
+        self._pending += messages
         if len(self._pending) >= MESSAGES_AT_ONCE:
             self._enter()
 
@@ -56,7 +56,7 @@ class Index:
             self._pending.append(message)
             self._enter(skip)
         else:
-            self.arrived(message)
+            self.arrived([message])
 
     def step(self) -> bool:
         """Enter what was collected; True when more is to be done. Call it while nothing is written."""

@@ -14,6 +14,7 @@ import copy
 from functools import partial
 from typing import Final
 
+from codec import kernel
 from codec.index_entry import (
     FIRST_ENTRY,
     HEADER_SIZE,
@@ -119,16 +120,20 @@ class IndexFile:
 
     def _enter(self, hashes: list[int], owners: list[Dispatched]) -> None:
         header = self.header
-        assert self._slots is not None
-        before = self._slots.enter(hashes, header.count)
+        slots = self._slots
+        assert slots is not None
         begin = header.begin_timestamp if header.begin_timestamp > 0 else NO_ORIGIN
-        seconds = [(owner.store_timestamp - begin) // 1000 for owner in owners]
-        if min(seconds) < 0 or max(seconds) > LONGEST_SECONDS:
-            seconds = [min(max(second, 0), LONGEST_SECONDS) for second in seconds]
         offsets = [owner.physical_offset for owner in owners]
-        self._entries.append(pack_entries(hashes, offsets, seconds, before))
+        times = [owner.store_timestamp for owner in owners]
+        if kernel.IN_C and not slots.waits:
+            entries, free = slots.enter_in_c(hashes, offsets, times, begin, header.count)
+        else:
+            before = slots.enter(hashes, header.count)
+            free = before.count(0)
+            entries = pack_entries(hashes, offsets, seconds_from(begin, times), before)
+        self._entries.append(entries)
         header.count += len(hashes)
-        header.used_slots += before.count(0)
+        header.used_slots += free
         header.end_physical_offset = owners[-1].physical_offset
         header.end_timestamp = owners[-1].store_timestamp
 
@@ -194,6 +199,14 @@ class IndexFile:
     @property
     def unwritten_bytes(self) -> int:
         return sum(len(entries) for entries in self._entries)
+
+
+def seconds_from(begin: int, timestamps: list[int]) -> list[int]:
+    """Whole seconds behind `begin`, as an entry can hold them."""
+    seconds = [(timestamp - begin) // 1000 for timestamp in timestamps]
+    if min(seconds) < 0 or max(seconds) > LONGEST_SECONDS:
+        seconds = [min(max(second, 0), LONGEST_SECONDS) for second in seconds]
+    return seconds
 
 
 def previous_of(reader: EntryReader, number: int) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from codec import kernel
 from codec.flags import SysFlag
 from codec.java import ascii_hashes, string_hash
 from codec.properties import find_property
@@ -20,6 +21,8 @@ TAG_TYPE: Final = "T"
 # Topics and tags remembered at most.
 CACHE_SIZE: Final = 4096
 _UNSIGNED: Final = 0xFFFFFFFF
+_TRANSACTION: Final = int(SysFlag.TRANSACTION_MASK)
+_ROLLBACK: Final = int(SysFlag.ROLLBACK)
 _NEGATIVE: Final = 0x80000000
 
 
@@ -62,51 +65,87 @@ class SameLength:
             hashes[place] = positive(found[at])
 
 
+class Gathered:
+    """The hashes of all keys of a batch in order, and for each the message it belongs to."""
+
+    __slots__ = ("_by_length", "hashes", "owners")
+
+    def __init__(self) -> None:
+        self.hashes: list[int] = []
+        self.owners: list[Dispatched] = []
+        self._by_length: dict[int, SameLength] = {}
+
+    def add(self, message: Dispatched, key_hash: int) -> None:
+        self.owners.append(message)
+        self.hashes.append(key_hash)
+
+    def add_ascii(self, message: Dispatched, start: int, text: bytes) -> None:
+        """A text to go on with from the hash `start`: all of one length are worked out together."""
+        same = self._by_length.get(len(text))
+        if same is None:
+            same = self._by_length[len(text)] = SameLength()
+        same.places.append(len(self.hashes))
+        same.starts.append(start)
+        same.texts.append(text)
+        self.add(message, 0)
+
+    def fill_in(self) -> None:
+        """Work out what `add_ascii` left open."""
+        for same in self._by_length.values():
+            same.fill_in(self.hashes)
+
+
 class KeyHashes:
     """Remembers the hashes that come again and again: topics and tags."""
 
-    __slots__ = ("_prefixes", "_tags")
+    __slots__ = ("_prefixes", "_tag_prefixes", "_tags")
 
     def __init__(self) -> None:
+        # By topic: the hashes of what stands before its keys, and before its tags.
         self._prefixes: dict[str, int] = {}
+        self._tag_prefixes: dict[str, int] = {}
         self._tags: dict[tuple[str, bytes], int] = {}
 
     def of(self, batch: list[Dispatched]) -> tuple[list[int], list[Dispatched]]:
         """The hashes of all keys in order, and for each the message it belongs to."""
-        hashes: list[int] = []
-        owners: list[Dispatched] = []
-        by_length: dict[int, SameLength] = {}
+        gathered = Gathered()
+        hashes, owners = gathered.hashes, gathered.owners
         for message in batch:
-            if message.sys_flag & SysFlag.TRANSACTION_MASK == SysFlag.ROLLBACK:
+            if message.sys_flag & _TRANSACTION == _ROLLBACK:
                 continue
-            topic, properties = message.topic, message.properties
+            topic = message.topic
             start = self._prefixes.get(topic)
             if start is None:
                 start = self._prefix(topic)
-            for text in texts_of(properties):
+            count = -1
+            if kernel.IN_C:
+                count = kernel.append_hashes(
+                    message.properties, start, self._tag_prefixes[topic], hashes
+                )
+            if count < 0:
+                self._add_in_python(message, start, gathered)
+            for _ in range(count):
                 owners.append(message)
-                if not text.isascii():
-                    hashes.append(key_hash(f"{topic}#{text.decode('utf-8', 'replace')}"))
-                    continue
-                same = by_length.get(len(text))
-                if same is None:
-                    same = by_length[len(text)] = SameLength()
-                same.places.append(len(hashes))
-                same.starts.append(start)
-                same.texts.append(text)
-                hashes.append(0)
-            tags = find_property(properties, TAGS)
-            if tags is not None:
-                owners.append(message)
-                hashes.append(self._tag(topic, tags))
-        for same in by_length.values():
-            same.fill_in(hashes)
+        gathered.fill_in()
         return hashes, owners
+
+    def _add_in_python(self, message: Dispatched, start: int, gathered: Gathered) -> None:
+        topic = message.topic
+        for text in texts_of(message.properties):
+            if text.isascii():
+                gathered.add_ascii(message, start, text)
+            else:
+                gathered.add(message, key_hash(f"{topic}#{text.decode('utf-8', 'replace')}"))
+        tags = find_property(message.properties, TAGS)
+        if tags is not None:
+            gathered.add(message, self._tag(topic, tags))
 
     def _prefix(self, topic: str) -> int:
         if len(self._prefixes) >= CACHE_SIZE:
             self._prefixes.clear()
+            self._tag_prefixes.clear()
         found = self._prefixes[topic] = string_hash(f"{topic}#") & _UNSIGNED
+        self._tag_prefixes[topic] = string_hash(f"{topic}#{TAG_TYPE}#") & _UNSIGNED
         return found
 
     def _tag(self, topic: str, tags: bytes) -> int:

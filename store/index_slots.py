@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator
 from mmap import mmap
 from typing import Final
 
+from codec import kernel
 from codec.index_entry import HEADER_SIZE, SLOT_SIZE
 
 PAGE_SLOTS: Final = 4096 // SLOT_SIZE
@@ -44,7 +45,7 @@ class SlotTable:
     def enter(self, hashes: list[int], number: int) -> list[int]:
         """Give the keys the entries from `number` on; for each the one its slot had before."""
         before: list[int] = []
-        if self._frozen or self._late:
+        if self.waits:
             for key_hash in hashes:
                 slot = key_hash % self.count
                 previous = self.entry_of(slot)
@@ -61,6 +62,28 @@ class SlotTable:
             changed[(slot + SHIFT) // PAGE_SLOTS] = 1
             number += 1
         return before
+
+    @property
+    def waits(self) -> bool:
+        """Whether what is entered now has to be kept beside the table."""
+        return self._frozen or len(self._late) > 0
+
+    def enter_in_c(
+        self, hashes: list[int], offsets: list[int], times: list[int], begin: int, number: int
+    ) -> tuple[bytes, int]:
+        """Like `enter`, in C; returns the packed entries and how many slots were free."""
+        return kernel.enter_keys(
+            self.values,
+            self._changed,
+            self.count,
+            SHIFT,
+            PAGE_SLOTS,
+            number,
+            hashes,
+            offsets,
+            times,
+            begin,
+        )
 
     def entry_of(self, slot: int) -> int:
         late = self._late.get(slot)

@@ -65,6 +65,18 @@ class Appended:
         self.end = physical_offset + size
 
 
+class AppendedBatch:
+    """Where the messages of a batch stand: one behind the other, up to `end` in the commit log."""
+
+    __slots__ = ("end", "physical_offset", "queue_offset", "sizes")
+
+    def __init__(self, queue_offset: int, physical_offset: int, sizes: list[int], end: int) -> None:
+        self.queue_offset = queue_offset
+        self.physical_offset = physical_offset
+        self.sizes = sizes
+        self.end = end
+
+
 class Dispatched:
     """One record of the commit log, as listeners and derived files see it (DispatchRequest)."""
 

@@ -15,10 +15,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from codec.batch import BatchItem
 from codec.queue_entry import QueueEntry
 from codec.record import FIXED_SIZE, MAGIC_V1, MAGIC_V2, peek
-from store.append import Appender
+from store.append import Appender, Listener
 from store.batch_reading import BatchQueueReader
 from store.checkpoint import raise_index_timestamp
 from store.checkpointing import Checkpointing
@@ -35,7 +34,7 @@ from store.index import Index
 from store.index_recovery import IndexRecovery
 from store.index_search import IndexSearch
 from store.loading import Buffer, load_now, view_now
-from store.message import Appended, Dispatched, Message
+from store.message import Appended, AppendedBatch, Message
 from store.reading import QueueReader, ReadResult
 from store.recovery import Recovery, RecoveryReport
 from store.tags import TagCodes
@@ -159,8 +158,8 @@ class MessageStore:
 
     # --- appending
 
-    def add_listener(self, listener: Callable[[Dispatched], None]) -> None:
-        """Called for every record once it is written, before `write_staged` returns."""
+    def add_listener(self, listener: Listener) -> None:
+        """Called once a write with its records, in order, before `write_staged` returns."""
         self._appender.add_listener(listener)
 
     @property
@@ -179,9 +178,10 @@ class MessageStore:
         self.check_writable()
         return self._appender.stage(message)
 
-    def stage_batch(self, message: Message, items: list[BatchItem]) -> list[Appended]:
+    def stage_batch(self, message: Message) -> AppendedBatch:
+        """Like `stage`, for the messages that the body holds (codec.batch)."""
         self.check_writable()
-        return self._appender.stage_batch(message, items)
+        return self._appender.stage_batch(message)
 
     def write_staged(self) -> None:
         """All staged messages or, with StoreError, none of them."""

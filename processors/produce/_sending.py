@@ -22,11 +22,12 @@ from broker.puts import (
 )
 from broker.topic_names import RETRY_PREFIX
 from broker.topics import has_batch_queues
-from codec.batch import count_items, split_batch
+from codec.batch import count_items
 from codec.bodies.topics import TopicConfig
 from codec.codes import ResponseCode
 from codec.flags import SysFlag
 from codec.headers.fast import SendHeader, encode_send_response
+from codec.message_id import batch_message_ids
 from codec.properties import parse_properties
 from codec.property_keys import INNER_NUM, UNIQ_KEY, WAIT
 from processors.produce._admission import Admission
@@ -68,13 +69,13 @@ class Destination:
         self.config = config
         self.store_host = identity.packed_store_host
         self.host_flags = SysFlag.STORE_HOST_V6 if len(self.store_host) == _IPV6_HOST else 0
-        self._id_start = self.store_host.hex().upper()
+        self.id_start = self.store_host.hex().upper()
         self.sync_flush = config.flush_disk_type == "SYNC_FLUSH"
         self.now_millis = clock.millis
 
     def message_id(self, physical_offset: int) -> str:
         """codec.message_id.offset_message_id, with the host's part worked out once."""
-        return f"{self._id_start}{physical_offset:016X}"
+        return f"{self.id_start}{physical_offset:016X}"
 
 
 class Sending:
@@ -189,13 +190,13 @@ class Sending:
         if len(request.body) > limit:
             # The one limit on which the real broker fails: SYSTEM_ERROR instead of 13.
             return Response(ResponseCode.SYSTEM_ERROR, _BATCH_TOO_LARGE)
-        appended = self._store.stage_batch(message, split_batch(request.body))
-        ids = ",".join(self._to.message_id(item.physical_offset) for item in appended)
+        appended = self._store.stage_batch(message)
+        ids = batch_message_ids(self._to.id_start, appended.physical_offset, appended.sizes)
         fields = encode_send_response(
-            ids, queue_id, appended[0].queue_offset, properties.get(UNIQ_KEY)
+            ids, queue_id, appended.queue_offset, properties.get(UNIQ_KEY)
         )
         wait = self._sync_flush and wait_stored(properties)
-        return self._reply(fields, appended[-1].end, wait)
+        return self._reply(fields, appended.end, wait)
 
     def _send_inner_batch(
         self, message: Message, properties: dict[str, str], config: TopicConfig

@@ -45,9 +45,18 @@ def list_log(directory: Path) -> list[LogFile]:
     for name in names:
         base = base_of(directory / name)
         if base is not None:
-            path = directory / name
-            files.append(LogFile(base, path, path.stat().st_size))
+            # A listing that is read while a broker makes files may lack one that is there.
+            while files and files[-1].end < base:
+                between = directory / f"{files[-1].end:020d}"
+                if not files[-1].size or not between.exists():
+                    break
+                files.append(_file(files[-1].end, between))
+            files.append(_file(base, directory / name))
     return files
+
+
+def _file(base: int, path: Path) -> LogFile:
+    return LogFile(base, path, path.stat().st_size)
 
 
 def misfit(files: list[LogFile], aborted: bool) -> str:

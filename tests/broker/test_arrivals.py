@@ -58,7 +58,7 @@ def passes(mock_clock):
 async def test_a_message_wakes_who_waits_for_its_queue(mock_clock, arrivals, held):
     here, there, elsewhere = await held(), await held(queue_id=1), await held(topic="U")
     assert arrivals.held == 3
-    arrivals.arrived(message())
+    arrivals.arrived([message()])
     await wait_all_tasks_blocked()
     assert here.ended == pytest.approx(0)
     assert there.ended is elsewhere.ended is None
@@ -67,7 +67,7 @@ async def test_a_message_wakes_who_waits_for_its_queue(mock_clock, arrivals, hel
 
 async def test_all_that_wait_for_it(mock_clock, arrivals, held):
     waiting = [await held() for _ in range(3)]
-    arrivals.arrived(message())
+    arrivals.arrived([message()])
     await wait_all_tasks_blocked()
     assert [one.ended for one in waiting] == pytest.approx([0, 0, 0])
     assert arrivals.held == 0
@@ -75,10 +75,10 @@ async def test_all_that_wait_for_it(mock_clock, arrivals, held):
 
 async def test_one_before_the_offset_wakes_nobody(mock_clock, arrivals, held, passes):
     waiting = await held(offset=5, codes=frozenset({1}))
-    arrivals.arrived(message(queue_offset=4, tags_code=1))
+    arrivals.arrived([message(queue_offset=4, tags_code=1)])
     await passes(10)
     assert waiting.ended is None
-    arrivals.arrived(message(queue_offset=5, tags_code=1))
+    arrivals.arrived([message(queue_offset=5, tags_code=1)])
     await wait_all_tasks_blocked()
     assert waiting.ended == pytest.approx(10)
 
@@ -86,23 +86,23 @@ async def test_one_before_the_offset_wakes_nobody(mock_clock, arrivals, held, pa
 async def test_another_tag_wakes_five_seconds_later(mock_clock, arrivals, held, passes):
     waiting = await held(codes=frozenset({1, -2}))
     await passes(1)
-    arrivals.arrived(message(tags_code=3))
+    arrivals.arrived([message(tags_code=3)])
     await passes(2)
-    arrivals.arrived(message(queue_offset=1, tags_code=3))
+    arrivals.arrived([message(queue_offset=1, tags_code=3)])
     await passes(8)
     assert waiting.ended == pytest.approx(6)
 
 
 async def test_the_time_that_is_left_is_never_made_longer(mock_clock, arrivals, held, passes):
     waiting = await held(codes=frozenset({1}), seconds=2)
-    arrivals.arrived(message(tags_code=3))
+    arrivals.arrived([message(tags_code=3)])
     await passes(3)
     assert waiting.ended == pytest.approx(2)
 
 
 async def test_tags_are_compared_as_32_bits(mock_clock, arrivals, held):
     waiting = await held(codes=frozenset({-2}))
-    arrivals.arrived(message(tags_code=-2))
+    arrivals.arrived([message(tags_code=-2)])
     await wait_all_tasks_blocked()
     assert waiting.ended == pytest.approx(0)
 

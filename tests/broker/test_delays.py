@@ -77,11 +77,12 @@ class Delaying:
             self.service.close()
         self.store.close()
 
-    def note(self, message: Any) -> None:
-        if message.topic != SCHEDULE_TOPIC:
-            record = parse_record(self.store.record_at(message.physical_offset))
-            self.delivered.append((record.body.decode(), trio.current_time() - self.began))
-            self.noted.set()
+    def note(self, messages: list[Any]) -> None:
+        for message in messages:
+            if message.topic != SCHEDULE_TOPIC:
+                record = parse_record(self.store.record_at(message.physical_offset))
+                self.delivered.append((record.body.decode(), trio.current_time() - self.began))
+                self.noted.set()
 
     def send(self, body: str, level: int, **properties: str) -> None:
         block = {"DELAY": str(level), "REAL_TOPIC": "T", "REAL_QID": "2", **properties}

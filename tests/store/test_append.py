@@ -6,7 +6,7 @@ import struct
 
 import pytest
 
-from codec.batch import BatchItem
+from codec.batch import BatchItem, join_batch
 from codec.errors import CodecError
 from codec.flags import SysFlag
 from codec.java import string_hash
@@ -116,16 +116,18 @@ def test_batch_items_get_consecutive_offsets_in_one_file(bench):
     store = bench.open()
     store.put(bench.message(bytes(300)))
     items = [BatchItem(n, b"%d" % n * 100, b"TAGS\x01T%d\x02" % n) for n in range(4)]
-    appended = store.stage_batch(bench.message(b""), items)
+    appended = store.stage_batch(bench.message(join_batch(items)))
     store.write_staged()
-    assert [a.queue_offset for a in appended] == [1, 2, 3, 4]
-    assert {a.physical_offset // 1024 for a in appended} == {1}
+    assert (appended.queue_offset, appended.physical_offset) == (1, 1024)
     records = bench.records(store)[1:]
+    assert [r.queue_offset for r in records] == [1, 2, 3, 4]
+    assert [r.total_size for r in records] == appended.sizes
+    assert appended.end == store.max_physical_offset == 1024 + sum(appended.sizes)
     assert [(r.flag, r.body, r.properties) for r in records] == [
         (item.flag, item.body, item.properties) for item in items
     ]
     with pytest.raises(MessageTooLarge):
-        store.stage_batch(bench.message(b""), [BatchItem(0, bytes(600), b"")] * 2)
+        store.stage_batch(bench.message(join_batch([BatchItem(0, bytes(600), b"")] * 2)))
     assert store.put(bench.message(b"next")).queue_offset == 5
 
 
@@ -166,7 +168,9 @@ def test_a_delay_elsewhere_is_only_a_property(bench):
 def test_listeners_hear_every_record_after_it_is_readable(bench):
     store = bench.open()
     heard: list[tuple[Dispatched, int]] = []
-    store.add_listener(lambda d: heard.append((d, store.max_offset(d.topic, d.queue_id))))
+    store.add_listener(
+        lambda messages: heard.extend((d, store.max_offset(d.topic, d.queue_id)) for d in messages)
+    )
     store.stage(bench.message(b"a", tag="x"))
     appended = store.stage(bench.message(b"b"))
     assert not heard
@@ -193,7 +197,7 @@ def test_what_cannot_be_encoded_leaves_no_trace(bench, wrong):
     with pytest.raises((CodecError, struct.error)):
         store.stage(bench.message(b"b", **wrong))
     with pytest.raises((CodecError, struct.error)):
-        store.stage_batch(bench.message(b"", **wrong), [BatchItem(0, b"c", b"")])
+        store.stage_batch(bench.message(join_batch([BatchItem(0, b"c", b"")]), **wrong))
     store.stage(bench.message(b"d"))
     store.write_staged()
     assert bench.bodies(store) == [b"a", b"d"]

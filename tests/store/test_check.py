@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -12,9 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codec.batch import BatchItem
+from codec.batch import BatchItem, join_batch
 from codec.flags import SysFlag
 from store.checking.check import CheckReport, NotAStore, StoreCheck
+from store.checking.log import list_log
 from store.checking.state import State
 from store.config import StoreConfig
 from store.errors import StoreDamaged
@@ -69,7 +71,9 @@ class Writer:
         if action == "put":
             store.put(message)
         elif action == "batch":
-            store.stage_batch(message, [BatchItem(0, b"i", b"KEYS\x01k\x02")] * (number % 5 + 1))
+            items = [BatchItem(0, b"i", b"KEYS\x01k\x02")] * (number % 5 + 1)
+            message.body = join_batch(items)
+            store.stage_batch(message)
             store.write_staged()
         elif action == "half":
             message.sys_flag = (SysFlag.PREPARED, SysFlag.COMMIT, SysFlag.ROLLBACK)[number % 3]
@@ -285,3 +289,16 @@ def test_a_record_that_is_written_while_it_is_missed_is_no_damage(tmp_path, monk
     report = StoreCheck(tmp_path).run()
     assert problems(report) == {}
     assert report.records == 5
+
+
+def test_a_listing_that_lacks_a_file_that_is_there(tmp_path, monkeypatch):
+    """Directories are read in pieces; a broker makes files meanwhile."""
+    store = MessageStore(config(tmp_path), lambda: 1)
+    store.open()
+    for _ in range(60):
+        store.put(Message("T", 0, bytes(200)))
+    store.close()
+    names = sorted(os.listdir(tmp_path / "commitlog"))
+    assert len(names) > 4
+    monkeypatch.setattr("store.checking.log.os.listdir", lambda _: [names[0], *names[3:]])
+    assert [file.path.name for file in list_log(tmp_path / "commitlog")] == names

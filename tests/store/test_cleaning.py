@@ -149,7 +149,7 @@ def test_a_full_disk_refuses_messages_and_still_answers_reads(bench, old, caplog
     with pytest.raises(StoreNotWritable, match=r"0\.91"):
         store.stage(bench.message(b"more"))
     with pytest.raises(StoreNotWritable):
-        store.stage_batch(bench.message(b""), [])
+        store.stage_batch(bench.message(b""))
     assert store.read("T", 0, 0, 8, 1 << 20, None).status == ReadStatus.FOUND
     assert len(bench.bodies(store)) == 16
     # Between the two marks nothing changes, in either direction.

@@ -8,7 +8,7 @@ import shutil
 
 import pytest
 
-from codec.batch import BatchItem
+from codec.batch import BatchItem, join_batch
 from store.checking.check import StoreCheck
 from store.checkpoint import Checkpoint, save_checkpoint
 from store.errors import DiskFull, StoreDamaged
@@ -310,7 +310,7 @@ class Disk:
 SENDS = {
     "a record": lambda bench, store: store.stage(bench.message(bytes(60))),
     "a batch": lambda bench, store: store.stage_batch(
-        bench.message(b""), [BatchItem(0, bytes(20), b"")] * 3
+        bench.message(join_batch([BatchItem(0, bytes(20), b"")] * 3))
     ),
     "a new file": lambda bench, store: [store.stage(bench.message(bytes(600))) for _ in range(2)],
 }

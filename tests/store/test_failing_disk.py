@@ -40,7 +40,7 @@ def test_a_full_disk_takes_the_staged_messages_back(bench, disk, room):
     store.put(bench.message(b"before", queue_id=0))
     end = store.max_physical_offset
     heard = []
-    store.add_listener(heard.append)
+    store.add_listener(heard.extend)
     disk.room = room
     for number in range(12):
         store.stage(bench.message(bytes(200), queue_id=number % 2))

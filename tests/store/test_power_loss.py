@@ -19,7 +19,7 @@ from codec.properties import find_property
 from codec.record import parse_record
 from store import checkpointing
 from store.config import StoreConfig
-from store.message import Message
+from store.message import Appended, AppendedBatch, Message
 from store.message_store import MessageStore
 from tests.store.power_loss import Recorder, Recording
 
@@ -37,6 +37,16 @@ def inner_batch(topic: str, queue_id: int, bodies: list[bytes]) -> Message:
     properties = b"UNIQ_KEY\x01u\x02INNER_NUM\x01%d\x02" % len(bodies)
     body = join_batch([BatchItem(0, body, b"") for body in bodies])
     return Message(topic, queue_id, body, properties, sys_flag=flag)
+
+
+def one_by_one(batch: AppendedBatch) -> list[Appended]:
+    """Where each message of the batch stands."""
+    places: list[Appended] = []
+    position = batch.physical_offset
+    for number, size in enumerate(batch.sizes):
+        places.append(Appended(batch.queue_offset + number, position, size, 0))
+        position += size
+    return places
 
 
 class Truth:
@@ -197,7 +207,8 @@ class Life:
                 where = [store.stage(message)]
             else:
                 items = [BatchItem(0, body, message.properties) for body in bodies]
-                where = store.stage_batch(message, items)
+                message.body = join_batch(items)
+                where = one_by_one(store.stage_batch(message))
             for body, at in zip(bodies, where, strict=True):
                 key = (topic, queue_id, at.queue_offset, at.physical_offset)
                 sent.append((key, body + message.properties))

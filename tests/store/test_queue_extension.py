@@ -124,7 +124,7 @@ def test_delivery_times_are_in_the_units(extended):
 def test_listeners_hear_of_tags_not_of_addresses(extended):
     store = extended.open()
     heard = []
-    store.add_listener(lambda dispatched: heard.append(dispatched.tags_code))
+    store.add_listener(lambda messages: heard.extend(d.tags_code for d in messages))
     fill(extended, store, 2)
     assert heard == [string_hash("a"), string_hash("b")]
 

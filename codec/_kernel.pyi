@@ -1,0 +1,32 @@
+"""What codec/_kernel.c offers; it is there in a compiled build only."""
+
+def encode_batch(
+    data: bytes,
+    topic: bytes,
+    queue_id: int,
+    queue_offset: int,
+    position: int,
+    sys_flag: int,
+    born_timestamp: int,
+    born_host: bytes,
+    store_timestamp: int,
+    store_host: bytes,
+    reconsume_times: int,
+    longest_body: int,
+    /,
+) -> tuple[bytes, list[int], list[bytes]] | None: ...
+def message_ids(start: str, position: int, sizes: list[int], /) -> str: ...
+def append_hashes(properties: bytes, start: int, tag_start: int, hashes: list[int], /) -> int: ...
+def enter_keys(
+    slots: memoryview,
+    changed: bytearray,
+    slot_count: int,
+    shift: int,
+    page_slots: int,
+    number: int,
+    hashes: list[int],
+    offsets: list[int],
+    timestamps: list[int],
+    begin: int,
+    /,
+) -> tuple[bytes, int]: ...

@@ -1,0 +1,13 @@
+"""What is done in C in a compiled build (codec/_kernel.c), and whether it is there.
+
+Whoever uses it has a twin in Python for when it is not, and for what it leaves to the twin.
+"""
+
+try:
+    from codec._kernel import append_hashes, encode_batch, enter_keys, message_ids
+
+    IN_C = True
+except ImportError:
+    IN_C = False
+
+__all__ = ["IN_C", "append_hashes", "encode_batch", "enter_keys", "message_ids"]

@@ -1,0 +1,153 @@
+"""What is done in C gives what its twin in Python gives, or leaves it to the twin."""
+
+from __future__ import annotations
+
+import random
+from array import array
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from codec import kernel
+from codec.batch import BatchItem, join_batch
+from codec.errors import CodecError
+from codec.index_entry import pack_entries
+from codec.message_id import batch_message_ids, ids_in_python
+from store.batch_records import encode_batch, encode_in_python
+from store.commit_log import CommitLog
+from store.errors import StoreError
+from store.files import OpenFiles
+from store.index_file import NO_ORIGIN, seconds_from
+from store.index_keys import KeyHashes
+from store.index_slots import SlotTable
+from store.message import Dispatched, Message
+from store.record_limits import RecordLimits
+
+pytestmark = pytest.mark.skipif(
+    not kernel.IN_C, reason="codec/_kernel.c is not compiled here (make compiled does it)"
+)
+
+V4, V6 = b"\x7f\0\0\x01\0\0\x2a\x9f", b"\xfe" * 20
+int32 = st.integers(-(1 << 31), (1 << 31) - 1)
+int64 = st.integers(-(1 << 63), (1 << 63) - 1)
+blocks = st.binary(max_size=600) | st.sampled_from(
+    [b"", b"k\x01v\x02", b"k\x01v\0", bytes(512), b"UNIQ_KEY\x01A\x02WAIT\x01true\x02"]
+)
+items = st.builds(BatchItem, int32, st.binary(max_size=300), blocks)
+
+
+@pytest.fixture(scope="module")
+def limits(tmp_path_factory):
+    log = CommitLog(tmp_path_factory.mktemp("log"), 4096, OpenFiles(4), 0)
+    return RecordLimits(log, 256)
+
+
+def outcome(encode, message, limits, queue_offset=7, position=1 << 40):
+    try:
+        found = encode(message, queue_offset, position, 1_700_000_000_000, limits)
+    except (CodecError, StoreError) as error:
+        return type(error), str(error)
+    except Exception as error:
+        # struct.error of the one is OverflowError of the other; both say: no record.
+        return type(error)
+    return found.data, found.sizes, found.properties
+
+
+@given(
+    body=st.lists(items, max_size=6).map(join_batch) | st.binary(max_size=100),
+    cut=st.integers(0, 30) | st.just(0),
+    topic=st.sampled_from(["T", "Größe", "t" * 127, "t" * 128]),
+    numbers=st.tuples(int32 | st.just(1 << 31), int32, int32),
+    times=st.tuples(int64 | st.just(1 << 63), st.just(V4) | st.just(V6) | st.just(b"short")),
+)
+def test_records_of_a_batch(limits, body, cut, topic, numbers, times):
+    queue_id, sys_flag, reconsume_times = numbers
+    born_timestamp, born_host = times
+    message = Message(
+        topic,
+        queue_id,
+        body[: len(body) - cut],
+        b"",
+        0,
+        sys_flag & ~0x30 | (0x10 if born_host == V6 else 0),
+        born_timestamp,
+        born_host,
+        V4,
+        reconsume_times,
+    )
+    assert outcome(encode_batch, message, limits) == outcome(encode_in_python, message, limits)
+
+
+def test_an_ordinary_batch_is_done_in_c(limits, monkeypatch):
+    monkeypatch.setattr("store.batch_records.split_batch", None)
+    ordinary = [BatchItem(0, b"body", b"UNIQ_KEY\x01A\x02")] * 3
+    message = Message("T", 0, join_batch(ordinary))
+    assert len(encode_batch(message, 0, 0, 0, limits).sizes) == 3
+
+
+@given(
+    position=st.integers(0, 1 << 62),
+    sizes=st.lists(st.integers(91, 1 << 22), min_size=1, max_size=9),
+)
+def test_message_ids(position, sizes):
+    start = "7F00000100002A9F"
+    assert batch_message_ids(start, position, sizes) == ids_in_python(start, position, sizes)
+
+
+words = st.text("ab \x01\x02é", max_size=12).map(str.encode)
+entry = st.tuples(
+    st.sampled_from([b"UNIQ_KEY", b"KEYS", b"TAGS", b"XKEYS", b"KEYSX", b""]), words
+).map(b"\x01".join)
+
+
+@given(
+    st.lists(
+        st.lists(entry, max_size=6).map(lambda entries: b"\x02".join([*entries, b""]))
+        | st.binary(max_size=20),
+        max_size=5,
+    ),
+    st.sampled_from(["T", "Größe"]),
+)
+def test_hashes_of_keys(all_properties, topic):
+    messages = [
+        Dispatched(topic, 0, n, n, 100, 0, 0, 0, block) for n, block in enumerate(all_properties)
+    ]
+    in_c = KeyHashes().of(messages)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kernel, "IN_C", False)
+        assert KeyHashes().of(messages) == in_c
+
+
+@given(
+    hashes=st.lists(st.integers(0, (1 << 31) - 1), max_size=40),
+    slots=st.integers(1, 2000),
+    begin=st.sampled_from([NO_ORIGIN, 1_000_000]),
+    seed=st.integers(),
+)
+def test_entries_of_keys(hashes, slots, begin, seed):
+    chance = random.Random(seed)
+    offsets = [chance.randrange(1 << 62) for _ in hashes]
+    times = [chance.choice([0, 999_500, 1_001_000, 1 << 50]) for _ in hashes]
+    number = chance.randrange(1, 1000)
+    before = [chance.randrange(-5, 2000) for _ in range(slots)]
+    tables = [SlotTable(slots), SlotTable(slots)]
+    for table in tables:
+        table.values[:] = memoryview(array("i", before))
+    entries, free = tables[0].enter_in_c(hashes, offsets, times, begin, number)
+    previous = tables[1].enter(hashes, number)
+    seconds = seconds_from(begin, times) if times else []
+    assert entries == pack_entries(hashes, offsets, seconds, previous)
+    assert free == previous.count(0)
+    assert tables[0].values == tables[1].values
+    assert list(tables[0].freeze()) == list(tables[1].freeze())
+
+
+def test_tables_that_do_not_fit_are_refused():
+    table = SlotTable(1000)
+    with pytest.raises(ValueError, match="do not fit"):
+        kernel.enter_keys(table.values, bytearray(), 1000, 10, 1024, 1, [1], [1], [1], 0)
+    with pytest.raises(ValueError, match="do not fit"):
+        kernel.enter_keys(table.values, bytearray(9), 1001, 10, 1024, 1, [1], [1], [1], 0)
+    with pytest.raises(ValueError, match="do not fit"):
+        kernel.enter_keys(table.values, bytearray(9), 1000, 10, 1024, 1, [1], [], [1], 0)
