@@ -23,7 +23,8 @@ WISH: Final = os.environ.get("TRIMQ_COMPILE", "auto")
 HOT: Final = """
     codec/batch codec/command codec/flags codec/frame codec/headers/fast codec/java codec/numbers
     codec/properties codec/queue_entry codec/record
-    remoting/dispatch remoting/exchange remoting/outbox remoting/parked remoting/turn remoting/wire
+    remoting/dispatch remoting/exchange remoting/outbox remoting/parked remoting/poller remoting/turn
+    remoting/wire
     store/append store/batch_reading store/batch_records store/commit_log store/consume_queue store/consume_queues
     store/errors store/files store/index_entries store/index_file store/index_keys store/index_slots
     store/loading store/message store/page_cache store/reading store/record_limits

@@ -5,6 +5,7 @@ client's connection asks and may be asked.
 """
 
 import logging
+from functools import partial
 from typing import Final
 
 import trio
@@ -22,8 +23,9 @@ from remoting.limits import Limits
 from remoting.outbox import Outbox
 from remoting.parked import ParkedReplies
 from remoting.peer import Body, Buffer, Peer
+from remoting.poller import Poller
 from remoting.turn import Held, Reply, Turn, body_size, encode_replies, encode_request, take_turn
-from remoting.wire import Wire
+from remoting.wire import SocketWire, Wire
 
 log = logging.getLogger("trimq.remoting")
 
@@ -33,7 +35,7 @@ _BUSY: Final = "[OVERLOAD]system busy, start flow control for a while"
 class Shared:
     """What all connections of one server, or of one client, have in common."""
 
-    __slots__ = ("coding", "counters", "dispatcher", "gate", "limits", "listener")
+    __slots__ = ("coding", "counters", "dispatcher", "gate", "limits", "listener", "poller")
 
     def __init__(
         self,
@@ -50,6 +52,8 @@ class Shared:
         self.counters = dispatcher.counters
         # The header coding of our own requests; a reply always has that of its request.
         self.coding = coding
+        # Reads the plain sockets of a server; without it each connection has a reading task.
+        self.poller: Poller | None = None
 
 
 class _Question:
@@ -119,7 +123,7 @@ class Connection(Peer):
                 with self._serving:
                     async with trio.open_nursery() as waiting:
                         self._waiting = waiting
-                        self._stop(await self._serve())
+                        await self._serve()
                 self._leave()
                 with trio.move_on_after(shared.limits.drain_seconds):
                     await self._outbox.below(0)
@@ -184,40 +188,90 @@ class Connection(Peer):
             raise PeerGone(f"{self.remote_addr} left without an answer: {self._reason}")
         return question.answer
 
-    async def _serve(self) -> str:
-        """The read loop; the reason why it ended."""
+    async def _serve(self) -> None:
+        """The read loop, until `_stop`."""
+        wire = self._wire
         try:
-            while True:
-                if self._outbox.full:
-                    await self._outbox.room()
-                data = await self._wire.receive()
-                if not data:
-                    return "closed by the peer"
-                self._moved = True
-                self._shared.counters.bytes_in += len(data)
-                self._frames.feed(data)
-                broken = await self._serve_frames()
-                if broken is not None:
-                    self._shared.counters.protocol_errors += 1
-                    log.warning("protocol broken peer=%s reason=%s", self.remote_addr, broken)
-                    return "protocol broken"
+            if self._shared.poller is not None and isinstance(wire, SocketWire):
+                await self._be_polled(wire, self._shared.poller)
+            while not self._serving.cancel_called:
+                await self._outbox.room()
+                turn = self._received(await wire.receive())
+                if turn is not None:
+                    await self._finish(turn)
         except (OSError, trio.BrokenResourceError, trio.ClosedResourceError) as error:
-            return f"receive failed: {error}"
+            self._stop(f"receive failed: {error}")
 
-    async def _serve_frames(self) -> str | None:
-        """Handle all frames that are there; what was wrong with one, if so."""
+    async def _be_polled(self, wire: SocketWire, poller: Poller) -> None:
+        """Another read loop: the poller calls for every receive, and no task has to wake."""
+        fd = wire.fileno()
+        poller.add(fd, partial(self._ready, wire, poller))
+        try:
+            await trio.sleep_forever()
+        finally:
+            poller.remove(fd)
+
+    def _ready(self, wire: SocketWire, poller: Poller) -> None:
+        """There is something to read, or the end. What has to wait gets a task, and reading pauses."""
+        if self._serving.cancel_called:
+            return
+        assert self._waiting is not None
+        try:
+            turn: Turn | None = None
+            if not self._outbox.full:
+                data = wire.receive_now()
+                turn = None if data is None else self._received(data)
+                if turn is None:
+                    return
+                if not turn.more and not self._must_wait():
+                    self._end_turn(turn)
+                    return
+            poller.pause(wire.fileno())
+            self._waiting.start_soon(self._catch_up, turn, poller, wire.fileno())
+        except OSError as error:
+            self._stop(f"receive failed: {error}")
+        except Exception as error:
+            # A bug, but this connection's: it must not end the poller.
+            self._waiting.start_soon(_fail, error)
+
+    async def _catch_up(self, turn: Turn | None, poller: Poller, fd: int) -> None:
+        if turn is not None:
+            await self._finish(turn)
+        await self._outbox.room()
+        poller.resume(fd)
+
+    def _received(self, data: bytes) -> Turn | None:
+        """Handle what came; None at the end."""
+        if not data:
+            self._stop("closed by the peer")
+            return None
+        self._moved = True
+        self._shared.counters.bytes_in += len(data)
+        self._frames.feed(data)
+        return self._take_turn()
+
+    def _take_turn(self) -> Turn:
         shared = self._shared
+        return take_turn(self._frames, shared.dispatcher, self, shared.limits.outbox_limit)
+
+    def _must_wait(self) -> bool:
+        """Whether the replies may not leave yet."""
+        holdback = self._shared.dispatcher.holdback
+        return holdback is not None and holdback.wanted
+
+    async def _finish(self, turn: Turn) -> None:
+        """Send the replies, and take the turns that are left."""
+        holdback = self._shared.dispatcher.holdback
         while True:
-            turn = take_turn(self._frames, shared.dispatcher, self, shared.limits.outbox_limit)
-            holdback = shared.dispatcher.holdback
             if holdback is not None and holdback.wanted:
                 await holdback.passed()
             self._end_turn(turn)
             if not turn.more:
-                return turn.broken
+                return
             # A large receive is served in pieces: the other connections want their turn too.
             await trio.lowlevel.checkpoint()
             await self._outbox.room()
+            turn = self._take_turn()
 
     def _end_turn(self, turn: Turn) -> None:
         self._shared.counters.frames_in += turn.frames
@@ -230,6 +284,10 @@ class Connection(Peer):
             self._answered(command)
         for held in turn.held:
             self._hold(held)
+        if turn.broken is not None:
+            self._shared.counters.protocol_errors += 1
+            log.warning("protocol broken peer=%s reason=%s", self.remote_addr, turn.broken)
+            self._stop("protocol broken")
 
     def _hold(self, held: Held) -> None:
         if self._held >= self._shared.limits.held_limit:
@@ -301,3 +359,8 @@ class Connection(Peer):
         )
         if self._shared.listener is not None:
             self._shared.listener.closed(self)
+
+
+async def _fail(error: Exception) -> None:
+    """Raise it where the connection's own task sees it."""
+    raise error

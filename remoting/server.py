@@ -17,6 +17,7 @@ from remoting.dispatch import Dispatcher
 from remoting.gate import Gate
 from remoting.handshake import first_byte, server_wire
 from remoting.limits import Limits
+from remoting.poller import AVAILABLE, Poller
 from remoting.tls import TlsMode, TlsRefused
 from remoting.wire import Wire, address_of
 
@@ -66,6 +67,22 @@ class Server:
     ) -> None:
         """Serve until cancelled; then accept no more, get the last replies out, and close."""
         stopping = trio.Event()
+        poller = Poller() if AVAILABLE else None
+        self._shared.poller = poller
+        try:
+            await self._serve(sockets, stopping, poller, task_status)
+        finally:
+            self._shared.poller = None
+            if poller is not None:
+                poller.close()
+
+    async def _serve(
+        self,
+        sockets: Sequence[socket.socket],
+        stopping: trio.Event,
+        poller: Poller | None,
+        task_status: trio.TaskStatus[None],
+    ) -> None:
         async with trio.open_nursery() as outer:
             # Connections live in a task that cancellation does not reach: they end in order.
             connections: trio.Nursery = await outer.start(self._keep, stopping)
@@ -75,6 +92,8 @@ class Server:
                         sock.setblocking(False)
                         listeners.start_soon(self._accept, sock, listeners, connections)
                     listeners.start_soon(self._sweep)
+                    if poller is not None:
+                        listeners.start_soon(poller.run)
                     task_status.started()
             finally:
                 for sock in sockets:

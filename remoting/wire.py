@@ -67,6 +67,19 @@ class SocketWire(Wire):
         self._in_a_row = 0
         self._pause = 0
 
+    def fileno(self) -> int:
+        """The descriptor, for who waits for it in another way."""
+        return self._socket.fileno()
+
+    def receive_now(self) -> bytes | None:
+        """What is there; None when there is nothing, empty at the end."""
+        try:
+            data = self._socket.recv(self._size)
+        except BlockingIOError:
+            return None
+        self._adapt(len(data))
+        return data
+
     async def receive(self) -> bytes:
         sock = self._socket
         if self._pause > 0:
@@ -84,14 +97,18 @@ class SocketWire(Wire):
                 data = await self._wait()
         else:
             data = await self._wait()
-        size = len(data)
-        if size > _SMALL:
+        if len(data) > _SMALL:
             self._in_a_row = _IN_A_ROW
+        self._adapt(len(data))
+        return data
+
+    def _adapt(self, size: int) -> None:
+        """Ask for more next time when all that was asked for was there."""
+        if size > _SMALL:
             if size == self._size and size < _RECEIVE_MOST:
                 self._size *= 2
         elif self._size > _RECEIVE:
             self._size = _RECEIVE
-        return data
 
     async def _wait(self) -> bytes:
         while True:

@@ -1,0 +1,175 @@
+"""The poller: who is called when, and that one connection's trouble is nobody else's."""
+
+import os
+import socket
+from functools import partial
+
+import pytest
+import trio
+
+from codec.command import RemotingCommand, decode_command, encode_command
+from codec.frame import FrameBuffer
+from remoting import server as server_module
+from remoting.contract import Processor, Response
+from remoting.dispatch import Dispatcher
+from remoting.limits import Limits
+from remoting.poller import AVAILABLE, Poller
+from remoting.server import Server
+
+pytestmark = pytest.mark.skipif(not AVAILABLE, reason="there is no epoll on this system")
+
+
+class Pipe:
+    """A descriptor to poll; every call reads `size` bytes and is noted."""
+
+    def __init__(self, poller, calls, name, size=1):
+        self.read, self.write = os.pipe()
+        os.set_blocking(self.read, False)
+        self.poller, self.calls, self.name, self.size = poller, calls, name, size
+        poller.add(self.read, self.ready)
+
+    def ready(self):
+        self.calls.append((self.name, os.read(self.read, self.size)))
+
+    def close(self):
+        self.poller.remove(self.read)
+        os.close(self.read)
+        os.close(self.write)
+
+
+@pytest.fixture
+async def polled():
+    poller, calls, pipes = Poller(), [], []
+
+    def make(name, **options):
+        pipes.append(Pipe(poller, calls, name, **options))
+        return pipes[-1]
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(poller.run)
+        yield make, calls, poller
+        nursery.cancel_scope.cancel()
+    for pipe in pipes:
+        pipe.close()
+    poller.close()
+
+
+async def settle(condition):
+    with trio.fail_after(10):
+        while not condition():
+            await trio.lowlevel.checkpoint()
+
+
+async def test_everybody_gets_a_turn_before_somebody_gets_a_second(polled):
+    make, calls, _ = polled
+    pipes = [make(name) for name in "abc"]
+    for pipe in pipes:
+        os.write(pipe.write, b"xyz")
+    await settle(lambda: len(calls) == 9)
+    assert [{name for name, _ in calls[at : at + 3]} for at in (0, 3, 6)] == [set("abc")] * 3
+
+
+async def test_a_slow_one_does_not_eat_the_turns_of_others(polled, monkeypatch):
+    """However long each call takes, the others are called next, and other tasks run between."""
+    make, calls, _ = polled
+    pipes = [make(name) for name in "abc"]
+    monkeypatch.setattr("remoting.poller._MOST_SECONDS", 0.0)
+    for pipe in pipes:
+        os.write(pipe.write, b"xyz")
+    await settle(lambda: len(calls) == 9)
+    assert [{name for name, _ in calls[at : at + 3]} for at in (0, 3, 6)] == [set("abc")] * 3
+
+
+async def test_paused_means_not_called(polled):
+    make, calls, poller = polled
+    one, other = make("one"), make("other")
+    poller.pause(one.read)
+    os.write(one.write, b"1")
+    os.write(other.write, b"2")
+    await settle(lambda: calls)
+    assert calls == [("other", b"2")]
+    # Even its end: that would be reported again and again.
+    os.close(one.write)
+    one.write = os.dup(one.read)
+    await trio.sleep(0.01)
+    poller.resume(one.read)
+    await settle(lambda: len(calls) >= 2)
+    assert calls[1] == ("one", b"1")
+
+
+async def test_removed_while_it_is_ready(polled):
+    """Two are found ready at once, and the first call takes the other one away."""
+    make, calls, poller = polled
+    pipes = [make("one"), make("other")]
+
+    def called(one, other):
+        calls.append(one)
+        poller.remove(one.read)
+        poller.remove(other.read)
+
+    for one, other in (pipes, reversed(pipes)):
+        poller.remove(one.read)
+        poller.add(one.read, partial(called, one, other))
+        os.write(one.write, b"1")
+    await settle(lambda: calls)
+    await trio.sleep(0.01)
+    assert len(calls) == 1
+
+
+class Echo(Processor[None]):
+    codes = (10,)
+
+    def handle(self, request):
+        return Response(body=request.body)
+
+
+@pytest.fixture
+async def served(nursery):
+    """A server, and a way to ask it over a bare socket."""
+    sock = socket.create_server(("127.0.0.1", 0))
+    address = sock.getsockname()
+    server = Server(Dispatcher([Echo()]), limits=Limits(drain_seconds=0.2))
+    await nursery.start(server.serve, [sock])
+    yield server, address
+    nursery.cancel_scope.cancel()
+
+
+async def ask(stream, opaque):
+    await stream.send_all(encode_command(RemotingCommand(10, opaque, body=b"?")))
+    frames = FrameBuffer()
+    with trio.fail_after(10):
+        while (found := frames.next_frame()) is None:
+            frames.feed(await stream.receive_some())
+    return decode_command(found).opaque
+
+
+async def test_a_bug_ends_its_connection_only(served, caplog):
+    server, address = served
+    one, other = [await trio.open_tcp_stream(*address) for _ in range(2)]
+    assert await ask(one, 1) == 1
+    assert await ask(other, 2) == 2
+    (first, _) = sorted(server.connections, key=lambda connection: connection.id)
+
+    class Broken:
+        def feed(self, _):
+            raise RuntimeError("a bug")
+
+    first._frames = Broken()
+    await one.send_all(b"x")
+    with trio.fail_after(10):
+        assert await one.receive_some() == b""
+    assert "a bug" in caplog.text
+    assert await ask(other, 3) == 3
+    await one.aclose()
+    await other.aclose()
+
+
+async def test_without_epoll_each_connection_reads_for_itself(nursery, monkeypatch):
+    monkeypatch.setattr(server_module, "AVAILABLE", False)
+    sock = socket.create_server(("127.0.0.1", 0))
+    address = sock.getsockname()
+    await nursery.start(Server(Dispatcher([Echo()])).serve, [sock])
+    stream = await trio.open_tcp_stream(*address)
+    assert [await ask(stream, number) for number in range(20)] == list(range(20))
+    await stream.aclose()
+    nursery.cancel_scope.cancel()
