@@ -16,6 +16,20 @@ def encode_batch(
     /,
 ) -> tuple[bytes, list[int], list[bytes]] | None: ...
 def message_ids(start: str, position: int, sizes: list[int], /) -> str: ...
+def take_entries(
+    entries: bytes,
+    low: int,
+    written: int,
+    file_size: int,
+    memory: int,
+    max_messages: int,
+    max_bytes: int,
+    memory_bytes: int,
+    memory_count: int,
+    disk_bytes: int,
+    disk_count: int,
+    /,
+) -> tuple[list[tuple[int, int]], int, int, int] | None: ...
 def append_hashes(properties: bytes, start: int, tag_start: int, hashes: list[int], /) -> int: ...
 def enter_keys(
     slots: memoryview,

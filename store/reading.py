@@ -10,6 +10,7 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Final
 
+from codec import kernel
 from codec.queue_entry import ENTRY_SIZE, unpack_all
 from store.commit_log import CommitLog
 from store.config import StoreConfig
@@ -78,6 +79,12 @@ class ReadResult:
                 self.extents[-1] = (start, length + size)
                 return
         self.extents.append((physical_offset, size))
+
+    def take(self, found: tuple[list[tuple[int, int]], int, int, int]) -> None:
+        """Extents, messages, bytes and the last record of what is found first."""
+        self.extents, self.message_count, self.byte_count, self.last_record = found
+        self.next_begin_offset += self.message_count
+        self.status = ReadStatus.FOUND
 
     def miss(self, status: ReadStatus) -> None:
         """Why nothing was found, as long as nothing is."""
@@ -175,8 +182,25 @@ class QueueReader:
         tag_codes: frozenset[int] | None,
     ) -> None:
         """Take what matches of these entries, until the result is full."""
-        fields = unpack_all(data)
         log = self._log
+        if kernel.IN_C and tag_codes is None and result.byte_count == 0 and result.skip_before < 0:
+            found = kernel.take_entries(
+                data,
+                log.min_offset,
+                log.written,
+                log.file_size,
+                self._memory,
+                max_messages,
+                max_bytes,
+                self._memory_bytes,
+                self._memory_count,
+                self._disk_bytes,
+                self._disk_count,
+            )
+            if found is not None:
+                result.take(found)
+                return
+        fields = unpack_all(data)
         for at in range(0, len(fields), 3):
             physical_offset = fields[at]
             size = fields[at + 1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from array import array
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -14,15 +15,20 @@ from codec.batch import BatchItem, join_batch
 from codec.errors import CodecError
 from codec.index_entry import pack_entries
 from codec.message_id import batch_message_ids, ids_in_python
+from codec.queue_entry import pack
 from store.batch_records import encode_batch, encode_in_python
 from store.commit_log import CommitLog
+from store.config import StoreConfig
+from store.consume_queue import ConsumeQueue
 from store.errors import StoreError
 from store.files import OpenFiles
 from store.index_file import NO_ORIGIN, seconds_from
 from store.index_keys import KeyHashes
 from store.index_slots import SlotTable
 from store.message import Dispatched, Message
+from store.reading import QueueReader, ReadResult, ReadStatus
 from store.record_limits import RecordLimits
+from store.segment import Segment
 
 pytestmark = pytest.mark.skipif(
     not kernel.IN_C, reason="codec/_kernel.c is not compiled here (make compiled does it)"
@@ -151,3 +157,39 @@ def test_tables_that_do_not_fit_are_refused():
         kernel.enter_keys(table.values, bytearray(9), 1001, 10, 1024, 1, [1], [1], [1], 0)
     with pytest.raises(ValueError, match="do not fit"):
         kernel.enter_keys(table.values, bytearray(9), 1000, 10, 1024, 1, [1], [], [1], 0)
+
+
+numbers = st.integers(0, 3000)
+
+
+@given(
+    entries=st.lists(st.tuples(st.integers(0, 40), st.integers(-1, 5)), max_size=40),
+    bounds=st.tuples(numbers, numbers, numbers, numbers),
+    limits=st.tuples(st.integers(-1, 40), st.integers(0, 4000)),
+    more=st.tuples(numbers, st.integers(0, 40), numbers, st.integers(0, 40)),
+)
+def test_entries_of_a_pull(entries, bounds, limits, more):
+    low, written, file_size, memory = bounds
+    log = CommitLog(Path("/nowhere"), file_size + 1, OpenFiles(1), 0)
+    log.segments = [Segment(low, "")] if low else []
+    log.written = written
+    reader = QueueReader(StoreConfig(root=Path("/nowhere")), log)
+    queue = ConsumeQueue("T", 0, "/nowhere/0", 100, OpenFiles(1))
+    fields = ("_memory", "_memory_bytes", "_memory_count", "_disk_bytes", "_disk_count")
+    for name, value in zip(fields, (memory, *more), strict=True):
+        setattr(reader, name, value)
+    data = b"".join(pack(place * 100, size * 100, 0) for place, size in entries)
+    found = []
+    for in_c in (True, False):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(kernel, "IN_C", in_c)
+            result = ReadResult(ReadStatus.NO_MATCHED_MESSAGE, 0)
+            reader._take(queue, result, data, *limits, None)
+            found.append(
+                (
+                    result.extents,
+                    (result.message_count, result.byte_count, result.status),
+                    (result.next_begin_offset, result.last_record, result.skip_before),
+                )
+            )
+    assert found[0] == found[1]
