@@ -30,6 +30,17 @@ def take_entries(
     disk_count: int,
     /,
 ) -> tuple[list[tuple[int, int]], int, int, int] | None: ...
+
+# What it appends has a length and a buffer, as a memoryview has, and nothing else.
+def append_views(
+    views: list[memoryview],
+    whole: memoryview,
+    base: int,
+    extents: list[tuple[int, int]],
+    first: int,
+    behind: int,
+    /,
+) -> None: ...
 def append_hashes(properties: bytes, start: int, tag_start: int, hashes: list[int], /) -> int: ...
 def enter_keys(
     slots: memoryview,

@@ -4,10 +4,25 @@ Whoever uses it has a twin in Python for when it is not, and for what it leaves 
 """
 
 try:
-    from codec._kernel import append_hashes, encode_batch, enter_keys, message_ids, take_entries
+    from codec._kernel import (
+        append_hashes,
+        append_views,
+        encode_batch,
+        enter_keys,
+        message_ids,
+        take_entries,
+    )
 
     IN_C = True
 except ImportError:
     IN_C = False
 
-__all__ = ["IN_C", "append_hashes", "encode_batch", "enter_keys", "message_ids", "take_entries"]
+__all__ = [
+    "IN_C",
+    "append_hashes",
+    "append_views",
+    "encode_batch",
+    "enter_keys",
+    "message_ids",
+    "take_entries",
+]

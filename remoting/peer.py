@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from codec.command import RemotingCommand
 from codec.headers.base import Header
 
+# Bytes: a view has items of one byte.
 Buffer = bytes | bytearray | memoryview
 Body = Buffer | Sequence[Buffer]
 

@@ -24,14 +24,18 @@ _HEAD_SIZE: Final = 256
 
 
 class Reply:
-    """A response on its way to the request with this opaque, in this header coding."""
+    """A response on its way to the request with this opaque, in this header coding.
 
-    __slots__ = ("coding", "opaque", "response")
+    `body_size`: bytes of its body; -1 until somebody has looked.
+    """
 
-    def __init__(self, opaque: int, coding: int, response: Response) -> None:
+    __slots__ = ("body_size", "coding", "opaque", "response")
+
+    def __init__(self, opaque: int, coding: int, response: Response, body_size: int = -1) -> None:
         self.opaque: int = opaque
         self.coding: int = coding
         self.response: Response = response
+        self.body_size: int = body_size
 
 
 class Held:
@@ -93,8 +97,9 @@ def _handle(command: RemotingCommand, turn: Turn, dispatcher: Dispatcher, peer: 
         return 0
     if outcome.no_reply or command.is_oneway:
         return 0
-    turn.replies.append(Reply(command.opaque, command.coding, outcome))
-    return _HEAD_SIZE + body_size(outcome.body)
+    size = body_size(outcome.body)
+    turn.replies.append(Reply(command.opaque, command.coding, outcome, size))
+    return _HEAD_SIZE + size
 
 
 def _end(turn: Turn, dispatcher: Dispatcher) -> None:
@@ -106,6 +111,7 @@ def _end(turn: Turn, dispatcher: Dispatcher) -> None:
         for reply in turn.replies:
             if reply.response.staged:
                 reply.response = failure
+                reply.body_size = -1
 
 
 def encode_replies(replies: list[Reply], dispatcher: Dispatcher, out: list[Buffer]) -> int:
@@ -117,6 +123,7 @@ def encode_replies(replies: list[Reply], dispatcher: Dispatcher, out: list[Buffe
         except Exception as error:
             # A processor's response that fits no frame must not cost the others their connection.
             reply.response = dispatcher.unencodable(reply.response, error)
+            reply.body_size = -1
             size += encode_reply(reply, out)
     return size
 
@@ -136,7 +143,9 @@ def encode_reply(reply: Reply, out: list[Buffer]) -> int:
         # The binary header has 16 bits for the code; clients read either coding.
         reply.coding if code <= _LAST_BINARY_CODE else _JSON,
     )
-    return _encode(command, response.body, out)
+    if reply.body_size < 0:
+        reply.body_size = body_size(response.body)
+    return _encode(command, response.body, reply.body_size, out)
 
 
 def encode_request(command: RemotingCommand, header: Header | None, body: Body) -> list[Buffer]:
@@ -144,12 +153,11 @@ def encode_request(command: RemotingCommand, header: Header | None, body: Body) 
     if header is not None:
         command.ext_fields = encode_header(header)
     out: list[Buffer] = []
-    _encode(command, body, out)
+    _encode(command, body, body_size(body), out)
     return out
 
 
-def _encode(command: RemotingCommand, body: Body, out: list[Buffer]) -> int:
-    size = body_size(body)
+def _encode(command: RemotingCommand, body: Body, size: int, out: list[Buffer]) -> int:
     head = encode_head(command, size)
     out.append(head)
     if isinstance(body, (bytes, bytearray, memoryview)):
@@ -171,11 +179,9 @@ def _fields(header: Header | None, ext_fields: dict[str, str] | None) -> dict[st
 
 def body_size(body: Body) -> int:
     """Bytes of a body, in one piece or many."""
-    if isinstance(body, (bytes, bytearray)):
+    if isinstance(body, (bytes, bytearray, memoryview)):
         return len(body)
-    if isinstance(body, memoryview):
-        return body.nbytes
     size = 0
     for part in body:
-        size += part.nbytes if isinstance(part, memoryview) else len(part)
+        size += len(part)
     return size

@@ -142,10 +142,10 @@ def remove(buffers: deque[Buffer], sent: int) -> None:
     """Take so many bytes off the front."""
     while buffers:
         first = buffers[0]
-        size = first.nbytes if isinstance(first, memoryview) else len(first)
+        size = len(first)
         if size > sent:
             if sent:
-                buffers[0] = memoryview(first).cast("B")[sent:]
+                buffers[0] = memoryview(first)[sent:]
             return
         sent -= size
         buffers.popleft()
@@ -172,7 +172,7 @@ class StreamWire(Wire):
         while buffers and size < _STREAM_CHUNK:
             part = buffers.popleft()
             parts.append(part)
-            size += part.nbytes if isinstance(part, memoryview) else len(part)
+            size += len(part)
         await self._stream.send_all(b"".join(parts))
         return size
 

@@ -42,6 +42,8 @@ class ConsumeQueue:
         "_directory",
         "_open_files",
         "_per_file",
+        "_read_base",
+        "_read_path",
         "_tail",
         "_written",
         "dirty",
@@ -72,6 +74,8 @@ class ConsumeQueue:
         self._open_files = open_files
         self._written = 0
         self._tail = bytearray()
+        self._read_base = -1
+        self._read_path = ""
 
     # --- writing
 
@@ -142,7 +146,7 @@ class ConsumeQueue:
         in_files = min(count, self._written - offset)
         if in_files > 0:
             try:
-                fd = self._open_files.get(self._path(offset - index))
+                fd = self._open_files.get(self._path_to_read(offset - index))
             except FileNotFoundError:
                 return None
             data = os.pread(fd, in_files * ENTRY_SIZE, index * ENTRY_SIZE)
@@ -165,6 +169,13 @@ class ConsumeQueue:
     def next_file(self, offset: int) -> int:
         """First offset of the file behind (ConsumeQueue.rollNextFile)."""
         return offset + self._per_file - offset % self._per_file
+
+    def _path_to_read(self, base: int) -> str:
+        """The same path again and again, while a file is read."""
+        if base != self._read_base:
+            self._read_base = base
+            self._read_path = self._path(base)
+        return self._read_path
 
     def _path(self, base: int) -> str:
         return f"{self._directory}/{base * ENTRY_SIZE:020d}"

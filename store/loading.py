@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from codec import kernel
 from store.commit_log import CommitLog
 
 Buffer = bytes | bytearray
@@ -63,7 +64,7 @@ def view_now(log: CommitLog, extents: Extents) -> list[memoryview] | None:
     count = len(extents)
     index = 0
     while index < count:
-        start, size = extents[index]
+        start = extents[index][0]
         end, after = piece_of(extents, index, log.next_file(start))
         if not log.contains(start, end - start):
             return None
@@ -72,10 +73,24 @@ def view_now(log: CommitLog, extents: Extents) -> list[memoryview] | None:
         file = log.pages.file(base, segment.path)
         if not log.is_hot(start) and not log.pages.is_resident(file, start - base, end - start):
             return None
-        view = file.view
-        for at in range(index, after):
-            offset, size = extents[at]
-            offset -= base
-            views.append(view[offset : offset + size])
+        if kernel.IN_C:
+            kernel.append_views(views, file.view, base, extents, index, after)
+        else:
+            append_in_python(views, file.view, base, extents, index, after)
         index = after
     return views
+
+
+def append_in_python(
+    views: list[memoryview],
+    view: memoryview,
+    base: int,
+    extents: Extents,
+    first: int,
+    behind: int,
+) -> None:
+    """Append what `view`, which begins at `base`, has of the extents from `first` up to `behind`."""
+    for at in range(first, behind):
+        offset, size = extents[at]
+        offset -= base
+        views.append(view[offset : offset + size])

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import mmap
 import random
 from array import array
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -25,6 +27,7 @@ from store.files import OpenFiles
 from store.index_file import NO_ORIGIN, seconds_from
 from store.index_keys import KeyHashes
 from store.index_slots import SlotTable
+from store.loading import append_in_python
 from store.message import Dispatched, Message
 from store.reading import QueueReader, ReadResult, ReadStatus
 from store.record_limits import RecordLimits
@@ -193,3 +196,44 @@ def test_entries_of_a_pull(entries, bounds, limits, more):
                 )
             )
     assert found[0] == found[1]
+
+
+@given(
+    st.lists(st.tuples(st.integers(50, 99), st.integers(0, 31)), max_size=9),
+    st.integers(0, 9),
+    st.integers(0, 9),
+)
+def test_views_of_extents(extents, first, behind):
+    view = memoryview(bytes(range(80)))
+    behind = min(behind, len(extents))
+    found: list[list[Any]] = [[], []]
+    kernel.append_views(found[0], view, 50, extents, first, behind)
+    append_in_python(found[1], view, 50, extents, first, behind)
+    assert [bytes(piece) for piece in found[0]] == [bytes(piece) for piece in found[1]]
+    assert [len(piece) for piece in found[0]] == [len(piece) for piece in found[1]]
+    assert all(memoryview(piece).readonly for piece in found[0])
+
+
+def test_a_view_keeps_what_it_is_of():
+    mapping = mmap.mmap(-1, 4096)
+    mapping[:5] = b"bytes"
+    whole = memoryview(mapping)
+    views: list[Any] = []
+    kernel.append_views(views, whole, 0, [(0, 5)], 0, 1)
+    del whole
+    with pytest.raises(BufferError):
+        mapping.close()
+    assert bytes(views[0]) == b"bytes"
+    views.clear()
+    mapping.close()
+
+
+def test_extents_that_are_none_are_refused():
+    with pytest.raises(IndexError, match="fewer"):
+        kernel.append_views([], memoryview(b"abc"), 0, [(0, 1)], 0, 2)
+    with pytest.raises(ValueError, match="outside"):
+        kernel.append_views([], memoryview(b"abc"), 0, [(0, 4)], 0, 1)
+    with pytest.raises(ValueError, match="outside"):
+        kernel.append_views([], memoryview(b"abc"), 1, [(0, 1)], 0, 1)
+    with pytest.raises(TypeError, match="extent"):
+        kernel.append_views([], memoryview(b"abc"), 0, [(0, 1, 2)], 0, 1)

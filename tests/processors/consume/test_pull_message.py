@@ -276,7 +276,7 @@ def test_a_slave_is_suggested_only_where_it_may_be_read(make_consuming):
 
 def test_only_who_does_not_look_at_bytes_gets_views(five):
     """TLS does: a page that cannot be read would end the process there."""
-    assert {type(part) for part in five.pull().body} == {memoryview}
+    assert not any(isinstance(part, bytes) for part in five.pull().body)
     five.broker.peer.takes_views = False
     assert {type(part) for part in five.pull().body} == {bytes}
 
