@@ -10,14 +10,14 @@ TEST_LOCK := requirements/test.txt
 # A copy of the tree with its hot modules compiled.
 TREE := build/compiled
 
-.PHONY: help serve test unit compat compiled compat-mutants bench bench-store soak lint fmt docs clean
+.PHONY: help serve test unit compat compiled compat-mutants bench bench-smoke bench-store soak lint fmt docs clean
 
 .DEFAULT_GOAL := help
 
 serve: $(INSTALLED)
 	@exec $(BIN)/trimq server --namesrv-listen 127.0.0.1:9876 --listen 127.0.0.1:10911 --store ./data
 
-test: lint unit compiled compat
+test: lint unit compiled compat bench-smoke
 
 lint: $(TESTING)
 	$(BIN)/ruff check .
@@ -50,6 +50,12 @@ compat-mutants: $(TESTING)
 bench: $(TREE)/.built
 	$(BIN)/python -m bench
 
+# Whether every part of the benchmarks runs. The figures mean nothing and are not kept.
+bench-smoke: $(TREE)/.built
+	cd bench/loadgen && go vet . && go test .
+	@if ls $(TREE)/codec/frame*.so >/dev/null 2>&1; then $(BIN)/python -m bench --smoke; \
+	else echo 'skipped: the benchmarks, there is no C compiler (apt-get install gcc python3-dev)'; fi
+
 bench-store: $(TESTING)
 	$(BIN)/python -m bench.store --write-docs
 
@@ -62,13 +68,14 @@ docs: $(TESTING)
 
 help:
 	@echo 'make serve           a NameServer on 9876 and a broker on 10911, data in ./data'
-	@echo 'make test            everything: lint, unit, compat'
+	@echo 'make test            everything: lint, unit, compiled, compat, bench-smoke'
 	@echo 'make unit            tests that need nothing but Python'
 	@echo 'make lint            ruff, mypy --strict, import contract'
 	@echo 'make compiled        the unit tests on a compiled copy of the tree'
 	@echo 'make compat          official clients on the real RocketMQ and on TriMQ (JDK 17, Maven, Go)'
 	@echo 'make compat-mutants  deliberately wrong builds, each of which a scenario must notice'
 	@echo 'make bench           both brokers side by side; writes bench/RESULTS.md'
+	@echo 'make bench-smoke     every part of that for a moment; writes nothing'
 	@echo 'make bench-store     the store by itself, up to 20 GiB; writes docs/store-speed.md'
 	@echo 'make soak            crash, fuzz and property tests for long'
 	@echo 'make docs            regenerate docs/compatibility.md and docs/settings.md'

@@ -32,6 +32,7 @@ _QUEUES = 4
 _BATCH = 100
 _CONSUMER = "org.apache.rocketmq.example.benchmark.Consumer"
 _LINE = re.compile(r"Consume TPS: (\d+)")
+_SOME = re.compile(r"Consume TPS: [1-9]")
 # The first line averages over the client's own start.
 _WARM_UP_LINES = 3
 
@@ -57,20 +58,29 @@ def fill(broker_addr: str, topic: str, count: int, size: int) -> None:
                 raise RuntimeError(f"filling failed: {answer.code} {answer.remark}")
 
 
-def consume(namesrv: str, group: str, seconds: int, home: Path) -> float:
-    """Messages a second that the official Consumer prints once it is warm."""
+def consume(namesrv: str, group: str, run: Run) -> float:
+    """Messages a second that the official Consumer prints once it is warm; in a smoke run the first of all."""
     path = artifacts.classpath(artifacts.jars(artifacts.SERVER))
     words = [_CONSUMER, "-n", namesrv, "-t", _TOPIC, "-g", group, "-ri", "1000"]
-    lines = clients.lines_for(clients.java(path, home, *words), seconds)
-    found = [int(match[1]) for line in lines if (match := _LINE.search(line))][_WARM_UP_LINES:]
+    command = clients.java(path, run.folder, *words)
+    if run.smoke:
+        lines = clients.lines_for(command, clients.REPORT_SECONDS, last=_SOME)
+        return _rates(lines)[-1]
+    found = _rates(clients.lines_for(command, _CONSUMER_SECONDS), _WARM_UP_LINES)
+    if found[-1] < found[0] / 2:
+        raise RuntimeError(f"the backlog was too short: {found}")
+    return statistics.median(found)
+
+
+def _rates(lines: list[str], warm_up: int = 0) -> list[int]:
+    """What the Consumer printed, but for its first lines."""
+    found = [int(match[1]) for line in lines if (match := _LINE.search(line))][warm_up:]
     if not found:
         raise RuntimeError("the benchmark Consumer printed no rates:\n" + "\n".join(lines[-20:]))
     if not max(found):
         # A client that could not take up its queues looks again after 20 s.
         raise RuntimeError("the benchmark Consumer was given nothing:\n" + "\n".join(lines[:20]))
-    if found[-1] < found[0] / 2:
-        raise RuntimeError(f"the backlog was too short: {found}")
-    return statistics.median(found)
+    return found
 
 
 def forget_pages(folder: Path) -> None:
@@ -94,12 +104,12 @@ def measure(run: Run) -> str:
         server.start()
         try:
             fill(server.broker_addr, _TOPIC, 300_000 if run.smoke else _MESSAGES, _SIZE)
-            rate = consume(server.namesrv_addr, "hot", _CONSUMER_SECONDS, run.folder)
+            rate = consume(server.namesrv_addr, "hot", run)
             figures.add("backlog hot, msg/s", kind, rate)
             server.stop()
             forget_pages(store_of(server))
             server.start()
-            rate = consume(server.namesrv_addr, "cold", _CONSUMER_SECONDS, run.folder)
+            rate = consume(server.namesrv_addr, "cold", run)
             figures.add("backlog cold, msg/s", kind, rate)
         finally:
             server.stop()

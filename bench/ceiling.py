@@ -10,6 +10,7 @@ from typing import Final
 
 from bench import loadgen
 from bench.backlog import forget_pages
+from bench.growth import create_topics
 from bench.part import Run
 from bench.process import usage
 from bench.report import Figures, figure
@@ -19,9 +20,13 @@ TOPIC: Final = "Ceiling"
 QUEUES: Final = 8
 PULLERS: Final = 4
 PULL_BATCH: Final = 32
+# Pulls on each connection, of a queue each, as a consumer of many queues has them.
+UNDER_WAY: Final = 8
 SIZES: Final = (128, 1024)
 # Messages of a backlog, by body size: more than one run reads of it.
 BACKLOG: Final = {128: 1_024_000, 1024: 512_000}
+# The share of it that many queues get: still hundreds of pulls each, before they begin anew.
+WIDE_SHARE: Final = 4
 # What a record takes beside its body, topic and properties included.
 RECORD_BESIDE_BODY: Final = 240
 
@@ -41,7 +46,7 @@ def measure(run: Run) -> str:
             # The next one must not wait for this one's pages.
             shutil.rmtree(home, ignore_errors=True)
     bare = bare_loop(PULL_BATCH * (SIZES[1] + RECORD_BESIDE_BODY), run.seconds)
-    share = (figures.median(_pull_megabytes(SIZES[1]), OURS) or 0) / bare
+    share = (figures.median(f"MB/s, {_hot(SIZES[1])}", OURS) or 0) / bare
     return (
         "loadgen sends what the Java client sends, made beforehand, and checks every reply. Hot: from the page "
         "cache. Cold: the broker was started anew and the kernel asked to forget the store's pages.\n\n"
@@ -65,52 +70,69 @@ def _sends(kind: str, server: Subject, run: Run, figures: Figures) -> None:
             topic=TOPIC,
             queues=QUEUES,
             seconds=run.seconds,
-            warmup=2,
+            warmup=run.warmup,
             **flags,
         )
         cpu = usage(server.broker_pid).cpu_seconds - before.cpu_seconds
         figures.add(f"sends/s, {name}", kind, found.rate)
         figures.add(f"p99, ms, {name}", kind, found.p99_ms)
         figures.add(
-            f"broker CPU, us a send, {name}", kind, cpu / (run.seconds + 2) / found.rate * 1e6
+            f"broker CPU, us a send, {name}",
+            kind,
+            cpu / (run.seconds + run.warmup) / found.rate * 1e6,
         )
 
 
 def _pulls(kind: str, server: Subject, run: Run, figures: Figures) -> None:
     for size in SIZES:
-        topic = f"{TOPIC}{size}"
-        _fill(server, topic, size, _backlog(size, run))
-        timed: dict[str, object] = {"seconds": run.seconds, "warmup": 2}
-        _pull(kind, server, topic, f"hot pulls of {PULL_BATCH}, {_shown(size)}", figures, timed)
+        _hot_pulls(kind, server, size, run, figures)
     server.stop()
     for size in SIZES:
         forget_pages(store_of(server))
         server.start()
-        topic = f"{TOPIC}{size}"
         # It is read once from end to end: a second time it would be hot.
         once: dict[str, object] = {"count": _backlog(size, run) // PULL_BATCH}
-        _pull(kind, server, topic, f"cold pulls of {PULL_BATCH}, {_shown(size)}", figures, once)
+        name = f"cold pulls of {PULL_BATCH}, {_shown(size)}"
+        _pull(kind, server, _topic(size), name, figures, once)
         server.stop()
     server.start()
+
+
+def _hot_pulls(kind: str, server: Subject, size: int, run: Run, figures: Figures) -> None:
+    """A queue a connection; then many of them, each with a pull under way."""
+    topic, wide_topic, queues = _topic(size), f"{TOPIC}Wide{size}", PULLERS * UNDER_WAY
+    _fill(server, topic, size, PULLERS, _backlog(size, run))
+    # The first message would not make a topic of more than eight queues.
+    create_topics(server.broker_addr, [wide_topic], queues)
+    _fill(server, wide_topic, size, queues, _backlog(size, run) // WIDE_SHARE)
+    # The real broker's consume queues follow a moment later.
+    time.sleep(2)
+    timed: dict[str, object] = {"seconds": run.seconds, "warmup": run.warmup}
+    _pull(kind, server, topic, _hot(size), figures, timed)
+    wide = {**timed, "queues": queues, "window": UNDER_WAY}
+    name = f"{_hot(size)}, {UNDER_WAY} under way a connection"
+    _pull(kind, server, wide_topic, name, figures, wide)
+
+
+def _topic(size: int) -> str:
+    return f"{TOPIC}{size}"
 
 
 def _backlog(size: int, run: Run) -> int:
     return BACKLOG[size] // (20 if run.smoke else 1)
 
 
-def _fill(server: Subject, topic: str, size: int, count: int) -> None:
+def _fill(server: Subject, topic: str, size: int, queues: int, count: int) -> None:
     loadgen.run(
         "send",
         server.broker_addr,
         topic=topic,
-        queues=PULLERS,
+        queues=queues,
         connections=PULLERS,
         window=64,
         size=size,
         count=count,
     )
-    # The real broker's consume queues follow a moment later.
-    time.sleep(2)
 
 
 def _pull(
@@ -121,17 +143,16 @@ def _pull(
     figures: Figures,
     flags: dict[str, object],
 ) -> None:
+    words = {
+        "topic": topic,
+        "queues": PULLERS,
+        "connections": PULLERS,
+        "batch": PULL_BATCH,
+        **flags,
+    }
     before = usage(server.broker_pid)
     began = time.monotonic()
-    found = loadgen.run(
-        "pull",
-        server.broker_addr,
-        topic=topic,
-        queues=PULLERS,
-        connections=PULLERS,
-        batch=PULL_BATCH,
-        **flags,
-    )
+    found = loadgen.run("pull", server.broker_addr, **words)
     took = time.monotonic() - began
     cpu = usage(server.broker_pid).cpu_seconds - before.cpu_seconds
     figures.add(f"msg/s, {name}", kind, found.rate)
@@ -139,8 +160,8 @@ def _pull(
     figures.add(f"broker CPU, us a message, {name}", kind, cpu / took / found.rate * 1e6)
 
 
-def _pull_megabytes(size: int) -> str:
-    return f"MB/s, hot pulls of {PULL_BATCH}, {_shown(size)}"
+def _hot(size: int) -> str:
+    return f"hot pulls of {PULL_BATCH}, {_shown(size)}"
 
 
 def _shown(size: int) -> str:
@@ -155,7 +176,7 @@ def _routes(kind: str, server: Subject, run: Run, figures: Figures) -> None:
         connections=4,
         window=8,
         seconds=run.seconds,
-        warmup=2,
+        warmup=run.warmup,
     )
     figures.add("NameServer, route queries/s", kind, found.rate)
 

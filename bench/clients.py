@@ -5,6 +5,7 @@ import re
 import statistics
 import subprocess
 import tempfile
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,8 @@ _HEAP = ["-Xms256m", "-Xmx512m", "-XX:+UseSerialGC"]
 _WARM_UP_LINES = 2
 # The Producer's first report comes after ten snapshots, a second each, and the JVM's own start.
 _PRODUCER_START_SECONDS = 15
+# How long a smoke run waits for a report; what it waits for comes after some 12 s.
+REPORT_SECONDS = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,41 +63,54 @@ class Latency:
 
 
 def java(path: str, home: Path, *words: str) -> list[str]:
-    return ["java", *_HEAP, f"-Duser.home={home}", "-cp", path, *words]
+    # What it unpacks would outlive it elsewhere, when it is killed.
+    folders = [f"-Duser.home={home}", f"-Djava.io.tmpdir={home}"]
+    return ["java", *_HEAP, *folders, "-cp", path, *words]
 
 
-def lines_for(command: list[str], seconds: float) -> list[str]:
-    """The output of a program that never ends by itself, stopped after ``seconds``."""
-    with tempfile.TemporaryFile("w+") as output:
-        process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
+def lines_for(command: list[str], seconds: float, last: re.Pattern[str] | None = None) -> list[str]:
+    """The output of a program that never ends by itself, stopped after ``seconds`` or at the line ``last``."""
+    lines = []
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as process:
+        assert process.stdout is not None
+        limit = threading.Timer(seconds, process.kill)
+        limit.start()
         try:
-            process.wait(seconds)
-        except subprocess.TimeoutExpired:
-            pass  # the usual end: it runs until it is told to stop
+            for line in process.stdout:
+                lines.append(line.rstrip("\n"))
+                if last is not None and last.search(line):
+                    break
         finally:
+            limit.cancel()
             process.kill()
-            process.wait()
-        output.seek(0)
-        return output.read().splitlines()
+    return lines
 
 
-def produce(namesrv: str, topic: str, load: Load, seconds: int, home: Path) -> Rate:
-    """The official benchmark Producer: its report lines after warming up."""
+def produce(
+    namesrv: str, topic: str, load: Load, seconds: int, home: Path, smoke: bool = False
+) -> Rate:
+    """The official benchmark Producer: its report lines after warming up; in a smoke run its first."""
     path = artifacts.classpath(artifacts.jars(artifacts.SERVER))
     program = "BatchProducer" if load.batch > 1 else "Producer"
     words = [f"{_PACKAGE}.{program}", "-n", namesrv, "-t", topic, "-w", str(load.threads)]
     words += ["-s", str(load.size), "-ri", "2000"]
     words += ["-b", str(load.batch)] if load.batch > 1 else []
     pattern = _BATCH_LINE if load.batch > 1 else _SEND_LINE
-    lines = lines_for(java(path, home, *words), _PRODUCER_START_SECONDS + seconds)
+    command = java(path, home, *words)
+    if smoke:
+        lines, warm_up = lines_for(command, REPORT_SECONDS, last=pattern), 0
+    else:
+        lines, warm_up = lines_for(command, _PRODUCER_START_SECONDS + seconds), _WARM_UP_LINES
     found = [match for line in lines if (match := pattern.search(line))]
-    if len(found) <= _WARM_UP_LINES:
+    if len(found) <= warm_up:
         raise RuntimeError("the benchmark Producer printed no rates:\n" + "\n".join(lines[-20:]))
     # Totals. While a JVM warms up on a busy machine sends time out; that is no part of the rate.
     failed = [match.groups() for line in lines if (match := _SEND_FAILED.search(line))]
-    if failed[-1] != failed[_WARM_UP_LINES - 1]:
+    if warm_up and failed[-1] != failed[warm_up - 1]:
         raise RuntimeError(f"sends failed: {failed[-1]}")
-    counted = found[_WARM_UP_LINES:]
+    counted = found[warm_up:]
     return Rate(
         statistics.median(float(match[1]) for match in counted),
         statistics.median(float(match[2]) for match in counted),

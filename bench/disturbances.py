@@ -58,7 +58,7 @@ class Disturbances:
     def __init__(self, server: Subject, run: Run) -> None:
         self._server = server
         # What persists every five seconds has to come in.
-        self._seconds = run.seconds * 5
+        self._seconds = max(run.seconds * 5, 8)
         self._messages = MESSAGES // (10 if run.smoke else 1)
         self._groups = GROUPS // (10 if run.smoke else 1)
         self._started = time.monotonic()

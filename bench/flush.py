@@ -14,7 +14,6 @@ TOPIC: Final = "Flush"
 QUEUES: Final = 8
 PRODUCERS: Final = (1, 16, 64)
 SIZE: Final = 128
-WARM_UP: Final = 2
 SETTINGS: Final = {"flushDiskType": "SYNC_FLUSH"}
 # A record of SIZE bytes with its topic and properties.
 RECORD: Final = 330
@@ -60,11 +59,11 @@ def _one(
     kind: str, server: Subject, run: Run, figures: Figures, producers: int, counts: bool
 ) -> None:
     # Counted until a moment after the system calls are, so that these are all made under load.
-    flags = _flags(producers, run.seconds + 1, WARM_UP)
+    flags = _flags(producers, run.seconds + 1, run.warmup)
     with loadgen.running("send", server.broker_addr, **flags) as sending:
         calls = 0
         if counts:
-            time.sleep(WARM_UP)
+            time.sleep(run.warmup)
             calls = syncs.count(server.broker_pid, run.seconds)
         found = loadgen.result(sending)
     figures.add(_rate(producers), kind, found.rate)

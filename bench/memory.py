@@ -88,7 +88,7 @@ def _start_up(run: Run, kind: str, number: int) -> float:
 
 
 def _memory(run: Run, kind: str, server: Subject, figures: Figures) -> None:
-    settle = 1 if run.smoke else SETTLE_SECONDS
+    settle = 0.1 if run.smoke else SETTLE_SECONDS
     time.sleep(settle)
     figures.add(AT_FIRST, kind, _anonymous(server.broker_pid))
     for number in range(MILLIONS[kind]):
@@ -105,7 +105,7 @@ def _memory(run: Run, kind: str, server: Subject, figures: Figures) -> None:
         time.sleep(settle)
         figures.add(after(number + 1), kind, _anonymous(server.broker_pid))
     before = usage(server.broker_pid)
-    idle = 2 if run.smoke else IDLE_SECONDS
+    idle = 1 if run.smoke else IDLE_SECONDS
     time.sleep(idle)
     spent = usage(server.broker_pid).cpu_seconds - before.cpu_seconds
     figures.add(IDLE, kind, spent / idle * 100)

@@ -75,7 +75,9 @@ def _sends(
 ) -> None:
     topic = _topic(load)
     if not load.asynchronous:
-        rate = clients.produce(server.namesrv_addr, topic, load, run.seconds, java_home)
+        rate = clients.produce(
+            server.namesrv_addr, topic, load, run.seconds, java_home, smoke=run.smoke
+        )
         figures.add(f"TPS, official Producer ({load})", kind, rate.tps)
     before = usage(server.broker_pid)
     measured = clients.latency(server.namesrv_addr, topic, load, run.seconds, java_home)

@@ -13,19 +13,20 @@ from bench import subjects
 class Run:
     """`folder` is empty and temporary; `seconds` is how long a load is counted.
 
-    `real`: the real broker also where it is left out by itself.
+    `kinds` take part in the first round. `real`: the real broker also where it is left out by itself.
     """
 
     folder: Path
     rounds: int
     seconds: int
+    kinds: tuple[str, ...] = subjects.KINDS
     smoke: bool = False
-    pure: bool = True
     real: bool = False
 
     @property
-    def kinds(self) -> tuple[str, ...]:
-        return subjects.KINDS if self.pure else subjects.KINDS[:2]
+    def warmup(self) -> float:
+        """Seconds of a load before it is counted."""
+        return 0.25 if self.smoke else 2
 
     def turns(self) -> Iterator[tuple[int, str]]:
         """(round, kind), the order of kinds changing from round to round."""

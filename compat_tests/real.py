@@ -71,7 +71,13 @@ def launcher() -> Launcher:
 
 def _home(folder: Path) -> Path:
     (folder / "conf").mkdir(parents=True, exist_ok=True)
+    (folder / "tmp").mkdir(exist_ok=True)
     return folder
+
+
+def _folders(home: Path) -> list[str]:
+    """Whatever a JVM writes by itself: libraries and certificates that it unpacks would outlive it elsewhere."""
+    return [f"-Duser.home={home}", f"-Djava.io.tmpdir={home / 'tmp'}"]
 
 
 def _tls_arguments(home: Path, tls: Tls | None) -> list[str]:
@@ -144,7 +150,7 @@ class RealNameServer(_Jvm):
         options = [
             *NAMESRV_HEAP,
             *OPENED,
-            f"-Duser.home={self.home}",
+            *_folders(self.home),
             *_tls_arguments(self.home, self._tls),
         ]
         return [*options, NAMESRV_MAIN, "-c", str(conf)]
@@ -181,7 +187,7 @@ class RealBroker(_Jvm):
 
     def arguments(self) -> Sequence[str]:
         conf = write_broker_conf(self.home / "broker.conf", dict(self.settings))
-        java = [*self._heap, *OPENED, f"-Duser.home={self.home}"]
+        java = [*self._heap, *OPENED, *_folders(self.home)]
         java += _tls_arguments(self.home, self._options.tls)
         return [*java, BROKER_MAIN, "-c", str(conf)]
 

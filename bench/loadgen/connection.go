@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Replies may overtake each other by so many windows.
+// A reply may be overtaken by those to so many windows of requests.
 const spread = 64
 
 // Work makes the requests of one connection and judges their replies.
@@ -105,6 +105,14 @@ type link struct {
 	moved int64
 }
 
+// pause is how long after one request of a connection the next is due; 0 without a rate.
+func (o Options) pause() time.Duration {
+	if o.rate == 0 {
+		return 0
+	}
+	return time.Duration(float64(time.Second) * float64(o.connections) / o.rate)
+}
+
 func (l *link) drive(start time.Time, stopped *atomic.Int64) error {
 	begin := start.Add(time.Duration(l.o.warmup * float64(time.Second)))
 	end := begin.Add(time.Duration(l.o.seconds * float64(time.Second)))
@@ -115,11 +123,8 @@ func (l *link) drive(start time.Time, stopped *atomic.Int64) error {
 	share := l.o.count / int64(l.o.connections)
 	in := make([]byte, 0, l.o.buffer())
 	out := make([]byte, 0, 1<<16)
-	pause := time.Duration(0)
+	pause := l.o.pause()
 	slots := int64(len(l.sent))
-	if l.o.rate > 0 {
-		pause = time.Duration(float64(time.Second) * float64(l.o.connections) / l.o.rate)
-	}
 	// The connections take turns instead of all being due at once.
 	due := time.Now().Add(pause * time.Duration(l.number) / time.Duration(l.o.connections))
 	for {
@@ -128,7 +133,8 @@ func (l *link) drive(start time.Time, stopped *atomic.Int64) error {
 			end, counted, share = start.Add(time.Duration(early)), false, 0
 		}
 		out = out[:0]
-		for int(l.asked-l.answered) < l.o.window {
+		// Who was overtaken by a whole spread is waited for: its time is still needed.
+		for int(l.asked-l.answered) < l.o.window && l.sent[l.asked%slots].IsZero() {
 			if counted && l.asked >= share || !counted && now.After(end) {
 				break
 			}

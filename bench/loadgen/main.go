@@ -4,6 +4,7 @@
 //
 //	loadgen send  -addr 127.0.0.1:10911 -topic T -queues 8 -connections 8 -window 32 -size 128 -seconds 5
 //	loadgen pull  -addr 127.0.0.1:10911 -topic T -queues 4 -connections 4 -batch 32 -seconds 5 (or -once)
+//	loadgen pull  -addr 127.0.0.1:10911 -topic T -queues 32 -connections 4 -window 8 -batch 32 -seconds 5
 //	loadgen pull  -addr 127.0.0.1:10911 -topic T -queues 1 -connections 4 -batch 32 -seconds 5 -span 5000000
 //	loadgen route -addr 127.0.0.1:9876  -topic T -connections 4 -window 8 -seconds 5
 //	loadgen commit -addr 127.0.0.1:10911 -topic T -queues 8 -groups 1000 -connections 1
@@ -59,7 +60,7 @@ func parse(mode string, words []string) Options {
 	f.StringVar(&o.topic, "topic", "Load", "topic; with -topics N: its prefix")
 	f.StringVar(&o.group, "group", "loadgen", "producer or consumer group")
 	f.IntVar(&o.connections, "connections", 1, "connections")
-	f.IntVar(&o.window, "window", 1, "requests under way on each connection")
+	f.IntVar(&o.window, "window", 1, "requests under way on each connection; pulls are of one queue each")
 	f.IntVar(&o.queues, "queues", 8, "queues of the topic")
 	f.IntVar(&o.topics, "topics", 1, "topics, named by a number behind the prefix")
 	f.IntVar(&o.size, "size", 128, "bytes of a body")

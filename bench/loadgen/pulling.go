@@ -17,8 +17,8 @@ type puller struct {
 }
 
 func pull(o Options) (Result, error) {
-	if o.window != 1 {
-		return Result{}, fmt.Errorf("a pull needs the answer of the one before: -window 1")
+	if o.once && o.window != 1 {
+		return Result{}, fmt.Errorf("-once ends a connection with its queue: -window 1")
 	}
 	if o.span != 0 && o.span < int64(o.batch) {
 		return Result{}, fmt.Errorf("a span of %d is less than one pull", o.span)
@@ -26,12 +26,51 @@ func pull(o Options) (Result, error) {
 	if o.once {
 		o.count = math.MaxInt64
 	}
-	return run(o, func(number int) Work {
-		p := &puller{o: o, queue: number % o.queues, offset: o.from}
-		p.chance = rand.New(rand.NewSource(int64(number)))
-		p.frame = pullFrame(o, topicName(o, number/o.queues%o.topics), p.queue)
-		return p
-	})
+	return run(o, func(number int) Work { return newPullers(o, number) })
+}
+
+// pullers share one connection as the queues of a consumer do: each has at most one pull under way.
+type pullers struct {
+	all []*puller
+	// The opaque of the pull that each has under way, 0 when it has none.
+	asked []int64
+	at    int
+}
+
+// newPullers has as many as may be under way; all connections together go through the queues in turn.
+func newPullers(o Options, connection int) *pullers {
+	p := &pullers{asked: make([]int64, o.window)}
+	for i := 0; i < o.window; i++ {
+		p.all = append(p.all, newPuller(o, connection*o.window+i))
+	}
+	return p
+}
+
+func (p *pullers) next(out []byte, opaque int64) []byte {
+	// One is free, because no more are under way than there are pullers.
+	for p.asked[p.at] != 0 {
+		p.at = (p.at + 1) % len(p.all)
+	}
+	p.asked[p.at] = opaque
+	return p.all[p.at].next(out, opaque)
+}
+
+// done finds the puller by its opaque: a server may answer another queue first.
+func (p *pullers) done(reply Reply) (int64, int64, error) {
+	for i, opaque := range p.asked {
+		if opaque == reply.opaque {
+			p.asked[i] = 0
+			return p.all[i].done(reply)
+		}
+	}
+	return 0, 0, fmt.Errorf("a reply to opaque %d, which no queue waits for", reply.opaque)
+}
+
+func newPuller(o Options, number int) *puller {
+	p := &puller{o: o, queue: number % o.queues, offset: o.from}
+	p.chance = rand.New(rand.NewSource(int64(number)))
+	p.frame = pullFrame(o, topicName(o, number/o.queues%o.topics), p.queue)
+	return p
 }
 
 func pullFrame(o Options, topic string, queue int) *Frame {
