@@ -39,6 +39,8 @@ _CODES: dict[ReadStatus, ResponseCode] = {
     ReadStatus.OFFSET_OVERFLOW_BADLY: ResponseCode.PULL_OFFSET_MOVED,
     ReadStatus.OFFSET_TOO_SMALL: ResponseCode.PULL_OFFSET_MOVED,
 }
+# What `name` gives, which an enumeration works out anew each time.
+_NAMES: dict[ReadStatus, str] = {status: status.name for status in ReadStatus}
 _RESET_REMARK = "OFFSET_RESET"
 PullRequest = Request[PullHeader]
 
@@ -167,7 +169,7 @@ class Pulling:
                 found.next_begin_offset,
                 found.status.name,
             )
-        response = Response(code, found.status.name, ext_fields=self._fields(allowed, found))
+        response = Response(code, _NAMES[found.status], ext_fields=self._fields(allowed, found))
         if found.extents:
             body = self._bytes(request, found)
             if body is None:
