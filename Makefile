@@ -96,9 +96,10 @@ $(BIN)/python:
 	  || { echo "Python's venv module is missing: on Debian run 'apt-get install python3-venv'" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
+# Plain Python, whatever is wished for: what is compiled is in $(TREE).
 $(INSTALLED): $(BIN)/python pyproject.toml $(LOCK)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r $(LOCK)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	TRIMQ_COMPILE=0 $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
 	@touch $@
 
 $(TESTING): $(INSTALLED) $(TEST_LOCK)

@@ -23,6 +23,10 @@ COMPILED_TREE: Final = HERE.parent / "build" / "compiled"
 
 def builds() -> dict[str, Path]:
     """The trees that TriMQ can run from: plain Python, and compiled if that was made."""
+    if list(HERE.parent.glob("codec/*.so")):
+        raise RuntimeError(
+            f"{HERE.parent} holds compiled modules: remove its *.so, 'make compiled' has its own tree"
+        )
     found = {"pure": HERE.parent}
     if list(COMPILED_TREE.glob("codec/frame*.so")):
         found["compiled"] = COMPILED_TREE
