@@ -214,6 +214,8 @@ class Connection(Peer):
     def _ready(self, wire: SocketWire, poller: Poller) -> None:
         """There is something to read, or the end. What has to wait gets a task, and reading pauses."""
         if self._serving.cancel_called:
+            # The end of a stream would be reported until its task has closed it.
+            poller.pause(wire.fileno())
             return
         assert self._waiting is not None
         try:
