@@ -13,6 +13,7 @@ from codec.properties import find_property
 
 SCHEDULE_TOPIC: Final = "SCHEDULE_TOPIC_XXXX"
 TAGS: Final = b"TAGS"
+_TAGS_ENTRY: Final = b"TAGS\x01"
 DELAY: Final = b"DELAY"
 # Different tags remembered at most; applications use a handful.
 CACHE_SIZE: Final = 4096
@@ -33,7 +34,8 @@ class TagCodes:
             level = self._delay_level(properties)
             if level > 0:
                 return self._deliver_time(level, store_timestamp)
-        tags = find_property(properties, TAGS)
+        # Most messages have none, and that is seen at a glance.
+        tags = find_property(properties, TAGS) if _TAGS_ENTRY in properties else None
         if tags is None:
             return 0
         code = self._codes.get(tags)
