@@ -11,6 +11,7 @@ from broker.clients import Client
 from broker.clock import Clock
 from broker.config import BrokerConfig
 from broker.consumer_group import ConsumerGroup
+from broker.tag_filters import SUBSCRIBE_ALL, TAG
 from codec.bodies.heartbeat import ConsumerData, SubscriptionData
 from codec.codes import RequestCode
 from codec.headers.clients import NotifyConsumerIdsChangedRequestHeader
@@ -156,6 +157,21 @@ class Consumers:
     def compensate(self, group: str, subscription: SubscriptionData) -> None:
         """A subscription that a pull carried (compensateSubscribeData), for groups without one."""
         self._compensated.setdefault(group, {})[subscription.topic] = subscription
+
+    def renew_compensated(
+        self, group: str, topic: str, expression: str | None, expression_type: str | None, now: int
+    ) -> bool:
+        """If the pull before carried the same subscription, that one is of `now` (ms); False if not."""
+        topics = self._compensated.get(group)
+        known = topics.get(topic) if topics is not None else None
+        if (
+            known is None
+            or known.sub_string != (expression or SUBSCRIBE_ALL)
+            or known.expression_type != (expression_type or TAG)
+        ):
+            return False
+        known.sub_version = now
+        return True
 
     def _forget_compensated(self, now: int) -> None:
         for group, topics in list(self._compensated.items()):

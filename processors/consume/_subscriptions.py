@@ -50,12 +50,10 @@ class PullSubscriptions:
             raise RemotingError(
                 ResponseCode.SUBSCRIPTION_PARSE_FAILED, "parse the consumer's subscription failed"
             ) from None
-        self._consumers.compensate(
-            header.consumer_group,
-            build_subscription(
-                header.topic, header.subscription, header.expression_type, self._clock.millis()
-            ),
-        )
+        group, topic, now = header.consumer_group, header.topic, self._clock.millis()
+        expression, kind = header.subscription, header.expression_type
+        if not self._consumers.renew_compensated(group, topic, expression, kind, now):
+            self._consumers.compensate(group, build_subscription(topic, expression, kind, now))
         _check_type(header.expression_type)
         return codes
 

@@ -209,3 +209,20 @@ def test_subscriptions_from_pulls_count_until_they_expire(members: Members, cloc
     clock.now += 600_001
     members.consumers.scan_expired()
     assert members.consumers.find_subscription("p", "T") is None
+
+
+def test_the_same_subscription_again_is_only_newer(members: Members, clock) -> None:
+    consumers = members.consumers
+    assert not consumers.renew_compensated("p", "T", "*", None, clock.now)
+    consumers.compensate("p", sub("T", clock.now, "A || B"))
+    clock.now += 600_000
+    for expression, kind in (("A", None), ("*", None), (None, None), ("A || B", "SQL92")):
+        assert not consumers.renew_compensated("p", "T", expression, kind, clock.now)
+    assert consumers.renew_compensated("p", "T", "A || B", "TAG", clock.now)
+    clock.now += 600_000
+    consumers.scan_expired()
+    assert consumers.find_subscription("p", "T") is not None
+    clock.now += 1
+    consumers.scan_expired()
+    assert consumers.find_subscription("p", "T") is None
+    assert not consumers.renew_compensated("p", "T", "A || B", "TAG", clock.now)
