@@ -7,7 +7,7 @@ replaces the config file, whose version before becomes its `.bak`.
 
 import logging
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 import trio
@@ -43,6 +43,8 @@ _LIVE_NAMES: Final = """
 """
 _FIXED: Final = frozenset(_FIXED_NAMES.split())
 _LIVE_IN_STORE: Final = frozenset(_LIVE_NAMES.split())
+# In the file, but told to nobody who asks.
+_HIDDEN: Final = frozenset({"tls.server.keyPassword"})
 _WHOLE_NUMBER: Final = re.compile(r"[+-]?\d+")
 
 
@@ -84,8 +86,11 @@ class BrokerSettings:
         return encode_body(self._version).decode()
 
     def text(self) -> str:
-        """All settings, sorted by key (MixAll.properties2String)."""
-        return "".join(f"{key}={self._texts[key]}\n" for key in sorted(self._texts))
+        """All settings but secrets, sorted by key (MixAll.properties2String)."""
+        return self._lines(self._texts.keys() - _HIDDEN)
+
+    def _lines(self, keys: Iterable[str]) -> str:
+        return "".join(f"{key}={self._texts[key]}\n" for key in sorted(keys))
 
     def refused(self, keys: Mapping[str, str]) -> bool:
         """Whether one of these keys cannot be changed at run time."""
@@ -144,7 +149,7 @@ class BrokerSettings:
         """As the real one, a file that cannot be written is logged, not answered."""
         async with self._saving:
             try:
-                await trio.to_thread.run_sync(self._file.save, self.text().encode())
+                await trio.to_thread.run_sync(self._write, self._lines(self._texts).encode())
             except StoreError as error:
                 log.error("settings not saved: %s", error)
                 return
@@ -153,6 +158,16 @@ class BrokerSettings:
                 "settings saved, but not read at the next start without --config %s",
                 self._file.path,
             )
+
+    def _write(self, data: bytes) -> None:
+        """Blocks. Whoever could not read the file before cannot read it afterwards."""
+        path, backup = self._file.path, self._file.backup
+        mode = path.stat().st_mode if path.exists() else None
+        self._file.save(data)
+        if mode is not None:
+            path.chmod(mode)
+            if backup.exists():
+                backup.chmod(mode)
 
 
 def _is_live(config: Any, name: str) -> bool:

@@ -25,7 +25,6 @@ _TRANSACTIONS = "transactions are not there yet"
 _TIMER = "the timer wheel is not there yet"
 _POP = "POP is not there yet"
 _LITE = "lite topics are not there yet"
-_READ_AHEAD = "files are read ahead as their readers need it; there is no mode to set"
 _REPLY = "request-reply is not there yet"
 _CLUSTER = "replication is not there yet"
 _CONTROLLER = "sent to a Controller, which TriMQ is not"
@@ -65,7 +64,6 @@ _GROUPED: Final[dict[str, str]] = {
         "GET_PARENT_TOPIC_INFO GET_LITE_TOPIC_INFO GET_LITE_CLIENT_INFO "
         "GET_LITE_GROUP_INFO TRIGGER_LITE_DISPATCH"
     ),
-    _READ_AHEAD: "SET_COMMITLOG_READ_MODE",
     _REPLY: "SEND_REPLY_MESSAGE SEND_REPLY_MESSAGE_V2",
     _CLUSTER: (
         "NOTIFY_MIN_BROKER_ID_CHANGE EXCHANGE_BROKER_HA_INFO GET_BROKER_HA_STATUS "
@@ -115,6 +113,7 @@ DIFFERENCES: Final = (
     "A query by key answers at most 16 MiB, since clients refuse larger frames.",
     "UPDATE_BROKER_CONFIG refuses a value outside of the setting's limits; the real broker takes any"
     " number.",
+    "SET_COMMITLOG_READ_MODE has no effect: the log is read ahead of each reader, not by mappings.",
     "GET_BROKER_CONFIG has the settings that TriMQ knows, and whatever else is in the config file.",
     "Runtime info: thread pool queues are always empty, and how long puts take is not measured.",
     "VIEW_BROKER_STATS_DATA counts messages, bytes and what was sent back per topic, group and"

@@ -52,7 +52,7 @@ async def test_a_change_is_in_force_and_in_the_file(running: Running) -> None:
     assert running.plan.broker.short_polling_time_mills == 7
     assert running.plan.broker.trace_on is False
     text = running.file.read_text()
-    assert text == running.settings.text()
+    assert text.replace("tls.server.keyPassword=\n", "") == running.settings.text()
     assert "shortPollingTimeMills=7\n" in text
     assert "unknown" not in text
     assert running.file.with_name("broker.conf.bak").read_text().startswith("brokerName=b\n")
@@ -98,6 +98,16 @@ async def test_the_permission_concerns_routes(running: Running) -> None:
     assert running.permission_given == 0
     await running.settings.update({"brokerPermission": "4"})
     assert running.permission_given == 1
+
+
+async def test_a_password_is_written_but_not_shown(tmp_path: Path) -> None:
+    running = Running(tmp_path, "tls.server.keyPassword=secret\n")
+    running.file.chmod(0o600)
+    assert "secret" not in running.settings.text()
+    await running.settings.update({"regionId": "Z"})
+    assert "tls.server.keyPassword=secret\n" in running.file.read_text()
+    assert running.file.stat().st_mode & 0o777 == 0o600
+    assert running.file.with_name("broker.conf.bak").stat().st_mode & 0o777 == 0o600
 
 
 def test_some_keys_stay(running: Running) -> None:

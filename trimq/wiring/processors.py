@@ -25,6 +25,7 @@ from processors.admin.get_subscriptiongroup_config import GetSubscriptiongroupCo
 from processors.admin.get_system_topic_list_from_broker import GetSystemTopicListFromBroker
 from processors.admin.get_topic_config import GetTopicConfig
 from processors.admin.get_topic_stats_info import GetTopicStatsInfo
+from processors.admin.set_commitlog_read_mode import SetCommitlogReadMode
 from processors.admin.update_and_create_subscriptiongroup import UpdateAndCreateSubscriptiongroup
 from processors.admin.update_and_create_subscriptiongroup_list import (
     UpdateAndCreateSubscriptiongroupList,
@@ -250,4 +251,5 @@ def _broker(plan: ServerPlan, state: "State", clock: Clock) -> list[Processor[An
         UpdateBrokerConfig(state.settings, parse_properties_text),
         GetBrokerRuntimeInfo(state.stats, figures, state.delays, clock),
         ViewBrokerStatsData(state.stats),
+        SetCommitlogReadMode(),
     ]

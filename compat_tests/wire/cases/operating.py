@@ -25,7 +25,7 @@ from compat_tests.wire.frames import RESPONSE_FLAG, Frame
 from compat_tests.wire.reading import as_json, as_records, as_text
 from compat_tests.wire.stage import Stage
 
-UPDATE, CONFIG, RUNTIME = 25, 26, 28
+UPDATE, CONFIG, RUNTIME, READ_AHEAD = 25, 26, 28, 2004
 STATUS, RUNNING, DIRECT, COUNTER, PRODUCERS = 223, 307, 309, 315, 328
 ONLINE: Final = heartbeat(consumer("$G", subscription()))
 ASKED: Final = ask(
@@ -87,6 +87,9 @@ def cases() -> Iterator[Case]:
     yield from questions()
     yield from unanswered()
     yield Case("producers of every group", producers)
+    for mode in (1, 0, 2, "x", None):
+        yield row(f"read ahead: mode {mode}", ask(READ_AHEAD, {"READ_AHEAD_MODE": mode}))
+    yield row("read ahead: another field", ask(READ_AHEAD, {"mode": 1}))
 
 
 # --- how it is doing

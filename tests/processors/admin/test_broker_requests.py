@@ -23,6 +23,7 @@ from processors.admin._store_figures import StoreFigures, readable_bytes
 from processors.admin.get_broker_config import GetBrokerConfig
 from processors.admin.get_broker_consume_stats import GetBrokerConsumeStats
 from processors.admin.get_broker_runtime_info import GetBrokerRuntimeInfo
+from processors.admin.set_commitlog_read_mode import SetCommitlogReadMode
 from processors.admin.update_and_get_group_forbidden import UpdateAndGetGroupForbidden
 from processors.admin.update_broker_config import UpdateBrokerConfig
 from processors.admin.view_broker_stats_data import ViewBrokerStatsData
@@ -256,3 +257,22 @@ def test_banning_a_group_from_a_topic(broker: Any) -> None:
     assert broker.groups.is_forbidden("g", "T", 2)
     assert ask(None)["readable"] is False
     assert ask(True)["readable"] is True
+
+
+@pytest.mark.parametrize(
+    ("fields", "code"),
+    [
+        ({"READ_AHEAD_MODE": "1"}, 0),
+        ({"READ_AHEAD_MODE": "2"}, ResponseCode.INVALID_PARAMETER),
+        ({"READ_AHEAD_MODE": "x"}, ResponseCode.SYSTEM_ERROR),
+        ({}, ResponseCode.SYSTEM_ERROR),
+    ],
+)
+def test_read_ahead_is_as_it_is(broker: Any, fields: dict[str, str], code: int) -> None:
+    request = broker.request(2004, None)
+    request.ext_fields = fields
+    try:
+        answer = SetCommitlogReadMode().handle(request).code
+    except RemotingError as error:
+        answer = error.code
+    assert answer == code
