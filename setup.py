@@ -29,7 +29,7 @@ HOT: Final = """
     store/errors store/files store/index_entries store/index_file store/index_keys store/index_slots
     store/loading store/message store/page_cache store/reading store/record_limits
     store/segment store/tags
-    broker/offsets broker/puts broker/tag_filters broker/unique_ids
+    broker/offsets broker/puts broker/tag_filters broker/traffic broker/unique_ids
     processors/consume/_answers processors/consume/_checks processors/consume/_pulling
     processors/consume/_subscriptions
     processors/produce/_admission processors/produce/_properties processors/produce/_retries

@@ -19,7 +19,7 @@ def _host_name() -> str:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BrokerConfig:
-    """The settings of one broker; not changed while it runs."""
+    """The settings of one broker; while it runs only trimq/broker_settings.py changes some."""
 
     broker_cluster_name: str = setting("DefaultCluster", "Cluster that this broker belongs to.")
     broker_name: str = computed_setting(

@@ -214,6 +214,12 @@ class Topics:
             next_version(self.data_version, self._clock)
             self.persist()
 
+    def told_anew(self) -> None:
+        """What NameServers know of every topic has changed: the broker's own permissions."""
+        next_version(self.data_version, self._clock)
+        for topic in list(self._table.values()):
+            self._announce(topic)
+
     def delete(self, name: str) -> None:
         if self._table.pop(name, None) is None:
             log.warning("topic not deleted, it does not exist: topic=%s", name)

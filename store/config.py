@@ -62,7 +62,10 @@ def _own(default: Any, doc: str, **metadata: Any) -> Any:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreConfig:
-    """One store's settings; not changed while it is open. Sizes in bytes, times in milliseconds."""
+    """One store's settings. Sizes in bytes, times in milliseconds.
+
+    While it is open only trimq/broker_settings.py changes some.
+    """
 
     root: Path = field(metadata={"internal": True})
     commit_log_directory: Path | None = setting(

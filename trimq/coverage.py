@@ -25,7 +25,6 @@ _TRANSACTIONS = "transactions are not there yet"
 _TIMER = "the timer wheel is not there yet"
 _POP = "POP is not there yet"
 _LITE = "lite topics are not there yet"
-_ADMIN = "administration is not complete yet"
 _REPLY = "request-reply is not there yet"
 _CLUSTER = "replication is not there yet"
 _CONTROLLER = "sent to a Controller, which TriMQ is not"
@@ -39,8 +38,8 @@ _COLD = "cold-data flow control is not there"
 NEVER_RECEIVED: Final[dict[Code, str]] = {
     Code.CHECK_TRANSACTION_STATE: f"sent to clients; {_TRANSACTIONS}",
     Code.NOTIFY_CONSUMER_IDS_CHANGED: "sent to clients",
-    Code.RESET_CONSUMER_CLIENT_OFFSET: f"sent to clients; {_ADMIN}",
-    Code.GET_CONSUMER_STATUS_FROM_CLIENT: f"sent to clients; {_ADMIN}",
+    Code.RESET_CONSUMER_CLIENT_OFFSET: "sent to clients",
+    Code.GET_CONSUMER_STATUS_FROM_CLIENT: "sent to clients",
     Code.PUSH_REPLY_MESSAGE_TO_CLIENT: f"sent to clients; {_REPLY}",
     Code.NOTIFY_UNSUBSCRIBE_LITE: f"sent to clients; {_LITE}",
 }
@@ -64,16 +63,6 @@ _GROUPED: Final[dict[str, str]] = {
         "POP_LITE_MESSAGE LITE_SUBSCRIPTION_CTL GET_BROKER_LITE_INFO "
         "GET_PARENT_TOPIC_INFO GET_LITE_TOPIC_INFO GET_LITE_CLIENT_INFO "
         "GET_LITE_GROUP_INFO TRIGGER_LITE_DISPATCH"
-    ),
-    _ADMIN: (
-        "UPDATE_BROKER_CONFIG GET_BROKER_CONFIG GET_BROKER_RUNTIME_INFO "
-        "INVOKE_BROKER_TO_RESET_OFFSET INVOKE_BROKER_TO_GET_CONSUMER_STATUS "
-        "QUERY_TOPIC_CONSUME_BY_WHO QUERY_CONSUME_TIME_SPAN "
-        "GET_CONSUMER_RUNNING_INFO QUERY_CORRECTION_OFFSET CONSUME_MESSAGE_DIRECTLY "
-        "CLONE_GROUP_OFFSET VIEW_BROKER_STATS_DATA "
-        "GET_BROKER_CONSUME_STATS QUERY_CONSUME_QUEUE GET_ALL_PRODUCER_INFO "
-        "QUERY_TOPICS_BY_CONSUMER QUERY_SUBSCRIPTION_BY_CONSUMER "
-        "UPDATE_AND_GET_GROUP_FORBIDDEN SET_COMMITLOG_READ_MODE"
     ),
     _REPLY: "SEND_REPLY_MESSAGE SEND_REPLY_MESSAGE_V2",
     _CLUSTER: (
@@ -122,6 +111,15 @@ DIFFERENCES: Final = (
     "After a crash the index is complete; the real broker deletes its last index file and finds only"
     " messages of the last commit-log file by key.",
     "A query by key answers at most 16 MiB, since clients refuse larger frames.",
+    "UPDATE_BROKER_CONFIG refuses a value outside of the setting's limits; the real broker takes any"
+    " number.",
+    "SET_COMMITLOG_READ_MODE has no effect: the log is read ahead of each reader, not by mappings.",
+    "GET_BROKER_CONFIG has the settings that TriMQ knows, and whatever else is in the config file.",
+    "Runtime info: thread pool queues are always empty, and how long puts take is not measured.",
+    "VIEW_BROKER_STATS_DATA counts messages, bytes and what was sent back per topic, group and"
+    " broker; latencies and acknowledgements are not counted. A batch counts as one go per message.",
+    "QUERY_CORRECTION_OFFSET leaves out the groups of filterGroups; the real broker deletes their"
+    " offsets.",
 )
 
 

@@ -47,7 +47,10 @@ class NamesrvOptions:
 
 @dataclass(frozen=True, slots=True)
 class ServerPlan:
-    """Typed configs, and where to listen. ``namesrv_listen`` is None when others are named."""
+    """Typed configs, and where to listen. ``namesrv_listen`` is None when others are named.
+
+    ``given`` are the texts of the settings in the file and of ``--set``.
+    """
 
     broker: BrokerConfig
     store: StoreConfig
@@ -57,6 +60,8 @@ class ServerPlan:
     namesrv_listen: Endpoint | None
     advertise: Endpoint | None
     metrics: Endpoint | None
+    config_file: Path | None = None
+    given: Mapping[str, str] = field(default_factory=dict)
 
 
 def server_plan(options: ServerOptions) -> ServerPlan:
@@ -100,6 +105,8 @@ def server_plan(options: ServerOptions) -> ServerPlan:
         namesrv_listen=namesrv_listen,
         advertise=Endpoint.parse(options.advertise) if options.advertise else None,
         metrics=Endpoint.parse(metrics) if metrics else None,
+        config_file=options.config,
+        given=values,
     )
 
 

@@ -71,6 +71,12 @@ def build(config: type[C], values: Mapping[str, str], **given: Any) -> C:
     return config(**{**chosen, **given})
 
 
+def value_of(config: type[Any], key: str, text: str) -> Any:
+    """One setting's value from its text; SettingsError when it cannot be used."""
+    field = keys_of(config)[key]
+    return _value(key, text, typing.get_type_hints(config)[field.name], field.metadata)
+
+
 def unknown_keys(
     values: Mapping[str, str], configs: Iterable[type[Any]], also: Iterable[str] = ()
 ) -> list[str]:

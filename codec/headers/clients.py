@@ -46,7 +46,7 @@ class GetConsumerRunningInfoRequestHeader(RpcHeader, kw_only=True):
 
     consumer_group: str
     client_id: str
-    jstack_enable: bool = False
+    jstack_enable: bool | None = None
 
 
 class ConsumeMessageDirectlyResultRequestHeader(TopicHeader, kw_only=True):

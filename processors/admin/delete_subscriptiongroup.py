@@ -5,6 +5,7 @@ Its %RETRY% and %DLQ% topics stay.
 
 from broker.offsets import ConsumerOffsets
 from broker.subscription_groups import SubscriptionGroups
+from broker.traffic import Traffic
 from codec.codes import RequestCode
 from codec.headers.groups import DeleteSubscriptionGroupRequestHeader
 from remoting.contract import Processor, Request, Response
@@ -14,12 +15,16 @@ class DeleteSubscriptiongroup(Processor[DeleteSubscriptionGroupRequestHeader]):
     codes = (RequestCode.DELETE_SUBSCRIPTIONGROUP,)
     header = DeleteSubscriptionGroupRequestHeader
 
-    def __init__(self, groups: SubscriptionGroups, offsets: ConsumerOffsets) -> None:
+    def __init__(
+        self, groups: SubscriptionGroups, offsets: ConsumerOffsets, traffic: Traffic
+    ) -> None:
         self._groups = groups
         self._offsets = offsets
+        self._traffic = traffic
 
     def handle(self, request: Request[DeleteSubscriptionGroupRequestHeader]) -> Response:
         self._groups.delete(request.header.group_name)
+        self._traffic.forget_group(request.header.group_name)
         if request.header.clean_offset:
             self._offsets.forget_group(request.header.group_name)
         return Response()

@@ -6,6 +6,7 @@ from broker.config import BrokerConfig
 from broker.offsets import ConsumerOffsets
 from broker.topic_names import pop_retry_topic, pop_retry_topic_v2
 from broker.topics import Topics
+from broker.traffic import Traffic
 from codec.codes import RequestCode, ResponseCode
 from codec.headers.topics import DeleteTopicRequestHeader
 from processors.admin._topic_checks import check_not_system
@@ -21,12 +22,18 @@ class DeleteTopicInBroker(Processor[DeleteTopicRequestHeader]):
     header = DeleteTopicRequestHeader
 
     def __init__(
-        self, config: BrokerConfig, topics: Topics, offsets: ConsumerOffsets, store: TopicStore
+        self,
+        config: BrokerConfig,
+        topics: Topics,
+        offsets: ConsumerOffsets,
+        store: TopicStore,
+        traffic: Traffic,
     ) -> None:
         self._config = config
         self._topics = topics
         self._offsets = offsets
         self._store = store
+        self._traffic = traffic
 
     def decode_header(self, ext_fields: dict[str, str]) -> DeleteTopicRequestHeader:
         """No topic counts as a blank one."""
@@ -41,6 +48,7 @@ class DeleteTopicInBroker(Processor[DeleteTopicRequestHeader]):
             self._topics.delete(name)
             self._offsets.forget_topic(name)
             self._store.delete_topic(name)
+            self._traffic.forget_topic(name)
         return Response()
 
     def _pop_retry_topics(self, topic: str) -> list[str]:

@@ -6,6 +6,7 @@ from typing import Protocol
 from broker.config import BrokerConfig
 from broker.consumers import Consumers
 from broker.offsets import ConsumerOffsets
+from broker.stats import BrokerStats
 from broker.topics import Topics
 from codec import fastjson
 from codec.bodies.locks import MessageQueue
@@ -23,7 +24,7 @@ class QueueTimes(Protocol):
 
 
 class GetConsumeStats(Processor[GetConsumeStatsRequestHeader]):
-    """ConsumeStats. Rates come with the broker's statistics; until then they are 0."""
+    """ConsumeStats: positions in every queue, and messages pulled per second in the last minute."""
 
     codes = (RequestCode.GET_CONSUME_STATS,)
     header = GetConsumeStatsRequestHeader
@@ -35,16 +36,19 @@ class GetConsumeStats(Processor[GetConsumeStatsRequestHeader]):
         consumers: Consumers,
         offsets: ConsumerOffsets,
         store: QueueTimes,
+        stats: BrokerStats,
     ) -> None:
         self._broker_name = config.broker_name
         self._topics = topics
         self._consumers = consumers
         self._offsets = offsets
         self._store = store
+        self._stats = stats
 
     def handle(self, request: Request[GetConsumeStatsRequestHeader]) -> Response:
         group = request.header.consumer_group
         table: dict[MessageQueue, dict[str, int]] = {}
+        rate = 0.0
         for name in self._chosen(request.header):
             topic = self._topics.get(name)
             if topic is None:
@@ -53,7 +57,8 @@ class GetConsumeStats(Processor[GetConsumeStatsRequestHeader]):
             for queue_id in range(topic.read_queue_nums):
                 queue = MessageQueue(broker_name=self._broker_name, queue_id=queue_id, topic=name)
                 table[queue] = self._queue(group, name, queue_id)
-        return Response(body=fastjson.dumps({"consumeTps": 0.0, "offsetTable": table}))
+            rate += self._stats.pulled_per_second(group, name)
+        return Response(body=fastjson.dumps({"consumeTps": rate, "offsetTable": table}))
 
     def _chosen(self, header: GetConsumeStatsRequestHeader) -> list[str]:
         """Topics named in a list count as they are, others only if the group subscribes them."""

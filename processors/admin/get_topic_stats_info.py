@@ -3,6 +3,7 @@
 from typing import Protocol
 
 from broker.config import BrokerConfig
+from broker.stats import BrokerStats
 from broker.topics import Topics
 from codec import fastjson
 from codec.bodies.locks import MessageQueue
@@ -20,15 +21,18 @@ class QueueTimes(Protocol):
 
 
 class GetTopicStatsInfo(Processor[GetTopicStatsInfoRequestHeader]):
-    """TopicStatsTable. Rates come with the broker's statistics; until then they are 0."""
+    """TopicStatsTable: offsets of every queue, and messages written per second in the last minute."""
 
     codes = (RequestCode.GET_TOPIC_STATS_INFO,)
     header = GetTopicStatsInfoRequestHeader
 
-    def __init__(self, config: BrokerConfig, topics: Topics, store: QueueTimes) -> None:
+    def __init__(
+        self, config: BrokerConfig, topics: Topics, store: QueueTimes, stats: BrokerStats
+    ) -> None:
         self._broker_name = config.broker_name
         self._topics = topics
         self._store = store
+        self._stats = stats
 
     def handle(self, request: Request[GetTopicStatsInfoRequestHeader]) -> Response:
         name = request.header.topic
@@ -41,7 +45,8 @@ class GetTopicStatsInfo(Processor[GetTopicStatsInfoRequestHeader]):
             )
             for queue_id in range(max(topic.write_queue_nums, topic.read_queue_nums))
         }
-        return Response(body=fastjson.dumps({"offsetTable": table, "topicPutTps": 0.0}))
+        rate = self._stats.written_per_second(name)
+        return Response(body=fastjson.dumps({"offsetTable": table, "topicPutTps": rate}))
 
     def _queue(self, topic: str, queue_id: int) -> dict[str, int]:
         first = max(0, self._store.min_offset(topic, queue_id))

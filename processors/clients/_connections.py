@@ -12,14 +12,14 @@ def connections(clients: Iterable[Client]) -> list[Connection]:
         Connection(
             client_id=client.client_id,
             client_addr=client.peer.remote_addr,
-            language=_language(client.language),
+            language=language_name(client.language),
             version=client.version,
         )
         for client in clients
     ]
 
 
-def _language(code: int) -> str | None:
+def language_name(code: int) -> str | None:
     """LanguageCode.valueOf gives null for a number that it does not know."""
     try:
         return LanguageCode(code).name

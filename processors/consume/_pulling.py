@@ -17,6 +17,7 @@ from broker.config import BrokerConfig
 from broker.identity import MASTER_ID
 from broker.offsets import ConsumerOffsets
 from broker.records import load_cold
+from broker.traffic import Traffic
 from codec.codes import ResponseCode
 from codec.errors import CodecError
 from codec.flags import PullFlag
@@ -72,12 +73,14 @@ class Pulling:
         offsets: ConsumerOffsets,
         store: MessageStore,
         arrivals: Arrivals,
+        traffic: Traffic,
     ) -> None:
         self._config = config
         self._checks = checks
         self._offsets = offsets
         self._store = store
         self._arrivals = arrivals
+        self._traffic = traffic
 
     def answer_at_once(self, request: PullRequest) -> Response | None:
         """The answer if it is there without waiting."""
@@ -170,7 +173,12 @@ class Pulling:
                 found.status.name,
             )
         response = Response(code, _NAMES[found.status], ext_fields=self._fields(allowed, found))
-        if found.extents:
+        if not found.extents:
+            self._traffic.missed += 1
+        else:
+            self._traffic.handed_out(
+                header.consumer_group, header.topic, found.message_count, found.byte_count
+            )
             body = self._bytes(request, found)
             if body is None:
                 raise _Cold(response, found.extents)

@@ -30,12 +30,17 @@ class Admission:
     """Looks at topic and queue of a send; creates the topic where that is allowed."""
 
     def __init__(self, config: BrokerConfig, identity: BrokerIdentity, topics: Topics) -> None:
+        self._config = config
         self._topics = topics
         self.host = identity.address.rpartition(":")[0]
-        self._broker_writable = Perm.writable(config.broker_permission)
-        self._accept_from = config.start_accept_send_request_time_stamp
         # Names that were found right and stand for a topic: they need no second look.
         self._known: set[str] = set()
+        self.reread()
+
+    def reread(self) -> None:
+        """Settings that every send looks at; called again when one was changed."""
+        self._broker_writable = Perm.writable(self._config.broker_permission)
+        self._accept_from = self._config.start_accept_send_request_time_stamp
 
     def admit(self, header: SendHeader, peer: Peer, now_millis: Callable[[], int]) -> TopicConfig:
         """The topic's config; RemotingError with the real broker's code and remark."""

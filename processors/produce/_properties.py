@@ -42,8 +42,14 @@ class SendProperties:
     """Knows what this broker adds."""
 
     def __init__(self, config: BrokerConfig, unique_ids: UniqueIds, clock: Clock) -> None:
+        self._config = config
         self._unique_ids = unique_ids
         self._clock = clock
+        self.reread()
+
+    def reread(self) -> None:
+        """Settings that are part of every message; called again when one was changed."""
+        config = self._config
         trace_on = "true" if config.trace_on else "false"
         self.reply_fields = {MSG_REGION: config.region_id, TRACE_ON: trace_on}
         self._added = {**self.reply_fields, CLUSTER: config.broker_cluster_name}

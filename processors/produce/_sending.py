@@ -22,6 +22,7 @@ from broker.puts import (
 )
 from broker.topic_names import RETRY_PREFIX
 from broker.topics import has_batch_queues
+from broker.traffic import Traffic
 from codec.batch import count_items
 from codec.bodies.topics import TopicConfig
 from codec.codes import ResponseCode
@@ -60,10 +61,15 @@ _WRAPPED: Final = int(SysFlag.NEED_UNWRAP | SysFlag.INNER_BATCH)
 
 
 class Destination:
-    """Where messages go: the store, and what it says of this broker in each of them."""
+    """Where messages go: the store, what it says of this broker in each of them, and who counts."""
 
     def __init__(
-        self, store: MessageStore, config: StoreConfig, identity: BrokerIdentity, clock: Clock
+        self,
+        store: MessageStore,
+        config: StoreConfig,
+        identity: BrokerIdentity,
+        clock: Clock,
+        traffic: Traffic,
     ) -> None:
         self.store = store
         self.config = config
@@ -72,6 +78,7 @@ class Destination:
         self.id_start = self.store_host.hex().upper()
         self.sync_flush = config.flush_disk_type == "SYNC_FLUSH"
         self.now_millis = clock.millis
+        self.traffic = traffic
 
     def message_id(self, physical_offset: int) -> str:
         """codec.message_id.offset_message_id, with the host's part worked out once."""

@@ -102,7 +102,11 @@ class ConsumerSendMsgBack(Processor[ConsumerSendMsgBackRequestHeader]):
             properties[ORIGIN_MESSAGE_ID] = offset_message_id(
                 record.store_host, record.physical_offset
             )
-        return self._put(self._copy(record, target), properties, target, fetched is None)
+        copy = self._copy(record, target)
+        response = self._put(copy, properties, target, fetched is None)
+        if response.code == ResponseCode.SUCCESS:
+            self._to.traffic.came_back(header.group, properties[RETRY_TOPIC])
+        return response
 
     def _group(self, header: ConsumerSendMsgBackRequestHeader) -> SubscriptionGroupConfig:
         group = self._groups.find(header.group)

@@ -12,8 +12,10 @@ from broker.consumers import Consumers
 from broker.identity import BrokerIdentity
 from broker.offsets import ConsumerOffsets
 from broker.queue_locks import QueueLocks
+from broker.stats import BrokerStats
 from broker.subscription_groups import SubscriptionGroups
 from broker.topics import Topics
+from broker.traffic import Traffic
 from codec.addresses import pack_host
 from codec.record import Record, parse_record
 from remoting.contract import Peer, Request
@@ -51,6 +53,9 @@ class Broker:
         self.consumers = Consumers(config, self.clock)
         self.offsets = ConsumerOffsets(config, root / "config", self.clock)
         self.locks = QueueLocks(self.clock)
+        self.traffic = Traffic(self.topics.is_system_topic)
+        self.store.add_listener(self.traffic.stored)
+        self.stats = BrokerStats("DefaultCluster", self.traffic, self.clock)
         self.peer = Peer("10.0.0.7:4711", pack_host("10.0.0.7:4711"), 1)
         self.peer.takes_views = True
 

@@ -16,8 +16,10 @@ from broker.producers import Producers
 from broker.puts import put_answer
 from broker.queue_locks import QueueLocks
 from broker.registration import Registration
+from broker.stats import PERIODS, BrokerStats
 from broker.subscription_groups import SubscriptionGroups
 from broker.topics import Topics, has_batch_queues
+from broker.traffic import Traffic
 from codec.bodies.route import QueueData
 from codec.bodies.topics import TopicConfig
 from remoting.contract import ConnectionListener, Gate, Peer, RemotingError
@@ -27,6 +29,7 @@ from store.config import StoreConfig
 from store.errors import StoreError
 from store.message_store import MessageStore
 from trimq import housekeeping, services
+from trimq.broker_settings import BrokerSettings
 from trimq.metrics import Sample
 from trimq.options import ServerPlan
 from trimq.samples import RequestCounters, broker_samples
@@ -53,6 +56,9 @@ class State:
     delays: DelayService
     store: MessageStore
     registration: Registration
+    traffic: Traffic
+    stats: BrokerStats
+    settings: BrokerSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +152,7 @@ def build_state(
     """The managers with what their files say."""
     config, directory = plan.broker, plan.store.root / "config"
     topics = Topics(config, directory, clock)
+    traffic = Traffic(topics.is_system_topic)
     state = State(
         topics=topics,
         groups=SubscriptionGroups(config, directory, clock),
@@ -159,6 +166,9 @@ def build_state(
         registration=Registration(
             config, identity, topics, name_servers, tell_local, name_server_context(plan.server)
         ),
+        traffic=traffic,
+        stats=BrokerStats(config.broker_cluster_name, traffic, clock),
+        settings=BrokerSettings(plan, _found_out(plan, identity), clock, topics.told_anew),
     )
     state.topics.load()
     state.groups.load()
@@ -167,7 +177,19 @@ def build_state(
     state.topics.add_listener(partial(_tell_queue_type, store))
     store.add_listener(state.arrivals.arrived)
     store.add_listener(state.delays.arrived)
+    store.add_listener(traffic.stored)
     return state
+
+
+def _found_out(plan: ServerPlan, identity: BrokerIdentity) -> dict[str, str]:
+    """Settings whose value comes from flags, or is known only when the broker listens."""
+    host, _, port = identity.address.rpartition(":")
+    return {
+        "listenPort": port,
+        "brokerIP1": host,
+        "storePathRootDir": str(plan.store.root),
+        "storePathCommitLog": str(plan.store.commit_log),
+    }
 
 
 def _tell_queue_type(store: MessageStore, topic: TopicConfig) -> None:
@@ -193,5 +215,10 @@ def _services(plan: ServerPlan, state: State, gate: Gate) -> list[Service]:
         partial(services.every, services.SCAN_SECONDS, state.consumers.scan_expired),
         partial(services.every, services.SCAN_SECONDS, state.producers.scan_expired),
         partial(services.every, services.NOTICE_SECONDS, state.consumers.send_waiting_notices),
+        partial(services.every, 1, state.stats.tick),
+        *(
+            partial(services.every_async, period.millis / 1000, partial(state.stats.sample, period))
+            for period in PERIODS
+        ),
         state.delays.run,
     ]

@@ -7,6 +7,8 @@ from broker.clock import Clock
 from broker.identity import BrokerIdentity
 from broker.puts import PutRules
 from broker.unique_ids import UniqueIds
+from processors.admin._backlog import Backlog
+from processors.admin._store_figures import StoreFigures
 from processors.admin.clean_expired_consumequeue import CleanExpiredConsumequeue
 from processors.admin.clean_unused_topic import CleanUnusedTopic
 from processors.admin.delete_expired_commitlog import DeleteExpiredCommitlog
@@ -15,24 +17,37 @@ from processors.admin.delete_topic_in_broker import DeleteTopicInBroker
 from processors.admin.get_all_delay_offset import GetAllDelayOffset
 from processors.admin.get_all_subscriptiongroup_config import GetAllSubscriptiongroupConfig
 from processors.admin.get_all_topic_config import GetAllTopicConfig
+from processors.admin.get_broker_config import GetBrokerConfig
+from processors.admin.get_broker_consume_stats import GetBrokerConsumeStats
+from processors.admin.get_broker_runtime_info import GetBrokerRuntimeInfo
 from processors.admin.get_consume_stats import GetConsumeStats
 from processors.admin.get_subscriptiongroup_config import GetSubscriptiongroupConfig
 from processors.admin.get_system_topic_list_from_broker import GetSystemTopicListFromBroker
 from processors.admin.get_topic_config import GetTopicConfig
 from processors.admin.get_topic_stats_info import GetTopicStatsInfo
+from processors.admin.set_commitlog_read_mode import SetCommitlogReadMode
 from processors.admin.update_and_create_subscriptiongroup import UpdateAndCreateSubscriptiongroup
 from processors.admin.update_and_create_subscriptiongroup_list import (
     UpdateAndCreateSubscriptiongroupList,
 )
 from processors.admin.update_and_create_topic import UpdateAndCreateTopic
 from processors.admin.update_and_create_topic_list import UpdateAndCreateTopicList
+from processors.admin.update_and_get_group_forbidden import UpdateAndGetGroupForbidden
+from processors.admin.update_broker_config import UpdateBrokerConfig
+from processors.admin.view_broker_stats_data import ViewBrokerStatsData
 from processors.admin.view_message_by_id import ViewMessageById
 from processors.clients.check_client_config import CheckClientConfig
+from processors.clients.consume_message_directly import ConsumeMessageDirectly
+from processors.clients.get_all_producer_info import GetAllProducerInfo
 from processors.clients.get_consumer_connection_list import GetConsumerConnectionList
 from processors.clients.get_consumer_list_by_group import GetConsumerListByGroup
+from processors.clients.get_consumer_running_info import GetConsumerRunningInfo
 from processors.clients.get_producer_connection_list import GetProducerConnectionList
 from processors.clients.heart_beat import GroupTopics, HeartBeat
 from processors.clients.lock_batch_mq import LockBatchMq
+from processors.clients.query_subscription_by_consumer import QuerySubscriptionByConsumer
+from processors.clients.query_topic_consume_by_who import QueryTopicConsumeByWho
+from processors.clients.query_topics_by_consumer import QueryTopicsByConsumer
 from processors.clients.unlock_batch_mq import UnlockBatchMq
 from processors.clients.unregister_client import UnregisterClient
 from processors.consume._checks import PullChecks
@@ -40,12 +55,22 @@ from processors.consume._pulling import Pulling
 from processors.consume._subscriptions import PullSubscriptions
 from processors.consume.lite_pull_message import LitePullMessage
 from processors.consume.pull_message import PullMessage
+from processors.consume.query_consume_queue import QueryConsumeQueue
 from processors.consume.query_message import QueryMessage
+from processors.offsets._broker_reset import BrokerReset
+from processors.offsets._client_reset import ClientReset
+from processors.offsets.clone_group_offset import CloneGroupOffset
 from processors.offsets.get_all_consumer_offset import GetAllConsumerOffset
 from processors.offsets.get_earliest_msg_storetime import GetEarliestMsgStoretime
 from processors.offsets.get_max_offset import GetMaxOffset
 from processors.offsets.get_min_offset import GetMinOffset
+from processors.offsets.invoke_broker_to_get_consumer_status import (
+    InvokeBrokerToGetConsumerStatus,
+)
+from processors.offsets.invoke_broker_to_reset_offset import InvokeBrokerToResetOffset
+from processors.offsets.query_consume_time_span import QueryConsumeTimeSpan
 from processors.offsets.query_consumer_offset import QueryConsumerOffset
+from processors.offsets.query_correction_offset import QueryCorrectionOffset
 from processors.offsets.search_offset_by_timestamp import SearchOffsetByTimestamp
 from processors.offsets.update_consumer_offset import UpdateConsumerOffset
 from processors.produce._admission import Admission
@@ -58,6 +83,7 @@ from processors.produce.send_message import SendMessage
 from processors.produce.send_message_v2 import SendMessageV2
 from remoting.contract import Processor
 from trimq.options import ServerPlan
+from trimq.properties_file import parse_properties_text
 
 if TYPE_CHECKING:
     from trimq.wiring.broker import State
@@ -80,10 +106,12 @@ def processors(
         *_consume(plan, identity, state, clock),
         *_clients(plan, state, clock),
         *_offsets(plan, state),
+        *_progress(plan, identity, state, clock),
         *_topics(plan, state),
         *_groups(plan, state),
         ViewMessageById(state.store),
         *_retention(state),
+        *_broker(plan, state, clock),
     ]
 
 
@@ -92,11 +120,14 @@ def _produce(
 ) -> list[Processor[Any]]:
     address = identity.packed_store_host[:-4]
     admission = Admission(plan.broker, identity, state.topics)
+    properties = SendProperties(plan.broker, UniqueIds(address), clock)
+    state.settings.add_listener(admission.reread)
+    state.settings.add_listener(properties.reread)
     rules = PutRules(plan.store.delay_levels, state.store.check_writable)
-    destination = Destination(state.store, plan.store, identity, clock)
+    destination = Destination(state.store, plan.store, identity, clock, state.traffic)
     sending = Sending(
         admission,
-        SendProperties(plan.broker, UniqueIds(address), clock),
+        properties,
         RetrySends(state.topics, state.groups, state.locks),
         rules,
         destination,
@@ -114,11 +145,14 @@ def _consume(
 ) -> list[Processor[Any]]:
     subscriptions = PullSubscriptions(state.groups, state.consumers, clock)
     checks = PullChecks(plan.broker, identity, state.topics, state.groups, subscriptions)
-    pulling = Pulling(plan.broker, checks, state.offsets, state.store, state.arrivals)
+    pulling = Pulling(
+        plan.broker, checks, state.offsets, state.store, state.arrivals, state.traffic
+    )
     return [
         PullMessage(pulling),
         LitePullMessage(pulling),
         QueryMessage(plan.store, state.store),
+        QueryConsumeQueue(state.consumers, state.store),
     ]
 
 
@@ -131,6 +165,13 @@ def _clients(plan: ServerPlan, state: "State", clock: Clock) -> list[Processor[A
         GetConsumerListByGroup(state.consumers),
         GetConsumerConnectionList(state.consumers),
         GetProducerConnectionList(state.producers),
+        GetAllProducerInfo(state.producers),
+        GetConsumerRunningInfo(state.consumers),
+        ConsumeMessageDirectly(
+            plan.broker, state.topics, state.groups, state.consumers, state.store
+        ),
+        QueryTopicConsumeByWho(state.consumers, state.offsets),
+        QuerySubscriptionByConsumer(state.consumers),
         LockBatchMq(state.locks),
         UnlockBatchMq(state.locks),
     ]
@@ -149,17 +190,35 @@ def _offsets(plan: ServerPlan, state: "State") -> list[Processor[Any]]:
     ]
 
 
+def _progress(
+    plan: ServerPlan, identity: BrokerIdentity, state: "State", clock: Clock
+) -> list[Processor[Any]]:
+    config, topics, offsets, store = plan.broker, state.topics, state.offsets, state.store
+    by_broker = BrokerReset(config, state.groups, offsets, store)
+    by_clients = ClientReset(config, state.consumers, offsets, store)
+    backlog = Backlog(config, topics, state.consumers, offsets, store, state.stats)
+    return [
+        InvokeBrokerToResetOffset(config, topics, by_broker, by_clients),
+        InvokeBrokerToGetConsumerStatus(state.consumers),
+        CloneGroupOffset(topics, state.consumers, offsets),
+        QueryConsumeTimeSpan(config, topics, offsets, store, clock),
+        QueryCorrectionOffset(offsets, store),
+        QueryTopicsByConsumer(identity, offsets),
+        GetBrokerConsumeStats(identity, state.groups, offsets, backlog),
+    ]
+
+
 def _topics(plan: ServerPlan, state: "State") -> list[Processor[Any]]:
     timeout = plan.broker.register_broker_timeout_mills / 1000
     announced = partial(state.registration.settled, timeout)
     return [
         UpdateAndCreateTopic(plan.broker, state.topics, announced),
         UpdateAndCreateTopicList(plan.broker, state.topics, announced),
-        DeleteTopicInBroker(plan.broker, state.topics, state.offsets, state.store),
+        DeleteTopicInBroker(plan.broker, state.topics, state.offsets, state.store, state.traffic),
         GetAllTopicConfig(plan.broker, state.topics),
         GetTopicConfig(state.topics),
         GetSystemTopicListFromBroker(state.topics),
-        GetTopicStatsInfo(plan.broker, state.topics, state.store),
+        GetTopicStatsInfo(plan.broker, state.topics, state.store, state.stats),
     ]
 
 
@@ -167,10 +226,13 @@ def _groups(plan: ServerPlan, state: "State") -> list[Processor[Any]]:
     return [
         UpdateAndCreateSubscriptiongroup(state.groups),
         UpdateAndCreateSubscriptiongroupList(state.groups),
-        DeleteSubscriptiongroup(state.groups, state.offsets),
+        DeleteSubscriptiongroup(state.groups, state.offsets, state.traffic),
+        UpdateAndGetGroupForbidden(state.groups),
         GetSubscriptiongroupConfig(state.groups),
         GetAllSubscriptiongroupConfig(plan.broker, state.groups),
-        GetConsumeStats(plan.broker, state.topics, state.consumers, state.offsets, state.store),
+        GetConsumeStats(
+            plan.broker, state.topics, state.consumers, state.offsets, state.store, state.stats
+        ),
     ]
 
 
@@ -179,4 +241,15 @@ def _retention(state: "State") -> list[Processor[Any]]:
         DeleteExpiredCommitlog(state.store.cleaning),
         CleanExpiredConsumequeue(state.topics, state.store),
         CleanUnusedTopic(state.topics, state.store),
+    ]
+
+
+def _broker(plan: ServerPlan, state: "State", clock: Clock) -> list[Processor[Any]]:
+    figures = StoreFigures(plan.broker, plan.store, state.store)
+    return [
+        GetBrokerConfig(state.settings),
+        UpdateBrokerConfig(state.settings, parse_properties_text),
+        GetBrokerRuntimeInfo(state.stats, figures, state.delays, clock),
+        ViewBrokerStatsData(state.stats),
+        SetCommitlogReadMode(),
     ]

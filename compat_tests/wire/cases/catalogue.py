@@ -12,6 +12,8 @@ from compat_tests.wire.cases import (
     locks,
     namesrv,
     offsets,
+    operating,
+    positions,
     pulling,
     querying,
     registering,
@@ -22,6 +24,7 @@ from compat_tests.wire.cases import (
 
 MODULES = (
     # The slow ones first: they wait while the others run.
+    operating,
     holding,
     retries,
     clients,
@@ -33,6 +36,7 @@ MODULES = (
     pulling,
     querying,
     offsets,
+    positions,
     locks,
     topics,
     bad_input,

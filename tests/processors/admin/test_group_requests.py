@@ -99,7 +99,7 @@ def test_delete_a_group(broker: Any, clean: bool, left: int) -> None:
     broker.groups.find("g")
     broker.offsets.commit("c", "g", "T", 0, 5)
     header = headers.DeleteSubscriptionGroupRequestHeader(group_name="g", clean_offset=clean)
-    processor = DeleteSubscriptiongroup(broker.groups, broker.offsets)
+    processor = DeleteSubscriptiongroup(broker.groups, broker.offsets, broker.traffic)
     assert processor.handle(broker.request(207, header)).code == 0
     assert "g" not in broker.groups
     assert broker.offsets.query("g", "T", 0) == left
@@ -123,7 +123,12 @@ class Stats:
             broker.offsets.commit("c", "g", topic, 0, 4)
         broker.offsets.commit_pull("g", "T", 0, 8)
         self.processor = GetConsumeStats(
-            broker.config, broker.topics, broker.consumers, broker.offsets, Queues()
+            broker.config,
+            broker.topics,
+            broker.consumers,
+            broker.offsets,
+            Queues(),
+            broker.stats,
         )
 
     def ask(self, **asked: Any) -> dict[str, dict[str, int]]:

@@ -133,7 +133,9 @@ def test_delete_takes_queues_offsets_and_pop_retries_along(broker: Any) -> None:
         broker.topics.create_in_send_back(name, 1, 6, 0)
         broker.offsets.commit("c", "g", name, 0, 1)
     store = Deleted()
-    processor = DeleteTopicInBroker(broker.config, broker.topics, broker.offsets, store)
+    processor = DeleteTopicInBroker(
+        broker.config, broker.topics, broker.offsets, store, broker.traffic
+    )
     header = headers.DeleteTopicRequestHeader(topic="T")
     assert processor.handle(broker.request(215, header)).code == 0
     assert store.names == ["T", "%RETRY%g+T", "%RETRY%g_T"]
@@ -190,7 +192,7 @@ def test_system_topics(broker: Any) -> None:
 
 def test_topic_stats(broker: Any) -> None:
     broker.topics.create_in_send_back("T", 1, 6, 0)
-    processor = GetTopicStatsInfo(broker.config, broker.topics, broker.store)
+    processor = GetTopicStatsInfo(broker.config, broker.topics, broker.store, broker.stats)
     header = headers.GetTopicStatsInfoRequestHeader(topic="T")
     name = broker.config.broker_name
     assert processor.handle(broker.request(202, header)).body.decode() == (

@@ -33,7 +33,9 @@ class Consuming:
         checks = PullChecks(
             broker.config, broker.identity, broker.topics, broker.groups, subscriptions
         )
-        pulling = Pulling(broker.config, checks, broker.offsets, broker.store, self.arrivals)
+        pulling = Pulling(
+            broker.config, checks, broker.offsets, broker.store, self.arrivals, broker.traffic
+        )
         self.pull_message = PullMessage(pulling)
         self.lite_pull_message = LitePullMessage(pulling)
         broker.topics.create_in_send("T", "TBW102", "1.2.3.4:5", 4, 0)

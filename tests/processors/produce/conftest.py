@@ -24,7 +24,9 @@ class Producing:
 
     def __init__(self, broker: Any) -> None:
         self.broker = broker
-        to = Destination(broker.store, broker.store_config, broker.identity, broker.clock)
+        to = Destination(
+            broker.store, broker.store_config, broker.identity, broker.clock, broker.traffic
+        )
         rules = PutRules(broker.store_config.delay_levels, broker.store.check_writable)
         admission = Admission(broker.config, broker.identity, broker.topics)
         self.sending = Sending(

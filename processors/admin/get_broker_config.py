@@ -1,0 +1,27 @@
+"""GET_BROKER_CONFIG: all settings as java.util.Properties text."""
+
+from typing import Protocol
+
+from codec.codes import RequestCode
+from codec.headers.brokers import GetBrokerConfigResponseHeader
+from remoting.contract import Processor, Request, Response
+
+
+class Settings(Protocol):
+    @property
+    def version(self) -> str: ...
+
+    def text(self) -> str: ...
+
+
+class GetBrokerConfig(Processor[None]):
+    """The header has the version of the settings, a DataVersion as JSON."""
+
+    codes = (RequestCode.GET_BROKER_CONFIG,)
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+
+    def handle(self, request: Request[None]) -> Response:
+        header = GetBrokerConfigResponseHeader(version=self._settings.version)
+        return Response(header=header, body=self._settings.text().encode())

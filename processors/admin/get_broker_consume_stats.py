@@ -1,0 +1,56 @@
+"""GET_BROKER_CONSUME_STATS: how far behind every group of this broker is, topic by topic."""
+
+import trio
+
+from broker.identity import BrokerIdentity
+from broker.offsets import ConsumerOffsets
+from broker.subscription_groups import SubscriptionGroups
+from codec import fastjson
+from codec.bodies.progress import ConsumeStats
+from codec.codes import RequestCode
+from codec.headers.groups import GetConsumeStatsInBrokerHeader
+from processors.admin._backlog import Backlog
+from remoting.contract import Processor, Request, Response
+
+
+class GetBrokerConsumeStats(Processor[GetConsumeStatsInBrokerHeader]):
+    """ConsumeStatsList; with `isOrder` only ordered topics. One group a step.
+
+    AdminBrokerProcessor.fetchAllConsumeStatsInBroker leaves pull offsets at 0, and so its sum of
+    messages in flight is what has been consumed, as a negative number.
+    """
+
+    codes = (RequestCode.GET_BROKER_CONSUME_STATS,)
+    header = GetConsumeStatsInBrokerHeader
+    waits = True
+
+    def __init__(
+        self,
+        identity: BrokerIdentity,
+        groups: SubscriptionGroups,
+        offsets: ConsumerOffsets,
+        backlog: Backlog,
+    ) -> None:
+        self._identity = identity
+        self._groups = groups
+        self._offsets = offsets
+        self._backlog = backlog
+
+    async def handle(self, request: Request[GetConsumeStatsInBrokerHeader]) -> Response:
+        parts: list[bytes] = []
+        behind = in_flight = 0
+        for group in list(self._groups.all()):
+            found: list[ConsumeStats] = []
+            for topic in sorted(self._offsets.topics_of(group)):
+                stats = self._backlog.of_topic(group, topic, request.header.is_order)
+                if stats is not None:
+                    found.append(stats)
+            for stats in found:
+                for progress in stats.offset_table.values():
+                    behind += progress.broker_offset - progress.consumer_offset
+                    in_flight += progress.pull_offset - progress.consumer_offset
+            parts.append(fastjson.dumps({group: found}))
+            await trio.lowlevel.checkpoint()
+        head = fastjson.dumps({"brokerAddr": self._identity.address})[:-1]
+        body = b'%s,"consumeStatsList":[%s],"totalDiff":%d,"totalInflightDiff":%d}'
+        return Response(body=body % (head, b",".join(parts), behind, in_flight))

@@ -1,0 +1,35 @@
+"""UPDATE_AND_GET_GROUP_FORBIDDEN: whether a group may read a topic, and changing that."""
+
+from typing import Final
+
+from broker.subscription_groups import SubscriptionGroups
+from codec.bodies.base import encode_body
+from codec.bodies.progress import GroupForbidden
+from codec.codes import RequestCode
+from codec.headers.groups import UpdateGroupForbiddenRequestHeader
+from remoting.contract import Processor, Request, Response
+
+# PermName.INDEX_PERM_READ: which bit of the ban stands for reading.
+_READ_BIT: Final = 2
+
+
+class UpdateAndGetGroupForbidden(Processor[UpdateGroupForbiddenRequestHeader]):
+    """Without `readable` it only answers. The ban is kept in subscriptionGroup.json."""
+
+    codes = (RequestCode.UPDATE_AND_GET_GROUP_FORBIDDEN,)
+    header = UpdateGroupForbiddenRequestHeader
+
+    def __init__(self, groups: SubscriptionGroups) -> None:
+        self._groups = groups
+
+    def handle(self, request: Request[UpdateGroupForbiddenRequestHeader]) -> Response:
+        group, topic = request.header.group, request.header.topic
+        readable = request.header.readable
+        if readable is not None:
+            self._groups.set_forbidden(group, topic, _READ_BIT, banned=not readable)
+        body = GroupForbidden(
+            group=group,
+            readable=not self._groups.is_forbidden(group, topic, _READ_BIT),
+            topic=topic,
+        )
+        return Response(remark="", body=encode_body(body))

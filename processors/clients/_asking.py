@@ -1,0 +1,48 @@
+"""Passing an operator's question on to one consumer (AdminBrokerProcessor.callConsumer)."""
+
+import logging
+from typing import Final
+
+import trio
+
+from broker.consumers import Consumers
+from codec.codes import RequestCode, ResponseCode
+from codec.headers.base import Header
+from remoting.contract import PeerGone, RemotingError, Response
+
+log = logging.getLogger("trimq.admin")
+
+# Broker2Client.callClient.
+_PATIENCE_SECONDS: Final = 10
+
+
+async def ask_consumer(
+    consumers: Consumers,
+    code: RequestCode,
+    header: Header,
+    who: tuple[str, str | None],
+    body: bytes = b"",
+) -> Response:
+    """The client's answer as it came; `who` is a group and a client id.
+
+    RemotingError: SYSTEM_ERROR when it is not online or leaves, CONSUME_MSG_TIMEOUT after 10 s.
+    """
+    group, client_id = who
+    client = None if client_id is None else consumers.find_client(group, client_id)
+    if client is None:
+        raise RemotingError(
+            ResponseCode.SYSTEM_ERROR, f"The Consumer <{group}> <{client_id}> not online"
+        )
+    try:
+        answer = await client.peer.ask(code, header, body, timeout=_PATIENCE_SECONDS)
+    except trio.TooSlowError:
+        log.warning("consumer does not answer: code=%s group=%s client=%s", code, group, client)
+        raise RemotingError(
+            ResponseCode.CONSUME_MSG_TIMEOUT,
+            f"consumer <{group}> <{client_id}> Timeout: no answer within {_PATIENCE_SECONDS} s",
+        ) from None
+    except PeerGone as error:
+        raise RemotingError(
+            ResponseCode.SYSTEM_ERROR, f"invoke consumer <{group}> <{client_id}> Exception: {error}"
+        ) from None
+    return Response(answer.code, answer.remark, ext_fields=answer.ext_fields, body=answer.body)

@@ -1,0 +1,35 @@
+"""GET_ALL_PRODUCER_INFO: every producer group with its members."""
+
+from broker.producers import Producers
+from codec.bodies.base import encode_body
+from codec.bodies.progress import ProducerInfo, ProducerTableInfo
+from codec.codes import RequestCode
+from codec.headers.clients import GetAllProducerInfoRequestHeader
+from processors.clients._connections import language_name
+from remoting.contract import Processor, Request, Response
+
+
+class GetAllProducerInfo(Processor[GetAllProducerInfoRequestHeader]):
+    """ProducerTableInfo. Addresses are written as Java prints a socket address: `/ip:port`."""
+
+    codes = (RequestCode.GET_ALL_PRODUCER_INFO,)
+    header = GetAllProducerInfoRequestHeader
+
+    def __init__(self, producers: Producers) -> None:
+        self._producers = producers
+
+    def handle(self, request: Request[GetAllProducerInfoRequestHeader]) -> Response:
+        table = {
+            group: [
+                ProducerInfo(
+                    client_id=client.client_id,
+                    language=language_name(client.language),
+                    last_update_timestamp=client.last_update,
+                    remote_ip=f"/{client.peer.remote_addr}",
+                    version=client.version,
+                )
+                for client in members.values()
+            ]
+            for group, members in self._producers.groups().items()
+        }
+        return Response(body=encode_body(ProducerTableInfo(data=table)))

@@ -1,0 +1,24 @@
+"""QUERY_SUBSCRIPTION_BY_CONSUMER: what a group wants of one topic."""
+
+from broker.consumers import Consumers
+from codec.bodies.base import encode_body
+from codec.bodies.progress import QuerySubscriptionResponseBody
+from codec.codes import RequestCode
+from codec.headers.groups import QuerySubscriptionByConsumerRequestHeader
+from remoting.contract import Processor, Request, Response
+
+
+class QuerySubscriptionByConsumer(Processor[QuerySubscriptionByConsumerRequestHeader]):
+    """Without a subscription the answer has none; that is no error."""
+
+    codes = (RequestCode.QUERY_SUBSCRIPTION_BY_CONSUMER,)
+    header = QuerySubscriptionByConsumerRequestHeader
+
+    def __init__(self, consumers: Consumers) -> None:
+        self._consumers = consumers
+
+    def handle(self, request: Request[QuerySubscriptionByConsumerRequestHeader]) -> Response:
+        group, topic = request.header.group, request.header.topic
+        found = None if topic is None else self._consumers.find_subscription(group, topic)
+        body = QuerySubscriptionResponseBody(group=group, subscription_data=found, topic=topic)
+        return Response(body=encode_body(body))

@@ -1,0 +1,25 @@
+"""QUERY_TOPIC_CONSUME_BY_WHO: the groups that read a topic."""
+
+from broker.consumers import Consumers
+from broker.offsets import ConsumerOffsets
+from codec.bodies.base import encode_body
+from codec.bodies.progress import GroupList
+from codec.codes import RequestCode
+from codec.headers.topics import QueryTopicConsumeByWhoRequestHeader
+from remoting.contract import Processor, Request, Response
+
+
+class QueryTopicConsumeByWho(Processor[QueryTopicConsumeByWhoRequestHeader]):
+    """Those with members online that have subscribed it, and those with offsets in it."""
+
+    codes = (RequestCode.QUERY_TOPIC_CONSUME_BY_WHO,)
+    header = QueryTopicConsumeByWhoRequestHeader
+
+    def __init__(self, consumers: Consumers, offsets: ConsumerOffsets) -> None:
+        self._consumers = consumers
+        self._offsets = offsets
+
+    def handle(self, request: Request[QueryTopicConsumeByWhoRequestHeader]) -> Response:
+        topic = request.header.topic
+        groups = self._consumers.groups_consuming(topic) | self._offsets.groups_of(topic)
+        return Response(body=encode_body(GroupList(group_list=groups)))

@@ -1,0 +1,87 @@
+"""Resetting offsets in the broker, which gives the new ones to the group's next pulls.
+
+AdminBrokerProcessor.resetOffsetInner; in force with useServerSideResetOffset=true, the default.
+"""
+
+import logging
+
+from broker.config import BrokerConfig
+from broker.offsets import ConsumerOffsets
+from broker.subscription_groups import SubscriptionGroups
+from codec.bodies.base import encode_body
+from codec.bodies.locks import MessageQueue
+from codec.bodies.progress import ResetOffsetBody
+from codec.bodies.topics import TopicConfig
+from codec.codes import ResponseCode
+from codec.headers.offsets import ResetOffsetRequestHeader
+from processors.offsets._client_reset import QueueTimes
+from remoting.contract import RemotingError, Response
+
+log = logging.getLogger("trimq.admin")
+
+_NO_OFFSET = -1
+
+
+class BrokerReset:
+    """Works the new offsets out and keeps them until a pull has taken them."""
+
+    def __init__(
+        self,
+        config: BrokerConfig,
+        groups: SubscriptionGroups,
+        offsets: ConsumerOffsets,
+        store: QueueTimes,
+    ) -> None:
+        self._config = config
+        self._groups = groups
+        self._offsets = offsets
+        self._store = store
+
+    def answer(self, header: ResetOffsetRequestHeader, topic: TopicConfig | None) -> Response:
+        """The new offset of each queue (ResetOffsetBody)."""
+        if topic is None:
+            raise RemotingError(
+                ResponseCode.TOPIC_NOT_EXIST, f"Topic {header.topic} does not exist"
+            )
+        if header.group not in self._groups:
+            raise RemotingError(
+                ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, f"Group {header.group} does not exist"
+            )
+        chosen = self._chosen(header, topic)
+        if not chosen:
+            raise RemotingError(ResponseCode.SYSTEM_ERROR, "No queues to reset.")
+        table: dict[MessageQueue, int] = {}
+        for queue_id, offset in chosen.items():
+            self._offsets.assign_reset(header.group, header.topic, queue_id, offset)
+            queue = MessageQueue(
+                broker_name=self._config.broker_name, queue_id=queue_id, topic=header.topic
+            )
+            table[queue] = offset
+        log.info("offsets reset: group=%s topic=%s to=%s", header.group, header.topic, chosen)
+        return Response(body=encode_body(ResetOffsetBody(offset_table=table)))
+
+    def _chosen(self, header: ResetOffsetRequestHeader, topic: TopicConfig) -> dict[int, int]:
+        """New offsets by queue id: of one queue, or of all when its id is negative."""
+        name = header.topic
+        if header.queue_id < 0:
+            return {
+                queue_id: self._at(name, queue_id, header.timestamp)
+                for queue_id in range(topic.read_queue_nums)
+            }
+        if header.offset is None or header.offset == _NO_OFFSET:
+            return {header.queue_id: self._at(name, header.queue_id, header.timestamp)}
+        low = self._store.min_offset(name, header.queue_id)
+        high = self._store.max_offset(name, header.queue_id)
+        # One behind the end is let through, as by the real broker.
+        if (low >= 0 and header.offset < low) or header.offset > high + 1:
+            raise RemotingError(
+                ResponseCode.SYSTEM_ERROR,
+                f"Target offset {header.offset} not in consume queue range [{low}-{high}]",
+            )
+        return {header.queue_id: header.offset}
+
+    def _at(self, topic: str, queue_id: int, timestamp: int) -> int:
+        """The first offset at or behind the time; a negative time means the end of the queue."""
+        if timestamp < 0:
+            return self._store.max_offset(topic, queue_id)
+        return self._store.offset_by_time(topic, queue_id, timestamp)

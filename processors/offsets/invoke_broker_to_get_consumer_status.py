@@ -1,0 +1,78 @@
+"""INVOKE_BROKER_TO_GET_CONSUMER_STATUS: which offsets the members of a group have in a topic."""
+
+import logging
+from typing import Final
+
+import trio
+
+from broker.clients import Client
+from broker.consumers import Consumers
+from codec import fastjson
+from codec.bodies.base import decode_body, encode_body
+from codec.bodies.locks import MessageQueue
+from codec.bodies.progress import GetConsumerStatusBody
+from codec.codes import RequestCode, ResponseCode
+from codec.errors import CodecError
+from codec.headers.offsets import GetConsumerStatusRequestHeader
+from remoting.contract import PeerGone, Processor, RemotingError, Request, Response
+
+log = logging.getLogger("trimq.admin")
+
+_PATIENCE_SECONDS: Final = 5
+# What the real broker leaves in the remark of this success.
+_LEFT_BEHIND: Final = "not set any response code"
+
+
+class InvokeBrokerToGetConsumerStatus(Processor[GetConsumerStatusRequestHeader]):
+    """Asks one member after the other, or only the one with the client id `client_addr`.
+
+    Broker2Client.getConsumeStatus: who does not answer well within 5 s is left out.
+    """
+
+    codes = (RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS,)
+    header = GetConsumerStatusRequestHeader
+    waits = True
+
+    def __init__(self, consumers: Consumers) -> None:
+        self._consumers = consumers
+
+    async def handle(self, request: Request[GetConsumerStatusRequestHeader]) -> Response:
+        header = request.header
+        group = self._consumers.group(header.group)
+        if group is None or not group.members:
+            raise RemotingError(
+                ResponseCode.SYSTEM_ERROR,
+                f"No Any Consumer online in the consumer group: [{header.group}]",
+            )
+        wanted = (header.client_addr or "").strip()
+        question = GetConsumerStatusRequestHeader(topic=header.topic, group=header.group)
+        table: dict[str, dict[MessageQueue, int]] = {}
+        for client in list(group.clients()):
+            if wanted and client.client_id != wanted:
+                continue
+            offsets = await _offsets_of(client, question)
+            if offsets is not None:
+                table[client.client_id] = offsets
+            if wanted:
+                break
+        body = encode_body(GetConsumerStatusBody(consumer_table=table))
+        return Response(remark=_LEFT_BEHIND, body=body)
+
+
+async def _offsets_of(
+    client: Client, question: GetConsumerStatusRequestHeader
+) -> dict[MessageQueue, int] | None:
+    """None when there is no usable answer."""
+    code = RequestCode.GET_CONSUMER_STATUS_FROM_CLIENT
+    try:
+        answer = await client.peer.ask(code, question, timeout=_PATIENCE_SECONDS)
+        if answer.code != ResponseCode.SUCCESS or not answer.body:
+            return None
+        body = decode_body(GetConsumerStatusBody, answer.body)
+        return {
+            fastjson.loads_as(MessageQueue, key): offset
+            for key, offset in body.message_queue_table.items()
+        }
+    except (trio.TooSlowError, PeerGone, CodecError) as error:
+        log.warning("no consumer status: group=%s %s %s", question.group, client, error)
+        return None

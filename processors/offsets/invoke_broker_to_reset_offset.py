@@ -1,0 +1,38 @@
+"""INVOKE_BROKER_TO_RESET_OFFSET: move a group to a time or to an offset."""
+
+from broker.config import BrokerConfig
+from broker.topics import Topics
+from codec.codes import RequestCode
+from codec.headers.offsets import ResetOffsetRequestHeader
+from processors.offsets._broker_reset import BrokerReset
+from processors.offsets._client_reset import ClientReset, ResetRequest
+from remoting.contract import Processor, Response
+
+
+class InvokeBrokerToResetOffset(Processor[ResetOffsetRequestHeader]):
+    """By the broker or by the group's members, as useServerSideResetOffset says."""
+
+    codes = (RequestCode.INVOKE_BROKER_TO_RESET_OFFSET,)
+    header = ResetOffsetRequestHeader
+
+    def __init__(
+        self,
+        config: BrokerConfig,
+        topics: Topics,
+        by_broker: BrokerReset,
+        by_clients: ClientReset,
+    ) -> None:
+        self._config = config
+        self._topics = topics
+        self._by_broker = by_broker
+        self._by_clients = by_clients
+
+    def decode_header(self, ext_fields: dict[str, str]) -> ResetOffsetRequestHeader:
+        """A missing group counts as one that is called null, as in the real broker."""
+        return super().decode_header({"group": "null", **ext_fields})
+
+    def handle(self, request: ResetRequest) -> Response:
+        topic = self._topics.get(request.header.topic)
+        if self._config.use_server_side_reset_offset:
+            return self._by_broker.answer(request.header, topic)
+        return self._by_clients.answer(request, topic)
