@@ -20,9 +20,13 @@ from compat_tests.wire.link import Link
 
 LOG_FILE: Final = 1024 * 1024
 QUEUE_FILE: Final = 20 * 100
+BATCH_FILE: Final = 46 * 20
+# Messages in every batch.
+BATCH: Final = 3
 DISK_MEGABYTES: Final = 300
 # Both kinds look at their files a minute after the start and then as often as they are told to.
 PATIENCE: Final = 120
+BATCH_TOPICS: Final = ("Batches", "EarlyBatches")
 MAX, MIN, VIEW = 30, 31, 33
 DELETE_OLD, CLEAN_QUEUES, CLEAN_TOPICS = 329, 306, 316
 
@@ -34,6 +38,7 @@ def settings() -> dict[str, str]:
     return {
         "mappedFileSizeCommitLog": str(LOG_FILE),
         "mappedFileSizeConsumeQueue": str(QUEUE_FILE),
+        "mapperFileSizeBatchConsumeQueue": str(BATCH_FILE),
         "fileReservedTime": "1",
         "deleteWhen": f"{(time.localtime().tm_hour + 12) % 24:02d}",
         "cleanResourceInterval": "500",
@@ -104,11 +109,21 @@ class Side:
             seen["bodies"] = [record.body for record in records.read_records(reply.body)]
         return seen
 
-    def create(self, topic: str, queues: int) -> None:
-        assert self.ask(asks.create_topic(topic, queues))["code"] == 0
+    def create(self, topic: str, queues: int, **more: str) -> None:
+        assert self.ask(asks.create_topic(topic, queues, **more))["code"] == 0
 
     def send(self, topic: str, queue_id: int, body: bytes) -> int:
-        answer = self.ask(asks.send(body, topic=topic, queueId=queue_id, producerGroup="P"))
+        return self._sent(asks.send(body, topic=topic, queueId=queue_id, producerGroup="P"))
+
+    def send_batch(self, topic: str, queue_id: int, body: bytes) -> int:
+        """One record with BATCH messages, for a topic with batch queues."""
+        batch = records.batch_body([(body, {})] * BATCH)
+        whole = asks.properties(UNIQ_KEY="WHOLE")
+        names = {"topic": topic, "producerGroup": "P", "properties": whole}
+        return self._sent(asks.send_batch(batch, queueId=queue_id, **names))
+
+    def _sent(self, frame: Frame) -> int:
+        answer = self.ask(frame)
         assert answer["code"] == 0, answer
         self.end = int(answer["msgId"][16:], 16)
         return int(answer["queueOffset"])
@@ -135,7 +150,8 @@ class Side:
         return [name for name in names(self.store / "commitlog") if int(name) <= self.end]
 
     def queue_files(self, topic: str, queue_id: int) -> list[str]:
-        return names(self.store / "consumequeue" / topic / str(queue_id))
+        folder = "batchconsumequeue" if topic in BATCH_TOPICS else "consumequeue"
+        return names(self.store / folder / topic / str(queue_id))
 
     def age(self, log_files: list[str]) -> None:
         """They were last written two hours ago, if they still exist."""

@@ -223,15 +223,15 @@ class BatchConsumeQueue:
         at = self._search(log_min, _physical_offset, self.first_index, self.end_index)
         self.min_offset = self._at(at).base_offset if at < self.end_index else self.max_offset
 
-    def delete_before(self, log_min: int) -> int:
-        """Remove the files whose records have all expired, never the last one.
+    def delete_expired_file(self) -> str:
+        """Delete the first file if `min_offset` is behind it; its path, or "" if it stays.
 
-        Returns how many those were; the queue then begins at its first record that is left.
+        Never the last one that is on the disk: it says where the queue goes on.
         """
-        at = self._search(log_min, _physical_offset, self.first_index, self.end_index)
-        removed = self._files.delete_before(at * BATCH_ENTRY_SIZE)
-        self.correct_min_offset(log_min)
-        return removed
+        following = self.next_file(self.first_index)
+        if following >= self.end_index or self._at(following - 1).end_offset > self.min_offset:
+            return ""
+        return self._files.delete_first(following * BATCH_ENTRY_SIZE)
 
     def delete(self) -> None:
         """Remove files and directory; the queue is then as one that never had an entry."""

@@ -77,7 +77,7 @@ class BatchQueues:
         queues = self._queues.get(topic)
         if queues is None:
             queues = {}
-            for queue_id in queue_ids_in(f"{self._directory}/{topic}"):
+            for queue_id in queue_ids_in(self.directory_of(topic)):
                 queue = queues[queue_id] = self._new(topic, queue_id)
                 queue.load(self._bounds)
             self._queues[topic] = queues
@@ -85,7 +85,7 @@ class BatchQueues:
         return queues
 
     def _new(self, topic: str, queue_id: int) -> BatchConsumeQueue:
-        directory = f"{self._directory}/{topic}/{queue_id}"
+        directory = f"{self.directory_of(topic)}/{queue_id}"
         return BatchConsumeQueue(topic, queue_id, directory, self._file_size, self._open_files)
 
     def with_queues(self) -> list[str]:
@@ -95,19 +95,21 @@ class BatchQueues:
     def queue_ids(self, topic: str) -> list[int]:
         return sorted(self._of(topic))
 
-    def loaded(self) -> list[BatchConsumeQueue]:
-        return [queue for queues in self._queues.values() for queue in queues.values()]
+    def not_loaded(self) -> list[str]:
+        """Topics whose queues nobody has used yet."""
+        return list(self._unlisted)
 
-    # --- repairing, deleting
+    def loaded_topics(self) -> list[str]:
+        return list(self._queues)
 
-    def delete_before(self, log_min: int) -> int:
-        """Remove the files whose records have all expired; how many those were."""
-        for topic in list(self._unlisted):
-            self._of(topic)
-        try:
-            return sum(queue.delete_before(log_min) for queue in self.loaded())
-        except OSError as error:
-            raise store_error(error, "trimming batch queues") from error
+    def of_topic(self, topic: str) -> list[BatchConsumeQueue]:
+        """The topic's queues that are loaded."""
+        return list(self._queues.get(topic, {}).values())
+
+    def directory_of(self, topic: str) -> str:
+        return f"{self._directory}/{topic}"
+
+    # --- deleting
 
     def delete_if_idle(self, topic: str, queue_id: int, log_min: int) -> bool:
         """Remove the queue if its last record has expired; its offsets begin anew."""
@@ -119,9 +121,11 @@ class BatchQueues:
             return False
         try:
             queue.delete()
+            del self._queues[topic][queue_id]
+            if not self._queues[topic]:
+                self._remove_empty_directory(topic)
         except OSError as error:
             raise store_error(error, f"deleting queue {queue_id} of {topic}") from error
-        del self._queues[topic][queue_id]
         return True
 
     def delete_topic(self, topic: str) -> bool:
@@ -131,11 +135,14 @@ class BatchQueues:
             queue.delete()
         del self._queues[topic]
         self.topics.discard(topic)
-        directory = f"{self._directory}/{topic}"
+        self._remove_empty_directory(topic)
+        return bool(queues)
+
+    def _remove_empty_directory(self, topic: str) -> None:
+        directory = self.directory_of(topic)
         if os.path.isdir(directory) and not os.listdir(directory):
             remove_directory(directory)
             self._open_files.unsynced.add_directories([self._directory])
-        return bool(queues)
 
 
 def queue_ids_in(directory: str) -> list[int]:

@@ -354,6 +354,7 @@ class ConsumeQueue:
 
         Never the last one that is on the disk: it says where the queue goes on.
         """
+        self._trim_extension()
         following = self.first_file + self._per_file
         if self.first_file < 0 or following > self.min_offset or following >= self._written:
             return ""
@@ -365,7 +366,7 @@ class ConsumeQueue:
         self.first_file = following
         return path
 
-    def trim_extension(self) -> None:
+    def _trim_extension(self) -> None:
         """Units before that of the first entry are nobody's (ConsumeQueueExt.truncateByMinAddress)."""
         if self.extension is not None:
             first = self.entry(self.min_offset)

@@ -120,10 +120,12 @@ class ConsumeQueues:
             queue.place_extension()
 
     def not_loaded(self) -> list[str]:
-        """Topics whose queues nobody has used yet; batch queues are not among them."""
-        return sorted(self._unlisted)
+        """Topics whose queues nobody has used yet, of either type."""
+        return sorted({*self._unlisted, *self.batches.not_loaded()})
 
     def directory_of(self, topic: str) -> str:
+        if topic in self.batches.topics:
+            return self.batches.directory_of(topic)
         return f"{self._directory}/{topic}"
 
     def topics(self) -> list[str]:
@@ -181,11 +183,11 @@ class ConsumeQueues:
         return not self._unchecked and self.batches.check_some(limit)
 
     def loaded_topics(self) -> list[str]:
-        return list(self._topics)
+        return [*self._topics, *self.batches.loaded_topics()]
 
-    def of_topic(self, topic: str) -> list[ConsumeQueue]:
+    def of_topic(self, topic: str) -> list[ConsumeQueue | BatchConsumeQueue]:
         """The topic's queues that are loaded."""
-        return list(self._topics.get(topic, {}).values())
+        return [*self._topics.get(topic, {}).values(), *self.batches.of_topic(topic)]
 
     # --- writing behind
 

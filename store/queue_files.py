@@ -175,12 +175,23 @@ class QueueFiles:
     def delete_before(self, position: int) -> int:
         """Remove the files that end there or before, never the last one; how many those were."""
         removed = 0
-        while self.first >= 0 and self.first + self.file_size <= min(position, self._written - 1):
-            if os.path.exists(self._path(self.first)):
-                self._remove(self._path(self.first))
-            self.first += self.file_size
+        while self.delete_first(position):
             removed += 1
         return removed
+
+    def delete_first(self, position: int) -> str:
+        """Remove the first file if it ends there or before; its path, or "" if it stays.
+
+        Never the last one that is on the disk.
+        """
+        following = self.first + self.file_size
+        if self.first < 0 or following > min(position, self._written - 1):
+            return ""
+        path = self._path(self.first)
+        if os.path.exists(path):
+            self._remove(path)
+        self.first = following
+        return path
 
     def delete(self) -> None:
         """Remove files and directory; they are then as new."""

@@ -13,7 +13,9 @@ import os
 from collections.abc import Iterator
 from typing import Final, Protocol
 
-from codec.queue_entry import ENTRY_SIZE, QueueEntry, parse
+from codec.batch_queue_entry import BATCH_ENTRY_SIZE, parse_batch_entries
+from codec.queue_entry import ENTRY_SIZE, parse
+from store.batch_consume_queue import BatchConsumeQueue
 from store.commit_log import CommitLog
 from store.consume_queue import ConsumeQueue
 from store.consume_queues import ConsumeQueues
@@ -34,7 +36,7 @@ class Derived(Protocol):
 
 class Trimming:
     def __init__(self, commit_log: CommitLog, queues: ConsumeQueues) -> None:
-        self.derived: list[Derived] = [queues.batches]
+        self.derived: list[Derived] = []
         """Told of every new beginning of the commit log, after the consume queues."""
         self.deleted_files = 0
         self._log = commit_log
@@ -42,7 +44,7 @@ class Trimming:
         self._log_min = 0
         self._busy = False
         self._topics: list[str] = []
-        self._todo: list[ConsumeQueue] = []
+        self._todo: list[ConsumeQueue | BatchConsumeQueue] = []
         self._has_lost = False
 
     # --- consume queues follow the log
@@ -66,7 +68,10 @@ class Trimming:
         return [
             topic
             for topic in topics
-            if any(begins_before(files, log_min) for files in self._files(topic))
+            if any(
+                begins_before(files, log_min, self._entry_size(topic))
+                for files in self._files(topic)
+            )
         ]
 
     def take_up(self, topic: str) -> None:
@@ -94,11 +99,10 @@ class Trimming:
                 return True
         return False
 
-    def _trim(self, queue: ConsumeQueue) -> bool:
+    def _trim(self, queue: ConsumeQueue | BatchConsumeQueue) -> bool:
         """Delete one file at most."""
-        queue.correct_min_offset(self._log_min)
         try:
-            queue.trim_extension()
+            queue.correct_min_offset(self._log_min)
             path = queue.delete_expired_file()
         except OSError as error:
             raise store_error(error, f"trimming {queue.topic} {queue.queue_id}") from error
@@ -126,15 +130,14 @@ class Trimming:
     # --- queues without any record left (CLEAN_EXPIRED_CONSUMEQUEUE)
 
     def find_idle(self, topics: list[str], log_min: int) -> list[str]:
-        """Of these topics, those that may have a queue without any record (worker thread).
-
-        Batch topics are few; each of them may.
-        """
+        """Of these topics, those that may have a queue without any record (worker thread)."""
         return [
             topic
             for topic in topics
-            if topic in self._queues.batches.topics
-            or any(last_file_begins_before(files, log_min) for files in self._files(topic))
+            if any(
+                last_file_begins_before(files, log_min, self._entry_size(topic))
+                for files in self._files(topic)
+            )
         ]
 
     def delete_if_idle(self, topic: str, queue_id: int) -> bool:
@@ -166,18 +169,21 @@ class Trimming:
             if files:
                 yield [f"{directory}/{name}/{file}" for file in files]
 
+    def _entry_size(self, topic: str) -> int:
+        return BATCH_ENTRY_SIZE if topic in self._queues.batches.topics else ENTRY_SIZE
 
-def begins_before(files: list[str], log_min: int) -> bool:
+
+def begins_before(files: list[str], log_min: int, entry_size: int) -> bool:
     """Whether the first of several files has only entries of records that are gone."""
     if len(files) < 2:
         return False
-    last = entry_in(files[0], -1)
-    return last is not None and last.physical_offset < log_min
+    last = physical_offset_in(files[0], -1, entry_size)
+    return last is not None and last < log_min
 
 
-def last_file_begins_before(files: list[str], log_min: int) -> bool:
-    first = entry_in(files[-1], 0)
-    return first is not None and first.physical_offset < log_min
+def last_file_begins_before(files: list[str], log_min: int, entry_size: int) -> bool:
+    first = physical_offset_in(files[-1], 0, entry_size)
+    return first is not None and first < log_min
 
 
 def numbered(directory: str) -> list[str]:
@@ -188,15 +194,19 @@ def numbered(directory: str) -> list[str]:
         return []
 
 
-def entry_in(path: str, index: int) -> QueueEntry | None:
-    """The first (0) or the last (-1) entry of a file; None when there is no such file."""
+def physical_offset_in(path: str, index: int, entry_size: int) -> int | None:
+    """Of the first (0) or the last (-1) entry of a file; None when there is no such file."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
         return None
     try:
-        position = 0 if index == 0 else os.fstat(fd).st_size - ENTRY_SIZE
-        data = os.pread(fd, ENTRY_SIZE, max(position, 0))
+        position = 0 if index == 0 else os.fstat(fd).st_size - entry_size
+        data = os.pread(fd, entry_size, max(position, 0))
     finally:
         os.close(fd)
-    return parse(data) if len(data) == ENTRY_SIZE else None
+    if len(data) < entry_size:
+        return None
+    if entry_size == ENTRY_SIZE:
+        return parse(data).physical_offset
+    return parse_batch_entries(data)[0].physical_offset

@@ -219,9 +219,7 @@ func sendErrors(s *stage) any {
 	delete(seen, "queue negative")
 	for name, perm := range map[string]int{"read only": 4, "no permission": 0} {
 		closed := s.topic("closed" + name[:2])
-		check(s.admin().CreateTopic(context.Background(), admin.WithTopicCreate(closed),
-			admin.WithBrokerAddrCreate(s.broker), admin.WithReadQueueNums(1), admin.WithWriteQueueNums(1),
-			admin.WithPerm(perm)))
+		s.createNamed(closed, 1, admin.WithPerm(perm))
 		seen[name] = send(s.message(closed, 0, "", "x"))
 	}
 	return seen

@@ -71,6 +71,28 @@ async def test_queues_whose_messages_are_gone_begin_anew(broker: Any) -> None:
     assert (store.min_offset("Gone", 0), store.max_offset("Gone", 0)) == (0, 1)
 
 
+async def test_batch_queues_whose_messages_are_gone_begin_anew(broker: Any) -> None:
+    for topic in ("GoneBatches", "HalfBatches"):
+        broker.store.declare_batch_topic(topic)
+        put(broker, topic, 3)
+    put(broker, "T", 6)
+    put(broker, "HalfBatches", 1, queue_id=1)
+    delete_files(broker)
+    while broker.store.write_derived():
+        pass
+    processor = CleanExpiredConsumequeue(broker.topics, broker.store)
+    assert await ask(processor, broker, 306) == DONE
+    store = broker.store
+    assert store.topics() == ["HalfBatches"]
+    assert store.queues("HalfBatches") == [1]
+    assert not (broker.store_config.batch_consume_queue / "GoneBatches").exists()
+    # Still of that type, as the topic table says.
+    put(broker, "GoneBatches")
+    assert (store.min_offset("GoneBatches", 0), store.max_offset("GoneBatches", 0)) == (0, 1)
+    assert await ask(processor, broker, 306) == DONE
+    assert store.queues("GoneBatches") == [0]
+
+
 async def test_queues_of_topics_without_config_go(broker: Any) -> None:
     broker.topics.update(TopicConfig(topic_name="Known"))
     for topic in ("Known", "Unknown", SYSTEM_TOPIC, "rmq_sys_x", "%LMQ%light"):

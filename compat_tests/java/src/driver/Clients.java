@@ -1,5 +1,6 @@
 package driver;
 
+import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import org.apache.rocketmq.client.consumer.DefaultLitePullConsumer;
@@ -78,6 +79,7 @@ final class Clients {
         DefaultMQPushConsumer first = Pushing.start(context.newPush("g", "c1"), topic, new Inbox());
         Pushing.awaitHeld(topic, 2, first);
         seen.put("2 one", ids(context, group));
+        Wait.until("route of the retry topic", 10, () -> context.route("%RETRY%" + group) != null);
         seen.put("2 retry topic", context.route("%RETRY%" + group));
         DefaultLitePullConsumer second = context.newLite("g", "c2");
         second.subscribe(topic, "*");
@@ -97,32 +99,41 @@ final class Clients {
     private static Object fingerprints(Context context) throws Exception {
         String topic = context.createTopic("t", 4);
         Watch watch = new Watch();
+        Watch other = new Watch();
         Inbox one = new Inbox();
         Inbox two = new Inbox();
         DefaultMQPushConsumer first = context.newPush("g", "c1", watch);
-        DefaultMQPushConsumer second = context.newPush("g", "c2");
-        for (DefaultMQPushConsumer consumer : new DefaultMQPushConsumer[] {first, second}) {
-            Compat.fingerprintHeartbeats(consumer);
-        }
+        DefaultMQPushConsumer second = context.newPush("g", "c2", other);
+        boolean able = Compat.fingerprintHeartbeats(first) && Compat.fingerprintHeartbeats(second);
         Pushing.start(first, topic, one);
         Pushing.awaitHeld(topic, 4, first);
         Pushing.start(second, topic, two);
         Pushing.awaitHeld(topic, 2, first, second);
-        // A few heartbeats of both kinds.
-        Thread.sleep(2500);
-        for (int queue = 0; queue < 4; queue++) {
-            context.fill(topic, queue, "a", Context.bodies("q" + queue, 2));
-        }
-        one.await(4, 20);
-        two.await(4, 20);
+        fillFour(context, topic, "early");
+        Pushing.awaitServed(4, List.of(one, two), first, second);
+        // Nobody's queues change any more, so the heartbeats that follow are fingerprints where the client has them.
+        watch.awaitTwoHeartbeats(able);
+        other.awaitTwoHeartbeats(able);
+        fillFour(context, topic, "late");
+        one.await(8, 20);
+        two.await(8, 20);
         Map<String, Object> seen = new TreeMap<>();
         seen.put("first", one.byQueue());
         seen.put("second", two.byQueue());
         seen.put("ids", ids(context, context.group("g")));
+        context.awaitCommitted(first, topic);
+        context.awaitCommitted(second, topic);
+        watch.awaitHeartbeatAnd(NOTIFY_CONSUMER_IDS_CHANGED);
         second.shutdown();
         Pushing.awaitHeld(topic, 4, first);
         seen.put("codes", watch.codes());
         return seen;
+    }
+
+    private static void fillFour(Context context, String topic, String when) throws Exception {
+        for (int queue = 0; queue < 4; queue++) {
+            context.fill(topic, queue, "a", Context.bodies(when + "-q" + queue, 2));
+        }
     }
 
     /** Topics made through the client, and how they change while clients use them. */

@@ -88,6 +88,8 @@ final class Context implements AutoCloseable {
         configure(consumer, name);
         // Five seconds by default; scenarios wait for commits.
         consumer.setPersistConsumerOffsetInterval(500);
+        // None by default: what a listener has just seen would then not be in the commit that a shutdown makes.
+        consumer.setAwaitTerminationMillisWhenShutdown(5000);
         consumer.setConsumeThreadMin(4);
         consumer.setConsumeThreadMax(4);
         closing.push(consumer::shutdown);
@@ -107,8 +109,9 @@ final class Context implements AutoCloseable {
         return consumer;
     }
 
-    DefaultLitePullConsumer newLite(String group, String name) {
-        DefaultLitePullConsumer consumer = new DefaultLitePullConsumer(group(group));
+    DefaultLitePullConsumer newLite(String group, String name, RPCHook... hook) {
+        DefaultLitePullConsumer consumer =
+            new DefaultLitePullConsumer(group(group), hook.length > 0 ? hook[0] : null);
         configure(consumer, name);
         // Half a minute by default: how soon it notices queues that appeared.
         consumer.setTopicMetadataCheckIntervalMillis(1000);
@@ -149,6 +152,12 @@ final class Context implements AutoCloseable {
     /** A group's progress in a queue, asked for by somebody who is no member: members share the queues. */
     Object committed(String group, MessageQueue queue) {
         return Saw.result(() -> Compat.committed(api(), setup.broker, group, queue));
+    }
+
+    /** The same when it is what it should become, or after ten seconds: commits travel one-way. */
+    Object settled(String group, MessageQueue queue, long expected) throws Exception {
+        Wait.holds(10, () -> Long.valueOf(expected).equals(committed(group, queue)));
+        return committed(group, queue);
     }
 
     void commit(String group, MessageQueue queue, long offset) throws Exception {

@@ -9,6 +9,9 @@ import org.apache.rocketmq.common.message.MessageQueue;
 
 /** Subscriptions by tag, and what happens when members of a group do not agree. */
 final class Filtering {
+    /** Milliseconds: after three seconds a client tries a refused pull again, and would get what it should not. */
+    private static final long UNTIL_PULLED_AGAIN = 4000;
+
     private Filtering() {
     }
 
@@ -46,18 +49,16 @@ final class Filtering {
         return seen;
     }
 
-    /**
-     * The member whose heartbeat came last decides for the group: a well-known trap, kept as it is.
-     *
-     * <p>Heartbeats are sent at the start, a second later, and then not before they are asked for.
-     */
+    /** The member whose heartbeat came last decides for the group: a well-known trap, kept as it is. */
     private static Object disagreement(Context context) throws Exception {
         String left = context.createTopic("left", 1);
         String right = context.createTopic("right", 1);
         Inbox one = new Inbox();
         Inbox two = new Inbox();
-        DefaultMQPushConsumer first = context.newPush("g", "c1");
-        DefaultMQPushConsumer second = context.newPush("g", "c2");
+        Gate firstGate = new Gate();
+        Gate secondGate = new Gate();
+        DefaultMQPushConsumer first = context.newPush("g", "c1", firstGate);
+        DefaultMQPushConsumer second = context.newPush("g", "c2", secondGate);
         first.setHeartbeatBrokerInterval(600_000);
         second.setHeartbeatBrokerInterval(600_000);
         // Everybody takes every queue, so that only the subscriptions decide.
@@ -66,26 +67,37 @@ final class Filtering {
         Pushing.start(first, left, one);
         Pushing.awaitHeld(left, 1, first);
         context.fill(left, 0, "a", "left-1");
-        one.await(1, 20);
-        Thread.sleep(1500);
+        Pushing.awaitServed(1, List.of(one), first);
+        firstGate.setOpen(false);
         Pushing.start(second, right, two);
         Pushing.awaitHeld(right, 1, second);
-        Thread.sleep(1500);
         Map<String, Object> seen = new TreeMap<>();
         context.fill(left, 0, "a", "left-2");
         context.fill(right, 0, "a", "right-1");
-        two.await(1, 20);
-        Thread.sleep(4000);
+        Pushing.awaitServed(1, List.of(two), second);
+        secondGate.setOpen(false);
+        Thread.sleep(UNTIL_PULLED_AGAIN);
         seen.put("1 second decided", Json.map("left", one.texts(), "right", two.texts()));
-        first.getDefaultMQPushConsumerImpl().getmQClientFactory().sendHeartbeatToAllBrokerWithLock();
+        beHeard(first, firstGate);
         one.await(2, 20);
         context.fill(right, 0, "a", "right-2");
-        Thread.sleep(4000);
+        Thread.sleep(UNTIL_PULLED_AGAIN);
         seen.put("2 first decided", Json.map("left", one.texts(), "right", two.texts()));
-        second.getDefaultMQPushConsumerImpl().getmQClientFactory().sendHeartbeatToAllBrokerWithLock();
+        beHeard(second, secondGate);
         two.await(2, 20);
         seen.put("3 second again", Json.map("left", one.texts(), "right", two.texts()));
         return seen;
+    }
+
+    /** One heartbeat of the consumer's, and no other. */
+    private static void beHeard(DefaultMQPushConsumer consumer, Gate gate) throws Exception {
+        int before = gate.answered();
+        gate.setOpen(true);
+        Wait.until("a heartbeat", 20, () -> {
+            Compat.tellSubscriptions(consumer);
+            return gate.answered() > before;
+        });
+        gate.setOpen(false);
     }
 
     private static final class Everything implements AllocateMessageQueueStrategy {

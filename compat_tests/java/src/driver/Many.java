@@ -88,7 +88,8 @@ final class Many {
                 ok += sent.getSendStatus() == SendStatus.SEND_OK ? 1 : 0;
             }
         }
-        Wait.holds(30, () -> inboxes.stream().mapToInt(Inbox::size).sum() >= 320);
+        // As long as it takes until the next heartbeat, if the one that told of a new queue met another.
+        Wait.holds(60, () -> inboxes.stream().mapToInt(Inbox::size).sum() >= 320);
         Map<String, Object> consumed = new TreeMap<>();
         for (int i = 0; i < 40; i++) {
             consumed.put(Context.held(consumers.get(i), topic).toString(), inboxes.get(i).texts());

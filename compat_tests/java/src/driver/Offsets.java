@@ -90,7 +90,7 @@ final class Offsets {
             String what = "2 after updating to " + offset;
             seen.put(what, Saw.result(() -> {
                 // Written one-way: the broker may not have it yet.
-                Wait.holds(0.5, () -> consumer.fetchConsumeOffset(full, true) == offset);
+                Wait.holds(5, () -> consumer.fetchConsumeOffset(full, true) == offset);
                 return consumer.fetchConsumeOffset(full, true);
             }));
         }

@@ -95,8 +95,8 @@ final class Ordering {
         listener.await(16, 30);
         consumer.shutdown();
         return Json.map("log", listener.log(),
-            "committed 0", context.committed(context.group("g"), context.queue(topic, 0)),
-            "committed 1", context.committed(context.group("g"), context.queue(topic, 1)));
+            "committed 0", context.settled(context.group("g"), context.queue(topic, 0), 5),
+            "committed 1", context.settled(context.group("g"), context.queue(topic, 1), 5));
     }
 
     /** Suspended once too often: the client sends the message back and the broker puts it to the dead letters. */

@@ -118,7 +118,8 @@ final class Pulling {
         String topic = context.createTopic("t", 3);
         DefaultMQPullConsumer patient = context.newPull("g", "patient");
         DefaultMQPullConsumer hasty = context.newPull("g2", "hasty");
-        hasty.setBrokerSuspendMaxTimeMillis(1500);
+        // Long enough that it is still held when the scenario looks, even on a machine that is busy.
+        hasty.setBrokerSuspendMaxTimeMillis(5000);
         patient.start();
         hasty.start();
         Map<String, Object> seen = new TreeMap<>();

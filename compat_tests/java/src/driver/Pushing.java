@@ -40,6 +40,26 @@ final class Pushing {
         }
     }
 
+    /**
+     * Waits until so many messages came to each, and reminds the broker of the consumers' subscriptions meanwhile.
+     *
+     * <p>A client whose queues have changed tells the broker so, but not if another heartbeat of its own is just
+     * under way. Until the subscriptions are told again, its pulls are refused: for ever where the heartbeats that
+     * follow are far apart or are mere fingerprints.
+     */
+    static void awaitServed(int count, List<Inbox> inboxes, DefaultMQPushConsumer... consumers) throws Exception {
+        // A refused pull is tried again after three seconds.
+        for (int turn = 0; turn < 10; turn++) {
+            if (Wait.holds(5, () -> inboxes.stream().allMatch(inbox -> inbox.size() >= count))) {
+                return;
+            }
+            for (DefaultMQPushConsumer consumer : consumers) {
+                Compat.tellSubscriptions(consumer);
+            }
+        }
+        throw new AssertionError("not " + count + " messages for each of " + inboxes.size() + " consumers");
+    }
+
     private static void send(Context context, String topic, String prefix) throws Exception {
         for (int queue = 0; queue < 8; queue++) {
             context.fill(topic, queue, "a", Context.bodies(prefix + queue, 5));
@@ -95,10 +115,9 @@ final class Pushing {
         inbox.await(3, 20);
         consumer.shutdown();
         // Where the group stands afterwards: a shutdown commits.
-        List<Object> offsets = new ArrayList<>();
-        for (int queue = 0; queue < 2; queue++) {
-            offsets.add(context.committed(context.group("g"), context.queue(topic, queue)));
-        }
+        List<Object> offsets = List.of(
+            context.settled(context.group("g"), context.queue(topic, 0), 2),
+            context.settled(context.group("g"), context.queue(topic, 1), 1));
         return Json.map("consumed", Saw.messages(inbox.all()), "committed", offsets);
     }
 

@@ -61,7 +61,7 @@ final class Restarting {
         consumer.shutdown();
         List<Object> committed = new ArrayList<>();
         for (int queue = 0; queue < 4; queue++) {
-            committed.add(context.committed(context.group("g"), context.queue(topic, queue)));
+            committed.add(context.settled(context.group("g"), context.queue(topic, queue), 50));
         }
         // A live consumer keeps its place in memory: the server's restart makes it see nothing twice.
         return Json.map("complete", complete, "restarted in the middle", before < 200, "lost", 200 - distinct.size(),

@@ -15,6 +15,7 @@ import org.apache.rocketmq.common.message.MessageExt;
 /** Messages that come again: by the listener's answer or sent back by hand, and at last the dead letters. */
 final class Retrying {
     private static final int CONSUMER_SEND_MSG_BACK = 36;
+    private static final int SUCCESS = 0;
 
     private Retrying() {
     }
@@ -59,8 +60,8 @@ final class Retrying {
         seen.put("attempts", attempts(inbox.all()));
         seen.put("in the retry topic", Saw.messages(context.readAll(retry, 0)));
         seen.put("dead letters", Saw.messages(context.readAll(dead, 0)));
-        seen.put("committed", context.committed(context.group("g"), context.queue(topic, 0)));
-        seen.put("committed retries", context.committed(context.group("g"), context.queue(retry, 0)));
+        seen.put("committed", context.settled(context.group("g"), context.queue(topic, 0), 1));
+        seen.put("committed retries", context.settled(context.group("g"), context.queue(retry, 0), 2));
         return seen;
     }
 
@@ -123,6 +124,7 @@ final class Retrying {
             {"no retries left", "maxReconsumeTimes", 0},
         };
         List<Map<String, Object>> results = new ArrayList<>();
+        List<String> accepted = new ArrayList<>();
         for (int i = 0; i < changes.length; i++) {
             Object[] fields = new Object[changes[i].length - 1];
             System.arraycopy(changes[i], 1, fields, 0, fields.length);
@@ -140,9 +142,15 @@ final class Retrying {
             boolean random = changes[i][0].equals("no such position");
             results.add(Json.map("result", random ? null : result, "answers", tamper.answers()));
             seen.put((String) changes[i][0], results.get(i));
+            if (tamper.hasAnswer(SUCCESS)) {
+                accepted.add(context.group("g" + i));
+            }
         }
         // The longest delay among them is three seconds.
-        Thread.sleep(4500);
+        for (String group : accepted) {
+            Wait.holds(20, () -> hasArrived(context, group));
+        }
+        Wait.aWhile();
         for (int i = 0; i < changes.length; i++) {
             String dead = "%DLQ%" + context.group("g" + i);
             if (context.route(dead) != null) {
@@ -154,6 +162,16 @@ final class Retrying {
             results.get(i).put("dead letters", stored(context, dead));
         }
         return seen;
+    }
+
+    /** Whether a message that was sent back is in the group's retry topic or among its dead letters. */
+    private static boolean hasArrived(Context context, String group) throws Exception {
+        for (String topic : List.of("%RETRY%" + group, "%DLQ%" + group)) {
+            if (context.route(topic) != null && context.reader().maxOffset(context.queue(topic, 0)) > 0) {
+                return true;
+            }
+        }
+        return false;
     }
 
     private static Object stored(Context context, String topic) throws Exception {
@@ -183,9 +201,12 @@ final class Retrying {
                 return "sent back";
             });
             String retry = "%RETRY%" + context.group("g" + i);
-            Wait.holds(3, () -> context.route(retry) != null);
+            String dead = "%DLQ%" + context.group("g" + i);
+            // The last of these groups has no retries; the first has no topic for them either.
+            String last = i == 2 ? dead : retry;
+            Wait.holds(5, () -> context.route(last) != null);
             seen.put(settings[i][0] + " " + settings[i][1], Json.map("result", result, "answers", watch.answers(),
-                "route", context.route(retry), "dead", context.route("%DLQ%" + context.group("g" + i))));
+                "route", context.route(retry), "dead", context.route(dead)));
         }
         return seen;
     }

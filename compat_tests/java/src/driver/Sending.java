@@ -258,7 +258,7 @@ final class Sending {
                 result.remove("queueId");
                 return result;
             });
-            boolean routed = Wait.holds(1, () -> context.route(topic) != null);
+            boolean routed = Wait.holds(5, () -> context.route(topic) != null);
             seen.put("template " + perm, Json.map("sent", sent, "routed", routed, "route", context.route(topic)));
         }
         seen.put("TBW102", context.route("TBW102"));

@@ -24,7 +24,7 @@ final class StartOffsets {
         }
         // The client gives the time in whole seconds.
         long boundary = (System.currentTimeMillis() / 1000 + 1) * 1000;
-        Thread.sleep(boundary + 20 - System.currentTimeMillis());
+        Wait.until("the next second", 5, () -> System.currentTimeMillis() >= boundary + 20);
         for (int queue = 0; queue < 2; queue++) {
             context.fill(topic, queue, "a", Context.bodies("recent", 4));
         }

@@ -49,6 +49,10 @@ final class Tamper implements RPCHook {
         }
     }
 
+    synchronized boolean hasAnswer(int responseCode) {
+        return answers.stream().anyMatch(answer -> ((Map<?, ?>) answer).get("code").equals(responseCode));
+    }
+
     /** What the broker answered to the changed requests, before the client made anything of it. */
     synchronized List<Object> answers() {
         return new ArrayList<>(answers);

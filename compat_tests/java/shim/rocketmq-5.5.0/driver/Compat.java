@@ -35,9 +35,15 @@ final class Compat {
         consumer.setMessageModel(MessageModel.BROADCASTING);
     }
 
-    /** 5.x clients can send their heartbeat as a fingerprint. */
-    static void fingerprintHeartbeats(ClientConfig client) {
+    /** 5.x clients can send their heartbeat as a fingerprint; whether this one can. */
+    static boolean fingerprintHeartbeats(ClientConfig client) {
         client.setUseHeartbeatV2(true);
+        return true;
+    }
+
+    /** Sends a heartbeat with the subscriptions, unless another one of this client is just under way. */
+    static void tellSubscriptions(DefaultMQPushConsumer consumer) {
+        consumer.getDefaultMQPushConsumerImpl().getmQClientFactory().sendHeartbeatToAllBrokerWithLockV2(true);
     }
 
     static void createGroup(MQClientAPIImpl api, String broker, String group, Map<String, Object> settings)

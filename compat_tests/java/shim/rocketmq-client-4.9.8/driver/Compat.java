@@ -36,7 +36,13 @@ final class Compat {
     }
 
     /** The 4.x client has no second form of heartbeat. */
-    static void fingerprintHeartbeats(ClientConfig client) {
+    static boolean fingerprintHeartbeats(ClientConfig client) {
+        return false;
+    }
+
+    /** Sends a heartbeat, unless another one of this client is just under way. */
+    static void tellSubscriptions(DefaultMQPushConsumer consumer) {
+        consumer.getDefaultMQPushConsumerImpl().getmQClientFactory().sendHeartbeatToAllBrokerWithLock();
     }
 
     static void createGroup(MQClientAPIImpl api, String broker, String group, Map<String, Object> settings)
