@@ -1,0 +1,94 @@
+"""printMsg: a topic's messages, queue by queue. Java: PrintMessageSubCommand."""
+
+from datetime import datetime
+from typing import Any, Final
+
+import click
+
+from admin.pulling import Place
+from mqadmin.framework import Run, admin_command, boolean, topic_option
+from mqadmin.java_text import hash_order, queue_hash
+from mqadmin.message_text import body_codec, message_text, message_value, queue_text
+
+_MOMENT: Final = "MILLIS|yyyy-MM-dd#HH:mm:ss:SSS"
+
+
+def moment(value: Any) -> int:
+    """Milliseconds since 1970, or `yyyy-MM-dd#HH:mm:ss:SSS` in local time."""
+    text = str(value).strip()
+    if text.lstrip("-").isdecimal():
+        return int(text)
+    try:
+        seconds, millis = text.rsplit(":", 1)
+        read = datetime.strptime(seconds, "%Y-%m-%d#%H:%M:%S")
+        return int(read.timestamp()) * 1000 + int(millis)
+    except ValueError:
+        problem = f"{value!r} is neither milliseconds nor yyyy-MM-dd#HH:mm:ss:SSS"
+        raise click.BadParameter(problem) from None
+
+
+@admin_command("printMsg")
+@topic_option
+@click.option("-c", "--charsetName", "charset", default="UTF-8", show_default=True)
+@click.option("-s", "--subExpression", "tags", default="*", metavar="TAG || TAG", help="Tags.")
+@click.option(
+    "-b", "--beginTimestamp", "begin", type=moment, metavar=_MOMENT, help="Stored then or later."
+)
+@click.option(
+    "-e", "--endTimestamp", "end", type=moment, metavar=_MOMENT, help="Stored before that."
+)
+@click.option("-d", "--printBody", "with_body", type=boolean, metavar="true|false", default=True)
+@click.option("-l", "--lmqParentTopic", "parent", help="A light topic's parent.")
+def command(
+    run: Run,
+    topic: str,
+    charset: str,
+    tags: str,
+    begin: int | None,
+    end: int | None,
+    with_body: bool,
+    parent: str | None,
+) -> None:
+    codec = body_codec(charset) or "UTF-8"
+    places = run.admin.read_queues(topic, parent)
+    for place in _ordered(places):
+        first = _offset(run, place, begin, last=False)
+        last = _offset(run, place, end, last=True)
+        run.out.line(f"minOffset={first}, maxOffset={last}, {queue_text(place.queue)}")
+        _print_queue(run, place, first, last, tags, codec if with_body else None)
+        run.out.line("-" * 56)
+
+
+def _ordered(places: list[Place]) -> list[Place]:
+    """As Java's two sets of queues, one filled from the other, list them."""
+
+    def hash_of(place: Place) -> int:
+        return queue_hash(place.queue)
+
+    return hash_order(hash_order(places, hash_of), hash_of)
+
+
+def _offset(run: Run, place: Place, millis: int | None, last: bool) -> int:
+    if millis is not None:
+        return run.admin.search_offset(place, millis)
+    return run.admin.max_offset(place) if last else run.admin.min_offset(place)
+
+
+def _print_queue(
+    run: Run, place: Place, first: int, last: int, tags: str, codec: str | None
+) -> None:
+    offset = first
+    queue = queue_text(place.queue)
+    while offset < last:
+        pulled = run.admin.pull(place, offset, tags)
+        offset = pulled.next_offset
+        if pulled.status == "FOUND":
+            for message in pulled.messages:
+                body = message.body.decode(codec, "replace") if codec else "NOT PRINT BODY"
+                text = f"MSGID: {message.message_id} {message_text(message)} BODY: {body}"
+                run.out.row(text, message_value(message))
+        elif pulled.status == "NO_MATCHED_MSG":
+            run.out.line(f"{queue} no matched msg. status={pulled.status}, offset={offset}")
+        else:
+            run.out.line(f"{queue} print msg finished. status={pulled.status}, offset={offset}")
+            return
