@@ -71,7 +71,7 @@ help:
 	@echo 'make bench           both brokers side by side; writes bench/RESULTS.md'
 	@echo 'make bench-store     the store by itself, up to 20 GiB; writes docs/store-speed.md'
 	@echo 'make soak            crash, fuzz and property tests for long'
-	@echo 'make docs            regenerate docs/compatibility.md and docs/settings.md'
+	@echo 'make docs            regenerate docs/compatibility.md, docs/mqadmin.md, docs/settings.md'
 	@echo 'make fmt             format the code'
 	@echo 'make clean           remove the environment and everything built'
 

@@ -127,6 +127,7 @@ class BlockingAdminClient:
     cluster_info = _plain(cluster.cluster_info)
     topic_route = _plain(cluster.topic_route)
     masters = _plain(cluster.masters)
+    members = _plain(cluster.members)
     broker_names = _plain(cluster.broker_names)
     broker_name_of = _plain(cluster.broker_name_of)
     topic_clusters = _plain(cluster.topic_clusters)
@@ -136,11 +137,14 @@ class BlockingAdminClient:
     topic_stats = _plain(topics.topic_stats)
     broker_topic_stats = _plain(topics.broker_topic_stats)
     put_topic = _plain(topics.put_topic)
+    put_topics = _plain(topics.put_topics)
     delete_topic = _plain(topics.delete_topic)
     delete_topic_on_broker = _plain(topics.delete_topic_on_broker)
     delete_topic_on_name_servers = _plain(topics.delete_topic_on_name_servers)
 
     put_group = _plain(groups.put_group)
+    put_groups = _plain(groups.put_groups)
+    groups_of = _plain(groups.groups_of)
     delete_group = _plain(groups.delete_group)
     consumer_connection = _plain(groups.consumer_connection)
     queue_owners = _plain(groups.queue_owners)
@@ -157,6 +161,9 @@ class BlockingAdminClient:
     update_name_server_config = _plain(namesrv.update_name_server_config)
 
     broker_runtime = _plain(brokers.broker_runtime)
+    broker_config = _plain(brokers.broker_config)
+    update_broker_config = _plain(brokers.update_broker_config)
+    clean_broker = _plain(brokers.clean_broker)
 
     view_message = _plain(messages.view_message)
     query_messages = _plain(messages.query_messages)

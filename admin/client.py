@@ -109,6 +109,7 @@ class AdminClient:
     cluster_info = cluster.cluster_info
     topic_route = cluster.topic_route
     masters = cluster.masters
+    members = cluster.members
     broker_names = cluster.broker_names
     broker_name_of = cluster.broker_name_of
     topic_clusters = cluster.topic_clusters
@@ -118,11 +119,14 @@ class AdminClient:
     topic_stats = topics.topic_stats
     broker_topic_stats = topics.broker_topic_stats
     put_topic = topics.put_topic
+    put_topics = topics.put_topics
     delete_topic = topics.delete_topic
     delete_topic_on_broker = topics.delete_topic_on_broker
     delete_topic_on_name_servers = topics.delete_topic_on_name_servers
 
     put_group = groups.put_group
+    put_groups = groups.put_groups
+    groups_of = groups.groups_of
     delete_group = groups.delete_group
     consumer_connection = groups.consumer_connection
     queue_owners = groups.queue_owners
@@ -139,6 +143,9 @@ class AdminClient:
     update_name_server_config = namesrv.update_name_server_config
 
     broker_runtime = brokers.broker_runtime
+    broker_config = brokers.broker_config
+    update_broker_config = brokers.update_broker_config
+    clean_broker = brokers.clean_broker
 
     view_message = messages.view_message
     query_messages = messages.query_messages

@@ -55,6 +55,13 @@ async def masters(link: Link, cluster: str) -> list[str]:
     return [broker.broker_addrs[MASTER_ID] for broker in found if MASTER_ID in broker.broker_addrs]
 
 
+async def members(link: Link, cluster: str) -> dict[str, dict[int, str]]:
+    """The addresses of a cluster's brokers by name and broker id; 0 is the master."""
+    info = await cluster_info(link)
+    tables = info.broker_addr_table
+    return {name: tables[name].broker_addrs for name in _names(info, cluster) if name in tables}
+
+
 async def broker_name_of(link: Link, addr: str) -> str:
     """The name of the broker at that address; Invalid when none is registered with it."""
     info = await cluster_info(link)

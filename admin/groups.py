@@ -7,7 +7,11 @@ from admin.errors import NotFound
 from admin.link import Link, ask
 from codec.bodies.base import decode_body, encode_body
 from codec.bodies.clients import ConsumerConnection, ProducerConnection
-from codec.bodies.groups import SubscriptionGroupConfig
+from codec.bodies.groups import (
+    SubscriptionGroupConfig,
+    SubscriptionGroupList,
+    SubscriptionGroupWrapper,
+)
 from codec.bodies.locks import MessageQueue
 from codec.bodies.progress import (
     ConsumerRunningInfo,
@@ -21,11 +25,17 @@ from codec.headers.clients import (
     GetConsumerRunningInfoRequestHeader,
     GetProducerConnectionListRequestHeader,
 )
-from codec.headers.groups import DeleteSubscriptionGroupRequestHeader, GetConsumeStatsRequestHeader
+from codec.headers.groups import (
+    DeleteSubscriptionGroupRequestHeader,
+    GetAllSubscriptionGroupRequestHeader,
+    GetConsumeStatsRequestHeader,
+)
 
 # MixAll.RETRY_GROUP_TOPIC_PREFIX, DLQ_GROUP_TOPIC_PREFIX: every group has such topics.
 RETRY_PREFIX = "%RETRY%"
 DEAD_LETTER_PREFIX = "%DLQ%"
+# Groups that one answer holds at most.
+_PART = 2000
 
 
 @dataclass(slots=True)
@@ -45,6 +55,31 @@ async def put_group(link: Link, addr: str, group: SubscriptionGroupConfig) -> No
     """Create or change a group on a broker."""
     code = RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP
     await ask(link, addr, code, body=encode_body(group))
+
+
+async def put_groups(link: Link, addr: str, groups: list[SubscriptionGroupConfig]) -> None:
+    """Create or change many groups on a broker."""
+    code = RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP_LIST
+    await ask(link, addr, code, body=encode_body(SubscriptionGroupList(group_config_list=groups)))
+
+
+async def groups_of(link: Link, addr: str) -> dict[str, SubscriptionGroupConfig]:
+    """Every group of a broker by its name; the broker sends them in parts."""
+    found: dict[str, SubscriptionGroupConfig] = {}
+    code = RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG
+    version: str | None = None
+    while True:
+        header = GetAllSubscriptionGroupRequestHeader(
+            group_seq=len(found), data_version=version, max_group_num=_PART
+        )
+        answer = await ask(link, addr, code, header)
+        part = decode_body(SubscriptionGroupWrapper, answer.body)
+        before = len(found)
+        found |= part.subscription_group_table
+        total = int((answer.ext_fields or {}).get("totalGroupNum", "0"))
+        if len(found) >= total or len(found) == before:
+            return found
+        version = encode_body(part.data_version).decode()
 
 
 async def delete_group(link: Link, addr: str, group: str, with_offsets: bool = False) -> None:

@@ -5,6 +5,7 @@ from typing import Final
 
 from admin.errors import NotFound, Refused
 from admin.link import Link, ask, ask_name_server, ask_name_servers
+from admin.properties import read_properties, write_properties
 from codec.codes import RequestCode, ResponseCode
 from codec.headers.base import decode_header
 from codec.headers.namesrv import (
@@ -80,19 +81,14 @@ async def add_write_perm(link: Link, name_server: str, broker_name: str) -> int:
 async def name_server_config(link: Link) -> dict[str, dict[str, str]]:
     """Every NameServer's settings, in the order in which it lists them."""
     return {
-        addr: _read_properties(answer.body.decode())
+        addr: read_properties(answer.body.decode())
         async for addr, answer in ask_name_servers(link, RequestCode.GET_NAMESRV_CONFIG)
     }
 
 
 async def update_name_server_config(link: Link, settings: Mapping[str, str]) -> None:
     """Change settings of every NameServer."""
-    body = "".join(f"{key}={value}\n" for key, value in settings.items()).encode()
+    body = write_properties(settings)
     async for _ in ask_name_servers(link, RequestCode.UPDATE_NAMESRV_CONFIG, body=body):
         pass
 
-
-def _read_properties(text: str) -> dict[str, str]:
-    """`key=value` lines; blank ones and comments are passed over."""
-    pairs = (line.partition("=") for line in text.splitlines() if not line.startswith("#"))
-    return {key.strip(): value.strip() for key, separator, value in pairs if separator}

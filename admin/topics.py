@@ -6,13 +6,14 @@ from dataclasses import dataclass, field
 from admin.cluster import masters, route_addrs
 from admin.errors import NotFound
 from admin.link import Link, ask, ask_name_server
-from codec.bodies.base import decode_body
+from codec.bodies.base import decode_body, encode_body
 from codec.bodies.locks import MessageQueue
 from codec.bodies.progress import GroupList, TopicOffset, TopicStatsTable, by_queue
-from codec.bodies.topics import TopicConfig, TopicList
+from codec.bodies.topics import CreateTopicListRequestBody, TopicConfig, TopicList
 from codec.codes import RequestCode
 from codec.headers.namesrv import DeleteTopicFromNamesrvRequestHeader
 from codec.headers.topics import (
+    CreateTopicListRequestHeader,
     CreateTopicRequestHeader,
     DeleteTopicRequestHeader,
     GetTopicStatsInfoRequestHeader,
@@ -81,6 +82,13 @@ async def put_topic(link: Link, addr: str, topic: TopicConfig) -> None:
         attributes=_changes(topic.attributes),
     )
     await ask(link, addr, RequestCode.UPDATE_AND_CREATE_TOPIC, header)
+
+
+async def put_topics(link: Link, addr: str, topics: list[TopicConfig]) -> None:
+    """Create or change many topics on a broker."""
+    code = RequestCode.UPDATE_AND_CREATE_TOPIC_LIST
+    body = encode_body(CreateTopicListRequestBody(topic_config_list=topics))
+    await ask(link, addr, code, CreateTopicListRequestHeader(), body)
 
 
 async def delete_topic_on_broker(link: Link, addr: str, topic: str) -> None:

@@ -43,6 +43,8 @@ class Commands(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
+            if args[0] in names.MISSING:
+                raise click.UsageError(f"{args[0]} is not there yet", ctx) from None
             near = _nearest(args[0])
             if near:
                 raise click.UsageError(f"{error.message} Did you mean {near}?", ctx) from None

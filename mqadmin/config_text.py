@@ -25,7 +25,12 @@ def topic_text(topic: TopicConfig) -> str:
 
 def group_text(group: SubscriptionGroupConfig) -> str:
     """SubscriptionGroupConfig.toString."""
-    parts = {
+    return f"SubscriptionGroupConfig{{{_joined(group_parts(group))}}}"
+
+
+def group_parts(group: SubscriptionGroupConfig) -> dict[str, Any]:
+    """A group's settings under Java's names, in the order of its class."""
+    return {
         "groupName": group.group_name,
         "consumeEnable": group.consume_enable,
         "consumeFromMinEnable": group.consume_from_min_enable,
@@ -42,7 +47,6 @@ def group_text(group: SubscriptionGroupConfig) -> str:
         "subscriptionDataSet": group.subscription_data_set,
         "attributes": string_map(group.attributes),
     }
-    return f"SubscriptionGroupConfig{{{_joined(parts)}}}"
 
 
 def _policy_text(policy: GroupRetryPolicy) -> str:

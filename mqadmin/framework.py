@@ -153,6 +153,13 @@ def broker_or_cluster(function: F) -> F:
     )(function)
 
 
+def chosen_members(run: Run, broker_addr: str | None, cluster: str | None) -> list[str]:
+    """Like `chosen_addrs`, but a cluster's slaves count too."""
+    if broker_addr is not None or cluster is None:
+        return chosen_addrs(run, broker_addr, cluster)
+    return [addr for ids in run.admin.members(cluster).values() for addr in ids.values()]
+
+
 def chosen_addrs(run: Run, broker_addr: str | None, cluster: str | None) -> list[str]:
     """The broker, or the cluster's masters; a usage error unless it is exactly one of the two."""
     if (broker_addr is None) == (cluster is None):

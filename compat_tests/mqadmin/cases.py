@@ -178,4 +178,32 @@ CASES: Final[tuple[AdminCase, ...]] = (
     ),
     case("allocateMQ", NEW_TOPIC, "allocateMQ -t {topic} -i 10.0.0.1,10.0.0.2,10.0.0.3"),
     case("allocateMQ", NEW_TOPIC, "allocateMQ -t {topic} -i a,b,c,d,e", name="too many clients"),
+    case("brokerStatus", "brokerStatus -b {b}", waits_for=RUNTIME),
+    case("getBrokerConfig", "getBrokerConfig -b {b}", waits_for="GET_BROKER_CONFIG"),
+    case(
+        "getBrokerConfig",
+        f"getBrokerConfig -c {CLUSTER}",
+        name="cluster",
+        waits_for="GET_BROKER_CONFIG",
+    ),
+    case(
+        "updateBrokerConfig",
+        "updateBrokerConfig -b {b} -k msgTraceTopicName -v RMQ_SYS_TRACE_TOPIC",
+        waits_for="UPDATE_BROKER_CONFIG",
+    ),
+    case("cleanExpiredCQ", "cleanExpiredCQ -b {b}"),
+    case("cleanExpiredCQ", "cleanExpiredCQ", name="everywhere"),
+    case("cleanUnusedTopic", f"cleanUnusedTopic -c {CLUSTER}"),
+    case("deleteExpiredCommitLog", "deleteExpiredCommitLog -b {b}"),
+    case(
+        "getConsumerConfig", "updateSubGroup -b {b} -g {group}", "getConsumerConfig -g {group}"
+    ),
+    case("printMsgByQueue", f"printMsgByQueue -t {{sent}} -a {BROKER} -i 1 -p true -d true -f true"),
+    case("printMsgByQueue", f"printMsgByQueue -t {{sent}} -a {BROKER} -i 1", name="nothing"),
+    case("updateTopicList", "updateTopicList -b {b} -f {topics_file}", "topicRoute -t ListedTopic"),
+    case(
+        "updateSubGroupList",
+        "updateSubGroupList -b {b} -f {groups_file}",
+        "getConsumerConfig -g ListedGroup",
+    ),
 )

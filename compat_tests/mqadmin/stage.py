@@ -50,6 +50,7 @@ class AdminStage:
             trimq = TrimqServer(folder / "trimq", tree=tree).start()
             self._stack.callback(trimq.stop)
             self.servers: dict[str, Server] = {"real": real, "trimq": trimq}
+            self._files = _write_files(folder)
             self._words = {kind: self._fill(server) for kind, server in self.servers.items()}
         except BaseException:
             self._stack.close()
@@ -119,6 +120,7 @@ class AdminStage:
             "sent": SENT,
             "member": MEMBER,
             "maker": MAKER,
+            **self._files,
             "offset_id": message.offset_id,
             "unique_id": message.message_id,
         }
@@ -134,3 +136,14 @@ def _wait_until_consumed(admin: BlockingAdminClient, seconds: float = 60) -> Non
         if time.monotonic() > deadline:
             raise AssertionError(f"{MEMBER} did not consume everything within {seconds} s")
         time.sleep(0.1)
+
+
+def _write_files(folder: Path) -> dict[str, str]:
+    """Lists for the commands that read them from files."""
+    texts = {
+        "topics_file": '[{"topicName":"ListedTopic","readQueueNums":2,"writeQueueNums":3,"perm":6}]',
+        "groups_file": '[{"groupName":"ListedGroup","retryMaxTimes":3}]',
+    }
+    for name, text in texts.items():
+        (folder / name).write_text(text)
+    return {name: str(folder / name) for name in texts}

@@ -3,6 +3,7 @@
 Java: ConsumerProgressSubCommand. Groups are known by their retry topics.
 """
 
+from contextlib import suppress
 from typing import Final
 
 import click
@@ -106,14 +107,10 @@ def _all_groups(run: Run) -> None:
 def _state_of(run: Run, group: str) -> tuple[ConsumeStats, ConsumerConnection | None]:
     """Progress and connections; a group without members or offsets is no failure."""
     stats, connection = ConsumeStats(), None
-    try:
+    with suppress(*FAILURES):
         stats = run.admin.consume_stats(group)
-    except FAILURES:
-        pass
-    try:
+    with suppress(*FAILURES):
         connection = run.admin.consumer_connection(group)
-    except FAILURES:
-        pass
     return stats, connection
 
 

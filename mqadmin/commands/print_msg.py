@@ -1,7 +1,5 @@
 """printMsg: a topic's messages, queue by queue. Java: PrintMessageSubCommand."""
 
-from datetime import datetime
-from typing import Any, Final
 
 import click
 
@@ -9,22 +7,7 @@ from admin.pulling import Place
 from mqadmin.framework import Run, admin_command, boolean, topic_option
 from mqadmin.java_text import hash_order, queue_hash
 from mqadmin.message_text import body_codec, message_text, message_value, queue_text
-
-_MOMENT: Final = "MILLIS|yyyy-MM-dd#HH:mm:ss:SSS"
-
-
-def moment(value: Any) -> int:
-    """Milliseconds since 1970, or `yyyy-MM-dd#HH:mm:ss:SSS` in local time."""
-    text = str(value).strip()
-    if text.lstrip("-").isdecimal():
-        return int(text)
-    try:
-        seconds, millis = text.rsplit(":", 1)
-        read = datetime.strptime(seconds, "%Y-%m-%d#%H:%M:%S")
-        return int(read.timestamp()) * 1000 + int(millis)
-    except ValueError:
-        problem = f"{value!r} is neither milliseconds nor yyyy-MM-dd#HH:mm:ss:SSS"
-        raise click.BadParameter(problem) from None
+from mqadmin.moments import MOMENT, moment
 
 
 @admin_command("printMsg")
@@ -32,10 +15,10 @@ def moment(value: Any) -> int:
 @click.option("-c", "--charsetName", "charset", default="UTF-8", show_default=True)
 @click.option("-s", "--subExpression", "tags", default="*", metavar="TAG || TAG", help="Tags.")
 @click.option(
-    "-b", "--beginTimestamp", "begin", type=moment, metavar=_MOMENT, help="Stored then or later."
+    "-b", "--beginTimestamp", "begin", type=moment, metavar=MOMENT, help="Stored then or later."
 )
 @click.option(
-    "-e", "--endTimestamp", "end", type=moment, metavar=_MOMENT, help="Stored before that."
+    "-e", "--endTimestamp", "end", type=moment, metavar=MOMENT, help="Stored before that."
 )
 @click.option("-d", "--printBody", "with_body", type=boolean, metavar="true|false", default=True)
 @click.option("-l", "--lmqParentTopic", "parent", help="A light topic's parent.")

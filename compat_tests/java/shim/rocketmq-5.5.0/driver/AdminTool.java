@@ -2,8 +2,12 @@ package driver;
 
 import java.io.BufferedReader;
 import java.io.ByteArrayOutputStream;
+import java.io.FileDescriptor;
+import java.io.FileOutputStream;
+import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
+import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -21,14 +25,27 @@ import org.apache.rocketmq.tools.command.MQAdminStartup;
  * {@code consumer NAMESRV GROUP TOPIC EXPRESSION}, {@code producer NAMESRV GROUP TOPIC} or {@code close}
  * (ends all clients). Each is answered with {@code = OUT ERR} and that many bytes of what it printed.
  */
-public final class AdminTool extends MQAdminStartup {
+public final class AdminTool {
     private static final List<Runnable> CLIENTS = new ArrayList<>();
 
     private AdminTool() {
     }
 
-    public static void main(String[] args) throws Exception {
-        PrintStream answers = System.out;
+    public static void main(String[] args) {
+        try {
+            answerAll();
+        } catch (IOException failure) {
+            throw new UncheckedIOException(failure);
+        }
+        // Clients leave threads behind; what they still do is of no interest.
+        Runtime.getRuntime().halt(0);
+    }
+
+    private static void answerAll() throws IOException {
+        PrintStream answers = new PrintStream(new FileOutputStream(FileDescriptor.out));
+        // The logging library says how it starts; that belongs to no command.
+        System.setOut(System.err);
+        Tool.run("help", "topicList");
         BufferedReader requests = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         for (String line = requests.readLine(); line != null; line = requests.readLine()) {
             ByteArrayOutputStream out = new ByteArrayOutputStream();
@@ -45,15 +62,12 @@ public final class AdminTool extends MQAdminStartup {
             err.writeTo(answers);
             answers.flush();
         }
-        Runtime.getRuntime().halt(0);
     }
 
     private static void run(String[] words) throws Exception {
         switch (words[0]) {
             case "admin":
-                // Some commands keep their client, which is shut down by then.
-                SUB_COMMANDS.clear();
-                main0(Arrays.copyOfRange(words, 1, words.length), null);
+                Tool.run(Arrays.copyOfRange(words, 1, words.length));
                 break;
             case "consumer":
                 consumer(words[1], words[2], words[3], words[4]);
@@ -67,6 +81,14 @@ public final class AdminTool extends MQAdminStartup {
                 break;
             default:
                 throw new IllegalArgumentException(words[0]);
+        }
+    }
+
+    /** The official tool. Some of its commands keep their client, so each run gets new ones. */
+    private static final class Tool extends MQAdminStartup {
+        static void run(String... words) {
+            SUB_COMMANDS.clear();
+            main0(words, null);
         }
     }
 
