@@ -147,6 +147,7 @@ class BlockingAdminClient:
     groups_of = _plain(groups.groups_of)
     delete_group = _plain(groups.delete_group)
     consumer_connection = _plain(groups.consumer_connection)
+    running_info = _plain(groups.running_info)
     queue_owners = _plain(groups.queue_owners)
     producer_connection = _plain(groups.producer_connection)
     consume_stats = _plain(groups.consume_stats)
@@ -168,6 +169,7 @@ class BlockingAdminClient:
     view_message = _plain(messages.view_message)
     query_messages = _plain(messages.query_messages)
     message_by_id = _plain(messages.message_by_id)
+    consume_directly = _plain(messages.consume_directly)
     message_tracks = _plain(messages.message_tracks)
 
     read_queues = _plain(pulling.read_queues)

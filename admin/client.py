@@ -129,6 +129,7 @@ class AdminClient:
     groups_of = groups.groups_of
     delete_group = groups.delete_group
     consumer_connection = groups.consumer_connection
+    running_info = groups.running_info
     queue_owners = groups.queue_owners
     producer_connection = groups.producer_connection
     consume_stats = groups.consume_stats
@@ -150,6 +151,7 @@ class AdminClient:
     view_message = messages.view_message
     query_messages = messages.query_messages
     message_by_id = messages.message_by_id
+    consume_directly = messages.consume_directly
     message_tracks = messages.message_tracks
 
     read_queues = pulling.read_queues

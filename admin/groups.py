@@ -107,15 +107,20 @@ async def consumer_connection(
     raise NotFound(f"no consumer of group {group!r} is connected to {where}")
 
 
+async def running_info(link: Link, group: str, client_id: str) -> ConsumerRunningInfo:
+    """What a connected consumer says of itself, asked through a broker of its retry topic."""
+    addr = await _first_broker(link, RETRY_PREFIX + group)
+    header = GetConsumerRunningInfoRequestHeader(consumer_group=group, client_id=client_id)
+    answer = await ask(link, addr, RequestCode.GET_CONSUMER_RUNNING_INFO, header, factor=3)
+    return decode_body(ConsumerRunningInfo, answer.body)
+
+
 async def queue_owners(link: Link, group: str) -> dict[MessageQueue, str]:
     """Which client has which queue, by the first part of the client's id (its address)."""
-    addr = await _first_broker(link, RETRY_PREFIX + group)
     owners: dict[MessageQueue, str] = {}
-    for client in (await consumer_connection(link, group, addr)).connection_set:
+    for client in (await consumer_connection(link, group)).connection_set:
         client_id = client.client_id or ""
-        header = GetConsumerRunningInfoRequestHeader(consumer_group=group, client_id=client_id)
-        answer = await ask(link, addr, RequestCode.GET_CONSUMER_RUNNING_INFO, header, factor=3)
-        info = decode_body(ConsumerRunningInfo, answer.body)
+        info = await running_info(link, group, client_id)
         owners |= dict.fromkeys(by_queue(info.mq_table), client_id.partition("@")[0])
     return owners
 

@@ -12,8 +12,11 @@ from admin.message import Message, read_messages
 from admin.topics import topic_groups
 from codec import property_keys
 from codec.addresses import unpack_host
+from codec.bodies.base import decode_body
+from codec.bodies.progress import ConsumeMessageDirectlyResult
 from codec.codes import RequestCode, ResponseCode
 from codec.errors import CodecError
+from codec.headers.clients import ConsumeMessageDirectlyResultRequestHeader
 from codec.headers.messages import QueryMessageRequestHeader, ViewMessageRequestHeader
 from codec.message_id import parse_offset_message_id
 from remoting.errors import TransportError
@@ -110,6 +113,21 @@ async def message_by_id(link: Link, topic: str, message_id: str, cluster: str | 
     if not found:
         raise NotFound(f"there is no message {message_id} in topic {topic!r}")
     return found[0]
+
+
+async def consume_directly(
+    link: Link, message: Message, group: str, client_id: str
+) -> ConsumeMessageDirectlyResult:
+    """Let one consumer have a message once more, now; nothing is committed."""
+    header = ConsumeMessageDirectlyResultRequestHeader(
+        consumer_group=group,
+        client_id=client_id,
+        msg_id=message.offset_id,
+        topic=message.topic,
+    )
+    code = RequestCode.CONSUME_MESSAGE_DIRECTLY
+    answer = await ask(link, message.store_host, code, header, factor=3)
+    return decode_body(ConsumeMessageDirectlyResult, answer.body)
 
 
 async def message_tracks(link: Link, message: Message) -> list[Track]:

@@ -109,10 +109,20 @@ async def search_offset(link: Link, place: Place, millis: int) -> int:
     return decode_header(SearchOffsetResponseHeader, answer.ext_fields or {}).offset
 
 
-async def pull(link: Link, place: Place, offset: int, tags: str = "*", limit: int = 32) -> Pulled:
-    """Messages from an offset on, without waiting for new ones; `tags` is like `TagA || TagB`."""
+async def pull(
+    link: Link,
+    place: Place,
+    offset: int,
+    tags: str = "*",
+    limit: int = 32,
+    group: str | None = None,
+) -> Pulled:
+    """Messages from an offset on, without waiting for new ones, and without committing.
+
+    `tags` is like `TagA || TagB`; `group` is who reads, unless said otherwise TOOLS_GROUP.
+    """
     header = PullMessageRequestHeader(
-        consumer_group=TOOLS_GROUP,
+        consumer_group=group or TOOLS_GROUP,
         topic=place.queue.topic,
         queue_id=place.queue.queue_id,
         queue_offset=offset,

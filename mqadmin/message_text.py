@@ -10,10 +10,11 @@ import click
 
 from admin.message import Message
 from admin.messages import Track
+from admin.pulling import Place
 from admin.sending import Sent
 from codec.bodies.locks import MessageQueue
 from mqadmin.framework import FAILURES, Run
-from mqadmin.java_text import java, local_time, string_map
+from mqadmin.java_text import hash_order, java, local_time, queue_hash, string_map
 
 # Where the official tool leaves bodies, a file per message.
 _BODIES: Final = Path("/tmp/rocketmq/msgbodys")
@@ -138,6 +139,15 @@ def queue_text(queue: MessageQueue) -> str:
     """MessageQueue.toString."""
     parts = {"topic": queue.topic, "brokerName": queue.broker_name, "queueId": queue.queue_id}
     return f"MessageQueue [{_joined(parts)}]"
+
+
+def places_in_order(places: list[Place]) -> list[Place]:
+    """As Java's two sets of queues, one filled from the other, list them."""
+
+    def hash_of(place: Place) -> int:
+        return queue_hash(place.queue)
+
+    return hash_order(hash_order(places, hash_of), hash_of)
 
 
 def sent_text(sent: Sent) -> str:

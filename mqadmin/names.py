@@ -13,6 +13,7 @@ COMMANDS: Final[dict[str, str]] = {
     "cleanExpiredCQ": "Delete expired consume-queue files now.",
     "cleanUnusedTopic": "Delete the queue files of topics that are no more.",
     "clusterList": "List clusters and brokers with their load.",
+    "consumeMessage": "Read and print some messages.",
     "consumerConnection": "List the clients of a consumer group and what they subscribe to.",
     "consumerProgress": "Show how far consumer groups are behind.",
     "deleteExpiredCommitLog": "Delete expired commit-log files now.",
@@ -46,25 +47,20 @@ COMMANDS: Final[dict[str, str]] = {
     "wipeWritePerm": "Stop writes to a broker's topics, on every NameServer.",
 }
 
-MISSING: Final = [
+MISSING: Final = (
     "addBroker",
     "brokerConsumeStats",
-    "brokerStatus",
     "checkMsgSendRT",
     "checkRocksdbCqWriteProgress",
     "cleanBrokerMetadata",
-    "cleanExpiredCQ",
-    "cleanUnusedTopic",
     "cloneGroupOffset",
     "clusterRT",
-    "consumeMessage",
     "consumerStatus",
     "copyAcl",
     "copyUser",
     "createAcl",
     "createUser",
     "deleteAcl",
-    "deleteExpiredCommitLog",
     "deleteUser",
     "dumpCompactionLog",
     "electMaster",
@@ -74,11 +70,9 @@ MISSING: Final = [
     "exportMetrics",
     "exportPopRecord",
     "getAcl",
-    "getBrokerConfig",
     "getBrokerEpoch",
     "getBrokerLiteInfo",
     "getColdDataFlowCtrInfo",
-    "getConsumerConfig",
     "getControllerConfig",
     "getControllerMetaData",
     "getLiteClientInfo",
@@ -90,7 +84,6 @@ MISSING: Final = [
     "haStatus",
     "listAcl",
     "listUser",
-    "printMsgByQueue",
     "producer",
     "queryCq",
     "queryMsgTraceById",
@@ -109,14 +102,11 @@ MISSING: Final = [
     "switchTimerEngine",
     "triggerLiteDispatch",
     "updateAcl",
-    "updateBrokerConfig",
     "updateColdDataFlowCtrGroupConfig",
     "updateControllerConfig",
     "updateStaticTopic",
-    "updateSubGroupList",
-    "updateTopicList",
     "updateUser",
-]
+)
 """Commands of the official tool that are not there yet."""
 
 

@@ -55,6 +55,16 @@ class ConsumerRunningInfo(Body, kw_only=True):
     properties: dict[str, str] = msgspec.field(default_factory=dict)
 
 
+class ConsumeMessageDirectlyResult(Body, kw_only=True):
+    """CONSUME_MESSAGE_DIRECTLY: what a consumer made of one message (a CMResult), in how many ms."""
+
+    auto_commit: bool = True
+    consume_result: str | None = None
+    order: bool = False
+    remark: str | None = None
+    spent_time_mills: int = 0
+
+
 def by_queue(table: dict[str, V]) -> dict[MessageQueue, V]:
     """A table whose keys are the JSON of queues; CodecError when one is not."""
     return {fastjson.loads_as(MessageQueue, key): value for key, value in table.items()}

@@ -130,6 +130,12 @@ CASES: Final[tuple[AdminCase, ...]] = (
         name="unique id",
         waits_for=BY_WHO,
     ),
+    case(
+        "queryMsgById",
+        "queryMsgById -t {sent} -i {unique_id} -g {member} -d {client}",
+        name="consumed again",
+        waits_for="GET_CONSUMER_RUNNING_INFO",
+    ),
     case("queryMsgByKey", "queryMsgByKey -t {sent} -k key-1"),
     case("queryMsgByKey", "queryMsgByKey -t {sent} -k TagA -p T", name="tag"),
     case("queryMsgByKey", "queryMsgByKey -t {sent} -k no-such-key", name="nothing"),
@@ -200,6 +206,10 @@ CASES: Final[tuple[AdminCase, ...]] = (
     ),
     case("printMsgByQueue", f"printMsgByQueue -t {{sent}} -a {BROKER} -i 1 -p true -d true -f true"),
     case("printMsgByQueue", f"printMsgByQueue -t {{sent}} -a {BROKER} -i 1", name="nothing"),
+    case("consumeMessage", "consumeMessage -t {sent}"),
+    case("consumeMessage", "consumeMessage -t {sent} -c 1", name="one"),
+    case("consumeMessage", f"consumeMessage -t {{sent}} -b {BROKER} -i 1 -o 1", name="offset"),
+    case("consumeMessage", f"consumeMessage -t {{sent}} -b {BROKER} -i 1 -o 9", name="behind"),
     case("updateTopicList", "updateTopicList -b {b} -f {topics_file}", "topicRoute -t ListedTopic"),
     case(
         "updateSubGroupList",

@@ -19,13 +19,15 @@ MASKS: Final[tuple[tuple[str, str, str], ...]] = (
     (r"{namesrv}", "<namesrv>", "the NameServer listens on a free port of five digits"),
     (r"127\.0\.0\.1:\d{{4,5}}( *)", "<peer>", "a client's end of a connection"),
     (r"\b[0-9A-F]{{32}}(?:[0-9A-F]{{24}})?\b", "<unique-id>", "host, process, time, counter"),
-    (r"@{pid}#\d+", "@<pid>#<nanos>", "a client's id names its process and start"),
+    (r"(Member|Maker)-\d\b", r"\1-<n>", "the stage's clients are numbered"),
+    (r"spentTimeMills=\d+", "spentTimeMills=<n>", "how long the consumer took"),
+    (r"Consume TPS: \d+\.\d\d", "Consume TPS: <n>", "a rate over the last minute"),
     (r"\b20\d\d-\d\d-\d\d \d\d:\d\d:\d\d,\d\d\d", "<time>", "when it was stored"),
     (r"\b20\d\d-\d\d-\d\d \d\d:\d\d:\d\d", "<seconds>", "when it was stored"),
     (r"\b1[6-9]\d{{11}}\b", "<millis>", "wall-clock milliseconds"),
     (r"CommitLog Offset:    \d+", "CommitLog Offset:    <n>", "depends on all other traffic"),
     (r"commitLogOffset=\d+", "commitLogOffset=<n>", "depends on all other traffic"),
-    (r"<unique-id>@\d+", "<unique-id>@<n>", "depends on all other traffic"),
+    (r"<unique-id>@\d+( *)", "<unique-id>@<n>", "depends on all other traffic"),
 )
 
 
@@ -36,7 +38,6 @@ def mask(text: str, server: Server) -> str:
         "broker": re.escape(server.broker_addr) + r"\b",
         "broker_hex": "".join(f"{int(part):02X}" for part in host.split(".")) + f"{int(port):08X}",
         "namesrv": re.escape(server.namesrv_addr) + r"\b",
-        "pid": r"\d+",
     }
     for pattern, replacement, _ in MASKS:
         text = re.sub(pattern.format(**values), replacement, text)

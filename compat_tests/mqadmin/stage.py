@@ -115,12 +115,14 @@ class AdminStage:
             _wait_until_consumed(admin)
             place = admin.place_of(SENT, BROKER, 2)
             message = admin.pull(place, 0).messages[0]
+            (client,) = admin.consumer_connection(MEMBER).connection_set
         return {
             "b": server.broker_addr,
             "sent": SENT,
             "member": MEMBER,
             "maker": MAKER,
             **self._files,
+            "client": client.client_id or "",
             "offset_id": message.offset_id,
             "unique_id": message.message_id,
         }

@@ -5,8 +5,7 @@ import click
 
 from admin.pulling import Place
 from mqadmin.framework import Run, admin_command, boolean, topic_option
-from mqadmin.java_text import hash_order, queue_hash
-from mqadmin.message_text import body_codec, message_text, message_value, queue_text
+from mqadmin.message_text import body_codec, message_text, message_value, places_in_order, queue_text
 from mqadmin.moments import MOMENT, moment
 
 
@@ -34,21 +33,12 @@ def command(
 ) -> None:
     codec = body_codec(charset) or "UTF-8"
     places = run.admin.read_queues(topic, parent)
-    for place in _ordered(places):
+    for place in places_in_order(places):
         first = _offset(run, place, begin, last=False)
         last = _offset(run, place, end, last=True)
         run.out.line(f"minOffset={first}, maxOffset={last}, {queue_text(place.queue)}")
         _print_queue(run, place, first, last, tags, codec if with_body else None)
         run.out.line("-" * 56)
-
-
-def _ordered(places: list[Place]) -> list[Place]:
-    """As Java's two sets of queues, one filled from the other, list them."""
-
-    def hash_of(place: Place) -> int:
-        return queue_hash(place.queue)
-
-    return hash_order(hash_order(places, hash_of), hash_of)
 
 
 def _offset(run: Run, place: Place, millis: int | None, last: bool) -> int:

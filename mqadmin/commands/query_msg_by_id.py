@@ -9,6 +9,7 @@ import click
 
 from admin.sending import NewMessage
 from codec import property_keys
+from mqadmin.direct import consume_again, target_of
 from mqadmin.framework import FAILURES, Run, admin_command, boolean, topic_option
 from mqadmin.message_text import MessageText, body_codec, sent_text
 
@@ -19,6 +20,8 @@ _OWN: Final = (property_keys.UNIQ_KEY, property_keys.WAIT)
 @admin_command("queryMsgById")
 @topic_option
 @click.option("-i", "--msgId", "ids", required=True, help="Ids, separated by commas.")
+@click.option("-g", "--consumerGroup", "group", help="With -d: let a consumer have it again.")
+@click.option("-d", "--clientId", "client_id", help="The consumer's client id.")
 @click.option(
     "-s",
     "--sendMessage",
@@ -34,15 +37,21 @@ def command(
     run: Run,
     topic: str,
     ids: str,
+    group: str | None,
+    client_id: str | None,
     resend: bool | None,
     unit: str | None,
     charset: str | None,
     cluster: str | None,
 ) -> None:
     codec = body_codec(charset)
+    target = target_of(group, client_id)
     for message_id in filter(None, (part.strip() for part in ids.split(","))):
         try:
             message = run.admin.message_by_id(topic, message_id, cluster)
+            if target is not None:
+                consume_again(run, message, target)
+                continue
         except FAILURES as error:
             run.problem(error)
             continue
