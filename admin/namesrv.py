@@ -91,4 +91,3 @@ async def update_name_server_config(link: Link, settings: Mapping[str, str]) -> 
     body = write_properties(settings)
     async for _ in ask_name_servers(link, RequestCode.UPDATE_NAMESRV_CONFIG, body=body):
         pass
-

@@ -64,8 +64,8 @@ mqadmin help updateTopic
 - `--timeout SECONDS` is how long to wait for an answer.
 - `--access-key` and `--secret-key`, or `MQADMIN_ACCESS_KEY` and `MQADMIN_SECRET_KEY`, or `conf/tools.yml` below
   `ROCKETMQ_HOME`, sign every request for servers with access control.
-- Exit codes: 0 done, 1 failed (or a part of it), 2 wrong usage. What went wrong is one sentence on standard error. The official tool
-  ends with 0 and a stack trace.
+- Exit codes: 0 done, 1 failed (or a part of it), 2 wrong usage. What went wrong is one sentence on standard error. The
+  official tool ends with 0 and a stack trace.
 - Heads of tables are bold on a terminal; a pipe gets plain text.
 - Completion: `eval "$(_MQADMIN_COMPLETE=bash_source mqadmin)"`, or `zsh_source`, `fish_source`.
 
@@ -87,13 +87,13 @@ async with AdminClient.connect("127.0.0.1:9876") as admin:
     route = await admin.topic_route("MyTopic")
 ```
 
-Both have the same operations with the same typed results. They raise `trimq.admin.AdminError` (`Refused`, `NotFound`, `Invalid`) and
-`remoting.errors.TransportError` (nobody answered). `BlockingAdminClient` loads no Trio.
+Both have the same operations with the same typed results. They raise `trimq.admin.AdminError` (`Refused`, `NotFound`,
+`Invalid`) and `remoting.errors.TransportError` (nobody answered). `BlockingAdminClient` loads no Trio.
 
 ## Compared with the official tool
 
-Each command is run by the official tool on the real server, and by the tools below; times, ports and ids apart, they print the same bytes.
-"waits" names the request code that TriMQ does not answer yet.
+Each command is run by the official tool on the real server, and by the tools below; times, ports and ids apart, they
+print the same bytes. "waits" names the request code that TriMQ does not answer yet.
 
 | command | what it does | cases | official on TriMQ | ours on RocketMQ | ours on TriMQ |
 |---|---|---:|---|---|---|
@@ -106,7 +106,9 @@ Each command is run by the official tool on the real server, and by the tools be
 def mqadmin() -> str:
     """The page of administration commands."""
     rows = [_mqadmin_row(name, what) for name, what in sorted(names.COMMANDS.items())]
-    return MQADMIN.format(rows="\n".join(rows), missing=len(names.MISSING), names=", ".join(names.MISSING))
+    return MQADMIN.format(
+        rows="\n".join(rows), missing=len(names.MISSING), names=", ".join(names.MISSING)
+    )
 
 
 def _mqadmin_row(name: str, what: str) -> str:

@@ -27,6 +27,7 @@ MASKS: Final[tuple[tuple[str, str, str], ...]] = (
     (r"\b1[6-9]\d{{11}}\b", "<millis>", "wall-clock milliseconds"),
     (r"CommitLog Offset:    \d+", "CommitLog Offset:    <n>", "depends on all other traffic"),
     (r"commitLogOffset=\d+", "commitLogOffset=<n>", "depends on all other traffic"),
+    (r"storeSize=\d+", "storeSize=<n>", "ids of clients with an IPv6 address are longer"),
     (r"<unique-id>@\d+( *)", "<unique-id>@<n>", "depends on all other traffic"),
 )
 

@@ -72,7 +72,10 @@ class AdminStage:
     def shown(self, case: AdminCase, side: Side) -> str:
         """The case's text without what belongs to this run."""
         text = "".join(one.out for one in self.printed(case)[side])
-        return mask(text, self.servers[side[1]])
+        text = mask(text, self.servers[side[1]])
+        for pattern, replacement in case.masks:
+            text = re.sub(pattern, replacement, text)
+        return text
 
     def words(self, line: str, kind: str, case: AdminCase | None = None) -> list[str]:
         """A command line with this server's names in it."""

@@ -1,5 +1,6 @@
 """getBrokerConfig: the settings of a broker or of a cluster's brokers. Java: GetBrokerConfigCommand."""
 
+from functools import partial
 from typing import Final
 
 from admin.cluster import MASTER_ID
@@ -14,9 +15,7 @@ _NO_MASTER: Final = "NO_MASTER"
 @broker_or_cluster
 def command(run: Run, broker_addr: str | None, cluster: str | None) -> None:
     if cluster is None or broker_addr is not None:
-        run.on_each(
-            chosen_addrs(run, broker_addr, cluster), lambda addr: _show(run, addr, f"{addr}")
-        )
+        run.on_each(chosen_addrs(run, broker_addr, cluster), lambda addr: _show(run, addr, addr))
         return
     slaves: dict[str, list[str]] = {}
     for ids in run.admin.members(cluster).values():
@@ -27,8 +26,9 @@ def command(run: Run, broker_addr: str | None, cluster: str | None) -> None:
             run.out.line(f"============Master: {master}============")
         else:
             run.on_each([master], lambda addr: _show(run, addr, f"Master: {addr}"))
-        title = f"My Master: {master}=====Slave: "
-        run.on_each(slaves[master], lambda addr, title=title: _show(run, addr, title + addr))
+        for slave in slaves[master]:
+            title = f"My Master: {master}=====Slave: {slave}"
+            run.on_each([slave], partial(_show, run, title=title))
 
 
 def _show(run: Run, addr: str, title: str) -> None:

@@ -1,11 +1,16 @@
 """printMsg: a topic's messages, queue by queue. Java: PrintMessageSubCommand."""
 
-
 import click
 
 from admin.pulling import Place
 from mqadmin.framework import Run, admin_command, boolean, topic_option
-from mqadmin.message_text import body_codec, message_text, message_value, places_in_order, queue_text
+from mqadmin.message_text import (
+    body_codec,
+    message_text,
+    message_value,
+    places_in_order,
+    queue_text,
+)
 from mqadmin.moments import MOMENT, moment
 
 

@@ -5,11 +5,12 @@ from typing import Final
 import click
 
 from admin.messages import END_OF_TIME, KEY, TAG, MessageQuery
-from mqadmin.framework import Run, admin_command, topic_option
+from mqadmin.framework import Failed, Run, admin_command, topic_option
 from mqadmin.message_text import message_value
 
 _HEAD: Final = "{:<50} {:>4} {:>40} {:<200}"
 _HOUR: Final = 3_600_000
+_WHAT: Final = {KEY: "key", TAG: "tag"}
 
 
 @admin_command("queryMsgByKey")
@@ -51,6 +52,8 @@ def command(
         last_key=last_key,
     )
     found = run.admin.query_messages(query)
+    if not found:
+        raise Failed(f"topic {topic!r} has no message with {_WHAT[kind]} {key!r}")
     run.out.head(_HEAD.format("#Message ID", "#QID", "#Offset", "#IndexKey"))
     for one in found:
         hour = one.store_timestamp // _HOUR * _HOUR

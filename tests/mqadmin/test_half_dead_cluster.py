@@ -29,7 +29,8 @@ def server(dead_addr: str) -> Iterator[TestServer]:
     with running_server(settings={"brokerName": "alive"}) as started:
         body = RegisterBrokerBody()
         topics = body.topic_config_serialize_wrapper.topic_config_table
-        topics["Shared"] = TopicConfig(topic_name="Shared")
+        for name in ("Shared", "Other"):
+            topics[name] = TopicConfig(topic_name=name)
         header = RegisterBrokerRequestHeader(
             broker_name="dead", broker_addr=dead_addr, cluster_name="DefaultCluster", broker_id=0
         )

@@ -15,6 +15,7 @@ import java.util.List;
 import org.apache.rocketmq.client.consumer.DefaultMQPushConsumer;
 import org.apache.rocketmq.client.consumer.listener.ConsumeConcurrentlyStatus;
 import org.apache.rocketmq.client.consumer.listener.MessageListenerConcurrently;
+import org.apache.rocketmq.client.impl.factory.MQClientInstance;
 import org.apache.rocketmq.client.producer.DefaultMQProducer;
 import org.apache.rocketmq.tools.command.MQAdminStartup;
 
@@ -110,8 +111,9 @@ public final class AdminTool {
         producer.setNamesrvAddr(namesrv);
         producer.setInstanceName(group + "-" + CLIENTS.size());
         producer.start();
-        producer.fetchPublishMessageQueues(topic);
-        producer.getDefaultMQProducerImpl().getMqClientFactory().sendHeartbeatToAllBrokerWithLock();
+        MQClientInstance client = producer.getDefaultMQProducerImpl().getMqClientFactory();
+        client.updateTopicRouteInfoFromNameServer(topic);
+        client.sendHeartbeatToAllBrokerWithLock();
         CLIENTS.add(producer::shutdown);
     }
 }
