@@ -78,7 +78,7 @@ help:
 	@echo 'make bench-smoke     every part of that for a moment; writes nothing'
 	@echo 'make bench-store     the store by itself, up to 20 GiB; writes docs/store-speed.md'
 	@echo 'make soak            crash, fuzz and property tests for long'
-	@echo 'make docs            regenerate docs/compatibility.md and docs/settings.md'
+	@echo 'make docs            regenerate docs/compatibility.md, docs/mqadmin.md, docs/settings.md'
 	@echo 'make fmt             format the code'
 	@echo 'make clean           remove the environment and everything built'
 

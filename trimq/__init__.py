@@ -5,6 +5,7 @@ use. TriMQ's layers are packages with general names (``store``, ``broker``, ...)
 the user's hide one of them, the import says so at once instead of failing somewhere inside.
 """
 
+from collections.abc import Iterable
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -25,9 +26,10 @@ def __getattr__(name: str) -> object:
     raise AttributeError(f"module 'trimq' has no attribute {name!r}")
 
 
-def _check_layers() -> None:
+def check_layers(layers: Iterable[str]) -> None:
+    """ImportError when a package of ours is hidden by another one of the same name."""
     home = Path(__file__).resolve().parent.parent
-    for layer in LAYERS:
+    for layer in layers:
         spec = find_spec(layer)
         where = [*(spec.submodule_search_locations or []), spec.origin or ""] if spec else []
         if not any(Path(place).resolve().is_relative_to(home / layer) for place in where if place):
@@ -38,4 +40,4 @@ def _check_layers() -> None:
             )
 
 
-_check_layers()
+check_layers(LAYERS)

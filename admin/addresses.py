@@ -1,0 +1,21 @@
+"""Lists of addresses as users write them."""
+
+from admin.errors import Invalid
+
+
+def name_server_list(text: str) -> tuple[str, ...]:
+    """`host:port;host:port` (commas do too) to its parts; Invalid when one is no HOST:PORT."""
+    addrs = tuple(part.strip() for part in text.replace(",", ";").split(";") if part.strip())
+    if not addrs:
+        raise Invalid("no NameServer is named")
+    for addr in addrs:
+        check_addr(addr)
+    return addrs
+
+
+def check_addr(addr: str) -> str:
+    """The address itself; Invalid when it is no HOST:PORT."""
+    host, _, port = addr.rpartition(":")
+    if not host or not port.isdecimal() or int(port) > 0xFFFF:
+        raise Invalid(f"{addr!r} is no HOST:PORT")
+    return addr

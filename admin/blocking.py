@@ -1,0 +1,182 @@
+"""The administration client for plain code. Loads no Trio.
+
+with BlockingAdminClient("127.0.0.1:9876") as admin:
+    route = admin.topic_route("MyTopic")
+"""
+
+import ssl
+import time
+from collections.abc import Callable, Coroutine, Sequence
+from contextlib import suppress
+from functools import wraps
+from types import TracebackType
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+
+from admin import brokers, cluster, groups, messages, namesrv, pulling, sending, topics
+from admin.addresses import name_server_list
+from admin.link import Link
+from admin.signing import AccessKeys
+from codec.codes import RequestCode
+from codec.command import RemotingCommand
+from codec.headers.base import Header
+from remoting.blocking import BlockingClient
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class BlockingLink:
+    """A Link whose questions block the thread instead of suspending a task."""
+
+    def __init__(
+        self,
+        name_servers: Sequence[str],
+        timeout: float,
+        tls: ssl.SSLContext | None,
+        keys: AccessKeys | None,
+    ) -> None:
+        self.name_servers = name_servers
+        self._timeout = timeout
+        self._tls = tls
+        self._keys = keys
+        self._clients: dict[str, BlockingClient] = {}
+
+    async def ask(
+        self,
+        addr: str,
+        code: RequestCode,
+        header: Header | None = None,
+        body: bytes = b"",
+        factor: int = 1,
+    ) -> RemotingCommand:
+        """See `admin.link.Link`; never suspends."""
+        client = self._clients.get(addr)
+        if client is None or client.closed:
+            client = BlockingClient(addr, tls=self._tls, timeout=self._timeout)
+            self._clients[addr] = client
+        if self._keys is not None:
+            header = self._keys.signed(header, body)
+        return client.request(code, header, body, self._timeout * factor)
+
+    def now(self) -> int:
+        """Wall-clock milliseconds."""
+        return time.time_ns() // 1_000_000
+
+    def close(self) -> None:
+        """End every connection."""
+        for client in self._clients.values():
+            client.close()
+
+
+def _plain(
+    operation: Callable[Concatenate[Link, P], Coroutine[Any, Any, R]],
+) -> Callable[Concatenate["BlockingAdminClient", P], R]:
+    """The operation as a method that returns its result."""
+
+    @wraps(operation)
+    def method(self: "BlockingAdminClient", /, *args: P.args, **kwargs: P.kwargs) -> R:
+        running = operation(self.link, *args, **kwargs)
+        try:
+            running.send(None)
+        except StopIteration as end:
+            result: R = end.value
+            return result
+        running.close()
+        raise RuntimeError(f"{operation.__name__} waited for something else than a server")
+
+    return method
+
+
+class BlockingAdminClient:
+    """Every operation of `admin.client.AdminClient` under the same name, for one thread at a time.
+
+    The same errors; see there. `timeout` are seconds for an answer.
+    """
+
+    def __init__(
+        self,
+        name_servers: str,
+        *,
+        timeout: float = 5,
+        tls: ssl.SSLContext | None = None,
+        keys: AccessKeys | None = None,
+    ) -> None:
+        self.link = BlockingLink(name_server_list(name_servers), timeout, tls, keys)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        with suppress(OSError):
+            self.close()
+
+    def close(self) -> None:
+        """End every connection."""
+        self.link.close()
+
+    @property
+    def name_servers(self) -> Sequence[str]:
+        """HOST:PORT of each NameServer."""
+        return self.link.name_servers
+
+    cluster_info = _plain(cluster.cluster_info)
+    topic_route = _plain(cluster.topic_route)
+    masters = _plain(cluster.masters)
+    members = _plain(cluster.members)
+    broker_names = _plain(cluster.broker_names)
+    broker_name_of = _plain(cluster.broker_name_of)
+    topic_clusters = _plain(cluster.topic_clusters)
+
+    topic_names = _plain(topics.topic_names)
+    topic_groups = _plain(topics.topic_groups)
+    topic_stats = _plain(topics.topic_stats)
+    broker_topic_stats = _plain(topics.broker_topic_stats)
+    put_topic = _plain(topics.put_topic)
+    put_topics = _plain(topics.put_topics)
+    delete_topic = _plain(topics.delete_topic)
+    delete_topic_on_broker = _plain(topics.delete_topic_on_broker)
+    delete_topic_on_name_servers = _plain(topics.delete_topic_on_name_servers)
+
+    put_group = _plain(groups.put_group)
+    put_groups = _plain(groups.put_groups)
+    groups_of = _plain(groups.groups_of)
+    delete_group = _plain(groups.delete_group)
+    consumer_connection = _plain(groups.consumer_connection)
+    running_info = _plain(groups.running_info)
+    queue_owners = _plain(groups.queue_owners)
+    producer_connection = _plain(groups.producer_connection)
+    consume_stats = _plain(groups.consume_stats)
+
+    put_kv = _plain(namesrv.put_kv)
+    get_kv = _plain(namesrv.get_kv)
+    delete_kv = _plain(namesrv.delete_kv)
+    set_broker_order = _plain(namesrv.set_broker_order)
+    wipe_write_perm = _plain(namesrv.wipe_write_perm)
+    add_write_perm = _plain(namesrv.add_write_perm)
+    name_server_config = _plain(namesrv.name_server_config)
+    update_name_server_config = _plain(namesrv.update_name_server_config)
+
+    broker_runtime = _plain(brokers.broker_runtime)
+    broker_config = _plain(brokers.broker_config)
+    update_broker_config = _plain(brokers.update_broker_config)
+    clean_broker = _plain(brokers.clean_broker)
+
+    view_message = _plain(messages.view_message)
+    query_messages = _plain(messages.query_messages)
+    message_by_id = _plain(messages.message_by_id)
+    consume_directly = _plain(messages.consume_directly)
+    message_tracks = _plain(messages.message_tracks)
+
+    read_queues = _plain(pulling.read_queues)
+    place_of = _plain(pulling.place_of)
+    min_offset = _plain(pulling.min_offset)
+    max_offset = _plain(pulling.max_offset)
+    search_offset = _plain(pulling.search_offset)
+    pull = _plain(pulling.pull)
+
+    send = _plain(sending.send)

@@ -1,0 +1,164 @@
+"""The administration client for Trio.
+
+async with AdminClient.connect("127.0.0.1:9876") as admin:
+    route = await admin.topic_route("MyTopic")
+"""
+
+import ssl
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+
+import trio
+
+from admin import brokers, cluster, groups, messages, namesrv, pulling, sending, topics
+from admin.addresses import name_server_list
+from admin.signing import AccessKeys
+from codec.codes import RequestCode
+from codec.command import RemotingCommand
+from codec.headers.base import Header
+from remoting.client import Client
+
+
+class AdminClient:
+    """Every operation of `admin`, over connections that are made when first needed.
+
+    Any number of tasks may use one. Operations raise AdminError when a server refuses or does not
+    have what is asked for, remoting's TransportError when there is no answer, CodecError when an
+    answer is broken.
+    """
+
+    def __init__(
+        self,
+        nursery: trio.Nursery,
+        name_servers: Sequence[str],
+        timeout: float,
+        tls: ssl.SSLContext | None,
+        keys: AccessKeys | None,
+    ) -> None:
+        """Use `connect`."""
+        self._nursery = nursery
+        self.name_servers = name_servers
+        self._timeout = timeout
+        self._tls = tls
+        self._keys = keys
+        self._clients: dict[str, Client] = {}
+        self._connecting: dict[str, trio.Lock] = {}
+
+    @classmethod
+    @asynccontextmanager
+    async def connect(
+        cls,
+        name_servers: str,
+        *,
+        timeout: float = 5,  # noqa: ASYNC109
+        tls: ssl.SSLContext | None = None,
+        keys: AccessKeys | None = None,
+    ) -> AsyncIterator["AdminClient"]:
+        """A client of the NameServers "host:port;host:port". `timeout`: seconds for an answer."""
+        failure: Exception | None = None
+        async with trio.open_nursery() as nursery:
+            try:
+                yield cls(nursery, name_server_list(name_servers), timeout, tls, keys)
+            except Exception as error:
+                # Raised again outside the nursery, which would wrap it into a group.
+                failure = error
+            nursery.cancel_scope.cancel()
+        if failure is not None:
+            raise failure
+
+    async def ask(
+        self,
+        addr: str,
+        code: RequestCode,
+        header: Header | None = None,
+        body: bytes = b"",
+        factor: int = 1,
+    ) -> RemotingCommand:
+        """One request and its answer: see `admin.link.Link`."""
+        client = await self._client(addr)
+        if self._keys is not None:
+            header = self._keys.signed(header, body)
+        return await client.request(code, header, body, self._timeout * factor)
+
+    def now(self) -> int:
+        """Wall-clock milliseconds."""
+        return time.time_ns() // 1_000_000
+
+    async def _client(self, addr: str) -> Client:
+        async with self._connecting.setdefault(addr, trio.Lock()):
+            client = self._clients.get(addr)
+            if client is None or client.closed:
+                found: Client | Exception = await self._nursery.start(self._hold, addr)
+                if isinstance(found, Exception):
+                    raise found
+                self._clients[addr] = client = found
+            return client
+
+    async def _hold(
+        self, addr: str, task_status: trio.TaskStatus[Client | Exception] = trio.TASK_STATUS_IGNORED
+    ) -> None:
+        """Keep one connection open; a failure to make it goes to who asked, not to the nursery."""
+        try:
+            async with Client.connect(addr, self._tls, timeout=self._timeout) as client:
+                task_status.started(client)
+                await trio.sleep_forever()
+        except Exception as error:
+            task_status.started(error)
+
+    cluster_info = cluster.cluster_info
+    topic_route = cluster.topic_route
+    masters = cluster.masters
+    members = cluster.members
+    broker_names = cluster.broker_names
+    broker_name_of = cluster.broker_name_of
+    topic_clusters = cluster.topic_clusters
+
+    topic_names = topics.topic_names
+    topic_groups = topics.topic_groups
+    topic_stats = topics.topic_stats
+    broker_topic_stats = topics.broker_topic_stats
+    put_topic = topics.put_topic
+    put_topics = topics.put_topics
+    delete_topic = topics.delete_topic
+    delete_topic_on_broker = topics.delete_topic_on_broker
+    delete_topic_on_name_servers = topics.delete_topic_on_name_servers
+
+    put_group = groups.put_group
+    put_groups = groups.put_groups
+    groups_of = groups.groups_of
+    delete_group = groups.delete_group
+    consumer_connection = groups.consumer_connection
+    running_info = groups.running_info
+    queue_owners = groups.queue_owners
+    producer_connection = groups.producer_connection
+    consume_stats = groups.consume_stats
+
+    put_kv = namesrv.put_kv
+    get_kv = namesrv.get_kv
+    delete_kv = namesrv.delete_kv
+    set_broker_order = namesrv.set_broker_order
+    wipe_write_perm = namesrv.wipe_write_perm
+    add_write_perm = namesrv.add_write_perm
+    name_server_config = namesrv.name_server_config
+    update_name_server_config = namesrv.update_name_server_config
+
+    broker_runtime = brokers.broker_runtime
+    broker_config = brokers.broker_config
+    update_broker_config = brokers.update_broker_config
+    clean_broker = brokers.clean_broker
+
+    view_message = messages.view_message
+    query_messages = messages.query_messages
+    message_by_id = messages.message_by_id
+    consume_directly = messages.consume_directly
+    message_tracks = messages.message_tracks
+
+    read_queues = pulling.read_queues
+    place_of = pulling.place_of
+    min_offset = pulling.min_offset
+    max_offset = pulling.max_offset
+    search_offset = pulling.search_offset
+    pull = pulling.pull
+
+    send = sending.send

@@ -1,0 +1,35 @@
+"""What an operation can fail with, besides remoting's TransportError (no answer at all)."""
+
+from codec.codes import RequestCode, ResponseCode
+
+
+class AdminError(Exception):
+    """An operation could not be done; the text is one sentence for a person."""
+
+
+class Refused(AdminError):
+    """A server answered, but with something other than success.
+
+    `code` is its ResponseCode, `remark` its own words (may be empty).
+    """
+
+    def __init__(self, addr: str, request: RequestCode, code: int, remark: str | None) -> None:
+        super().__init__(addr, request, code, remark)
+        self.addr = addr
+        self.request = request
+        self.code = code
+        self.remark = remark or ""
+
+    def __str__(self) -> str:
+        if self.code == ResponseCode.REQUEST_CODE_NOT_SUPPORTED:
+            return f"{self.addr} does not know {self.request.name} (request code {self.request})"
+        remark = " ".join(self.remark.split())
+        return f"{self.addr} refused {self.request.name} with code {self.code}: {remark}"
+
+
+class NotFound(AdminError):
+    """What was asked about is not there: a topic, a group's connections, a message."""
+
+
+class Invalid(AdminError):
+    """What the caller gave cannot be meant."""

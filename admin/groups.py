@@ -1,0 +1,182 @@
+"""Consumer groups: configuration, connections, progress."""
+
+from dataclasses import dataclass, field
+
+from admin.cluster import route_addrs, topic_route
+from admin.errors import NotFound
+from admin.link import Link, ask
+from codec.bodies.base import decode_body, encode_body
+from codec.bodies.clients import ConsumerConnection, ProducerConnection
+from codec.bodies.groups import (
+    SubscriptionGroupConfig,
+    SubscriptionGroupList,
+    SubscriptionGroupWrapper,
+)
+from codec.bodies.locks import MessageQueue
+from codec.bodies.progress import OffsetWrapper
+from codec.bodies.queue_tables import (
+    ConsumerRunningInfo,
+    ConsumeStatsTable,
+    by_queue,
+)
+from codec.codes import RequestCode, ResponseCode
+from codec.headers.clients import (
+    GetConsumerConnectionListRequestHeader,
+    GetConsumerRunningInfoRequestHeader,
+    GetProducerConnectionListRequestHeader,
+)
+from codec.headers.groups import (
+    DeleteSubscriptionGroupRequestHeader,
+    GetAllSubscriptionGroupRequestHeader,
+    GetConsumeStatsRequestHeader,
+)
+
+# MixAll.RETRY_GROUP_TOPIC_PREFIX, DLQ_GROUP_TOPIC_PREFIX: every group has such topics.
+RETRY_PREFIX = "%RETRY%"
+DEAD_LETTER_PREFIX = "%DLQ%"
+# Groups that one answer holds at most.
+_PART = 2000
+
+
+@dataclass(slots=True)
+class ConsumeStats:
+    """A group's progress in each queue; how many messages a second it takes."""
+
+    offsets: dict[MessageQueue, OffsetWrapper] = field(default_factory=dict)
+    consume_tps: float = 0.0
+
+    @property
+    def behind(self) -> int:
+        """How many messages are not consumed yet."""
+        return sum(queue.broker_offset - queue.consumer_offset for queue in self.offsets.values())
+
+
+async def put_group(link: Link, addr: str, group: SubscriptionGroupConfig) -> None:
+    """Create or change a group on a broker."""
+    code = RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP
+    await ask(link, addr, code, body=encode_body(group))
+
+
+async def put_groups(link: Link, addr: str, groups: list[SubscriptionGroupConfig]) -> None:
+    """Create or change many groups on a broker."""
+    code = RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP_LIST
+    await ask(link, addr, code, body=encode_body(SubscriptionGroupList(group_config_list=groups)))
+
+
+async def groups_of(link: Link, addr: str) -> dict[str, SubscriptionGroupConfig]:
+    """Every group of a broker by its name; the broker sends them in parts."""
+    found: dict[str, SubscriptionGroupConfig] = {}
+    code = RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG
+    version: str | None = None
+    while True:
+        header = GetAllSubscriptionGroupRequestHeader(
+            group_seq=len(found), data_version=version, max_group_num=_PART
+        )
+        answer = await ask(link, addr, code, header)
+        part = decode_body(SubscriptionGroupWrapper, answer.body)
+        before = len(found)
+        found |= part.subscription_group_table
+        total = int((answer.ext_fields or {}).get("totalGroupNum", "0"))
+        if len(found) >= total or len(found) == before:
+            return found
+        version = encode_body(part.data_version).decode()
+
+
+async def delete_group(link: Link, addr: str, group: str, with_offsets: bool = False) -> None:
+    """Delete a group from a broker."""
+    header = DeleteSubscriptionGroupRequestHeader(group_name=group, clean_offset=with_offsets)
+    await ask(link, addr, RequestCode.DELETE_SUBSCRIPTIONGROUP, header)
+
+
+async def consumer_connection(
+    link: Link, group: str, addr: str | None = None
+) -> ConsumerConnection:
+    """Who is connected for a group, at `addr` or at a broker of its retry topic.
+
+    NotFound when nobody is.
+    """
+    where = addr or await _first_broker(link, RETRY_PREFIX + group)
+    header = GetConsumerConnectionListRequestHeader(consumer_group=group)
+    code = RequestCode.GET_CONSUMER_CONNECTION_LIST
+    accepted = (ResponseCode.SUCCESS, ResponseCode.CONSUMER_NOT_ONLINE)
+    answer = await ask(link, where, code, header, accepted=accepted)
+    if answer.code == ResponseCode.SUCCESS:
+        connection = decode_body(ConsumerConnection, answer.body)
+        if connection.connection_set:
+            return connection
+    raise NotFound(f"no consumer of group {group!r} is connected to {where}")
+
+
+async def running_info(link: Link, group: str, client_id: str) -> ConsumerRunningInfo:
+    """What a connected consumer says of itself, asked through a broker of its retry topic."""
+    addr = await _first_broker(link, RETRY_PREFIX + group)
+    header = GetConsumerRunningInfoRequestHeader(consumer_group=group, client_id=client_id)
+    answer = await ask(link, addr, RequestCode.GET_CONSUMER_RUNNING_INFO, header, factor=3)
+    return decode_body(ConsumerRunningInfo, answer.body)
+
+
+async def queue_owners(link: Link, group: str) -> dict[MessageQueue, str]:
+    """Which client has which queue, by the first part of the client's id (its address)."""
+    owners: dict[MessageQueue, str] = {}
+    for client in (await consumer_connection(link, group)).connection_set:
+        client_id = client.client_id or ""
+        info = await running_info(link, group, client_id)
+        owners |= dict.fromkeys(by_queue(info.mq_table), client_id.partition("@")[0])
+    return owners
+
+
+async def producer_connection(link: Link, group: str, topic: str) -> ProducerConnection:
+    """Who is connected for a producer group at a broker of the topic; NotFound when nobody is."""
+    addr = await _first_broker(link, topic)
+    header = GetProducerConnectionListRequestHeader(producer_group=group)
+    code = RequestCode.GET_PRODUCER_CONNECTION_LIST
+    accepted = (ResponseCode.SUCCESS, ResponseCode.SYSTEM_ERROR)
+    answer = await ask(link, addr, code, header, accepted=accepted)
+    if answer.code == ResponseCode.SUCCESS:
+        connection = decode_body(ProducerConnection, answer.body)
+        if connection.connection_set:
+            return connection
+    raise NotFound(f"no producer of group {group!r} is connected to {addr}")
+
+
+async def consume_stats(link: Link, group: str, topic: str | None = None) -> ConsumeStats:
+    """A group's progress in all its topics, or in one.
+
+    NotFound when the group has none and nobody is connected
+    (DefaultMQAdminExtImpl.examineConsumeStats).
+    """
+    stats = ConsumeStats()
+    header = GetConsumeStatsRequestHeader(consumer_group=group, topic=topic)
+    for addr in await _brokers_of(link, group, topic):
+        answer = await ask(link, addr, RequestCode.GET_CONSUME_STATS, header, factor=3)
+        table = decode_body(ConsumeStatsTable, answer.body)
+        stats.offsets |= by_queue(table.offset_table)
+        stats.consume_tps += table.consume_tps
+    # A topic without a route means that the answer cannot be checked: an error in Java too.
+    for name in {queue.topic for queue in stats.offsets}:
+        await topic_route(link, name)
+    if not stats.offsets:
+        connection = await consumer_connection(link, group)
+        if connection.message_model == "BROADCASTING":
+            raise NotFound(f"group {group!r} broadcasts: its offsets are with its members")
+    return stats
+
+
+async def _brokers_of(link: Link, group: str, topic: str | None) -> list[str]:
+    """By the retry topic's route, else by the topic's own, else by its POP retry topic's."""
+    names = [RETRY_PREFIX + group]
+    if topic is not None:
+        names += [topic, f"{RETRY_PREFIX}{group}_{topic}"]
+    for name in names:
+        try:
+            return await route_addrs(link, name)
+        except NotFound:
+            continue
+    raise NotFound(f"no broker knows group {group!r}" + (f" or topic {topic!r}" if topic else ""))
+
+
+async def _first_broker(link: Link, topic: str) -> str:
+    addrs = await route_addrs(link, topic)
+    if not addrs:
+        raise NotFound(f"no broker has topic {topic!r}")
+    return addrs[0]

@@ -1,0 +1,74 @@
+"""What operations need of a client: somebody who asks a server and says what time it is."""
+
+from collections.abc import AsyncIterator, Sequence
+from typing import Final, Protocol
+
+from admin.errors import Refused
+from codec.codes import RequestCode, ResponseCode
+from codec.command import RemotingCommand
+from codec.headers.base import Header
+from remoting.errors import TransportError
+
+SUCCESS: Final = (ResponseCode.SUCCESS,)
+
+
+class Link(Protocol):
+    """Connections to servers, made when first needed."""
+
+    @property
+    def name_servers(self) -> Sequence[str]:
+        """HOST:PORT of each NameServer, at least one."""
+
+    async def ask(
+        self,
+        addr: str,
+        code: RequestCode,
+        header: Header | None = None,
+        body: bytes = b"",
+        factor: int = 1,
+    ) -> RemotingCommand:
+        """The answer, whatever its code; waits `factor` times the client's time-out.
+
+        TransportError when there is none.
+        """
+
+    def now(self) -> int:
+        """Wall-clock milliseconds."""
+
+
+async def ask(
+    link: Link,
+    addr: str,
+    code: RequestCode,
+    header: Header | None = None,
+    body: bytes = b"",
+    *,
+    factor: int = 1,
+    accepted: Sequence[int] = SUCCESS,
+) -> RemotingCommand:
+    """The answer if its code is among the accepted ones, otherwise Refused."""
+    answer = await link.ask(addr, code, header, body, factor)
+    if answer.code not in accepted:
+        raise Refused(addr, code, answer.code, answer.remark)
+    return answer
+
+
+async def ask_name_server(
+    link: Link, code: RequestCode, header: Header | None = None, body: bytes = b""
+) -> RemotingCommand:
+    """What the first NameServer says that can be reached; the last one's TransportError if none."""
+    *others, last = link.name_servers
+    for addr in others:
+        try:
+            return await ask(link, addr, code, header, body)
+        except TransportError:
+            continue
+    return await ask(link, last, code, header, body)
+
+
+async def ask_name_servers(
+    link: Link, code: RequestCode, header: Header | None = None, body: bytes = b""
+) -> AsyncIterator[tuple[str, RemotingCommand]]:
+    """(address, answer) of every NameServer; ends with the first one that fails or refuses."""
+    for addr in link.name_servers:
+        yield addr, await ask(link, addr, code, header, body)

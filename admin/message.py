@@ -1,0 +1,105 @@
+"""A message as an administrator sees it: a record with its properties and body unpacked."""
+
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from codec import property_keys
+from codec.addresses import unpack_host
+from codec.errors import CodecError
+from codec.flags import SysFlag
+from codec.message_id import offset_message_id
+from codec.properties import parse_properties
+from codec.record import Record, parse_record
+
+# A body that claims to be larger when unpacked is not unpacked.
+_BODY_LIMIT: Final = 1 << 27
+
+
+@dataclass(slots=True)
+class Message:
+    """One stored message (MessageExt). Times in milliseconds, hosts as HOST:PORT, body unpacked."""
+
+    topic: str
+    queue_id: int
+    queue_offset: int
+    physical_offset: int
+    store_size: int
+    flag: int
+    sys_flag: int
+    body_crc: int
+    reconsume_times: int
+    prepared_transaction_offset: int
+    born_timestamp: int
+    born_host: str
+    store_timestamp: int
+    store_host: str
+    offset_id: str
+    properties: dict[str, str]
+    body: bytes
+    broker_name: str | None = None
+
+    @property
+    def message_id(self) -> str:
+        """The producer's unique id, or where there is none the offset id (MessageClientExt)."""
+        return self.properties.get(property_keys.UNIQ_KEY) or self.offset_id
+
+    @property
+    def tags(self) -> str | None:
+        return self.properties.get(property_keys.TAGS)
+
+    @property
+    def keys(self) -> str | None:
+        """Keys, separated by blanks."""
+        return self.properties.get(property_keys.KEYS)
+
+
+def read_messages(data: bytes) -> Iterator[Message]:
+    """The messages of an answer, one record behind the other; CodecError where one is broken."""
+    at = 0
+    while at < len(data):
+        record = parse_record(data, at)
+        at += record.total_size
+        yield _message(record)
+
+
+def _message(record: Record) -> Message:
+    return Message(
+        topic=record.topic,
+        queue_id=record.queue_id,
+        queue_offset=record.queue_offset,
+        physical_offset=record.physical_offset,
+        store_size=record.total_size,
+        flag=record.flag,
+        sys_flag=record.sys_flag,
+        body_crc=record.body_crc,
+        reconsume_times=record.reconsume_times,
+        prepared_transaction_offset=record.prepared_transaction_offset,
+        born_timestamp=record.born_timestamp,
+        born_host=unpack_host(record.born_host),
+        store_timestamp=record.store_timestamp,
+        store_host=unpack_host(record.store_host),
+        offset_id=offset_message_id(record.store_host, record.physical_offset),
+        properties=parse_properties(record.properties),
+        body=_unpacked(record.body, record.sys_flag),
+    )
+
+
+def _unpacked(body: bytes, sys_flag: int) -> bytes:
+    """The body as it was sent; the packing is in the sysFlag (MessageSysFlag.getCompressionType)."""
+    if not sys_flag & SysFlag.COMPRESSED or not body:
+        return body
+    packing = sys_flag & SysFlag.COMPRESSION_MASK
+    try:
+        if packing == SysFlag.COMPRESSION_LZ4:
+            import lz4.frame  # type: ignore[import-untyped]
+
+            return bytes(lz4.frame.decompress(body))
+        if packing == SysFlag.COMPRESSION_ZSTD:
+            import zstandard
+
+            return zstandard.ZstdDecompressor().decompress(body, max_output_size=_BODY_LIMIT)
+        return zlib.decompressobj().decompress(body, _BODY_LIMIT)
+    except Exception as error:
+        raise CodecError(f"a compressed message body is broken: {error}") from None

@@ -1,0 +1,152 @@
+"""Reading queues: their offsets, and their messages in order."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from admin.cluster import MASTER_ID, topic_route
+from admin.errors import NotFound
+from admin.link import Link, ask
+from admin.message import Message, read_messages
+from codec import property_keys
+from codec.bodies.locks import MessageQueue
+from codec.bodies.route import TopicRouteData
+from codec.codes import RequestCode, ResponseCode
+from codec.flags import Perm, PullFlag
+from codec.headers.base import decode_header
+from codec.headers.offsets import (
+    GetMaxOffsetRequestHeader,
+    GetMaxOffsetResponseHeader,
+    GetMinOffsetRequestHeader,
+    GetMinOffsetResponseHeader,
+    SearchOffsetRequestHeader,
+    SearchOffsetResponseHeader,
+)
+from codec.headers.pull import PullMessageRequestHeader, PullMessageResponseHeader
+
+# The group that tools read as (MixAll.TOOLS_CONSUMER_GROUP).
+TOOLS_GROUP: Final = "TOOLS_CONSUMER"
+
+# PullStatus, by response code (MQClientAPIImpl.processPullResponse).
+_STATUS: Final = {
+    ResponseCode.SUCCESS: "FOUND",
+    ResponseCode.PULL_NOT_FOUND: "NO_NEW_MSG",
+    ResponseCode.PULL_RETRY_IMMEDIATELY: "NO_MATCHED_MSG",
+    ResponseCode.PULL_OFFSET_MOVED: "OFFSET_ILLEGAL",
+}
+
+
+@dataclass(slots=True)
+class Pulled:
+    """An answer to a pull: `status` is a PullStatus, `next_offset` where to go on."""
+
+    status: str
+    next_offset: int
+    messages: list[Message]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A queue and the address of the broker that has it."""
+
+    queue: MessageQueue
+    addr: str
+
+
+def readable_places(topic: str, route: TopicRouteData) -> list[Place]:
+    """Every queue of a route that may be read and whose master is known."""
+    masters = {one.broker_name: one.broker_addrs.get(MASTER_ID) for one in route.broker_datas}
+    return [
+        Place(MessageQueue(broker_name=data.broker_name, queue_id=number, topic=topic), addr)
+        for data in route.queue_datas
+        if Perm.readable(data.perm) and (addr := masters.get(data.broker_name))
+        for number in range(data.read_queue_nums)
+    ]
+
+
+async def read_queues(link: Link, topic: str, route_topic: str | None = None) -> list[Place]:
+    """The queues of a topic that may be read; NotFound when there is none.
+
+    A light topic has no route of its own: `route_topic` names the topic whose route is taken.
+    """
+    places = readable_places(topic, await topic_route(link, route_topic or topic))
+    if not places:
+        raise NotFound(f"no broker lets queues of topic {topic!r} be read")
+    return places
+
+
+async def place_of(
+    link: Link, topic: str, broker_name: str, queue_id: int, route_topic: str | None = None
+) -> Place:
+    """A queue by its broker's name; NotFound when that broker does not have the topic."""
+    for broker in (await topic_route(link, route_topic or topic)).broker_datas:
+        addr = broker.broker_addrs.get(MASTER_ID)
+        if broker.broker_name == broker_name and addr:
+            queue = MessageQueue(broker_name=broker_name, queue_id=queue_id, topic=topic)
+            return Place(queue, addr)
+    raise NotFound(f"broker {broker_name!r} does not have topic {topic!r}")
+
+
+async def min_offset(link: Link, place: Place) -> int:
+    """The queue's first offset."""
+    header = GetMinOffsetRequestHeader(topic=place.queue.topic, queue_id=place.queue.queue_id)
+    answer = await ask(link, place.addr, RequestCode.GET_MIN_OFFSET, header)
+    return decode_header(GetMinOffsetResponseHeader, answer.ext_fields or {}).offset
+
+
+async def max_offset(link: Link, place: Place) -> int:
+    """The offset that the queue's next message gets."""
+    header = GetMaxOffsetRequestHeader(topic=place.queue.topic, queue_id=place.queue.queue_id)
+    answer = await ask(link, place.addr, RequestCode.GET_MAX_OFFSET, header)
+    return decode_header(GetMaxOffsetResponseHeader, answer.ext_fields or {}).offset
+
+
+async def search_offset(link: Link, place: Place, millis: int) -> int:
+    """The offset of the first message that was stored at that time or later."""
+    header = SearchOffsetRequestHeader(
+        topic=place.queue.topic, queue_id=place.queue.queue_id, timestamp=millis
+    )
+    answer = await ask(link, place.addr, RequestCode.SEARCH_OFFSET_BY_TIMESTAMP, header)
+    return decode_header(SearchOffsetResponseHeader, answer.ext_fields or {}).offset
+
+
+async def pull(
+    link: Link,
+    place: Place,
+    offset: int,
+    tags: str = "*",
+    limit: int = 32,
+    group: str | None = None,
+) -> Pulled:
+    """Messages from an offset on, without waiting for new ones, and without committing.
+
+    `tags` is like `TagA || TagB`; `group` is who reads, unless said otherwise TOOLS_GROUP.
+    """
+    header = PullMessageRequestHeader(
+        consumer_group=group or TOOLS_GROUP,
+        topic=place.queue.topic,
+        queue_id=place.queue.queue_id,
+        queue_offset=offset,
+        max_msg_nums=limit,
+        sys_flag=PullFlag.SUBSCRIPTION,
+        commit_offset=0,
+        suspend_timeout_millis=0,
+        subscription=tags,
+        sub_version=0,
+        expression_type="TAG",
+    )
+    answer = await ask(
+        link, place.addr, RequestCode.PULL_MESSAGE, header, factor=3, accepted=tuple(_STATUS)
+    )
+    reply = decode_header(PullMessageResponseHeader, answer.ext_fields or {})
+    wanted = {tag.strip() for tag in tags.split("||")} - {"*", ""}
+    messages = []
+    for message in read_messages(bytes(answer.body)):
+        # The broker compares hashes of tags; the client sorts out what only looks alike.
+        if wanted and message.tags not in wanted:
+            continue
+        message.broker_name = place.queue.broker_name
+        message.properties[property_keys.MIN_OFFSET] = str(reply.min_offset)
+        message.properties[property_keys.MAX_OFFSET] = str(reply.max_offset)
+        messages.append(message)
+    status = _STATUS[ResponseCode(answer.code)]
+    return Pulled(status, reply.next_begin_offset, messages)

@@ -1,0 +1,145 @@
+"""Sending a message, as a producer does."""
+
+import os
+import random
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from admin.cluster import MASTER_ID, topic_route
+from admin.errors import Invalid, NotFound
+from admin.link import Link, ask
+from admin.topics import DEFAULT_TOPIC
+from codec import property_keys
+from codec.bodies.locks import MessageQueue
+from codec.bodies.route import TopicRouteData
+from codec.codes import RequestCode, ResponseCode
+from codec.flags import Perm
+from codec.headers.base import decode_header
+from codec.headers.send import SendMessageRequestHeaderV2, SendMessageResponseHeader
+from codec.properties import format_properties
+
+# DefaultMQProducer.defaultTopicQueueNums: queues of a topic that a send creates.
+_NEW_TOPIC_QUEUES: Final = 4
+# SendStatus, by response code (MQClientAPIImpl.processSendResponse).
+_STATUS: Final = {
+    ResponseCode.SUCCESS: "SEND_OK",
+    ResponseCode.FLUSH_DISK_TIMEOUT: "FLUSH_DISK_TIMEOUT",
+    ResponseCode.FLUSH_SLAVE_TIMEOUT: "FLUSH_SLAVE_TIMEOUT",
+    ResponseCode.SLAVE_NOT_AVAILABLE: "SLAVE_NOT_AVAILABLE",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewMessage:
+    """What to send; keys are separated by blanks."""
+
+    topic: str
+    body: bytes
+    tags: str | None = None
+    keys: str | None = None
+    properties: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """What became of a message: `status` is a SendStatus, the ids are the client's and the broker's."""
+
+    status: str
+    message_id: str
+    offset_id: str
+    queue: MessageQueue
+    queue_offset: int
+
+
+async def send(
+    link: Link, message: NewMessage, broker_name: str | None = None, queue_id: int | None = None
+) -> Sent:
+    """Send to the queue that is named, or to any writable one of the topic.
+
+    A topic that does not exist is created where the brokers allow it. NotFound when there is no
+    such queue, Refused when the broker does not take the message.
+    """
+    if broker_name is None and queue_id is not None:
+        raise Invalid("a queue is chosen by its number and its broker's name")
+    route = await _route(link, message.topic)
+    queue = _choose(message.topic, route, broker_name, queue_id)
+    masters = {one.broker_name: one.broker_addrs.get(MASTER_ID) for one in route.broker_datas}
+    addr = masters.get(queue.broker_name)
+    if addr is None:
+        raise NotFound(f"broker {queue.broker_name!r} has no master with topic {message.topic!r}")
+    message_id = new_message_id()
+    header = SendMessageRequestHeaderV2(
+        producer_group="mqadmin",
+        topic=message.topic,
+        default_topic=DEFAULT_TOPIC,
+        default_topic_queue_nums=_NEW_TOPIC_QUEUES,
+        queue_id=queue.queue_id,
+        sys_flag=0,
+        born_timestamp=link.now(),
+        flag=0,
+        properties=_properties(message, message_id),
+        reconsume_times=0,
+        unit_mode=False,
+        batch=False,
+        broker_name=queue.broker_name,
+    )
+    code = RequestCode.SEND_MESSAGE_V2
+    answer = await ask(link, addr, code, header, message.body, accepted=tuple(_STATUS))
+    reply = decode_header(SendMessageResponseHeader, answer.ext_fields or {})
+    status = _STATUS[ResponseCode(answer.code)]
+    return Sent(status, message_id, reply.msg_id, queue, reply.queue_offset)
+
+
+def new_message_id() -> str:
+    """32 hex digits of the client's id: host, process, loader, time, counter in Java
+    (MessageClientIDSetter). Random here, but for the time, which tools read.
+    """
+    now = time.localtime()
+    month = time.mktime((now.tm_year, now.tm_mon, 1, 0, 0, 0, 0, 0, -1))
+    since = int((time.time() - month) * 1000) & 0xFFFFFFFF
+    return (os.urandom(10) + since.to_bytes(4) + os.urandom(2)).hex().upper()
+
+
+async def _route(link: Link, topic: str) -> TopicRouteData:
+    """The topic's route, or what it would be if the broker created it now."""
+    try:
+        return await topic_route(link, topic)
+    except NotFound:
+        try:
+            route = await topic_route(link, DEFAULT_TOPIC)
+        except NotFound:
+            raise NotFound(
+                f"topic {topic!r} does not exist and no broker creates topics by itself"
+            ) from None
+    for queues in route.queue_datas:
+        queues.write_queue_nums = min(queues.write_queue_nums, _NEW_TOPIC_QUEUES)
+    return route
+
+
+def _choose(
+    topic: str, route: TopicRouteData, broker_name: str | None, queue_id: int | None
+) -> MessageQueue:
+    if broker_name is not None and queue_id is not None:
+        return MessageQueue(broker_name=broker_name, queue_id=queue_id, topic=topic)
+    queues = [
+        MessageQueue(broker_name=data.broker_name, queue_id=number, topic=topic)
+        for data in route.queue_datas
+        if Perm.writable(data.perm)
+        for number in range(data.write_queue_nums)
+    ]
+    if not queues:
+        raise NotFound(f"no broker lets messages be written to topic {topic!r}")
+    return random.choice(queues)
+
+
+def _properties(message: NewMessage, message_id: str) -> str:
+    properties = dict(message.properties)
+    if message.keys:
+        properties[property_keys.KEYS] = message.keys
+    properties[property_keys.UNIQ_KEY] = message_id
+    properties[property_keys.WAIT] = "true"
+    if message.tags:
+        properties[property_keys.TAGS] = message.tags
+    return format_properties(properties).decode()

@@ -1,0 +1,119 @@
+package driver;
+
+import java.io.BufferedReader;
+import java.io.ByteArrayOutputStream;
+import java.io.FileDescriptor;
+import java.io.FileOutputStream;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.io.PrintStream;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import org.apache.rocketmq.client.consumer.DefaultMQPushConsumer;
+import org.apache.rocketmq.client.consumer.listener.ConsumeConcurrentlyStatus;
+import org.apache.rocketmq.client.consumer.listener.MessageListenerConcurrently;
+import org.apache.rocketmq.client.impl.factory.MQClientInstance;
+import org.apache.rocketmq.client.producer.DefaultMQProducer;
+import org.apache.rocketmq.tools.command.MQAdminStartup;
+
+/**
+ * Runs many mqadmin command lines in one JVM: a start costs seconds, a command a fraction of one.
+ *
+ * <p>Each line of standard input is one request, its words separated by tabs: {@code admin WORD...},
+ * {@code consumer NAMESRV GROUP TOPIC EXPRESSION}, {@code producer NAMESRV GROUP TOPIC} or {@code close}
+ * (ends all clients). Each is answered with {@code = OUT ERR} and that many bytes of what it printed.
+ */
+public final class AdminTool {
+    private static final List<Runnable> CLIENTS = new ArrayList<>();
+
+    private AdminTool() {
+    }
+
+    public static void main(String[] args) {
+        try {
+            answerAll();
+        } catch (IOException failure) {
+            throw new UncheckedIOException(failure);
+        }
+        // Clients leave threads behind; what they still do is of no interest.
+        Runtime.getRuntime().halt(0);
+    }
+
+    private static void answerAll() throws IOException {
+        PrintStream answers = new PrintStream(new FileOutputStream(FileDescriptor.out));
+        // The logging library says how it starts; that belongs to no command.
+        System.setOut(System.err);
+        Tool.run("help", "topicList");
+        BufferedReader requests = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        for (String line = requests.readLine(); line != null; line = requests.readLine()) {
+            ByteArrayOutputStream out = new ByteArrayOutputStream();
+            ByteArrayOutputStream err = new ByteArrayOutputStream();
+            System.setOut(new PrintStream(out, true, StandardCharsets.UTF_8));
+            System.setErr(new PrintStream(err, true, StandardCharsets.UTF_8));
+            try {
+                run(line.split("\t", -1));
+            } catch (Throwable failure) {
+                failure.printStackTrace();
+            }
+            answers.print("= " + out.size() + " " + err.size() + "\n");
+            out.writeTo(answers);
+            err.writeTo(answers);
+            answers.flush();
+        }
+    }
+
+    private static void run(String[] words) throws Exception {
+        switch (words[0]) {
+            case "admin":
+                Tool.run(Arrays.copyOfRange(words, 1, words.length));
+                break;
+            case "consumer":
+                consumer(words[1], words[2], words[3], words[4]);
+                break;
+            case "producer":
+                producer(words[1], words[2], words[3]);
+                break;
+            case "close":
+                CLIENTS.forEach(Runnable::run);
+                CLIENTS.clear();
+                break;
+            default:
+                throw new IllegalArgumentException(words[0]);
+        }
+    }
+
+    /** The official tool. Some of its commands keep their client, so each run gets new ones. */
+    private static final class Tool extends MQAdminStartup {
+        static void run(String... words) {
+            SUB_COMMANDS.clear();
+            main0(words, null);
+        }
+    }
+
+    private static void consumer(String namesrv, String group, String topic, String expression) throws Exception {
+        DefaultMQPushConsumer consumer = new DefaultMQPushConsumer(group);
+        consumer.setNamesrvAddr(namesrv);
+        // Clients with one name would share one connection, whatever their server.
+        consumer.setInstanceName(group + "-" + CLIENTS.size());
+        consumer.setPersistConsumerOffsetInterval(500);
+        consumer.subscribe(topic, expression);
+        consumer.registerMessageListener(
+            (MessageListenerConcurrently) (messages, context) -> ConsumeConcurrentlyStatus.CONSUME_SUCCESS);
+        consumer.start();
+        CLIENTS.add(consumer::shutdown);
+    }
+
+    private static void producer(String namesrv, String group, String topic) throws Exception {
+        DefaultMQProducer producer = new DefaultMQProducer(group);
+        producer.setNamesrvAddr(namesrv);
+        producer.setInstanceName(group + "-" + CLIENTS.size());
+        producer.start();
+        MQClientInstance client = producer.getDefaultMQProducerImpl().getMqClientFactory();
+        client.updateTopicRouteInfoFromNameServer(topic);
+        client.sendHeartbeatToAllBrokerWithLock();
+        CLIENTS.add(producer::shutdown);
+    }
+}

@@ -1,0 +1,1 @@
+"""The official mqadmin and ours, each on the real server and on TriMQ."""

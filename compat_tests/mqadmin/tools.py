@@ -1,0 +1,87 @@
+"""The two tools: RocketMQ's mqadmin, many commands in one JVM, and ours, one process per command."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from compat_tests import artifacts
+
+HERE = Path(__file__).resolve().parent.parent.parent
+
+
+@dataclass(frozen=True)
+class Printed:
+    """What a command wrote, and its exit code (the official tool's is not known)."""
+
+    out: str
+    err: str
+    code: int | None = None
+
+
+class OfficialTool:
+    """java/shim/rocketmq-5.5.0/driver/AdminTool.java: the real mqadmin, started once."""
+
+    name = "official"
+
+    def __init__(self, folder: Path, timeout: float = 60) -> None:
+        self._timeout = timeout
+        options = ["-Xmx256m", "-XX:+UseSerialGC", "-Xss512k", f"-Duser.home={folder}"]
+        command = [shutil.which("java") or "java", *options]
+        command += ["-cp", artifacts.java_driver(artifacts.CLIENT_5), "driver.AdminTool"]
+        self._log = (folder / "admin-tool.log").open("wb")
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log
+        )
+
+    def run(self, namesrv: str, words: Sequence[str]) -> Printed:
+        return self.ask("admin", *words, "-n", namesrv)
+
+    def ask(self, *words: str) -> Printed:
+        """One request of the driver."""
+        requests, answers = self._pipes()
+        watchdog = threading.Timer(self._timeout, self._process.kill)
+        watchdog.start()
+        try:
+            requests.write("\t".join(words).encode() + b"\n")
+            requests.flush()
+            head = answers.readline().split()
+            if len(head) != 3 or head[0] != b"=":
+                raise RuntimeError(f"the official tool ended at {words}: {head!r}")
+            out, err = (answers.read(int(size)).decode() for size in head[1:])
+        finally:
+            watchdog.cancel()
+        return Printed(out, err)
+
+    def close(self) -> None:
+        self._process.kill()
+        self._process.wait()
+        for pipe in self._pipes():
+            pipe.close()
+        self._log.close()
+
+    def _pipes(self) -> tuple[IO[bytes], IO[bytes]]:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        return self._process.stdin, self._process.stdout
+
+
+class OurTool:
+    """`python -m mqadmin` of this checkout."""
+
+    name = "ours"
+
+    def run(self, namesrv: str, words: Sequence[str]) -> Printed:
+        command = [sys.executable, "-m", "mqadmin", *words, "-n", namesrv]
+        environment = {**os.environ, "PYTHONPATH": str(HERE), "PYTHONSAFEPATH": "1"}
+        done = subprocess.run(
+            command, capture_output=True, text=True, env=environment, timeout=60, check=False
+        )
+        return Printed(done.stdout, done.stderr, done.returncode)

@@ -1,0 +1,94 @@
+"""`mqadmin COMMAND ...`: finds the command, runs it, and says in one sentence what went wrong.
+
+Exit codes: 0 done, 1 failed, 2 wrong usage.
+"""
+
+from importlib import import_module
+from typing import Any, Final
+
+import click
+
+from mqadmin import names
+
+_EPILOG: Final = """\b
+Examples:
+  mqadmin topicList -n 127.0.0.1:9876
+  NAMESRV_ADDR=127.0.0.1:9876 mqadmin topicRoute -t MyTopic --json
+  mqadmin help updateTopic
+"""
+
+
+class Commands(click.Group):
+    """Loads the file of a command when that command is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted([*names.COMMANDS, *self.commands])
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        name = names.find(cmd_name)
+        if name is None:
+            return super().get_command(ctx, cmd_name)
+        module = import_module(f"mqadmin.commands.{names.module_of(name)}")
+        command: click.Command = module.command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list of commands, without loading any."""
+        with formatter.section("Commands"):
+            formatter.write_dl(sorted(names.COMMANDS.items()))
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            if args[0] in names.MISSING:
+                raise click.UsageError(f"{args[0]} is not there yet", ctx) from None
+            near = _nearest(args[0])
+            if near:
+                raise click.UsageError(f"{error.message} Did you mean {near}?", ctx) from None
+            raise
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
+        from click.shell_completion import CompletionItem
+
+        wanted = incomplete.lower()
+        matching = [name for name in names.COMMANDS if name.lower().startswith(wanted)]
+        return [CompletionItem(name, help=names.COMMANDS[name]) for name in matching]
+
+
+def _nearest(text: str) -> str | None:
+    from difflib import get_close_matches
+
+    by_lower = {name.lower(): name for name in names.COMMANDS}
+    close = get_close_matches(text.lower(), by_lower, 1)
+    return by_lower[close[0]] if close else None
+
+
+@click.group(
+    cls=Commands,
+    epilog=_EPILOG,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+def main() -> None:
+    """Administer RocketMQ and TriMQ: topics, groups, messages, brokers, NameServers."""
+
+
+@main.command("help", hidden=True)
+@click.argument("name", required=False)
+@click.pass_context
+def show_help(ctx: click.Context, name: str | None) -> None:
+    """Print the help of a command."""
+    group = ctx.parent
+    assert group is not None
+    if name is None:
+        click.echo(group.get_help())
+        return
+    command = main.get_command(group, name)
+    if command is None:
+        near = _nearest(name)
+        hint = f" Did you mean {near}?" if near else ""
+        raise click.UsageError(f"No such command {name!r}.{hint}", group)
+    with click.Context(command, group, info_name=names.find(name)) as of_command:
+        click.echo(command.get_help(of_command))

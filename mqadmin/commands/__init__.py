@@ -1,0 +1,1 @@
+"""One file per command, named after it; each has one `command`."""

@@ -1,0 +1,31 @@
+"""allocateMQ: how a topic's queues would be shared among clients. Java: AllocateMQSubCommand.
+
+Each client gets as many as the others, the first ones one more when they do not divide
+(AllocateMessageQueueAveragely); the queues are in the order of Java's set of them.
+"""
+
+import click
+
+from codec import fastjson
+from codec.bodies.locks import MessageQueue
+from mqadmin.framework import Run, admin_command, topic_option
+from mqadmin.java_text import hash_order, queue_hash, string_map
+
+
+@admin_command("allocateMQ")
+@topic_option
+@click.option("-i", "--ipList", "clients", required=True, help="Clients, separated by commas.")
+def command(run: Run, topic: str, clients: str) -> None:
+    names = clients.split(",")
+    queues = hash_order((place.queue for place in run.admin.read_queues(topic)), queue_hash)
+    shares = string_map({name: _share(queues, names, names.index(name)) for name in names})
+    run.out.line(fastjson.dumps({"result": shares}).decode())
+    run.out.value({"result": shares})
+
+
+def _share(queues: list[MessageQueue], clients: list[str], index: int) -> list[MessageQueue]:
+    size, more = divmod(len(queues), len(clients))
+    if not size:
+        return queues[index : index + 1]
+    start = index * size + min(index, more)
+    return queues[start : start + size + (index < more)]

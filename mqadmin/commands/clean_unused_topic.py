@@ -1,0 +1,14 @@
+"""cleanUnusedTopic: delete queue files of topics that are no more. Java: CleanUnusedTopicCommand."""
+
+import click
+
+from codec.codes import RequestCode
+from mqadmin.cleaning import clean
+from mqadmin.framework import Run, admin_command
+
+
+@admin_command("cleanUnusedTopic")
+@click.option("-b", "--brokerAddr", "broker_addr", metavar="HOST:PORT", help="One broker.")
+@click.option("-c", "--cluster", help="One cluster; without -b and -c every one.")
+def command(run: Run, broker_addr: str | None, cluster: str | None) -> None:
+    clean(run, RequestCode.CLEAN_UNUSED_TOPIC, broker_addr, cluster)

@@ -1,0 +1,121 @@
+"""consumerProgress: a group's offsets queue by queue, or how far every group is behind.
+
+Java: ConsumerProgressSubCommand. Groups are known by their retry topics.
+"""
+
+from contextlib import suppress
+from typing import Final
+
+import click
+
+from admin.groups import RETRY_PREFIX, ConsumeStats
+from codec.bodies.clients import ConsumerConnection
+from codec.bodies.locks import MessageQueue
+from codec.bodies.progress import OffsetWrapper
+from mqadmin.framework import FAILURES, Run, admin_command, boolean
+from mqadmin.java_text import cut, hash_order, java, local_seconds
+from mqadmin.versions import version_name
+
+_TITLES: Final = ("#Topic", "#Broker Name", "#QID", "#Broker Offset", "#Consumer Offset")
+_HEAD: Final = "{:<64}  {:<32}  {:<4}  {:<20}  {:<20}  {:<20} {:<20}{}"
+_ROW: Final = "{:<64}  {:<32}  {:<4}  {:<20}  {:<20}  {:<20} {:<20} {}"
+_CLIENT_HEAD: Final = "{:<64}  {:<32}  {:<4}  {:<20}  {:<20}  {:<20} {:<20} {:<20}{}"
+_CLIENT_ROW: Final = "{:<64}  {:<32}  {:<4}  {:<20}  {:<20}  {:<20} {:<20} {:<20} {}"
+_GROUP: Final = "{:<64}  {:<6}  {:<24} {:<5}  {:<14}  {:<7}  {}"
+_GROUP_TITLES: Final = ("#Group", "#Count", "#Version", "#Type", "#Model", "#TPS", "#Diff Total")
+
+
+@admin_command("consumerProgress")
+@click.option("-g", "--groupName", "group", help="The group; without it, all groups.")
+@click.option("-t", "--topicName", "topic", help="Only this topic of the group.")
+@click.option(
+    "-s", "--showClientIP", "with_clients", type=boolean, metavar="true|false", default=False
+)
+@click.option("-c", "--cluster", help="Accepted as the official tool does; light topics need it.")
+def command(
+    run: Run, group: str | None, topic: str | None, with_clients: bool, cluster: str | None
+) -> None:
+    if group is None:
+        _all_groups(run)
+    else:
+        _one_group(run, run.admin.consume_stats(group, topic), group, with_clients)
+
+
+def _one_group(run: Run, stats: ConsumeStats, group: str, with_clients: bool) -> None:
+    owners: dict[MessageQueue, str] = {}
+    if with_clients:
+        try:
+            owners = run.admin.queue_owners(group)
+        except FAILURES as error:
+            run.problem(error)
+        run.out.head(_CLIENT_HEAD.format(*_TITLES, "#Client IP", "#Diff", "#Inflight", "#LastTime"))
+    else:
+        run.out.head(_HEAD.format(*_TITLES, "#Diff", "#Inflight", "#LastTime"))
+    in_flight = 0
+    for queue in sorted(stats.offsets, key=lambda one: (one.topic, one.broker_name, one.queue_id)):
+        progress = stats.offsets[queue]
+        in_flight += progress.pull_offset - progress.consumer_offset
+        client = owners.get(queue, "N/A") if with_clients else None
+        run.out.line(_queue_line(queue, progress, client))
+        run.out.value({"queue": queue, "progress": progress, "client": client})
+    run.out.line()
+    run.out.line(f"Consume TPS: {stats.consume_tps:.2f}")
+    run.out.line(f"Consume Diff Total: {stats.behind}")
+    run.out.line(f"Consume Inflight Total: {in_flight}")
+
+
+def _queue_line(queue: MessageQueue, progress: OffsetWrapper, client: str | None) -> str:
+    last = local_seconds(progress.last_timestamp) if progress.last_timestamp else "N/A"
+    columns = [
+        cut(queue.topic, 64),
+        cut(queue.broker_name, 32),
+        queue.queue_id,
+        progress.broker_offset,
+        progress.consumer_offset,
+    ]
+    rest = (
+        progress.broker_offset - progress.consumer_offset,
+        progress.pull_offset - progress.consumer_offset,
+        last,
+    )
+    if client is None:
+        return _ROW.format(*columns, *rest)
+    return _CLIENT_ROW.format(*columns, client, *rest)
+
+
+def _all_groups(run: Run) -> None:
+    run.out.head(_GROUP.format(*_GROUP_TITLES))
+    names = hash_order(run.admin.topic_names())
+    groups = [_group_of(name) for name in names if name.startswith(RETRY_PREFIX)]
+    for group in run.out.progress(groups, "groups"):
+        stats, connection = _state_of(run, group)
+        count = len(connection.connection_set) if connection else 0
+        version = kind = model = ""
+        if connection:
+            lowest = min(one.version for one in connection.connection_set)
+            version = version_name(lowest)
+            kind = "PULL" if connection.consume_type == "CONSUME_ACTIVELY" else "PUSH"
+            model = java(connection.message_model) if kind == "PUSH" else ""
+        columns = (count, version or "OFFLINE", kind, model, int(stats.consume_tps), stats.behind)
+        keys = ("group", "count", "version", "type", "model", "tps", "behind")
+        run.out.row(
+            _GROUP.format(cut(group, 64), *columns),
+            dict(zip(keys, (group, *columns), strict=True)),
+        )
+
+
+def _state_of(run: Run, group: str) -> tuple[ConsumeStats, ConsumerConnection | None]:
+    """Progress and connections; a group without members or offsets is no failure."""
+    stats, connection = ConsumeStats(), None
+    with suppress(*FAILURES):
+        stats = run.admin.consume_stats(group)
+    with suppress(*FAILURES):
+        connection = run.admin.consumer_connection(group)
+    return stats, connection
+
+
+def _group_of(retry_topic: str) -> str:
+    """POP's retry topics have the topic behind a plus sign (KeyBuilder.parseGroup)."""
+    name = retry_topic.removeprefix(RETRY_PREFIX)
+    parts = name.split("+")
+    return parts[0] if len(parts) == 2 else name

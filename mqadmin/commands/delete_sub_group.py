@@ -1,0 +1,36 @@
+"""deleteSubGroup: delete a group; from a cluster also its retry and dead-letter topics.
+
+Java: DeleteSubscriptionGroupCommand.
+"""
+
+import click
+
+from admin.groups import DEAD_LETTER_PREFIX, RETRY_PREFIX
+from mqadmin.framework import FAILURES, Run, admin_command, boolean, broker_or_cluster, chosen_addrs
+from mqadmin.java_text import hash_order
+
+
+@admin_command("deleteSubGroup")
+@broker_or_cluster
+@click.option("-g", "--groupName", "group", required=True, help="The group.")
+@click.option(
+    "-r", "--removeOffset", "with_offsets", type=boolean, metavar="true|false", default=False
+)
+def command(
+    run: Run, broker_addr: str | None, cluster: str | None, group: str, with_offsets: bool
+) -> None:
+    where = f" in cluster [{cluster}]" if cluster is not None else ""
+
+    def delete(addr: str) -> None:
+        run.admin.delete_group(addr, group, with_offsets)
+        text = f"delete subscription group [{group}] from broker [{addr}]{where} success."
+        run.out.row(text, {"group": group, "addr": addr, "deleted": True})
+
+    run.on_each(hash_order(chosen_addrs(run, broker_addr, cluster)), delete)
+    if cluster is None:
+        return
+    try:
+        for prefix in (RETRY_PREFIX, DEAD_LETTER_PREFIX):
+            run.admin.delete_topic(prefix + group, cluster)
+    except FAILURES as error:
+        run.problem(error)

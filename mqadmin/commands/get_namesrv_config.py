@@ -1,0 +1,15 @@
+"""getNamesrvConfig: the settings of every NameServer. Java: GetNamesrvConfigCommand."""
+
+from mqadmin.framework import Run, admin_command
+from mqadmin.java_text import hash_order, properties_order
+
+
+@admin_command("getNamesrvConfig")
+def command(run: Run) -> None:
+    configs = run.admin.name_server_config()
+    for addr in hash_order(configs, capacity=4):
+        settings = configs[addr]
+        run.out.line(f"============{addr}============")
+        for key in properties_order(settings):
+            run.out.line(f"{key:<50}=  {settings[key]}")
+        run.out.value({"addr": addr, "settings": settings})

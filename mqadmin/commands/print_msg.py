@@ -1,0 +1,72 @@
+"""printMsg: a topic's messages, queue by queue. Java: PrintMessageSubCommand."""
+
+import click
+
+from admin.pulling import Place
+from mqadmin.framework import Run, admin_command, boolean, topic_option
+from mqadmin.message_text import (
+    body_codec,
+    message_text,
+    message_value,
+    places_in_order,
+    queue_text,
+)
+from mqadmin.moments import MOMENT, moment
+
+
+@admin_command("printMsg")
+@topic_option
+@click.option("-c", "--charsetName", "charset", default="UTF-8", show_default=True)
+@click.option("-s", "--subExpression", "tags", default="*", metavar="TAG || TAG", help="Tags.")
+@click.option(
+    "-b", "--beginTimestamp", "begin", type=moment, metavar=MOMENT, help="Stored then or later."
+)
+@click.option(
+    "-e", "--endTimestamp", "end", type=moment, metavar=MOMENT, help="Stored before that."
+)
+@click.option("-d", "--printBody", "with_body", type=boolean, metavar="true|false", default=True)
+@click.option("-l", "--lmqParentTopic", "parent", help="A light topic's parent.")
+def command(
+    run: Run,
+    topic: str,
+    charset: str,
+    tags: str,
+    begin: int | None,
+    end: int | None,
+    with_body: bool,
+    parent: str | None,
+) -> None:
+    codec = body_codec(charset) or "UTF-8"
+    places = run.admin.read_queues(topic, parent)
+    for place in places_in_order(places):
+        first = _offset(run, place, begin, last=False)
+        last = _offset(run, place, end, last=True)
+        run.out.line(f"minOffset={first}, maxOffset={last}, {queue_text(place.queue)}")
+        _print_queue(run, place, first, last, tags, codec if with_body else None)
+        run.out.line("-" * 56)
+
+
+def _offset(run: Run, place: Place, millis: int | None, last: bool) -> int:
+    if millis is not None:
+        return run.admin.search_offset(place, millis)
+    return run.admin.max_offset(place) if last else run.admin.min_offset(place)
+
+
+def _print_queue(
+    run: Run, place: Place, first: int, last: int, tags: str, codec: str | None
+) -> None:
+    offset = first
+    queue = queue_text(place.queue)
+    while offset < last:
+        pulled = run.admin.pull(place, offset, tags)
+        offset = pulled.next_offset
+        if pulled.status == "FOUND":
+            for message in pulled.messages:
+                body = message.body.decode(codec, "replace") if codec else "NOT PRINT BODY"
+                text = f"MSGID: {message.message_id} {message_text(message)} BODY: {body}"
+                run.out.row(text, message_value(message))
+        elif pulled.status == "NO_MATCHED_MSG":
+            run.out.line(f"{queue} no matched msg. status={pulled.status}, offset={offset}")
+        else:
+            run.out.line(f"{queue} print msg finished. status={pulled.status}, offset={offset}")
+            return

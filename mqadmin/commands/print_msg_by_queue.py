@@ -1,0 +1,56 @@
+"""printMsgByQueue: print a queue's messages, or count them by tag. Java: PrintMessageByQueueCommand."""
+
+from collections import Counter
+
+import click
+
+from mqadmin.framework import Run, admin_command, boolean, topic_option
+from mqadmin.java_text import hash_order
+from mqadmin.message_text import body_codec, message_text, message_value
+from mqadmin.moments import MOMENT, moment
+
+
+@admin_command("printMsgByQueue")
+@topic_option
+@click.option("-a", "--brokerName", "broker_name", required=True, help="The broker's name.")
+@click.option("-i", "--queueId", "queue_id", type=click.IntRange(min=0), required=True)
+@click.option("-c", "--charsetName", "charset", default="UTF-8", show_default=True)
+@click.option("-s", "--subExpression", "tags", default="*", metavar="TAG || TAG", help="Tags.")
+@click.option("-b", "--beginTimestamp", "begin", type=moment, metavar=MOMENT)
+@click.option("-e", "--endTimestamp", "end", type=moment, metavar=MOMENT)
+@click.option("-p", "--printMsg", "show", type=boolean, metavar="true|false", default=False)
+@click.option("-d", "--printBody", "with_body", type=boolean, metavar="true|false", default=False)
+@click.option("-f", "--calculate", "count", type=boolean, metavar="true|false", default=False)
+def command(
+    run: Run,
+    topic: str,
+    broker_name: str,
+    queue_id: int,
+    charset: str,
+    tags: str,
+    begin: int | None,
+    end: int | None,
+    show: bool,
+    with_body: bool,
+    count: bool,
+) -> None:
+    codec = body_codec(charset) or "UTF-8"
+    admin = run.admin
+    place = admin.place_of(topic, broker_name, queue_id)
+    offset = admin.min_offset(place) if begin is None else admin.search_offset(place, begin)
+    last = admin.max_offset(place) if end is None else admin.search_offset(place, end)
+    counts: Counter[str] = Counter()
+    while offset < last:
+        pulled = admin.pull(place, offset, tags)
+        offset = pulled.next_offset
+        # As in the official tool, a stretch without a matching message is the end.
+        if pulled.status != "FOUND":
+            break
+        counts.update(one.tags for one in pulled.messages if one.tags and one.tags.strip())
+        for message in pulled.messages if show else ():
+            body = message.body.decode(codec, "replace") if with_body else "NOT PRINT BODY"
+            text = f"MSGID: {message.message_id} {message_text(message)} BODY: {body}"
+            run.out.row(text, message_value(message))
+    if count:
+        for tag in sorted(hash_order(counts), key=lambda one: -counts[one]):
+            run.out.row(f"Tag: {tag:<30} Count: {counts[tag]}", {"tag": tag, "count": counts[tag]})

@@ -1,0 +1,66 @@
+"""queryMsgById: show messages by offset id or unique id, or send them once more.
+
+Java: QueryMsgByIdSubCommand.
+"""
+
+from typing import Final
+
+import click
+
+from admin.sending import NewMessage
+from codec import property_keys
+from mqadmin.direct import consume_again, target_of
+from mqadmin.framework import FAILURES, Run, admin_command, boolean, topic_option
+from mqadmin.message_text import MessageText, body_codec, sent_text
+
+# The producer gives a message that is sent again a new id.
+_OWN: Final = (property_keys.UNIQ_KEY, property_keys.WAIT)
+
+
+@admin_command("queryMsgById")
+@topic_option
+@click.option("-i", "--msgId", "ids", required=True, help="Ids, separated by commas.")
+@click.option("-g", "--consumerGroup", "group", help="With -d: let a consumer have it again.")
+@click.option("-d", "--clientId", "client_id", help="The consumer's client id.")
+@click.option(
+    "-s",
+    "--sendMessage",
+    "resend",
+    type=boolean,
+    metavar="true|false",
+    help="Send the message once more.",
+)
+@click.option("-u", "--unitName", "unit", help="Accepted as the official tool does.")
+@click.option("-f", "--bodyFormat", "charset", help="Print the body in this character set.")
+@click.option("-c", "--cluster", help="Search this cluster only.")
+def command(
+    run: Run,
+    topic: str,
+    ids: str,
+    group: str | None,
+    client_id: str | None,
+    resend: bool | None,
+    unit: str | None,
+    charset: str | None,
+    cluster: str | None,
+) -> None:
+    codec = body_codec(charset)
+    target = target_of(group, client_id)
+    for message_id in filter(None, (part.strip() for part in ids.split(","))):
+        try:
+            message = run.admin.message_by_id(topic, message_id, cluster)
+            if target is not None:
+                consume_again(run, message, target)
+                continue
+        except FAILURES as error:
+            run.problem(error)
+            continue
+        if resend:
+            kept = {k: v for k, v in message.properties.items() if k not in _OWN}
+            again = NewMessage(topic=message.topic, body=message.body, properties=kept)
+            run.out.text(f"prepare resend msg. originalMsgId={message_id}")
+            sent = run.admin.send(again)
+            run.out.text(sent_text(sent))
+            run.out.value(sent)
+        elif resend is None:
+            MessageText(run, message).by_id(codec)

@@ -1,0 +1,56 @@
+"""queryMsgByUniqueKey: show messages by the id that their producer gave them.
+
+Java: QueryMsgByUniqueKeySubCommand. Searched are 36 hours before and after now, unless times are given.
+"""
+
+import click
+
+from admin.messages import UNIQUE_KEY, MessageQuery
+from mqadmin.direct import consume_again, target_of
+from mqadmin.framework import Failed, Run, admin_command, topic_option
+from mqadmin.message_text import MessageText
+
+_WINDOW = 36 * 3600 * 1000
+
+
+@admin_command("queryMsgByUniqueKey")
+@click.option("-i", "--msgId", "message_id", required=True, help="The unique id.")
+@topic_option
+@click.option("-g", "--consumerGroup", "group", help="With -d: let a consumer have it again.")
+@click.option("-d", "--clientId", "client_id", help="The consumer's client id.")
+@click.option("-a", "--showAll", "show_all", is_flag=True, help="All that have it, at most 32.")
+@click.option("-c", "--cluster", help="Search this cluster only.")
+@click.option("-s", "--startTime", "begin", type=int, metavar="MILLIS")
+@click.option("-e", "--endTime", "end", type=int, metavar="MILLIS")
+def command(
+    run: Run,
+    message_id: str,
+    topic: str,
+    group: str | None,
+    client_id: str | None,
+    show_all: bool,
+    cluster: str | None,
+    begin: int | None,
+    end: int | None,
+) -> None:
+    now = run.admin.link.now()
+    if begin is None or end is None:
+        begin, end = now - _WINDOW, now + _WINDOW
+    query = MessageQuery(
+        topic=topic,
+        key=message_id,
+        kind=UNIQUE_KEY,
+        limit=32,
+        begin=begin,
+        end=end,
+        cluster=cluster,
+    )
+    found = sorted(run.admin.query_messages(query), key=lambda one: one.store_timestamp)
+    if not found:
+        raise Failed(f"there is no message {message_id} in topic {topic!r}")
+    target = target_of(group, client_id)
+    if target is not None:
+        consume_again(run, found[0], target)
+        return
+    for number, message in enumerate(found if show_all else found[:1]):
+        MessageText(run, message).by_unique_key(number)

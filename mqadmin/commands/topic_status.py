@@ -1,0 +1,51 @@
+"""topicStatus: first and next offset of each queue, and when it was last written to.
+
+Java: TopicStatusSubCommand.
+"""
+
+from typing import Final
+
+import click
+
+from admin.cluster import preferred_addr
+from admin.topics import TopicStats
+from mqadmin.framework import Run, admin_command, topic_option
+from mqadmin.java_text import cut, java, local_time
+
+_HEAD: Final = "{:<32}  {:<4}  {:<20}  {:<20}    {}"
+
+
+@admin_command("topicStatus")
+@topic_option
+@click.option("-c", "--cluster", help="Ask the brokers of this cluster (or light topic's parent).")
+def command(run: Run, topic: str, cluster: str | None) -> None:
+    stats = run.admin.topic_stats(topic) if cluster is None else _of_cluster(run, topic, cluster)
+    titles = ("#Broker Name", "#QID", "#Min Offset", "#Max Offset", "#Last Updated")
+    run.out.head(_HEAD.format(*titles))
+    for queue in sorted(stats.offsets, key=lambda one: (one.topic, one.broker_name, one.queue_id)):
+        offset = stats.offsets[queue]
+        updated = offset.last_update_timestamp
+        columns = (queue.queue_id, offset.min_offset, offset.max_offset)
+        when = local_time(updated) if updated > 0 else ""
+        run.out.line(_HEAD.format(cut(queue.broker_name, 32), *columns, when))
+        run.out.value(
+            {
+                "brokerName": queue.broker_name,
+                "queueId": queue.queue_id,
+                "minOffset": offset.min_offset,
+                "maxOffset": offset.max_offset,
+                "lastUpdateTimestamp": updated,
+            }
+        )
+    run.out.line()
+    run.out.line(f"Topic Put TPS: {java(stats.put_tps)}")
+
+
+def _of_cluster(run: Run, topic: str, cluster: str) -> TopicStats:
+    """A cluster has a topic of its own name, whose route has all its brokers."""
+    stats = TopicStats()
+    for broker in run.admin.topic_route(cluster).broker_datas:
+        addr = preferred_addr(broker)
+        if addr is not None:
+            stats.offsets |= run.admin.broker_topic_stats(addr, topic).offsets
+    return stats

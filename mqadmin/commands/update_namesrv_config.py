@@ -1,0 +1,15 @@
+"""updateNamesrvConfig: change a setting of every NameServer. Java: UpdateNamesrvConfigCommand."""
+
+import click
+
+from mqadmin.framework import Run, admin_command
+from mqadmin.java_text import java
+
+
+@admin_command("updateNamesrvConfig")
+@click.option("-k", "--key", required=True, help="The setting.")
+@click.option("-v", "--value", required=True, help="Its new value.")
+def command(run: Run, key: str, value: str) -> None:
+    run.admin.update_name_server_config({key: value})
+    run.out.line(f"update name server config success!{java(list(run.admin.name_servers))}")
+    run.out.row(f"{key} : {value}", {"key": key, "value": value})

@@ -1,0 +1,99 @@
+"""updateTopic: create or change a topic on a broker or on a cluster's masters.
+
+Java: UpdateTopicSubCommand.
+"""
+
+import click
+
+from admin.namesrv import ORDER_TOPICS
+from codec.bodies.topics import TopicConfig
+from codec.flags import TopicSysFlag
+from mqadmin.attributes import read_changes
+from mqadmin.config_text import topic_text
+from mqadmin.framework import (
+    Run,
+    admin_command,
+    boolean,
+    broker_or_cluster,
+    chosen_addrs,
+    topic_option,
+)
+from mqadmin.java_text import hash_order
+
+_QUEUES = click.IntRange(min=1)
+
+
+@admin_command("updateTopic")
+@broker_or_cluster
+@topic_option
+@click.option("-a", "--attributes", metavar="+KEY=VALUE,-KEY", help="Attributes to set or remove.")
+@click.option("-r", "--readQueueNums", "reads", type=_QUEUES, default=8, show_default=True)
+@click.option("-w", "--writeQueueNums", "writes", type=_QUEUES, default=8, show_default=True)
+@click.option(
+    "-p", "--perm", type=click.IntRange(0, 7), default=6, help="2 write, 4 read, 6 both (default)."
+)
+@click.option(
+    "-o",
+    "--order",
+    type=boolean,
+    metavar="true|false",
+    default=False,
+    help="Is it an ordered topic?",
+)
+@click.option(
+    "-u", "--unit", type=boolean, metavar="true|false", default=False, help="Is it a unit's topic?"
+)
+@click.option("-s", "--hasUnitSub", "unit_sub", type=boolean, metavar="true|false", default=False)
+def command(
+    run: Run,
+    broker_addr: str | None,
+    cluster: str | None,
+    topic: str,
+    attributes: str | None,
+    reads: int,
+    writes: int,
+    perm: int,
+    order: bool,
+    unit: bool,
+    unit_sub: bool,
+) -> None:
+    flags = (TopicSysFlag.UNIT if unit else 0) | (TopicSysFlag.UNIT_SUB if unit_sub else 0)
+    config = TopicConfig(
+        topic_name=topic,
+        read_queue_nums=reads,
+        write_queue_nums=writes,
+        perm=perm,
+        topic_sys_flag=flags,
+        order=order,
+        attributes=read_changes(attributes),
+    )
+    addrs = chosen_addrs(run, broker_addr, cluster)
+    if broker_addr is not None:
+        run.admin.put_topic(broker_addr, config)
+        if order:
+            _set_broker_order(run, broker_addr, config)
+        run.out.line(f"create topic to {broker_addr} success.")
+    else:
+        run.on_each(hash_order(addrs), lambda addr: _create(run, addr, config))
+        if order and cluster is not None:
+            _set_cluster_order(run, cluster, config)
+    run.out.row(topic_text(config), config)
+
+
+def _create(run: Run, addr: str, config: TopicConfig) -> None:
+    run.admin.put_topic(addr, config)
+    run.out.line(f"create topic to {addr} success.")
+
+
+def _set_broker_order(run: Run, addr: str, config: TopicConfig) -> None:
+    name = run.admin.broker_name_of(addr)
+    run.admin.set_broker_order(config.topic_name, name, config.write_queue_nums)
+    entry = f"{name}:{config.write_queue_nums}"
+    run.out.line(f"set broker orderConf. isOrder=true, orderConf=[{entry}]")
+
+
+def _set_cluster_order(run: Run, cluster: str, config: TopicConfig) -> None:
+    names = hash_order(run.admin.broker_names(cluster))
+    entries = ";".join(f"{name}:{config.write_queue_nums}" for name in names)
+    run.admin.put_kv(ORDER_TOPICS, config.topic_name, entries)
+    run.out.line(f"set cluster orderConf. isOrder=true, orderConf=[{entries}]")

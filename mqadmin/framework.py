@@ -1,0 +1,173 @@
+"""What all commands have in common: flags, the client, failures and exit codes."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import wraps
+from typing import Any, Final, TypeVar
+
+import click
+
+from admin.addresses import check_addr
+from admin.blocking import BlockingAdminClient
+from admin.errors import AdminError, Invalid
+from admin.signing import AccessKeys
+from codec.errors import CodecError
+from mqadmin.names import COMMANDS
+from mqadmin.output import Output
+from remoting.errors import TransportError
+
+FAILURES: Final = (AdminError, TransportError, CodecError)
+"""What a server or the way to it can do to a command."""
+
+F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
+
+
+class Failed(click.ClickException):
+    """The command could not do what it was asked to; the text says why."""
+
+    exit_code = 1
+
+    def show(self, file: Any = None) -> None:
+        click.secho(f"mqadmin: {self.message}", fg="red", err=True)
+
+
+@dataclass(slots=True)
+class Run:
+    """One run of a command: the client, where to print, and whether a part of it failed."""
+
+    admin: BlockingAdminClient
+    out: Output
+    partly_failed: bool = False
+
+    def problem(self, error: Exception | str) -> None:
+        """Say what failed and go on; the exit code will be 1."""
+        self.partly_failed = True
+        click.secho(f"mqadmin: {error}", fg="red", err=True)
+
+    def on_each(self, addrs: Iterable[str], action: Callable[[str], None]) -> None:
+        """Do it for every address; those that fail do not keep the others from it."""
+        for addr in addrs:
+            try:
+                action(addr)
+            except FAILURES as error:
+                self.problem(error)
+
+
+def boolean(value: Any) -> bool:
+    """`true` or `false` in any case. The official tool takes every other word for false."""
+    text = str(value).strip().lower()
+    if text not in ("true", "false"):
+        raise click.BadParameter(f"{value!r} is neither true nor false")
+    return text == "true"
+
+
+def admin_command(name: str) -> Callable[[Callable[..., None]], click.Command]:
+    """Makes `mqadmin NAME` of a function that takes a Run and its own flags."""
+
+    def decorate(function: Callable[..., None]) -> click.Command:
+        @wraps(function)
+        def invoke(**options: Any) -> None:
+            common = {key: options.pop(key) for key in _COMMON}
+            _run(function, common, {key: _stripped(value) for key, value in options.items()})
+
+        return click.command(name, help=COMMANDS[name])(_common_options(invoke))
+
+    return decorate
+
+
+_COMMON: Final = ("namesrv_addr", "as_json", "timeout", "access_key", "secret_key")
+
+
+def _common_options(function: F) -> F:
+    options = (
+        click.option(
+            "-n",
+            "--namesrvAddr",
+            "namesrv_addr",
+            envvar="NAMESRV_ADDR",
+            required=True,
+            metavar="HOST:PORT;...",
+            help="The NameServers; without it, the environment's NAMESRV_ADDR.",
+        ),
+        click.option("--json", "as_json", is_flag=True, help="One JSON value per line."),
+        click.option(
+            "--timeout",
+            type=click.FloatRange(min=0, min_open=True),
+            default=5.0,
+            show_default=True,
+            metavar="SECONDS",
+            help="How long to wait for an answer.",
+        ),
+        click.option("--access-key", envvar="MQADMIN_ACCESS_KEY", metavar="NAME"),
+        click.option("--secret-key", envvar="MQADMIN_SECRET_KEY", metavar="SECRET"),
+    )
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+def _run(function: Callable[..., None], common: dict[str, Any], options: dict[str, Any]) -> None:
+    keys = _keys(common["access_key"], common["secret_key"])
+    try:
+        admin = BlockingAdminClient(common["namesrv_addr"], timeout=common["timeout"], keys=keys)
+    except Invalid as error:
+        raise click.UsageError(f"-n: {error}") from None
+    with admin:
+        run = Run(admin, Output(common["as_json"]))
+        try:
+            function(run, **options)
+        except FAILURES as error:
+            raise Failed(str(error)) from None
+    if run.partly_failed:
+        raise click.exceptions.Exit(Failed.exit_code)
+
+
+def _keys(access_key: str | None, secret_key: str | None) -> AccessKeys | None:
+    """The keys of the flags, else of `$ROCKETMQ_HOME/conf/tools.yml` if that is there."""
+    if access_key and secret_key:
+        return AccessKeys(access_key, secret_key)
+    if access_key or secret_key:
+        raise click.UsageError("--access-key and --secret-key belong together")
+    from mqadmin.tools_file import keys_of_tools_file
+
+    return keys_of_tools_file()
+
+
+def _stripped(value: Any) -> Any:
+    return value.strip() if isinstance(value, str) else value
+
+
+def topic_option(function: F) -> F:
+    """`-t TOPIC`, which must be given."""
+    return click.option("-t", "--topic", required=True, help="The topic.")(function)
+
+
+def broker_or_cluster(function: F) -> F:
+    """`-b HOST:PORT` and `-c CLUSTER`; `chosen_addrs` reads them."""
+    function = click.option("-c", "--clusterName", "cluster", help="All masters of a cluster.")(
+        function
+    )
+    return click.option(
+        "-b", "--brokerAddr", "broker_addr", metavar="HOST:PORT", help="One broker."
+    )(function)
+
+
+def chosen_members(run: Run, broker_addr: str | None, cluster: str | None) -> list[str]:
+    """Like `chosen_addrs`, but a cluster's slaves count too."""
+    if broker_addr is not None or cluster is None:
+        return chosen_addrs(run, broker_addr, cluster)
+    return [addr for ids in run.admin.members(cluster).values() for addr in ids.values()]
+
+
+def chosen_addrs(run: Run, broker_addr: str | None, cluster: str | None) -> list[str]:
+    """The broker, or the cluster's masters; a usage error unless it is exactly one of the two."""
+    if (broker_addr is None) == (cluster is None):
+        raise click.UsageError("give either -b or -c")
+    if broker_addr is not None:
+        try:
+            return [check_addr(broker_addr)]
+        except Invalid as error:
+            raise click.UsageError(f"-b: {error}") from None
+    assert cluster is not None
+    return run.admin.masters(cluster)

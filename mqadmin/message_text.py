@@ -1,0 +1,186 @@
+"""Messages as the official tool prints them (QueryMsgByIdSubCommand, MessageExt.toString)."""
+
+import codecs
+import dataclasses
+import os
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from admin.message import Message
+from admin.messages import Track
+from admin.pulling import Place
+from admin.sending import Sent
+from codec.bodies.locks import MessageQueue
+from mqadmin.framework import FAILURES, Run
+from mqadmin.java_text import hash_order, java, local_time, queue_hash, string_map
+
+# Where the official tool leaves bodies, a file per message.
+_BODIES: Final = Path("/tmp/rocketmq/msgbodys")
+# MessageDecoder.string2messageProperties makes a table of that size.
+_PROPERTIES: Final = 128
+
+
+class MessageText:
+    """Prints one message in full, with what its groups did with it."""
+
+    def __init__(self, run: Run, message: Message) -> None:
+        self._run = run
+        self._message = message
+
+    def by_id(self, codec: str | None) -> None:
+        """With its offset id; with its body if a codec is given."""
+        message = self._message
+        self._print("OffsetID:", message.offset_id)
+        self._common(message.message_id)
+        if codec is not None:
+            self._print("Message Body:", message.body.decode(codec, "replace"))
+        self._tracks("\n")
+
+    def by_unique_key(self, number: int) -> None:
+        """Without its offset id; `number` counts messages that share the unique id."""
+        self._common(self._message.message_id + (f"_{number}" if number else ""))
+        self._tracks("")
+
+    def _print(self, name: str, value: object) -> None:
+        self._run.out.line(f"{name:<20} {value}")
+
+    def _common(self, file_name: str) -> None:
+        message = self._message
+        self._print("Topic:", message.topic)
+        self._print("Tags:", f"[{java(message.tags)}]")
+        self._print("Keys:", f"[{java(message.keys)}]")
+        self._print("Queue ID:", message.queue_id)
+        self._print("Queue Offset:", message.queue_offset)
+        self._print("CommitLog Offset:", message.physical_offset)
+        self._print("Reconsume Times:", message.reconsume_times)
+        self._print("Born Timestamp:", local_time(message.born_timestamp))
+        self._print("Store Timestamp:", local_time(message.store_timestamp))
+        self._print("Born Host:", message.born_host)
+        self._print("Store Host:", message.store_host)
+        self._print("System Flag:", message.sys_flag)
+        self._print("Properties:", java(string_map(message.properties, _PROPERTIES)))
+        if not self._run.out.as_json:
+            self._print("Message Body Path:", self._write_body(file_name))
+
+    def _write_body(self, name: str) -> Path:
+        file = _BODIES / name
+        try:
+            _BODIES.mkdir(parents=True, exist_ok=True)
+            # The folder is anybody's: a link there must not lead elsewhere.
+            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
+            with os.fdopen(os.open(file, flags, 0o666), "wb") as target:
+                target.write(self._message.body)
+        except OSError as error:
+            self._run.problem(f"the body is not written to {file}: {error.strerror}")
+        return file
+
+    def _tracks(self, line_end: str) -> None:
+        out = self._run.out
+        tracks: list[Track] | None = None
+        try:
+            tracks = self._run.admin.message_tracks(self._message)
+        except FAILURES as error:
+            self._run.problem(f"what groups did with the message is not known: {error}")
+        out.value({**message_value(self._message), "tracks": tracks})
+        if tracks is not None:
+            out.text("\n\n" if tracks else "\n\nWARN: No Consumer")
+            for track in tracks:
+                out.text(_track_text(track) + line_end)
+
+
+def message_value(message: Message) -> dict[str, Any]:
+    """A message for JSON, with its unique id."""
+    return {"messageId": message.message_id, **dataclasses.asdict(message)}
+
+
+def message_text(message: Message) -> str:
+    """MessageExt.toString."""
+    parts = {
+        "brokerName": message.broker_name,
+        "queueId": message.queue_id,
+        "storeSize": message.store_size,
+        "queueOffset": message.queue_offset,
+        "sysFlag": message.sys_flag,
+        "bornTimestamp": message.born_timestamp,
+        "bornHost": f"/{message.born_host}",
+        "storeTimestamp": message.store_timestamp,
+        "storeHost": f"/{message.store_host}",
+        "msgId": message.offset_id,
+        "commitLogOffset": message.physical_offset,
+        "bodyCRC": message.body_crc,
+        "reconsumeTimes": message.reconsume_times,
+        "preparedTransactionOffset": message.prepared_transaction_offset,
+        "toString()": _payload_text(message),
+    }
+    return f"MessageExt [{_joined(parts)}]"
+
+
+def _payload_text(message: Message) -> str:
+    """Message.toString. The body's bytes are signed, as Java's are."""
+    body = [byte - 256 if byte > 127 else byte for byte in message.body]
+    transaction = message.properties.get("UNIQ_KEY") if _is_half(message) else None
+    parts = {
+        "topic": f"'{message.topic}'",
+        "flag": message.flag,
+        "properties": java(string_map(message.properties, _PROPERTIES)),
+        "body": body,
+        "transactionId": f"'{java(transaction)}'",
+    }
+    return f"Message{{{_joined(parts)}}}"
+
+
+def _is_half(message: Message) -> bool:
+    return message.properties.get("TRAN_MSG", "").lower() == "true"
+
+
+def queue_text(queue: MessageQueue) -> str:
+    """MessageQueue.toString."""
+    parts = {"topic": queue.topic, "brokerName": queue.broker_name, "queueId": queue.queue_id}
+    return f"MessageQueue [{_joined(parts)}]"
+
+
+def places_in_order(places: list[Place]) -> list[Place]:
+    """As Java's two sets of queues, one filled from the other, list them."""
+
+    def hash_of(place: Place) -> int:
+        return queue_hash(place.queue)
+
+    return hash_order(hash_order(places, hash_of), hash_of)
+
+
+def sent_text(sent: Sent) -> str:
+    """SendResult.toString."""
+    parts = {
+        "sendStatus": sent.status,
+        "msgId": sent.message_id,
+        "offsetMsgId": sent.offset_id,
+        "messageQueue": queue_text(sent.queue),
+        "queueOffset": sent.queue_offset,
+        "recallHandle": None,
+    }
+    return f"SendResult [{_joined(parts)}]"
+
+
+def _track_text(track: Track) -> str:
+    parts = {
+        "consumerGroup": track.group,
+        "trackType": track.kind,
+        "exceptionDesc": track.problem,
+    }
+    return f"MessageTrack [{_joined(parts)}]"
+
+
+def _joined(parts: dict[str, Any]) -> str:
+    return ", ".join(f"{name}={java(value)}" for name, value in parts.items())
+
+
+def body_codec(charset: str | None) -> str | None:
+    """The character set's name; a usage error when there is no such set."""
+    if charset is None:
+        return None
+    try:
+        return codecs.lookup(charset).name
+    except LookupError:
+        raise click.UsageError(f"there is no character set {charset!r}") from None

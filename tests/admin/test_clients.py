@@ -1,0 +1,165 @@
+"""Both administration clients against a broker of our own: the same operations, the same results."""
+
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from admin.blocking import BlockingAdminClient
+from admin.client import AdminClient
+from admin.errors import Invalid, NotFound, Refused
+from admin.messages import MessageQuery
+from admin.sending import NewMessage
+from codec.bodies.groups import SubscriptionGroupConfig
+from codec.bodies.topics import TopicConfig
+from codec.errors import CodecError
+from remoting.errors import RemotingConnectError
+from trimq.testing import TestServer, running_server
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[TestServer]:
+    with running_server(settings={"brokerName": "broker-a"}) as started:
+        yield started
+
+
+@pytest.fixture
+def admin(server: TestServer) -> Iterator[BlockingAdminClient]:
+    with BlockingAdminClient(server.namesrv_addr) as client:
+        yield client
+
+
+def closed_addr() -> str:
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        return f"127.0.0.1:{sock.getsockname()[1]}"
+
+
+def test_a_topic_is_made_filled_read_and_deleted(
+    server: TestServer, admin: BlockingAdminClient
+) -> None:
+    admin.put_topic(
+        server.broker_addr, TopicConfig(topic_name="T", read_queue_nums=2, write_queue_nums=2)
+    )
+    assert "T" in admin.topic_names()
+    assert admin.topic_clusters("T") == ["DefaultCluster"]
+    message = NewMessage(topic="T", body=b"hello", tags="A", keys="k1 k2")
+    sent = admin.send(message, "broker-a", 1)
+    assert (sent.status, sent.queue.queue_id, sent.queue_offset) == ("SEND_OK", 1, 0)
+    offsets = {
+        queue.queue_id: one.max_offset for queue, one in admin.topic_stats("T").offsets.items()
+    }
+    assert offsets == {0: 0, 1: 1}
+    place = admin.place_of("T", "broker-a", 1)
+    pulled = admin.pull(place, 0)
+    assert (pulled.status, pulled.next_offset) == ("FOUND", 1)
+    (read,) = pulled.messages
+    assert (read.message_id, read.body, read.keys) == (sent.message_id, b"hello", "k1 k2")
+    assert admin.view_message("T", sent.offset_id).message_id == sent.message_id
+    assert [one.body for one in admin.query_messages(MessageQuery(topic="T", key="k2"))] == [
+        b"hello"
+    ]
+    assert admin.message_by_id("T", sent.message_id, None).offset_id == sent.offset_id
+    admin.delete_topic("T", "DefaultCluster")
+    with pytest.raises(NotFound, match="has no route of topic 'T'"):
+        admin.topic_route("T")
+
+
+def test_tags_that_only_share_a_hash_are_left_out(admin: BlockingAdminClient) -> None:
+    for tag in ("Aa", "BB"):
+        admin.send(NewMessage(topic="Twins", body=tag.encode(), tags=tag), "broker-a", 0)
+    place = admin.place_of("Twins", "broker-a", 0)
+    assert [one.body for one in admin.pull(place, 0, "BB || CC").messages] == [b"BB"]
+
+
+def test_a_group_without_members(server: TestServer, admin: BlockingAdminClient) -> None:
+    admin.put_group(server.broker_addr, SubscriptionGroupConfig(group_name="G"))
+    with pytest.raises(NotFound, match="no broker knows group 'G'"):
+        admin.consume_stats("G")
+    with pytest.raises(NotFound, match="no consumer of group 'G'"):
+        admin.consumer_connection("G", server.broker_addr)
+    admin.delete_group(server.broker_addr, "G")
+
+
+def test_entries_of_name_servers(admin: BlockingAdminClient) -> None:
+    admin.put_kv("Space", "key", "value")
+    assert admin.get_kv("Space", "key") == "value"
+    admin.delete_kv("Space", "key")
+    with pytest.raises(NotFound, match="no entry 'key' in namespace 'Space'"):
+        admin.get_kv("Space", "key")
+    admin.set_broker_order("Ordered", "broker-a", 4)
+    admin.set_broker_order("Ordered", "broker-b", 2)
+    admin.set_broker_order("Ordered", "broker-a", 3)
+    assert admin.get_kv("ORDER_TOPIC_CONFIG", "Ordered") == "broker-a:3;broker-b:2"
+
+
+def test_name_server_settings(server: TestServer, admin: BlockingAdminClient) -> None:
+    admin.update_name_server_config({"deleteTopicWithBrokerRegistration": "true"})
+    config = admin.name_server_config()[server.namesrv_addr]
+    assert config["deleteTopicWithBrokerRegistration"] == "true"
+
+
+def test_what_is_refused_or_unknown(server: TestServer, admin: BlockingAdminClient) -> None:
+    with pytest.raises(Refused, match="does not know WIPE_WRITE_PERM_OF_BROKER"):
+        admin.wipe_write_perm(server.broker_addr, "broker-a")
+    with pytest.raises(Invalid, match="no cluster 'Nowhere'; the NameServer knows: DefaultCluster"):
+        admin.masters("Nowhere")
+    with pytest.raises(CodecError):
+        admin.view_message("T", "no id")
+    with pytest.raises(Invalid, match="chosen by its number and its broker's name"):
+        admin.send(NewMessage(topic="T", body=b""), None, 3)
+
+
+def test_a_dead_name_server_is_passed_over(server: TestServer) -> None:
+    dead = closed_addr()
+    with BlockingAdminClient(f"{dead};{server.namesrv_addr}") as admin:
+        assert "TBW102" in admin.topic_names()
+    with BlockingAdminClient(dead) as admin, pytest.raises(RemotingConnectError, match=dead):
+        admin.topic_names()
+
+
+async def test_the_client_for_trio(server: TestServer) -> None:
+    async with AdminClient.connect(server.namesrv_addr) as admin:
+        sent = await admin.send(NewMessage(topic="InTrio", body=b"x"))
+        names = await admin.topic_names()
+        stats = await admin.topic_stats("InTrio")
+    assert sent.status == "SEND_OK"
+    assert "InTrio" in names
+    assert sum(one.max_offset for one in stats.offsets.values()) == 1
+
+
+async def test_failures_in_trio_are_not_groups(server: TestServer) -> None:
+    async with AdminClient.connect(server.namesrv_addr) as admin:
+        with pytest.raises(NotFound):
+            await admin.topic_route("NoSuchTopic")
+        with pytest.raises(RemotingConnectError):
+            await admin.broker_topic_stats(closed_addr(), "T")
+        # The client goes on.
+        assert await admin.broker_name_of(server.broker_addr) == "broker-a"
+    with pytest.raises(NotFound):
+        async with AdminClient.connect(server.namesrv_addr) as admin:
+            await admin.topic_route("NoSuchTopic")
+
+
+def test_both_clients_have_the_same_operations() -> None:
+    def operations(client: type) -> set[str]:
+        return {name for name in vars(client) if not name.startswith("_")}
+
+    only_trio = {"ask", "now", "connect"}
+    assert operations(AdminClient) - only_trio == operations(BlockingAdminClient) - {
+        "close",
+        "name_servers",
+    }
+
+
+def test_plain_code_loads_no_trio() -> None:
+    code = "import sys, admin.blocking; assert 'trio' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("text", ["", " ; ", "nowhere", "host:", ":1", "host:99999"])
+def test_name_servers_need_a_host_and_a_port(text: str) -> None:
+    with pytest.raises(Invalid):
+        BlockingAdminClient(text)

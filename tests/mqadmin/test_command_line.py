@@ -1,0 +1,129 @@
+"""The command as a shell runs it: what it prints, its exit codes, what it loads."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from mqadmin.names import COMMANDS, MISSING, find, module_of
+from trimq.testing import TestServer, running_server
+
+HOME = Path(__file__).parent.parent.parent
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[TestServer]:
+    with running_server(settings={"brokerName": "broker-a"}) as started:
+        yield started
+
+
+def run(server: TestServer, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "mqadmin", *words],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "NAMESRV_ADDR": server.namesrv_addr, **environment},
+        check=False,
+    )
+
+
+def test_the_environment_names_the_name_server(server: TestServer) -> None:
+    done = run(server, "topicList")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "TBW102" in done.stdout.splitlines()
+
+
+def test_names_are_found_in_any_case(server: TestServer) -> None:
+    assert run(server, "TOPICLIST").stdout == run(server, "topicList").stdout
+
+
+def test_json_is_a_value_per_line(server: TestServer) -> None:
+    done = run(server, "topicStatus", "-t", "TBW102", "--json")
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(lines) == 8
+    assert lines[0] == {
+        "brokerName": "broker-a",
+        "queueId": 0,
+        "minOffset": 0,
+        "maxOffset": 0,
+        "lastUpdateTimestamp": 0,
+    }
+
+
+def test_every_command_has_json_or_a_sentence(server: TestServer) -> None:
+    done = run(server, "topicRoute", "-t", "TBW102", "--json")
+    route = json.loads(done.stdout)
+    assert route["queueDatas"][0]["brokerName"] == "broker-a"
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "sentence"),
+    [
+        (["topicRoute", "-t", "NoSuchTopic"], 1, "has no route of topic 'NoSuchTopic'"),
+        (["topicRoute"], 2, "Missing option '-t'"),
+        (["topicRout"], 2, "Did you mean topicRoute?"),
+        (["statsAll"], 2, "statsAll is not there yet"),
+        (["topicList", "-n", "nowhere"], 2, "'nowhere' is no HOST:PORT"),
+        (["topicList", "--access-key", "a"], 2, "belong together"),
+        (["updateTopic", "-b", "127.0.0.1:1", "-t", "T", "-a", "x=1"], 2, "is set with +key=value"),
+        (["printMsg", "-t", "T", "-b", "yesterday"], 2, "neither milliseconds nor"),
+        (["printMsg", "-t", "T", "-c", "UTF-99"], 2, "no character set"),
+        (["updateSubGroup", "-b", "127.0.0.1:1", "-g", "G", "-p", "{"], 2, "this is no JSON"),
+        (["updateOrderConf", "-t", "T", "-m", "put"], 2, "put needs -v"),
+        (["sendMessage", "-t", "T", "-p", "x", "-i", "1"], 2, "-i needs -b"),
+    ],
+)
+def test_exit_codes(server: TestServer, words: list[str], code: int, sentence: str) -> None:
+    done = run(server, *words)
+    assert (done.returncode, done.stdout) == (code, ""), done.stderr
+    assert sentence in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_part_that_fails_is_said_and_counts(server: TestServer) -> None:
+    done = run(server, "updateTopic", "-c", "DefaultCluster", "-t", "bad*name")
+    assert done.returncode == 1
+    assert "refused UPDATE_AND_CREATE_TOPIC" in done.stderr
+
+
+def test_completion_lists_commands(server: TestServer) -> None:
+    words = {"COMP_WORDS": "mqadmin topicR", "COMP_CWORD": "1"}
+    done = run(server, _MQADMIN_COMPLETE="bash_complete", **words)
+    assert done.stdout.splitlines() == ["plain,topicRoute"]
+
+
+def test_every_command_has_its_file_and_help(server: TestServer) -> None:
+    for name in COMMANDS:
+        assert (HOME / "mqadmin" / "commands" / f"{module_of(name)}.py").is_file()
+        assert find(name.upper()) == name
+    assert not set(COMMANDS) & set(MISSING)
+    done = run(server, "help", "updateTopic")
+    assert done.stdout.startswith("Usage: mqadmin updateTopic")
+    assert COMMANDS["updateTopic"] in done.stdout
+
+
+def test_a_start_loads_only_what_it_needs() -> None:
+    code = (
+        "import sys, mqadmin.cli, mqadmin.commands.topic_list;"
+        "print([m for m in ('trio', 'rich', 'construct', 'asyncio') if m in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=HOME
+    )
+    assert done.stdout == "[]\n"
+
+
+def test_access_keys_of_the_tools_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from admin.signing import AccessKeys
+    from mqadmin.tools_file import keys_of_tools_file
+
+    (tmp_path / "conf").mkdir()
+    (tmp_path / "conf" / "tools.yml").write_text('accessKey: "me"\nsecretKey: s3cret\n# end\n')
+    monkeypatch.setenv("ROCKETMQ_HOME", str(tmp_path))
+    assert keys_of_tools_file() == AccessKeys("me", "s3cret")
+    monkeypatch.setenv("ROCKETMQ_HOME", str(tmp_path / "elsewhere"))
+    assert keys_of_tools_file() is None
