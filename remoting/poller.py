@@ -80,11 +80,13 @@ class Poller:
             if not ready:
                 for fd, _ in self._epoll.poll(0):
                     ready.append(fd)
-                if not ready:
-                    return
+            count = len(ready)
             while ready:
                 callback = self._callbacks.get(ready.popleft())
                 if callback is not None:
                     callback()
                     if perf_counter() > until:
                         return
+            if count <= 1:
+                # Who is alone and waits for each answer has nothing more to say yet.
+                return
