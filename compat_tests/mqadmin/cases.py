@@ -48,8 +48,6 @@ def case(
 
 
 NEW_TOPIC: Final = "updateTopic -b {b} -t {topic} -r 4 -w 4"
-BY_WHO: Final = "QUERY_TOPIC_CONSUME_BY_WHO"
-RUNTIME: Final = "GET_BROKER_RUNTIME_INFO"
 # Runtime values by name: the values are of that moment.
 VALUES: Final = ((r"(?m)^(\S+ *: ).*$", r"\1<value>"),)
 # Rates, hours since the first message, used space.
