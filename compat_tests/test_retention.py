@@ -47,6 +47,8 @@ EVERY = 50
 BATCHES = len(range(0, MESSAGES, EVERY))
 ALL_QUEUES = (("T", 0), ("T", 1), ("Early", 0), ("Batches", 0), ("EarlyBatches", 0))
 REFUSED = 14
+# Seconds without a change in the queues' files: both look every half second.
+AT_REST = 3
 
 
 class Pair:
@@ -118,10 +120,26 @@ def fill(side: Side) -> None:
     )
 
 
-def has_files(side: Side, count: int) -> bool:
-    """Whether so many files are left of the log, and each queue begins with what is there."""
-    if len(side.log_files()) != count:
-        return False
+def until_files_left(side: Side, count: int) -> None:
+    """Wait until so many files are left of the log, and each queue begins with what is there.
+
+    Nothing is pulled before the files come to rest: a queue's file that somebody reads at the
+    moment the real broker deletes it stays unreadable until another file of the log goes.
+    """
+    until(lambda: len(side.log_files()) == count, f"{count} files of the log are left")
+    files, since = all_queue_files(side), time.monotonic()
+    while time.monotonic() < since + AT_REST:
+        time.sleep(0.2)
+        if (now := all_queue_files(side)) != files:
+            files, since = now, time.monotonic()
+    until(lambda: begins_with_what_is_there(side), "queues begin with what is there")
+
+
+def all_queue_files(side: Side) -> list[list[str]]:
+    return [side.queue_files(*queue) for queue in ALL_QUEUES]
+
+
+def begins_with_what_is_there(side: Side) -> bool:
     for topic, queue_id in ALL_QUEUES:
         lowest, highest = (side.offset(code, topic, queue_id) for code in (MIN, MAX))
         first = side.pull(topic, queue_id, max(lowest, 0)).get("bodies")
@@ -171,7 +189,7 @@ def test_old_files_go_on_request(pair: Pair) -> None:
     """DELETE_EXPIRED_COMMITLOG: the two that are old enough, then the queues' files and minima."""
     pair.both(lambda side: side.age(side.log_files()[:2]))
     assert pair.same(lambda side: side.ask(asks.ask(DELETE_OLD)))["code"] == 0
-    pair.both(lambda side: until(lambda: has_files(side, 3), "two files are gone"))
+    pair.both(lambda side: until_files_left(side, 3))
     seen = pair.same(what_is_left)
     assert int(seen["log"][0]) == 2 * LOG_FILE
     assert seen["T 0"]["at 0"]["remark"] == "OFFSET_TOO_SMALL"
@@ -233,7 +251,7 @@ def sends(side: Side) -> dict[str, Any]:
 def test_above_85_percent_young_files_go(disks: Pair) -> None:
     disks.both(lambda side: side.ask(asks.create_group("C")))
     disks.fill(88)
-    disks.both(lambda side: until(lambda: has_files(side, 1), "all files but the last are gone"))
+    disks.both(lambda side: until_files_left(side, 1))
     seen = disks.same(what_is_left)
     assert len(seen["log"]) == 1
     assert seen["T 0"]["first"]["remark"] == "FOUND"
