@@ -448,57 +448,51 @@ static int is_full(const Bounds *b, long long offset, long long size, long long 
     return bytes + size > b->disk_bytes || count >= b->disk_count;
 }
 
-static int append_extent(PyObject *extents, long long start, long long size)
-{
-    PyObject *first = PyLong_FromLongLong(start);
-    PyObject *second = PyLong_FromLongLong(size);
-    PyObject *extent = first != NULL && second != NULL ? PyTuple_New(2) : NULL;
-    if (extent == NULL) {
-        Py_XDECREF(first);
-        Py_XDECREF(second);
-        return -1;
-    }
-    PyTuple_SET_ITEM(extent, 0, first);
-    PyTuple_SET_ITEM(extent, 1, second);
-    int done = PyList_Append(extents, extent);
-    Py_DECREF(extent);
-    return done;
-}
+/* Where a record, or several that touch, lie in the log; a pull's are packed one behind the other. */
+typedef struct {
+    int64_t offset, size;
+} Extent;
 
-/* Take whole entries; how many, -1 when one is not ordinary, -2 with an exception set. */
-static long long take_all(
-    const Bounds *b, const unsigned char *at, long long entries, PyObject *extents, long long *bytes, long long *last)
+/* What a pull gets. */
+typedef struct {
+    Extent *extents;
+    Py_ssize_t count;
+    long long messages, bytes, last;
+} Taken;
+
+/* Take whole entries; 0 when one is not ordinary. */
+static int take_all(const Bounds *b, const unsigned char *at, Py_ssize_t entries, Taken *taken)
 {
-    long long taken = 0, start = 0, length = 0;
-    for (; taken < entries; taken++, at += QUEUE_ENTRY) {
+    Extent *extent = taken->extents;
+    for (; taken->messages < entries; taken->messages++, at += QUEUE_ENTRY) {
         long long offset = (long long)((uint64_t)get32(at) << 32 | get32(at + 4));
         long long size = (int32_t)get32(at + 8);
         if (size <= 0 || offset < b->low || offset > b->written - size || offset % b->file_size + size > b->file_size)
-            return -1;
-        if (is_full(b, offset, size, taken, *bytes))
+            return 0;
+        if (is_full(b, offset, size, taken->messages, taken->bytes))
             break;
-        if (length > 0 && start + length == offset) {
-            length += size;
+        if (taken->count > 0 && extent->offset + extent->size == offset) {
+            extent->size += size;
         } else {
-            if (length > 0 && append_extent(extents, start, length) < 0)
-                return -2;
-            start = offset;
-            length = size;
+            extent = taken->extents + taken->count++;
+            extent->offset = offset;
+            extent->size = size;
         }
-        *bytes += size;
-        *last = offset;
+        taken->bytes += size;
+        taken->last = offset;
     }
-    return length > 0 && append_extent(extents, start, length) < 0 ? -2 : taken;
+    return taken->messages > 0;
 }
 
 PyDoc_STRVAR(take_entries_doc,
     "take_entries(entries, low, written, file_size, memory, max_messages, max_bytes, memory_bytes, memory_count,\n"
     "    disk_bytes, disk_count)\n\n"
-    "What a pull without a filter gets of a queue's entries: extents, messages, bytes, last record; None: ask the twin.");
+    "What a pull without a filter gets of a queue's entries: packed extents, messages, bytes, last record and where\n"
+    "the last extent ends; None: ask the twin.");
 
 static PyObject *take_entries(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
-    long long values[10], bytes = 0, last = 0;
+    long long values[10];
     if (nargs != 11 || !PyBytes_Check(args[0])) {
         PyErr_SetString(PyExc_TypeError, "take_entries(bytes, and ten numbers)");
         return NULL;
@@ -509,18 +503,55 @@ static PyObject *take_entries(PyObject *module, PyObject *const *args, Py_ssize_
         return NULL;
     Bounds bounds = {values[0], values[1], values[2], values[3], values[4], values[5], values[6], values[7], values[8],
         values[9]};
-    PyObject *extents = PyList_New(0);
-    if (extents == NULL)
+    Py_ssize_t entries = PyBytes_GET_SIZE(args[0]) / QUEUE_ENTRY;
+    PyObject *packed = PyBytes_FromStringAndSize(NULL, entries * (Py_ssize_t)sizeof(Extent));
+    if (packed == NULL)
         return NULL;
-    long long count = -1;
-    if (bounds.file_size > 0 && bounds.low >= 0)
-        count = take_all(&bounds, (const unsigned char *)PyBytes_AS_STRING(args[0]),
-            PyBytes_GET_SIZE(args[0]) / QUEUE_ENTRY, extents, &bytes, &last);
-    if (count > 0)
-        return Py_BuildValue("NLLL", extents, count, bytes, last);
-    Py_DECREF(extents);
-    if (count == -2)
+    Taken taken = {(Extent *)PyBytes_AS_STRING(packed), 0, 0, 0, 0};
+    if (bounds.file_size <= 0 || bounds.low < 0
+        || !take_all(&bounds, (const unsigned char *)PyBytes_AS_STRING(args[0]), entries, &taken)) {
+        Py_DECREF(packed);
+        Py_RETURN_NONE;
+    }
+    const Extent *last = taken.extents + taken.count - 1;
+    long long end = last->offset + last->size;
+    if (_PyBytes_Resize(&packed, taken.count * (Py_ssize_t)sizeof(Extent)) < 0)
         return NULL;
+    return Py_BuildValue("NLLLL", packed, taken.messages, taken.bytes, taken.last, end);
+}
+
+PyDoc_STRVAR(join_doc,
+    "join(packed, whole, base, size)\n\n"
+    "The bytes of packed extents, `size` in all, one behind the other, of `whole`, which begins at `base`; None: they\n"
+    "lie outside, or are not of that size.");
+
+static PyObject *join(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
+{
+    if (nargs != 4 || !PyBytes_Check(args[0]) || !PyMemoryView_Check(args[1])) {
+        PyErr_SetString(PyExc_TypeError, "join(bytes, memoryview, int, int)");
+        return NULL;
+    }
+    const Py_buffer *whole = PyMemoryView_GET_BUFFER(args[1]);
+    long long base = PyLong_AsLongLong(args[2]);
+    Py_ssize_t size = PyLong_AsSsize_t(args[3]), done = 0;
+    if (PyErr_Occurred())
+        return NULL;
+    PyObject *joined = PyBytes_FromStringAndSize(NULL, size < 0 ? 0 : size);
+    if (joined == NULL)
+        return NULL;
+    const Extent *extent = (const Extent *)PyBytes_AS_STRING(args[0]);
+    const Extent *end = extent + PyBytes_GET_SIZE(args[0]) / (Py_ssize_t)sizeof(Extent);
+    for (; extent < end; extent++) {
+        long long start = extent->offset - base;
+        if (start < 0 || extent->size < 0 || start > whole->len || extent->size > whole->len - start
+            || extent->size > size - done)
+            break;
+        memcpy(PyBytes_AS_STRING(joined) + done, (const char *)whole->buf + start, (size_t)extent->size);
+        done += (Py_ssize_t)extent->size;
+    }
+    if (extent == end && done == size)
+        return joined;
+    Py_DECREF(joined);
     Py_RETURN_NONE;
 }
 
@@ -616,6 +647,7 @@ static PyMethodDef methods[] = {
     {"message_ids", message_ids, METH_VARARGS, message_ids_doc},
     {"append_hashes", (PyCFunction)(void (*)(void))append_hashes, METH_FASTCALL, append_hashes_doc},
     {"take_entries", (PyCFunction)(void (*)(void))take_entries, METH_FASTCALL, take_entries_doc},
+    {"join", (PyCFunction)(void (*)(void))join, METH_FASTCALL, join_doc},
     {"append_views", (PyCFunction)(void (*)(void))append_views, METH_FASTCALL, append_views_doc},
     {"enter_keys", enter_keys, METH_VARARGS, enter_keys_doc},
     {NULL, NULL, 0, NULL},

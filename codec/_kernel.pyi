@@ -29,7 +29,8 @@ def take_entries(
     disk_bytes: int,
     disk_count: int,
     /,
-) -> tuple[list[tuple[int, int]], int, int, int] | None: ...
+) -> tuple[bytes, int, int, int, int] | None: ...
+def join(packed: bytes, whole: memoryview, base: int, size: int, /) -> bytes | None: ...
 
 # What it appends has a length and a buffer, as a memoryview has, and nothing else.
 def append_views(

@@ -9,6 +9,7 @@ try:
         append_views,
         encode_batch,
         enter_keys,
+        join,
         message_ids,
         take_entries,
     )
@@ -23,6 +24,7 @@ __all__ = [
     "append_views",
     "encode_batch",
     "enter_keys",
+    "join",
     "message_ids",
     "take_entries",
 ]

@@ -9,15 +9,19 @@ Hot: compiled by mypyc when a compiler is there.
 
 from __future__ import annotations
 
+from sys import byteorder
 from typing import Final
 
 from codec import kernel
 from store.commit_log import CommitLog
+from store.reading import ReadResult
 
 Buffer = bytes | bytearray
 Extents = list[tuple[int, int]]
 _LARGEST_GAP: Final = 8 * 1024
 _LARGEST_PIECE: Final = 512 * 1024
+# Above that, views cost less than a copy.
+_MOST_JOINED: Final = 128 * 1024
 
 
 def piece_of(extents: Extents, index: int, file_end: int) -> tuple[int, int]:
@@ -56,6 +60,24 @@ def load_now(log: CommitLog, extents: Extents) -> list[Buffer] | None:
             buffers.append(data[offset - start : offset - start + size])
         index = after
     return buffers
+
+
+def join_now(log: CommitLog, found: ReadResult) -> bytes | None:
+    """A copy of all that is found, made in C; None unless it is in memory, close together and little.
+
+    Each view costs as much as copying half a KiB: to make, to hand to the kernel, to throw away.
+    """
+    if not found.packed or found.byte_count > _MOST_JOINED:
+        return None
+    start = int.from_bytes(found.packed[:8], byteorder)
+    size = found.end - start
+    if not 0 < size <= _LARGEST_PIECE or found.end > log.next_file(start):
+        return None
+    segment = log.segment_of(start)
+    file = log.pages.file(segment.base, segment.path)
+    if not log.is_hot(start) and not log.pages.is_resident(file, start - segment.base, size):
+        return None
+    return kernel.join(found.packed, file.view, segment.base, found.byte_count)
 
 
 def view_now(log: CommitLog, extents: Extents) -> list[memoryview] | None:

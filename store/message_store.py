@@ -33,7 +33,7 @@ from store.held_read import ColdReads, HeldRead
 from store.index import Index
 from store.index_recovery import IndexRecovery
 from store.index_search import IndexSearch
-from store.loading import Buffer, load_now, view_now
+from store.loading import Buffer, join_now, load_now, view_now
 from store.message import Appended, AppendedBatch, Message
 from store.reading import QueueReader, ReadResult
 from store.recovery import Recovery, RecoveryReport
@@ -229,6 +229,14 @@ class MessageStore:
     def load(self, extents: list[tuple[int, int]]) -> list[Buffer] | None:
         """The bytes of the extents if that needs no waiting; None: use `hold`."""
         return load_now(self._log, extents)
+
+    def join(self, found: ReadResult) -> bytes | None:
+        """All that was found in one piece, where that is the fastest; None: use `view` or `load`."""
+        try:
+            return join_now(self._log, found)
+        except OSError:
+            # No address space or no mappings left: the loop may still read them.
+            return None
 
     def view(self, extents: list[tuple[int, int]]) -> Sequence[Buffer | memoryview] | None:
         """Like `load`, for bytes that are sent and not looked at: nothing is copied."""

@@ -8,6 +8,7 @@ a worker thread.
 from __future__ import annotations
 
 from enum import IntEnum
+from struct import Struct
 from typing import Final
 
 from codec import kernel
@@ -20,6 +21,7 @@ from store.queue_extension import MAX_ADDRESS
 # DefaultMessageStore.MAX_PULL_MSG_SIZE; a client's own limit is kept between 100 and this.
 MAX_PULL_BYTES: Final = 128 * 1024 * 1024
 MIN_PULL_BYTES: Final = 100
+_PAIRS: Final = Struct("=qq")
 # Entries that are looked at in one step when most of them may not match.
 _SCANNED_AT_ONCE: Final = 256
 
@@ -39,16 +41,21 @@ class ReadStatus(IntEnum):
 
 
 class ReadResult:
-    """`extents` are (physical offset, bytes); records that touch are one extent."""
+    """`extents` are (physical offset, bytes); records that touch are one extent.
+
+    `packed`: the same as pairs of machine words, for codec.kernel; empty when `extents` has been asked for.
+    """
 
     __slots__ = (
+        "_extents",
         "byte_count",
-        "extents",
+        "end",
         "last_record",
         "max_offset",
         "message_count",
         "min_offset",
         "next_begin_offset",
+        "packed",
         "skip_before",
         "status",
         "suggest_slave",
@@ -61,7 +68,10 @@ class ReadResult:
         self.next_begin_offset = next_begin_offset
         self.min_offset = min_offset
         self.max_offset = max_offset
-        self.extents: list[tuple[int, int]] = []
+        self._extents: list[tuple[int, int]] = []
+        self.packed = b""
+        # Where the last of the packed extents ends.
+        self.end = 0
         self.message_count = 0
         self.byte_count = 0
         self.suggest_slave = False
@@ -69,20 +79,28 @@ class ReadResult:
         self.last_record = 0
         self.skip_before = -1
 
+    @property
+    def extents(self) -> list[tuple[int, int]]:
+        if self.packed:
+            self._extents = list(_PAIRS.iter_unpack(self.packed))
+            self.packed = b""
+        return self._extents
+
     def add(self, physical_offset: int, size: int) -> None:
         self.message_count += 1
         self.byte_count += size
         self.status = ReadStatus.FOUND
-        if self.extents:
-            start, length = self.extents[-1]
+        extents = self.extents
+        if extents:
+            start, length = extents[-1]
             if start + length == physical_offset:
-                self.extents[-1] = (start, length + size)
+                extents[-1] = (start, length + size)
                 return
-        self.extents.append((physical_offset, size))
+        extents.append((physical_offset, size))
 
-    def take(self, found: tuple[list[tuple[int, int]], int, int, int]) -> None:
-        """Extents, messages, bytes and the last record of what is found first."""
-        self.extents, self.message_count, self.byte_count, self.last_record = found
+    def take(self, found: tuple[bytes, int, int, int, int]) -> None:
+        """Packed extents, messages, bytes, last record and end of what is found first."""
+        self.packed, self.message_count, self.byte_count, self.last_record, self.end = found
         self.next_begin_offset += self.message_count
         self.status = ReadStatus.FOUND
 

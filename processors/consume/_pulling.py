@@ -173,7 +173,7 @@ class Pulling:
                 found.status.name,
             )
         response = Response(code, _NAMES[found.status], ext_fields=self._fields(allowed, found))
-        if not found.extents:
+        if not found.message_count:
             self._traffic.missed += 1
         else:
             self._traffic.handed_out(
@@ -187,6 +187,9 @@ class Pulling:
 
     def _bytes(self, request: PullRequest, found: ReadResult) -> Body | None:
         """What needs no waiting for the disk; a page that cannot be read would kill who looks at it."""
+        joined = self._store.join(found)
+        if joined is not None:
+            return joined
         if request.peer.takes_views:
             return self._store.view(found.extents)
         return self._store.load(found.extents)

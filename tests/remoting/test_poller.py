@@ -3,6 +3,7 @@
 import os
 import socket
 from functools import partial
+from time import perf_counter
 
 import pytest
 import trio
@@ -114,6 +115,97 @@ async def test_removed_while_it_is_ready(polled):
     await settle(lambda: calls)
     await trio.sleep(0.01)
     assert len(calls) == 1
+
+
+@pytest.fixture
+async def lingering():
+    """A poller whose one pipe has been asking again right after each answer; its task does not run."""
+    poller, calls = Poller(), []
+    pipe = Pipe(poller, calls, "alone")
+    poller._in_a_row = 8
+    yield poller, pipe
+    pipe.close()
+    poller.close()
+
+
+async def test_who_always_asks_again_is_waited_for(lingering):
+    poller, pipe = lingering
+    os.write(pipe.write, b"1")
+    assert poller._linger(perf_counter())
+    assert list(poller._ready) == [pipe.read]
+
+
+async def test_waiting_in_vain_makes_it_rarer(lingering):
+    poller, pipe = lingering
+    assert not poller._linger(perf_counter())
+    # The row begins anew, and has to be twice as long.
+    for in_a_row, waits in ((8, False), (15, False), (16, True)):
+        poller._in_a_row = in_a_row
+        os.write(pipe.write, b"1")
+        assert poller._linger(perf_counter()) is waits
+    # It was worth it: back to the beginning.
+    poller._ready.clear()
+    poller._in_a_row = 8
+    assert poller._linger(perf_counter())
+
+
+async def test_nobody_is_waited_for_while_others_want_to_run(lingering, nursery):
+    poller, pipe = lingering
+    os.write(pipe.write, b"1")
+    nursery.start_soon(trio.lowlevel.checkpoint)
+    assert not poller._linger(perf_counter())
+    await trio.lowlevel.checkpoint()
+    await trio.lowlevel.checkpoint()
+    trio.lowlevel.current_trio_token().run_sync_soon(lambda: None)
+    assert not poller._linger(perf_counter())
+
+
+def test_a_row_ends_with_another_socket_a_pause_or_haste():
+    poller = Poller()
+    for fd, gap, in_a_row in (
+        (5, 50, 0),
+        (5, 50, 1),
+        (5, 50, 2),
+        (5, 1, 0),
+        (5, 50, 1),
+        (5, 1000, 0),
+        (5, 50, 1),
+        (6, 50, 0),
+    ):
+        poller._answered_at = 100.0
+        poller._note(fd, 100.0 + gap / 1e6)
+        assert poller._in_a_row == in_a_row
+    poller.close()
+
+
+async def test_a_conversation_leaves_the_other_tasks_their_turns(served):
+    """One client asks again and again, from a thread of its own."""
+    _, address = served
+    ended = trio.Event()
+    ticks = 0
+
+    def converse():
+        with socket.create_connection(address) as sock:
+            stream = sock.makefile("rb")
+            for number in range(2000):
+                sock.sendall(encode_command(RemotingCommand(10, number, body=b"?")))
+                size = int.from_bytes(stream.read(4), "big")
+                frame = size.to_bytes(4, "big") + stream.read(size)
+                frames = FrameBuffer()
+                frames.feed(frame)
+                assert decode_command(frames.next_frame()).opaque == number
+
+    async def tick():
+        nonlocal ticks
+        while not ended.is_set():
+            await trio.sleep(0.002)
+            ticks += 1
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(tick)
+        await trio.to_thread.run_sync(converse)
+        ended.set()
+    assert ticks > 0
 
 
 class Echo(Processor[None]):

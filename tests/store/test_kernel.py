@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mmap
 import random
+import struct
 from array import array
 from pathlib import Path
 from typing import Any
@@ -195,7 +196,24 @@ def test_entries_of_a_pull(entries, bounds, limits, more):
                     (result.next_begin_offset, result.last_record, result.skip_before),
                 )
             )
+            if in_c and found[0][0]:
+                offset, size = found[0][0][-1]
+                assert result.end == offset + size
     assert found[0] == found[1]
+
+
+@given(
+    st.lists(st.tuples(st.integers(40, 135), st.integers(-1, 31)), max_size=9),
+    st.integers(-1, 1),
+)
+def test_extents_joined(extents, off):
+    """The bytes of all, or None when one lies outside or they are not as many as they should be."""
+    whole = bytes(range(80))
+    packed = b"".join(struct.pack("=qq", *extent) for extent in extents)
+    inside = all(50 <= offset <= offset + size <= 130 for offset, size in extents)
+    expected = b"".join(whole[offset - 50 : offset - 50 + size] for offset, size in extents)
+    joined = kernel.join(packed, memoryview(whole), 50, len(expected) + off)
+    assert joined == (expected if inside and not off else None)
 
 
 @given(

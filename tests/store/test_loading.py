@@ -8,6 +8,7 @@ import socket
 
 import pytest
 
+from codec import kernel
 from store.held_read import ColdReads
 
 BIG = 1 << 30
@@ -48,6 +49,22 @@ def test_all_three_ways_give_the_same_bytes(mixed, queue_id):
     assert copies is None or [bytes(data) for data in copies] == right
 
 
+@pytest.mark.parametrize("count", [1, 5, 32])
+def test_joined_in_one_piece(mixed, count):
+    """Small neighbours come in one piece from a compiled build; what it leaves, comes the other ways."""
+    joined = []
+    for offset in range(150):
+        found = mixed.read("T", 0, offset, count, BIG, None)
+        whole = mixed.join(found)
+        right = b"".join(bytes(data) for data in mixed.load_blocking(found.extents))
+        assert whole is None or whole == right
+        joined.append(whole is not None)
+        # Its extents have been asked for: now they are no longer packed.
+        assert mixed.join(found) is None
+    assert any(joined) is kernel.IN_C
+    assert count == 1 or not all(joined)
+
+
 def test_what_lies_on_the_disk_only_is_not_waited_for(bench, mixed):
     extents = extents_of(mixed, 0)
     right = [bytes(data) for data in mixed.load_blocking(extents)]
@@ -65,6 +82,7 @@ def test_what_lies_on_the_disk_only_is_not_waited_for(bench, mixed):
     first = extents[:1]
     if store.view(first) is not None:
         pytest.skip("this file system keeps its pages (tmpfs does)")
+    assert store.join(store.read("T", 0, 0, 1, BIG, None)) is None
     assert [bytes(data) for data in store.load_blocking(extents)] == right
     # Now the kernel has them.
     assert [bytes(view) for view in store.view(first) or []] == right[:1]
