@@ -8,6 +8,8 @@
  */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
+#include <setjmp.h>
+#include <signal.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -520,10 +522,55 @@ static PyObject *take_entries(PyObject *module, PyObject *const *args, Py_ssize_
     return Py_BuildValue("NLLLL", packed, taken.messages, taken.bytes, taken.last, end);
 }
 
+/*
+ * Reading a mapped page that the disk cannot give back raises SIGBUS, which ends the process. While `careful` is set
+ * in a thread, it ends the copy instead; anywhere else it does what it did before.
+ */
+static _Thread_local sigjmp_buf *careful;
+static struct sigaction before;
+
+static void on_bus_error(int number)
+{
+    if (careful != NULL)
+        siglongjmp(*careful, 1);
+    /* The instruction is tried again when this returns. */
+    sigaction(number, &before, NULL);
+}
+
+static int watch_bus_errors(void)
+{
+    struct sigaction action = {.sa_handler = on_bus_error, .sa_flags = SA_NODEFER | SA_ONSTACK};
+    sigemptyset(&action.sa_mask);
+    return sigaction(SIGBUS, &action, &before);
+}
+
+/* Copy packed extents of a file that begins at `base`; 0 unless they all lie inside and take `size` bytes. */
+static int copy_extents(
+    char *to, long long size, const Extent *extent, const Extent *end, const Py_buffer *whole, long long base)
+{
+    sigjmp_buf out;
+    volatile int copied = 0;
+    careful = &out;
+    if (sigsetjmp(out, 0) == 0) {
+        for (; extent < end; extent++) {
+            long long start = extent->offset - base;
+            if (start < 0 || extent->size < 0 || start > whole->len || extent->size > whole->len - start
+                || extent->size > size)
+                break;
+            memcpy(to, (const char *)whole->buf + start, (size_t)extent->size);
+            to += extent->size;
+            size -= extent->size;
+        }
+        copied = extent == end && size == 0;
+    }
+    careful = NULL;
+    return copied;
+}
+
 PyDoc_STRVAR(join_doc,
     "join(packed, whole, base, size)\n\n"
     "The bytes of packed extents, `size` in all, one behind the other, of `whole`, which begins at `base`; None: they\n"
-    "lie outside, or are not of that size.");
+    "lie outside, are not of that size, or the disk does not give them.");
 
 static PyObject *join(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
 {
@@ -531,25 +578,16 @@ static PyObject *join(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
         PyErr_SetString(PyExc_TypeError, "join(bytes, memoryview, int, int)");
         return NULL;
     }
-    const Py_buffer *whole = PyMemoryView_GET_BUFFER(args[1]);
     long long base = PyLong_AsLongLong(args[2]);
-    Py_ssize_t size = PyLong_AsSsize_t(args[3]), done = 0;
+    Py_ssize_t size = PyLong_AsSsize_t(args[3]);
     if (PyErr_Occurred())
         return NULL;
     PyObject *joined = PyBytes_FromStringAndSize(NULL, size < 0 ? 0 : size);
     if (joined == NULL)
         return NULL;
-    const Extent *extent = (const Extent *)PyBytes_AS_STRING(args[0]);
-    const Extent *end = extent + PyBytes_GET_SIZE(args[0]) / (Py_ssize_t)sizeof(Extent);
-    for (; extent < end; extent++) {
-        long long start = extent->offset - base;
-        if (start < 0 || extent->size < 0 || start > whole->len || extent->size > whole->len - start
-            || extent->size > size - done)
-            break;
-        memcpy(PyBytes_AS_STRING(joined) + done, (const char *)whole->buf + start, (size_t)extent->size);
-        done += (Py_ssize_t)extent->size;
-    }
-    if (extent == end && done == size)
+    const Extent *first = (const Extent *)PyBytes_AS_STRING(args[0]);
+    const Extent *end = first + PyBytes_GET_SIZE(args[0]) / (Py_ssize_t)sizeof(Extent);
+    if (copy_extents(PyBytes_AS_STRING(joined), size, first, end, PyMemoryView_GET_BUFFER(args[1]), base))
         return joined;
     Py_DECREF(joined);
     Py_RETURN_NONE;
@@ -665,5 +703,5 @@ PyMODINIT_FUNC PyInit__kernel(void)
         return NULL;
     crc32_of = PyObject_GetAttrString(zlib, "crc32");
     Py_DECREF(zlib);
-    return crc32_of == NULL || PyType_Ready(&view_type) < 0 ? NULL : PyModule_Create(&kernel);
+    return crc32_of == NULL || watch_bus_errors() < 0 || PyType_Ready(&view_type) < 0 ? NULL : PyModule_Create(&kernel);
 }

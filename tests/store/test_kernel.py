@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import mmap
 import random
+import signal
 import struct
+import subprocess
+import sys
 from array import array
 from pathlib import Path
 from typing import Any
@@ -189,6 +192,7 @@ def test_entries_of_a_pull(entries, bounds, limits, more):
             patch.setattr(kernel, "IN_C", in_c)
             result = ReadResult(ReadStatus.NO_MATCHED_MESSAGE, 0)
             reader._take(queue, result, data, *limits, None)
+            packed = bool(result.packed)
             found.append(
                 (
                     result.extents,
@@ -196,8 +200,8 @@ def test_entries_of_a_pull(entries, bounds, limits, more):
                     (result.next_begin_offset, result.last_record, result.skip_before),
                 )
             )
-            if in_c and found[0][0]:
-                offset, size = found[0][0][-1]
+            if packed:
+                offset, size = result.extents[-1]
                 assert result.end == offset + size
     assert found[0] == found[1]
 
@@ -214,6 +218,29 @@ def test_extents_joined(extents, off):
     expected = b"".join(whole[offset - 50 : offset - 50 + size] for offset, size in extents)
     joined = kernel.join(packed, memoryview(whole), 50, len(expected) + off)
     assert joined == (expected if inside and not off else None)
+
+
+def test_what_the_disk_does_not_give_is_not_joined(tmp_path):
+    """A page that cannot be read is a SIGBUS; so is one that is no longer in the file."""
+    path = tmp_path / "file"
+    path.write_bytes(bytes(8192))
+    with path.open("r+b") as file:
+        mapping = mmap.mmap(file.fileno(), 8192, prot=mmap.PROT_READ)
+        file.truncate(4096)
+    inside, gone = (struct.pack("=qq", at, 100) for at in (0, 5000))
+    for _ in range(2):
+        assert kernel.join(inside, memoryview(mapping), 0, 100) == bytes(100)
+        assert kernel.join(inside + gone, memoryview(mapping), 0, 200) is None
+
+
+def test_elsewhere_a_bus_error_still_ends_the_process(tmp_path):
+    program = (
+        "import mmap\nfrom codec import kernel\nassert kernel.IN_C\n"
+        f"file = open({str(tmp_path / 'file')!r}, 'w+b')\nfile.truncate(8192)\n"
+        "mapping = mmap.mmap(file.fileno(), 8192)\nfile.truncate(0)\nmapping[0]\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)
+    assert done.returncode == -signal.SIGBUS, done.stderr
 
 
 @given(

@@ -49,7 +49,7 @@ def test_all_three_ways_give_the_same_bytes(mixed, queue_id):
     assert copies is None or [bytes(data) for data in copies] == right
 
 
-@pytest.mark.parametrize("count", [1, 5, 32])
+@pytest.mark.parametrize("count", [1, 2, 5])
 def test_joined_in_one_piece(mixed, count):
     """Small neighbours come in one piece from a compiled build; what it leaves, comes the other ways."""
     joined = []

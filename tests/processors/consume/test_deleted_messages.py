@@ -20,6 +20,7 @@ class SlowDisk:
         self.go = threading.Event()
         self._hold = broker.store.hold
         monkeypatch.setattr(broker.store, "hold", self.hold)
+        monkeypatch.setattr(broker.store, "join", lambda found: None)
         monkeypatch.setattr(broker.store, "view", lambda extents: None)
 
     def hold(self, extents: Any) -> Any:

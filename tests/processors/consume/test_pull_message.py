@@ -4,6 +4,7 @@ import pytest
 import trio
 
 from broker.arrivals import Arrivals
+from codec import kernel
 from codec.codes import RequestCode, ResponseCode
 from codec.flags import Perm
 from codec.java import string_hash
@@ -15,7 +16,8 @@ HELD = SUSPEND | SUBSCRIPTION
 
 
 def bodies(response):
-    data = b"".join(bytes(part) for part in response.body)
+    body = response.body
+    data = body if isinstance(body, bytes) else b"".join(bytes(part) for part in body)
     found = []
     at = 0
     while at < len(data):
@@ -274,14 +276,33 @@ def test_a_slave_is_suggested_only_where_it_may_be_read(make_consuming):
     assert consuming.pull().ext_fields["suggestWhichBrokerId"] == "1"
 
 
-def test_only_who_does_not_look_at_bytes_gets_views(five):
+@pytest.fixture
+def not_joined(five, monkeypatch):
+    """Too much for one piece, say, or a build without a compiler."""
+    monkeypatch.setattr(five.broker.store, "join", lambda found: None)
+    return five
+
+
+def test_only_who_does_not_look_at_bytes_gets_views(not_joined):
     """TLS does: a page that cannot be read would end the process there."""
+    five = not_joined
     assert not any(isinstance(part, bytes) for part in five.pull().body)
     five.broker.peer.takes_views = False
     assert {type(part) for part in five.pull().body} == {bytes}
 
 
-async def test_what_is_not_in_memory_is_read_in_a_thread(five, monkeypatch):
+def test_little_comes_in_one_piece(five):
+    if not kernel.IN_C:
+        pytest.skip("codec/_kernel.c is not compiled here (make compiled does it)")
+    for takes_views in (True, False):
+        five.broker.peer.takes_views = takes_views
+        response = five.pull()
+        assert type(response.body) is bytes
+        assert len(bodies(response)) == 5
+
+
+async def test_what_is_not_in_memory_is_read_in_a_thread(not_joined, monkeypatch):
+    five = not_joined
     monkeypatch.setattr(five.broker.store, "view", lambda extents: None)
     assert five.pull() is None
     response = await five.wait()
