@@ -100,9 +100,15 @@ def test_an_online_group_queue_by_queue(side: Side) -> None:
         assert now - 3_600_000 < row["lastReadTimestamp"] <= row["lastConsumeTimestamp"] <= now
 
 
-def test_all_topics_of_a_group_are_shown(side: Side) -> None:
-    topics = {row["topic"] for row in side.values("offsets", "-g", MEMBER)}
-    assert topics == {SENT, f"%RETRY%{MEMBER}"}
+def test_all_topics_of_a_group_are_shown_and_moved(side: Side) -> None:
+    with BlockingAdminClient(side.server.namesrv_addr) as admin:
+        queue = MessageQueue(broker_name=BROKER, queue_id=3, topic=MOVED)
+        admin.commit_offset(side.server.broker_addr, OFFLINE, queue, 1)
+    topics = {row["topic"] for row in side.values("offsets", "-g", OFFLINE)}
+    assert topics == {SENT, MOVED}
+    rows = side.values("resetOffset", "-g", OFFLINE, "--all-topics", "--to", "earliest")
+    assert len(rows) == 8
+    assert side.committed(OFFLINE) == side.committed(OFFLINE, MOVED) == [0, 0, 0, 0]
 
 
 def test_what_is_behind_has_a_delay(side: Side) -> None:

@@ -8,6 +8,7 @@ from typing import Final
 
 import click
 
+from admin.errors import AdminError
 from admin.groups import QueueHolder
 from admin.progress import QueueProgress
 from codec.bodies.locks import MessageQueue
@@ -53,10 +54,13 @@ def command(run: Run, group: str, topic: str | None) -> None:
 
 
 def _holders(run: Run, group: str) -> dict[MessageQueue, QueueHolder]:
-    """Who has which queue; nobody when that cannot be found out."""
+    """Who has which queue; nobody when nobody is online, or members cannot be asked."""
     try:
         return run.admin.queue_holders(group)
-    except FAILURES:
+    except AdminError:
+        return {}
+    except FAILURES as error:
+        run.problem(error)
         return {}
 
 
