@@ -18,8 +18,9 @@ BY_CLIENTS, BY_BROKER = SETTING + "false", SETTING + "true"
 
 # The tools, the stage's clients and other cases' tools have producers of this group.
 OTHER_PRODUCERS: Final = ((r"(?m)^producer group \(CLIENT_INNER_PRODUCER\).*\n", ""),)
-# When a client pulled and consumed last, how fast it is, and what its threads do.
+# When a client pulled and consumed last, how fast it is, which Java objects it has, what its threads do.
 MOMENTS: Final = (
+    (r"@[0-9a-f]{6,8}\b", "@<object>"),
     (r"\b20\d{12}(\d{3})?\b", "<digits of time>"),
     (r" +\d+\.\d\d\b", " <pace>"),
     (r"(?s)(#Consumer jstack#\n).*TID: \d+ STATE: .*", r"\1<threads>"),
