@@ -12,7 +12,18 @@ from functools import wraps
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
-from admin import brokers, cluster, groups, messages, namesrv, pulling, sending, topics
+from admin import (
+    brokers,
+    cluster,
+    groups,
+    messages,
+    namesrv,
+    offsets,
+    progress,
+    pulling,
+    sending,
+    topics,
+)
 from admin.addresses import name_server_list
 from admin.link import Link
 from admin.signing import AccessKeys
@@ -47,7 +58,7 @@ class BlockingLink:
         code: RequestCode,
         header: Header | None = None,
         body: bytes = b"",
-        factor: int = 1,
+        factor: float = 1,
     ) -> RemotingCommand:
         """See `admin.link.Link`; never suspends."""
         client = self._clients.get(addr)
@@ -124,6 +135,10 @@ class BlockingAdminClient:
         """HOST:PORT of each NameServer."""
         return self.link.name_servers
 
+    def now(self) -> int:
+        """Wall-clock milliseconds."""
+        return self.link.now()
+
     cluster_info = _plain(cluster.cluster_info)
     topic_route = _plain(cluster.topic_route)
     masters = _plain(cluster.masters)
@@ -131,6 +146,7 @@ class BlockingAdminClient:
     broker_names = _plain(cluster.broker_names)
     broker_name_of = _plain(cluster.broker_name_of)
     topic_clusters = _plain(cluster.topic_clusters)
+    route_addrs = _plain(cluster.route_addrs)
 
     topic_names = _plain(topics.topic_names)
     topic_groups = _plain(topics.topic_groups)
@@ -151,6 +167,12 @@ class BlockingAdminClient:
     queue_owners = _plain(groups.queue_owners)
     producer_connection = _plain(groups.producer_connection)
     consume_stats = _plain(groups.consume_stats)
+    broker_progress = _plain(groups.broker_progress)
+    check_stats = _plain(groups.check_stats)
+    group_brokers = _plain(groups.group_brokers)
+    producers = _plain(groups.producers)
+    queue_holders = _plain(groups.queue_holders)
+    set_request_mode = _plain(groups.set_request_mode)
 
     put_kv = _plain(namesrv.put_kv)
     get_kv = _plain(namesrv.get_kv)
@@ -165,6 +187,9 @@ class BlockingAdminClient:
     broker_config = _plain(brokers.broker_config)
     update_broker_config = _plain(brokers.update_broker_config)
     clean_broker = _plain(brokers.clean_broker)
+    broker_consume_stats = _plain(brokers.broker_consume_stats)
+    broker_counter = _plain(brokers.broker_counter)
+    ha_status = _plain(brokers.ha_status)
 
     view_message = _plain(messages.view_message)
     query_messages = _plain(messages.query_messages)
@@ -178,5 +203,18 @@ class BlockingAdminClient:
     max_offset = _plain(pulling.max_offset)
     search_offset = _plain(pulling.search_offset)
     pull = _plain(pulling.pull)
+    consume_queue = _plain(pulling.consume_queue)
 
     send = _plain(sending.send)
+
+    clone_offsets = _plain(offsets.clone_offsets)
+    commit_offset = _plain(offsets.commit_offset)
+    reset_committed = _plain(offsets.reset_committed)
+    reset_group = _plain(offsets.reset_group)
+    reset_queue = _plain(offsets.reset_queue)
+
+    brokers_with_group = _plain(progress.brokers_with_group)
+    group_topics = _plain(progress.group_topics)
+    move_group = _plain(progress.move_group)
+    queue_progress = _plain(progress.queue_progress)
+    time_spans = _plain(progress.time_spans)

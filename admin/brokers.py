@@ -7,7 +7,12 @@ from admin.link import Link, ask
 from admin.properties import read_properties, write_properties
 from codec.bodies.base import decode_body
 from codec.bodies.kv import KVTable
+from codec.bodies.progress import BrokerStatsData
+from codec.bodies.queue_tables import BrokerConsumeStatsTable
+from codec.bodies.replication import HARuntimeInfo
 from codec.codes import RequestCode
+from codec.headers.groups import GetConsumeStatsInBrokerHeader
+from codec.headers.messages import ViewBrokerStatsDataRequestHeader
 
 CLEANINGS: Final = (
     RequestCode.CLEAN_EXPIRED_CONSUMEQUEUE,
@@ -38,3 +43,33 @@ async def update_broker_config(link: Link, addr: str, settings: Mapping[str, str
 async def clean_broker(link: Link, addr: str, what: RequestCode) -> None:
     """One of CLEANINGS: delete files now that are expired, or queues that have no topic."""
     await ask(link, addr, what, factor=3)
+
+
+async def broker_consume_stats(
+    link: Link, addr: str, ordered_only: bool = False, patience: float = 10
+) -> BrokerConsumeStatsTable:
+    """How far every group of a broker is behind, topic by topic; with `ordered_only` in ordered ones.
+
+    Waits `patience` times as long as for other answers: there is much to add up.
+    """
+    header = GetConsumeStatsInBrokerHeader(is_order=ordered_only)
+    code = RequestCode.GET_BROKER_CONSUME_STATS
+    answer = await ask(link, addr, code, header, factor=patience)
+    return decode_body(BrokerConsumeStatsTable, answer.body)
+
+
+async def broker_counter(link: Link, addr: str, name: str, key: str) -> BrokerStatsData:
+    """One of a broker's counters (BrokerStatsManager) of the last minute, hour and day.
+
+    `key` is a topic, `topic@group` or a cluster, as the counter's name asks; Refused when nothing was
+    counted for it.
+    """
+    header = ViewBrokerStatsDataRequestHeader(stats_name=name, stats_key=key)
+    answer = await ask(link, addr, RequestCode.VIEW_BROKER_STATS_DATA, header)
+    return decode_body(BrokerStatsData, answer.body)
+
+
+async def ha_status(link: Link, addr: str) -> HARuntimeInfo:
+    """How far a broker's slaves are, or how far it is itself as one."""
+    answer = await ask(link, addr, RequestCode.GET_BROKER_HA_STATUS)
+    return decode_body(HARuntimeInfo, answer.body)

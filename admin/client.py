@@ -11,7 +11,18 @@ from contextlib import asynccontextmanager
 
 import trio
 
-from admin import brokers, cluster, groups, messages, namesrv, pulling, sending, topics
+from admin import (
+    brokers,
+    cluster,
+    groups,
+    messages,
+    namesrv,
+    offsets,
+    progress,
+    pulling,
+    sending,
+    topics,
+)
 from admin.addresses import name_server_list
 from admin.signing import AccessKeys
 from codec.codes import RequestCode
@@ -73,7 +84,7 @@ class AdminClient:
         code: RequestCode,
         header: Header | None = None,
         body: bytes = b"",
-        factor: int = 1,
+        factor: float = 1,
     ) -> RemotingCommand:
         """One request and its answer: see `admin.link.Link`."""
         client = await self._client(addr)
@@ -113,6 +124,7 @@ class AdminClient:
     broker_names = cluster.broker_names
     broker_name_of = cluster.broker_name_of
     topic_clusters = cluster.topic_clusters
+    route_addrs = cluster.route_addrs
 
     topic_names = topics.topic_names
     topic_groups = topics.topic_groups
@@ -133,6 +145,12 @@ class AdminClient:
     queue_owners = groups.queue_owners
     producer_connection = groups.producer_connection
     consume_stats = groups.consume_stats
+    broker_progress = groups.broker_progress
+    check_stats = groups.check_stats
+    group_brokers = groups.group_brokers
+    producers = groups.producers
+    queue_holders = groups.queue_holders
+    set_request_mode = groups.set_request_mode
 
     put_kv = namesrv.put_kv
     get_kv = namesrv.get_kv
@@ -147,6 +165,9 @@ class AdminClient:
     broker_config = brokers.broker_config
     update_broker_config = brokers.update_broker_config
     clean_broker = brokers.clean_broker
+    broker_consume_stats = brokers.broker_consume_stats
+    broker_counter = brokers.broker_counter
+    ha_status = brokers.ha_status
 
     view_message = messages.view_message
     query_messages = messages.query_messages
@@ -160,5 +181,18 @@ class AdminClient:
     max_offset = pulling.max_offset
     search_offset = pulling.search_offset
     pull = pulling.pull
+    consume_queue = pulling.consume_queue
 
     send = sending.send
+
+    clone_offsets = offsets.clone_offsets
+    commit_offset = offsets.commit_offset
+    reset_committed = offsets.reset_committed
+    reset_group = offsets.reset_group
+    reset_queue = offsets.reset_queue
+
+    brokers_with_group = progress.brokers_with_group
+    group_topics = progress.group_topics
+    move_group = progress.move_group
+    queue_progress = progress.queue_progress
+    time_spans = progress.time_spans

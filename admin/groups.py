@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from admin.cluster import route_addrs, topic_route
 from admin.errors import NotFound
-from admin.link import Link, ask
+from admin.link import Link, ask, ask_any
 from codec.bodies.base import decode_body, encode_body
 from codec.bodies.clients import ConsumerConnection, ProducerConnection
 from codec.bodies.groups import (
@@ -13,14 +13,16 @@ from codec.bodies.groups import (
     SubscriptionGroupWrapper,
 )
 from codec.bodies.locks import MessageQueue
-from codec.bodies.progress import OffsetWrapper
+from codec.bodies.progress import OffsetWrapper, ProducerInfo, ProducerTableInfo
 from codec.bodies.queue_tables import (
     ConsumerRunningInfo,
     ConsumeStatsTable,
     by_queue,
 )
+from codec.bodies.request_modes import SetMessageRequestModeRequestBody
 from codec.codes import RequestCode, ResponseCode
 from codec.headers.clients import (
+    GetAllProducerInfoRequestHeader,
     GetConsumerConnectionListRequestHeader,
     GetConsumerRunningInfoRequestHeader,
     GetProducerConnectionListRequestHeader,
@@ -45,10 +47,23 @@ class ConsumeStats:
     offsets: dict[MessageQueue, OffsetWrapper] = field(default_factory=dict)
     consume_tps: float = 0.0
 
+    def add(self, other: "ConsumeStats") -> None:
+        """What another broker says of the same group."""
+        self.offsets |= other.offsets
+        self.consume_tps += other.consume_tps
+
     @property
     def behind(self) -> int:
         """How many messages are not consumed yet."""
         return sum(queue.broker_offset - queue.consumer_offset for queue in self.offsets.values())
+
+
+@dataclass(frozen=True, slots=True)
+class QueueHolder:
+    """The client that has a queue, and when it last consumed of it (milliseconds since 1970, or 0)."""
+
+    client_id: str | None = None
+    last_consumed: int = 0
 
 
 async def put_group(link: Link, addr: str, group: SubscriptionGroupConfig) -> None:
@@ -91,15 +106,15 @@ async def delete_group(link: Link, addr: str, group: str, with_offsets: bool = F
 async def consumer_connection(
     link: Link, group: str, addr: str | None = None
 ) -> ConsumerConnection:
-    """Who is connected for a group, at `addr` or at a broker of its retry topic.
+    """Who is connected for a group, at `addr` or at the first broker of its retry topic that answers.
 
     NotFound when nobody is.
     """
-    where = addr or await _first_broker(link, RETRY_PREFIX + group)
+    addrs = [addr] if addr else await _addrs(link, RETRY_PREFIX + group)
     header = GetConsumerConnectionListRequestHeader(consumer_group=group)
     code = RequestCode.GET_CONSUMER_CONNECTION_LIST
     accepted = (ResponseCode.SUCCESS, ResponseCode.CONSUMER_NOT_ONLINE)
-    answer = await ask(link, where, code, header, accepted=accepted)
+    where, answer = await ask_any(link, addrs, code, header, accepted=accepted)
     if answer.code == ResponseCode.SUCCESS:
         connection = decode_body(ConsumerConnection, answer.body)
         if connection.connection_set:
@@ -107,31 +122,46 @@ async def consumer_connection(
     raise NotFound(f"no consumer of group {group!r} is connected to {where}")
 
 
-async def running_info(link: Link, group: str, client_id: str) -> ConsumerRunningInfo:
-    """What a connected consumer says of itself, asked through a broker of its retry topic."""
-    addr = await _first_broker(link, RETRY_PREFIX + group)
-    header = GetConsumerRunningInfoRequestHeader(consumer_group=group, client_id=client_id)
-    answer = await ask(link, addr, RequestCode.GET_CONSUMER_RUNNING_INFO, header, factor=3)
+async def running_info(
+    link: Link, group: str, client_id: str, with_stacks: bool = False
+) -> ConsumerRunningInfo:
+    """What a connected consumer says of itself, asked through a broker of its retry topic.
+
+    `with_stacks`: and what each of its threads is doing.
+    """
+    addrs = await _addrs(link, RETRY_PREFIX + group)
+    header = GetConsumerRunningInfoRequestHeader(
+        consumer_group=group, client_id=client_id, jstack_enable=with_stacks
+    )
+    code = RequestCode.GET_CONSUMER_RUNNING_INFO
+    _, answer = await ask_any(link, addrs, code, header, factor=3)
     return decode_body(ConsumerRunningInfo, answer.body)
+
+
+async def queue_holders(link: Link, group: str) -> dict[MessageQueue, QueueHolder]:
+    """Which client has which queue; NotFound when nobody is connected."""
+    holders: dict[MessageQueue, QueueHolder] = {}
+    for client in (await consumer_connection(link, group)).connection_set:
+        client_id = client.client_id or ""
+        info = await running_info(link, group, client_id)
+        for queue, held in by_queue(info.mq_table).items():
+            holders[queue] = QueueHolder(client_id, held.last_consume_timestamp)
+    return holders
 
 
 async def queue_owners(link: Link, group: str) -> dict[MessageQueue, str]:
     """Which client has which queue, by the first part of the client's id (its address)."""
-    owners: dict[MessageQueue, str] = {}
-    for client in (await consumer_connection(link, group)).connection_set:
-        client_id = client.client_id or ""
-        info = await running_info(link, group, client_id)
-        owners |= dict.fromkeys(by_queue(info.mq_table), client_id.partition("@")[0])
-    return owners
+    holders = await queue_holders(link, group)
+    return {queue: (one.client_id or "").partition("@")[0] for queue, one in holders.items()}
 
 
 async def producer_connection(link: Link, group: str, topic: str) -> ProducerConnection:
     """Who is connected for a producer group at a broker of the topic; NotFound when nobody is."""
-    addr = await _first_broker(link, topic)
+    addrs = await _addrs(link, topic)
     header = GetProducerConnectionListRequestHeader(producer_group=group)
     code = RequestCode.GET_PRODUCER_CONNECTION_LIST
     accepted = (ResponseCode.SUCCESS, ResponseCode.SYSTEM_ERROR)
-    answer = await ask(link, addr, code, header, accepted=accepted)
+    addr, answer = await ask_any(link, addrs, code, header, accepted=accepted)
     if answer.code == ResponseCode.SUCCESS:
         connection = decode_body(ProducerConnection, answer.body)
         if connection.connection_set:
@@ -139,31 +169,22 @@ async def producer_connection(link: Link, group: str, topic: str) -> ProducerCon
     raise NotFound(f"no producer of group {group!r} is connected to {addr}")
 
 
-async def consume_stats(link: Link, group: str, topic: str | None = None) -> ConsumeStats:
-    """A group's progress in all its topics, or in one.
+async def producers(link: Link, addr: str) -> dict[str, list[ProducerInfo]]:
+    """Every producer group that is connected to a broker, with its members."""
+    header = GetAllProducerInfoRequestHeader()
+    answer = await ask(link, addr, RequestCode.GET_ALL_PRODUCER_INFO, header)
+    return decode_body(ProducerTableInfo, answer.body).data
 
-    NotFound when the group has none and nobody is connected
-    (DefaultMQAdminExtImpl.examineConsumeStats).
+
+async def set_request_mode(link: Link, addr: str, mode: SetMessageRequestModeRequestBody) -> None:
+    """Let a group pull or pop a topic, where brokers share queues out; on one broker."""
+    await ask(link, addr, RequestCode.SET_MESSAGE_REQUEST_MODE, body=encode_body(mode))
+
+
+async def group_brokers(link: Link, group: str, topic: str | None = None) -> list[str]:
+    """One address of each broker that knows the group: by the retry topic's route, else by the topic's
+    own, else by its POP retry topic's. NotFound when there is none of these.
     """
-    stats = ConsumeStats()
-    header = GetConsumeStatsRequestHeader(consumer_group=group, topic=topic)
-    for addr in await _brokers_of(link, group, topic):
-        answer = await ask(link, addr, RequestCode.GET_CONSUME_STATS, header, factor=3)
-        table = decode_body(ConsumeStatsTable, answer.body)
-        stats.offsets |= by_queue(table.offset_table)
-        stats.consume_tps += table.consume_tps
-    # A topic without a route means that the answer cannot be checked: an error in Java too.
-    for name in {queue.topic for queue in stats.offsets}:
-        await topic_route(link, name)
-    if not stats.offsets:
-        connection = await consumer_connection(link, group)
-        if connection.message_model == "BROADCASTING":
-            raise NotFound(f"group {group!r} broadcasts: its offsets are with its members")
-    return stats
-
-
-async def _brokers_of(link: Link, group: str, topic: str | None) -> list[str]:
-    """By the retry topic's route, else by the topic's own, else by its POP retry topic's."""
     names = [RETRY_PREFIX + group]
     if topic is not None:
         names += [topic, f"{RETRY_PREFIX}{group}_{topic}"]
@@ -175,8 +196,42 @@ async def _brokers_of(link: Link, group: str, topic: str | None) -> list[str]:
     raise NotFound(f"no broker knows group {group!r}" + (f" or topic {topic!r}" if topic else ""))
 
 
-async def _first_broker(link: Link, topic: str) -> str:
+async def broker_progress(
+    link: Link, addr: str, group: str, topic: str | None = None
+) -> ConsumeStats:
+    """A group's progress in the queues of one broker, of all its topics or of one."""
+    header = GetConsumeStatsRequestHeader(consumer_group=group, topic=topic)
+    answer = await ask(link, addr, RequestCode.GET_CONSUME_STATS, header, factor=3)
+    table = decode_body(ConsumeStatsTable, answer.body)
+    return ConsumeStats(by_queue(table.offset_table), table.consume_tps)
+
+
+async def consume_stats(link: Link, group: str, topic: str | None = None) -> ConsumeStats:
+    """A group's progress in all its topics, or in one.
+
+    NotFound when the group has none and nobody is connected
+    (DefaultMQAdminExtImpl.examineConsumeStats).
+    """
+    stats = ConsumeStats()
+    for addr in await group_brokers(link, group, topic):
+        stats.add(await broker_progress(link, addr, group, topic))
+    await check_stats(link, group, stats)
+    return stats
+
+
+async def check_stats(link: Link, group: str, stats: ConsumeStats) -> None:
+    """NotFound when the group has no progress because nobody is connected or it broadcasts."""
+    # A topic without a route means that the answer cannot be checked: an error in Java too.
+    for name in {queue.topic for queue in stats.offsets}:
+        await topic_route(link, name)
+    if not stats.offsets:
+        connection = await consumer_connection(link, group)
+        if connection.message_model == "BROADCASTING":
+            raise NotFound(f"group {group!r} broadcasts: its offsets are with its members")
+
+
+async def _addrs(link: Link, topic: str) -> list[str]:
     addrs = await route_addrs(link, topic)
     if not addrs:
         raise NotFound(f"no broker has topic {topic!r}")
-    return addrs[0]
+    return addrs

@@ -25,7 +25,7 @@ class Link(Protocol):
         code: RequestCode,
         header: Header | None = None,
         body: bytes = b"",
-        factor: int = 1,
+        factor: float = 1,
     ) -> RemotingCommand:
         """The answer, whatever its code; waits `factor` times the client's time-out.
 
@@ -43,7 +43,7 @@ async def ask(
     header: Header | None = None,
     body: bytes = b"",
     *,
-    factor: int = 1,
+    factor: float = 1,
     accepted: Sequence[int] = SUCCESS,
 ) -> RemotingCommand:
     """The answer if its code is among the accepted ones, otherwise Refused."""
@@ -53,17 +53,32 @@ async def ask(
     return answer
 
 
+async def ask_any(
+    link: Link,
+    addrs: Sequence[str],
+    code: RequestCode,
+    header: Header | None = None,
+    body: bytes = b"",
+    *,
+    factor: float = 1,
+    accepted: Sequence[int] = SUCCESS,
+) -> tuple[str, RemotingCommand]:
+    """The first server that can be reached, and what it says; the last one's TransportError if none."""
+    *others, last = addrs
+    for addr in others:
+        try:
+            return addr, await ask(link, addr, code, header, body, factor=factor, accepted=accepted)
+        except TransportError:
+            continue
+    return last, await ask(link, last, code, header, body, factor=factor, accepted=accepted)
+
+
 async def ask_name_server(
     link: Link, code: RequestCode, header: Header | None = None, body: bytes = b""
 ) -> RemotingCommand:
     """What the first NameServer says that can be reached; the last one's TransportError if none."""
-    *others, last = link.name_servers
-    for addr in others:
-        try:
-            return await ask(link, addr, code, header, body)
-        except TransportError:
-            continue
-    return await ask(link, last, code, header, body)
+    _, answer = await ask_any(link, link.name_servers, code, header, body)
+    return answer
 
 
 async def ask_name_servers(

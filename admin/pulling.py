@@ -8,7 +8,9 @@ from admin.errors import NotFound
 from admin.link import Link, ask
 from admin.message import Message, read_messages
 from codec import property_keys
+from codec.bodies.base import decode_body
 from codec.bodies.locks import MessageQueue
+from codec.bodies.progress import QueryConsumeQueueResponseBody
 from codec.bodies.route import TopicRouteData
 from codec.codes import RequestCode, ResponseCode
 from codec.flags import Perm, PullFlag
@@ -18,6 +20,7 @@ from codec.headers.offsets import (
     GetMaxOffsetResponseHeader,
     GetMinOffsetRequestHeader,
     GetMinOffsetResponseHeader,
+    QueryConsumeQueueRequestHeader,
     SearchOffsetRequestHeader,
     SearchOffsetResponseHeader,
 )
@@ -107,6 +110,23 @@ async def search_offset(link: Link, place: Place, millis: int) -> int:
     )
     answer = await ask(link, place.addr, RequestCode.SEARCH_OFFSET_BY_TIMESTAMP, header)
     return decode_header(SearchOffsetResponseHeader, answer.ext_fields or {}).offset
+
+
+async def consume_queue(
+    link: Link, place: Place, index: int, count: int = 10, group: str | None = None
+) -> QueryConsumeQueueResponseBody:
+    """Entries of a queue from an index on, and what a group subscribes to.
+
+    NotFound when the queue does not have that index.
+    """
+    queue = place.queue
+    header = QueryConsumeQueueRequestHeader(
+        topic=queue.topic, queue_id=queue.queue_id, index=index, count=count, consumer_group=group
+    )
+    answer = await ask(link, place.addr, RequestCode.QUERY_CONSUME_QUEUE, header)
+    if not answer.body:
+        raise NotFound(f"{place.addr} has no entries to show: {answer.remark}")
+    return decode_body(QueryConsumeQueueResponseBody, answer.body)
 
 
 async def pull(

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from admin.cluster import masters, route_addrs
 from admin.errors import NotFound
-from admin.link import Link, ask, ask_name_server
+from admin.link import Link, ask, ask_any, ask_name_server
 from codec.bodies.base import decode_body, encode_body
 from codec.bodies.locks import MessageQueue
 from codec.bodies.progress import GroupList
@@ -40,12 +40,13 @@ async def topic_names(link: Link) -> list[str]:
 
 
 async def topic_groups(link: Link, topic: str) -> list[str]:
-    """The groups that consume a topic, as its first broker says."""
+    """The groups that consume a topic, as the first of its brokers says that answers."""
+    addrs = await route_addrs(link, topic)
+    if not addrs:
+        return []
     header = QueryTopicConsumeByWhoRequestHeader(topic=topic)
-    for addr in await route_addrs(link, topic):
-        answer = await ask(link, addr, RequestCode.QUERY_TOPIC_CONSUME_BY_WHO, header)
-        return sorted(decode_body(GroupList, answer.body).group_list)
-    return []
+    _, answer = await ask_any(link, addrs, RequestCode.QUERY_TOPIC_CONSUME_BY_WHO, header)
+    return sorted(decode_body(GroupList, answer.body).group_list)
 
 
 async def broker_topic_stats(link: Link, addr: str, topic: str) -> TopicStats:

@@ -100,14 +100,39 @@ print the same bytes. "waits" names the request code that TriMQ does not answer 
 {rows}
 
 {missing} of the official tool's commands are not there yet: {names}.
+
+## Commands of our own
+
+| command | what it does |
+|---|---|
+{own}
+
+```sh
+mqadmin offsets -g my-group                      # ends, committed, in flight, backlog, delay, last consume time, owner
+mqadmin resetOffset -g my-group -t MyTopic --to earliest
+mqadmin resetOffset -g my-group -t MyTopic -q 3 --to 1500
+mqadmin resetOffset -g my-group --all-topics --to 2026-01-31#12:00:00:000
+```
+
+`offsets` says "below min" where messages were deleted before the group read them, and "above max" where its offset lies
+behind the end. A reset works with consumers online and without; where a broker leaves resets to the consumers
+(`useServerSideResetOffset=false`), they can be told a time or an end for a whole topic only, and the command says so.
 """
 
 
 def mqadmin() -> str:
     """The page of administration commands."""
-    rows = [_mqadmin_row(name, what) for name, what in sorted(names.COMMANDS.items())]
+    rows = [
+        _mqadmin_row(name, what)
+        for name, what in sorted(names.COMMANDS.items())
+        if name not in names.OWN
+    ]
+    own = [f"| `{name}` | {names.COMMANDS[name]} |" for name in sorted(names.OWN)]
     return MQADMIN.format(
-        rows="\n".join(rows), missing=len(names.MISSING), names=", ".join(names.MISSING)
+        rows="\n".join(rows),
+        own="\n".join(own),
+        missing=len(names.MISSING),
+        names=", ".join(names.MISSING),
     )
 
 

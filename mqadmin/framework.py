@@ -1,7 +1,7 @@
 """What all commands have in common: flags, the client, failures and exit codes."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import wraps
 from typing import Any, Final, TypeVar
 
@@ -34,24 +34,37 @@ class Failed(click.ClickException):
 
 @dataclass(slots=True)
 class Run:
-    """One run of a command: the client, where to print, and whether a part of it failed."""
+    """One run of a command: the client, where to print, whether a part of it failed.
+
+    `timeout` are the seconds that the client waits for an answer.
+    """
 
     admin: BlockingAdminClient
     out: Output
     partly_failed: bool = False
+    timeout: float = 5.0
+    said: set[str] = field(default_factory=set)
 
     def problem(self, error: Exception | str) -> None:
-        """Say what failed and go on; the exit code will be 1."""
+        """Say what failed, once, and go on; the exit code will be 1."""
         self.partly_failed = True
-        click.secho(f"mqadmin: {error}", fg="red", err=True)
+        if str(error) not in self.said:
+            self.said.add(str(error))
+            click.secho(f"mqadmin: {error}", fg="red", err=True)
 
-    def on_each(self, addrs: Iterable[str], action: Callable[[str], None]) -> None:
-        """Do it for every address; those that fail do not keep the others from it."""
+    def on_each(self, addrs: Iterable[str], action: Callable[[str], None]) -> bool:
+        """Do it for every address; those that fail do not keep the others from it.
+
+        Whether all could do it.
+        """
+        all_done = True
         for addr in addrs:
             try:
                 action(addr)
             except FAILURES as error:
+                all_done = False
                 self.problem(error)
+        return all_done
 
 
 def boolean(value: Any) -> bool:
@@ -114,7 +127,7 @@ def _run(function: Callable[..., None], common: dict[str, Any], options: dict[st
     except Invalid as error:
         raise click.UsageError(f"-n: {error}") from None
     with admin:
-        run = Run(admin, Output(common["as_json"]))
+        run = Run(admin, Output(common["as_json"]), timeout=common["timeout"])
         try:
             function(run, **options)
         except FAILURES as error:

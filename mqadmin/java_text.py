@@ -57,6 +57,11 @@ def local_seconds(millis: int) -> str:
     return f"{datetime.fromtimestamp(millis // 1000):%Y-%m-%d %H:%M:%S}"
 
 
+def compact_time(millis: int) -> str:
+    """`20260131235959999` in local time (UtilAll.timeMillisToHumanString)."""
+    return f"{datetime.fromtimestamp(millis // 1000):%Y%m%d%H%M%S}{millis % 1000:03d}"
+
+
 def queue_hash(queue: MessageQueue) -> int:
     """MessageQueue.hashCode."""
     value = 1

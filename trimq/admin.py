@@ -11,6 +11,7 @@ check_layers(("admin",))
 from admin.blocking import BlockingAdminClient  # noqa: E402 - after the check
 from admin.errors import AdminError, Invalid, NotFound, Refused  # noqa: E402
 from admin.messages import MessageQuery  # noqa: E402
+from admin.progress import QueueProgress, Side, Target  # noqa: E402
 from admin.sending import NewMessage  # noqa: E402
 from admin.signing import AccessKeys  # noqa: E402
 
@@ -26,7 +27,10 @@ __all__ = [
     "MessageQuery",
     "NewMessage",
     "NotFound",
+    "QueueProgress",
     "Refused",
+    "Side",
+    "Target",
 ]
 
 

@@ -6,6 +6,7 @@ import msgspec
 
 from codec import fastjson
 from codec.bodies.base import Body
+from codec.bodies.heartbeat import SubscriptionData
 from codec.bodies.locks import MessageQueue
 from codec.bodies.progress import OffsetWrapper
 
@@ -34,11 +35,71 @@ class ConsumeStatsTable(Body, kw_only=True):
     offset_table: dict[str, OffsetWrapper] = msgspec.field(default_factory=dict)
 
 
-class ConsumerRunningInfo(Body, kw_only=True):
-    """GET_CONSUMER_RUNNING_INFO: what a consumer says of itself; keys are the JSON of queues."""
+class BrokerConsumeStatsTable(Body, kw_only=True):
+    """GET_BROKER_CONSUME_STATS (ConsumeStatsList): one object per group, its topics in a list."""
 
-    mq_table: dict[str, Any] = msgspec.field(default_factory=dict)
-    properties: dict[str, str] = msgspec.field(default_factory=dict)
+    broker_addr: str | None = None
+    consume_stats_list: list[dict[str, list[ConsumeStatsTable]]] = msgspec.field(
+        default_factory=list
+    )
+    total_diff: int = 0
+    total_inflight_diff: int = 0
+
+
+class ResetOffsetTable(Body, kw_only=True):
+    """INVOKE_BROKER_TO_RESET_OFFSET (ResetOffsetBody); keys are the JSON of a MessageQueue."""
+
+    offset_table: dict[str, int] = msgspec.field(default_factory=dict)
+
+
+class ProcessQueueInfo(Body, kw_only=True):
+    """What a push consumer holds of one queue; times are milliseconds since 1970."""
+
+    commit_offset: int = 0
+    cached_msg_min_offset: int = 0
+    cached_msg_max_offset: int = 0
+    cached_msg_count: int = 0
+    cached_msg_size_in_mib: int = msgspec.field(name="cachedMsgSizeInMiB", default=0)
+    transaction_msg_min_offset: int = 0
+    transaction_msg_max_offset: int = 0
+    transaction_msg_count: int = 0
+    locked: bool = False
+    try_unlock_times: int = 0
+    last_lock_timestamp: int = 0
+    droped: bool = False
+    last_pull_timestamp: int = 0
+    last_consume_timestamp: int = 0
+
+
+class PopProcessQueueInfo(Body, kw_only=True):
+    """What a popping consumer holds of one queue."""
+
+    wait_ack_count: int = 0
+    droped: bool = False
+    last_pop_timestamp: int = 0
+
+
+class ConsumeStatus(Body, kw_only=True):
+    """A consumer's pace with one topic: milliseconds, and messages a second."""
+
+    pull_rt: float = msgspec.field(name="pullRT", default=0.0)
+    pull_tps: float = msgspec.field(name="pullTPS", default=0.0)
+    consume_rt: float = msgspec.field(name="consumeRT", default=0.0)
+    consume_ok_tps: float = msgspec.field(name="consumeOKTPS", default=0.0)
+    consume_failed_tps: float = msgspec.field(name="consumeFailedTPS", default=0.0)
+    consume_failed_msgs: int = 0
+
+
+class ConsumerRunningInfo(Body, kw_only=True):
+    """GET_CONSUMER_RUNNING_INFO: what a consumer says of itself; keys of queues are their JSON."""
+
+    mq_table: dict[str, ProcessQueueInfo] = msgspec.field(default_factory=dict)
+    mq_pop_table: dict[str, PopProcessQueueInfo] = msgspec.field(default_factory=dict)
+    properties: dict[str, Any] = msgspec.field(default_factory=dict)
+    subscription_set: list[SubscriptionData] = msgspec.field(default_factory=list)
+    status_table: dict[str, ConsumeStatus] = msgspec.field(default_factory=dict)
+    user_consumer_info: dict[str, str] | None = msgspec.field(default_factory=dict)
+    jstack: str | None = None
 
 
 class ConsumeMessageDirectlyResult(Body, kw_only=True):

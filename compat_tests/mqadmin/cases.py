@@ -8,46 +8,11 @@ same tool; all they print is compared.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
-CLUSTER: Final = "DefaultCluster"
-BROKER: Final = "broker-a"
+from compat_tests.mqadmin import cases_groups
+from compat_tests.mqadmin.case import BROKER, CLUSTER, NEW_TOPIC, AdminCase, case
 
-
-@dataclass(frozen=True)
-class AdminCase:
-    """One comparison. `waits_for` names what TriMQ does not answer yet; then only the real server is asked."""
-
-    command: str
-    lines: tuple[str, ...]
-    name: str = ""
-    waits_for: str | None = None
-    # Why the servers' own answers differ; then ours is compared with the official tool on each.
-    differs: str | None = None
-    # Why the servers' lines come in different orders; between servers they are compared sorted then.
-    unordered: str | None = None
-    # Patterns of what changes from moment to moment in this command's text, and what takes its place.
-    masks: tuple[tuple[str, str], ...] = ()
-
-    def __str__(self) -> str:
-        return f"{self.command}-{self.name}" if self.name else self.command
-
-
-def case(
-    command: str,
-    *lines: str,
-    name: str = "",
-    waits_for: str | None = None,
-    differs: str | None = None,
-    unordered: str | None = None,
-    masks: tuple[tuple[str, str], ...] = (),
-) -> AdminCase:
-    slug = name.replace(" ", "-")
-    return AdminCase(command, lines, slug, waits_for, differs, unordered, masks)
-
-
-NEW_TOPIC: Final = "updateTopic -b {b} -t {topic} -r 4 -w 4"
 # Runtime values by name: the values are of that moment.
 VALUES: Final = (
     (r"_/\S*/commitlog\b", "_<commitlog>"),
@@ -229,4 +194,5 @@ CASES: Final[tuple[AdminCase, ...]] = (
         "updateSubGroupList -b {b} -f {groups_file}",
         "getConsumerConfig -g ListedGroup",
     ),
+    *cases_groups.CASES,
 )

@@ -11,7 +11,7 @@ from typing import Final
 from admin.blocking import BlockingAdminClient
 from admin.errors import AdminError
 from admin.namesrv import ORDER_TOPICS
-from compat_tests.mqadmin.cases import BROKER, CLUSTER, AdminCase
+from compat_tests.mqadmin.case import BROKER, CLUSTER, AdminCase
 from compat_tests.mqadmin.masks import mask
 from compat_tests.mqadmin.tools import OfficialTool, OurTool, Printed
 from compat_tests.ours import TrimqServer
@@ -21,6 +21,9 @@ from compat_tests.server import Server
 SENT: Final = "AdminSent"
 MEMBER: Final = "AdminMember"
 MAKER: Final = "AdminMaker"
+# A group that cases move, with its topic; and one whose two members want different tags.
+MOVER, MOVED = "AdminMover", "AdminMoved"
+SPLIT: Final = "AdminSplit"
 # (body, key, tag, queue) of each message that the stage sends.
 MESSAGES: Final = (
     ("body-0", "key-0", "TagA", 0),
@@ -44,7 +47,7 @@ class AdminStage:
         try:
             self.official = OfficialTool(folder)
             self._stack.callback(self.official.close)
-            self.ours = OurTool()
+            self.ours = OurTool(folder)
             real = RealServer(launch, folder / "real").start()
             self._stack.callback(real.kill)
             trimq = TrimqServer(folder / "trimq", tree=tree).start()
@@ -91,6 +94,9 @@ class AdminStage:
             return [tool.run(server.namesrv_addr, line) for line in lines]
         finally:
             self._clean(server, *self.words("{topic} {group}", side[1], case))
+            if any("{mover}" in line for line in case.lines):
+                with BlockingAdminClient(server.namesrv_addr) as admin:
+                    wait_until_consumed(admin, MOVER, MOVED)
 
     def _clean(self, server: Server, topic: str, group: str) -> None:
         with BlockingAdminClient(server.namesrv_addr) as admin:
@@ -104,9 +110,15 @@ class AdminStage:
     def _fill(self, server: Server) -> dict[str, str]:
         """Topics, messages, clients: by the official tool and client only."""
         ns = server.namesrv_addr
-        self.official.run(
-            ns, ["updateTopic", "-b", server.broker_addr, "-t", SENT, "-r", "4", "-w", "4"]
-        )
+        # A held pull learns of a reset when it ends: after 15 seconds otherwise.
+        setting = ["-b", server.broker_addr, "-k", "longPollingEnable", "-v", "false"]
+        self.official.run(ns, ["updateBrokerConfig", *setting])
+        for topic in (SENT, MOVED, SPLIT):
+            queues = ["-b", server.broker_addr, "-t", topic, "-r", "4", "-w", "4"]
+            self.official.run(ns, ["updateTopic", *queues])
+        for queue in range(4):
+            where = ["-b", BROKER, "-i", str(queue)]
+            self.official.run(ns, ["sendMessage", "-t", MOVED, "-p", f"moved-{queue}", *where])
         for body, key, tag, queue in MESSAGES:
             where = ["-b", BROKER, "-i", str(queue)]
             self.official.run(
@@ -114,16 +126,25 @@ class AdminStage:
             )
         self.official.ask("consumer", ns, MEMBER, SENT, "TagA || TagB")
         self.official.ask("producer", ns, MAKER, SENT)
+        self.official.ask("consumer", ns, MOVER, MOVED, "*")
+        for tag in ("TagA", "TagB"):
+            # Members that are new may differ: the tools wait two minutes.
+            self.official.ask("consumer", ns, SPLIT, SPLIT, tag, "300")
         with BlockingAdminClient(ns) as admin:
-            _wait_until_consumed(admin)
-            place = admin.place_of(SENT, BROKER, 2)
-            message = admin.pull(place, 0).messages[0]
+            wait_until_consumed(admin, MEMBER, SENT)
+            wait_until_consumed(admin, MOVER, MOVED)
+            pulled = admin.pull(admin.place_of(SENT, BROKER, 2), 0)
+            assert pulled.messages, f"{server}: {pulled.status}"
+            message = pulled.messages[0]
             (client,) = admin.consumer_connection(MEMBER).connection_set
         return {
             "b": server.broker_addr,
             "sent": SENT,
             "member": MEMBER,
             "maker": MAKER,
+            "mover": MOVER,
+            "moved": MOVED,
+            "split": SPLIT,
             **self._files,
             "client": client.client_id or "",
             "offset_id": message.offset_id,
@@ -131,15 +152,18 @@ class AdminStage:
         }
 
 
-def _wait_until_consumed(admin: BlockingAdminClient, seconds: float = 60) -> None:
+def wait_until_consumed(
+    admin: BlockingAdminClient, group: str, topic: str, seconds: float = 60
+) -> None:
+    """Until the group has committed the end of all four queues."""
     deadline = time.monotonic() + seconds
     while True:
         with suppress(AdminError):
-            stats = admin.consume_stats(MEMBER, SENT)
+            stats = admin.consume_stats(group, topic)
             if len(stats.offsets) == 4 and not stats.behind:
                 return
         if time.monotonic() > deadline:
-            raise AssertionError(f"{MEMBER} did not consume everything within {seconds} s")
+            raise AssertionError(f"{group} did not consume everything within {seconds} s")
         time.sleep(0.1)
 
 

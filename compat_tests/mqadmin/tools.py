@@ -38,10 +38,13 @@ class OfficialTool:
         command += ["-cp", artifacts.java_driver(artifacts.CLIENT_5), "driver.AdminTool"]
         self._log = (folder / "admin-tool.log").open("wb")
         self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log, cwd=folder
         )
 
     def run(self, namesrv: str, words: Sequence[str]) -> Printed:
+        if words[0] == "startMonitoring":
+            # It would never end, and say nothing here.
+            return self.ask("monitor", namesrv)
         return self.ask("admin", *words, "-n", namesrv)
 
     def ask(self, *words: str) -> Printed:
@@ -74,14 +77,23 @@ class OfficialTool:
 
 
 class OurTool:
-    """`python -m mqadmin` of this checkout."""
+    """`python -m mqadmin` of this checkout, run in a folder of its own."""
 
     name = "ours"
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
 
     def run(self, namesrv: str, words: Sequence[str]) -> Printed:
         command = [sys.executable, "-m", "mqadmin", *words, "-n", namesrv]
         environment = {**os.environ, "PYTHONPATH": str(HERE), "PYTHONSAFEPATH": "1"}
         done = subprocess.run(
-            command, capture_output=True, text=True, env=environment, timeout=60, check=False
+            command,
+            capture_output=True,
+            text=True,
+            env=environment,
+            timeout=60,
+            check=False,
+            cwd=self._folder,
         )
         return Printed(done.stdout, done.stderr, done.returncode)

@@ -3,16 +3,18 @@
 Java: ConsumerProgressSubCommand. Groups are known by their retry topics.
 """
 
-from contextlib import suppress
 from typing import Final
 
 import click
 
+from admin.errors import AdminError
 from admin.groups import RETRY_PREFIX, ConsumeStats
 from codec.bodies.clients import ConsumerConnection
 from codec.bodies.locks import MessageQueue
 from codec.bodies.progress import OffsetWrapper
 from mqadmin.framework import FAILURES, Run, admin_command, boolean
+from mqadmin.gathering import progress_of
+from mqadmin.group_names import group_of
 from mqadmin.java_text import cut, hash_order, java, local_seconds
 from mqadmin.versions import version_name
 
@@ -38,7 +40,9 @@ def command(
     if group is None:
         _all_groups(run)
     else:
-        _one_group(run, run.admin.consume_stats(group, topic), group, with_clients)
+        stats = progress_of(run, group, topic)
+        if stats.offsets or not run.partly_failed:
+            _one_group(run, stats, group, with_clients)
 
 
 def _one_group(run: Run, stats: ConsumeStats, group: str, with_clients: bool) -> None:
@@ -86,7 +90,7 @@ def _queue_line(queue: MessageQueue, progress: OffsetWrapper, client: str | None
 def _all_groups(run: Run) -> None:
     run.out.head(_GROUP.format(*_GROUP_TITLES))
     names = hash_order(run.admin.topic_names())
-    groups = [_group_of(name) for name in names if name.startswith(RETRY_PREFIX)]
+    groups = [group_of(name) for name in names if name.startswith(RETRY_PREFIX)]
     for group in run.out.progress(groups, "groups"):
         stats, connection = _state_of(run, group)
         count = len(connection.connection_set) if connection else 0
@@ -107,15 +111,16 @@ def _all_groups(run: Run) -> None:
 def _state_of(run: Run, group: str) -> tuple[ConsumeStats, ConsumerConnection | None]:
     """Progress and connections; a group without members or offsets is no failure."""
     stats, connection = ConsumeStats(), None
-    with suppress(*FAILURES):
-        stats = run.admin.consume_stats(group)
-    with suppress(*FAILURES):
+    try:
+        stats = progress_of(run, group)
+    except AdminError:
+        pass
+    except FAILURES as error:
+        run.problem(error)
+    try:
         connection = run.admin.consumer_connection(group)
+    except AdminError:
+        pass
+    except FAILURES as error:
+        run.problem(error)
     return stats, connection
-
-
-def _group_of(retry_topic: str) -> str:
-    """POP's retry topics have the topic behind a plus sign (KeyBuilder.parseGroup)."""
-    name = retry_topic.removeprefix(RETRY_PREFIX)
-    parts = name.split("+")
-    return parts[0] if len(parts) == 2 else name

@@ -7,7 +7,7 @@ from typing import Final
 
 import click
 
-from admin.cluster import preferred_addr
+from admin.errors import NotFound
 from admin.topics import TopicStats
 from mqadmin.framework import Run, admin_command, topic_option
 from mqadmin.java_text import cut, java, local_time
@@ -19,7 +19,11 @@ _HEAD: Final = "{:<32}  {:<4}  {:<20}  {:<20}    {}"
 @topic_option
 @click.option("-c", "--cluster", help="Ask the brokers of this cluster (or light topic's parent).")
 def command(run: Run, topic: str, cluster: str | None) -> None:
-    stats = run.admin.topic_stats(topic) if cluster is None else _of_cluster(run, topic, cluster)
+    stats = _gathered(run, topic, cluster)
+    if not stats.offsets:
+        if run.partly_failed:
+            return
+        raise NotFound(f"no broker has queues of topic {topic!r}")
     titles = ("#Broker Name", "#QID", "#Min Offset", "#Max Offset", "#Last Updated")
     run.out.head(_HEAD.format(*titles))
     for queue in sorted(stats.offsets, key=lambda one: (one.topic, one.broker_name, one.queue_id)):
@@ -41,11 +45,15 @@ def command(run: Run, topic: str, cluster: str | None) -> None:
     run.out.line(f"Topic Put TPS: {java(stats.put_tps)}")
 
 
-def _of_cluster(run: Run, topic: str, cluster: str) -> TopicStats:
-    """A cluster has a topic of its own name, whose route has all its brokers."""
+def _gathered(run: Run, topic: str, cluster: str | None) -> TopicStats:
+    """What those brokers say that answer. A cluster has a topic of its own name with all its brokers.
+
+    The rate stays 0 without a cluster, as in DefaultMQAdminExtImpl.examineTopicStats.
+    """
     stats = TopicStats()
-    for broker in run.admin.topic_route(cluster).broker_datas:
-        addr = preferred_addr(broker)
-        if addr is not None:
-            stats.offsets |= run.admin.broker_topic_stats(addr, topic).offsets
+
+    def add(addr: str) -> None:
+        stats.offsets |= run.admin.broker_topic_stats(addr, topic).offsets
+
+    run.on_each(run.admin.route_addrs(cluster or topic), add)
     return stats

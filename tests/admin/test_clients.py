@@ -147,7 +147,7 @@ def test_both_clients_have_the_same_operations() -> None:
     def operations(client: type) -> set[str]:
         return {name for name in vars(client) if not name.startswith("_")}
 
-    only_trio = {"ask", "now", "connect"}
+    only_trio = {"ask", "connect"}
     assert operations(AdminClient) - only_trio == operations(BlockingAdminClient) - {
         "close",
         "name_servers",

@@ -16,6 +16,7 @@ from broker.producers import Producers
 from broker.puts import put_answer
 from broker.queue_locks import QueueLocks
 from broker.registration import Registration
+from broker.request_modes import RequestModes
 from broker.stats import PERIODS, BrokerStats
 from broker.subscription_groups import SubscriptionGroups
 from broker.topics import Topics, has_batch_queues
@@ -48,6 +49,7 @@ class State:
 
     topics: Topics
     groups: SubscriptionGroups
+    modes: RequestModes
     consumers: Consumers
     producers: Producers
     offsets: ConsumerOffsets
@@ -76,6 +78,7 @@ class Broker:
     def persist(self) -> None:
         self.state.topics.close()
         self.state.groups.close()
+        self.state.modes.close()
         self.state.offsets.persist()
         self.state.delays.close()
 
@@ -156,6 +159,7 @@ def build_state(
     state = State(
         topics=topics,
         groups=SubscriptionGroups(config, directory, clock),
+        modes=RequestModes(directory),
         consumers=Consumers(config, clock),
         producers=Producers(config, clock),
         offsets=ConsumerOffsets(config, directory, clock),
@@ -172,6 +176,7 @@ def build_state(
     )
     state.topics.load()
     state.groups.load()
+    state.modes.load()
     state.offsets.load()
     state.delays.load()
     state.topics.add_listener(partial(_tell_queue_type, store))
@@ -212,6 +217,7 @@ def _services(plan: ServerPlan, state: State, gate: Gate) -> list[Service]:
         partial(services.every_async, offsets_every, state.offsets.persist_in_steps),
         partial(services.every_async, services.SETTLE_SECONDS, state.topics.settle),
         partial(services.every_async, services.SETTLE_SECONDS, state.groups.settle),
+        partial(services.every_async, services.SETTLE_SECONDS, state.modes.settle),
         partial(services.every, services.SCAN_SECONDS, state.consumers.scan_expired),
         partial(services.every, services.SCAN_SECONDS, state.producers.scan_expired),
         partial(services.every, services.NOTICE_SECONDS, state.consumers.send_waiting_notices),

@@ -19,6 +19,7 @@ from processors.admin.get_all_subscriptiongroup_config import GetAllSubscription
 from processors.admin.get_all_topic_config import GetAllTopicConfig
 from processors.admin.get_broker_config import GetBrokerConfig
 from processors.admin.get_broker_consume_stats import GetBrokerConsumeStats
+from processors.admin.get_broker_ha_status import GetBrokerHaStatus
 from processors.admin.get_broker_runtime_info import GetBrokerRuntimeInfo
 from processors.admin.get_consume_stats import GetConsumeStats
 from processors.admin.get_subscriptiongroup_config import GetSubscriptiongroupConfig
@@ -53,10 +54,12 @@ from processors.clients.unregister_client import UnregisterClient
 from processors.consume._checks import PullChecks
 from processors.consume._pulling import Pulling
 from processors.consume._subscriptions import PullSubscriptions
+from processors.consume.get_all_message_request_mode import GetAllMessageRequestMode
 from processors.consume.lite_pull_message import LitePullMessage
 from processors.consume.pull_message import PullMessage
 from processors.consume.query_consume_queue import QueryConsumeQueue
 from processors.consume.query_message import QueryMessage
+from processors.consume.set_message_request_mode import SetMessageRequestMode
 from processors.offsets._broker_reset import BrokerReset
 from processors.offsets._client_reset import ClientReset
 from processors.offsets.clone_group_offset import CloneGroupOffset
@@ -153,6 +156,8 @@ def _consume(
         LitePullMessage(pulling),
         QueryMessage(plan.store, state.store),
         QueryConsumeQueue(state.consumers, state.store),
+        SetMessageRequestMode(state.topics, state.groups, state.modes),
+        GetAllMessageRequestMode(state.modes),
     ]
 
 
@@ -251,5 +256,6 @@ def _broker(plan: ServerPlan, state: "State", clock: Clock) -> list[Processor[An
         UpdateBrokerConfig(state.settings, parse_properties_text),
         GetBrokerRuntimeInfo(state.stats, figures, state.delays, clock),
         ViewBrokerStatsData(state.stats),
+        GetBrokerHaStatus(state.store),
         SetCommitlogReadMode(),
     ]

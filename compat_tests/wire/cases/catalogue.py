@@ -10,6 +10,7 @@ from compat_tests.wire.cases import (
     clients,
     holding,
     locks,
+    modes,
     namesrv,
     offsets,
     operating,
@@ -38,6 +39,7 @@ MODULES = (
     offsets,
     positions,
     locks,
+    modes,
     topics,
     bad_input,
 )

@@ -22,6 +22,7 @@ from processors.admin._backlog import Backlog
 from processors.admin._store_figures import StoreFigures, readable_bytes
 from processors.admin.get_broker_config import GetBrokerConfig
 from processors.admin.get_broker_consume_stats import GetBrokerConsumeStats
+from processors.admin.get_broker_ha_status import GetBrokerHaStatus
 from processors.admin.get_broker_runtime_info import GetBrokerRuntimeInfo
 from processors.admin.set_commitlog_read_mode import SetCommitlogReadMode
 from processors.admin.update_and_get_group_forbidden import UpdateAndGetGroupForbidden
@@ -276,3 +277,15 @@ def test_read_ahead_is_as_it_is(broker: Any, fields: dict[str, str], code: int) 
     except RemotingError as error:
         answer = error.code
     assert answer == code
+
+
+def test_a_master_without_slaves(broker: Any) -> None:
+    broker.store.put(Message("T", 0, b"x"))
+    answer = GetBrokerHaStatus(broker.store).handle(broker.request(907, None))
+    status = json.loads(answer.body)
+    assert (status["master"], status["haConnectionInfo"], status["inSyncSlaveNums"]) == (
+        True,
+        [],
+        0,
+    )
+    assert status["masterCommitLogMaxOffset"] == broker.store.max_physical_offset > 0

@@ -8,13 +8,18 @@ import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.io.UncheckedIOException;
+import java.lang.reflect.Field;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.rocketmq.client.consumer.DefaultMQPushConsumer;
 import org.apache.rocketmq.client.consumer.listener.ConsumeConcurrentlyStatus;
 import org.apache.rocketmq.client.consumer.listener.MessageListenerConcurrently;
+import org.apache.rocketmq.client.impl.consumer.DefaultMQPushConsumerImpl;
 import org.apache.rocketmq.client.impl.factory.MQClientInstance;
 import org.apache.rocketmq.client.producer.DefaultMQProducer;
 import org.apache.rocketmq.tools.command.MQAdminStartup;
@@ -23,11 +28,14 @@ import org.apache.rocketmq.tools.command.MQAdminStartup;
  * Runs many mqadmin command lines in one JVM: a start costs seconds, a command a fraction of one.
  *
  * <p>Each line of standard input is one request, its words separated by tabs: {@code admin WORD...},
- * {@code consumer NAMESRV GROUP TOPIC EXPRESSION}, {@code producer NAMESRV GROUP TOPIC} or {@code close}
- * (ends all clients). Each is answered with {@code = OUT ERR} and that many bytes of what it printed.
+ * {@code consumer NAMESRV GROUP TOPIC EXPRESSION [SECONDS]} (as if it had started so long ago),
+ * {@code count NAMESRV GROUP} (prints how many messages the group has consumed), {@code producer NAMESRV GROUP TOPIC},
+ * {@code monitor NAMESRV} (one round of the monitoring command) or {@code close} (ends all clients). Each is
+ * answered with {@code = OUT ERR} and that many bytes of what it printed.
  */
 public final class AdminTool {
     private static final List<Runnable> CLIENTS = new ArrayList<>();
+    private static final Map<String, AtomicInteger> CONSUMED = new ConcurrentHashMap<>();
 
     private AdminTool() {
     }
@@ -71,7 +79,13 @@ public final class AdminTool {
                 Tool.run(Arrays.copyOfRange(words, 1, words.length));
                 break;
             case "consumer":
-                consumer(words[1], words[2], words[3], words[4]);
+                consumer(words[1], words[2], words[3], words[4], words.length > 5 ? Long.parseLong(words[5]) : 0);
+                break;
+            case "count":
+                System.out.print(consumed(words[1], words[2]).get());
+                break;
+            case "monitor":
+                Monitor.round(words[1]);
                 break;
             case "producer":
                 producer(words[1], words[2], words[3]);
@@ -93,16 +107,30 @@ public final class AdminTool {
         }
     }
 
-    private static void consumer(String namesrv, String group, String topic, String expression) throws Exception {
+    private static AtomicInteger consumed(String namesrv, String group) {
+        return CONSUMED.computeIfAbsent(group + "@" + namesrv, name -> new AtomicInteger());
+    }
+
+    private static void consumer(String namesrv, String group, String topic, String expression, long age)
+        throws Exception {
         DefaultMQPushConsumer consumer = new DefaultMQPushConsumer(group);
         consumer.setNamesrvAddr(namesrv);
         // Clients with one name would share one connection, whatever their server.
         consumer.setInstanceName(group + "-" + CLIENTS.size());
         consumer.setPersistConsumerOffsetInterval(500);
         consumer.subscribe(topic, expression);
+        AtomicInteger count = consumed(namesrv, group);
         consumer.registerMessageListener(
-            (MessageListenerConcurrently) (messages, context) -> ConsumeConcurrentlyStatus.CONSUME_SUCCESS);
+            (MessageListenerConcurrently) (messages, context) -> {
+                count.addAndGet(messages.size());
+                return ConsumeConcurrentlyStatus.CONSUME_SUCCESS;
+            });
         consumer.start();
+        if (age > 0) {
+            Field start = DefaultMQPushConsumerImpl.class.getDeclaredField("consumerStartTimestamp");
+            start.setAccessible(true);
+            start.setLong(consumer.getDefaultMQPushConsumerImpl(), System.currentTimeMillis() - age * 1000);
+        }
         CLIENTS.add(consumer::shutdown);
     }
 

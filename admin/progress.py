@@ -1,0 +1,243 @@
+"""Where a group stands in each queue, with all that an operator asks about it; and moving it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from admin.cluster import MASTER_ID, cluster_info
+from admin.errors import NotFound
+from admin.groups import (
+    DEAD_LETTER_PREFIX,
+    RETRY_PREFIX,
+    QueueHolder,
+    broker_progress,
+    consumer_connection,
+    group_brokers,
+)
+from admin.link import Link, ask
+from admin.offsets import (
+    END,
+    check_offline,
+    commit_offset,
+    out_of_range,
+    reset_group,
+    reset_queue,
+    resets_by_itself,
+)
+from admin.pulling import Place, search_offset
+from admin.topics import broker_topic_stats
+from codec.bodies.base import decode_body
+from codec.bodies.locks import MessageQueue
+from codec.bodies.progress import OffsetWrapper, QueryConsumeTimeSpanBody, QueueTimeSpan
+from codec.bodies.queue_tables import TopicOffset
+from codec.bodies.topics import TopicList
+from codec.codes import RequestCode
+from codec.headers.offsets import QueryConsumeTimeSpanRequestHeader
+from codec.headers.topics import QueryTopicsByConsumerRequestHeader
+
+BELOW_MIN = "below min"
+ABOVE_MAX = "above max"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueProgress:
+    """A group in one queue. Times are milliseconds since 1970, 0 where they are not known.
+
+    `min_offset` is the queue's first offset, `max_offset` its next one. `pulled` is how far messages
+    were handed out, `last_read` when the last message that is read was stored, `delay` for how many
+    milliseconds the next one has been waiting. `client` holds the queue now.
+    """
+
+    queue: MessageQueue
+    min_offset: int
+    max_offset: int
+    committed: int
+    pulled: int
+    delay: int
+    last_read: int
+    client: str | None = None
+    last_consumed: int = 0
+
+    @property
+    def backlog(self) -> int:
+        """How many messages there are to read; those that are deleted do not count."""
+        return max(0, self.max_offset - max(self.committed, self.min_offset))
+
+    @property
+    def in_flight(self) -> int:
+        """How many messages were handed out and are not committed yet."""
+        return max(0, self.pulled - self.committed)
+
+    @property
+    def remark(self) -> str:
+        """What is wrong with the committed offset: BELOW_MIN, ABOVE_MAX or nothing."""
+        if self.committed < self.min_offset:
+            return BELOW_MIN
+        return ABOVE_MAX if self.committed > self.max_offset else ""
+
+
+class Side(Enum):
+    """What a group can be moved to."""
+
+    EARLIEST = "earliest"
+    LATEST = "latest"
+    OFFSET = "offset"
+    TIME = "time"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where to move a group: `value` is an offset, or a time in milliseconds since 1970."""
+
+    side: Side
+    value: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """A queue in which a group was moved."""
+
+    queue: MessageQueue
+    before: int
+    offset: int
+
+
+async def brokers_with_group(link: Link, group: str, topic: str | None = None) -> list[str]:
+    """One address of each broker that may know the group; of every master if no route tells."""
+    try:
+        return await group_brokers(link, group, topic)
+    except NotFound:
+        brokers = (await cluster_info(link)).broker_addr_table.values()
+        return [one.broker_addrs[MASTER_ID] for one in brokers if MASTER_ID in one.broker_addrs]
+
+
+async def group_topics(link: Link, addr: str, group: str) -> list[str]:
+    """The topics in which a group has offsets on a broker, without its retry and dead-letter topics."""
+    header = QueryTopicsByConsumerRequestHeader(group=group)
+    answer = await ask(link, addr, RequestCode.QUERY_TOPICS_BY_CONSUMER, header)
+    names = decode_body(TopicList, answer.body).topic_list
+    own = (RETRY_PREFIX, DEAD_LETTER_PREFIX)
+    return sorted(name for name in names if not name.startswith(own))
+
+
+async def time_spans(
+    link: Link, addr: str, group: str, topic: str
+) -> dict[MessageQueue, QueueTimeSpan]:
+    """When the messages of a broker's queues were stored, and where a group is among them."""
+    header = QueryConsumeTimeSpanRequestHeader(group=group, topic=topic)
+    answer = await ask(link, addr, RequestCode.QUERY_CONSUME_TIME_SPAN, header)
+    spans = decode_body(QueryConsumeTimeSpanBody, answer.body).consume_time_span_set
+    return {span.message_queue: span for span in spans}
+
+
+async def queue_progress(
+    link: Link,
+    addr: str,
+    group: str,
+    topic: str | None = None,
+    holders: Mapping[MessageQueue, QueueHolder] | None = None,
+) -> list[QueueProgress]:
+    """A group in each queue of one broker, of one topic or of all; `holders` from `queue_holders`."""
+    progress = (await broker_progress(link, addr, group, topic)).offsets
+    found = []
+    for name in sorted({queue.topic for queue in progress}):
+        ends = (await broker_topic_stats(link, addr, name)).offsets
+        spans = await time_spans(link, addr, group, name)
+        for queue, end in sorted(ends.items()):
+            if queue in progress:
+                holder = (holders or {}).get(queue, QueueHolder())
+                span = spans.get(queue, QueueTimeSpan())
+                found.append(_joined(link.now(), queue, progress[queue], end, span, holder))
+    return found
+
+
+async def move_group(
+    link: Link,
+    addr: str,
+    group: str,
+    topic: str,
+    target: Target,
+    queue_id: int | None = None,
+) -> list[Moved]:
+    """Move a group in a topic's queues on one broker, or in one queue, whether it is online or not.
+
+    Nothing is moved if a queue does not have the offset: Invalid. Refused or Invalid when the broker
+    leaves resets to members and these cannot do it. NotFound when there is no such queue.
+    """
+    ends = (await broker_topic_stats(link, addr, topic)).offsets
+    chosen = {
+        queue: end for queue, end in sorted(ends.items()) if queue_id in (None, queue.queue_id)
+    }
+    if not chosen:
+        raise NotFound(f"{addr} has no queue {queue_id} of topic {topic!r}")
+    offsets = {
+        queue: await _offset(link, addr, queue, end, target) for queue, end in chosen.items()
+    }
+    before = (await broker_progress(link, addr, group, topic)).offsets
+    if await resets_by_itself(link, addr):
+        for queue, offset in offsets.items():
+            await reset_queue(link, addr, group, topic, queue.queue_id, offset)
+    elif not await _is_online(link, addr, group):
+        for queue, offset in offsets.items():
+            await commit_offset(link, addr, group, queue, offset)
+    else:
+        if queue_id is not None or target.side is Side.OFFSET:
+            await check_offline(link, addr, group)
+        millis = {Side.EARLIEST: 0, Side.LATEST: END}.get(target.side, target.value)
+        offsets = await reset_group(link, addr, group, topic, millis)
+    return [
+        Moved(queue, before.get(queue, OffsetWrapper()).consumer_offset, offset)
+        for queue, offset in sorted(offsets.items())
+    ]
+
+
+async def _is_online(link: Link, addr: str, group: str) -> bool:
+    try:
+        await consumer_connection(link, group, addr)
+    except NotFound:
+        return False
+    return True
+
+
+async def _offset(
+    link: Link, addr: str, queue: MessageQueue, end: TopicOffset, target: Target
+) -> int:
+    match target.side:
+        case Side.EARLIEST:
+            return end.min_offset
+        case Side.LATEST:
+            return end.max_offset
+        case Side.TIME:
+            return await search_offset(link, Place(queue, addr), target.value)
+    if not end.min_offset <= target.value <= end.max_offset:
+        raise out_of_range(queue, target.value, end.min_offset, end.max_offset)
+    return target.value
+
+
+def _joined(
+    now: int,
+    queue: MessageQueue,
+    progress: OffsetWrapper,
+    end: TopicOffset,
+    span: QueueTimeSpan,
+    holder: QueueHolder,
+) -> QueueProgress:
+    delay = 0
+    if progress.consumer_offset < end.min_offset or span.delay_time > now:
+        # The broker counts from a message that is not there; the first one that is, waits longest.
+        first = span.min_time_stamp
+        waits = end.max_offset > end.min_offset and first > 0
+        delay = max(0, now - first) if waits else 0
+    elif progress.consumer_offset < end.max_offset:
+        delay = span.delay_time
+    return QueueProgress(
+        queue=queue,
+        min_offset=end.min_offset,
+        max_offset=end.max_offset,
+        committed=progress.consumer_offset,
+        pulled=progress.pull_offset,
+        delay=delay,
+        last_read=progress.last_timestamp,
+        client=holder.client_id,
+        last_consumed=holder.last_consumed,
+    )

@@ -1,0 +1,72 @@
+"""brokerConsumeStats: how far every group of a broker is behind. Java: BrokerConsumeStatsSubCommand."""
+
+from collections.abc import Iterator
+from typing import Final
+
+import click
+
+from codec.bodies.locks import MessageQueue
+from codec.bodies.progress import OffsetWrapper
+from codec.bodies.queue_tables import BrokerConsumeStatsTable, by_queue
+from mqadmin.framework import Run, admin_command, boolean, chosen_addrs
+from mqadmin.java_text import cut, local_seconds
+
+_HEAD: Final = "{:<64}  {:<64}  {:<32}  {:<4}  {:<20}  {:<20}  {:<20}  {}"
+_TITLES: Final = (
+    "#Topic",
+    "#Group",
+    "#Broker Name",
+    "#QID",
+    "#Broker Offset",
+    "#Consumer Offset",
+    "#Diff",
+    "#LastTime",
+)
+
+
+@admin_command("brokerConsumeStats")
+@click.option("-b", "--brokerAddr", "broker_addr", required=True, metavar="HOST:PORT")
+@click.option(
+    "-t",
+    "--timeoutMillis",
+    "timeout_millis",
+    type=click.IntRange(min=1),
+    default=50000,
+    metavar="MILLIS",
+    help="How long to wait for the answer.",
+)
+@click.option("-l", "--level", type=int, default=0, help="Only queues at least so far behind.")
+@click.option("-o", "--order", "ordered_only", type=boolean, metavar="true|false", default=False)
+def command(
+    run: Run, broker_addr: str, timeout_millis: int, level: int, ordered_only: bool
+) -> None:
+    (addr,) = chosen_addrs(run, broker_addr, None)
+    patience = timeout_millis / 1000 / run.timeout
+    table = run.admin.broker_consume_stats(addr, ordered_only, patience)
+    run.out.head(_HEAD.format(*_TITLES))
+    for group, queue, progress in _queues(table):
+        behind = progress.broker_offset - progress.consumer_offset
+        # Without a time nothing was consumed yet; the official tool leaves such queues out.
+        if behind < level or progress.last_timestamp <= 0:
+            continue
+        line = _HEAD.format(
+            cut(queue.topic, 64),
+            group,
+            cut(queue.broker_name, 32),
+            queue.queue_id,
+            progress.broker_offset,
+            progress.consumer_offset,
+            behind,
+            local_seconds(progress.last_timestamp),
+        )
+        run.out.row(line, {"group": group, "queue": queue, "progress": progress})
+    run.out.line(f"\nDiff Total: {table.total_diff}")
+
+
+def _queues(table: BrokerConsumeStatsTable) -> Iterator[tuple[str, MessageQueue, OffsetWrapper]]:
+    for groups in table.consume_stats_list:
+        for group, topics in groups.items():
+            for topic in topics:
+                offsets = by_queue(topic.offset_table)
+                for queue in sorted(offsets, key=lambda one: (one.topic, one.queue_id)):
+                    yield group, queue, offsets[queue]

@@ -1,0 +1,86 @@
+"""consumerStatus: what a group's clients say of themselves, and whether they agree.
+
+Java: ConsumerStatusSubCommand. Without -i each client's account is written to a file `MILLIS/CLIENT` below
+the current folder.
+"""
+
+from pathlib import Path
+from typing import Final
+
+import click
+
+from codec.bodies.clients import ConsumerConnection
+from codec.bodies.queue_tables import ConsumerRunningInfo
+from mqadmin.consumer_text import running_text, same_subscriptions, stuck_queues
+from mqadmin.framework import FAILURES, Run, admin_command
+from mqadmin.versions import version_name
+
+_CLIENT: Final = "{:<10} {:<40} {:<20} {}"
+
+
+@admin_command("consumerStatus")
+@click.option("-g", "--consumerGroup", "group", required=True, help="The group.")
+@click.option("-i", "--clientId", "client_id", help="Only this client, in full.")
+@click.option(
+    "-b", "--brokerAddr", "broker_addr", metavar="HOST:PORT", help="Who knows the clients."
+)
+@click.option("-s", "--jstack", "with_stacks", is_flag=True, help="And what their threads do.")
+def command(
+    run: Run, group: str, client_id: str | None, broker_addr: str | None, with_stacks: bool
+) -> None:
+    connection = run.admin.consumer_connection(group, broker_addr)
+    if client_id is None:
+        _all_clients(run, group, connection, with_stacks)
+        return
+    info = run.admin.running_info(group, client_id, with_stacks)
+    run.out.text(running_text(info))
+    run.out.value({"clientId": client_id, "runningInfo": info})
+
+
+def _all_clients(run: Run, group: str, connection: ConsumerConnection, with_stacks: bool) -> None:
+    folder = Path(str(run.admin.now()))
+    titles = ("#Index", "#ClientId", "#Version", "#ConsumerRunningInfoFile")
+    run.out.head(_CLIENT.format(*titles))
+    infos: dict[str, ConsumerRunningInfo] = {}
+    for client in connection.connection_set:
+        name = client.client_id or ""
+        try:
+            infos[name] = run.admin.running_info(group, name, with_stacks)
+        except FAILURES as error:
+            run.problem(error)
+            continue
+        run.out.value({"clientId": name, "runningInfo": infos[name]})
+        if not run.out.as_json:
+            file = _write(run, folder / name, running_text(infos[name]))
+            version = version_name(client.version)
+            run.out.line(_CLIENT.format(len(infos), name, version, file))
+    if infos:
+        _show_findings(run, infos)
+
+
+def _write(run: Run, file: Path, text: str) -> Path:
+    if file.is_absolute() or ".." in file.parts:
+        # A client names itself as it likes; its file stays where the others are.
+        run.problem(f"the account of a client with the id {file.name!r} is not written to a file")
+        return file
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    except OSError as error:
+        run.problem(f"{file} is not written: {error.strerror}")
+    return file
+
+
+def _show_findings(run: Run, infos: dict[str, ConsumerRunningInfo]) -> None:
+    now = run.admin.now()
+    same = same_subscriptions(infos, now)
+    stuck = [text for name in sorted(infos) for text in stuck_queues(name, infos[name], now)]
+    run.out.value({"sameSubscriptions": same, "stuck": stuck})
+    if not same:
+        # Without a line end, as the official tool.
+        run.out.text("\n\nWARN: Different subscription in the same group of consumer!!!")
+        return
+    run.out.text("\n\nSame subscription in the same group of consumer")
+    run.out.text("\n\nRebalance OK\n")
+    for text in stuck:
+        run.out.line(text)

@@ -1,0 +1,105 @@
+"""resetOffset: move a group, whether it is online or not. A command of our own.
+
+One queue, a topic, or all topics of the group; to the first or the next offset, to an offset, or to a time.
+Says for each queue where the group was, and for what is refused, why.
+"""
+
+from typing import Final
+
+import click
+
+from admin.errors import Invalid
+from admin.progress import Moved, Side, Target
+from mqadmin.framework import FAILURES, Failed, Run, admin_command
+from mqadmin.java_text import cut
+from mqadmin.moments import MOMENT, moment
+
+_ROW: Final = "{:<64}  {:<32}  {:>4}  {:>20}  {:>20}"
+_TITLES: Final = ("#Topic", "#Broker Name", "#QID", "#From", "#To")
+_SIDES: Final = {
+    "earliest": Side.EARLIEST,
+    "min": Side.EARLIEST,
+    "latest": Side.LATEST,
+    "max": Side.LATEST,
+}
+# Numbers from here on are milliseconds (since September 2001), below they are offsets.
+_FIRST_MILLIS: Final = 10**12
+
+
+def target_of(text: str) -> Target:
+    """`--to` as it is written; a usage error when it is none of these."""
+    word = text.strip().lower()
+    if word in _SIDES:
+        return Target(_SIDES[word])
+    if word.isdecimal() and int(word) < _FIRST_MILLIS:
+        return Target(Side.OFFSET, int(word))
+    if word.startswith("-"):
+        raise click.BadParameter(f"{text!r} is no offset: there are none below 0")
+    return Target(Side.TIME, moment(text))
+
+
+@admin_command("resetOffset")
+@click.option("-g", "--group", required=True, help="The group.")
+@click.option("-t", "--topic", help="The topic.")
+@click.option("--all-topics", is_flag=True, help="Every topic of the group, but its retry topic.")
+@click.option("-q", "--queue", "queue_id", type=click.IntRange(min=0), help="Only this queue.")
+@click.option("-b", "--broker", "broker_name", help="Only at the broker of this name.")
+@click.option(
+    "--to",
+    "target",
+    type=target_of,
+    required=True,
+    metavar=f"earliest|latest|OFFSET|{MOMENT}",
+    help="Numbers from 1000000000000 on are milliseconds.",
+)
+def command(
+    run: Run,
+    group: str,
+    topic: str | None,
+    all_topics: bool,
+    queue_id: int | None,
+    broker_name: str | None,
+    target: Target,
+) -> None:
+    if (topic is None) != all_topics:
+        raise click.UsageError("give either -t or --all-topics")
+    if topic is None and queue_id is not None:
+        raise click.UsageError("-q needs -t: a queue is one of a topic")
+    moved: list[Moved] = []
+    for addr in _addrs(run, group, topic, broker_name):
+        try:
+            topics = [topic] if topic is not None else run.admin.group_topics(addr, group)
+        except FAILURES as error:
+            run.problem(error)
+            continue
+        for name in topics:
+            try:
+                moved += run.admin.move_group(addr, group, name, target, queue_id)
+            except FAILURES as error:
+                run.problem(error)
+    if moved:
+        _show(run, moved)
+    elif not run.partly_failed:
+        raise Failed(f"no broker has offsets of group {group!r}")
+
+
+def _addrs(run: Run, group: str, topic: str | None, broker_name: str | None) -> list[str]:
+    addrs = (
+        run.admin.route_addrs(topic) if topic is not None else run.admin.brokers_with_group(group)
+    )
+    if broker_name is None:
+        return addrs
+    broker = run.admin.cluster_info().broker_addr_table.get(broker_name)
+    here = [addr for addr in addrs if broker and addr in broker.broker_addrs.values()]
+    if not here:
+        raise Invalid(f"no broker {broker_name!r} has {topic or group!r}")
+    return here
+
+
+def _show(run: Run, moved: list[Moved]) -> None:
+    run.out.head(_ROW.format(*_TITLES))
+    for one in moved:
+        queue = one.queue
+        columns = (cut(queue.topic, 64), cut(queue.broker_name, 32), queue.queue_id)
+        value = {"queue": queue, "from": one.before, "to": one.offset}
+        run.out.row(_ROW.format(*columns, one.before, one.offset), value)

@@ -1,0 +1,79 @@
+"""resetOffsetByTime: move a group to a time, in all queues of a topic or in one.
+
+Java: ResetOffsetByTimeCommand. An offset of 0 for one queue (-b, -q) is set too; the official tool says
+that it does so, and leaves the group where it is.
+"""
+
+import click
+
+from admin.errors import Invalid
+from admin.pulling import Place
+from codec.bodies.locks import MessageQueue
+from mqadmin.framework import Run, admin_command, boolean, chosen_addrs, topic_option
+from mqadmin.java_text import java
+from mqadmin.moments import MOMENT, moment
+from mqadmin.offset_text import show_committed, show_reset
+from mqadmin.resetting import reset_everywhere, route_topic_of
+
+
+@admin_command("resetOffsetByTime")
+@click.option("-g", "--group", required=True, help="The group.")
+@topic_option
+@click.option("-s", "--timestamp", "when", required=True, metavar=f"now|{MOMENT}")
+@click.option("-f", "--force", type=boolean, metavar="true|false", default=True)
+@click.option("-b", "--broker", "broker_addr", metavar="HOST:PORT", help="With -q: only there.")
+@click.option("-q", "--queue", "queue_id", type=click.IntRange(min=0), help="Only this queue.")
+@click.option("-o", "--offset", type=click.IntRange(min=0), help="With -q: this offset, no time.")
+@click.option("-c", "--cluster", help="For light topics: the topic whose route is taken.")
+def command(
+    run: Run,
+    group: str,
+    topic: str,
+    when: str,
+    force: bool,
+    broker_addr: str | None,
+    queue_id: int | None,
+    offset: int | None,
+    cluster: str | None,
+) -> None:
+    millis = run.admin.now() if when == "now" else moment(when)
+    if (broker_addr is None) != (queue_id is None):
+        raise click.UsageError("-b and -q belong together: a broker and one of its queues")
+    if offset is not None and queue_id is None:
+        raise click.UsageError("-o needs -b and -q")
+    if broker_addr is not None and queue_id is not None:
+        (addr,) = chosen_addrs(run, broker_addr, None)
+        words = f"topic[{topic}], queueId[{queue_id}], broker[{addr}]"
+        run.out.line(_start(group, words, when, millis))
+        _one_queue(run, group, MessageQueue(topic=topic, queue_id=queue_id), addr, millis, offset)
+        return
+    resets = reset_everywhere(run, group, topic, millis, force, route_topic_of(topic, cluster))
+    words = f"topic[{topic}], force[{java(force)}]"
+    if resets.committed is not None:
+        run.out.line(
+            f"reset consumer offset by specified consumerGroup[{group}], {words},"
+            f" timestamp(string)[{when}], timestamp(long)[{millis}]"
+        )
+        show_committed(run, resets.committed, "#resetOffset")
+    if resets.offsets:
+        run.out.line(_start(group, words, when, millis))
+        show_reset(run, resets.offsets)
+
+
+def _start(group: str, words: str, when: str, millis: int) -> str:
+    return (
+        f"start reset consumer offset by specified, group[{group}], {words},"
+        f" timestamp(string)[{when}], timestamp(long)[{millis}]"
+    )
+
+
+def _one_queue(
+    run: Run, group: str, queue: MessageQueue, addr: str, millis: int, offset: int | None
+) -> None:
+    if offset is None:
+        offset = run.admin.search_offset(Place(queue, addr), millis)
+    if offset < 0:
+        raise Invalid(f"{addr} has no queue {queue.queue_id} of topic {queue.topic!r}")
+    run.out.line(f"reset consumer offset to {offset}")
+    run.admin.reset_queue(addr, group, queue.topic, queue.queue_id, offset)
+    run.out.value({"addr": addr, "queue": queue, "offset": offset})

@@ -1,0 +1,21 @@
+"""skipAccumulatedMessage: move a group to the end of a topic. Java: SkipAccumulationSubCommand."""
+
+import click
+
+from admin.offsets import END
+from mqadmin.framework import Run, admin_command, boolean, topic_option
+from mqadmin.offset_text import show_committed, show_reset
+from mqadmin.resetting import reset_everywhere, route_topic_of
+
+
+@admin_command("skipAccumulatedMessage")
+@click.option("-g", "--group", required=True, help="The group.")
+@topic_option
+@click.option("-f", "--force", type=boolean, metavar="true|false", default=True)
+@click.option("-c", "--cluster", help="For light topics: the topic whose route is taken.")
+def command(run: Run, group: str, topic: str, force: bool, cluster: str | None) -> None:
+    resets = reset_everywhere(run, group, topic, END, force, route_topic_of(topic, cluster))
+    if resets.committed is not None:
+        show_committed(run, resets.committed, "#rollbackOffset")
+    if resets.offsets:
+        show_reset(run, resets.offsets)
