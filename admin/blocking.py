@@ -12,7 +12,20 @@ from functools import wraps
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
-from admin import brokers, cluster, groups, messages, namesrv, pulling, sending, topics
+from admin import (
+    brokers,
+    cluster,
+    draining,
+    groups,
+    lite,
+    messages,
+    metadata,
+    namesrv,
+    pulling,
+    sending,
+    static_topics,
+    topics,
+)
 from admin.addresses import name_server_list
 from admin.link import Link
 from admin.signing import AccessKeys
@@ -134,7 +147,7 @@ class BlockingAdminClient:
 
     topic_names = _plain(topics.topic_names)
     topic_groups = _plain(topics.topic_groups)
-    topic_stats = _plain(topics.topic_stats)
+    topic_stats = _plain(static_topics.topic_stats)
     broker_topic_stats = _plain(topics.broker_topic_stats)
     put_topic = _plain(topics.put_topic)
     put_topics = _plain(topics.put_topics)
@@ -165,6 +178,11 @@ class BlockingAdminClient:
     broker_config = _plain(brokers.broker_config)
     update_broker_config = _plain(brokers.update_broker_config)
     clean_broker = _plain(brokers.clean_broker)
+    set_read_ahead = _plain(brokers.set_read_ahead)
+    switch_timer_engine = _plain(brokers.switch_timer_engine)
+    reset_master_flush_offset = _plain(brokers.reset_master_flush_offset)
+    add_broker = _plain(brokers.add_broker)
+    remove_broker = _plain(brokers.remove_broker)
 
     view_message = _plain(messages.view_message)
     query_messages = _plain(messages.query_messages)
@@ -180,3 +198,23 @@ class BlockingAdminClient:
     pull = _plain(pulling.pull)
 
     send = _plain(sending.send)
+    send_to = _plain(sending.send_to)
+    write_queues = _plain(sending.write_queues)
+
+    user_topics = _plain(metadata.user_topics)
+    user_groups = _plain(metadata.user_groups)
+    broker_counter = _plain(metadata.broker_counter)
+
+    broker_lite_info = _plain(lite.broker_lite_info)
+    parent_topic_info = _plain(lite.parent_topic_info)
+    lite_topic_info = _plain(lite.lite_topic_info)
+    lite_client_info = _plain(lite.lite_client_info)
+    lite_group_info = _plain(lite.lite_group_info)
+    trigger_lite_dispatch = _plain(lite.trigger_lite_dispatch)
+
+    topic_config = _plain(static_topics.topic_config)
+    topic_configs = _plain(static_topics.topic_configs)
+    put_static_topics = _plain(static_topics.put_static_topics)
+    complete_static_topic = _plain(static_topics.complete)
+
+    tail_of = _plain(draining.tail_of)

@@ -11,7 +11,20 @@ from contextlib import asynccontextmanager
 
 import trio
 
-from admin import brokers, cluster, groups, messages, namesrv, pulling, sending, topics
+from admin import (
+    brokers,
+    cluster,
+    draining,
+    groups,
+    lite,
+    messages,
+    metadata,
+    namesrv,
+    pulling,
+    sending,
+    static_topics,
+    topics,
+)
 from admin.addresses import name_server_list
 from admin.signing import AccessKeys
 from codec.codes import RequestCode
@@ -116,7 +129,7 @@ class AdminClient:
 
     topic_names = topics.topic_names
     topic_groups = topics.topic_groups
-    topic_stats = topics.topic_stats
+    topic_stats = static_topics.topic_stats
     broker_topic_stats = topics.broker_topic_stats
     put_topic = topics.put_topic
     put_topics = topics.put_topics
@@ -147,6 +160,11 @@ class AdminClient:
     broker_config = brokers.broker_config
     update_broker_config = brokers.update_broker_config
     clean_broker = brokers.clean_broker
+    set_read_ahead = brokers.set_read_ahead
+    switch_timer_engine = brokers.switch_timer_engine
+    reset_master_flush_offset = brokers.reset_master_flush_offset
+    add_broker = brokers.add_broker
+    remove_broker = brokers.remove_broker
 
     view_message = messages.view_message
     query_messages = messages.query_messages
@@ -162,3 +180,23 @@ class AdminClient:
     pull = pulling.pull
 
     send = sending.send
+    send_to = sending.send_to
+    write_queues = sending.write_queues
+
+    user_topics = metadata.user_topics
+    user_groups = metadata.user_groups
+    broker_counter = metadata.broker_counter
+
+    broker_lite_info = lite.broker_lite_info
+    parent_topic_info = lite.parent_topic_info
+    lite_topic_info = lite.lite_topic_info
+    lite_client_info = lite.lite_client_info
+    lite_group_info = lite.lite_group_info
+    trigger_lite_dispatch = lite.trigger_lite_dispatch
+
+    topic_config = static_topics.topic_config
+    topic_configs = static_topics.topic_configs
+    put_static_topics = static_topics.put_static_topics
+    complete_static_topic = static_topics.complete
+
+    tail_of = draining.tail_of

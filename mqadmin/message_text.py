@@ -95,7 +95,7 @@ def message_value(message: Message) -> dict[str, Any]:
     return {"messageId": message.message_id, **dataclasses.asdict(message)}
 
 
-def message_text(message: Message) -> str:
+def message_text(message: Message, *, with_body: bool = True) -> str:
     """MessageExt.toString."""
     parts = {
         "brokerName": message.broker_name,
@@ -112,14 +112,15 @@ def message_text(message: Message) -> str:
         "bodyCRC": message.body_crc,
         "reconsumeTimes": message.reconsume_times,
         "preparedTransactionOffset": message.prepared_transaction_offset,
-        "toString()": _payload_text(message),
+        "toString()": _payload_text(message, with_body),
     }
     return f"MessageExt [{_joined(parts)}]"
 
 
-def _payload_text(message: Message) -> str:
+def _payload_text(message: Message, with_body: bool) -> str:
     """Message.toString. The body's bytes are signed, as Java's are."""
-    body = [byte - 256 if byte > 127 else byte for byte in message.body]
+    signed = (byte - 256 if byte > 127 else byte for byte in message.body)
+    body = list(signed) if with_body else None
     transaction = message.properties.get("UNIQ_KEY") if _is_half(message) else None
     parts = {
         "topic": f"'{message.topic}'",

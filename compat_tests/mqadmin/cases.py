@@ -2,50 +2,18 @@
 
 `{topic}` and `{group}` are names of the case's own, removed when a tool has run it; `{b}` is the broker's
 address; `{sent}` a topic with messages, `{offset_id}` and `{unique_id}` the ids of one of them; `{member}` a
-group with a consumer, `{maker}` one with a producer. A case's lines are run one after the other by the
+group with a consumer, `{maker}` one with a producer; `{traced}` the id of a message whose traces are stored;
+`{out}` a folder of the run's own, whose files are compared too. A case's lines are run one after the other by the
 same tool; all they print is compared.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
-CLUSTER: Final = "DefaultCluster"
-BROKER: Final = "broker-a"
-
-
-@dataclass(frozen=True)
-class AdminCase:
-    """One comparison. `waits_for` names what TriMQ does not answer yet; then only the real server is asked."""
-
-    command: str
-    lines: tuple[str, ...]
-    name: str = ""
-    waits_for: str | None = None
-    # Why the servers' own answers differ; then ours is compared with the official tool on each.
-    differs: str | None = None
-    # Why the servers' lines come in different orders; between servers they are compared sorted then.
-    unordered: str | None = None
-    # Patterns of what changes from moment to moment in this command's text, and what takes its place.
-    masks: tuple[tuple[str, str], ...] = ()
-
-    def __str__(self) -> str:
-        return f"{self.command}-{self.name}" if self.name else self.command
-
-
-def case(
-    command: str,
-    *lines: str,
-    name: str = "",
-    waits_for: str | None = None,
-    differs: str | None = None,
-    unordered: str | None = None,
-    masks: tuple[tuple[str, str], ...] = (),
-) -> AdminCase:
-    slug = name.replace(" ", "-")
-    return AdminCase(command, lines, slug, waits_for, differs, unordered, masks)
-
+from compat_tests.mqadmin.case import BROKER, CLUSTER, AdminCase, case
+from compat_tests.mqadmin.cases_messages import MESSAGE_CASES
+from compat_tests.mqadmin.cases_topics import TOPIC_CASES
 
 NEW_TOPIC: Final = "updateTopic -b {b} -t {topic} -r 4 -w 4"
 # Runtime values by name: the values are of that moment.
@@ -229,4 +197,6 @@ CASES: Final[tuple[AdminCase, ...]] = (
         "updateSubGroupList -b {b} -f {groups_file}",
         "getConsumerConfig -g ListedGroup",
     ),
+    *MESSAGE_CASES,
+    *TOPIC_CASES,
 )

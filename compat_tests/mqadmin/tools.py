@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -44,6 +45,12 @@ class OfficialTool:
     def run(self, namesrv: str, words: Sequence[str]) -> Printed:
         return self.ask("admin", *words, "-n", namesrv)
 
+    def interrupt(self, namesrv: str, words: Sequence[str], lines: int) -> Printed:
+        """Run a command that would go on for ever until it rests; it has printed `lines` then."""
+        printed = self.ask("endless", *words, "-n", namesrv)
+        assert printed.out.count("\n") == lines, printed
+        return printed
+
     def ask(self, *words: str) -> Printed:
         """One request of the driver."""
         requests, answers = self._pipes()
@@ -77,11 +84,42 @@ class OurTool:
     """`python -m mqadmin` of this checkout."""
 
     name = "ours"
+    _command = (sys.executable, "-m", "mqadmin")
 
     def run(self, namesrv: str, words: Sequence[str]) -> Printed:
-        command = [sys.executable, "-m", "mqadmin", *words, "-n", namesrv]
-        environment = {**os.environ, "PYTHONPATH": str(HERE), "PYTHONSAFEPATH": "1"}
         done = subprocess.run(
-            command, capture_output=True, text=True, env=environment, timeout=60, check=False
+            [*self._command, *words, "-n", namesrv],
+            capture_output=True,
+            text=True,
+            env=self._environment(),
+            timeout=60,
+            check=False,
         )
         return Printed(done.stdout, done.stderr, done.returncode)
+
+    def interrupt(self, namesrv: str, words: Sequence[str], lines: int) -> Printed:
+        """Run a command that would go on for ever; Ctrl-C when it has printed so many lines.
+
+        How it ends then is no exit code of the command.
+        """
+        environment = {**self._environment(), "PYTHONUNBUFFERED": "1"}
+        process = subprocess.Popen(
+            [*self._command, *words, "-n", namesrv],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environment,
+        )
+        watchdog = threading.Timer(60, process.kill)
+        watchdog.start()
+        try:
+            assert process.stdout is not None
+            first = "".join(process.stdout.readline() for _ in range(lines))
+            process.send_signal(signal.SIGINT)
+            rest, err = process.communicate()
+        finally:
+            watchdog.cancel()
+        return Printed(first + rest, err)
+
+    def _environment(self) -> dict[str, str]:
+        return {**os.environ, "PYTHONPATH": str(HERE), "PYTHONSAFEPATH": "1"}

@@ -12,22 +12,30 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import org.apache.rocketmq.client.consumer.DefaultMQPushConsumer;
 import org.apache.rocketmq.client.consumer.listener.ConsumeConcurrentlyStatus;
 import org.apache.rocketmq.client.consumer.listener.MessageListenerConcurrently;
 import org.apache.rocketmq.client.impl.factory.MQClientInstance;
 import org.apache.rocketmq.client.producer.DefaultMQProducer;
+import org.apache.rocketmq.common.message.Message;
 import org.apache.rocketmq.tools.command.MQAdminStartup;
 
 /**
  * Runs many mqadmin command lines in one JVM: a start costs seconds, a command a fraction of one.
  *
  * <p>Each line of standard input is one request, its words separated by tabs: {@code admin WORD...},
- * {@code consumer NAMESRV GROUP TOPIC EXPRESSION}, {@code producer NAMESRV GROUP TOPIC} or {@code close}
- * (ends all clients). Each is answered with {@code = OUT ERR} and that many bytes of what it printed.
+ * {@code endless WORD...} (the same, interrupted when the command sleeps), {@code consumer NAMESRV GROUP TOPIC
+ * EXPRESSION [traced]}, {@code received GROUP} (prints the bodies), {@code producer NAMESRV GROUP TOPIC},
+ * {@code trace NAMESRV GROUP TOPIC BODY} (sends one traced message, prints its id) or {@code close} (ends all clients). Each is answered with {@code = OUT ERR} and that many bytes of what it printed.
  */
 public final class AdminTool {
     private static final List<Runnable> CLIENTS = new ArrayList<>();
+    /** Bodies by group, in the order in which they came. */
+    private static final Map<String, Queue<String>> RECEIVED = new ConcurrentHashMap<>();
 
     private AdminTool() {
     }
@@ -70,11 +78,20 @@ public final class AdminTool {
             case "admin":
                 Tool.run(Arrays.copyOfRange(words, 1, words.length));
                 break;
+            case "endless":
+                endless(Arrays.copyOfRange(words, 1, words.length));
+                break;
             case "consumer":
-                consumer(words[1], words[2], words[3], words[4]);
+                consumer(words[1], words[2], words[3], words[4], words.length > 5);
+                break;
+            case "received":
+                RECEIVED.getOrDefault(words[1], new ConcurrentLinkedQueue<>()).forEach(System.out::println);
                 break;
             case "producer":
                 producer(words[1], words[2], words[3]);
+                break;
+            case "trace":
+                trace(words[1], words[2], words[3], words[4]);
                 break;
             case "close":
                 CLIENTS.forEach(Runnable::run);
@@ -93,15 +110,42 @@ public final class AdminTool {
         }
     }
 
-    private static void consumer(String namesrv, String group, String topic, String expression) throws Exception {
+    /** Waits until the command itself sleeps between two rounds, and ends it there. */
+    private static void endless(String... words) throws InterruptedException {
+        Thread runner = new Thread(() -> Tool.run(words));
+        runner.start();
+        while (runner.isAlive()) {
+            if (sleepsInCommand(runner.getStackTrace())) {
+                runner.interrupt();
+                runner.join();
+            }
+            Thread.sleep(20);
+        }
+    }
+
+    private static boolean sleepsInCommand(StackTraceElement[] frames) {
+        int depth = 0;
+        while (depth < frames.length && frames[depth].getClassName().equals("java.lang.Thread")) {
+            depth++;
+        }
+        return depth > 0 && depth < frames.length
+            && frames[depth].getClassName().startsWith("org.apache.rocketmq.tools.command.");
+    }
+
+    private static void consumer(String namesrv, String group, String topic, String expression, boolean traced)
+        throws Exception {
         DefaultMQPushConsumer consumer = new DefaultMQPushConsumer(group);
+        consumer.setEnableTrace(traced);
         consumer.setNamesrvAddr(namesrv);
         // Clients with one name would share one connection, whatever their server.
         consumer.setInstanceName(group + "-" + CLIENTS.size());
         consumer.setPersistConsumerOffsetInterval(500);
         consumer.subscribe(topic, expression);
-        consumer.registerMessageListener(
-            (MessageListenerConcurrently) (messages, context) -> ConsumeConcurrentlyStatus.CONSUME_SUCCESS);
+        Queue<String> received = RECEIVED.computeIfAbsent(group, name -> new ConcurrentLinkedQueue<>());
+        consumer.registerMessageListener((MessageListenerConcurrently) (messages, context) -> {
+            messages.forEach(message -> received.add(new String(message.getBody(), StandardCharsets.UTF_8)));
+            return ConsumeConcurrentlyStatus.CONSUME_SUCCESS;
+        });
         consumer.start();
         CLIENTS.add(consumer::shutdown);
     }
@@ -115,5 +159,15 @@ public final class AdminTool {
         client.updateTopicRouteInfoFromNameServer(topic);
         client.sendHeartbeatToAllBrokerWithLock();
         CLIENTS.add(producer::shutdown);
+    }
+
+    private static void trace(String namesrv, String group, String topic, String body) throws Exception {
+        DefaultMQProducer producer = new DefaultMQProducer(group);
+        producer.setNamesrvAddr(namesrv);
+        producer.setInstanceName(group + "-" + CLIENTS.size());
+        producer.setEnableTrace(true);
+        producer.start();
+        CLIENTS.add(producer::shutdown);
+        System.out.println(producer.send(new Message(topic, body.getBytes(StandardCharsets.UTF_8))).getMsgId());
     }
 }
