@@ -201,6 +201,9 @@ class BlockingAdminClient:
     send_to = _plain(sending.send_to)
     write_queues = _plain(sending.write_queues)
 
+    all_topics = _plain(metadata.all_topics)
+    all_groups = _plain(metadata.all_groups)
+    system_topics = _plain(metadata.system_topics)
     user_topics = _plain(metadata.user_topics)
     user_groups = _plain(metadata.user_groups)
     broker_counter = _plain(metadata.broker_counter)

@@ -183,6 +183,9 @@ class AdminClient:
     send_to = sending.send_to
     write_queues = sending.write_queues
 
+    all_topics = metadata.all_topics
+    all_groups = metadata.all_groups
+    system_topics = metadata.system_topics
     user_topics = metadata.user_topics
     user_groups = metadata.user_groups
     broker_counter = metadata.broker_counter

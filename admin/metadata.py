@@ -1,6 +1,6 @@
 """What operators export: the topics and groups that users made on a broker, and its counters."""
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import Final
 
 from admin.groups import DEAD_LETTER_PREFIX, RETRY_PREFIX
@@ -8,7 +8,7 @@ from admin.link import Link, ask
 from codec.bodies.base import decode_body, encode_body
 from codec.bodies.groups import SubscriptionGroupWrapper
 from codec.bodies.progress import BrokerStatsData
-from codec.bodies.topics import TopicConfigSerializeWrapper, TopicList
+from codec.bodies.topics import TopicConfig, TopicConfigSerializeWrapper, TopicList
 from codec.codes import RequestCode
 from codec.flags import Perm
 from codec.headers.groups import GetAllSubscriptionGroupRequestHeader
@@ -43,33 +43,46 @@ _SYSTEM_GROUPS: Final = frozenset(
 async def user_topics(
     link: Link, addr: str, *, with_special: bool = False
 ) -> TopicConfigSerializeWrapper:
-    """A broker's topics without its own ones; `with_special` adds groups' retry and dead-letter topics.
+    """A broker's topics without its own ones (DefaultMQAdminExtImpl.getUserTopicConfig).
 
-    DefaultMQAdminExtImpl.getUserTopicConfig.
+    `with_special` adds groups' retry and dead-letter topics.
     """
-    found = await _topics(link, addr)
-    answer = await ask(link, addr, RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_BROKER)
-    system = set(decode_body(TopicList, answer.body).topic_list)
-    special = () if with_special else (RETRY_PREFIX, DEAD_LETTER_PREFIX)
+    found = await all_topics(link, addr)
+    system = await system_topics(link, addr)
     found.topic_config_table = {
         name: topic
         for name, topic in found.topic_config_table.items()
-        if name not in system
-        and not name.startswith((_SYSTEM_TOPIC_PREFIX, *special))
-        and 0 <= topic.perm < Perm.PRIORITY
+        if is_user_topic(topic, system, with_special=with_special)
     }
     return found
 
 
 async def user_groups(link: Link, addr: str) -> SubscriptionGroupWrapper:
     """A broker's groups without its own ones (DefaultMQAdminExtImpl.getUserSubscriptionGroup)."""
-    found = await _groups(link, addr)
+    found = await all_groups(link, addr)
     found.subscription_group_table = {
-        name: group
-        for name, group in found.subscription_group_table.items()
-        if name not in _SYSTEM_GROUPS and not name.startswith(_SYSTEM_GROUP_PREFIX)
+        name: group for name, group in found.subscription_group_table.items() if is_user_group(name)
     }
     return found
+
+
+async def system_topics(link: Link, addr: str) -> frozenset[str]:
+    """The names of a broker's own topics."""
+    answer = await ask(link, addr, RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_BROKER)
+    return frozenset(decode_body(TopicList, answer.body).topic_list)
+
+
+def is_user_topic(topic: TopicConfig, system: Container[str], *, with_special: bool) -> bool:
+    """Whether users made it; retry and dead-letter topics count only as `with_special` says."""
+    name = topic.topic_name
+    special = () if with_special else (RETRY_PREFIX, DEAD_LETTER_PREFIX)
+    own = name in system or name.startswith((_SYSTEM_TOPIC_PREFIX, *special))
+    return not own and 0 <= topic.perm < Perm.PRIORITY
+
+
+def is_user_group(name: str) -> bool:
+    """Whether users made it."""
+    return name not in _SYSTEM_GROUPS and not name.startswith(_SYSTEM_GROUP_PREFIX)
 
 
 async def broker_counter(link: Link, addr: str, name: str, key: str) -> BrokerStatsData:
@@ -82,8 +95,8 @@ async def broker_counter(link: Link, addr: str, name: str, key: str) -> BrokerSt
     return decode_body(BrokerStatsData, answer.body)
 
 
-async def _topics(link: Link, addr: str) -> TopicConfigSerializeWrapper:
-    """All topics; the broker sends them in parts."""
+async def all_topics(link: Link, addr: str) -> TopicConfigSerializeWrapper:
+    """All topics of a broker; it sends them in parts."""
     whole = TopicConfigSerializeWrapper()
     table = whole.topic_config_table
     version: str | None = None
@@ -101,8 +114,8 @@ async def _topics(link: Link, addr: str) -> TopicConfigSerializeWrapper:
         version = encode_body(part.data_version).decode()
 
 
-async def _groups(link: Link, addr: str) -> SubscriptionGroupWrapper:
-    """All groups and their bans; the broker sends them in parts."""
+async def all_groups(link: Link, addr: str) -> SubscriptionGroupWrapper:
+    """All groups of a broker and their bans; it sends them in parts."""
     whole = SubscriptionGroupWrapper()
     table = whole.subscription_group_table
     version: str | None = None

@@ -11,6 +11,7 @@ from admin.cluster import MASTER_ID, topic_route
 from admin.errors import Invalid, NotFound
 from admin.link import Link, ask
 from admin.pulling import Place
+from admin.static_topics import GLOBAL_BROKER
 from admin.topics import DEFAULT_TOPIC
 from codec import property_keys
 from codec.bodies.locks import MessageQueue
@@ -136,13 +137,21 @@ async def _route(link: Link, topic: str) -> TopicRouteData:
 
 
 def _writable(topic: str, route: TopicRouteData) -> list[Place]:
-    """Every queue of a route that may be written and whose master is known; NotFound if none."""
+    """Every queue of a route that may be written and whose master is known; NotFound if none.
+
+    A static topic's queues go by their global numbers; their broker knows its own.
+    """
     masters = _masters(route)
+    mappings = route.topic_queue_mapping_by_broker or {}
     places = [
         Place(MessageQueue(broker_name=data.broker_name, queue_id=number, topic=topic), addr)
         for data in sorted(route.queue_datas, key=lambda data: data.broker_name)
         if Perm.writable(data.perm) and (addr := masters.get(data.broker_name))
-        for number in range(data.write_queue_nums)
+        for number in (
+            sorted(mappings[data.broker_name].curr_id_map)
+            if data.broker_name in mappings
+            else range(data.write_queue_nums)
+        )
     ]
     if not places:
         raise NotFound(f"no broker lets messages be written to topic {topic!r}")
@@ -150,9 +159,15 @@ def _writable(topic: str, route: TopicRouteData) -> list[Place]:
 
 
 def _place(queue: MessageQueue, route: TopicRouteData) -> Place:
-    addr = _masters(route).get(queue.broker_name)
+    name = queue.broker_name
+    if name == GLOBAL_BROKER:
+        mappings = (route.topic_queue_mapping_by_broker or {}).items()
+        owners = (one for one, mapping in mappings if queue.queue_id in mapping.curr_id_map)
+        name = next(owners, name)
+        queue = MessageQueue(broker_name=name, queue_id=queue.queue_id, topic=queue.topic)
+    addr = _masters(route).get(name)
     if addr is None:
-        raise NotFound(f"broker {queue.broker_name!r} has no master with topic {queue.topic!r}")
+        raise NotFound(f"broker {name!r} has no master with topic {queue.topic!r}")
     return Place(queue, addr)
 
 

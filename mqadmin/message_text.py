@@ -95,8 +95,8 @@ def message_value(message: Message) -> dict[str, Any]:
     return {"messageId": message.message_id, **dataclasses.asdict(message)}
 
 
-def message_text(message: Message, *, with_body: bool = True) -> str:
-    """MessageExt.toString."""
+def message_text(message: Message, *, as_stored: bool = False) -> str:
+    """MessageExt.toString; of a stored one, what is read without its body and a client's additions."""
     parts = {
         "brokerName": message.broker_name,
         "queueId": message.queue_id,
@@ -112,16 +112,17 @@ def message_text(message: Message, *, with_body: bool = True) -> str:
         "bodyCRC": message.body_crc,
         "reconsumeTimes": message.reconsume_times,
         "preparedTransactionOffset": message.prepared_transaction_offset,
-        "toString()": _payload_text(message, with_body),
+        "toString()": _payload_text(message, as_stored),
     }
     return f"MessageExt [{_joined(parts)}]"
 
 
-def _payload_text(message: Message, with_body: bool) -> str:
+def _payload_text(message: Message, as_stored: bool) -> str:
     """Message.toString. The body's bytes are signed, as Java's are."""
     signed = (byte - 256 if byte > 127 else byte for byte in message.body)
-    body = list(signed) if with_body else None
-    transaction = message.properties.get("UNIQ_KEY") if _is_half(message) else None
+    body = None if as_stored else list(signed)
+    is_half = not as_stored and _is_half(message)
+    transaction = message.properties.get("UNIQ_KEY") if is_half else None
     parts = {
         "topic": f"'{message.topic}'",
         "flag": message.flag,

@@ -51,10 +51,12 @@ def targets(
     return found
 
 
-def write_mapping(topic: str, configs: Configs, epoch: int, suffix: str) -> str:
+def write_mapping(
+    topic: str, configs: Configs, epoch: int, suffix: str, kind: str = CREATED
+) -> str:
     """Keep a mapping in a file, as the official tool does; returns its path."""
     wrapper = TopicRemappingDetailWrapper(
-        topic=topic, type=CREATED, epoch=epoch, broker_config_map=string_map(configs)
+        topic=topic, type=kind, epoch=epoch, broker_config_map=string_map(configs)
     )
     file = Path(tempfile.gettempdir()) / f"{topic}-{epoch}.{suffix}"
     try:

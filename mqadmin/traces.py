@@ -55,8 +55,12 @@ def _trace(fields: list[str], message_id: str, host: str) -> Trace | None:
         return Trace(SENT, group, host, int(fields[_SENT_TIME]), int(fields[_SENT_COST]), success)
     if fields[0] == CONSUMED and fields[_CONSUMED_ID] == message_id:
         told = len(fields) > _CONSUMED_GROUP
-        time = int(fields[_CONSUMED_TIME]) if told else 0
-        group = fields[_CONSUMED_GROUP] if told else None
-        success = fields[_CONSUMED_OK].lower() == "true"
-        return Trace(CONSUMED, group, host, time, int(fields[_CONSUMED_COST]), success)
+        return Trace(
+            CONSUMED,
+            fields[_CONSUMED_GROUP] if told else None,
+            host,
+            int(fields[_CONSUMED_TIME]) if told else 0,
+            int(fields[_CONSUMED_COST]),
+            fields[_CONSUMED_OK].lower() == "true",
+        )
     return None

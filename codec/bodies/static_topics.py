@@ -9,7 +9,8 @@ from codec.bodies.base import Body
 from codec.bodies.topics import DataVersion, TopicConfig, TopicQueueMappingInfo
 
 CREATED = "CREATE_OR_UPDATE"
-"""TopicRemappingDetailWrapper.TYPE_CREATE_OR_UPDATE."""
+REMAPPED = "REMAPPING"
+"""TopicRemappingDetailWrapper.TYPE_CREATE_OR_UPDATE and TYPE_REMAPPING."""
 
 
 class LogicQueueMappingItem(Body, kw_only=True):

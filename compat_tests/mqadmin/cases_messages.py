@@ -24,7 +24,11 @@ TIMES: Final = (
 COST: Final = ((r"\b\d+ms +", "<cost> "),)
 VERSIONS: Final = ((r'"(counter|stateVersion)":\d+', r'"\1":<n>'),)
 # Load and sizes of that moment, and of that server's own tables.
-FIGURES: Final = ((r'("\w+"):("?)[\d.E-]+("?)', r"\1:\2<n>\3"),)
+FIGURES: Final = (
+    (r'("\w+"):("?)[\d.E-]+("?)', r"\1:\2<n>\3"),
+    # The number of processors is a thread pool's size, which only the real broker has.
+    (r'"runtimeEnv":\{[^}]*\}', '"runtimeEnv":<own>'),
+)
 TABLE_ORDER: Final = "names that share a bucket are written as the server lists them"
 
 MESSAGE_CASES: Final[tuple[AdminCase, ...]] = (
@@ -79,8 +83,8 @@ MESSAGE_CASES: Final[tuple[AdminCase, ...]] = (
     case("queryMsgTraceById", "queryMsgTraceById -i {traced}", masks=COST),
     case(
         "queryMsgTraceById",
-        "queryMsgTraceById -i {traced} -t RMQ_SYS_TRACE_TOPIC -c 1 -b 0 -e 9999999999999",
-        name="one",
+        "queryMsgTraceById -i {traced} -t RMQ_SYS_TRACE_TOPIC -c 64 -b 0 -e 9999999999999",
+        name="every flag",
         masks=COST,
     ),
     case("dumpCompactionLog", "dumpCompactionLog -f {log_file}"),

@@ -32,7 +32,7 @@ TOPIC_CASES: Final[tuple[AdminCase, ...]] = (
     case(
         "updateStaticTopic",
         STATIC,
-        "sendMessage -t {topic} -p hello -b broker-a -i 2",
+        "sendMessage -t {topic} -p hello -b __syslo__global__ -i 2",
         "topicStatus -t {topic}",
         name="used",
     ),

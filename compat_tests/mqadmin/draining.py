@@ -9,6 +9,7 @@ from typing import Final, Self
 
 from admin.blocking import BlockingAdminClient
 from admin.sending import NewMessage
+from codec.bodies.groups import SubscriptionGroupConfig
 from codec.codes import RequestCode
 from codec.headers.offsets import UpdateConsumerOffsetRequestHeader
 from compat_tests.server import Server
@@ -63,7 +64,9 @@ class Producer:
 
 
 def commit(server: Server, group: str, topic: str, queue_id: int, offset: int) -> None:
-    """Set a group's offset, as a consumer does that then goes away."""
+    """Make a group and set its offset, as a consumer does that then goes away."""
+    with BlockingAdminClient(server.namesrv_addr) as admin:
+        admin.put_group(server.broker_addr, SubscriptionGroupConfig(group_name=group))
     header = UpdateConsumerOffsetRequestHeader(
         consumer_group=group, topic=topic, queue_id=queue_id, commit_offset=offset
     )

@@ -31,4 +31,4 @@ def _show(out: Output, data: mmap.mmap) -> None:
     with memoryview(data) as view:
         for message in read_log(view):
             value = message_value(message) if out.as_json else None
-            out.row(message_text(message, with_body=False), value)
+            out.row(message_text(message, as_stored=True), value)

@@ -3,17 +3,16 @@
 Of a cluster, queue numbers are the sums over its masters, so the file says what all of them have.
 """
 
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
-from codec.bodies.groups import SubscriptionGroupConfig
-from codec.bodies.topics import TopicConfig
+from admin.metadata import is_user_group, is_user_topic
+from codec.bodies.groups import SubscriptionGroupConfig, SubscriptionGroupWrapper
+from codec.bodies.topics import TopicConfig, TopicConfigSerializeWrapper
 from mqadmin.export_files import folder_option, write_export
 from mqadmin.framework import Run, admin_command, broker_or_cluster, chosen_addrs
 from mqadmin.java_text import filled_order, hash_order, string_map
-
-V = TypeVar("V")
 
 
 @admin_command("exportMetadata")
@@ -37,13 +36,9 @@ def command(
     if cluster is not None:
         _of_cluster(run, addrs, folder, topics_only, groups_only, special)
     elif topics_only:
-        topics = run.admin.user_topics(addrs[0], with_special=special)
-        topics.topic_config_table = _ordered(topics.topic_config_table)
-        write_export(run, folder, "topic.json", topics)
+        write_export(run, folder, "topic.json", _topics(run, addrs[0], special))
     elif groups_only:
-        groups = run.admin.user_groups(addrs[0])
-        groups.subscription_group_table = _ordered(groups.subscription_group_table)
-        write_export(run, folder, "subscriptionGroup.json", groups)
+        write_export(run, folder, "subscriptionGroup.json", _groups(run, addrs[0]))
     else:
         raise click.UsageError("of one broker either topics (-t) or groups (-g) are exported")
 
@@ -59,13 +54,12 @@ def _of_cluster(
     topics: dict[str, TopicConfig] = {}
     groups: dict[str, SubscriptionGroupConfig] = {}
     for addr in hash_order(masters):
-        found = run.admin.user_topics(addr, with_special=special).topic_config_table
-        for name, topic in _ordered(found).items():
+        for name, topic in _topics(run, addr, special).topic_config_table.items():
             if name in topics:
                 topic.read_queue_nums += topics[name].read_queue_nums
                 topic.write_queue_nums += topics[name].write_queue_nums
             topics[name] = topic
-        for name, group in _ordered(run.admin.user_groups(addr).subscription_group_table).items():
+        for name, group in _groups(run, addr).subscription_group_table.items():
             if name in groups:
                 group.retry_queue_nums += groups[name].retry_queue_nums
             groups[name] = group
@@ -81,6 +75,23 @@ def _of_cluster(
     write_export(run, folder, name, string_map(result), line_end=True)
 
 
-def _ordered(table: dict[str, V]) -> dict[str, V]:
-    """As the official tool's table lists them."""
-    return {name: table[name] for name in filled_order(table)}
+def _topics(run: Run, addr: str, special: bool) -> TopicConfigSerializeWrapper:
+    """Users' topics; the official tool takes the others out of the table of all."""
+    found = run.admin.all_topics(addr)
+    system = run.admin.system_topics(addr)
+    table = found.topic_config_table
+    found.topic_config_table = {
+        name: table[name]
+        for name in filled_order(table)
+        if is_user_topic(table[name], system, with_special=special)
+    }
+    return found
+
+
+def _groups(run: Run, addr: str) -> SubscriptionGroupWrapper:
+    found = run.admin.all_groups(addr)
+    table = found.subscription_group_table
+    found.subscription_group_table = {
+        name: table[name] for name in filled_order(table) if is_user_group(name)
+    }
+    return found

@@ -6,6 +6,7 @@ it gets a new epoch. Moving queues to another broker is not supported.
 
 from admin.errors import Invalid, NotFound
 from admin.static_topics import epoch_of, leaders_of, renew
+from codec.bodies.static_topics import REMAPPED
 from mqadmin.framework import Run, admin_command, topic_option
 from mqadmin.static_topics import target_options, targets, write_mapping
 
@@ -33,7 +34,7 @@ def command(
     _check_nothing_moves([item.bname or "" for item in leaders.values()], chosen)
     epoch = max(epoch + 1000, run.admin.link.now())
     renew(configs, epoch, len(leaders))
-    after = write_mapping(topic, configs, epoch, "after")
+    after = write_mapping(topic, configs, epoch, "after", REMAPPED)
     run.out.line(f"The old mapping data is written to file {after}")
     run.admin.complete_static_topic(topic, configs)
     run.admin.put_static_topics(configs)

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -142,7 +143,7 @@ def test_a_file_of_a_log_is_read_without_a_server(server: TestServer) -> None:
     messages = [json.loads(line) for line in done.stdout.splitlines()]
     assert done.returncode == 0, done.stderr
     assert messages[0]["physical_offset"] == 0
-    for before, after in zip(messages, messages[1:], strict=False):
+    for before, after in pairwise(messages):
         assert after["physical_offset"] == before["physical_offset"] + before["store_size"]
 
 

@@ -5,11 +5,13 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 
 import pytest
 
 from admin.blocking import BlockingAdminClient
 from admin.sending import NewMessage
+from codec.bodies.groups import SubscriptionGroupConfig
 from codec.codes import RequestCode
 from codec.headers.offsets import UpdateConsumerOffsetRequestHeader
 from remoting.blocking import BlockingClient
@@ -54,6 +56,7 @@ def clog(server: TestServer, admin: BlockingAdminClient, topic: str) -> None:
     """A message in queue 3, and a group that has not read it."""
     assert run(server, f"-t {topic} -r 4 -w 4")[0] == 0
     admin.send(NewMessage(topic=topic, body=b"x"), "broker-a", 3)
+    admin.put_group(server.broker_addr, SubscriptionGroupConfig(group_name="Stuck"))
     header = UpdateConsumerOffsetRequestHeader(
         consumer_group="Stuck", topic=topic, queue_id=3, commit_offset=0
     )
@@ -102,6 +105,29 @@ def test_stopped_it_says_where_the_topic_stands(
     assert "the same command goes on from here" in err
     assert f"-t {topic} -p 6 -r 4 -w 4" in err
     assert "Traceback" not in err
+
+
+def test_a_terminal_shows_a_bar(server: TestServer, admin: BlockingAdminClient) -> None:
+    clog(server, admin, "Watched")
+    terminal, slave = os.openpty()
+    command = f"updateTopic -b {server.broker_addr} -t Watched -w 2 --drain --drain-timeout 0"
+    process = subprocess.Popen(
+        [sys.executable, "-m", "mqadmin", *command.split()],
+        stdout=slave,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "NAMESRV_ADDR": server.namesrv_addr, "TERM": "xterm"},
+    )
+    os.close(slave)
+    shown = b""
+    # The terminal is gone with the process: reading it fails then.
+    with suppress(OSError):
+        while data := os.read(terminal, 1 << 16):
+            shown += data
+    os.close(terminal)
+    assert process.wait() == 1
+    assert b"draining Watched  [-" in shown
+    assert b"0%" in shown
+    assert b"messages left" not in shown
 
 
 def test_more_queues_come_at_once(server: TestServer, admin: BlockingAdminClient) -> None:
