@@ -8,7 +8,6 @@ import signal
 import sys
 import time
 from collections import Counter
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -16,7 +15,7 @@ import click
 import msgspec
 
 from admin.draining import Tail
-from admin.errors import Invalid
+from admin.errors import Invalid, NotFound
 from admin.namesrv import ORDER_TOPICS
 from codec.bodies.topics import TopicConfig
 from mqadmin.framework import FAILURES, Failed, Run
@@ -67,7 +66,7 @@ class Drain:
             raise click.UsageError("-r must be at least -w: what is written has to be read")
         self._run = run
         self._goal = goal
-        self._parts = [self._part(addr) for addr in addrs]
+        self._parts = self._find(addrs)
         self._warned: set[str] = set()
 
     def run(self) -> None:
@@ -85,11 +84,22 @@ class Drain:
         finally:
             signal.signal(signal.SIGTERM, before)
 
-    def _part(self, addr: str) -> Part:
-        config = self._run.admin.topic_config(addr, self._goal.topic)
-        if config.mapping_detail is not None:
-            raise Invalid(f"{self._goal.topic!r} is a static topic: its queues cannot become fewer")
-        return Part(addr, config)
+    def _find(self, addrs: list[str]) -> list[Part]:
+        """The topic on each broker that has it; NotFound when none has."""
+        parts: list[Part] = []
+        missing: NotFound | None = None
+        for addr in addrs:
+            try:
+                config = self._run.admin.topic_config(addr, self._goal.topic)
+            except NotFound as error:
+                missing = error
+                continue
+            if config.mapping_detail is not None:
+                raise Invalid(f"{self._goal.topic!r} is a static topic: it can only grow")
+            parts.append(Part(addr, config))
+        if missing is not None and not parts:
+            raise missing
+        return parts
 
     # --- the two steps
 
@@ -237,7 +247,6 @@ class _Progress:
         self._out = run.out
         self._label = f"draining {goal.topic}"
         self._bar: Any = None
-        self._stack: AbstractContextManager[Any] = nullcontext()
         self._last = ""
         self._watched = sys.stdout.isatty() and not run.out.as_json
 

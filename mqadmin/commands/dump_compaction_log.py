@@ -1,6 +1,7 @@
 """dumpCompactionLog: the messages of a local file of a log, without their bodies.
 
-Java: DumpCompactionLogCommand. Files of compaction logs and commit logs hold the same records.
+Java: DumpCompactionLogCommand, which leaves out messages with a percent sign in them: it takes them for
+formats. Files of compaction logs and commit logs hold the same records.
 """
 
 import mmap

@@ -19,6 +19,7 @@ from compat_tests.wire.cases import (
     registering,
     retries,
     sending,
+    static_and_lite,
     topics,
 )
 
@@ -38,6 +39,7 @@ MODULES = (
     offsets,
     positions,
     locks,
+    static_and_lite,
     topics,
     bad_input,
 )
