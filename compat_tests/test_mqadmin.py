@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 
 import pytest
 
 from admin.blocking import BlockingAdminClient
+from admin.errors import AdminError
 from admin.sending import NewMessage
 from compat_tests.mqadmin.case import BROKER, AdminCase
 from compat_tests.mqadmin.cases import CASES
@@ -18,6 +20,7 @@ from compat_tests.ours import builds
 from compat_tests.processes import free_port
 from compat_tests.real import Launcher
 from mqadmin.names import COMMANDS
+from remoting.errors import TransportError
 
 
 @pytest.fixture(scope="module")
@@ -134,6 +137,21 @@ def _queues(stage: AdminStage, kind: str, topic: str) -> tuple[int, int]:
     return config.read_queue_nums, config.write_queue_nums
 
 
+def _consume(stage: AdminStage, kind: str, group: str, topic: str, queues: int) -> None:
+    """Start a consumer, and wait until it knows where to begin: at the end of every queue."""
+    server = stage.servers[kind]
+    stage.official.ask("consumer", server.namesrv_addr, group, topic, "*")
+    with BlockingAdminClient(server.namesrv_addr) as admin:
+
+        def begun() -> bool:
+            with suppress(AdminError, TransportError):
+                owned = admin.queue_owners(group)
+                return sum(queue.topic == topic for queue in owned) == queues
+            return False
+
+        wait_until(f"{group} has its queues", begun)
+
+
 def _update(stage: AdminStage, kind: str, topic: str, flags: str) -> Printed:
     server = stage.servers[kind]
     line = f"updateTopic -b {server.broker_addr} -t {topic} {flags}"
@@ -144,7 +162,7 @@ def _update(stage: AdminStage, kind: str, topic: str, flags: str) -> Printed:
 def test_a_drain_loses_no_message(stage: AdminStage, kind: str) -> None:
     server, topic, group = stage.servers[kind], "Drained", "DrainedGroup"
     _update(stage, kind, topic, "-r 6 -w 6")
-    stage.official.ask("consumer", server.namesrv_addr, group, topic, "*")
+    _consume(stage, kind, group, topic, 6)
     with Producer(server, topic) as producer:
         wait_until("messages came", lambda: len(producer.accepted) > 100)
         settle = 3 * ROUTE_SECONDS
@@ -200,7 +218,7 @@ def test_official_clients_use_a_static_topic(stage: AdminStage, kind: str) -> No
         server.namesrv_addr, ["updateStaticTopic", "-b", BROKER, "-t", topic, "-qn", "3"]
     )
     assert made.code == 0, made.err
-    stage.official.ask("consumer", server.namesrv_addr, group, topic, "*")
+    _consume(stage, kind, group, topic, 3)
     bodies = [f"body-{number}" for number in range(6)]
     for number, body in enumerate(bodies):
         where = ["-b", "__syslo__global__", "-i", str(number % 3)] if number % 2 else []

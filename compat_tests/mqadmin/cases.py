@@ -34,7 +34,12 @@ CASES: Final[tuple[AdminCase, ...]] = (
         "topicList",
         unordered="topics that share a bucket are listed as the NameServer lists them",
     ),
-    case("topicList", "topicList -c", name="with groups"),
+    case(
+        "topicList",
+        "topicList -c",
+        name="with groups",
+        unordered="topics that share a bucket are listed as the NameServer lists them",
+    ),
     case("clusterList", "clusterList", masks=LOAD),
     case("clusterList", "clusterList -m", name="counts"),
     case("clusterList", "clusterList -c NoSuchCluster", name="unknown cluster"),
