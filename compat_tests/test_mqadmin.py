@@ -160,7 +160,7 @@ def _update(stage: AdminStage, kind: str, topic: str, flags: str) -> Printed:
 
 @pytest.mark.parametrize("kind", ["real", "trimq"])
 def test_a_drain_loses_no_message(stage: AdminStage, kind: str) -> None:
-    server, topic, group = stage.servers[kind], "Drained", "DrainedGroup"
+    server, topic, group = stage.servers[kind], "Drained", f"DrainedGroup-{kind}"
     _update(stage, kind, topic, "-r 6 -w 6")
     _consume(stage, kind, group, topic, 6)
     with Producer(server, topic) as producer:
@@ -173,6 +173,7 @@ def test_a_drain_loses_no_message(stage: AdminStage, kind: str) -> None:
     assert _queues(stage, kind, topic) == (2, 2)
     sent = set(producer.accepted)
 
+    # One list per group, whatever the server: the groups have names of their own.
     def received() -> set[str]:
         return set(stage.official.ask("received", group).out.split())
 
@@ -213,7 +214,7 @@ def test_a_drain_that_ends_early_says_how_to_go_on(stage: AdminStage, kind: str)
 
 @pytest.mark.parametrize("kind", ["real", "trimq"])
 def test_official_clients_use_a_static_topic(stage: AdminStage, kind: str) -> None:
-    server, topic, group = stage.servers[kind], "StaticUsed", "StaticUsedGroup"
+    server, topic, group = stage.servers[kind], "StaticUsed", f"StaticUsedGroup-{kind}"
     made = stage.ours.run(
         server.namesrv_addr, ["updateStaticTopic", "-b", BROKER, "-t", topic, "-qn", "3"]
     )
