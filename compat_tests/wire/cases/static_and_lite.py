@@ -46,7 +46,7 @@ def mapping(queues: int = 4, epoch: int = 1000, **fields: Any) -> bytes:
 
 
 def static(body: bytes, queues: int = 4, **fields: object) -> Frame:
-    request = changed(create_topic(queues=queues), force=False, **fields)
+    request = changed(create_topic(queues=queues), **{"force": False, **fields})
     return Frame(513, ext=dict(request.ext), body=body)
 
 
