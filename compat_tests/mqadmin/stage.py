@@ -149,9 +149,10 @@ class AdminStage:
         )
         for body, key, tag, queue in MESSAGES:
             where = ["-b", BROKER, "-i", str(queue)]
-            self.official.run(
+            sent = self.official.run(
                 ns, ["sendMessage", "-t", SENT, "-p", body, "-k", key, "-c", tag, *where]
             )
+            assert "SEND_OK" in sent.out, sent
         self.official.ask("consumer", ns, MEMBER, SENT, "TagA || TagB")
         self.official.ask("producer", ns, MAKER, SENT)
         self.official.run(
