@@ -109,6 +109,8 @@ class OurTool:
             stderr=subprocess.PIPE,
             text=True,
             env=environment,
+            # A shell lets its jobs in the background ignore it, and what they start inherits that.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
         watchdog = threading.Timer(60, process.kill)
         watchdog.start()

@@ -38,12 +38,18 @@ def started(server: TestServer, line: str) -> subprocess.Popen[str]:
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, "NAMESRV_ADDR": server.namesrv_addr, "PYTHONUNBUFFERED": "1"},
+        preexec_fn=hear_interrupts,
     )
+
+
+def hear_interrupts() -> None:
+    """A shell lets its jobs in the background ignore SIGINT, and what they start inherits that."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def run(server: TestServer, line: str) -> tuple[int, str, str]:
     process = started(server, line)
-    out, err = process.communicate()
+    out, err = process.communicate(timeout=60)
     return process.returncode, out, err
 
 
@@ -99,7 +105,7 @@ def test_stopped_it_says_where_the_topic_stands(
     for _ in range(2):
         process.stdout.readline()
     process.send_signal(number)
-    _, err = process.communicate()
+    _, err = process.communicate(timeout=60)
     assert (process.returncode, queues(server, admin, topic)) == (1, (4, 2))
     assert f"interrupted; topic '{topic}': {server.broker_addr} takes no more writes" in err
     assert "the same command goes on from here" in err
