@@ -110,7 +110,7 @@ class OurTool:
             text=True,
             env=environment,
             # A shell lets its jobs in the background ignore it, and what they start inherits that.
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
         )
         watchdog = threading.Timer(60, process.kill)
         watchdog.start()

@@ -38,7 +38,7 @@ def started(server: TestServer, line: str) -> subprocess.Popen[str]:
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, "NAMESRV_ADDR": server.namesrv_addr, "PYTHONUNBUFFERED": "1"},
-        preexec_fn=hear_interrupts,
+        preexec_fn=hear_interrupts,  # noqa: PLW1509
     )
 
 
