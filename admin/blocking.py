@@ -15,13 +15,17 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 from admin import (
     brokers,
     cluster,
+    draining,
     groups,
+    lite,
     messages,
+    metadata,
     namesrv,
     offsets,
     progress,
     pulling,
     sending,
+    static_topics,
     topics,
 )
 from admin.addresses import name_server_list
@@ -150,7 +154,7 @@ class BlockingAdminClient:
 
     topic_names = _plain(topics.topic_names)
     topic_groups = _plain(topics.topic_groups)
-    topic_stats = _plain(topics.topic_stats)
+    topic_stats = _plain(static_topics.topic_stats)
     broker_topic_stats = _plain(topics.broker_topic_stats)
     put_topic = _plain(topics.put_topic)
     put_topics = _plain(topics.put_topics)
@@ -190,6 +194,11 @@ class BlockingAdminClient:
     broker_consume_stats = _plain(brokers.broker_consume_stats)
     broker_counter = _plain(brokers.broker_counter)
     ha_status = _plain(brokers.ha_status)
+    set_read_ahead = _plain(brokers.set_read_ahead)
+    switch_timer_engine = _plain(brokers.switch_timer_engine)
+    reset_master_flush_offset = _plain(brokers.reset_master_flush_offset)
+    add_broker = _plain(brokers.add_broker)
+    remove_broker = _plain(brokers.remove_broker)
 
     view_message = _plain(messages.view_message)
     query_messages = _plain(messages.query_messages)
@@ -206,6 +215,8 @@ class BlockingAdminClient:
     consume_queue = _plain(pulling.consume_queue)
 
     send = _plain(sending.send)
+    send_to = _plain(sending.send_to)
+    write_queues = _plain(sending.write_queues)
 
     clone_offsets = _plain(offsets.clone_offsets)
     commit_offset = _plain(offsets.commit_offset)
@@ -218,3 +229,23 @@ class BlockingAdminClient:
     move_group = _plain(progress.move_group)
     queue_progress = _plain(progress.queue_progress)
     time_spans = _plain(progress.time_spans)
+
+    all_topics = _plain(metadata.all_topics)
+    all_groups = _plain(metadata.all_groups)
+    system_topics = _plain(metadata.system_topics)
+    user_topics = _plain(metadata.user_topics)
+    user_groups = _plain(metadata.user_groups)
+
+    broker_lite_info = _plain(lite.broker_lite_info)
+    parent_topic_info = _plain(lite.parent_topic_info)
+    lite_topic_info = _plain(lite.lite_topic_info)
+    lite_client_info = _plain(lite.lite_client_info)
+    lite_group_info = _plain(lite.lite_group_info)
+    trigger_lite_dispatch = _plain(lite.trigger_lite_dispatch)
+
+    topic_config = _plain(static_topics.topic_config)
+    topic_configs = _plain(static_topics.topic_configs)
+    put_static_topics = _plain(static_topics.put_static_topics)
+    complete_static_topic = _plain(static_topics.complete)
+
+    tail_of = _plain(draining.tail_of)

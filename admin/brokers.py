@@ -11,8 +11,15 @@ from codec.bodies.progress import BrokerStatsData
 from codec.bodies.queue_tables import BrokerConsumeStatsTable
 from codec.bodies.replication import HARuntimeInfo
 from codec.codes import RequestCode
+from codec.headers.brokers import (
+    AddBrokerRequestHeader,
+    RemoveBrokerRequestHeader,
+    SetCommitlogReadModeRequestHeader,
+    SwitchTimerEngineRequestHeader,
+)
 from codec.headers.groups import GetConsumeStatsInBrokerHeader
 from codec.headers.messages import ViewBrokerStatsDataRequestHeader
+from codec.headers.replication import ResetMasterFlushOffsetHeader
 
 CLEANINGS: Final = (
     RequestCode.CLEAN_EXPIRED_CONSUMEQUEUE,
@@ -73,3 +80,41 @@ async def ha_status(link: Link, addr: str) -> HARuntimeInfo:
     """How far a broker's slaves are, or how far it is itself as one."""
     answer = await ask(link, addr, RequestCode.GET_BROKER_HA_STATUS)
     return decode_body(HARuntimeInfo, answer.body)
+
+
+async def set_read_ahead(link: Link, addr: str, mode: int) -> str:
+    """How a broker's commit log is read ahead: 0 as usual, 1 not at all; the broker's own words."""
+    header = SetCommitlogReadModeRequestHeader(mode=str(mode))
+    answer = await ask(link, addr, RequestCode.SET_COMMITLOG_READ_MODE, header)
+    return answer.remark or ""
+
+
+async def switch_timer_engine(link: Link, addr: str, engine: str) -> None:
+    """Let a broker keep timer messages in files (`F`) or in RocksDB (`R`); Refused if it cannot."""
+    header = SwitchTimerEngineRequestHeader(engine_type=engine)
+    await ask(link, addr, RequestCode.SWITCH_TIMER_ENGINE, header)
+
+
+async def reset_master_flush_offset(link: Link, addr: str, offset: int) -> None:
+    """Tell a slave how far its master has flushed; a master takes it and does nothing."""
+    header = ResetMasterFlushOffsetHeader(master_flush_offset=offset)
+    await ask(link, addr, RequestCode.RESET_MASTER_FLUSH_OFFSET, header)
+
+
+async def add_broker(link: Link, addr: str, config_path: str) -> None:
+    """Let a BrokerContainer start a broker with a config file of its machine.
+
+    Refused by everything that is no BrokerContainer, as TriMQ and plain brokers are not.
+    """
+    header = AddBrokerRequestHeader(config_path=config_path)
+    await ask(link, addr, RequestCode.ADD_BROKER, header, factor=4)
+
+
+async def remove_broker(
+    link: Link, addr: str, cluster: str, broker_name: str, broker_id: int
+) -> None:
+    """Let a BrokerContainer stop one of its brokers; Refused as `add_broker` is."""
+    header = RemoveBrokerRequestHeader(
+        broker_name=broker_name, broker_cluster_name=cluster, broker_id=broker_id
+    )
+    await ask(link, addr, RequestCode.REMOVE_BROKER, header, factor=4)

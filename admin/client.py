@@ -14,13 +14,17 @@ import trio
 from admin import (
     brokers,
     cluster,
+    draining,
     groups,
+    lite,
     messages,
+    metadata,
     namesrv,
     offsets,
     progress,
     pulling,
     sending,
+    static_topics,
     topics,
 )
 from admin.addresses import name_server_list
@@ -128,7 +132,7 @@ class AdminClient:
 
     topic_names = topics.topic_names
     topic_groups = topics.topic_groups
-    topic_stats = topics.topic_stats
+    topic_stats = static_topics.topic_stats
     broker_topic_stats = topics.broker_topic_stats
     put_topic = topics.put_topic
     put_topics = topics.put_topics
@@ -168,6 +172,11 @@ class AdminClient:
     broker_consume_stats = brokers.broker_consume_stats
     broker_counter = brokers.broker_counter
     ha_status = brokers.ha_status
+    set_read_ahead = brokers.set_read_ahead
+    switch_timer_engine = brokers.switch_timer_engine
+    reset_master_flush_offset = brokers.reset_master_flush_offset
+    add_broker = brokers.add_broker
+    remove_broker = brokers.remove_broker
 
     view_message = messages.view_message
     query_messages = messages.query_messages
@@ -184,6 +193,8 @@ class AdminClient:
     consume_queue = pulling.consume_queue
 
     send = sending.send
+    send_to = sending.send_to
+    write_queues = sending.write_queues
 
     clone_offsets = offsets.clone_offsets
     commit_offset = offsets.commit_offset
@@ -196,3 +207,23 @@ class AdminClient:
     move_group = progress.move_group
     queue_progress = progress.queue_progress
     time_spans = progress.time_spans
+
+    all_topics = metadata.all_topics
+    all_groups = metadata.all_groups
+    system_topics = metadata.system_topics
+    user_topics = metadata.user_topics
+    user_groups = metadata.user_groups
+
+    broker_lite_info = lite.broker_lite_info
+    parent_topic_info = lite.parent_topic_info
+    lite_topic_info = lite.lite_topic_info
+    lite_client_info = lite.lite_client_info
+    lite_group_info = lite.lite_group_info
+    trigger_lite_dispatch = lite.trigger_lite_dispatch
+
+    topic_config = static_topics.topic_config
+    topic_configs = static_topics.topic_configs
+    put_static_topics = static_topics.put_static_topics
+    complete_static_topic = static_topics.complete
+
+    tail_of = draining.tail_of

@@ -11,7 +11,7 @@ from codec.errors import CodecError
 from codec.flags import SysFlag
 from codec.message_id import offset_message_id
 from codec.properties import parse_properties
-from codec.record import Record, parse_record
+from codec.record import BLANK_SIZE, MAGIC_BLANK, Record, parse_record, peek
 
 # A body that claims to be larger when unpacked is not unpacked.
 _BODY_LIMIT: Final = 1 << 27
@@ -59,6 +59,21 @@ def read_messages(data: bytes) -> Iterator[Message]:
     """The messages of an answer, one record behind the other; CodecError where one is broken."""
     at = 0
     while at < len(data):
+        record = parse_record(data, at)
+        at += record.total_size
+        yield _message(record)
+
+
+def read_log(data: bytes | memoryview) -> Iterator[Message]:
+    """The messages of a log's file, up to the zeros or the blank behind the last one.
+
+    CodecError where a record is broken.
+    """
+    at = 0
+    while at + BLANK_SIZE <= len(data):
+        size, magic = peek(data, at)
+        if size == 0 or magic == MAGIC_BLANK:
+            return
         record = parse_record(data, at)
         at += record.total_size
         yield _message(record)

@@ -10,6 +10,8 @@ from typing import Final
 from admin.cluster import MASTER_ID, topic_route
 from admin.errors import Invalid, NotFound
 from admin.link import Link, ask
+from admin.pulling import Place
+from admin.static_topics import GLOBAL_BROKER
 from admin.topics import DEFAULT_TOPIC
 from codec import property_keys
 from codec.bodies.locks import MessageQueue
@@ -64,18 +66,34 @@ async def send(
     if broker_name is None and queue_id is not None:
         raise Invalid("a queue is chosen by its number and its broker's name")
     route = await _route(link, message.topic)
-    queue = _choose(message.topic, route, broker_name, queue_id)
-    masters = {one.broker_name: one.broker_addrs.get(MASTER_ID) for one in route.broker_datas}
-    addr = masters.get(queue.broker_name)
-    if addr is None:
-        raise NotFound(f"broker {queue.broker_name!r} has no master with topic {message.topic!r}")
+    if broker_name is not None and queue_id is not None:
+        queue = MessageQueue(broker_name=broker_name, queue_id=queue_id, topic=message.topic)
+        place = _place(queue, route)
+    else:
+        place = random.choice(_writable(message.topic, route))
+    return await send_to(link, message, place)
+
+
+async def write_queues(link: Link, topic: str) -> list[Place]:
+    """The queues of a topic that may be written, by broker name and number, as producers list them.
+
+    Of a topic that does not exist, the queues that a send would make. NotFound when there is none.
+    """
+    return _writable(topic, await _route(link, topic))
+
+
+async def send_to(link: Link, message: NewMessage, place: Place) -> Sent:
+    """Send to a queue whose place is known: one request, and no question about the route.
+
+    Refused when the broker does not take the message.
+    """
     message_id = new_message_id()
     header = SendMessageRequestHeaderV2(
         producer_group="mqadmin",
         topic=message.topic,
         default_topic=DEFAULT_TOPIC,
         default_topic_queue_nums=_NEW_TOPIC_QUEUES,
-        queue_id=queue.queue_id,
+        queue_id=place.queue.queue_id,
         sys_flag=0,
         born_timestamp=link.now(),
         flag=0,
@@ -83,13 +101,13 @@ async def send(
         reconsume_times=0,
         unit_mode=False,
         batch=False,
-        broker_name=queue.broker_name,
+        broker_name=place.queue.broker_name,
     )
     code = RequestCode.SEND_MESSAGE_V2
-    answer = await ask(link, addr, code, header, message.body, accepted=tuple(_STATUS))
+    answer = await ask(link, place.addr, code, header, message.body, accepted=tuple(_STATUS))
     reply = decode_header(SendMessageResponseHeader, answer.ext_fields or {})
     status = _STATUS[ResponseCode(answer.code)]
-    return Sent(status, message_id, reply.msg_id, queue, reply.queue_offset)
+    return Sent(status, message_id, reply.msg_id, place.queue, reply.queue_offset)
 
 
 def new_message_id() -> str:
@@ -118,20 +136,43 @@ async def _route(link: Link, topic: str) -> TopicRouteData:
     return route
 
 
-def _choose(
-    topic: str, route: TopicRouteData, broker_name: str | None, queue_id: int | None
-) -> MessageQueue:
-    if broker_name is not None and queue_id is not None:
-        return MessageQueue(broker_name=broker_name, queue_id=queue_id, topic=topic)
-    queues = [
-        MessageQueue(broker_name=data.broker_name, queue_id=number, topic=topic)
-        for data in route.queue_datas
-        if Perm.writable(data.perm)
-        for number in range(data.write_queue_nums)
+def _writable(topic: str, route: TopicRouteData) -> list[Place]:
+    """Every queue of a route that may be written and whose master is known; NotFound if none.
+
+    A static topic's queues go by their global numbers; their broker knows its own.
+    """
+    masters = _masters(route)
+    mappings = route.topic_queue_mapping_by_broker or {}
+    places = [
+        Place(MessageQueue(broker_name=data.broker_name, queue_id=number, topic=topic), addr)
+        for data in sorted(route.queue_datas, key=lambda data: data.broker_name)
+        if Perm.writable(data.perm) and (addr := masters.get(data.broker_name))
+        for number in (
+            sorted(mappings[data.broker_name].curr_id_map)
+            if data.broker_name in mappings
+            else range(data.write_queue_nums)
+        )
     ]
-    if not queues:
+    if not places:
         raise NotFound(f"no broker lets messages be written to topic {topic!r}")
-    return random.choice(queues)
+    return places
+
+
+def _place(queue: MessageQueue, route: TopicRouteData) -> Place:
+    name = queue.broker_name
+    if name == GLOBAL_BROKER:
+        mappings = (route.topic_queue_mapping_by_broker or {}).items()
+        owners = (one for one, mapping in mappings if queue.queue_id in mapping.curr_id_map)
+        name = next(owners, name)
+        queue = MessageQueue(broker_name=name, queue_id=queue.queue_id, topic=queue.topic)
+    addr = _masters(route).get(name)
+    if addr is None:
+        raise NotFound(f"broker {name!r} has no master with topic {queue.topic!r}")
+    return Place(queue, addr)
+
+
+def _masters(route: TopicRouteData) -> dict[str, str | None]:
+    return {one.broker_name: one.broker_addrs.get(MASTER_ID) for one in route.broker_datas}
 
 
 def _properties(message: NewMessage, message_id: str) -> str:

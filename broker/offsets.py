@@ -86,6 +86,10 @@ class ConsumerOffsets:
     def query_all(self, group: str, topic: str) -> Mapping[int, int] | None:
         return self._committed.queues.get(f"{topic}@{group}")
 
+    def table_size(self) -> int:
+        """How many pairs of a topic and a group have offsets."""
+        return len(self._committed.queues)
+
     def commit(self, client: str, group: str, topic: str, queue_id: int, offset: int) -> None:
         key = f"{topic}@{group}"
         if key not in self._committed.queues:

@@ -16,6 +16,7 @@ from broker.data_version import encoded_version, new_version, next_version, page
 from broker.json_members import JsonMembers, pretty
 from broker.system_topics import system_topics
 from broker.table_file import TableFile
+from broker.topic_mappings import TopicMappings
 from broker.topic_names import (
     AUTO_CREATE_TOPIC,
     SYSTEM_TOPICS,
@@ -42,8 +43,8 @@ class Topics:
         self._members = JsonMembers(lambda name: pretty(self._table[name], 2))
         self._listeners: list[Listener] = []
         self.data_version = new_version(clock)
-        # Static topics are not there yet; readers of all topics compare their version too.
-        self.mapping_version = new_version(clock)
+        # They come and go with their topics.
+        self.mappings = TopicMappings(directory, config.broker_name, clock)
         for topic in system_topics(config):
             self._put(topic)
         self._system_names = SYSTEM_TOPICS | self._table.keys()
@@ -221,6 +222,7 @@ class Topics:
             self._announce(topic)
 
     def delete(self, name: str) -> None:
+        self.mappings.delete(name)
         if self._table.pop(name, None) is None:
             log.warning("topic not deleted, it does not exist: topic=%s", name)
             return
@@ -232,7 +234,8 @@ class Topics:
     # --- files
 
     def load(self) -> None:
-        """Read the file, if there is one. Blocks: before the loop runs."""
+        """Read the files, if there are any. Blocks: before the loop runs."""
+        self.mappings.load()
         loaded = self._file.load(_decode)
         if loaded is None:
             self._file.begin()
@@ -248,10 +251,12 @@ class Topics:
     async def settle(self) -> None:
         """Let the last change survive a power loss; a service calls it every few seconds."""
         await self._file.settle()
+        await self.mappings.settle()
 
     def close(self) -> None:
         """Write and sync. Blocks: for the shutdown."""
         self._file.close()
+        self.mappings.close()
 
     # --- inside
 

@@ -93,13 +93,26 @@ Both have the same operations with the same typed results. They raise `trimq.adm
 ## Compared with the official tool
 
 Each command is run by the official tool on the real server, and by the tools below; times, ports and ids apart, they
-print the same bytes. "waits" names the request code that TriMQ does not answer yet.
+print the same bytes, and write the same files.
 
 | command | what it does | cases | official on TriMQ | ours on RocketMQ | ours on TriMQ |
 |---|---|---:|---|---|---|
 {rows}
 
-{missing} of the official tool's commands are not there yet: {names}.
+## What is left out
+
+| commands | why |
+|---|---|
+{left_out}
+
+## Fewer queues, safely
+
+`mqadmin updateTopic -c CLUSTER -t TOPIC -r 4 -w 4 --drain` first stops the writes to the queues from number 4 on,
+waits until every group has read them and no producer can send to them any more, and only then takes them away. It
+shows how much each group has left: a bar on a terminal, lines on a pipe. `--drain-timeout` bounds the wait,
+`--ignore-group` passes over groups that nobody runs any more. Interrupted, it says what state the topic is in, and the
+same command goes on from there. The last queues have to be quiet for `--drain-settle` seconds, longer than producers
+keep a route. Delayed messages keep the queue that they were sent to: let those come first that are on their way.
 
 ## Commands of our own
 
@@ -128,27 +141,24 @@ def mqadmin() -> str:
         if name not in names.OWN
     ]
     own = [f"| `{name}` | {names.COMMANDS[name]} |" for name in sorted(names.OWN)]
-    return MQADMIN.format(
-        rows="\n".join(rows),
-        own="\n".join(own),
-        missing=len(names.MISSING),
-        names=", ".join(names.MISSING),
-    )
+    left_out = [
+        f"| {', '.join(f'`{name}`' for name in sorted(commands))} | {reason} |"
+        for reason, commands in names.LEFT_OUT.items()
+    ]
+    return MQADMIN.format(rows="\n".join(rows), own="\n".join(own), left_out="\n".join(left_out))
 
 
 def _mqadmin_row(name: str, what: str) -> str:
     cases = [case for case in CASES if case.command == name]
-    waits = sorted({case.waits_for for case in cases if case.waits_for})
     differs = sorted({case.differs for case in cases if case.differs})
-    same = [case for case in cases if not case.waits_for]
-    on_trimq = "same" if same else ""
-    if differs:
-        on_trimq = f"other values: {'; '.join(differs)}"
-    if waits:
-        partly = f"{on_trimq}; some forms wait" if on_trimq else "waits"
-        on_trimq = f"{partly} for {', '.join(waits)}"
-    ours = "same as official on TriMQ" if differs else on_trimq
-    return f"| `{name}` | {what} | {len(cases)} | {on_trimq} | same | {ours} |"
+    refused = all(case.refused_by for case in cases)
+    on_real = "same"
+    on_trimq = ours = "same"
+    if refused:
+        on_real = on_trimq = ours = "refused, as by a plain broker"
+    elif differs:
+        on_trimq, ours = f"other values: {'; '.join(differs)}", "same as official on TriMQ"
+    return f"| `{name}` | {what} | {len(cases)} | {on_trimq} | {on_real} | {ours} |"
 
 
 def compatibility() -> str:

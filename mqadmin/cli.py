@@ -43,8 +43,9 @@ class Commands(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
-            if args[0] in names.MISSING:
-                raise click.UsageError(f"{args[0]} is not there yet", ctx) from None
+            absent = names.why_absent(args[0])
+            if absent is not None:
+                raise click.UsageError(absent, ctx) from None
             near = _nearest(args[0])
             if near:
                 raise click.UsageError(f"{error.message} Did you mean {near}?", ctx) from None
@@ -87,6 +88,9 @@ def show_help(ctx: click.Context, name: str | None) -> None:
         return
     command = main.get_command(group, name)
     if command is None:
+        absent = names.why_absent(name)
+        if absent is not None:
+            raise click.UsageError(absent, group)
         near = _nearest(name)
         hint = f" Did you mean {near}?" if near else ""
         raise click.UsageError(f"No such command {name!r}.{hint}", group)

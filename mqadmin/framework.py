@@ -89,6 +89,23 @@ def admin_command(name: str) -> Callable[[Callable[..., None]], click.Command]:
     return decorate
 
 
+def local_command(name: str) -> Callable[[Callable[..., None]], click.Command]:
+    """Makes `mqadmin NAME` of a function that takes an Output: it asks no server, and needs no -n."""
+
+    def decorate(function: Callable[..., None]) -> click.Command:
+        @wraps(function)
+        def invoke(namesrv_addr: str | None, as_json: bool, **options: Any) -> None:
+            function(Output(as_json), **options)
+
+        unused = click.option("-n", "--namesrvAddr", "namesrv_addr", help="Not needed.")
+        return click.command(name, help=COMMANDS[name])(unused(_json_option(invoke)))
+
+    return decorate
+
+
+_json_option: Final = click.option(
+    "--json", "as_json", is_flag=True, help="One JSON value per line."
+)
 _COMMON: Final = ("namesrv_addr", "as_json", "timeout", "access_key", "secret_key")
 
 
@@ -103,7 +120,7 @@ def _common_options(function: F) -> F:
             metavar="HOST:PORT;...",
             help="The NameServers; without it, the environment's NAMESRV_ADDR.",
         ),
-        click.option("--json", "as_json", is_flag=True, help="One JSON value per line."),
+        _json_option,
         click.option(
             "--timeout",
             type=click.FloatRange(min=0, min_open=True),
@@ -163,6 +180,26 @@ def broker_or_cluster(function: F) -> F:
     )
     return click.option(
         "-b", "--brokerAddr", "broker_addr", metavar="HOST:PORT", help="One broker."
+    )(function)
+
+
+def _addr(value: Any) -> str:
+    try:
+        return check_addr(str(value).strip())
+    except Invalid as error:
+        raise click.BadParameter(str(error)) from None
+
+
+def container_option(function: F) -> F:
+    """`-c HOST:PORT` of a BrokerContainer, which must be given."""
+    return click.option(
+        "-c",
+        "--brokerContainerAddr",
+        "container",
+        type=_addr,
+        required=True,
+        metavar="HOST:PORT",
+        help="The BrokerContainer.",
     )(function)
 
 

@@ -103,6 +103,16 @@ def properties_order(keys: Iterable[str]) -> list[str]:
     return [key for bucket in table for key in bucket]
 
 
+def filled_order(keys: Iterable[str]) -> list[str]:
+    """Keys in the order of an empty `ConcurrentHashMap` that got another one's by `putAll`.
+
+    That makes room for half as many again, and twice of that, before it puts in anything.
+    """
+    listed = properties_order(keys)
+    room = 1 << (len(listed) + len(listed) // 2).bit_length()
+    return hash_order(listed, capacity=max(2 * room, 16))
+
+
 def _doubled(table: list[list[str]]) -> list[list[str]]:
     size = len(table)
     bigger: list[list[str]] = [[] for _ in range(2 * size)]

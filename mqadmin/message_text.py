@@ -95,8 +95,8 @@ def message_value(message: Message) -> dict[str, Any]:
     return {"messageId": message.message_id, **dataclasses.asdict(message)}
 
 
-def message_text(message: Message) -> str:
-    """MessageExt.toString."""
+def message_text(message: Message, *, as_stored: bool = False) -> str:
+    """MessageExt.toString; of a stored one, what is read without its body and a client's additions."""
     parts = {
         "brokerName": message.broker_name,
         "queueId": message.queue_id,
@@ -112,15 +112,17 @@ def message_text(message: Message) -> str:
         "bodyCRC": message.body_crc,
         "reconsumeTimes": message.reconsume_times,
         "preparedTransactionOffset": message.prepared_transaction_offset,
-        "toString()": _payload_text(message),
+        "toString()": _payload_text(message, as_stored),
     }
     return f"MessageExt [{_joined(parts)}]"
 
 
-def _payload_text(message: Message) -> str:
+def _payload_text(message: Message, as_stored: bool) -> str:
     """Message.toString. The body's bytes are signed, as Java's are."""
-    body = [byte - 256 if byte > 127 else byte for byte in message.body]
-    transaction = message.properties.get("UNIQ_KEY") if _is_half(message) else None
+    signed = (byte - 256 if byte > 127 else byte for byte in message.body)
+    body = None if as_stored else list(signed)
+    is_half = not as_stored and _is_half(message)
+    transaction = message.properties.get("UNIQ_KEY") if is_half else None
     parts = {
         "topic": f"'{message.topic}'",
         "flag": message.flag,

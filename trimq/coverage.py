@@ -30,7 +30,6 @@ _CLUSTER = "replication is not there yet"
 _CONTROLLER = "sent to a Controller, which TriMQ is not"
 _CONTAINER = "only RocketMQ's BrokerContainer answers it"
 _ACL = "access control is not there yet"
-_STATIC = "static topics are not there yet"
 _ROCKSDB = "TriMQ has no RocksDB store"
 _COLD = "cold-data flow control is not there"
 
@@ -53,20 +52,16 @@ _GROUPED: Final[dict[str, str]] = {
         "REGISTER_MESSAGE_FILTER_CLASS ACK_LITE_MESSAGE"
     ),
     _TRANSACTIONS: "END_TRANSACTION RESUME_CHECK_HALF_MESSAGE",
-    _TIMER: "GET_TIMER_CHECK_POINT GET_TIMER_METRICS RECALL_MESSAGE SWITCH_TIMER_ENGINE",
+    _TIMER: "GET_TIMER_CHECK_POINT GET_TIMER_METRICS RECALL_MESSAGE",
     _POP: (
         "POP_MESSAGE ACK_MESSAGE PEEK_MESSAGE CHANGE_MESSAGE_INVISIBLETIME NOTIFICATION "
         "POLLING_INFO POP_ROLLBACK BATCH_ACK_MESSAGE QUERY_ASSIGNMENT"
     ),
-    _LITE: (
-        "POP_LITE_MESSAGE LITE_SUBSCRIPTION_CTL GET_BROKER_LITE_INFO "
-        "GET_PARENT_TOPIC_INFO GET_LITE_TOPIC_INFO GET_LITE_CLIENT_INFO "
-        "GET_LITE_GROUP_INFO TRIGGER_LITE_DISPATCH"
-    ),
+    _LITE: "POP_LITE_MESSAGE LITE_SUBSCRIPTION_CTL",
     _REPLY: "SEND_REPLY_MESSAGE SEND_REPLY_MESSAGE_V2",
     _CLUSTER: (
         "NOTIFY_MIN_BROKER_ID_CHANGE EXCHANGE_BROKER_HA_INFO "
-        "RESET_MASTER_FLUSH_OFFSET GET_BROKER_EPOCH_CACHE NOTIFY_BROKER_ROLE_CHANGED"
+        "GET_BROKER_EPOCH_CACHE NOTIFY_BROKER_ROLE_CHANGED"
     ),
     _CONTROLLER: (
         "CONTROLLER_ALTER_SYNC_STATE_SET CONTROLLER_ELECT_MASTER "
@@ -83,7 +78,6 @@ _GROUPED: Final[dict[str, str]] = {
         "AUTH_CREATE_USER AUTH_UPDATE_USER AUTH_DELETE_USER AUTH_GET_USER AUTH_LIST_USER "
         "AUTH_CREATE_ACL AUTH_UPDATE_ACL AUTH_DELETE_ACL AUTH_GET_ACL AUTH_LIST_ACL"
     ),
-    _STATIC: "UPDATE_AND_CREATE_STATIC_TOPIC",
     _ROCKSDB: "CHECK_ROCKSDB_CQ_WRITE_PROGRESS EXPORT_ROCKSDB_CONFIG_TO_JSON",
     _COLD: (
         "UPDATE_COLD_DATA_FLOW_CTR_CONFIG REMOVE_COLD_DATA_FLOW_CTR_CONFIG "
@@ -112,6 +106,10 @@ DIFFERENCES: Final = (
     "A query by key answers at most 16 MiB, since clients refuse larger frames.",
     "UPDATE_BROKER_CONFIG refuses a value outside of the setting's limits; the real broker takes any"
     " number.",
+    "Questions about lite topics are answered as by a broker whose lite topics are empty; SWITCH_TIMER_ENGINE"
+    " as by one with `timerWheelEnable=false`.",
+    "UPDATE_AND_CREATE_STATIC_TOPIC takes a mapping only if all queues of it lie on this broker under their own"
+    " numbers; queues do not move between brokers.",
     "SET_COMMITLOG_READ_MODE has no effect: the log is read ahead of each reader, not by mappings.",
     "GET_BROKER_CONFIG has the settings that TriMQ knows, and whatever else is in the config file.",
     "Runtime info: thread pool queues are always empty, and how long puts take is not measured.",

@@ -2,7 +2,8 @@
 
 `{topic}` and `{group}` are names of the case's own, removed when a tool has run it; `{b}` is the broker's
 address; `{sent}` a topic with messages, `{offset_id}` and `{unique_id}` the ids of one of them; `{member}` a
-group with a consumer, `{maker}` one with a producer. A case's lines are run one after the other by the
+group with a consumer, `{maker}` one with a producer; `{traced}` the id of a message whose traces are stored;
+`{out}` a folder of the run's own, whose files are compared too. A case's lines are run one after the other by the
 same tool; all they print is compared.
 """
 
@@ -12,6 +13,8 @@ from typing import Final
 
 from compat_tests.mqadmin import cases_groups
 from compat_tests.mqadmin.case import BROKER, CLUSTER, NEW_TOPIC, AdminCase, case
+from compat_tests.mqadmin.cases_messages import MESSAGE_CASES
+from compat_tests.mqadmin.cases_topics import TOPIC_CASES
 
 # Runtime values by name: the values are of that moment.
 VALUES: Final = (
@@ -31,7 +34,12 @@ CASES: Final[tuple[AdminCase, ...]] = (
         "topicList",
         unordered="topics that share a bucket are listed as the NameServer lists them",
     ),
-    case("topicList", "topicList -c", name="with groups"),
+    case(
+        "topicList",
+        "topicList -c",
+        name="with groups",
+        unordered="topics that share a bucket are listed as the NameServer lists them",
+    ),
     case("clusterList", "clusterList", masks=LOAD),
     case("clusterList", "clusterList -m", name="counts"),
     case("clusterList", "clusterList -c NoSuchCluster", name="unknown cluster"),
@@ -195,4 +203,6 @@ CASES: Final[tuple[AdminCase, ...]] = (
         "getConsumerConfig -g ListedGroup",
     ),
     *cases_groups.CASES,
+    *MESSAGE_CASES,
+    *TOPIC_CASES,
 )

@@ -4,21 +4,35 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Callable
 from contextlib import ExitStack, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from admin.blocking import BlockingAdminClient
 from admin.errors import AdminError
+from admin.messages import MessageQuery
 from admin.namesrv import ORDER_TOPICS
+from codec.record import parse_record
+from compat_tests.artifacts import HERE
 from compat_tests.mqadmin.case import BROKER, CLUSTER, AdminCase
 from compat_tests.mqadmin.masks import mask
 from compat_tests.mqadmin.tools import OfficialTool, OurTool, Printed
 from compat_tests.ours import TrimqServer
 from compat_tests.real import Launcher, RealServer
-from compat_tests.server import Server
+from compat_tests.server import Options, Server
+from mqadmin.traces import TRACE_TOPIC, traces_of
+
+VECTORS: Final = HERE.parent / "tests" / "vectors"
 
 SENT: Final = "AdminSent"
+# A topic whose messages leave traces, and who consumes it.
+TRACED: Final = "AdminTraced"
+TRACER: Final = "AdminTracer"
+TRACE_MAKER: Final = "AdminTraceMaker"
+# Clients do not make the topic of their traces.
+SETTINGS: Final = Options(settings={"traceTopicEnable": "true"})
 MEMBER: Final = "AdminMember"
 MAKER: Final = "AdminMaker"
 # A group that cases move, with its topic; and one whose two members want different tags.
@@ -44,13 +58,14 @@ class AdminStage:
     def __init__(self, launch: Launcher, folder: Path, tree: Path) -> None:
         self._stack = ExitStack()
         self._printed: dict[str, dict[Side, list[Printed]]] = {}
+        self._folder = folder
         try:
             self.official = OfficialTool(folder)
             self._stack.callback(self.official.close)
             self.ours = OurTool(folder)
-            real = RealServer(launch, folder / "real").start()
+            real = RealServer(launch, folder / "real", SETTINGS).start()
             self._stack.callback(real.kill)
-            trimq = TrimqServer(folder / "trimq", tree=tree).start()
+            trimq = TrimqServer(folder / "trimq", SETTINGS, tree=tree).start()
             self._stack.callback(trimq.stop)
             self.servers: dict[str, Server] = {"real": real, "trimq": trimq}
             self._files = _write_files(folder)
@@ -66,32 +81,43 @@ class AdminStage:
         """What every line of the case printed, by side."""
         if str(case) not in self._printed:
             self._printed[str(case)] = {
-                side: self._run(case, side)
-                for side in (REFERENCE, *COMPARED)
-                if case.waits_for is None or side != ("official", "trimq")
+                side: self._run(case, side) for side in (REFERENCE, *COMPARED)
             }
         return self._printed[str(case)]
 
     def shown(self, case: AdminCase, side: Side) -> str:
         """The case's text without what belongs to this run."""
         text = "".join(one.out for one in self.printed(case)[side])
+        text = text.replace(str(self._out(case, side)), "<out>")
         text = mask(text, self.servers[side[1]])
         for pattern, replacement in case.masks:
             text = re.sub(pattern, replacement, text)
         return text
 
-    def words(self, line: str, kind: str, case: AdminCase | None = None) -> list[str]:
+    def words(
+        self, line: str, kind: str, case: AdminCase | None = None, out: Path | None = None
+    ) -> list[str]:
         """A command line with this server's names in it."""
         slug = re.sub(r"\W", "", str(case).title())
-        values = {**self._words[kind], "topic": f"Topic{slug}", "group": f"Group{slug}"}
+        values = {**self._words[kind], "topic": f"Topic{slug}", "group": f"Group{slug}", "out": out}
         return [word.format(**values) for word in line.split(" ")]
 
+    def _out(self, case: AdminCase, side: Side) -> Path:
+        return self._folder / "out" / "-".join(side) / str(case)
+
     def _run(self, case: AdminCase, side: Side) -> list[Printed]:
+        """What every line printed; what files hold that were written stands behind it."""
         tool = self.official if side[0] == "official" else self.ours
         server = self.servers[side[1]]
-        lines = [self.words(line, side[1], case) for line in case.lines]
+        out = self._out(case, side)
+        lines = [self.words(line, side[1], case, out) for line in case.lines]
+        endless = lines.pop() if case.interrupted_after else None
         try:
-            return [tool.run(server.namesrv_addr, line) for line in lines]
+            printed = [_with_files(tool.run(server.namesrv_addr, line)) for line in lines]
+            if endless is not None:
+                count = case.interrupted_after
+                printed.append(tool.interrupt(server.namesrv_addr, endless, count))
+            return printed
         finally:
             self._clean(server, *self.words("{topic} {group}", side[1], case))
             if any("{mover}" in line for line in case.lines):
@@ -107,6 +133,20 @@ class AdminStage:
             with suppress(AdminError):
                 admin.delete_group(server.broker_addr, group, True)
 
+    def _traced(self, ns: str, admin: BlockingAdminClient) -> str:
+        """The id of a message whose sending and consumption have been traced by the official client."""
+        message_id = self.official.ask("trace", ns, TRACE_MAKER, TRACED, "traced").out.strip()
+        query = MessageQuery(topic=TRACE_TOPIC, key=message_id)
+
+        def kinds() -> set[str]:
+            with suppress(AdminError):
+                found = admin.query_messages(query)
+                return {one.kind for message in found for one in traces_of(message, message_id)}
+            return set()
+
+        wait_until("both traces are stored", lambda: len(kinds()) == 2)
+        return message_id
+
     def _fill(self, server: Server) -> dict[str, str]:
         """Topics, messages, clients: by the official tool and client only."""
         ns = server.namesrv_addr
@@ -121,15 +161,19 @@ class AdminStage:
             self.official.run(ns, ["sendMessage", "-t", MOVED, "-p", f"moved-{queue}", *where])
         for body, key, tag, queue in MESSAGES:
             where = ["-b", BROKER, "-i", str(queue)]
-            self.official.run(
+            sent = self.official.run(
                 ns, ["sendMessage", "-t", SENT, "-p", body, "-k", key, "-c", tag, *where]
             )
+            assert "SEND_OK" in sent.out, sent
         self.official.ask("consumer", ns, MEMBER, SENT, "TagA || TagB")
         self.official.ask("producer", ns, MAKER, SENT)
         self.official.ask("consumer", ns, MOVER, MOVED, "*")
         for tag in ("TagA", "TagB"):
             # Members that are new may differ: the tools wait two minutes.
             self.official.ask("consumer", ns, SPLIT, SPLIT, tag, "300")
+        one_queue = ["-b", server.broker_addr, "-t", TRACED, "-r", "1", "-w", "1"]
+        self.official.run(ns, ["updateTopic", *one_queue])
+        self.official.ask("consumer", ns, TRACER, TRACED, "*", "traced")
         with BlockingAdminClient(ns) as admin:
             wait_until_consumed(admin, MEMBER, SENT)
             wait_until_consumed(admin, MOVER, MOVED)
@@ -137,6 +181,7 @@ class AdminStage:
             assert pulled.messages, f"{server}: {pulled.status}"
             message = pulled.messages[0]
             (client,) = admin.consumer_connection(MEMBER).connection_set
+            traced = self._traced(ns, admin)
         return {
             "b": server.broker_addr,
             "sent": SENT,
@@ -149,22 +194,47 @@ class AdminStage:
             "client": client.client_id or "",
             "offset_id": message.offset_id,
             "unique_id": message.message_id,
+            "traced": traced,
         }
 
 
-def wait_until_consumed(
-    admin: BlockingAdminClient, group: str, topic: str, seconds: float = 60
-) -> None:
+def _with_files(printed: Printed) -> Printed:
+    """The text, and behind it what is in the files that it names."""
+    named = re.findall(r"(?:written to file|export) (\S+)", printed.out)
+    texts = [f"\n{name}:\n{Path(name).read_text()}\n" for name in named]
+    return replace(printed, out="".join([printed.out, *texts]))
+
+
+def wait_until_consumed(admin: BlockingAdminClient, group: str, topic: str) -> None:
     """Until the group has committed the end of all four queues."""
-    deadline = time.monotonic() + seconds
-    while True:
+
+    def is_consumed() -> bool:
         with suppress(AdminError):
             stats = admin.consume_stats(group, topic)
-            if len(stats.offsets) == 4 and not stats.behind:
-                return
+            return len(stats.offsets) == 4 and not stats.behind
+        return False
+
+    wait_until(f"{group} has consumed everything", is_consumed)
+
+
+def wait_until(what: str, done: Callable[[], bool], seconds: float = 60) -> None:
+    """Poll; AssertionError when it takes longer than that."""
+    deadline = time.monotonic() + seconds
+    while not done():
         if time.monotonic() > deadline:
-            raise AssertionError(f"{group} did not consume everything within {seconds} s")
+            raise AssertionError(f"not within {seconds} s: {what}")
         time.sleep(0.1)
+
+
+def _printable_log() -> bytes:
+    """Golden records, without those that the official tool fails to print: a % is a format to it."""
+    data = (VECTORS / "commitlog-head.bin").read_bytes()
+    records, at = [], 0
+    while at < len(data):
+        size = parse_record(data, at).total_size
+        records.append(data[at : at + size])
+        at += size
+    return b"".join(record for record in records if b"%" not in record)
 
 
 def _write_files(folder: Path) -> dict[str, str]:
@@ -175,4 +245,5 @@ def _write_files(folder: Path) -> dict[str, str]:
     }
     for name, text in texts.items():
         (folder / name).write_text(text)
-    return {name: str(folder / name) for name in texts}
+    (folder / "log_file").write_bytes(_printable_log())
+    return {name: str(folder / name) for name in (*texts, "log_file")}

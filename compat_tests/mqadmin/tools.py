@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -47,6 +48,12 @@ class OfficialTool:
             return self.ask("monitor", namesrv)
         return self.ask("admin", *words, "-n", namesrv)
 
+    def interrupt(self, namesrv: str, words: Sequence[str], lines: int) -> Printed:
+        """Run a command that would go on for ever until it rests; it has printed `lines` then."""
+        printed = self.ask("endless", *words, "-n", namesrv)
+        assert printed.out.count("\n") == lines, printed
+        return printed
+
     def ask(self, *words: str) -> Printed:
         """One request of the driver."""
         requests, answers = self._pipes()
@@ -80,20 +87,48 @@ class OurTool:
     """`python -m mqadmin` of this checkout, run in a folder of its own."""
 
     name = "ours"
+    _command = (sys.executable, "-m", "mqadmin")
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def run(self, namesrv: str, words: Sequence[str]) -> Printed:
-        command = [sys.executable, "-m", "mqadmin", *words, "-n", namesrv]
-        environment = {**os.environ, "PYTHONPATH": str(HERE), "PYTHONSAFEPATH": "1"}
         done = subprocess.run(
-            command,
+            [*self._command, *words, "-n", namesrv],
             capture_output=True,
             text=True,
-            env=environment,
+            env=self._environment(),
             timeout=60,
             check=False,
             cwd=self._folder,
         )
         return Printed(done.stdout, done.stderr, done.returncode)
+
+    def interrupt(self, namesrv: str, words: Sequence[str], lines: int) -> Printed:
+        """Run a command that would go on for ever; Ctrl-C when it has printed so many lines.
+
+        How it ends then is no exit code of the command.
+        """
+        environment = {**self._environment(), "PYTHONUNBUFFERED": "1"}
+        process = subprocess.Popen(
+            [*self._command, *words, "-n", namesrv],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environment,
+            # A shell lets its jobs in the background ignore it, and what they start inherits that.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
+        )
+        watchdog = threading.Timer(60, process.kill)
+        watchdog.start()
+        try:
+            assert process.stdout is not None
+            first = "".join(process.stdout.readline() for _ in range(lines))
+            process.send_signal(signal.SIGINT)
+            rest, err = process.communicate()
+        finally:
+            watchdog.cancel()
+        return Printed(first + rest, err)
+
+    def _environment(self) -> dict[str, str]:
+        return {**os.environ, "PYTHONPATH": str(HERE), "PYTHONSAFEPATH": "1"}

@@ -1,14 +1,10 @@
 """getBrokerConfig: the settings of a broker or of a cluster's brokers. Java: GetBrokerConfigCommand."""
 
 from functools import partial
-from typing import Final
 
-from admin.cluster import MASTER_ID
 from mqadmin.framework import Run, admin_command, broker_or_cluster, chosen_addrs
-from mqadmin.java_text import hash_order, properties_order
-
-# How the official tool names the master of slaves that have none.
-_NO_MASTER: Final = "NO_MASTER"
+from mqadmin.java_text import properties_order
+from mqadmin.members import NO_MASTER, masters_with_slaves
 
 
 @admin_command("getBrokerConfig")
@@ -17,17 +13,13 @@ def command(run: Run, broker_addr: str | None, cluster: str | None) -> None:
     if cluster is None or broker_addr is not None:
         run.on_each(chosen_addrs(run, broker_addr, cluster), lambda addr: _show(run, addr, addr))
         return
-    slaves: dict[str, list[str]] = {}
-    for ids in run.admin.members(cluster).values():
-        others = [addr for broker_id, addr in sorted(ids.items()) if broker_id != MASTER_ID]
-        slaves.setdefault(ids.get(MASTER_ID, _NO_MASTER), []).extend(others)
-    for master in hash_order(slaves):
-        if master == _NO_MASTER:
-            run.out.line(f"============Master: {master}============")
+    for master, slaves in masters_with_slaves(run, cluster):
+        if master is None:
+            run.out.line(f"============Master: {NO_MASTER}============")
         else:
             run.on_each([master], lambda addr: _show(run, addr, f"Master: {addr}"))
-        for slave in slaves[master]:
-            title = f"My Master: {master}=====Slave: {slave}"
+        for slave in slaves:
+            title = f"My Master: {master or NO_MASTER}=====Slave: {slave}"
             run.on_each([slave], partial(_show, run, title=title))
 
 

@@ -1,6 +1,6 @@
 """updateTopic: create or change a topic on a broker or on a cluster's masters.
 
-Java: UpdateTopicSubCommand.
+Java: UpdateTopicSubCommand. `--drain` is ours: see mqadmin.draining.
 """
 
 import click
@@ -10,6 +10,8 @@ from codec.bodies.topics import TopicConfig
 from codec.flags import TopicSysFlag
 from mqadmin.attributes import read_changes
 from mqadmin.config_text import topic_text
+from mqadmin.drain_options import drain_options
+from mqadmin.draining import Drain, Goal
 from mqadmin.framework import (
     Run,
     admin_command,
@@ -21,14 +23,17 @@ from mqadmin.framework import (
 from mqadmin.java_text import hash_order
 
 _QUEUES = click.IntRange(min=1)
+_DEFAULT_QUEUES = 8
+# What a drain leaves as it is.
+_NOT_DRAINED = ("attributes", "perm", "order", "unit", "unit_sub")
 
 
 @admin_command("updateTopic")
 @broker_or_cluster
 @topic_option
 @click.option("-a", "--attributes", metavar="+KEY=VALUE,-KEY", help="Attributes to set or remove.")
-@click.option("-r", "--readQueueNums", "reads", type=_QUEUES, default=8, show_default=True)
-@click.option("-w", "--writeQueueNums", "writes", type=_QUEUES, default=8, show_default=True)
+@click.option("-r", "--readQueueNums", "reads", type=_QUEUES, help="8 unless given.")
+@click.option("-w", "--writeQueueNums", "writes", type=_QUEUES, help="8 unless given.")
 @click.option(
     "-p", "--perm", type=click.IntRange(0, 7), default=6, help="2 write, 4 read, 6 both (default)."
 )
@@ -44,24 +49,37 @@ _QUEUES = click.IntRange(min=1)
     "-u", "--unit", type=boolean, metavar="true|false", default=False, help="Is it a unit's topic?"
 )
 @click.option("-s", "--hasUnitSub", "unit_sub", type=boolean, metavar="true|false", default=False)
+@drain_options
+@click.pass_context
 def command(
+    ctx: click.Context,
     run: Run,
     broker_addr: str | None,
     cluster: str | None,
     topic: str,
     attributes: str | None,
-    reads: int,
-    writes: int,
+    reads: int | None,
+    writes: int | None,
     perm: int,
     order: bool,
     unit: bool,
     unit_sub: bool,
+    drain: bool,
+    drain_timeout: float | None,
+    drain_settle: float,
+    ignored: tuple[str, ...],
 ) -> None:
+    if drain:
+        _check_drain(ctx, reads, writes)
+        wanted = (reads or writes or 0, writes or reads or 0)
+        goal = Goal(topic, *wanted, drain_timeout, drain_settle, frozenset(ignored))
+        Drain(run, hash_order(chosen_addrs(run, broker_addr, cluster)), goal).run()
+        return
     flags = (TopicSysFlag.UNIT if unit else 0) | (TopicSysFlag.UNIT_SUB if unit_sub else 0)
     config = TopicConfig(
         topic_name=topic,
-        read_queue_nums=reads,
-        write_queue_nums=writes,
+        read_queue_nums=reads or _DEFAULT_QUEUES,
+        write_queue_nums=writes or _DEFAULT_QUEUES,
         perm=perm,
         topic_sys_flag=flags,
         order=order,
@@ -78,6 +96,17 @@ def command(
         if order and cluster is not None:
             _set_cluster_order(run, cluster, config)
     run.out.row(topic_text(config), config)
+
+
+def _check_drain(ctx: click.Context, reads: int | None, writes: int | None) -> None:
+    """--drain changes numbers of queues, which have to be given, and nothing else."""
+    if reads is None and writes is None:
+        raise click.UsageError("--drain needs the number of queues to keep: -r, -w or both")
+    default = click.core.ParameterSource.DEFAULT
+    if any(ctx.get_parameter_source(name) is not default for name in _NOT_DRAINED):
+        raise click.UsageError(
+            "--drain changes numbers of queues only: leave -a, -p, -o, -u, -s away"
+        )
 
 
 def _create(run: Run, addr: str, config: TopicConfig) -> None:

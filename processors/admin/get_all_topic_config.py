@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from broker.config import BrokerConfig
 from broker.topics import Topics
+from codec import fastjson
 from codec.bodies.base import encode_body
 from codec.bodies.topics import TopicConfig
 from codec.codes import RequestCode
@@ -14,7 +15,7 @@ from remoting.contract import Processor, Request, Response
 
 
 class GetAllTopicConfig(Processor[GetAllTopicConfigRequestHeader]):
-    """The body is a TopicConfigAndMappingSerializeWrapper; static topics are not there yet."""
+    """The body is a TopicConfigAndMappingSerializeWrapper; a page has the mappings of its own topics."""
 
     codes = (RequestCode.GET_ALL_TOPIC_CONFIG,)
     header = GetAllTopicConfigRequestHeader
@@ -26,13 +27,18 @@ class GetAllTopicConfig(Processor[GetAllTopicConfigRequestHeader]):
 
     async def handle(self, request: Request[GetAllTopicConfigRequestHeader]) -> Response:
         version = encode_body(self._topics.data_version)
-        mapping_version = encode_body(self._topics.mapping_version)
+        mappings = self._topics.mappings
+        mapping_version = encode_body(mappings.data_version)
         total = len(self._topics)
-        table = await encode_members(self._chosen(request.header))
+        chosen = self._chosen(request.header)
+        details = fastjson.dumps(
+            {name: detail for name, detail in mappings.all().items() if name in chosen}
+        )
+        table = await encode_members(chosen)
         body = (
             b'{"dataVersion":%b,"mappingDataVersion":%b,"topicConfigTable":%b,'
-            b'"topicQueueMappingDetailMap":{},"topicQueueMappingInfoMap":{}}'
-        ) % (version, mapping_version, table)
+            b'"topicQueueMappingDetailMap":%b,"topicQueueMappingInfoMap":{}}'
+        ) % (version, mapping_version, table, details)
         return Response(header=GetAllTopicConfigResponseHeader(total_topic_num=total), body=body)
 
     def _chosen(self, header: GetAllTopicConfigRequestHeader) -> Mapping[str, TopicConfig]:

@@ -1,7 +1,10 @@
-"""GET_TOPIC_CONFIG: one topic's settings."""
+"""GET_TOPIC_CONFIG: one topic's settings, and a static topic's mapping for those who ask for it."""
+
+import msgspec
 
 from broker.topics import Topics
 from codec.bodies.base import encode_body
+from codec.bodies.static_topics import TopicConfigAndQueueMapping
 from codec.codes import RequestCode, ResponseCode
 from codec.headers.topics import GetTopicConfigRequestHeader
 from remoting.contract import Processor, RemotingError, Request, Response
@@ -21,4 +24,10 @@ class GetTopicConfig(Processor[GetTopicConfigRequestHeader]):
             raise RemotingError(
                 ResponseCode.TOPIC_NOT_EXIST, f"No topic in this broker. topic: {name}"
             )
-        return Response(body=encode_body(topic))
+        mapping = self._topics.mappings.get(name) if request.header.lo else None
+        if mapping is None:
+            return Response(body=encode_body(topic))
+        fields = msgspec.structs.asdict(topic)
+        return Response(
+            body=encode_body(TopicConfigAndQueueMapping(**fields, mapping_detail=mapping))
+        )

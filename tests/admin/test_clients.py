@@ -12,6 +12,7 @@ from admin.client import AdminClient
 from admin.errors import Invalid, NotFound, Refused
 from admin.messages import MessageQuery
 from admin.sending import NewMessage
+from admin.static_topics import Configs, extend, mapping_of
 from codec.bodies.groups import SubscriptionGroupConfig
 from codec.bodies.topics import TopicConfig
 from codec.errors import CodecError
@@ -118,6 +119,62 @@ def test_a_dead_name_server_is_passed_over(server: TestServer) -> None:
         assert "TBW102" in admin.topic_names()
     with BlockingAdminClient(dead) as admin, pytest.raises(RemotingConnectError, match=dead):
         admin.topic_names()
+
+
+def test_a_static_topic_on_one_broker(server: TestServer, admin: BlockingAdminClient) -> None:
+    configs = admin.topic_configs("Static")
+    assert configs == {}
+    extend("Static", configs, ["broker-a"], 3, admin.link.now())
+    admin.complete_static_topic("Static", configs)
+    admin.put_static_topics(configs)
+    route = admin.topic_route("Static").topic_queue_mapping_by_broker
+    assert route is not None
+    assert route["broker-a"].curr_id_map == {0: 0, 1: 1, 2: 2}
+    assert admin.topic_configs("Static") == configs
+    assert admin.user_topics(server.broker_addr).topic_config_table["Static"].read_queue_nums == 3
+    admin.send(NewMessage(topic="Static", body=b"x"), "broker-a", 2)
+    offsets = admin.topic_stats("Static").offsets
+    assert {
+        (queue.broker_name, queue.queue_id): one.max_offset for queue, one in offsets.items()
+    } == {
+        (name, number): int(number == 2)
+        for name in ("broker-a", "__syslo__global__")
+        for number in range(3)
+    }
+    with pytest.raises(Invalid, match="can only grow"):
+        extend("Static", configs, ["broker-a"], 2, admin.link.now())
+    configs["broker-a"].mapping_detail = None
+    with pytest.raises(Invalid, match="no static topic"):
+        admin.put_static_topics(configs)
+    with pytest.raises(Invalid, match="broker 'nobody' has no master"):
+        admin.put_static_topics({"nobody": configs["broker-a"]})
+    admin.delete_topic("Static", "DefaultCluster")
+    with pytest.raises(NotFound, match="does not have topic 'Static'"):
+        admin.topic_config(server.broker_addr, "Static")
+
+
+def test_a_mapping_that_cannot_be_served_changes_nothing(admin: BlockingAdminClient) -> None:
+    configs: Configs = {}
+    extend("Moved", configs, ["broker-a"], 1, admin.link.now())
+    mapping_of("broker-a", configs["broker-a"]).hosted_queues[0][0].logic_offset = 10_000
+    with pytest.raises(Refused, match="TriMQ cannot serve queue 0 of static topic Moved"):
+        admin.put_static_topics(configs)
+    assert admin.topic_configs("Moved") == {}
+
+
+def test_requests_for_single_brokers(server: TestServer, admin: BlockingAdminClient) -> None:
+    addr = server.broker_addr
+    assert admin.set_read_ahead(addr, 1) == "set commitlog readahead mode success, mode: 1"
+    admin.reset_master_flush_offset(addr, 100)
+    with pytest.raises(Refused, match="timerWheelEnable is false"):
+        admin.switch_timer_engine(addr, "F")
+    with pytest.raises(Refused, match="does not know ADD_BROKER"):
+        admin.add_broker(addr, "broker.conf")
+    with pytest.raises(Refused, match="does not know REMOVE_BROKER"):
+        admin.remove_broker(addr, "DefaultCluster", "broker-a", 0)
+    with pytest.raises(Refused, match="not exist"):
+        admin.broker_counter(addr, "TOPIC_PUT_NUMS", "NoSuchTopic")
+    assert admin.broker_lite_info(addr).store_type == "default"
 
 
 async def test_the_client_for_trio(server: TestServer) -> None:

@@ -5,7 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codec.bodies.locks import MessageQueue
-from mqadmin.java_text import hash_order, java, properties_order, queue_hash, string_map
+from mqadmin.java_text import (
+    filled_order,
+    hash_order,
+    java,
+    properties_order,
+    queue_hash,
+    string_map,
+)
 from mqadmin.versions import version_name
 
 
@@ -37,6 +44,7 @@ def test_buckets_come_in_order_and_keep_what_came_first() -> None:
 def test_no_key_is_lost_or_doubled(keys: list[str]) -> None:
     assert sorted(hash_order(keys)) == sorted(set(keys))
     assert sorted(properties_order(keys)) == sorted(set(keys))
+    assert sorted(filled_order(keys)) == sorted(set(keys))
     assert string_map(dict.fromkeys(keys, 1)) == dict.fromkeys(keys, 1)
 
 

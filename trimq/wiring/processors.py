@@ -26,7 +26,10 @@ from processors.admin.get_subscriptiongroup_config import GetSubscriptiongroupCo
 from processors.admin.get_system_topic_list_from_broker import GetSystemTopicListFromBroker
 from processors.admin.get_topic_config import GetTopicConfig
 from processors.admin.get_topic_stats_info import GetTopicStatsInfo
+from processors.admin.reset_master_flush_offset import ResetMasterFlushOffset
 from processors.admin.set_commitlog_read_mode import SetCommitlogReadMode
+from processors.admin.switch_timer_engine import SwitchTimerEngine
+from processors.admin.update_and_create_static_topic import UpdateAndCreateStaticTopic
 from processors.admin.update_and_create_subscriptiongroup import UpdateAndCreateSubscriptiongroup
 from processors.admin.update_and_create_subscriptiongroup_list import (
     UpdateAndCreateSubscriptiongroupList,
@@ -60,6 +63,13 @@ from processors.consume.pull_message import PullMessage
 from processors.consume.query_consume_queue import QueryConsumeQueue
 from processors.consume.query_message import QueryMessage
 from processors.consume.set_message_request_mode import SetMessageRequestMode
+from processors.lite._checks import LiteChecks
+from processors.lite.get_broker_lite_info import GetBrokerLiteInfo
+from processors.lite.get_lite_client_info import GetLiteClientInfo
+from processors.lite.get_lite_group_info import GetLiteGroupInfo
+from processors.lite.get_lite_topic_info import GetLiteTopicInfo
+from processors.lite.get_parent_topic_info import GetParentTopicInfo
+from processors.lite.trigger_lite_dispatch import TriggerLiteDispatch
 from processors.offsets._broker_reset import BrokerReset
 from processors.offsets._client_reset import ClientReset
 from processors.offsets.clone_group_offset import CloneGroupOffset
@@ -115,6 +125,7 @@ def processors(
         ViewMessageById(state.store),
         *_retention(state),
         *_broker(plan, state, clock),
+        *_lite(state),
     ]
 
 
@@ -218,6 +229,7 @@ def _topics(plan: ServerPlan, state: "State") -> list[Processor[Any]]:
     announced = partial(state.registration.settled, timeout)
     return [
         UpdateAndCreateTopic(plan.broker, state.topics, announced),
+        UpdateAndCreateStaticTopic(plan.broker, state.topics, announced),
         UpdateAndCreateTopicList(plan.broker, state.topics, announced),
         DeleteTopicInBroker(plan.broker, state.topics, state.offsets, state.store, state.traffic),
         GetAllTopicConfig(plan.broker, state.topics),
@@ -258,4 +270,18 @@ def _broker(plan: ServerPlan, state: "State", clock: Clock) -> list[Processor[An
         ViewBrokerStatsData(state.stats),
         GetBrokerHaStatus(state.store),
         SetCommitlogReadMode(),
+        SwitchTimerEngine(),
+        ResetMasterFlushOffset(),
+    ]
+
+
+def _lite(state: "State") -> list[Processor[Any]]:
+    checks = LiteChecks(state.topics, state.groups)
+    return [
+        GetBrokerLiteInfo(checks, state.offsets, state.store),
+        GetParentTopicInfo(checks),
+        GetLiteTopicInfo(checks),
+        GetLiteClientInfo(checks),
+        GetLiteGroupInfo(checks),
+        TriggerLiteDispatch(checks),
     ]

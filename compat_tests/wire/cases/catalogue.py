@@ -20,6 +20,7 @@ from compat_tests.wire.cases import (
     registering,
     retries,
     sending,
+    static_and_lite,
     topics,
 )
 
@@ -40,6 +41,7 @@ MODULES = (
     positions,
     locks,
     modes,
+    static_and_lite,
     topics,
     bad_input,
 )

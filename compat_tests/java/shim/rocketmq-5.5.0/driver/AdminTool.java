@@ -14,7 +14,9 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Queue;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.rocketmq.client.consumer.DefaultMQPushConsumer;
 import org.apache.rocketmq.client.consumer.listener.ConsumeConcurrentlyStatus;
@@ -22,20 +24,25 @@ import org.apache.rocketmq.client.consumer.listener.MessageListenerConcurrently;
 import org.apache.rocketmq.client.impl.consumer.DefaultMQPushConsumerImpl;
 import org.apache.rocketmq.client.impl.factory.MQClientInstance;
 import org.apache.rocketmq.client.producer.DefaultMQProducer;
+import org.apache.rocketmq.common.message.Message;
 import org.apache.rocketmq.tools.command.MQAdminStartup;
 
 /**
  * Runs many mqadmin command lines in one JVM: a start costs seconds, a command a fraction of one.
  *
  * <p>Each line of standard input is one request, its words separated by tabs: {@code admin WORD...},
- * {@code consumer NAMESRV GROUP TOPIC EXPRESSION [SECONDS]} (as if it had started so long ago),
- * {@code count NAMESRV GROUP} (prints how many messages the group has consumed), {@code producer NAMESRV GROUP TOPIC},
- * {@code monitor NAMESRV} (one round of the monitoring command) or {@code close} (ends all clients). Each is
- * answered with {@code = OUT ERR} and that many bytes of what it printed.
+ * {@code endless WORD...} (the same, interrupted when the command sleeps), {@code consumer NAMESRV GROUP TOPIC
+ * EXPRESSION [traced | SECONDS]} (with traces, or as if it had started so long ago), {@code received GROUP} (prints the
+ * bodies), {@code count NAMESRV GROUP} (prints how many messages the group has consumed), {@code producer NAMESRV GROUP
+ * TOPIC}, {@code trace NAMESRV GROUP TOPIC BODY} (sends one traced message, prints its id), {@code monitor NAMESRV} (one
+ * round of the monitoring command) or {@code close} (ends all clients). Each is answered with {@code = OUT ERR} and that
+ * many bytes of what it printed.
  */
 public final class AdminTool {
     private static final List<Runnable> CLIENTS = new ArrayList<>();
     private static final Map<String, AtomicInteger> CONSUMED = new ConcurrentHashMap<>();
+    /** Bodies by group, in the order in which they came. */
+    private static final Map<String, Queue<String>> RECEIVED = new ConcurrentHashMap<>();
 
     private AdminTool() {
     }
@@ -78,8 +85,11 @@ public final class AdminTool {
             case "admin":
                 Tool.run(Arrays.copyOfRange(words, 1, words.length));
                 break;
+            case "endless":
+                endless(Arrays.copyOfRange(words, 1, words.length));
+                break;
             case "consumer":
-                consumer(words[1], words[2], words[3], words[4], words.length > 5 ? Long.parseLong(words[5]) : 0);
+                consumer(words[1], words[2], words[3], words[4], words.length > 5 ? words[5] : "0");
                 break;
             case "count":
                 System.out.print(consumed(words[1], words[2]).get());
@@ -87,8 +97,14 @@ public final class AdminTool {
             case "monitor":
                 Monitor.round(words[1]);
                 break;
+            case "received":
+                RECEIVED.getOrDefault(words[1], new ConcurrentLinkedQueue<>()).forEach(System.out::println);
+                break;
             case "producer":
                 producer(words[1], words[2], words[3]);
+                break;
+            case "trace":
+                trace(words[1], words[2], words[3], words[4]);
                 break;
             case "close":
                 CLIENTS.forEach(Runnable::run);
@@ -111,20 +127,46 @@ public final class AdminTool {
         return CONSUMED.computeIfAbsent(group + "@" + namesrv, name -> new AtomicInteger());
     }
 
-    private static void consumer(String namesrv, String group, String topic, String expression, long age)
+    /** Waits until the command itself sleeps between two rounds, and ends it there. */
+    private static void endless(String... words) throws InterruptedException {
+        Thread runner = new Thread(() -> Tool.run(words));
+        runner.start();
+        while (runner.isAlive()) {
+            if (sleepsInCommand(runner.getStackTrace())) {
+                runner.interrupt();
+                runner.join();
+            }
+            Thread.sleep(20);
+        }
+    }
+
+    private static boolean sleepsInCommand(StackTraceElement[] frames) {
+        int depth = 0;
+        while (depth < frames.length && frames[depth].getClassName().equals("java.lang.Thread")) {
+            depth++;
+        }
+        return depth > 0 && depth < frames.length
+            && frames[depth].getClassName().startsWith("org.apache.rocketmq.tools.command.");
+    }
+
+    private static void consumer(String namesrv, String group, String topic, String expression, String more)
         throws Exception {
+        boolean traced = more.equals("traced");
+        long age = traced ? 0 : Long.parseLong(more);
         DefaultMQPushConsumer consumer = new DefaultMQPushConsumer(group);
+        consumer.setEnableTrace(traced);
         consumer.setNamesrvAddr(namesrv);
         // Clients with one name would share one connection, whatever their server.
         consumer.setInstanceName(group + "-" + CLIENTS.size());
         consumer.setPersistConsumerOffsetInterval(500);
         consumer.subscribe(topic, expression);
         AtomicInteger count = consumed(namesrv, group);
-        consumer.registerMessageListener(
-            (MessageListenerConcurrently) (messages, context) -> {
-                count.addAndGet(messages.size());
-                return ConsumeConcurrentlyStatus.CONSUME_SUCCESS;
-            });
+        Queue<String> received = RECEIVED.computeIfAbsent(group, name -> new ConcurrentLinkedQueue<>());
+        consumer.registerMessageListener((MessageListenerConcurrently) (messages, context) -> {
+            messages.forEach(message -> received.add(new String(message.getBody(), StandardCharsets.UTF_8)));
+            count.addAndGet(messages.size());
+            return ConsumeConcurrentlyStatus.CONSUME_SUCCESS;
+        });
         consumer.start();
         if (age > 0) {
             Field start = DefaultMQPushConsumerImpl.class.getDeclaredField("consumerStartTimestamp");
@@ -143,5 +185,15 @@ public final class AdminTool {
         client.updateTopicRouteInfoFromNameServer(topic);
         client.sendHeartbeatToAllBrokerWithLock();
         CLIENTS.add(producer::shutdown);
+    }
+
+    private static void trace(String namesrv, String group, String topic, String body) throws Exception {
+        DefaultMQProducer producer = new DefaultMQProducer(group);
+        producer.setNamesrvAddr(namesrv);
+        producer.setInstanceName(group + "-" + CLIENTS.size());
+        producer.setEnableTrace(true);
+        producer.start();
+        CLIENTS.add(producer::shutdown);
+        System.out.println(producer.send(new Message(topic, body.getBytes(StandardCharsets.UTF_8))).getMsgId());
     }
 }

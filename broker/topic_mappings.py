@@ -1,0 +1,149 @@
+"""Which of a static topic's queues lie here: `config/topicQueueMapping.json` (TopicQueueMappingManager).
+
+A static topic's queues have numbers that hold for the whole cluster, and may move between brokers.
+Here they cannot move: a mapping is taken only if every queue lies on this broker from its first
+message on, under its own number. Then offsets and numbers need no translation.
+"""
+
+import logging
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import msgspec
+
+from broker.clock import Clock
+from broker.data_version import encoded_version, new_version, next_version
+from broker.json_members import pretty
+from broker.table_file import TableFile
+from codec.bodies.base import decode_body
+from codec.bodies.static_topics import (
+    LogicQueueMappingItem,
+    TopicQueueMappingDetail,
+    TopicQueueMappingSerializeWrapper,
+)
+from codec.bodies.topics import TopicQueueMappingInfo
+from codec.codes import ResponseCode
+from remoting.contract import RemotingError
+
+log = logging.getLogger("trimq.broker")
+
+
+class TopicMappings:
+    """The mapping of every static topic, by name."""
+
+    def __init__(self, directory: Path, broker_name: str, clock: Clock) -> None:
+        """`directory` is the store's `config` folder."""
+        self._broker_name = broker_name
+        self._clock = clock
+        self._file = TableFile(directory / "topicQueueMapping.json", self._pieces)
+        self._table: dict[str, TopicQueueMappingDetail] = {}
+        self.data_version = new_version(clock)
+
+    def get(self, topic: str) -> TopicQueueMappingDetail | None:
+        return self._table.get(topic)
+
+    def all(self) -> Mapping[str, TopicQueueMappingDetail]:
+        return self._table
+
+    def told(self, topic: str) -> TopicQueueMappingInfo | None:
+        """What NameServers learn of a static topic: which queue is which of this broker's."""
+        found = self._table.get(topic)
+        if found is None:
+            return None
+        return TopicQueueMappingInfo(
+            topic=found.topic,
+            scope=found.scope,
+            total_queues=found.total_queues,
+            bname=found.bname,
+            epoch=found.epoch,
+            curr_id_map={number: items[-1].queue_id for number, items in _hosted(found)},
+        )
+
+    def update(self, detail: TopicQueueMappingDetail, *, force: bool) -> None:
+        """Take over a mapping. RemotingError when it contradicts the old one or cannot be served.
+
+        Queues that only the old one has stay; `force` skips the comparison.
+        """
+        self._check_servable(detail)
+        old = self._table.get(detail.topic or "")
+        if old is not None:
+            if not force:
+                _check_follows(old, detail)
+            detail.hosted_queues = {**old.hosted_queues, **detail.hosted_queues}
+        self._table[detail.topic or ""] = detail
+        next_version(self.data_version, self._clock)
+        log.info("static topic updated: topic=%s epoch=%d", detail.topic, detail.epoch)
+        self._file.write()
+
+    def delete(self, topic: str) -> None:
+        if self._table.pop(topic, None) is not None:
+            next_version(self.data_version, self._clock)
+            log.info("static topic deleted: topic=%s", topic)
+            self._file.write()
+
+    def load(self) -> None:
+        """Read the file, if there is one. Blocks: before the loop runs."""
+        loaded = self._file.load(_decode)
+        if loaded is not None:
+            self._table = dict(loaded.topic_queue_mapping_info_map)
+            self.data_version = loaded.data_version
+
+    async def settle(self) -> None:
+        """Let the last change survive a power loss."""
+        await self._file.settle()
+
+    def close(self) -> None:
+        """Write and sync what was ever changed. Blocks: for the shutdown."""
+        if self._table or self._file.path.exists():
+            self._file.close()
+
+    def _check_servable(self, detail: TopicQueueMappingDetail) -> None:
+        for number, items in detail.hosted_queues.items():
+            here = LogicQueueMappingItem(
+                bname=self._broker_name, queue_id=number, gen=items[0].gen if items else 0
+            )
+            if len(items) != 1 or msgspec.structs.replace(items[0], end_offset=-1) != here:
+                raise RemotingError(
+                    ResponseCode.SYSTEM_ERROR,
+                    f"TriMQ cannot serve queue {number} of static topic {detail.topic}: it has to lie"
+                    f" on {self._broker_name} from the beginning, as queue {number}",
+                )
+
+    def _pieces(self) -> Iterator[bytes]:
+        yield (
+            f'{{\n\t"dataVersion":{encoded_version(self.data_version)},'
+            f'\n\t"topicQueueMappingInfoMap":{pretty(self._table, 1)}\n}}'
+        ).encode()
+
+
+def _check_follows(old: TopicQueueMappingDetail, new: TopicQueueMappingDetail) -> None:
+    """The refusals of updateTopicQueueMapping and makeSureLogicQueueMappingItemImmutable."""
+    if new.epoch < old.epoch:
+        raise _refused(f"Can't accept data with small epoch {new.epoch} < {old.epoch}")
+    if new.scope != old.scope:
+        raise _refused(f"Can't accept data with unmatched scope {new.scope} != {old.scope}")
+    if new.epoch > old.epoch:
+        return
+    for number, items in old.hosted_queues.items():
+        found = new.hosted_queues.get(number)
+        if found is None:
+            raise _refused("Cannot accept equal epoch with null data")
+        if found[-1].gen != items[-1].gen:
+            raise _refused("The new leader is different but epoch equal")
+
+
+def _hosted(
+    detail: TopicQueueMappingDetail,
+) -> Iterator[tuple[int, list[LogicQueueMappingItem]]]:
+    """The queues whose last part lies here."""
+    for number, items in detail.hosted_queues.items():
+        if items and items[-1].bname == detail.bname:
+            yield number, items
+
+
+def _refused(reason: str) -> RemotingError:
+    return RemotingError(ResponseCode.SYSTEM_ERROR, reason)
+
+
+def _decode(data: bytes) -> TopicQueueMappingSerializeWrapper:
+    return decode_body(TopicQueueMappingSerializeWrapper, data)

@@ -1,0 +1,84 @@
+"""Answers about lite topics: many small topics in one, each a queue of its own (5.5.0)."""
+
+import msgspec
+
+from codec.bodies.base import Body
+from codec.bodies.progress import OffsetWrapper
+from codec.bodies.queue_tables import TopicOffset
+
+
+class GetBrokerLiteInfoResponseBody(Body, kw_only=True):
+    """GET_BROKER_LITE_INFO: sizes of tables; lite topics' lifetimes in minutes, groups by topic."""
+
+    cq_table_size: int = 0
+    current_lmq_num: int = 0
+    event_map_size: int = 0
+    group_meta: dict[str, list[str]] | None = None
+    lite_subscription_count: int = 0
+    max_lmq_num: int = 0
+    offset_table_size: int = 0
+    order_info_count: int = 0
+    store_type: str | None = None
+    topic_meta: dict[str, int] | None = None
+
+
+class GetParentTopicInfoResponseBody(Body, kw_only=True):
+    """GET_PARENT_TOPIC_INFO; `ttl` in minutes, -1: no end."""
+
+    groups: list[str] | None = None
+    lite_topic_count: int = 0
+    lmq_num: int = 0
+    topic: str | None = None
+    ttl: int = 0
+
+
+class ClientGroup(Body, kw_only=True):
+    """One subscriber of a lite topic."""
+
+    client_id: str | None = None
+    group: str | None = None
+
+
+class GetLiteTopicInfoResponseBody(Body, kw_only=True):
+    """GET_LITE_TOPIC_INFO; `sharding_to_broker`: whether this broker is the one for that topic."""
+
+    lite_topic: str | None = None
+    parent_topic: str | None = None
+    sharding_to_broker: bool = False
+    subscriber: list[ClientGroup] | None = None
+    topic_offset: TopicOffset = msgspec.field(default_factory=TopicOffset)
+
+
+class GetLiteClientInfoResponseBody(Body, kw_only=True):
+    """GET_LITE_CLIENT_INFO; times in milliseconds, -1 for a client that is not known."""
+
+    client_id: str | None = None
+    group: str | None = None
+    last_access_time: int = 0
+    last_consume_time: int = 0
+    lite_topic_count: int = 0
+    lite_topic_set: list[str] | None = None
+    parent_topic: str | None = None
+
+
+class LiteLagInfo(Body, kw_only=True):
+    """How far a group is behind in one lite topic."""
+
+    earliest_unconsumed_timestamp: int = 0
+    lag_count: int = 0
+    lite_topic: str | None = None
+
+
+class GetLiteGroupInfoResponseBody(Body, kw_only=True):
+    """GET_LITE_GROUP_INFO: of one lite topic, or those that are furthest behind."""
+
+    earliest_unconsumed_timestamp: int = -1
+    group: str | None = None
+    lag_count_top_k: list[LiteLagInfo] | None = msgspec.field(name="lagCountTopK", default=None)
+    lag_timestamp_top_k: list[LiteLagInfo] | None = msgspec.field(
+        name="lagTimestampTopK", default=None
+    )
+    lite_topic: str | None = None
+    lite_topic_offset_wrapper: OffsetWrapper | None = None
+    parent_topic: str | None = None
+    total_lag_count: int = 0

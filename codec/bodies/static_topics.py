@@ -1,0 +1,61 @@
+"""Static topics: queues with global numbers, each kept by one broker after the other.
+
+Java: org.apache.rocketmq.remoting.protocol.statictopic.
+"""
+
+import msgspec
+
+from codec.bodies.base import Body
+from codec.bodies.topics import DataVersion, TopicConfig, TopicQueueMappingInfo
+
+CREATED = "CREATE_OR_UPDATE"
+REMAPPED = "REMAPPING"
+"""TopicRemappingDetailWrapper.TYPE_CREATE_OR_UPDATE and TYPE_REMAPPING."""
+
+
+class LogicQueueMappingItem(Body, kw_only=True):
+    """Where a part of a queue lies: from `logic_offset` on in a broker's own queue.
+
+    -1 stands for an offset or a time that is not decided.
+    """
+
+    bname: str | None = None
+    end_offset: int = -1
+    gen: int = 0
+    logic_offset: int = 0
+    queue_id: int = 0
+    start_offset: int = 0
+    time_of_end: int = -1
+    time_of_start: int = -1
+
+
+class TopicQueueMappingDetail(TopicQueueMappingInfo, kw_only=True):
+    """A static topic as one broker keeps it: the parts of each queue by global number."""
+
+    hosted_queues: dict[int, list[LogicQueueMappingItem]] = msgspec.field(default_factory=dict)
+
+
+class TopicConfigAndQueueMapping(TopicConfig, kw_only=True):
+    """GET_TOPIC_CONFIG: a topic, and its mapping where it is a static one."""
+
+    mapping_detail: TopicQueueMappingDetail | None = None
+
+
+class TopicQueueMappingSerializeWrapper(Body, kw_only=True):
+    """`topicQueueMapping.json`."""
+
+    data_version: DataVersion = msgspec.field(default_factory=DataVersion)
+    topic_queue_mapping_info_map: dict[str, TopicQueueMappingDetail] = msgspec.field(
+        default_factory=dict
+    )
+
+
+class TopicRemappingDetailWrapper(Body, kw_only=True):
+    """What tools write to a file before and after they change a static topic."""
+
+    broker_config_map: dict[str, TopicConfigAndQueueMapping] = msgspec.field(default_factory=dict)
+    broker_to_map_in: list[str] = msgspec.field(default_factory=list)
+    broker_to_map_out: list[str] = msgspec.field(default_factory=list)
+    epoch: int = 0
+    topic: str | None = None
+    type: str | None = None

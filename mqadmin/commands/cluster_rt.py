@@ -1,0 +1,102 @@
+"""clusterRT: how long sends to each broker take, again and again until Ctrl-C.
+
+Java: CLusterSendMsgRTCommand. The messages go to the topic that each broker keeps under its name.
+"""
+
+import time
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+import click
+
+from admin.sending import NewMessage
+from mqadmin.framework import FAILURES, Failed, Run, admin_command, boolean
+from mqadmin.java_text import hash_order
+from mqadmin.round_trips import RoundTrips, mean_text
+
+_HEAD: Final = "{:<24}  {:<24}  {:<4}  {:<8}  {:<8}"
+_ROW: Final = "{:<24}  {:<24}  {:<8}  {:<16}  {:<16}"
+_TITLES: Final = ("#Cluster Name", "#Broker Name", "#RT", "#successCount", "#failCount")
+
+
+@admin_command("clusterRT")
+@click.option("-a", "--amount", type=click.IntRange(min=1), default=100, show_default=True)
+@click.option("-s", "--size", type=click.IntRange(min=0), default=128, show_default=True)
+@click.option("-c", "--cluster", help="Only this cluster.")
+@click.option(
+    "-p",
+    "--print",
+    "--print log",
+    "as_log",
+    type=boolean,
+    metavar="true|false",
+    default=False,
+    help="Lines of a log instead of a table.",
+)
+@click.option(
+    "-m",
+    "--room",
+    "--machine room",
+    "room",
+    default="noname",
+    show_default=True,
+    help="A place to name in the log.",
+)
+@click.option(
+    "-i",
+    "--interval",
+    type=click.IntRange(min=0),
+    default=10,
+    show_default=True,
+    metavar="SECONDS",
+)
+def command(
+    run: Run, amount: int, size: int, cluster: str | None, as_log: bool, room: str, interval: int
+) -> None:
+    clusters = run.admin.cluster_info().cluster_addr_table
+    if cluster is not None and cluster not in clusters:
+        raise Failed(f"there is no cluster {cluster!r}; there are: {', '.join(sorted(clusters))}")
+    if not as_log:
+        run.out.head(_HEAD.format(*_TITLES))
+    while True:
+        for name in [cluster] if cluster is not None else hash_order(clusters):
+            for broker in hash_order(clusters[name]):
+                trips = _measure(run, broker, amount, size)
+                run.out.line(
+                    _log(room, name, broker, trips) if as_log else _row(name, broker, trips)
+                )
+                run.out.value(
+                    {
+                        "cluster": name,
+                        "brokerName": broker,
+                        "meanMillis": trips.mean,
+                        "succeeded": trips.succeeded,
+                        "failed": trips.failed,
+                    }
+                )
+                trips.complain()
+        time.sleep(interval)
+
+
+def _measure(run: Run, broker: str, amount: int, size: int) -> RoundTrips:
+    trips = RoundTrips(run)
+    message = NewMessage(topic=broker, body=b"a" * size)
+    try:
+        places = run.admin.write_queues(broker)
+    except FAILURES as error:
+        trips.failed, trips.last_failure = amount, error
+        return trips
+    for number in range(amount):
+        trips.send(message, places[number % len(places)])
+    return trips
+
+
+def _row(cluster: str, broker: str, trips: RoundTrips) -> str:
+    return _ROW.format(cluster, broker, mean_text(trips.mean), trips.succeeded, trips.failed)
+
+
+def _log(room: str, cluster: str, broker: str, trips: RoundTrips) -> str:
+    """Times are those of China, whatever the place; whole milliseconds, halves up."""
+    now = datetime.now(UTC) + timedelta(hours=8)
+    mean = int((trips.mean or 0) + 0.5)
+    return f"{now:%Y-%m-%d %H:%M:%S}|{room}|{cluster}|{broker}|{mean}"

@@ -1,0 +1,27 @@
+"""getParentTopicInfo: what a topic of lite topics holds. Java: GetParentTopicInfoSubCommand."""
+
+from typing import Final
+
+from mqadmin.framework import Run, admin_command
+from mqadmin.java_text import cut, hash_order, java
+from mqadmin.lite import on_brokers, parent_option
+
+_ROW: Final = "{:<50} {:<8} {:<14} {:<14} {:<100} "
+_TITLES: Final = ("#Broker Name", "#TTL", "#Lite Count", "#LMQ NUM", "#GROUPS")
+
+
+@admin_command("getParentTopicInfo")
+@parent_option
+def command(run: Run, parent: str) -> None:
+    route = run.admin.topic_route(parent)
+    run.out.line(f"Parent Topic Info: [{parent}]")
+    run.out.head(_ROW.format(*_TITLES))
+
+    def show(broker_name: str, addr: str) -> None:
+        info = run.admin.parent_topic_info(addr, parent)
+        groups = None if info.groups is None else hash_order(info.groups)
+        columns = (info.ttl, info.lite_topic_count, info.lmq_num, java(groups))
+        run.out.line(_ROW.format(cut(broker_name, 40), *columns))
+        run.out.value({"brokerName": broker_name, "info": info})
+
+    on_brokers(run, route, show)

@@ -1,0 +1,81 @@
+"""queryMsgTraceById: who sent and who consumed a message, from the traces that clients wrote.
+
+Java: QueryMsgTraceByIdSubCommand.
+"""
+
+from typing import Final
+
+import click
+
+from admin.messages import END_OF_TIME, MessageQuery
+from mqadmin.framework import Failed, Run, admin_command
+from mqadmin.java_text import hash_order, java, local_seconds
+from mqadmin.traces import CONSUMED, SENT, TRACE_TOPIC, Trace, traces_of
+
+_ROW: Final = "{:<10} {:<20} {:<20} {:<20} {:<10} {:<10}"
+_SENT_TITLES: Final = (
+    "#Type",
+    "#ProducerGroup",
+    "#ClientHost",
+    "#SendTime",
+    "#CostTimes",
+    "#Status",
+)
+_CONSUMED_TITLES: Final = (
+    "#Type",
+    "#ConsumerGroup",
+    "#ClientHost",
+    "#ConsumerTime",
+    "#CostTimes",
+    "#Status",
+)
+
+
+@admin_command("queryMsgTraceById")
+@click.option("-i", "--msgId", "message_id", required=True, help="The unique id.")
+@click.option("-t", "--traceTopic", "topic", default=TRACE_TOPIC, show_default=True)
+@click.option("-b", "--beginTimestamp", "begin", type=int, default=0, metavar="MILLIS")
+@click.option("-e", "--endTimestamp", "end", type=int, default=END_OF_TIME, metavar="MILLIS")
+@click.option(
+    "-c",
+    "--maxNum",
+    "limit",
+    type=click.IntRange(min=1),
+    default=64,
+    show_default=True,
+    help="Trace messages to look at, at most.",
+)
+def command(run: Run, message_id: str, topic: str, begin: int, end: int, limit: int) -> None:
+    query = MessageQuery(topic=topic, key=message_id, limit=limit, begin=begin, end=end)
+    found = [
+        trace
+        for message in run.admin.query_messages(query)
+        for trace in traces_of(message, message_id)
+    ]
+    if not found:
+        raise Failed(f"no trace of message {message_id} in topic {topic!r}")
+    by_group: dict[str, list[Trace]] = {}
+    for trace in found:
+        run.out.value(trace)
+        if trace.kind == SENT:
+            run.out.head(_ROW.format(*_SENT_TITLES))
+            run.out.line(_row("Pub", trace))
+            run.out.line()
+        elif trace.kind == CONSUMED:
+            by_group.setdefault(java(trace.group), []).append(trace)
+    for group in hash_order(by_group):
+        run.out.head(_ROW.format(*_CONSUMED_TITLES))
+        for trace in by_group[group]:
+            run.out.line(_row("Sub", trace))
+        run.out.line()
+
+
+def _row(kind: str, trace: Trace) -> str:
+    return _ROW.format(
+        kind,
+        java(trace.group),
+        trace.host,
+        local_seconds(trace.time),
+        f"{trace.cost}ms",
+        "success" if trace.success else "failed",
+    )

@@ -1,0 +1,38 @@
+"""sendMsgStatus: send test messages to the topic that a broker keeps under its own name.
+
+Java: SendMsgStatusCommand. One more message goes ahead of those that are counted.
+"""
+
+import click
+
+from admin.sending import NewMessage
+from mqadmin.framework import Run, admin_command
+from mqadmin.message_text import sent_text
+from mqadmin.round_trips import RoundTrips
+
+_TEXT = b"hello jodie"
+
+
+@admin_command("sendMsgStatus")
+@click.option("-b", "--brokerName", "broker_name", required=True, help="The broker's name.")
+@click.option(
+    "-s", "--messageSize", "size", type=click.IntRange(min=1), default=128, show_default=True
+)
+@click.option("-c", "--count", type=click.IntRange(min=1), default=50, show_default=True)
+def command(run: Run, broker_name: str, size: int, count: int) -> None:
+    trips = RoundTrips(run)
+    # The first one may create the topic; only then its queues are known for sure.
+    run.admin.send(_message(broker_name, 16))
+    places = run.admin.write_queues(broker_name)
+    for number in range(count):
+        sent = trips.send(_message(broker_name, size), places[number % len(places)])
+        if sent is not None:
+            millis = trips.times[-1]
+            run.out.line(f"rt={millis}ms, SendResult={sent_text(sent)}")
+            run.out.value({"millis": millis, "sent": sent})
+    trips.complain()
+
+
+def _message(topic: str, size: int) -> NewMessage:
+    """Whole texts, at least as many bytes as asked for."""
+    return NewMessage(topic=topic, body=_TEXT * -(-size // len(_TEXT)))

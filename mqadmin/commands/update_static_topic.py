@@ -1,0 +1,40 @@
+"""updateStaticTopic: create a static topic, or give it more queues. Java: UpdateStaticTopicSubCommand."""
+
+import click
+
+from admin.static_topics import epoch_of, extend
+from mqadmin.framework import Run, admin_command, topic_option
+from mqadmin.static_topics import target_options, targets, write_mapping
+
+
+@admin_command("updateStaticTopic")
+@target_options
+@topic_option
+@click.option(
+    "-qn",
+    "--totalQueueNum",
+    "total",
+    type=click.IntRange(min=1),
+    required=True,
+    help="Queues in all, on all brokers together.",
+)
+def command(
+    run: Run,
+    brokers: str | None,
+    clusters: str | None,
+    map_file: str | None,
+    force: str | None,
+    topic: str,
+    total: int,
+) -> None:
+    chosen = targets(run, brokers, clusters, map_file, force)
+    configs = run.admin.topic_configs(topic)
+    now = run.admin.link.now()
+    before = write_mapping(topic, configs, epoch_of(configs) if configs else now, "before")
+    run.out.line(f"The old mapping data is written to file {before}")
+    epoch = extend(topic, configs, chosen, total, run.admin.link.now())
+    after = write_mapping(topic, configs, epoch, "after")
+    run.out.line(f"The new mapping data is written to file {after}")
+    run.admin.complete_static_topic(topic, configs)
+    run.admin.put_static_topics(configs)
+    run.out.value({"before": before, "after": after})

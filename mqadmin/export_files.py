@@ -1,0 +1,34 @@
+"""Files that export commands write: JSON as FastJSON prints it, indented with tabs."""
+
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from codec import fastjson
+from mqadmin.framework import Failed, Run
+
+# Where the official tool leaves what it exports.
+_FOLDER: Final = "/tmp/rocketmq/export"
+
+folder_option = click.option(
+    "-f",
+    "--filePath",
+    "folder",
+    default=_FOLDER,
+    show_default=True,
+    metavar="FOLDER",
+    help="Where to write the file.",
+)
+
+
+def write_export(run: Run, folder: str, name: str, value: Any, *, line_end: bool = False) -> None:
+    """Write the file and say so; the official tool ends its line only sometimes."""
+    path = f"{folder}/{name}"
+    try:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        Path(path).write_bytes(fastjson.dumps(value, pretty_tabs=True))
+    except OSError as error:
+        raise Failed(f"cannot write {path}: {error.strerror}") from None
+    run.out.text(f"export {path} success" + ("\n" if line_end else ""))
+    run.out.value({"file": path})

@@ -1,0 +1,70 @@
+"""What the two commands about static topics have in common."""
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from admin.errors import Invalid
+from admin.static_topics import Configs
+from codec.bodies.base import encode_body
+from codec.bodies.static_topics import CREATED, TopicRemappingDetailWrapper
+from mqadmin.framework import Failed, Run
+from mqadmin.java_text import string_map
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def target_options(function: F) -> F:
+    """`-b NAME,...` and `-c CLUSTER,...`, and the flags for files that the official tool ignores."""
+    options = (
+        click.option("-b", "--brokers", metavar="NAME,...", help="Brokers to put queues on."),
+        click.option("-c", "--clusters", metavar="NAME,...", help="All brokers of clusters."),
+        click.option("-mf", "--mapFile", "map_file", hidden=True),
+        click.option("-fr", "--forceReplace", "force", hidden=True),
+    )
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+def targets(
+    run: Run, brokers: str | None, clusters: str | None, map_file: str | None, force: str | None
+) -> list[str]:
+    """The brokers that were named; Invalid when a cluster or a broker is not there."""
+    if map_file is not None or force is not None:
+        raise click.UsageError("-mf and -fr are not supported: a mapping is worked out anew")
+    if (brokers is None) == (clusters is None):
+        raise click.UsageError("give either -b or -c")
+    info = run.admin.cluster_info()
+    if brokers is not None:
+        named = _parts(brokers)
+        unknown = [name for name in named if name not in info.broker_addr_table]
+        if unknown:
+            raise Invalid(f"there is no broker {unknown[0]!r}")
+        return named
+    found: list[str] = []
+    for cluster in _parts(clusters or ""):
+        found += run.admin.broker_names(cluster)
+    return found
+
+
+def write_mapping(
+    topic: str, configs: Configs, epoch: int, suffix: str, kind: str = CREATED
+) -> str:
+    """Keep a mapping in a file, as the official tool does; returns its path."""
+    wrapper = TopicRemappingDetailWrapper(
+        topic=topic, type=kind, epoch=epoch, broker_config_map=string_map(configs)
+    )
+    file = Path(tempfile.gettempdir()) / f"{topic}-{epoch}.{suffix}"
+    try:
+        file.write_bytes(encode_body(wrapper))
+    except OSError as error:
+        raise Failed(f"cannot write {file}: {error.strerror}") from None
+    return str(file)
+
+
+def _parts(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]

@@ -1,0 +1,14 @@
+"""RESET_MASTER_FLUSH_OFFSET: what a slave believes its master has flushed; a master ignores it."""
+
+from codec.codes import RequestCode
+from remoting.contract import Processor, Request, Response
+
+
+class ResetMasterFlushOffset(Processor[None]):
+    """Nothing here copies a master yet, so there is nothing to reset."""
+
+    codes = (RequestCode.RESET_MASTER_FLUSH_OFFSET,)
+
+    def handle(self, request: Request[None]) -> Response:
+        # A master does not even read the header.
+        return Response()

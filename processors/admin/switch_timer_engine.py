@@ -1,0 +1,11 @@
+"""SWITCH_TIMER_ENGINE: refused as by a broker with `timerWheelEnable=false`."""
+
+from codec.codes import RequestCode, ResponseCode
+from remoting.contract import Processor, RemotingError, Request, Response
+
+
+class SwitchTimerEngine(Processor[None]):
+    codes = (RequestCode.SWITCH_TIMER_ENGINE,)
+
+    def handle(self, request: Request[None]) -> Response:
+        raise RemotingError(ResponseCode.INVALID_PARAMETER, "broker timerWheelEnable is false")

@@ -1,0 +1,46 @@
+"""UPDATE_AND_CREATE_STATIC_TOPIC: a topic whose queues have numbers that hold for the cluster."""
+
+from broker.config import BrokerConfig
+from broker.topics import Topics
+from codec.bodies.base import decode_body
+from codec.bodies.static_topics import TopicQueueMappingDetail
+from codec.bodies.topics import TopicConfig
+from codec.codes import RequestCode
+from codec.headers.topics import CreateTopicRequestHeader
+from processors.admin._topic_checks import Announced, check_name, check_not_system
+from remoting.contract import Processor, Request, Response
+
+
+class UpdateAndCreateStaticTopic(Processor[CreateTopicRequestHeader]):
+    """The body is this broker's part of the mapping.
+
+    The real broker changes the topic even if it then refuses the mapping; here neither is changed.
+    """
+
+    codes = (RequestCode.UPDATE_AND_CREATE_STATIC_TOPIC,)
+    header = CreateTopicRequestHeader
+    waits = True
+
+    def __init__(self, config: BrokerConfig, topics: Topics, announced: Announced) -> None:
+        self._config = config
+        self._topics = topics
+        self._announced = announced
+
+    async def handle(self, request: Request[CreateTopicRequestHeader]) -> Response:
+        header = request.header
+        detail = decode_body(TopicQueueMappingDetail, bytes(request.body))
+        check_name(header.topic)
+        check_not_system(self._config, self._topics, header.topic)
+        detail.topic = header.topic
+        self._topics.mappings.update(detail, force=header.force)
+        topic = TopicConfig(
+            topic_name=header.topic,
+            read_queue_nums=header.read_queue_nums,
+            write_queue_nums=header.write_queue_nums,
+            topic_filter_type=header.topic_filter_type,
+            perm=header.perm,
+            topic_sys_flag=header.topic_sys_flag or 0,
+        )
+        self._topics.update(topic)
+        await self._announced()
+        return Response()

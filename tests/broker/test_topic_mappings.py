@@ -1,0 +1,121 @@
+"""Static topics' mappings: what is taken, what NameServers learn, what survives a restart."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from broker.clock import Clock
+from broker.topic_mappings import TopicMappings
+from codec import fastjson
+from codec.bodies.static_topics import LogicQueueMappingItem, TopicQueueMappingDetail
+from remoting.contract import RemotingError
+
+BROKER = "broker-a"
+
+
+def detail(
+    epoch: int = 1, queues: int = 2, topic: str = "T", **item: Any
+) -> TopicQueueMappingDetail:
+    hosted = {
+        number: [LogicQueueMappingItem(**{"bname": BROKER, "queue_id": number, **item})]
+        for number in range(queues)
+    }
+    return TopicQueueMappingDetail(
+        topic=topic, bname=BROKER, epoch=epoch, total_queues=queues, hosted_queues=hosted
+    )
+
+
+@pytest.fixture
+def open_mappings(tmp_path: Path) -> Callable[[], TopicMappings]:
+    def build() -> TopicMappings:
+        mappings = TopicMappings(tmp_path / "config", BROKER, Clock())
+        mappings.load()
+        return mappings
+
+    return build
+
+
+def test_name_servers_learn_which_queue_is_which(
+    open_mappings: Callable[[], TopicMappings],
+) -> None:
+    mappings = open_mappings()
+    mappings.update(detail(queues=3), force=False)
+    told = mappings.told("T")
+    assert told is not None
+    assert (told.curr_id_map, told.total_queues, told.bname) == ({0: 0, 1: 1, 2: 2}, 3, BROKER)
+    assert mappings.told("Other") is None
+
+
+def test_a_mapping_survives_a_restart_and_goes_with_its_topic(
+    open_mappings: Callable[[], TopicMappings], tmp_path: Path
+) -> None:
+    mappings = open_mappings()
+    mappings.update(detail(), force=False)
+    again = open_mappings()
+    assert again.get("T") == mappings.get("T")
+    assert again.data_version == mappings.data_version
+    written = fastjson.loads((tmp_path / "config" / "topicQueueMapping.json").read_bytes())
+    assert set(written) == {"dataVersion", "topicQueueMappingInfoMap"}
+    assert set(written["topicQueueMappingInfoMap"]["T"]["hostedQueues"]) == {"0", "1"}
+    again.delete("T")
+    assert open_mappings().get("T") is None
+
+
+def test_a_broker_without_static_topics_has_no_file(
+    open_mappings: Callable[[], TopicMappings], tmp_path: Path
+) -> None:
+    mappings = open_mappings()
+    mappings.delete("T")
+    mappings.close()
+    assert not (tmp_path / "config").exists()
+
+
+@pytest.mark.parametrize(
+    "item",
+    [{"bname": "broker-b"}, {"queue_id": 7}, {"logic_offset": 10_000}, {"start_offset": 5}],
+)
+def test_what_would_need_translation_is_refused(
+    open_mappings: Callable[[], TopicMappings], item: dict[str, Any]
+) -> None:
+    mappings = open_mappings()
+    with pytest.raises(RemotingError, match="TriMQ cannot serve queue"):
+        mappings.update(detail(**item), force=True)
+    assert mappings.get("T") is None
+
+
+def test_a_queue_that_has_moved_is_refused(open_mappings: Callable[[], TopicMappings]) -> None:
+    moved = detail()
+    moved.hosted_queues[0].append(LogicQueueMappingItem(bname=BROKER, gen=1))
+    with pytest.raises(RemotingError, match="queue 0 of static topic T"):
+        open_mappings().update(moved, force=False)
+
+
+def test_an_older_or_other_mapping_does_not_replace_a_newer_one(
+    open_mappings: Callable[[], TopicMappings],
+) -> None:
+    mappings = open_mappings()
+    mappings.update(detail(epoch=5), force=False)
+    with pytest.raises(RemotingError, match="small epoch 4 < 5"):
+        mappings.update(detail(epoch=4), force=False)
+    with pytest.raises(RemotingError, match="equal epoch with null data"):
+        mappings.update(detail(epoch=5, queues=1), force=False)
+    with pytest.raises(RemotingError, match="leader is different but epoch equal"):
+        mappings.update(detail(epoch=5, gen=1), force=False)
+    other = detail(epoch=6)
+    other.scope = "elsewhere"
+    with pytest.raises(RemotingError, match="unmatched scope elsewhere"):
+        mappings.update(other, force=False)
+
+
+def test_queues_that_a_newer_mapping_does_not_name_stay(
+    open_mappings: Callable[[], TopicMappings],
+) -> None:
+    mappings = open_mappings()
+    mappings.update(detail(epoch=5, queues=3), force=False)
+    mappings.update(detail(epoch=6, queues=1), force=False)
+    mappings.update(detail(epoch=4, queues=1), force=True)
+    found = mappings.get("T")
+    assert found is not None
+    assert (found.epoch, sorted(found.hosted_queues)) == (4, [0, 1, 2])
