@@ -1,6 +1,7 @@
 """Short by default; `--soak` looks further: more examples, more rounds, other seeds each time."""
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -29,6 +30,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        # A shell lets its jobs in the background ignore it, and what they start inherits that.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     settings.load_profile("wide" if config.getoption("--soak") else "same")
 
 

@@ -38,13 +38,7 @@ def started(server: TestServer, line: str) -> subprocess.Popen[str]:
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, "NAMESRV_ADDR": server.namesrv_addr, "PYTHONUNBUFFERED": "1"},
-        preexec_fn=hear_interrupts,  # noqa: PLW1509
     )
-
-
-def hear_interrupts() -> None:
-    """A shell lets its jobs in the background ignore SIGINT, and what they start inherits that."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def run(server: TestServer, line: str) -> tuple[int, str, str]:
