@@ -145,13 +145,15 @@ class Poller:
         if others.tasks_runnable > 0 or others.run_sync_soon_queue_size > 0:
             return False
         until = now + _LINGER_SECONDS
-        while perf_counter() < until:
+        while True:
             os.sched_yield()
             for fd, _ in self._epoll.poll(0):
                 self._ready.append(fd)
             if self._ready:
                 self._linger_after = _LINGER_AFTER
                 return True
+            if perf_counter() > until:
+                break
         self._in_a_row = 0
         self._linger_after = min(self._linger_after * 2, _LINGER_AFTER_MOST)
         return False

@@ -55,51 +55,51 @@ class ResetOffsetTable(Body, kw_only=True):
 class ProcessQueueInfo(Body, kw_only=True):
     """What a push consumer holds of one queue; times are milliseconds since 1970."""
 
-    commit_offset: int = 0
-    cached_msg_min_offset: int = 0
-    cached_msg_max_offset: int = 0
     cached_msg_count: int = 0
+    cached_msg_max_offset: int = 0
+    cached_msg_min_offset: int = 0
     cached_msg_size_in_mib: int = msgspec.field(name="cachedMsgSizeInMiB", default=0)
-    transaction_msg_min_offset: int = 0
-    transaction_msg_max_offset: int = 0
-    transaction_msg_count: int = 0
-    locked: bool = False
-    try_unlock_times: int = 0
-    last_lock_timestamp: int = 0
+    commit_offset: int = 0
     droped: bool = False
-    last_pull_timestamp: int = 0
     last_consume_timestamp: int = 0
+    last_lock_timestamp: int = 0
+    last_pull_timestamp: int = 0
+    locked: bool = False
+    transaction_msg_count: int = 0
+    transaction_msg_max_offset: int = 0
+    transaction_msg_min_offset: int = 0
+    try_unlock_times: int = 0
 
 
 class PopProcessQueueInfo(Body, kw_only=True):
     """What a popping consumer holds of one queue."""
 
-    wait_ack_count: int = 0
     droped: bool = False
     last_pop_timestamp: int = 0
+    wait_ack_count: int = 0
 
 
 class ConsumeStatus(Body, kw_only=True):
     """A consumer's pace with one topic: milliseconds, and messages a second."""
 
+    consume_failed_msgs: int = 0
+    consume_failed_tps: float = msgspec.field(name="consumeFailedTPS", default=0.0)
+    consume_ok_tps: float = msgspec.field(name="consumeOKTPS", default=0.0)
+    consume_rt: float = msgspec.field(name="consumeRT", default=0.0)
     pull_rt: float = msgspec.field(name="pullRT", default=0.0)
     pull_tps: float = msgspec.field(name="pullTPS", default=0.0)
-    consume_rt: float = msgspec.field(name="consumeRT", default=0.0)
-    consume_ok_tps: float = msgspec.field(name="consumeOKTPS", default=0.0)
-    consume_failed_tps: float = msgspec.field(name="consumeFailedTPS", default=0.0)
-    consume_failed_msgs: int = 0
 
 
 class ConsumerRunningInfo(Body, kw_only=True):
     """GET_CONSUMER_RUNNING_INFO: what a consumer says of itself; keys of queues are their JSON."""
 
-    mq_table: dict[str, ProcessQueueInfo] = msgspec.field(default_factory=dict)
-    mq_pop_table: dict[str, PopProcessQueueInfo] = msgspec.field(default_factory=dict)
-    properties: dict[str, Any] = msgspec.field(default_factory=dict)
-    subscription_set: list[SubscriptionData] = msgspec.field(default_factory=list)
-    status_table: dict[str, ConsumeStatus] = msgspec.field(default_factory=dict)
-    user_consumer_info: dict[str, str] | None = msgspec.field(default_factory=dict)
     jstack: str | None = None
+    mq_pop_table: dict[str, PopProcessQueueInfo] = msgspec.field(default_factory=dict)
+    mq_table: dict[str, ProcessQueueInfo] = msgspec.field(default_factory=dict)
+    properties: dict[str, Any] = msgspec.field(default_factory=dict)
+    status_table: dict[str, ConsumeStatus] = msgspec.field(default_factory=dict)
+    subscription_set: list[SubscriptionData] = msgspec.field(default_factory=list)
+    user_consumer_info: dict[str, str] | None = msgspec.field(default_factory=dict)
 
 
 class ConsumeMessageDirectlyResult(Body, kw_only=True):
