@@ -246,6 +246,7 @@ class BlockingAdminClient:
     topic_config = _plain(static_topics.topic_config)
     topic_configs = _plain(static_topics.topic_configs)
     put_static_topics = _plain(static_topics.put_static_topics)
+    add_global_numbers = _plain(static_topics.add_global_numbers)
     complete_static_topic = _plain(static_topics.complete)
 
     tail_of = _plain(draining.tail_of)

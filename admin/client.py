@@ -224,6 +224,7 @@ class AdminClient:
     topic_config = static_topics.topic_config
     topic_configs = static_topics.topic_configs
     put_static_topics = static_topics.put_static_topics
+    add_global_numbers = static_topics.add_global_numbers
     complete_static_topic = static_topics.complete
 
     tail_of = draining.tail_of

@@ -36,11 +36,16 @@ async def topic_stats(link: Link, topic: str) -> TopicStats:
     (DefaultMQAdminExtImpl.examineTopicStats).
     """
     stats = await plain_topic_stats(link, topic)
+    await add_global_numbers(link, topic, stats)
+    return stats
+
+
+async def add_global_numbers(link: Link, topic: str, stats: TopicStats) -> None:
+    """Add a static topic's queues by their global numbers to those that its brokers keep."""
     route = await topic_route(link, topic)
     if route.topic_queue_mapping_by_broker:
         configs = await topic_configs(link, topic)
         stats.offsets |= _by_global_number(topic, configs, stats.offsets)
-    return stats
 
 
 async def topic_config(link: Link, addr: str, topic: str) -> TopicConfigAndQueueMapping:

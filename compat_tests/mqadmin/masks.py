@@ -19,7 +19,11 @@ MASKS: Final[tuple[tuple[str, str, str], ...]] = (
     (r"{namesrv}", "<namesrv>", "the NameServer listens on a free port of five digits"),
     (r"127\.0\.0\.1:\d{{4,5}}( *)", "<peer>", "a client's end of a connection"),
     (r"\b[0-9A-F]{{32}}(?:[0-9A-F]{{24}})?\b", "<unique-id>", "host, process, time, counter"),
-    (r"(Member|Maker|Mover|Split)-\d\b", r"\1-<n>", "the stage's clients are numbered"),
+    (
+        r"(Member|Maker|Mover|Split|PRODUCE|CONSUME)-\d+\b( *)",
+        r"\1-<n>",
+        "the stage's clients are numbered",
+    ),
     (r"spentTimeMills=\d+", "spentTimeMills=<n>", "how long the consumer took"),
     (r"Consume TPS: \d+\.\d\d", "Consume TPS: <n>", "a rate over the last minute"),
     (r"\b20\d\d-\d\d-\d\d \d\d:\d\d:\d\d,\d\d\d", "<time>", "when it was stored"),

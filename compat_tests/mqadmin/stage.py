@@ -182,6 +182,7 @@ class AdminStage:
             message = pulled.messages[0]
             (client,) = admin.consumer_connection(MEMBER).connection_set
             traced = self._traced(ns, admin)
+            wait_until_consumed(admin, TRACER, TRACED, queues=1)
         return {
             "b": server.broker_addr,
             "sent": SENT,
@@ -205,13 +206,15 @@ def _with_files(printed: Printed) -> Printed:
     return replace(printed, out="".join([printed.out, *texts]))
 
 
-def wait_until_consumed(admin: BlockingAdminClient, group: str, topic: str) -> None:
-    """Until the group has committed the end of all four queues."""
+def wait_until_consumed(
+    admin: BlockingAdminClient, group: str, topic: str, queues: int = 4
+) -> None:
+    """Until the group has committed the end of all queues."""
 
     def is_consumed() -> bool:
         with suppress(AdminError):
             stats = admin.consume_stats(group, topic)
-            return len(stats.offsets) == 4 and not stats.behind
+            return len(stats.offsets) == queues and not stats.behind
         return False
 
     wait_until(f"{group} has consumed everything", is_consumed)

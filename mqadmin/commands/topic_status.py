@@ -56,4 +56,6 @@ def _gathered(run: Run, topic: str, cluster: str | None) -> TopicStats:
         stats.offsets |= run.admin.broker_topic_stats(addr, topic).offsets
 
     run.on_each(run.admin.route_addrs(cluster or topic), add)
+    if cluster is None and not run.partly_failed:
+        run.admin.add_global_numbers(topic, stats)
     return stats
