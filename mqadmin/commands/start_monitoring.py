@@ -66,8 +66,9 @@ def _report(run: Run, group: str) -> None:
     except FAILURES as error:
         run.problem(f"group {group}: {error}")
         return
-    topics = hash_order({queue.topic for queue in stats.offsets}, string_hash)
-    for topic in topics:
+    # Topics that share a bucket stand in the order of their queues.
+    queues = hash_order(stats.offsets, queue_hash)
+    for topic in hash_order(dict.fromkeys(queue.topic for queue in queues), string_hash):
         _report_backlog(run, group, topic, stats)
     _report_members(run, group, connection)
 
