@@ -18,9 +18,9 @@ from codec.bodies.locks import (
 from codec.codes import LanguageCode, RequestCode, ResponseCode
 from codec.errors import CodecError
 from codec.headers.clients import (
-    GetConsumerConnectionListRequestHeader,
     GetConsumerListByGroupRequestHeader,
     GetProducerConnectionListRequestHeader,
+    ListConnectionsAndMembersRequestHeader,
 )
 from processors.clients.check_client_config import CheckClientConfig
 from processors.clients.get_consumer_connection_list import GetConsumerConnectionList
@@ -60,7 +60,7 @@ def test_the_consumer_list_holds_client_ids(broker: Any) -> None:
 
 def test_consumer_connections(broker: Any) -> None:
     processor = GetConsumerConnectionList(broker.consumers)
-    request = broker.request(203, GetConsumerConnectionListRequestHeader(consumer_group="g"))
+    request = broker.request(203, ListConnectionsAndMembersRequestHeader(consumer_group="g"))
     with pytest.raises(RemotingError) as refused:
         processor.handle(request)
     assert refused.value.code == ResponseCode.CONSUMER_NOT_ONLINE
