@@ -119,14 +119,15 @@ mqadmin subscriptionCheck                        # every group with members; -g 
 behind the end. A reset works with consumers online and without; where a broker leaves resets to the consumers
 (`useServerSideResetOffset=false`), they can be told a time or an end for a whole topic only, and the command says so.
 
-`subscriptionCheck` compares what the members of a group want: topics, expressions and their type, consume type, message
-model, start offset. A broker has one entry per group and topic, and the last heartbeat replaces it, so members
-that differ take messages from each other; the command names who says what, which opinion is in force, and which
-messages of which queues are skipped or not read. It ends with 1 when members differ or cannot be asked. TriMQ keeps
-each member's own subscription, and tells since when they differ and how often who replaced whose; of a RocketMQ broker each
-member is asked for its running info, and what nobody tells is shown as `-`. TriMQ logs a warning when a group begins to
-differ and when it agrees again, counts in `trimq_subscription_disagreements` and `trimq_disagreeing_groups`, and with
-`refuseInconsistentSubscription=true` refuses the heartbeats of the member that comes second.
+`subscriptionCheck` compares what the members of a group want: topics, expressions and their type, consume type,
+message model, start offset. A broker has one entry per group and topic, and the last heartbeat replaces it, so
+members that differ take messages from each other; the command names who says what, which opinion is in force, and
+which messages of which queues are skipped or not read. It ends with 1 when members differ or cannot be asked. TriMQ
+keeps each member's own subscription, and tells since when they differ and how often who replaced whose; of a RocketMQ
+broker each member is asked for its running info, and what nobody tells is shown as `-`. TriMQ logs a warning when a
+group begins to differ and when it agrees again, counts in `trimq_subscription_disagreements` and
+`trimq_disagreeing_groups`, and with `refuseInconsistentSubscription=true` refuses the heartbeats of the member that
+comes second.
 """
 
 
