@@ -110,7 +110,7 @@ def _filtered(
     held: list[MessageQueue] | None,
 ) -> Loss | None:
     """What both filters keep from the queues of one member, of all that the group wants."""
-    where = "its queues" if held is None else _named(held)
+    where = "the queues" if held is None else _named(held)
     if held == []:
         return None
     own, in_force = wish.sub_string or _ALL, entry.sub_string or _ALL

@@ -22,6 +22,8 @@ log = logging.getLogger("trimq.broker")
 
 # subscriptionExpiredTimeout: subscriptions known from pulls alone are forgotten after this time.
 _COMPENSATION_MILLIS = 600_000
+# Refused clients that are remembered, so that each is logged once.
+_REFUSED = 1000
 
 
 class Consumers:
@@ -37,6 +39,7 @@ class Consumers:
         self._waiting_notices: dict[str, list[Peer]] = {}
         self._gone_listeners: list[Callable[[str], None]] = []
         self._disagreements_of_gone = 0
+        self._refused: dict[tuple[str, str], int] = {}
 
     # --- looking up
 
@@ -118,12 +121,23 @@ class Consumers:
                     f"{' '.join(point).strip()} ({account([asking, other], point)})"
                     for point in found
                 )
-                return (
+                reason = (
                     f"members of the group {group.name} must subscribe alike, and these do not: "
                     f"{said}. Use the same subscription in all members or another group "
                     "(refuseInconsistentSubscription=true)"
                 )
+                self._log_refusal((group.name, client.client_id), reason)
+                return reason
         return None
+
+    def _log_refusal(self, who: tuple[str, str], reason: str) -> None:
+        """Once per client and reason: it comes again with every heartbeat."""
+        if self._refused.get(who) == hash(reason):
+            return
+        if len(self._refused) >= _REFUSED:
+            self._refused.clear()
+        self._refused[who] = hash(reason)
+        log.warning("consumer refused: client=%s %s", who[1], reason)
 
     def register(
         self, client: Client, data: ConsumerData, notify: bool, *, without_sub: bool = False
@@ -144,6 +158,7 @@ class Consumers:
         )
         for topic in topics:
             self._groups_of.setdefault(topic, set()).add(group.name)
+        self._refused.pop((group.name, client.client_id), None)
         group.consume_type = data.consume_type
         group.message_model = data.message_model
         group.consume_from_where = data.consume_from_where

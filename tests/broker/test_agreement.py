@@ -228,7 +228,9 @@ def test_only_so_many_overwrites_are_remembered() -> None:
     assert len(agreement._authors) <= 1001
 
 
-def test_the_second_who_disagrees_is_refused_if_wished(clock: Any) -> None:
+def test_the_second_who_disagrees_is_refused_if_wished(
+    clock: Any, caplog: pytest.LogCaptureFixture
+) -> None:
     members = Members(clock, refuse_inconsistent_subscription=True)
     assert members.objection("a", sub(expression="A")) is None
     members.beat("a", sub(expression="A"))
@@ -236,6 +238,13 @@ def test_the_second_who_disagrees_is_refused_if_wished(clock: Any) -> None:
     assert reason is not None
     assert "topic T (b: 'B' (TAG), a: 'A' (TAG))" in reason
     assert "consumeFromWhere (b: CONSUME_FROM_FIRST_OFFSET, a: CONSUME_FROM_LAST_OFF" in reason
+    again = members.objection(
+        "b", sub(expression="B", version=3), where="CONSUME_FROM_FIRST_OFFSET"
+    )
+    assert again == reason
+    assert [text for text in caplog.messages if "refused" in text] == [
+        f"consumer refused: client=b {reason}"
+    ]
     assert members.objection("b", sub(expression="A", version=3)) is None
     # The same client on a new connection, before the old one is known to be gone.
     assert members.objection("a", sub(expression="B"), peer="c") is None

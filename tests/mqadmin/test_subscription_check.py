@@ -162,7 +162,7 @@ async def test_who_does_not_answer_is_named(server: TestServer) -> None:
     assert done.returncode == 1
     assert "member 'y' of group 'Mute' cannot be asked" in done.stderr
     assert "Traceback" not in done.stderr
-    assert "in its queues of y are skipped" in done.stdout
+    assert "in the queues of y are skipped" in done.stdout
 
 
 async def test_all_groups(server: TestServer) -> None:
