@@ -141,10 +141,13 @@ async def groups_online(link: Link, addr: str) -> list[str]:
 
 
 def _members(found: ConsumerConnectionAndMembers) -> list[GroupMember]:
+    """By client id: brokers list them in any order."""
     if found.members is not None:
-        return [_told(one) for one in found.members]
+        return sorted(map(_told, found.members), key=lambda one: one.client_id)
     known = {one.client_id or "": one for one in found.connection_set}
-    return [GroupMember(client_id=name, addr=one.client_addr) for name, one in known.items()]
+    return [
+        GroupMember(client_id=name, addr=one.client_addr) for name, one in sorted(known.items())
+    ]
 
 
 def _told(said: MemberAccount) -> GroupMember:
