@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from admin import (
+    agreement,
     brokers,
     cluster,
     draining,
@@ -177,6 +178,8 @@ class BlockingAdminClient:
     producers = _plain(groups.producers)
     queue_holders = _plain(groups.queue_holders)
     set_request_mode = _plain(groups.set_request_mode)
+    group_agreement = _plain(agreement.group_agreement)
+    groups_online = _plain(agreement.groups_online)
 
     put_kv = _plain(namesrv.put_kv)
     get_kv = _plain(namesrv.get_kv)

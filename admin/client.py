@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager
 import trio
 
 from admin import (
+    agreement,
     brokers,
     cluster,
     draining,
@@ -155,6 +156,8 @@ class AdminClient:
     producers = groups.producers
     queue_holders = groups.queue_holders
     set_request_mode = groups.set_request_mode
+    group_agreement = agreement.group_agreement
+    groups_online = agreement.groups_online
 
     put_kv = namesrv.put_kv
     get_kv = namesrv.get_kv

@@ -93,6 +93,11 @@ class BrokerConfig:
     real_time_notify_consumer_change: bool = setting(
         True, "Tell them at once; otherwise every 15 s."
     )
+    refuse_inconsistent_subscription: bool = setting(
+        False,
+        "Refuse heartbeats of consumers that subscribe otherwise than a member of their group."
+        " (TriMQ's own.)",
+    )
     channel_expired_timeout: int = setting(
         120_000, "Milliseconds after which a client without heartbeats is dropped.", at_least=1000
     )

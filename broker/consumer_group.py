@@ -2,13 +2,16 @@
 
 Subscriptions belong to the group, not to the member: per topic the highest subVersion wins, and a
 topic that is missing from a member's heartbeat is removed for all. Members that disagree therefore
-overwrite each other; what each one said itself is kept beside, so that this can be shown.
+overwrite each other; what each one said itself is kept beside (broker/member.py, broker/agreement.py),
+so that this can be shown.
 """
 
 import logging
 from collections.abc import Iterable, Iterator
 
+from broker.agreement import Agreement
 from broker.clients import Client
+from broker.member import Member
 from codec.bodies.heartbeat import SubscriptionData
 from remoting.contract import Peer
 
@@ -19,16 +22,6 @@ CONSUME_ACTIVELY = "CONSUME_ACTIVELY"
 CONSUME_PASSIVELY = "CONSUME_PASSIVELY"
 
 Subscriptions = dict[str, SubscriptionData]
-
-
-class Member:
-    """A client in the group and the subscriptions of its own last heartbeat that had any."""
-
-    __slots__ = ("client", "subscriptions")
-
-    def __init__(self, client: Client) -> None:
-        self.client = client
-        self.subscriptions: Subscriptions | None = None
 
 
 class ConsumerGroup:
@@ -42,7 +35,7 @@ class ConsumerGroup:
         self.members: dict[Peer, Member] = {}
         self.subscriptions: Subscriptions = {}
         self.last_update = now
-        self.disagreements = 0
+        self.agreement = Agreement(name)
 
     @property
     def broadcasting(self) -> bool:
@@ -85,19 +78,28 @@ class ConsumerGroup:
         member.client.last_update = client.last_update
         return False
 
-    def subscribe(self, peer: Peer, wanted: Iterable[SubscriptionData]) -> bool:
+    def leave(self, peer: Peer, now: int) -> Member | None:
+        """The member that was behind the connection, or None."""
+        member = self.members.pop(peer, None)
+        if member is not None:
+            self.agreement.look(list(self.members.values()), now)
+        return member
+
+    def subscribe(self, client: Client, wanted: Iterable[SubscriptionData]) -> bool:
         """A member's subscriptions: true when the group's topics are others than before."""
         said = {subscription.topic: subscription for subscription in wanted}
-        self._compare(peer, said)
+        put, by, now = self.agreement.put, client.client_id, client.last_update
         changed = False
         for topic, subscription in said.items():
             old = self.subscriptions.get(topic)
             if old is None:
                 self.subscriptions[topic] = subscription
+                put(topic, by, subscription, now)
                 changed = True
                 log.info("subscription added: group=%s %s", self.name, described(subscription))
             elif subscription.sub_version > old.sub_version:
                 self.subscriptions[topic] = subscription
+                put(topic, by, subscription, now)
                 if self.consume_type == CONSUME_PASSIVELY:
                     log.info(
                         "subscription replaced: group=%s old=[%s] new=[%s]",
@@ -107,34 +109,10 @@ class ConsumerGroup:
                     )
         for topic in self.subscriptions.keys() - said.keys():
             removed = self.subscriptions.pop(topic)
+            put(topic, by, None, now)
             changed = True
             log.warning("subscription removed: group=%s %s", self.name, described(removed))
         return changed
-
-    def _compare(self, peer: Peer, said: Subscriptions) -> None:
-        """Note what a member says, and once per change whether another member says otherwise."""
-        member = self.members.get(peer)
-        if member is None:
-            return
-        before = member.subscriptions
-        member.subscriptions = said
-        if before is not None and _wishes(before) == _wishes(said):
-            return
-        for other in self.members.values():
-            if other is member or other.subscriptions is None:
-                continue
-            if _wishes(other.subscriptions) != _wishes(said):
-                self.disagreements += 1
-                log.warning(
-                    "members of a group subscribe differently, one will miss messages: group=%s "
-                    "client=%s [%s] other=%s [%s]",
-                    self.name,
-                    member.client.client_id,
-                    _listed(said),
-                    other.client.client_id,
-                    _listed(other.subscriptions),
-                )
-                return
 
 
 def described(subscription: SubscriptionData) -> str:
@@ -142,18 +120,3 @@ def described(subscription: SubscriptionData) -> str:
         f"topic={subscription.topic} expression={subscription.sub_string} "
         f"type={subscription.expression_type} version={subscription.sub_version}"
     )
-
-
-def _wishes(subscriptions: Subscriptions) -> dict[str, tuple[str, str]]:
-    """What counts as the same subscription: everything but its version.
-
-    No expression type and an empty expression mean what their defaults mean.
-    """
-    return {
-        topic: (wanted.expression_type or "TAG", wanted.sub_string or "*")
-        for topic, wanted in subscriptions.items()
-    }
-
-
-def _listed(subscriptions: Subscriptions) -> str:
-    return ", ".join(f"{topic} {wish[1]}" for topic, wish in sorted(_wishes(subscriptions).items()))

@@ -11,6 +11,7 @@ from broker.clients import Client
 from broker.clock import Clock
 from broker.config import BrokerConfig
 from broker.consumer_group import ConsumerGroup
+from broker.member import Member, account, disputes
 from broker.tag_filters import SUBSCRIBE_ALL, TAG
 from codec.bodies.heartbeat import ConsumerData, SubscriptionData
 from codec.codes import RequestCode
@@ -21,6 +22,8 @@ log = logging.getLogger("trimq.broker")
 
 # subscriptionExpiredTimeout: subscriptions known from pulls alone are forgotten after this time.
 _COMPENSATION_MILLIS = 600_000
+# Refused clients that are remembered, so that each is logged once.
+_REFUSED = 1000
 
 
 class Consumers:
@@ -36,6 +39,7 @@ class Consumers:
         self._waiting_notices: dict[str, list[Peer]] = {}
         self._gone_listeners: list[Callable[[str], None]] = []
         self._disagreements_of_gone = 0
+        self._refused: dict[tuple[str, str], int] = {}
 
     # --- looking up
 
@@ -67,9 +71,14 @@ class Consumers:
 
     @property
     def disagreements(self) -> int:
-        """How often two members of a group were found to subscribe differently, since the start."""
-        online = sum(group.disagreements for group in self._groups.values())
+        """How often members of a group began to subscribe differently, since the start."""
+        online = sum(group.agreement.begun for group in self._groups.values())
         return self._disagreements_of_gone + online
+
+    @property
+    def groups_in_dispute(self) -> int:
+        """How many groups have members now that subscribe differently."""
+        return sum(bool(group.agreement.since) for group in self._groups.values())
 
     def add_gone_listener(self, listener: Callable[[str], None]) -> None:
         """Called with the name of a group whose last member has left."""
@@ -85,6 +94,50 @@ class Consumers:
         before = self._fingerprints.get(group)
         self._fingerprints[group] = fingerprint
         return before is not None and before != fingerprint
+
+    def objection(
+        self, client: Client, data: ConsumerData, *, without_sub: bool = False
+    ) -> str | None:
+        """Why a heartbeat is refused, because another member says otherwise; None when it is not.
+
+        Only with refuseInconsistentSubscription. Who is in the group already and says nothing new
+        stays; a client that comes again on another connection does not contradict itself.
+        """
+        group = self._groups.get(data.group_name)
+        if group is None or not self._config.refuse_inconsistent_subscription:
+            return None
+        asking, known = Member(client), group.members.get(client.peer)
+        if known is not None:
+            asking.subscriptions = known.subscriptions
+        asking.hear(data, client.last_update, without_sub=without_sub)
+        if known is not None and known.opinions == asking.opinions:
+            return None
+        for other in group.members.values():
+            if other.client.client_id == client.client_id:
+                continue
+            found = sorted(disputes([asking, other]))
+            if found:
+                said = "; ".join(
+                    f"{' '.join(point).strip()} ({account([asking, other], point)})"
+                    for point in found
+                )
+                reason = (
+                    f"members of the group {group.name} must subscribe alike, and these do not: "
+                    f"{said}. Use the same subscription in all members or another group "
+                    "(refuseInconsistentSubscription=true)"
+                )
+                self._log_refusal((group.name, client.client_id), reason)
+                return reason
+        return None
+
+    def _log_refusal(self, who: tuple[str, str], reason: str) -> None:
+        """Once per client and reason: it comes again with every heartbeat."""
+        if self._refused.get(who) == hash(reason):
+            return
+        if len(self._refused) >= _REFUSED:
+            self._refused.clear()
+        self._refused[who] = hash(reason)
+        log.warning("consumer refused: client=%s %s", who[1], reason)
 
     def register(
         self, client: Client, data: ConsumerData, notify: bool, *, without_sub: bool = False
@@ -105,12 +158,15 @@ class Consumers:
         )
         for topic in topics:
             self._groups_of.setdefault(topic, set()).add(group.name)
+        self._refused.pop((group.name, client.client_id), None)
         group.consume_type = data.consume_type
         group.message_model = data.message_model
         group.consume_from_where = data.consume_from_where
         changed = group.join(client)
         if not without_sub:
-            changed = group.subscribe(client.peer, data.subscription_data_set) or changed
+            changed = group.subscribe(client, data.subscription_data_set) or changed
+        if group.members[client.peer].hear(data, client.last_update, without_sub=without_sub):
+            group.agreement.look(list(group.members.values()), client.last_update)
         if changed and notify and not group.broadcasting:
             self._notify(group)
         return changed
@@ -120,7 +176,7 @@ class Consumers:
         group = self._groups.get(name)
         if group is None:
             return
-        if group.members.pop(client.peer, None) is not None:
+        if group.leave(client.peer, self._clock.millis()) is not None:
             log.info("consumer left: group=%s client=%s", name, client)
         self._drop_if_empty(group)
         if notify and not group.broadcasting:
@@ -129,8 +185,9 @@ class Consumers:
     def closed(self, peer: Peer) -> None:
         """A connection has ended: its members are gone from all groups, the others are told."""
         for group in [group for group in self._groups.values() if peer in group.members]:
-            member = group.members.pop(peer)
-            log.warning("consumer disconnected: group=%s client=%s", group.name, member.client)
+            member = group.leave(peer, self._clock.millis())
+            client = None if member is None else member.client
+            log.warning("consumer disconnected: group=%s client=%s", group.name, client)
             self._drop_if_empty(group)
             if not group.broadcasting:
                 self._notify(group)
@@ -145,7 +202,7 @@ class Consumers:
             for peer, member in list(group.members.items()):
                 if now - member.client.last_update > self._config.channel_expired_timeout:
                     log.warning("consumer expired: group=%s client=%s", group.name, member.client)
-                    del group.members[peer]
+                    group.leave(peer, now)
                     peer.close("no heartbeat from the consumer")
                     if not group.broadcasting:
                         self._notify(group)
@@ -202,7 +259,7 @@ class Consumers:
         if group.members or self._groups.get(group.name) is not group:
             return
         del self._groups[group.name]
-        self._disagreements_of_gone += group.disagreements
+        self._disagreements_of_gone += group.agreement.begun
         for topic in group.subscriptions:
             names = self._groups_of.get(topic)
             if names is not None:

@@ -125,11 +125,22 @@ mqadmin offsets -g my-group                      # ends, committed, in flight, b
 mqadmin resetOffset -g my-group -t MyTopic --to earliest
 mqadmin resetOffset -g my-group -t MyTopic -q 3 --to 1500
 mqadmin resetOffset -g my-group --all-topics --to 2026-01-31#12:00:00:000
+mqadmin subscriptionCheck                        # every group with members; -g for one
 ```
 
 `offsets` says "below min" where messages were deleted before the group read them, and "above max" where its offset lies
 behind the end. A reset works with consumers online and without; where a broker leaves resets to the consumers
 (`useServerSideResetOffset=false`), they can be told a time or an end for a whole topic only, and the command says so.
+
+`subscriptionCheck` compares what the members of a group want: topics, expressions and their type, consume type,
+message model, start offset. A broker has one entry per group and topic, and the last heartbeat replaces it, so
+members that differ take messages from each other; the command names who says what, which opinion is in force, and
+which messages of which queues are skipped or not read. It ends with 1 when members differ or cannot be asked. TriMQ
+keeps each member's own subscription, and tells since when they differ and how often who replaced whose; of a RocketMQ
+broker each member is asked for its running info, and what nobody tells is shown as `-`. TriMQ logs a warning when a
+group begins to differ and when it agrees again, counts in `trimq_subscription_disagreements` and
+`trimq_disagreeing_groups`, and with `refuseInconsistentSubscription=true` refuses the heartbeats of the member that
+comes second.
 """
 
 

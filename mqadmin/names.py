@@ -62,6 +62,7 @@ COMMANDS: Final[dict[str, str]] = {
     "skipAccumulatedMessage": "Move a group to the end of a topic.",
     "startMonitoring": "Say again and again which groups are behind or stuck.",
     "statsAll": "Show how much topics take and give, group by group.",
+    "subscriptionCheck": "Show which members of a group subscribe differently, and what gets lost.",
     "switchTimerEngine": "Change where brokers keep timer messages.",
     "topicClusterList": "List the clusters that have a topic.",
     "topicList": "List topics.",
@@ -81,7 +82,7 @@ COMMANDS: Final[dict[str, str]] = {
     "wipeWritePerm": "Stop writes to a broker's topics, on every NameServer.",
 }
 
-OWN: Final = frozenset({"offsets", "resetOffset"})
+OWN: Final = frozenset({"offsets", "resetOffset", "subscriptionCheck"})
 """Commands that the official tool does not have."""
 
 LEFT_OUT: Final[dict[str, tuple[str, ...]]] = {

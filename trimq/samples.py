@@ -59,9 +59,15 @@ def _state(broker: "Broker") -> Iterator[Sample]:
     yield Sample("trimq_producer_groups", "Groups online.", "gauge", len(state.producers.groups()))
     yield Sample(
         "trimq_subscription_disagreements",
-        "Heartbeats whose subscription differs from that of another member of the group.",
+        "Times that members of a group began to subscribe differently.",
         "counter",
         state.consumers.disagreements,
+    )
+    yield Sample(
+        "trimq_disagreeing_groups",
+        "Groups online whose members subscribe differently now.",
+        "gauge",
+        state.consumers.groups_in_dispute,
     )
     written = store.max_physical_offset
     yield Sample("trimq_commit_log_end", "Bytes ever written.", "gauge", written)

@@ -31,6 +31,50 @@ class ConsumerConnection(Body, kw_only=True):
     subscription_table: dict[str, SubscriptionData] = msgspec.field(default_factory=dict)
 
 
+class MemberAccount(Body, kw_only=True):
+    """What a member's own heartbeats say, and since when (milliseconds since 1970)."""
+
+    client_addr: str | None = None
+    client_id: str = ""
+    consume_from_where: str | None = None
+    consume_type: str | None = None
+    message_model: str | None = None
+    since: int = 0
+    subscriptions: list[SubscriptionData] | None = None
+
+
+class DisputeBegin(Body, kw_only=True):
+    """Since when members differ on a topic, or (without one) on what `about` names."""
+
+    about: str = ""
+    since: int = 0
+    topic: str | None = None
+
+
+class OverwriteCount(Body, kw_only=True):
+    """How often the member `by` replaced the entry of the member `of`; times in milliseconds.
+
+    Expressions are absent where the topic was removed, or came back after that.
+    """
+
+    after: str | None = None
+    before: str | None = None
+    by: str = ""
+    count: int = 0
+    first: int = 0
+    last: int = 0
+    of: str = ""
+    topic: str = ""
+
+
+class ConsumerConnectionAndMembers(ConsumerConnection, kw_only=True):
+    """What only TriMQ says, and only to those who ask for it; None from RocketMQ."""
+
+    disputes: list[DisputeBegin] | None = None
+    members: list[MemberAccount] | None = None
+    overwrites: list[OverwriteCount] | None = None
+
+
 class ProducerConnection(Body, kw_only=True):
     """GET_PRODUCER_CONNECTION_LIST."""
 

@@ -18,6 +18,19 @@ class SubscriptionData(Body, kw_only=True):
     tags_set: set[str] = msgspec.field(default_factory=set)
     topic: str = ""
 
+    @property
+    def wish(self) -> tuple[str, str]:
+        """(type, expression): equal for subscriptions that let the same messages through.
+
+        No type and no expression mean what their defaults mean; the order of tags does not matter.
+        """
+        kind = self.expression_type or "TAG"
+        expression = self.sub_string or "*"
+        if kind == "TAG":
+            tags = {tag.strip() for tag in expression.split("||")} - {""}
+            expression = " || ".join(sorted(tags))
+        return kind, expression
+
 
 class ConsumerData(Body, kw_only=True):
     """One consumer group that a client is a member of."""

@@ -35,6 +35,12 @@ class GetConsumerConnectionListRequestHeader(RpcHeader, kw_only=True):
     consumer_group: str
 
 
+class ListConnectionsAndMembersRequestHeader(GetConsumerConnectionListRequestHeader, kw_only=True):
+    """Asks TriMQ for more: ConsumerConnectionAndMembers. RocketMQ ignores the field, its tools lack it."""
+
+    with_members: bool | None = msgspec.field(name="trimqMembers", default=None)
+
+
 class GetProducerConnectionListRequestHeader(RpcHeader, kw_only=True):
     """Asks for GET_PRODUCER_CONNECTION_LIST."""
 

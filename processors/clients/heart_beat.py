@@ -2,7 +2,8 @@
 
 Every consumer group gets its %RETRY% topic here. A fingerprint other than 0 marks version 2: such a
 heartbeat may leave the subscriptions out, and is told when the group's last one was another.
-Groups that do not exist and may not be created are left out without a word; the code is always 0.
+Groups that do not exist and may not be created are left out without a word; the code is always 0,
+unless refuseInconsistentSubscription is on and members of a group would contradict each other.
 """
 
 import logging
@@ -18,10 +19,10 @@ from broker.topic_names import retry_topic
 from broker.topics import Topics
 from codec.bodies.base import decode_body
 from codec.bodies.heartbeat import ConsumerData, HeartbeatData
-from codec.codes import RequestCode
+from codec.codes import RequestCode, ResponseCode
 from codec.errors import CodecError
 from codec.flags import Perm, TopicSysFlag
-from remoting.contract import Processor, Request, Response
+from remoting.contract import Processor, RemotingError, Request, Response
 
 log = logging.getLogger("trimq.broker")
 
@@ -69,10 +70,14 @@ class HeartBeat(Processor[None]):
     def handle(self, request: Request[None]) -> Response:
         data = decode_body(HeartbeatData, request.body)
         changed = False
+        # Those who are refused do not keep the client's other groups from being heard.
+        objections: list[str] = []
         for consumer in data.consumer_data_set:
-            changed = self._consume(request, data, consumer) or changed
+            changed = self._consume(request, data, consumer, objections) or changed
         for producer in data.producer_data_set:
             self._producers.register(producer.group_name, self._client(request, data))
+        if objections:
+            raise RemotingError(ResponseCode.SYSTEM_ERROR, " ".join(objections))
         # A heartbeat of version 1 is always told "changed" (it does not look).
         told = changed or not data.heartbeat_fingerprint
         return Response(
@@ -82,22 +87,29 @@ class HeartBeat(Processor[None]):
             }
         )
 
-    def _consume(self, request: Request[None], data: HeartbeatData, consumer: ConsumerData) -> bool:
-        """Register a member; whether the group's last fingerprint was another."""
+    def _consume(
+        self,
+        request: Request[None],
+        data: HeartbeatData,
+        consumer: ConsumerData,
+        objections: list[str],
+    ) -> bool:
+        """Register a member, or say why not; whether the group's last fingerprint was another."""
         if not consumer.group_name:
             raise CodecError("ConsumerData needs groupName")
         notify = self._admission.admit(consumer)
         if notify is None:
             return False
+        client = self._client(request, data)
+        without_sub = data.heartbeat_fingerprint != 0 and data.without_sub
+        objection = self._consumers.objection(client, consumer, without_sub=without_sub)
+        if objection is not None:
+            objections.append(objection)
+            return False
         changed = self._consumers.fingerprint_changed(
             consumer.group_name, data.heartbeat_fingerprint
         )
-        self._consumers.register(
-            self._client(request, data),
-            consumer,
-            notify,
-            without_sub=data.heartbeat_fingerprint != 0 and data.without_sub,
-        )
+        self._consumers.register(client, consumer, notify, without_sub=without_sub)
         return changed
 
     def _client(self, request: Request[None], data: HeartbeatData) -> Client:

@@ -106,33 +106,6 @@ def test_a_topic_missing_from_a_heartbeat_is_gone_for_all(members: Members) -> N
     assert members.consumers.subscription_count("g") == 2
 
 
-def test_disagreement_is_counted_once_and_shown(
-    members: Members, caplog: pytest.LogCaptureFixture
-) -> None:
-    members.beat("a", sub("T", 1, "A"))
-    members.beat("b", sub("T", 2, "B || C"))
-    members.beat("a", sub("T", 3, "A"))
-    members.beat("b", sub("T", 4, "B || C"))
-    assert members.consumers.disagreements == 1
-    warnings = [text for text in caplog.messages if "subscribe differently" in text]
-    assert warnings == [
-        "members of a group subscribe differently, one will miss messages: group=g "
-        "client=b [T B || C] other=a [T A]"
-    ]
-    group = members.consumers.group("g")
-    assert group is not None
-    own = {
-        member.client.client_id: (member.subscriptions or {})["T"].sub_string
-        for member in group.members.values()
-    }
-    assert own == {"a": "A", "b": "B || C"}
-    members.beat("b", sub("T", 5, "A"))
-    assert members.consumers.disagreements == 1
-    for name in "ab":
-        members.consumers.closed(members.peers[name])
-    assert members.consumers.disagreements == 1
-
-
 def test_a_heartbeat_without_subscriptions_leaves_them_as_they_are(members: Members) -> None:
     members.beat("a", sub("T"), sub("U"))
     assert members.beat("b", without_sub=True)

@@ -18,9 +18,9 @@ from codec.bodies.locks import (
 from codec.codes import LanguageCode, RequestCode, ResponseCode
 from codec.errors import CodecError
 from codec.headers.clients import (
-    GetConsumerConnectionListRequestHeader,
     GetConsumerListByGroupRequestHeader,
     GetProducerConnectionListRequestHeader,
+    ListConnectionsAndMembersRequestHeader,
 )
 from processors.clients.check_client_config import CheckClientConfig
 from processors.clients.get_consumer_connection_list import GetConsumerConnectionList
@@ -34,14 +34,14 @@ from remoting.testing import RecordingPeer
 QUEUE = MessageQueue(broker_name="b", queue_id=1, topic="T")
 
 
-def join(broker: Any, name: str, language: int = LanguageCode.GO) -> None:
+def join(broker: Any, name: str, language: int = LanguageCode.GO, expression: str = "*") -> None:
     peer = RecordingPeer(f"10.0.0.{ord(name[-1])}:4000", ord(name[-1]))
     data = ConsumerData(
         group_name="g",
         consume_type="CONSUME_PASSIVELY",
         message_model="CLUSTERING",
         consume_from_where="CONSUME_FROM_FIRST_OFFSET",
-        subscription_data_set=[SubscriptionData(topic="T", sub_string="*", sub_version=9)],
+        subscription_data_set=[SubscriptionData(topic="T", sub_string=expression, sub_version=9)],
     )
     broker.consumers.register(Client(peer, name, language, 317, broker.clock.now), data, True)
 
@@ -60,7 +60,7 @@ def test_the_consumer_list_holds_client_ids(broker: Any) -> None:
 
 def test_consumer_connections(broker: Any) -> None:
     processor = GetConsumerConnectionList(broker.consumers)
-    request = broker.request(203, GetConsumerConnectionListRequestHeader(consumer_group="g"))
+    request = broker.request(203, ListConnectionsAndMembersRequestHeader(consumer_group="g"))
     with pytest.raises(RemotingError) as refused:
         processor.handle(request)
     assert refused.value.code == ResponseCode.CONSUMER_NOT_ONLINE
@@ -75,6 +75,34 @@ def test_consumer_connections(broker: Any) -> None:
     assert body["subscriptionTable"]["T"]["subVersion"] == 9
     assert body["consumeFromWhere"] == "CONSUME_FROM_FIRST_OFFSET"
     assert (body["consumeType"], body["messageModel"]) == ("CONSUME_PASSIVELY", "CLUSTERING")
+
+
+def test_what_each_member_wants_is_told_to_those_who_ask(broker: Any) -> None:
+    processor = GetConsumerConnectionList(broker.consumers)
+
+    def told(**asked: Any) -> dict[str, Any]:
+        header = ListConnectionsAndMembersRequestHeader(consumer_group="g", **asked)
+        answer: dict[str, Any] = json.loads(processor.handle(broker.request(203, header)).body)
+        return answer
+
+    start = broker.clock.now
+    join(broker, "c1")
+    broker.clock.now += 500
+    join(broker, "c2", expression="A")
+    plain, full = told(), told(with_members=True)
+    assert sorted(plain) == [
+        "connectionSet",
+        "consumeFromWhere",
+        "consumeType",
+        "messageModel",
+        "subscriptionTable",
+    ]
+    assert {key: full[key] for key in plain} == plain == told(with_members=False)
+    assert full["disputes"] == [{"about": "topic", "since": start + 500, "topic": "T"}]
+    members = [(one["clientId"], one["since"]) for one in full["members"]]
+    assert members == [("c1", start), ("c2", start + 500)]
+    assert [one["subscriptions"][0]["subString"] for one in full["members"]] == ["*", "A"]
+    assert full["overwrites"] == []
 
 
 def test_producer_connections(broker: Any) -> None:

@@ -7,13 +7,13 @@ import pytest
 from broker.producers import Producers
 from codec.bodies.base import encode_body
 from codec.bodies.heartbeat import ConsumerData, HeartbeatData, ProducerData, SubscriptionData
-from codec.codes import RequestCode
+from codec.codes import RequestCode, ResponseCode
 from codec.errors import CodecError
 from codec.flags import TopicSysFlag
 from codec.headers.clients import UnregisterClientRequestHeader
 from processors.clients.heart_beat import GroupTopics, HeartBeat
 from processors.clients.unregister_client import UnregisterClient
-from remoting.contract import Request
+from remoting.contract import RemotingError, Request
 from remoting.testing import RecordingPeer
 
 
@@ -98,6 +98,31 @@ def test_consumers_that_pull_can_be_ignored(make_broker: Any) -> None:
     clients = Clients(make_broker(reject_pull_consumer_enable=True))
     clients.beat(consumer("g", consume_type="CONSUME_ACTIVELY"), consumer("h"))
     assert list(clients.broker.consumers.groups()) == ["h"]
+
+
+def test_who_contradicts_the_group_is_refused_if_wished(make_broker: Any) -> None:
+    clients = Clients(make_broker(refuse_inconsistent_subscription=True))
+    clients.beat(consumer("g"))
+    second = Clients(clients.broker)
+    second.peer = RecordingPeer(peer_id=2)
+    data = HeartbeatData(
+        client_id="c2",
+        consumer_data_set=[consumer("g", "U"), consumer("h", "U")],
+        producer_data_set=[ProducerData(group_name="p")],
+    )
+    with pytest.raises(
+        RemotingError, match=r"topic T \(c2: nothing, c1: '\*' \(TAG\)\)"
+    ) as refused:
+        second.heart_beat.handle(Request(34, None, second.peer, encode_body(data), 513))
+    assert refused.value.code == ResponseCode.SYSTEM_ERROR
+    groups = clients.broker.consumers.groups()
+    assert {name: group.client_ids() for name, group in groups.items()} == {
+        "g": ["c1"],
+        "h": ["c2"],
+    }
+    assert list(groups["g"].subscriptions) == ["T"]
+    assert second.producers.online("p")
+    assert clients.beat(consumer("g"))["IS_SUB_CHANGE"] == "true"
 
 
 def test_version_2_is_told_when_the_groups_fingerprint_was_another(clients: Clients) -> None:
