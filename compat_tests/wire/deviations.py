@@ -18,6 +18,11 @@ _EMPTY_BATCH_QUEUE = (
     "NullPointerException, TriMQ answers as for any other empty queue"
 )
 
+_NO_TOPIC = (
+    "a request without its topic is told that there is no such topic; the real broker fails with a "
+    "NullPointerException"
+)
+
 DELIBERATE: Final[dict[str, str]] = {
     "heartbeat: consumers null": _NULL_LIST,
     "lock: queues null": _NULL_LIST,
@@ -31,6 +36,9 @@ DELIBERATE: Final[dict[str, str]] = {
     "broker: header in single quotes": _SINGLE_QUOTES,
     "batch topic: LOWER of nothing": _EMPTY_BATCH_QUEUE,
     "batch topic: UPPER of nothing": _EMPTY_BATCH_QUEUE,
+    "static topic: used": "a pull of a static topic does not say offsetDelta=0; clients take 0 for that",
+    "lite topic: no field": _NO_TOPIC,
+    "lite client: no field": _NO_TOPIC,
     "min offset: of messages (binary header)": (
         "TriMQ answers in the request's coding, and a binary header cannot tell the empty remark "
         "of this reply from none"

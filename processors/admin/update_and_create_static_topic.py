@@ -7,7 +7,12 @@ from codec.bodies.static_topics import TopicQueueMappingDetail
 from codec.bodies.topics import TopicConfig
 from codec.codes import RequestCode
 from codec.headers.topics import CreateTopicRequestHeader
-from processors.admin._topic_checks import Announced, check_name, check_not_system
+from processors.admin._topic_checks import (
+    SUCCESS_REMARK,
+    Announced,
+    check_name,
+    check_not_system,
+)
 from remoting.contract import Processor, Request, Response
 
 
@@ -43,4 +48,4 @@ class UpdateAndCreateStaticTopic(Processor[CreateTopicRequestHeader]):
         )
         self._topics.update(topic)
         await self._announced()
-        return Response()
+        return Response(remark=SUCCESS_REMARK)

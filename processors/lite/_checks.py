@@ -11,6 +11,8 @@ from codec.numbers import parse_int
 from remoting.contract import RemotingError
 
 _NO_END = -1
+# What is left behind where the real broker does not set the code of a success.
+SUCCESS_REMARK = "not set any response code"
 
 
 class LiteChecks:

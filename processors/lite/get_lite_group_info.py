@@ -4,7 +4,7 @@ from codec.bodies.base import encode_body
 from codec.bodies.lite import GetLiteGroupInfoResponseBody
 from codec.codes import RequestCode
 from codec.headers.lite import GetLiteGroupInfoRequestHeader
-from processors.lite._checks import LiteChecks
+from processors.lite._checks import SUCCESS_REMARK, LiteChecks
 from remoting.contract import Processor, Request, Response
 
 _NOTHING = -1
@@ -30,4 +30,4 @@ class GetLiteGroupInfo(Processor[GetLiteGroupInfoRequestHeader]):
         else:
             body.lag_count_top_k = []
             body.lag_timestamp_top_k = []
-        return Response(body=encode_body(body))
+        return Response(remark=SUCCESS_REMARK, body=encode_body(body))

@@ -2,7 +2,7 @@
 
 from codec.codes import RequestCode
 from codec.headers.lite import TriggerLiteDispatchRequestHeader
-from processors.lite._checks import LiteChecks
+from processors.lite._checks import SUCCESS_REMARK, LiteChecks
 from remoting.contract import Processor, Request, Response
 
 
@@ -15,4 +15,4 @@ class TriggerLiteDispatch(Processor[TriggerLiteDispatchRequestHeader]):
 
     def handle(self, request: Request[TriggerLiteDispatchRequestHeader]) -> Response:
         self._checks.bound_topic(request.header.group)
-        return Response()
+        return Response(remark=SUCCESS_REMARK)
