@@ -183,6 +183,8 @@ class AdminStage:
             (client,) = admin.consumer_connection(MEMBER).connection_set
             traced = self._traced(ns, admin)
             wait_until_consumed(admin, TRACER, TRACED, queues=1)
+            for group in (MEMBER, MOVER, SPLIT, TRACER):
+                wait_until_retries_are_read(admin, group)
         return {
             "b": server.broker_addr,
             "sent": SENT,
@@ -218,6 +220,19 @@ def wait_until_consumed(
         return False
 
     wait_until(f"{group} has consumed everything", is_consumed)
+
+
+def wait_until_retries_are_read(admin: BlockingAdminClient, group: str) -> None:
+    """Until the group has an offset in its retry topic."""
+
+    def are_read() -> bool:
+        with suppress(AdminError):
+            return any(
+                queue.topic == f"%RETRY%{group}" for queue in admin.consume_stats(group).offsets
+            )
+        return False
+
+    wait_until(f"{group} reads its retries", are_read)
 
 
 def wait_until(what: str, done: Callable[[], bool], seconds: float = 60) -> None:
