@@ -1,5 +1,7 @@
 """What codec/_kernel.c offers; it is there in a compiled build only."""
 
+from mmap import mmap
+
 def encode_batch(
     data: bytes,
     topic: bytes,
@@ -56,3 +58,4 @@ def enter_keys(
     begin: int,
     /,
 ) -> tuple[bytes, int]: ...
+def copy_slots(slots: memoryview, runs: list[tuple[int, int]], target: mmap, /) -> None: ...

@@ -7,6 +7,7 @@ try:
     from codec._kernel import (
         append_hashes,
         append_views,
+        copy_slots,
         encode_batch,
         enter_keys,
         join,
@@ -22,6 +23,7 @@ __all__ = [
     "IN_C",
     "append_hashes",
     "append_views",
+    "copy_slots",
     "encode_batch",
     "enter_keys",
     "join",

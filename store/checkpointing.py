@@ -45,6 +45,11 @@ class Checkpointing:
 
     def run(self) -> None:
         """Blocks on the disk. StoreError leaves the checkpoint as it was."""
+        try:
+            if self._index is not None:
+                self._index.copy()
+        except OSError as error:
+            raise store_error(error, "copying the index") from error
         self._log.flush()
         try:
             sync_all(self.files, self.directories)

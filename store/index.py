@@ -122,6 +122,8 @@ class Index:
         """The sooner, the less is to be settled."""
         if self._writing is not None and self._writing.done:
             self._end_writing()
+        for file in self._frozen:
+            file.go_on()
 
     def _end_writing(self) -> None:
         if self._writing is None:

@@ -155,6 +155,12 @@ class IndexFile:
         self._writing = writing
         return writing
 
+    def go_on(self) -> None:
+        """While the file is written: once its slots are copied they take keys again."""
+        if self._writing is not None and self._writing.copied and self._slots is not None:
+            self._slots.unfreeze()
+            self._slots.settle()
+
     def thaw(self, done: bool) -> None:
         """The worker thread has ended; what it did not bring to the disk is to be written again."""
         writing = self._writing

@@ -114,6 +114,7 @@ class IndexRecovery:
         """What was built instead of discarded files counts only when all of it is there."""
         writing = self._index.plan_writing()
         if writing is not None:
+            writing.copy()
             writing.run(no_vouching if self._discarded else self._vouch)
         while self._index.step():
             pass

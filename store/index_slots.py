@@ -4,8 +4,8 @@ A slot holds the number of the newest entry of its keys. Keys hit slots at rando
 table and go to the file a page at a time, only those that changed. The table is memory of the
 kernel's that takes room only where it is used; it is not the file.
 
-While a worker thread writes the table (`freeze` to `thaw`) nothing here changes it: what is entered
-meanwhile is kept beside it, and `settle` brings it in later.
+While a worker thread copies the table, to write it, nothing here changes it (`freeze` to `unfreeze`): what is
+entered meanwhile is kept beside it, and `settle` brings it in later.
 """
 
 from __future__ import annotations
@@ -104,8 +104,12 @@ class SlotTable:
         self._frozen = True
         return runs
 
+    def unfreeze(self) -> None:
+        """The table may change again: what changed has been copied."""
+        self._frozen = False
+
     def thaw(self, unwritten: list[tuple[int, int]]) -> None:
-        """The table may change again; what was not written after all is to be written again."""
+        """The writing has ended; what was not written after all is to be written again."""
         for first, end in unwritten:
             for page in range((first + SHIFT) // PAGE_SLOTS, (end - 1 + SHIFT) // PAGE_SLOTS + 1):
                 self._changed[page] = 1
@@ -178,6 +182,22 @@ def runs_of(changed: bytearray) -> Iterator[tuple[int, int]]:
             end = min(first + PAGES_AT_ONCE, len(changed))
         yield first, end
         first = changed.find(1, end)
+
+
+def copy_runs(slots: memoryview[int], runs: list[tuple[int, int]], target: mmap) -> None:
+    """Runs of slots as a file has them, one behind the other."""
+    if kernel.IN_C:
+        kernel.copy_slots(slots, runs, target)
+    else:
+        copy_in_python(slots, runs, target)
+
+
+def copy_in_python(slots: memoryview[int], runs: list[tuple[int, int]], target: mmap) -> None:
+    at = 0
+    for first, end in runs:
+        data = big_endian(slots[first:end].cast("B")).tobytes()
+        target[at : at + len(data)] = data
+        at += len(data)
 
 
 def big_endian(data: bytes | memoryview) -> array[int]:

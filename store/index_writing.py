@@ -1,5 +1,7 @@
 """Bringing index files to the disk, in a worker thread: given all it needs, it touches files only.
 
+The slots are copied first, so that the table can change again long before the disk has them.
+
 The order makes a crash at any moment harmless. First the entries, behind those that the header
 counts, and a sync: nothing points to them yet. Then the checkpoint gets the timestamp that the
 headers are about to have: a real broker that finds a file beyond it after a crash deletes the file.
@@ -12,6 +14,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from contextlib import suppress
+from mmap import mmap
 from pathlib import Path
 
 from codec.index_entry import HEADER_SIZE, SLOT_SIZE
@@ -23,13 +26,15 @@ from store.files import (
     sync_directory,
     write_fully,
 )
-from store.index_slots import big_endian
+from store.index_slots import copy_runs
 
 
 class FileWriting:
     """What one file lacks: new entries, changed slots, its header."""
 
     __slots__ = (
+        "_copy",
+        "copied",
         "count",
         "entries",
         "entries_position",
@@ -45,7 +50,9 @@ class FileWriting:
         self.path = path
         self.size = size
         self.slots = slots
-        """Nobody changes them before this is done."""
+        """Nobody changes them before they are copied."""
+        self.copied = False
+        self._copy: mmap | None = None
         self.runs: list[tuple[int, int]] = []
         """First slot and the slot behind, for every run of changed ones."""
         self.entries: list[bytes] = []
@@ -55,6 +62,14 @@ class FileWriting:
         """Of a file that is not there yet."""
         self.count = 0
         """How many entries the file has then."""
+
+    def copy_slots(self) -> None:
+        """Take what of the table is to be written, in memory that goes back to the kernel."""
+        count = sum(end - first for first, end in self.runs)
+        if count:
+            self._copy = mmap(-1, count * SLOT_SIZE)
+            copy_runs(self.slots, self.runs, self._copy)
+        self.copied = True
 
     def write_entries(self) -> None:
         fd = self._create() if self.first_header else self._open()
@@ -78,13 +93,21 @@ class FileWriting:
     def write_slots(self) -> None:
         fd = self._open()
         try:
-            for first, end in self.runs:
-                data = big_endian(self.slots[first:end].cast("B")).tobytes()
-                write_fully(fd, [data], HEADER_SIZE + first * SLOT_SIZE)
+            if self._copy is not None:
+                self._write_copy(fd, self._copy)
             write_fully(fd, [self.header], 0)
             sync_data(fd)
         finally:
             os.close(fd)
+
+    def _write_copy(self, fd: int, copied: mmap) -> None:
+        at = 0
+        for first, end in self.runs:
+            size = (end - first) * SLOT_SIZE
+            write_fully(fd, [copied[at : at + size]], HEADER_SIZE + first * SLOT_SIZE)
+            at += size
+        self._copy = None
+        copied.close()
 
 
 class IndexWriting:
@@ -96,8 +119,14 @@ class IndexWriting:
         self._files = files
         self._end_timestamp = end_timestamp
 
+    def copy(self) -> None:
+        """Before anything that waits for the disk: until then no key is entered the fast way."""
+        for file in self._files:
+            if not file.copied:
+                file.copy_slots()
+
     def run(self, vouch: Callable[[int], None]) -> None:
-        """Blocks on the disk; `vouch` writes the timestamp to the checkpoint. OSError: not done."""
+        """After `copy`. Blocks on the disk; `vouch` writes the timestamp to the checkpoint. OSError: not done."""
         for file in self._files:
             file.write_entries()
         vouch(self._end_timestamp)

@@ -22,6 +22,8 @@ _LARGEST_GAP: Final = 8 * 1024
 _LARGEST_PIECE: Final = 512 * 1024
 # Above that, views cost less than a copy.
 _MOST_JOINED: Final = 128 * 1024
+# A queue among dozens has its messages so far apart.
+_LARGEST_SPAN: Final = 4 * 1024 * 1024
 
 
 def piece_of(extents: Extents, index: int, file_end: int) -> tuple[int, int]:
@@ -63,7 +65,7 @@ def load_now(log: CommitLog, extents: Extents) -> list[Buffer] | None:
 
 
 def join_now(log: CommitLog, found: ReadResult) -> bytes | None:
-    """A copy of all that is found, made in C; None unless it is in memory, close together and little.
+    """A copy of all that is found, made in C; None unless it is in memory, not too far apart and little.
 
     Each view costs as much as copying half a KiB: to make, to hand to the kernel, to throw away.
     """
@@ -71,7 +73,7 @@ def join_now(log: CommitLog, found: ReadResult) -> bytes | None:
         return None
     start = int.from_bytes(found.packed[:8], byteorder)
     size = found.end - start
-    if not 0 < size <= _LARGEST_PIECE or found.end > log.next_file(start):
+    if not 0 < size <= _LARGEST_SPAN or found.end > log.next_file(start):
         return None
     segment = log.segment_of(start)
     file = log.pages.file(segment.base, segment.path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import struct
 import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -31,7 +32,7 @@ messages = st.tuples(
     st.sampled_from([0, 0, SysFlag.PREPARED, SysFlag.COMMIT, SysFlag.ROLLBACK]),
     st.sampled_from([0, 1, 999, 5000, -3000, 3 * 10**12]),
 )
-steps = st.lists(messages | st.sampled_from(["derive", "plan", "run", "fail"]), max_size=40)
+steps = st.lists(messages | st.sampled_from(["derive", "plan", "copy", "run", "fail"]), max_size=40)
 
 
 def properties(unique: str | None, keys: str | None, tags: str | None) -> bytes:
@@ -79,6 +80,10 @@ class Player:
                 pass
         elif step == "plan" and self.planned is None:
             self.planned = self.store.plan_checkpoint()
+        elif step == "copy" and self.planned is not None:
+            # The worker thread has come so far: it waits for the disk now.
+            if self.planned._index is not None:
+                self.planned._index.copy()
         elif step in ("run", "fail") and self.planned is not None:
             planned, self.planned = self.planned, None
             if step == "run":
@@ -311,6 +316,28 @@ def test_what_a_failed_write_owes_is_written_later(bench, monkeypatch):
     left = 1000
     bench.close(store)
     assert images(bench) == model.images()
+
+
+def test_keys_are_entered_as_ever_once_the_slots_are_copied(bench):
+    store = bench.open(max_hash_slot_num=100, max_index_num=100)
+    first = store.put(keyed("k")).physical_offset
+    while store.write_derived():
+        pass
+    planned = store.plan_checkpoint()
+    (file,) = store._index.files
+    assert file._slots.waits
+    planned._index.copy()
+    second = store.put(keyed("k")).physical_offset
+    assert find(store, "k") == [first, second]
+    assert not file._slots.waits
+    # What came after the copy is not in the file, and a crash leaves no trace of it there.
+    planned.run()
+    image = index_files(bench)[0].read_bytes()
+    assert parse_header(image[:40]).count == 2
+    slots = struct.unpack(">100i", image[40:440])
+    assert sorted(slots)[-2:] == [0, 1]
+    bench.kill(store)
+    assert find(bench.open(max_hash_slot_num=100, max_index_num=100), "k") == [first, second]
 
 
 def place(put):

@@ -30,7 +30,7 @@ from store.errors import StoreError
 from store.files import OpenFiles
 from store.index_file import NO_ORIGIN, seconds_from
 from store.index_keys import KeyHashes
-from store.index_slots import SlotTable
+from store.index_slots import SlotTable, copy_in_python
 from store.loading import append_in_python
 from store.message import Dispatched, Message
 from store.reading import QueueReader, ReadResult, ReadStatus
@@ -154,6 +154,30 @@ def test_entries_of_keys(hashes, slots, begin, seed):
     assert free == previous.count(0)
     assert tables[0].values == tables[1].values
     assert list(tables[0].freeze()) == list(tables[1].freeze())
+
+
+@given(st.lists(st.integers(-(1 << 31), (1 << 31) - 1), max_size=50), st.data())
+def test_slots_on_their_way_out(values, data):
+    table = memoryview(array("i", [*values, 0]))
+    place = st.integers(0, len(table))
+    runs = [
+        tuple(sorted(pair)) for pair in data.draw(st.lists(st.tuples(place, place), max_size=4))
+    ]
+    size = sum(end - first for first, end in runs) * 4
+    with mmap.mmap(-1, size + 4) as in_c, mmap.mmap(-1, size + 4) as in_python:
+        kernel.copy_slots(table, runs, in_c)
+        copy_in_python(table, runs, in_python)
+        assert in_c[:] == in_python[:]
+
+
+def test_runs_that_lie_outside_are_refused():
+    table = memoryview(array("i", range(100)))
+    with mmap.mmap(-1, 40) as target:
+        for runs in ([(0, 11)], [(0, 6), (6, 11)], [(95, 101)], [(-1, 2)], [(3, 2)], [[1, 2]]):
+            with pytest.raises(ValueError, match="lies outside"):
+                kernel.copy_slots(table, runs, target)
+        with pytest.raises(TypeError):
+            kernel.copy_slots(table, [("a", 2)], target)
 
 
 def test_tables_that_do_not_fit_are_refused():
