@@ -26,7 +26,8 @@ log = logging.getLogger("trimq.remoting")
 # accept() failed because something ran out; trying again at once would only burn the processor.
 _EXHAUSTED: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 _EXHAUSTED_PAUSE: Final = 0.1
-_ACCEPT_IN_A_ROW: Final = 64
+# Hundreds that connect at once must not keep the others waiting for long.
+_ACCEPT_IN_A_ROW: Final = 8
 _SWEEPS_PER_IDLE_TIME: Final = 24
 
 
