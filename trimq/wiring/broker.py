@@ -12,11 +12,13 @@ from broker.consumers import Consumers
 from broker.delays import DelayService
 from broker.identity import BrokerIdentity
 from broker.offsets import ConsumerOffsets
+from broker.other_brokers import OtherBrokers
 from broker.producers import Producers
 from broker.puts import put_answer
 from broker.queue_locks import QueueLocks
 from broker.registration import Registration
 from broker.request_modes import RequestModes
+from broker.static_queues import StaticQueues
 from broker.stats import PERIODS, BrokerStats
 from broker.subscription_groups import SubscriptionGroups
 from broker.topics import Topics, has_batch_queues
@@ -48,6 +50,8 @@ class State:
     """What the broker knows; each object has one owner, this one, and its own file."""
 
     topics: Topics
+    static: StaticQueues
+    others: OtherBrokers
     groups: SubscriptionGroups
     modes: RequestModes
     consumers: Consumers
@@ -156,8 +160,12 @@ def build_state(
     config, directory = plan.broker, plan.store.root / "config"
     topics = Topics(config, directory, clock)
     traffic = Traffic(topics.is_system_topic)
+    tls = name_server_context(plan.server)
+    others = OtherBrokers(config, name_servers, tls)
     state = State(
         topics=topics,
+        static=StaticQueues(topics.mappings, others),
+        others=others,
         groups=SubscriptionGroups(config, directory, clock),
         modes=RequestModes(directory),
         consumers=Consumers(config, clock),
@@ -167,9 +175,7 @@ def build_state(
         arrivals=Arrivals(),
         delays=DelayService(config, store, plan.store.delay_levels, directory, clock),
         store=store,
-        registration=Registration(
-            config, identity, topics, name_servers, tell_local, name_server_context(plan.server)
-        ),
+        registration=Registration(config, identity, topics, name_servers, tell_local, tls),
         traffic=traffic,
         stats=BrokerStats(config.broker_cluster_name, traffic, clock),
         settings=BrokerSettings(plan, _found_out(plan, identity), clock, topics.told_anew),
@@ -227,4 +233,5 @@ def _services(plan: ServerPlan, state: State, gate: Gate) -> list[Service]:
             for period in PERIODS
         ),
         state.delays.run,
+        state.others.run,
     ]
