@@ -36,7 +36,6 @@ DELIBERATE: Final[dict[str, str]] = {
     "broker: header in single quotes": _SINGLE_QUOTES,
     "batch topic: LOWER of nothing": _EMPTY_BATCH_QUEUE,
     "batch topic: UPPER of nothing": _EMPTY_BATCH_QUEUE,
-    "static topic: used": "a pull of a static topic does not say offsetDelta=0; clients take 0 for that",
     "lite topic: no field": _NO_TOPIC,
     "lite client: no field": _NO_TOPIC,
     "min offset: of messages (binary header)": (
