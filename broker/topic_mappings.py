@@ -76,6 +76,12 @@ class TopicMappings:
         log.info("static topic updated: topic=%s epoch=%d", detail.topic, detail.epoch)
         self._file.write()
 
+    def replace_parts(self, topic: str, number: int, items: list[LogicQueueMappingItem]) -> None:
+        """Change a queue's parts without a new epoch: what no client needs to know."""
+        self._table[topic].hosted_queues[number] = items
+        next_version(self.data_version, self._clock)
+        self._file.write()
+
     def delete(self, topic: str) -> None:
         if self._table.pop(topic, None) is not None:
             next_version(self.data_version, self._clock)

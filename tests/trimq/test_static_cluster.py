@@ -29,13 +29,13 @@ class Cluster:
 
     async def make(self, total: int, *names: str) -> None:
         configs: Configs = await self.admin.topic_configs("S")
-        extend("S", configs, names, total, self.admin.link.now())
+        extend("S", configs, names, total, self.admin.now())
         await self.admin.complete_static_topic("S", configs)
         await self.admin.put_static_topics(configs)
 
     async def move(self, *names: str) -> None:
         configs = await self.admin.topic_configs("S")
-        moves = remap("S", configs, names, self.admin.link.now())
+        moves = remap("S", configs, names, self.admin.now())
         await self.admin.complete_static_topic("S", configs)
         await self.admin.move_static_queues("S", configs, moves)
 
@@ -45,7 +45,7 @@ class Cluster:
         return {number: name for name, one in mappings.items() for number in one.curr_id_map}
 
     async def ask(self, name: str, code: int, header: Header) -> RemotingCommand:
-        return await self.admin.link.ask(self.brokers[name], RequestCode(code), header)
+        return await self.admin.ask(self.brokers[name], RequestCode(code), header)
 
     async def pull(self, name: str, offset: int) -> RemotingCommand:
         header = PullMessageRequestHeader(
@@ -66,7 +66,7 @@ async def test_queues_move_and_nothing_is_lost(tmp_path: Path) -> None:
         serve(
             tmp_path / "b", namesrv=first.namesrv_addr, settings={"brokerName": "b"}
         ) as second,
-        AdminClient(first.namesrv_addr) as admin,
+        AdminClient.connect(first.namesrv_addr) as admin,
     ):
         cluster = Cluster(admin, {"a": first.broker_addr, "b": second.broker_addr})
         await cluster.make(2, "a", "b")
@@ -98,7 +98,7 @@ async def test_queues_move_and_nothing_is_lost(tmp_path: Path) -> None:
 async def test_a_broker_that_is_gone(tmp_path: Path) -> None:
     async with (
         serve(tmp_path / "a", settings={"brokerName": "a"}) as first,
-        AdminClient(first.namesrv_addr) as admin,
+        AdminClient.connect(first.namesrv_addr) as admin,
     ):
         cluster = Cluster(admin, {"a": first.broker_addr})
         header = GetMinOffsetRequestHeader(topic="S", queue_id=0)

@@ -13,6 +13,7 @@ from broker.delays import DelayService
 from broker.identity import BrokerIdentity
 from broker.offsets import ConsumerOffsets
 from broker.other_brokers import OtherBrokers
+from broker.part_cleaning import PartCleaning
 from broker.producers import Producers
 from broker.puts import put_answer
 from broker.queue_locks import QueueLocks
@@ -234,4 +235,9 @@ def _services(plan: ServerPlan, state: State, gate: Gate) -> list[Service]:
         ),
         state.delays.run,
         state.others.run,
+        partial(
+            housekeeping.clean_parts,
+            state.store.cleaning,
+            PartCleaning(state.topics.mappings, state.static, state.store),
+        ),
     ]
