@@ -143,7 +143,7 @@ def parts_of_queues() -> Iterator[Case]:
     middle = questions(9999, 10000, 10001, 20000, 20001)
     yield row("static parts: three here", three, before=[*written, moved, send()], after=middle)
     gone = parts(item(0), item(0, bname="broker-b", gen=1, logicOffset=10000))
-    refusals = [send(), send_v2(), *questions(0), commit_offset(1), queue_question(46)]
+    refusals = [send(), send_v2(), *questions(0), commit_offset(1), queue_question(32)]
     yield row("static parts: led elsewhere", gone, before=written, after=refusals)
     unknown = {"queueId": 9}
     yield row(

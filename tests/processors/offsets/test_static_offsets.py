@@ -16,7 +16,7 @@ from remoting.contract import RemotingError
 from store.message import Message
 from tests.processors.static_topics import THERE, map_queue
 
-MAX, MIN, SEARCH, EARLIEST, QUERY, UPDATE = 30, 31, 29, 46, 14, 15
+MAX, MIN, SEARCH, EARLIEST, QUERY, UPDATE = 30, 31, 29, 32, 14, 15
 HEADERS: dict[int, Any] = {
     MAX: headers.GetMaxOffsetRequestHeader,
     MIN: headers.GetMinOffsetRequestHeader,

@@ -26,7 +26,7 @@ def test_into_the_last_part(producing: Any) -> None:
 def test_a_batch(producing: Any) -> None:
     map_queue(producing.broker, (False, 0), (True, 10_000))
     producing.send("S")
-    items = [BatchItem(b"one", 0, b""), BatchItem(b"two", 0, b"")]
+    items = [BatchItem(0, b"one", b""), BatchItem(0, b"two", b"")]
     response = producing.send("S", body=join_batch(items), m="true")
     assert place(response) == (0, "0", "10001")
     assert len(producing.broker.records("S", 1)) == 3
