@@ -78,15 +78,15 @@ async def move_queues(link: Link, topic: str, configs: Configs, remapping: Remap
     receivers, givers = sorted(remapping.receivers), sorted(remapping.givers)
     for name in (*receivers, *givers):
         await put_static_topic(link, addrs[name], name, configs[name])
-    ends = {
-        name: (await broker_topic_stats(link, addrs[name], topic)).offsets for name in givers
-    }
+    ends = {name: (await broker_topic_stats(link, addrs[name], topic)).offsets for name in givers}
     for number, parts in remapping.moved.items():
         old, new = parts[-2:]
         queue = MessageQueue(broker_name=old.bname, queue_id=old.queue_id, topic=topic)
         found = ends[old.bname or ""].get(queue)
         if found is None or found.max_offset < old.start_offset:
-            raise Invalid(f"broker {old.bname!r} does not say where its part of queue {number} ends")
+            raise Invalid(
+                f"broker {old.bname!r} does not say where its part of queue {number} ends"
+            )
         new.logic_offset = _begin_behind(old.to_global(found.max_offset))
     others = sorted(configs.keys() - remapping.receivers - remapping.givers)
     for name in (*receivers, *others):

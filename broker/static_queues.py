@@ -106,7 +106,9 @@ class StaticQueues:
         self.by_topic: Mapping[str, TopicQueueMappingDetail] = mappings.all()
         self._brokers = brokers
 
-    def find(self, topic: str, number: int | None, ext_fields: dict[str, str]) -> StaticQueue | None:
+    def find(
+        self, topic: str, number: int | None, ext_fields: dict[str, str]
+    ) -> StaticQueue | None:
         """The queue of a request; None when it means a broker's own queue."""
         detail = self.by_topic.get(topic)
         if detail is None or is_forwarded(ext_fields):

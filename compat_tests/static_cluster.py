@@ -120,9 +120,7 @@ class StaticTopic:
 
     def _run(self, command: str, *words: str) -> bool:
         """Whether the tool says that it has done it."""
-        printed = self._tool.run(
-            self._cluster.namesrv_addr, [command, "-t", self.name, *words]
-        )
+        printed = self._tool.run(self._cluster.namesrv_addr, [command, "-t", self.name, *words])
         text = printed.out + printed.err
         return not any(sign in text for sign in ("Exception", "mqadmin: ", "Error"))
 
@@ -276,4 +274,3 @@ class StaticTopic:
         """Of each message what does not depend on the other queue: its offset is its broker's own."""
         found = records.read_records(body)
         return [(one.queue_offset, one.body.decode(), one.topic == self.name) for one in found]
-

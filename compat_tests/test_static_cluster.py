@@ -76,7 +76,8 @@ def test_what_is_compared_is_what_is_meant(clusters: Clusters) -> None:
     ]
     # An earlier part is read through the leader, wherever it lies.
     assert seen["on b"][f"{B} pulls"][0]["ext"]["maxOffset"] == "10000"
-    assert [body for _, body, _ in seen["on b"][f"{B} pulls"][0]["body"]][0].startswith(A)
+    _, body, _ = seen["on b"][f"{B} pulls"][0]["body"][0]
+    assert body.startswith(A)
     assert seen["on b"][f"{A} sends"][0]["code"] == 501
 
 

@@ -118,8 +118,8 @@ keep a route. Delayed messages keep the queue that they were sent to: let those 
 
 `updateStaticTopic` spreads a topic's queues over the brokers it is given, `remappingStaticTopic` moves them: what was
 written stays where it is and is still read, through the broker that takes the new messages. Offsets go on at the next
-but round 10,000. Both are compared between two real brokers and two of TriMQ's, with every request of clients before and
-after each move. The brokers that keep earlier parts of a queue must stay until those are deleted.
+but round 10,000. Both are compared between two real brokers and two of TriMQ's, with every request of clients before
+and after each move. The brokers that keep earlier parts of a queue must stay until those are deleted.
 
 ## Commands of our own
 

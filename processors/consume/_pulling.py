@@ -171,9 +171,7 @@ class Pulling:
         try:
             allowed = self._checks.check(request)
         except PullForbidden as error:
-            return Response(
-                error.code, error.remark, ext_fields={"forbiddenType": str(error.kind)}
-            )
+            return Response(error.code, error.remark, ext_fields={"forbiddenType": str(error.kind)})
         header, part = allowed.header, allowed.part
         reset = self._offsets.take_reset(header.consumer_group, header.topic, header.queue_id)
         if reset is not None and self._config.use_server_side_reset_offset:

@@ -23,9 +23,7 @@ class QueryConsumerOffset(QueueProcessor[QueryConsumerOffsetRequestHeader]):
     codes = (RequestCode.QUERY_CONSUMER_OFFSET,)
     header = QueryConsumerOffsetRequestHeader
 
-    def __init__(
-        self, static: StaticQueues, offsets: ConsumerOffsets, store: QueueReader
-    ) -> None:
+    def __init__(self, static: StaticQueues, offsets: ConsumerOffsets, store: QueueReader) -> None:
         super().__init__(static)
         self._offsets = offsets
         self._store = store

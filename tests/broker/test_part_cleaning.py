@@ -34,7 +34,7 @@ class Others:
     """Another broker, by what it says of queue 3."""
 
     def __init__(self, first: int, end: int, code: int = 0) -> None:
-        key = r'{\"brokerName\":\"broker-b\",\"queueId\":3,\"topic\":\"T\"}'
+        key = r"{\"brokerName\":\"broker-b\",\"queueId\":3,\"topic\":\"T\"}"
         self._body = f'{{"offsetTable":{{"{key}":{{"minOffset":{first},"maxOffset":{end}}}}}}}'
         self._code = code
 

@@ -159,7 +159,9 @@ def _consume(
     plan: ServerPlan, identity: BrokerIdentity, state: "State", clock: Clock
 ) -> list[Processor[Any]]:
     subscriptions = PullSubscriptions(state.groups, state.consumers, clock)
-    checks = PullChecks(plan.broker, identity, state.topics, state.groups, subscriptions, state.static)
+    checks = PullChecks(
+        plan.broker, identity, state.topics, state.groups, subscriptions, state.static
+    )
     pulling = Pulling(
         plan.broker,
         checks,

@@ -138,7 +138,9 @@ def parts_of_queues() -> Iterator[Case]:
     ended = parts(item(0, endOffset=2), item(4, gen=1, logicOffset=10000))
     yield row("static parts: the first has an end", ended, before=written, after=after)
     undecided = parts(item(0), item(4, gen=1, logicOffset=-1))
-    yield row("static parts: undecided", undecided, before=written, after=[*questions(0, 3), send()])
+    yield row(
+        "static parts: undecided", undecided, before=written, after=[*questions(0, 3), send()]
+    )
     three = parts(item(0), item(4, gen=1, logicOffset=10000), item(5, gen=2, logicOffset=20000))
     middle = questions(9999, 10000, 10001, 20000, 20001)
     yield row("static parts: three here", three, before=[*written, moved, send()], after=middle)

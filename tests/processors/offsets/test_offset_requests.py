@@ -56,7 +56,9 @@ def query(broker: Any, queue: Queue, zero: bool | None = None) -> tuple[int, Any
         consumer_group="g", topic="T", queue_id=0, set_zero_if_not_found=zero
     )
     try:
-        response = _answer(QueryConsumerOffset(broker.static, broker.offsets, queue), broker.request(14, header))
+        response = _answer(
+            QueryConsumerOffset(broker.static, broker.offsets, queue), broker.request(14, header)
+        )
     except RemotingError as error:
         return error.code, error.remark
     assert response.remark is None
@@ -171,9 +173,13 @@ def test_a_commit_gives_way_to_an_operators_reset(commits: Commits) -> None:
 def test_first_next_and_earliest(broker: Any) -> None:
     queue = Queue(3, 9)
     header = headers.GetMaxOffsetRequestHeader(topic="T", queue_id=0)
-    assert _answer(GetMaxOffset(broker.static, queue), broker.request(30, header)).header.offset == 9
+    assert (
+        _answer(GetMaxOffset(broker.static, queue), broker.request(30, header)).header.offset == 9
+    )
     header = headers.GetMinOffsetRequestHeader(topic="T", queue_id=0)
-    assert _answer(GetMinOffset(broker.static, queue), broker.request(31, header)).header.offset == 3
+    assert (
+        _answer(GetMinOffset(broker.static, queue), broker.request(31, header)).header.offset == 3
+    )
     header = headers.GetEarliestMsgStoretimeRequestHeader(topic="T", queue_id=0)
     answer = _answer(GetEarliestMsgStoretime(broker.static, queue), broker.request(32, header))
     assert answer.header.timestamp == -1
@@ -181,9 +187,15 @@ def test_first_next_and_earliest(broker: Any) -> None:
 
 def test_unknown_queues_of_the_real_store(broker: Any) -> None:
     header = headers.GetMaxOffsetRequestHeader(topic="U", queue_id=3)
-    assert _answer(GetMaxOffset(broker.static, broker.store), broker.request(30, header)).header.offset == 0
+    assert (
+        _answer(GetMaxOffset(broker.static, broker.store), broker.request(30, header)).header.offset
+        == 0
+    )
     header = headers.GetMinOffsetRequestHeader(topic="U", queue_id=3)
-    assert _answer(GetMinOffset(broker.static, broker.store), broker.request(31, header)).header.offset == 0
+    assert (
+        _answer(GetMinOffset(broker.static, broker.store), broker.request(31, header)).header.offset
+        == 0
+    )
     header = headers.SearchOffsetRequestHeader(topic="U", queue_id=3, timestamp=5)
     search = SearchOffsetByTimestamp(broker.static, broker.store)
     assert _answer(search, broker.request(29, header)).header.offset == 0
