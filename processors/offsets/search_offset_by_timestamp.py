@@ -17,7 +17,8 @@ from remoting.contract import Request, Response
 class SearchOffsetByTimestamp(QueueProcessor[SearchOffsetRequestHeader]):
     """Of a static topic's queue the first part counts that has a message of that time or later.
 
-    The real broker goes on to the later parts even then, and answers 0 for a time in an earlier one.
+    The real broker stops at the first part of its own, and else goes on even when it has found the
+    message: it answers 0 for a time in an earlier part, or that part's end for a later time.
     """
 
     codes = (RequestCode.SEARCH_OFFSET_BY_TIMESTAMP,)
