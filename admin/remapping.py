@@ -81,7 +81,7 @@ async def move_queues(link: Link, topic: str, configs: Configs, remapping: Remap
     ends = {name: (await broker_topic_stats(link, addrs[name], topic)).offsets for name in givers}
     for number, parts in remapping.moved.items():
         old, new = parts[-2:]
-        queue = MessageQueue(broker_name=old.bname, queue_id=old.queue_id, topic=topic)
+        queue = MessageQueue(broker_name=old.bname or "", queue_id=old.queue_id, topic=topic)
         found = ends[old.bname or ""].get(queue)
         if found is None or found.max_offset < old.start_offset:
             raise Invalid(
