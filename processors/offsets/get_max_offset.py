@@ -9,6 +9,11 @@ from remoting.contract import Request, Response
 
 
 class GetMaxOffset(QueueProcessor[GetMaxOffsetRequestHeader]):
+    """While a queue moves its end is the old part's, by that part's own number.
+
+    The real broker asks there for the new part's number.
+    """
+
     codes = (RequestCode.GET_MAX_OFFSET,)
     header = GetMaxOffsetRequestHeader
 
