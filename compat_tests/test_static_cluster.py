@@ -112,6 +112,4 @@ def test_what_is_compared_is_what_is_meant(clusters: Clusters) -> None:
 
 @pytest.mark.parametrize("kind", ["trimq", "real"])
 def test_official_clients_follow_a_queue(clusters: Clusters, kind: str) -> None:
-    wait_until(
-        "everything is consumed", lambda: clusters.received(kind) == clusters.followed[kind]
-    )
+    wait_until("everything is consumed", lambda: clusters.received(kind) == clusters.followed[kind])
