@@ -25,6 +25,7 @@ from admin import (
     offsets,
     progress,
     pulling,
+    remapping,
     sending,
     static_topics,
     topics,
@@ -251,5 +252,6 @@ class BlockingAdminClient:
     put_static_topics = _plain(static_topics.put_static_topics)
     add_global_numbers = _plain(static_topics.add_global_numbers)
     complete_static_topic = _plain(static_topics.complete)
+    move_static_queues = _plain(remapping.move_queues)
 
     tail_of = _plain(draining.tail_of)

@@ -24,6 +24,7 @@ from admin import (
     offsets,
     progress,
     pulling,
+    remapping,
     sending,
     static_topics,
     topics,
@@ -229,5 +230,6 @@ class AdminClient:
     put_static_topics = static_topics.put_static_topics
     add_global_numbers = static_topics.add_global_numbers
     complete_static_topic = static_topics.complete
+    move_static_queues = remapping.move_queues
 
     tail_of = draining.tail_of

@@ -25,8 +25,8 @@ Configs = dict[str, TopicConfigAndQueueMapping]
 """A topic as each broker keeps it, by broker name."""
 GLOBAL_BROKER = "__syslo__global__"
 """Stands for the broker where a queue's global number is meant (getMockBrokerName)."""
-# The least by which a new mapping's epoch is above the old one's.
-_EPOCH_STEP = 1000
+EPOCH_STEP = 1000
+"""The least by which a new mapping's epoch is above the old one's."""
 
 
 async def topic_stats(link: Link, topic: str) -> TopicStats:
@@ -80,7 +80,7 @@ def _by_global_number(
     for name, config in configs.items():
         detail = config.mapping_detail
         for number, items in detail.hosted_queues.items() if detail else ():
-            decided = [item for item in items if item.logic_offset >= 0]
+            decided = [item for item in items if item.is_decided]
             if not decided or items[-1].bname != name:
                 continue
             first, last = (
@@ -92,40 +92,49 @@ def _by_global_number(
             if first is not None and last is not None:
                 queue = MessageQueue(broker_name=GLOBAL_BROKER, queue_id=number, topic=topic)
                 found[queue] = TopicOffset(
-                    min_offset=_global_offset(decided[0], first.min_offset),
-                    max_offset=_global_offset(decided[-1], last.max_offset),
+                    min_offset=decided[0].to_global_within(first.min_offset),
+                    max_offset=decided[-1].to_global(last.max_offset),
                     last_update_timestamp=last.last_update_timestamp,
                 )
     return found
 
 
-def _global_offset(item: LogicQueueMappingItem, offset: int) -> int:
-    return item.logic_offset + max(offset - item.start_offset, 0)
-
-
 async def put_static_topics(link: Link, configs: Mapping[str, TopicConfigAndQueueMapping]) -> None:
     """Create or change a static topic on brokers; Invalid when one has no master, before any change."""
+    addrs = await master_addrs(link, configs)
+    for name, config in configs.items():
+        await put_static_topic(link, addrs[name], name, config)
+
+
+async def master_addrs(link: Link, names: Iterable[str]) -> dict[str, str]:
+    """The brokers' masters by name; Invalid when one has none."""
     brokers = (await cluster_info(link)).broker_addr_table
     addrs: dict[str, str] = {}
-    for name in configs:
+    for name in names:
         addr = brokers[name].broker_addrs.get(MASTER_ID) if name in brokers else None
         if addr is None:
             raise Invalid(f"broker {name!r} has no master")
         addrs[name] = addr
-    for name, config in configs.items():
-        header = CreateTopicRequestHeader(
-            topic=config.topic_name,
-            default_topic=DEFAULT_TOPIC,
-            read_queue_nums=config.read_queue_nums,
-            write_queue_nums=config.write_queue_nums,
-            perm=config.perm,
-            topic_filter_type=config.topic_filter_type,
-            topic_sys_flag=config.topic_sys_flag,
-            order=config.order,
-            force=False,
-        )
-        body = encode_body(mapping_of(name, config))
-        await ask(link, addrs[name], RequestCode.UPDATE_AND_CREATE_STATIC_TOPIC, header, body)
+    return addrs
+
+
+async def put_static_topic(
+    link: Link, addr: str, name: str, config: TopicConfigAndQueueMapping
+) -> None:
+    """Tell one broker of its part of a static topic."""
+    header = CreateTopicRequestHeader(
+        topic=config.topic_name,
+        default_topic=DEFAULT_TOPIC,
+        read_queue_nums=config.read_queue_nums,
+        write_queue_nums=config.write_queue_nums,
+        perm=config.perm,
+        topic_filter_type=config.topic_filter_type,
+        topic_sys_flag=config.topic_sys_flag,
+        order=config.order,
+        force=False,
+    )
+    body = encode_body(mapping_of(name, config))
+    await ask(link, addr, RequestCode.UPDATE_AND_CREATE_STATIC_TOPIC, header, body)
 
 
 def mapping_of(name: str, config: TopicConfigAndQueueMapping) -> TopicQueueMappingDetail:
@@ -180,7 +189,7 @@ def extend(topic: str, configs: Configs, brokers: Iterable[str], total: int, now
     epoch = now
     leaders: dict[int, LogicQueueMappingItem] = {}
     if configs:
-        epoch = max(epoch_of(configs) + _EPOCH_STEP, now)
+        epoch = max(epoch_of(configs) + EPOCH_STEP, now)
         leaders = leaders_of(configs)
     if total <= len(leaders):
         raise Invalid(

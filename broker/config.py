@@ -120,6 +120,12 @@ class BrokerConfig:
     register_broker_timeout_mills: int = setting(
         24_000, "Milliseconds until a registration has failed.", at_least=1
     )
+    forward_timeout: int = setting(
+        3000,
+        "Milliseconds until a request to another broker, for its part of a static topic's queue,"
+        " has failed.",
+        at_least=1,
+    )
     compressed_register: bool = setting(False, "Send the registration body compressed.")
     force_register: bool = setting(True, "Register even when nothing has changed.")
     enable_single_topic_register: bool = setting(

@@ -1,15 +1,12 @@
 """Which of a static topic's queues lie here: `config/topicQueueMapping.json` (TopicQueueMappingManager).
 
-A static topic's queues have numbers that hold for the whole cluster, and may move between brokers.
-Here they cannot move: a mapping is taken only if every queue lies on this broker from its first
-message on, under its own number. Then offsets and numbers need no translation.
+A static topic's queues have numbers that hold for the whole cluster, and move between brokers: then
+their messages lie in several parts, each in a queue of some broker.
 """
 
 import logging
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-
-import msgspec
 
 from broker.clock import Clock
 from broker.data_version import encoded_version, new_version, next_version
@@ -60,11 +57,15 @@ class TopicMappings:
         )
 
     def update(self, detail: TopicQueueMappingDetail, *, force: bool) -> None:
-        """Take over a mapping. RemotingError when it contradicts the old one or cannot be served.
+        """Take over a mapping. RemotingError when it contradicts itself or the old one.
 
         Queues that only the old one has stay; `force` skips the comparison.
         """
-        self._check_servable(detail)
+        if detail.bname != self._broker_name:
+            # The real broker takes it, and tells NameServers of the other broker's queues.
+            raise _refused(f"this is broker {self._broker_name}, the mapping is {detail.bname}'s")
+        for items in detail.hosted_queues.values():
+            _check_parts(items)
         old = self._table.get(detail.topic or "")
         if old is not None:
             if not force:
@@ -73,6 +74,12 @@ class TopicMappings:
         self._table[detail.topic or ""] = detail
         next_version(self.data_version, self._clock)
         log.info("static topic updated: topic=%s epoch=%d", detail.topic, detail.epoch)
+        self._file.write()
+
+    def replace_parts(self, topic: str, number: int, items: list[LogicQueueMappingItem]) -> None:
+        """Change a queue's parts without a new epoch: what no client needs to know."""
+        self._table[topic].hosted_queues[number] = items
+        next_version(self.data_version, self._clock)
         self._file.write()
 
     def delete(self, topic: str) -> None:
@@ -85,7 +92,9 @@ class TopicMappings:
         """Read the file, if there is one. Blocks: before the loop runs."""
         loaded = self._file.load(_decode)
         if loaded is not None:
-            self._table = dict(loaded.topic_queue_mapping_info_map)
+            # The one table that StaticQueues looks into.
+            self._table.clear()
+            self._table.update(loaded.topic_queue_mapping_info_map)
             self.data_version = loaded.data_version
 
     async def settle(self) -> None:
@@ -96,18 +105,6 @@ class TopicMappings:
         """Write and sync what was ever changed. Blocks: for the shutdown."""
         if self._table or self._file.path.exists():
             self._file.close()
-
-    def _check_servable(self, detail: TopicQueueMappingDetail) -> None:
-        for number, items in detail.hosted_queues.items():
-            here = LogicQueueMappingItem(
-                bname=self._broker_name, queue_id=number, gen=items[0].gen if items else 0
-            )
-            if len(items) != 1 or msgspec.structs.replace(items[0], end_offset=-1) != here:
-                raise RemotingError(
-                    ResponseCode.SYSTEM_ERROR,
-                    f"TriMQ cannot serve queue {number} of static topic {detail.topic}: it has to lie"
-                    f" on {self._broker_name} from the beginning, as queue {number}",
-                )
 
     def _pieces(self) -> Iterator[bytes]:
         yield (
@@ -122,14 +119,40 @@ def _check_follows(old: TopicQueueMappingDetail, new: TopicQueueMappingDetail) -
         raise _refused(f"Can't accept data with small epoch {new.epoch} < {old.epoch}")
     if new.scope != old.scope:
         raise _refused(f"Can't accept data with unmatched scope {new.scope} != {old.scope}")
-    if new.epoch > old.epoch:
-        return
+    same_epoch = new.epoch == old.epoch
     for number, items in old.hosted_queues.items():
         found = new.hosted_queues.get(number)
         if found is None:
-            raise _refused("Cannot accept equal epoch with null data")
-        if found[-1].gen != items[-1].gen:
+            if same_epoch:
+                raise _refused("Cannot accept equal epoch with null data")
+        elif items and not found:
+            raise _refused("The new item list is null or empty")
+        elif items and same_epoch and _place(found[-1]) != _place(items[-1]):
             raise _refused("The new leader is different but epoch equal")
+
+
+def _place(item: LogicQueueMappingItem) -> tuple[int, str | None, int, int]:
+    return item.gen, item.bname, item.queue_id, item.start_offset
+
+
+def _check_parts(items: list[LogicQueueMappingItem]) -> None:
+    """The refusals of checkLogicQueueMappingItemOffset: each part begins behind the one before."""
+    following: LogicQueueMappingItem | None = None
+    for item in reversed(items):
+        if min(item.start_offset, item.gen, item.queue_id) < 0:
+            raise _refused("The field is illegal, should not be negative")
+        if following is not None and item.logic_offset < 0:
+            raise _refused("The non-latest item has negative logic offset")
+        if following is not None and item.gen >= following.gen:
+            raise _refused("The gen does not increase monotonically")
+        if item.end_offset != -1 and item.end_offset < item.start_offset:
+            raise _refused("The endOffset is smaller than the start offset")
+        if following is not None and following.logic_offset != -1:
+            if item.logic_offset >= following.logic_offset:
+                raise _refused("The base logic offset does not increase monotonically")
+            if item.global_end >= following.logic_offset:
+                raise _refused("The max logic offset does not increase monotonically")
+        following = item
 
 
 def _hosted(

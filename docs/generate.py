@@ -114,6 +114,13 @@ shows how much each group has left: a bar on a terminal, lines on a pipe. `--dra
 same command goes on from there. The last queues have to be quiet for `--drain-settle` seconds, longer than producers
 keep a route. Delayed messages keep the queue that they were sent to: let those come first that are on their way.
 
+## Static topics over several brokers
+
+`updateStaticTopic` spreads a topic's queues over the brokers it is given, `remappingStaticTopic` moves them: what was
+written stays where it is and is still read, through the broker that takes the new messages. Offsets go on at the next
+but round 10,000. Both are compared between two real brokers and two of TriMQ's, with every request of clients before
+and after each move. The brokers that keep earlier parts of a queue must stay until those are deleted.
+
 ## Commands of our own
 
 | command | what it does |

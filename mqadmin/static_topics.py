@@ -8,9 +8,10 @@ from typing import Any, TypeVar
 import click
 
 from admin.errors import Invalid
+from admin.remapping import Remapping
 from admin.static_topics import Configs
 from codec.bodies.base import encode_body
-from codec.bodies.static_topics import CREATED, TopicRemappingDetailWrapper
+from codec.bodies.static_topics import CREATED, REMAPPED, TopicRemappingDetailWrapper
 from mqadmin.framework import Failed, Run
 from mqadmin.java_text import string_map
 
@@ -41,6 +42,8 @@ def targets(
     info = run.admin.cluster_info()
     if brokers is not None:
         named = _parts(brokers)
+        if not named:
+            raise click.UsageError("-b names no broker")
         unknown = [name for name in named if name not in info.broker_addr_table]
         if unknown:
             raise Invalid(f"there is no broker {unknown[0]!r}")
@@ -51,14 +54,29 @@ def targets(
     return found
 
 
-def write_mapping(
-    topic: str, configs: Configs, epoch: int, suffix: str, kind: str = CREATED
-) -> str:
+def write_mapping(topic: str, configs: Configs, epoch: int, suffix: str) -> str:
     """Keep a mapping in a file, as the official tool does; returns its path."""
     wrapper = TopicRemappingDetailWrapper(
-        topic=topic, type=kind, epoch=epoch, broker_config_map=string_map(configs)
+        topic=topic, type=CREATED, epoch=epoch, broker_config_map=string_map(configs)
     )
-    file = Path(tempfile.gettempdir()) / f"{topic}-{epoch}.{suffix}"
+    return _write(wrapper, suffix)
+
+
+def write_remapping(topic: str, configs: Configs, remapping: Remapping) -> str:
+    """The same for a mapping whose queues move."""
+    wrapper = TopicRemappingDetailWrapper(
+        topic=topic,
+        type=REMAPPED,
+        epoch=remapping.epoch,
+        broker_config_map=string_map(configs),
+        broker_to_map_in=sorted(remapping.receivers),
+        broker_to_map_out=sorted(remapping.givers),
+    )
+    return _write(wrapper, "after")
+
+
+def _write(wrapper: TopicRemappingDetailWrapper, suffix: str) -> str:
+    file = Path(tempfile.gettempdir()) / f"{wrapper.topic}-{wrapper.epoch}.{suffix}"
     try:
         file.write_bytes(encode_body(wrapper))
     except OSError as error:

@@ -102,7 +102,7 @@ class LogCleaning:
         self._mark(use, fullest)
         too_full = fullest > self._limit or use.commit_log < 0 or use.consume_queue < 0
         reasons = []
-        if self._is_hour():
+        if self.is_hour():
             reasons.append("deleteWhen")
         if too_full or fullest > self._forcibly:
             reasons.append(f"disk use: {use}")
@@ -135,7 +135,7 @@ class LogCleaning:
             self.disk_full = False
             log.warning("the disk is %d %% full: messages are taken again", round(fullest * 100))
 
-    def _is_hour(self) -> bool:
+    def is_hour(self) -> bool:
         """In local time, as RocketMQ's Calendar has it."""
         return time.localtime(self._now_millis() / 1000).tm_hour in self._config.delete_when
 

@@ -108,8 +108,11 @@ DIFFERENCES: Final = (
     " number.",
     "Questions about lite topics are answered as by a broker whose lite topics are empty; SWITCH_TIMER_ENGINE"
     " as by one with `timerWheelEnable=false`.",
-    "UPDATE_AND_CREATE_STATIC_TOPIC takes a mapping only if all queues of it lie on this broker under their own"
-    " numbers; queues do not move between brokers.",
+    "Static topics whose queues have moved: a search by time finds the first part that has it (the real broker"
+    " answers 0, or the end of a part that lies on it), GET_EARLIEST_MSG_STORETIME asks for the part's own queue,"
+    " an offset that a pull commits is kept as the part's own, and a reset reaches a group that has read everything."
+    " UPDATE_AND_CREATE_STATIC_TOPIC refuses the mapping of another broker. A wrong mapping changes nothing; the real"
+    " broker changes the topic all the same.",
     "SET_COMMITLOG_READ_MODE has no effect: the log is read ahead of each reader, not by mappings.",
     "GET_BROKER_CONFIG has the settings that TriMQ knows, and whatever else is in the config file.",
     "Runtime info: thread pool queues are always empty, and how long puts take is not measured.",

@@ -10,6 +10,7 @@ from typing import Final
 
 import trio
 
+from broker.part_cleaning import PERIOD_SECONDS, PartCleaning
 from store.cleaning import LogCleaning, Round
 from store.config import StoreConfig
 from store.errors import StoreError
@@ -35,6 +36,14 @@ async def delete_old_files(store: MessageStore, config: StoreConfig) -> None:
             except StoreError as error:
                 log.error("deleting old files failed, trying again: %s", error)
         await trio.sleep(config.clean_resource_interval / 1000)
+
+
+async def clean_parts(cleaning: LogCleaning, parts: PartCleaning) -> None:
+    """Until cancelled: in the hours of `deleteWhen` forget parts of queues that were deleted."""
+    while True:
+        await trio.sleep(PERIOD_SECONDS)
+        if cleaning.is_hour():
+            await parts.clean()
 
 
 async def clean_log(cleaning: LogCleaning, pause: float) -> None:

@@ -16,7 +16,8 @@ REMAPPED = "REMAPPING"
 class LogicQueueMappingItem(Body, kw_only=True):
     """Where a part of a queue lies: from `logic_offset` on in a broker's own queue.
 
-    -1 stands for an offset or a time that is not decided.
+    -1 stands for an offset or a time that is not decided. Offsets are global ones, which count the
+    messages of the whole queue, or those of the broker's own queue.
     """
 
     bname: str | None = None
@@ -27,6 +28,44 @@ class LogicQueueMappingItem(Body, kw_only=True):
     start_offset: int = 0
     time_of_end: int = -1
     time_of_start: int = -1
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether it is known where the part begins (checkIfLogicoffsetDecided)."""
+        return self.logic_offset >= 0
+
+    @property
+    def has_end(self) -> bool:
+        """Whether the part ends, and is not empty (checkIfEndOffsetDecided)."""
+        return self.end_offset > self.start_offset
+
+    @property
+    def global_end(self) -> int:
+        """Where the part is known to reach, exclusive (computeMaxStaticQueueOffset)."""
+        if self.end_offset >= self.start_offset:
+            return self.logic_offset + self.end_offset - self.start_offset
+        return self.logic_offset
+
+    @property
+    def offset_delta(self) -> int:
+        """What clients add to the offsets inside of messages (computeOffsetDelta)."""
+        return self.logic_offset - self.start_offset
+
+    def to_global(self, offset: int) -> int:
+        """The global offset of the broker's own one (computeStaticQueueOffsetStrictly)."""
+        return self.logic_offset + max(offset - self.start_offset, 0)
+
+    def to_global_within(self, offset: int) -> int:
+        """The same, at most the part's end; -1 while its begin is not decided (...Loosely)."""
+        if self.logic_offset < 0:
+            return -1
+        if self.end_offset >= self.start_offset:
+            offset = min(offset, self.end_offset)
+        return self.to_global(offset)
+
+    def to_own(self, offset: int) -> int:
+        """The broker's own offset of a global one (computePhysicalQueueOffset)."""
+        return offset - self.logic_offset + self.start_offset
 
 
 class TopicQueueMappingDetail(TopicQueueMappingInfo, kw_only=True):

@@ -36,7 +36,10 @@ DELIBERATE: Final[dict[str, str]] = {
     "broker: header in single quotes": _SINGLE_QUOTES,
     "batch topic: LOWER of nothing": _EMPTY_BATCH_QUEUE,
     "batch topic: UPPER of nothing": _EMPTY_BATCH_QUEUE,
-    "static topic: used": "a pull of a static topic does not say offsetDelta=0; clients take 0 for that",
+    "static parts: undecided": (
+        "while a queue moves its end is that of the old part; the real broker asks the old part for the "
+        "new part's queue"
+    ),
     "lite topic: no field": _NO_TOPIC,
     "lite client: no field": _NO_TOPIC,
     "min offset: of messages (binary header)": (

@@ -73,9 +73,12 @@ class GetConsumeStats(Processor[GetConsumeStatsRequestHeader]):
         return [name for name in names if self._consumers.find_subscription(group, name)]
 
     def _queue(self, group: str, topic: str, queue_id: int) -> dict[str, int]:
-        consumed = max(0, self._offsets.query(group, topic, queue_id))
+        consumed = self._offsets.query(group, topic, queue_id)
+        if consumed < 0 and self._topics.mappings.get(topic) is None:
+            # Of a static topic's queue another part may have the offset: -1 says that this has none.
+            consumed = 0
         pulled = self._offsets.query_pull(group, topic, queue_id)
-        last = self._store.store_time(topic, queue_id, consumed - 1) if consumed else 0
+        last = self._store.store_time(topic, queue_id, consumed - 1) if consumed > 0 else 0
         return {
             "brokerOffset": max(0, self._store.max_offset(topic, queue_id)),
             "consumerOffset": consumed,

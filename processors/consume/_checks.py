@@ -7,6 +7,7 @@ import logging
 
 from broker.config import BrokerConfig
 from broker.identity import BrokerIdentity
+from broker.static_queues import StaticQueues
 from broker.subscription_groups import SubscriptionGroups
 from broker.topics import Topics
 from codec.bodies.groups import SubscriptionGroupConfig
@@ -15,6 +16,7 @@ from codec.codes import RequestCode, ResponseCode
 from codec.flags import Perm, PullFlag
 from codec.headers.fast import PullHeader
 from processors.consume._answers import SEE_FAQ, ForbiddenType, PullForbidden
+from processors.consume._static_pulls import LiesElsewhere, PartPull
 from processors.consume._subscriptions import PullSubscriptions
 from remoting.contract import Peer, RemotingError, Request
 
@@ -22,13 +24,24 @@ log = logging.getLogger("trimq.consume")
 
 
 class Allowed:
-    """A pull that may be answered: what decides its reply."""
+    """A pull that may be answered: what decides its reply.
 
-    __slots__ = ("codes", "group", "topic")
+    `header` asks for one of this broker's queues; `part` is there when the client meant a static
+    topic's.
+    """
+
+    __slots__ = ("codes", "group", "header", "part", "topic")
 
     def __init__(
-        self, topic: TopicConfig, group: SubscriptionGroupConfig, codes: frozenset[int] | None
+        self,
+        header: PullHeader,
+        part: PartPull | None,
+        topic: TopicConfig,
+        group: SubscriptionGroupConfig,
+        codes: frozenset[int] | None,
     ) -> None:
+        self.header = header
+        self.part = part
         self.topic = topic
         self.group = group
         # None: every tag.
@@ -45,26 +58,38 @@ class PullChecks:
         topics: Topics,
         groups: SubscriptionGroups,
         subscriptions: PullSubscriptions,
+        static: StaticQueues,
     ) -> None:
         self._config = config
         self._host = identity.address.rpartition(":")[0]
         self._topics = topics
         self._groups = groups
         self._subscriptions = subscriptions
+        self._static = static
+        self._static_topics = static.by_topic
 
     def check(self, request: Request[PullHeader]) -> Allowed:
-        """RemotingError with the real broker's code and remark, or what the pull may have."""
+        """RemotingError with the real broker's code and remark, or what the pull may have.
+
+        LiesElsewhere when another broker has to be asked.
+        """
         header = request.header
         self._check_broker(request)
         group = self._group(header.consumer_group)
         topic = self._topic(header, request.peer)
+        part: PartPull | None = None
+        if header.topic in self._static_topics:
+            part = self._part(request)
+            if part is not None:
+                header = part.header
+        self._check_queue(header, topic, request.peer)
         if header.sys_flag & PullFlag.SUBSCRIPTION:
             codes = self._subscriptions.own(header)
         else:
             codes = self._subscriptions.of_group(header, group)
         if self._config.reject_pull_consumer_enable:
             self._subscriptions.check_member(header.consumer_group, request.peer)
-        return Allowed(topic, group, codes)
+        return Allowed(header, part, topic, group, codes)
 
     def _check_broker(self, request: Request[PullHeader]) -> None:
         config = self._config
@@ -102,12 +127,24 @@ class PullChecks:
             raise PullForbidden(
                 ForbiddenType.TOPIC, f"the topic[{name}] pulling message is forbidden"
             )
+        return topic
+
+    def _part(self, request: Request[PullHeader]) -> PartPull | None:
+        header = request.header
+        queue = self._static.find(header.topic, header.queue_id, request.ext_fields)
+        if queue is None:
+            return None
+        part = PartPull(header, queue)
+        if not part.is_here:
+            raise LiesElsewhere(part)
+        return part
+
+    def _check_queue(self, header: PullHeader, topic: TopicConfig, peer: Peer) -> None:
         if not 0 <= header.queue_id < topic.read_queue_nums:
             text = (
-                f"queueId[{header.queue_id}] is illegal, topic:[{name}] "
+                f"queueId[{header.queue_id}] is illegal, topic:[{topic.topic_name}] "
                 f"topicConfig.readQueueNums:[{topic.read_queue_nums}] "
                 f"consumer:[/{peer.remote_addr}]"
             )
             log.warning(text)
             raise RemotingError(ResponseCode.INVALID_PARAMETER, text)
-        return topic

@@ -17,13 +17,15 @@ from broker.config import BrokerConfig
 from broker.identity import MASTER_ID
 from broker.offsets import ConsumerOffsets
 from broker.records import load_cold
+from broker.static_queues import StaticQueues, refused
 from broker.traffic import Traffic
-from codec.codes import ResponseCode
+from codec.codes import RequestCode, ResponseCode
 from codec.errors import CodecError
 from codec.flags import PullFlag
 from codec.headers.fast import PullHeader, encode_pull_response
 from processors.consume._answers import PullForbidden
 from processors.consume._checks import Allowed, PullChecks
+from processors.consume._static_pulls import LiesElsewhere, PartPull
 from remoting.contract import Body, RemotingError, Request, Response
 from store.errors import MessagesGone, StoreError
 from store.message_store import MessageStore
@@ -40,6 +42,15 @@ _CODES: dict[ReadStatus, ResponseCode] = {
     ReadStatus.OFFSET_OVERFLOW_BADLY: ResponseCode.PULL_OFFSET_MOVED,
     ReadStatus.OFFSET_TOO_SMALL: ResponseCode.PULL_OFFSET_MOVED,
 }
+# What another broker may answer to a pull.
+_PULL_CODES: frozenset[int] = frozenset(
+    (
+        ResponseCode.SUCCESS,
+        ResponseCode.PULL_NOT_FOUND,
+        ResponseCode.PULL_RETRY_IMMEDIATELY,
+        ResponseCode.PULL_OFFSET_MOVED,
+    )
+)
 # What `name` gives, which an enumeration works out anew each time.
 _NAMES: dict[ReadStatus, str] = {status: status.name for status in ReadStatus}
 _RESET_REMARK = "OFFSET_RESET"
@@ -49,8 +60,9 @@ PullRequest = Request[PullHeader]
 class _Hold(Exception):
     """Nothing there: wait for a message with one of these tags."""
 
-    def __init__(self, codes: frozenset[int] | None) -> None:
+    def __init__(self, header: PullHeader, codes: frozenset[int] | None) -> None:
         super().__init__()
+        self.header = header
         self.codes = codes
 
 
@@ -74,6 +86,7 @@ class Pulling:
         store: MessageStore,
         arrivals: Arrivals,
         traffic: Traffic,
+        static: StaticQueues,
     ) -> None:
         self._config = config
         self._checks = checks
@@ -81,12 +94,13 @@ class Pulling:
         self._store = store
         self._arrivals = arrivals
         self._traffic = traffic
+        self._static = static
 
     def answer_at_once(self, request: PullRequest) -> Response | None:
         """The answer if it is there without waiting."""
         try:
             return self._answer(request, may_hold=True)
-        except (_Hold, _Cold):
+        except (_Hold, _Cold, LiesElsewhere):
             return None
 
     async def answer(self, request: PullRequest) -> Response:
@@ -94,8 +108,8 @@ class Pulling:
         try:
             return await self._load(request, may_hold=True)
         except _Hold as hold:
-            codes = hold.codes
-        if not await self._wait(request.header, codes):
+            header, codes = hold.header, hold.codes
+        if not await self._wait(header, codes):
             return Response(
                 ResponseCode.SYSTEM_BUSY, "[HELD_PULLS]broker busy, too many pulls are held"
             )
@@ -109,6 +123,8 @@ class Pulling:
                 return self._answer(request, may_hold)
             except _Cold as cold:
                 response, extents = cold.response, cold.extents
+            except LiesElsewhere as elsewhere:
+                return await self._forward(elsewhere.pull)
             try:
                 response.body = await load_cold(self._store, extents)
             except MessagesGone as error:
@@ -121,6 +137,18 @@ class Pulling:
                 ) from None
             else:
                 return response
+
+    async def _forward(self, pull: PartPull) -> Response:
+        """The answer of the broker that has the part."""
+        reply = await self._static.reply(pull.part, RequestCode.PULL_MESSAGE, pull.forwarded())
+        if reply.code not in _PULL_CODES:
+            raise refused(reply, pull.part)
+        fields = dict(reply.ext_fields)
+        code = pull.rewrite(reply.code, fields)
+        if code == ResponseCode.SUCCESS:
+            # As RpcClientUtils makes replies.
+            return Response(code, "", ext_fields=fields, body=reply.body)
+        return Response(code, None, ext_fields=fields)
 
     async def _wait(self, header: PullHeader, codes: frozenset[int] | None) -> bool:
         """Until the queue is worth another look; False when no more pulls can be held."""
@@ -140,12 +168,11 @@ class Pulling:
         return True
 
     def _answer(self, request: PullRequest, may_hold: bool) -> Response:
-        header = request.header
         try:
             allowed = self._checks.check(request)
         except PullForbidden as error:
-            fields = {"forbiddenType": str(error.kind)}
-            return Response(error.code, error.remark, ext_fields=fields)
+            return Response(error.code, error.remark, ext_fields={"forbiddenType": str(error.kind)})
+        header, part = allowed.header, allowed.part
         reset = self._offsets.take_reset(header.consumer_group, header.topic, header.queue_id)
         if reset is not None and self._config.use_server_side_reset_offset:
             return self._reset(request, allowed, reset, may_hold)
@@ -158,10 +185,17 @@ class Pulling:
             MAX_PULL_BYTES,
             allowed.codes,
         )
-        self._commit(request, found.next_begin_offset, may_hold)
-        code = pull_code(found.status, header.queue_offset)
+        self._commit(request, header, found.next_begin_offset, may_hold)
+        code: int = pull_code(found.status, header.queue_offset)
+        remark: str | None = _NAMES[found.status]
+        fields: dict[str, str] | None = None
+        if part is not None:
+            fields = self._fields(allowed, found)
+            code = part.rewrite(code, fields)
+            if code != ResponseCode.SUCCESS:
+                remark = None
         if code == ResponseCode.PULL_NOT_FOUND and may_hold and header.sys_flag & PullFlag.SUSPEND:
-            raise _Hold(allowed.codes)
+            raise _Hold(header, allowed.codes)
         if code == ResponseCode.PULL_OFFSET_MOVED:
             log.warning(
                 "pull offset moved group=%s topic=%s queue=%d from=%d to=%d status=%s",
@@ -172,7 +206,9 @@ class Pulling:
                 found.next_begin_offset,
                 found.status.name,
             )
-        response = Response(code, _NAMES[found.status], ext_fields=self._fields(allowed, found))
+        if fields is None:
+            fields = self._fields(allowed, found)
+        response = Response(code, remark, ext_fields=fields)
         if not found.message_count:
             self._traffic.missed += 1
         else:
@@ -198,14 +234,18 @@ class Pulling:
         self, request: PullRequest, allowed: Allowed, offset: int, may_hold: bool
     ) -> Response:
         """An operator has moved the group: go on there."""
-        header = request.header
+        header = allowed.header
         found = ReadResult(
             ReadStatus.OFFSET_TOO_SMALL,
             offset,
             self._store.min_offset(header.topic, header.queue_id),
             self._store.max_offset(header.topic, header.queue_id),
         )
-        self._commit(request, offset, may_hold)
+        self._commit(request, header, offset, may_hold)
+        fields = self._fields(allowed, found)
+        if allowed.part is not None:
+            # The real broker looks at the code once more, and tells who has read all to wait.
+            allowed.part.translate(fields)
         log.info(
             "pull offset reset group=%s topic=%s queue=%d from=%d to=%d",
             header.consumer_group,
@@ -217,12 +257,13 @@ class Pulling:
         return Response(
             ResponseCode.PULL_OFFSET_MOVED,
             _RESET_REMARK,
-            ext_fields=self._fields(allowed, found),
+            ext_fields=fields,
         )
 
-    def _commit(self, request: PullRequest, next_offset: int, first_look: bool) -> None:
+    def _commit(
+        self, request: PullRequest, header: PullHeader, next_offset: int, first_look: bool
+    ) -> None:
         """tryCommitOffset: the pulled offset always, the consumer's own once if it asks for it."""
-        header = request.header
         group, topic, queue_id = header.consumer_group, header.topic, header.queue_id
         self._offsets.commit_pull(group, topic, queue_id, next_offset)
         if first_look and header.sys_flag & PullFlag.COMMIT_OFFSET:

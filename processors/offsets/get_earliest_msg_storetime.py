@@ -1,21 +1,45 @@
 """GET_EARLIEST_MSG_STORETIME: when the queue's first message was stored; -1 when it has none."""
 
+from broker.static_queues import StaticQueue, StaticQueues, own_header
 from codec.codes import RequestCode
 from codec.headers.offsets import (
     GetEarliestMsgStoretimeRequestHeader,
     GetEarliestMsgStoretimeResponseHeader,
 )
 from processors.offsets._queues import QueueReader
-from remoting.contract import Processor, Request, Response
+from processors.offsets._static import QueueProcessor
+from remoting.contract import Request, Response
 
 
-class GetEarliestMsgStoretime(Processor[GetEarliestMsgStoretimeRequestHeader]):
+class GetEarliestMsgStoretime(QueueProcessor[GetEarliestMsgStoretimeRequestHeader]):
+    """Of a static topic's queue the first part counts, by that part's own number.
+
+    The real broker asks for the queue's global number there.
+    """
+
     codes = (RequestCode.GET_EARLIEST_MSG_STORETIME,)
     header = GetEarliestMsgStoretimeRequestHeader
 
-    def __init__(self, store: QueueReader) -> None:
+    def __init__(self, static: StaticQueues, store: QueueReader) -> None:
+        super().__init__(static)
         self._store = store
 
-    def handle(self, request: Request[GetEarliestMsgStoretimeRequestHeader]) -> Response:
-        timestamp = self._store.earliest_store_time(request.header.topic, request.header.queue_id)
+    def plain(self, request: Request[GetEarliestMsgStoretimeRequestHeader]) -> Response:
+        return self._here(request.header.topic, request.header.queue_id)
+
+    async def of_parts(
+        self, request: Request[GetEarliestMsgStoretimeRequestHeader], queue: StaticQueue
+    ) -> Response:
+        queue.leader()
+        part = queue.first_part()
+        if queue.is_here(part):
+            return self._here(queue.topic, part.queue_id)
+        header = own_header(request.header, part)
+        told = await self._static.ask(
+            part, request.code, header, GetEarliestMsgStoretimeResponseHeader
+        )
+        return Response(header=told)
+
+    def _here(self, topic: str, queue_id: int) -> Response:
+        timestamp = self._store.earliest_store_time(topic, queue_id)
         return Response(header=GetEarliestMsgStoretimeResponseHeader(timestamp=timestamp))

@@ -1,19 +1,41 @@
 """GET_MIN_OFFSET: the first offset that can still be read; 0 for an unknown queue."""
 
+from broker.static_queues import StaticQueue, StaticQueues, own_header
 from codec.codes import RequestCode
 from codec.headers.offsets import GetMinOffsetRequestHeader, GetMinOffsetResponseHeader
 from processors.offsets._queues import QueueReader
-from remoting.contract import Processor, Request, Response
+from processors.offsets._static import QueueProcessor
+from remoting.contract import Request, Response
 
 
-class GetMinOffset(Processor[GetMinOffsetRequestHeader]):
+class GetMinOffset(QueueProcessor[GetMinOffsetRequestHeader]):
+    """The real broker answers this one through its RPC client, which leaves an empty remark."""
+
     codes = (RequestCode.GET_MIN_OFFSET,)
     header = GetMinOffsetRequestHeader
 
-    def __init__(self, store: QueueReader) -> None:
+    def __init__(self, static: StaticQueues, store: QueueReader) -> None:
+        super().__init__(static)
         self._store = store
 
-    def handle(self, request: Request[GetMinOffsetRequestHeader]) -> Response:
+    def plain(self, request: Request[GetMinOffsetRequestHeader]) -> Response:
         offset = self._store.min_offset(request.header.topic, request.header.queue_id)
-        # The real broker answers this one through its RPC client, which leaves an empty remark.
         return Response(remark="", header=GetMinOffsetResponseHeader(offset=offset))
+
+    async def of_parts(
+        self, request: Request[GetMinOffsetRequestHeader], queue: StaticQueue
+    ) -> Response:
+        if not queue.leads:
+            raise queue.not_leader(
+                f"{queue} is not leader in broker {queue.broker_name},"
+                f" request code {int(request.code)}"
+            )
+        part = queue.first_part()
+        if queue.is_here(part):
+            offset = self._store.min_offset(queue.topic, part.queue_id)
+        else:
+            header = own_header(request.header, part)
+            told = await self._static.ask(part, request.code, header, GetMinOffsetResponseHeader)
+            offset = told.offset
+        first = part.to_global_within(offset)
+        return Response(remark="", header=GetMinOffsetResponseHeader(offset=first))

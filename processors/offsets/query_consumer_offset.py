@@ -6,20 +6,25 @@ QUERY_NOT_FOUND and decides itself (its ConsumeFromWhere).
 """
 
 from broker.offsets import ConsumerOffsets
+from broker.static_queues import StaticQueue, StaticQueues, own_header, refused
+from codec.bodies.static_topics import LogicQueueMappingItem
 from codec.codes import RequestCode, ResponseCode
+from codec.headers.base import decode_header
 from codec.headers.offsets import (
     QueryConsumerOffsetRequestHeader,
     QueryConsumerOffsetResponseHeader,
 )
 from processors.offsets._queues import QueueReader
-from remoting.contract import Processor, RemotingError, Request, Response
+from processors.offsets._static import QueueProcessor
+from remoting.contract import RemotingError, Request, Response
 
 
-class QueryConsumerOffset(Processor[QueryConsumerOffsetRequestHeader]):
+class QueryConsumerOffset(QueueProcessor[QueryConsumerOffsetRequestHeader]):
     codes = (RequestCode.QUERY_CONSUMER_OFFSET,)
     header = QueryConsumerOffsetRequestHeader
 
-    def __init__(self, offsets: ConsumerOffsets, store: QueueReader) -> None:
+    def __init__(self, static: StaticQueues, offsets: ConsumerOffsets, store: QueueReader) -> None:
+        super().__init__(static)
         self._offsets = offsets
         self._store = store
 
@@ -27,21 +32,58 @@ class QueryConsumerOffset(Processor[QueryConsumerOffsetRequestHeader]):
         """No group is a group that is unknown, under the name that Java gives to nothing."""
         return super().decode_header({"consumerGroup": "null", **ext_fields})
 
-    def handle(self, request: Request[QueryConsumerOffsetRequestHeader]) -> Response:
-        header = request.header
-        topic, queue_id = header.topic, header.queue_id
-        offset = self._offsets.query(header.consumer_group, topic, queue_id)
-        if offset < 0:
-            if header.set_zero_if_not_found is False:
-                raise RemotingError(
-                    ResponseCode.QUERY_NOT_FOUND,
-                    "Not found, do not set to zero, maybe this group boot first",
-                )
-            first = self._store.min_offset(topic, queue_id)
-            if first > 0 or not self._store.has_message(topic, queue_id, 0):
-                raise RemotingError(
-                    ResponseCode.QUERY_NOT_FOUND,
-                    "Not found, V3_0_6_SNAPSHOT maybe this group consumer boot first",
-                )
-            offset = 0
+    def plain(self, request: Request[QueryConsumerOffsetRequestHeader]) -> Response:
+        offset = self._own(request.header, request.header.queue_id)
         return Response(header=QueryConsumerOffsetResponseHeader(offset=offset))
+
+    async def of_parts(
+        self, request: Request[QueryConsumerOffsetRequestHeader], queue: StaticQueue
+    ) -> Response:
+        """A queue that has moved: the last part in which the group has an offset counts."""
+        leader = queue.leader()
+        if len(queue.parts) == 1 and leader.logic_offset == 0:
+            offset = leader.to_global(self._own(request.header, leader.queue_id))
+            return Response(header=QueryConsumerOffsetResponseHeader(offset=offset))
+        for part in reversed(queue.decided()):
+            if queue.is_here(part):
+                group = request.header.consumer_group
+                found = self._offsets.query(group, queue.topic, part.queue_id)
+            else:
+                found = await self._elsewhere(request, part)
+            if found >= 0:
+                offset = part.to_global(found)
+                return Response(header=QueryConsumerOffsetResponseHeader(offset=offset))
+        raise RemotingError(
+            ResponseCode.QUERY_NOT_FOUND, "Not found, maybe this group consumer boot first"
+        )
+
+    def _own(self, header: QueryConsumerOffsetRequestHeader, queue_id: int) -> int:
+        """In a queue of this broker; RemotingError (QUERY_NOT_FOUND) when there is none."""
+        topic = header.topic
+        offset = self._offsets.query(header.consumer_group, topic, queue_id)
+        if offset >= 0:
+            return offset
+        if header.set_zero_if_not_found is False:
+            raise RemotingError(
+                ResponseCode.QUERY_NOT_FOUND,
+                "Not found, do not set to zero, maybe this group boot first",
+            )
+        first = self._store.min_offset(topic, queue_id)
+        if first > 0 or not self._store.has_message(topic, queue_id, 0):
+            raise RemotingError(
+                ResponseCode.QUERY_NOT_FOUND,
+                "Not found, V3_0_6_SNAPSHOT maybe this group consumer boot first",
+            )
+        return 0
+
+    async def _elsewhere(
+        self, request: Request[QueryConsumerOffsetRequestHeader], part: LogicQueueMappingItem
+    ) -> int:
+        """In a part on another broker; -1 when the group has none there."""
+        header = own_header(request.header, part, set_zero_if_not_found=False)
+        reply = await self._static.reply(part, request.code, header)
+        if reply.code == ResponseCode.QUERY_NOT_FOUND:
+            return -1
+        if reply.code != ResponseCode.SUCCESS:
+            raise refused(reply, part)
+        return decode_header(QueryConsumerOffsetResponseHeader, reply.ext_fields).offset

@@ -1,21 +1,72 @@
 """SEARCH_OFFSET_BY_TIMESTAMP: the offset stored at a time; boundaryType says which of several."""
 
+from broker.static_queues import StaticQueue, StaticQueues, own_header
+from codec.bodies.static_topics import LogicQueueMappingItem
 from codec.codes import RequestCode
-from codec.headers.offsets import SearchOffsetRequestHeader, SearchOffsetResponseHeader
+from codec.headers.offsets import (
+    GetMaxOffsetRequestHeader,
+    GetMaxOffsetResponseHeader,
+    SearchOffsetRequestHeader,
+    SearchOffsetResponseHeader,
+)
 from processors.offsets._queues import QueueReader
-from remoting.contract import Processor, Request, Response
+from processors.offsets._static import QueueProcessor
+from remoting.contract import Request, Response
 
 
-class SearchOffsetByTimestamp(Processor[SearchOffsetRequestHeader]):
+class SearchOffsetByTimestamp(QueueProcessor[SearchOffsetRequestHeader]):
+    """Of a static topic's queue the first part counts that has a message of that time or later.
+
+    The real broker stops at the first part of its own, and else goes on even when it has found the
+    message: it answers 0 for a time in an earlier part, or that part's end for a later time.
+    """
+
     codes = (RequestCode.SEARCH_OFFSET_BY_TIMESTAMP,)
     header = SearchOffsetRequestHeader
 
-    def __init__(self, store: QueueReader) -> None:
+    def __init__(self, static: StaticQueues, store: QueueReader) -> None:
+        super().__init__(static)
         self._store = store
 
-    def handle(self, request: Request[SearchOffsetRequestHeader]) -> Response:
-        header = request.header
+    def plain(self, request: Request[SearchOffsetRequestHeader]) -> Response:
+        offset = self._search(request.header, request.header.queue_id)
+        return Response(header=SearchOffsetResponseHeader(offset=offset))
+
+    async def of_parts(
+        self, request: Request[SearchOffsetRequestHeader], queue: StaticQueue
+    ) -> Response:
+        queue.leader()
+        *earlier, last = queue.decided()
+        for part in earlier:
+            found, end = await self._search_part(request, queue, part)
+            if found < end:
+                break
+        else:
+            part = last
+            found, _ = await self._search_part(request, queue, part)
+        return Response(header=SearchOffsetResponseHeader(offset=part.to_global(found)))
+
+    def _search(self, header: SearchOffsetRequestHeader, queue_id: int) -> int:
         # BoundaryType.getType: whatever is not "upper" means lower.
         upper = (header.boundary_type or "").lower() == "upper"
-        offset = self._store.offset_by_time(header.topic, header.queue_id, header.timestamp, upper)
-        return Response(header=SearchOffsetResponseHeader(offset=offset))
+        return self._store.offset_by_time(header.topic, queue_id, header.timestamp, upper)
+
+    async def _search_part(
+        self,
+        request: Request[SearchOffsetRequestHeader],
+        queue: StaticQueue,
+        part: LogicQueueMappingItem,
+    ) -> tuple[int, int]:
+        """What is found, and where the part ends; in its own offsets."""
+        if queue.is_here(part):
+            found = self._search(request.header, part.queue_id)
+            end = self._store.max_offset(queue.topic, part.queue_id)
+        else:
+            ask = self._static.ask
+            header = own_header(request.header, part)
+            found = (await ask(part, request.code, header, SearchOffsetResponseHeader)).offset
+            about = GetMaxOffsetRequestHeader(topic=queue.topic, queue_id=part.queue_id)
+            about = own_header(about, part)
+            code = RequestCode.GET_MAX_OFFSET
+            end = (await ask(part, code, about, GetMaxOffsetResponseHeader)).offset
+        return found, min(end, part.end_offset) if part.has_end else end

@@ -4,26 +4,30 @@ import logging
 
 from broker.config import BrokerConfig
 from broker.offsets import ConsumerOffsets
+from broker.static_queues import StaticQueue, StaticQueues, own_header, refused
 from broker.subscription_groups import SubscriptionGroups
 from broker.topics import Topics
 from codec.codes import RequestCode, ResponseCode
 from codec.headers.offsets import UpdateConsumerOffsetRequestHeader
-from remoting.contract import Processor, RemotingError, Request, Response
+from processors.offsets._static import QueueProcessor
+from remoting.contract import RemotingError, Request, Response
 
 log = logging.getLogger("trimq.broker")
 
 
-class UpdateConsumerOffset(Processor[UpdateConsumerOffsetRequestHeader]):
+class UpdateConsumerOffset(QueueProcessor[UpdateConsumerOffsetRequestHeader]):
     codes = (RequestCode.UPDATE_CONSUMER_OFFSET,)
     header = UpdateConsumerOffsetRequestHeader
 
     def __init__(
         self,
+        static: StaticQueues,
         config: BrokerConfig,
         topics: Topics,
         groups: SubscriptionGroups,
         offsets: ConsumerOffsets,
     ) -> None:
+        super().__init__(static)
         self._config = config
         self._topics = topics
         self._groups = groups
@@ -33,8 +37,34 @@ class UpdateConsumerOffset(Processor[UpdateConsumerOffsetRequestHeader]):
         """No group is a group that is unknown, under the name that Java gives to nothing."""
         return super().decode_header({"consumerGroup": "null", **ext_fields})
 
-    def handle(self, request: Request[UpdateConsumerOffsetRequestHeader]) -> Response:
-        header = request.header
+    def plain(self, request: Request[UpdateConsumerOffsetRequestHeader]) -> Response:
+        return self._commit(request, request.header)
+
+    async def of_parts(
+        self, request: Request[UpdateConsumerOffsetRequestHeader], queue: StaticQueue
+    ) -> Response:
+        """The offset is kept by the broker whose part it lies in, as one of its own."""
+        queue.leader()
+        offset = request.header.commit_offset
+        if offset is None:
+            raise RemotingError(
+                ResponseCode.INVALID_PARAMETER, f"Offset is null, topic is {queue.topic}"
+            )
+        part = queue.part_at(offset)
+        header = own_header(request.header, part, commit_offset=part.to_own(offset))
+        if queue.is_here(part):
+            return self._commit(request, header)
+        reply = await self._static.reply(part, request.code, header)
+        if reply.code != ResponseCode.SUCCESS:
+            raise refused(reply, part)
+        # As RpcClientUtils makes replies.
+        return Response(remark="")
+
+    def _commit(
+        self,
+        request: Request[UpdateConsumerOffsetRequestHeader],
+        header: UpdateConsumerOffsetRequestHeader,
+    ) -> Response:
         group, topic = header.consumer_group, header.topic
         queue_id, offset = header.queue_id, header.commit_offset
         if group not in self._groups:

@@ -20,6 +20,7 @@ from broker.puts import (
     delay_level,
     put_answer,
 )
+from broker.static_queues import StaticQueues
 from broker.topic_names import RETRY_PREFIX
 from broker.topics import has_batch_queues
 from broker.traffic import Traffic
@@ -40,6 +41,7 @@ from processors.produce._properties import (
     is_prepared,
 )
 from processors.produce._retries import RetrySends, Target
+from processors.produce._static_sends import static_queue, tell_global
 from remoting.contract import RemotingError, Request, Response
 from store.config import StoreConfig
 from store.errors import StoreError, StoreNotWritable
@@ -95,12 +97,15 @@ class Sending:
         retries: RetrySends,
         rules: PutRules,
         destination: Destination,
+        static: StaticQueues,
     ) -> None:
         self._admission = admission
         self._properties = properties
         self._retries = retries
         self._rules = rules
         self._to = destination
+        self._static = static
+        self._static_topics = static.by_topic
         # What every message needs, without going through the objects that know it.
         self._store = destination.store
         self._store_host = destination.store_host
@@ -109,6 +114,13 @@ class Sending:
 
     def answer(self, request: Request[SendHeader]) -> Response:
         """The reply to a send; refusals carry the same two ext fields as successes."""
+        if request.header.topic in self._static_topics:
+            queue = static_queue(self._static, request)
+            if queue is not None:
+                return tell_global(queue, self._answer(request))
+        return self._answer(request)
+
+    def _answer(self, request: Request[SendHeader]) -> Response:
         if not request.body:
             # The real broker fails on its missing body array; only raw requests get here.
             raise RemotingError(ResponseCode.SYSTEM_ERROR, "the message has no body")

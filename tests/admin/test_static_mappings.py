@@ -3,6 +3,7 @@
 import pytest
 
 from admin.errors import Invalid
+from admin.remapping import remap
 from admin.static_topics import Configs, empty_part, epoch_of, extend, leaders_of, mapping_of
 
 NOW = 1_700_000_000_000
@@ -63,3 +64,41 @@ def test_a_topic_that_is_not_static() -> None:
     config.mapping_detail = None
     with pytest.raises(Invalid, match="'T' is no static topic on broker 'a'"):
         epoch_of({"a": config})
+
+
+def test_queues_move_to_where_they_are_wanted_and_as_few_as_possible() -> None:
+    configs: Configs = {}
+    extend("T", configs, ["a", "b"], 5, NOW)
+    done = remap("T", configs, ["b", "c"], NOW)
+    assert (done.epoch, done.receivers, done.givers) == (NOW + 1000, {"b", "c"}, {"a"})
+    # Each has one more or one less than its share, and those of b stay.
+    assert places(configs) == {0: "b", 1: "b", 2: "c", 3: "b", 4: "c"}
+    assert (configs["c"].write_queue_nums, configs["c"].read_queue_nums) == (2, 2)
+    assert sorted(done.moved) == [0, 2, 4]
+    old, new = done.moved[2]
+    assert (old.bname, old.gen, old.queue_id) == ("a", 0, 1)
+    assert (new.bname, new.gen, new.queue_id, new.logic_offset) == ("c", 1, 0, -1)
+    # Whoever has to do with the queue learns where its new part begins.
+    for name in ("a", "c"):
+        assert mapping_of(name, configs[name]).hosted_queues[2] is done.moved[2]
+    assert epoch_of(configs) == NOW + 1000
+
+
+def test_queues_that_are_spread_evenly_stay() -> None:
+    configs: Configs = {}
+    extend("T", configs, ["a", "b"], 4, NOW)
+    before = places(configs)
+    done = remap("T", configs, ["b", "a"], NOW)
+    assert (done.moved, places(configs)) == ({}, before)
+
+
+def test_a_queue_that_comes_back_has_three_parts() -> None:
+    configs: Configs = {}
+    extend("T", configs, ["a"], 1, NOW)
+    remap("T", configs, ["b"], NOW).moved[0][-1].logic_offset = 10_000
+    done = remap("T", configs, ["a"], NOW)
+    assert [(part.bname, part.gen, part.queue_id) for part in done.moved[0]] == [
+        ("a", 0, 0),
+        ("b", 1, 0),
+        ("a", 2, 1),
+    ]

@@ -72,24 +72,54 @@ def test_a_broker_without_static_topics_has_no_file(
     assert not (tmp_path / "config").exists()
 
 
-@pytest.mark.parametrize(
-    "item",
-    [{"bname": "broker-b"}, {"queue_id": 7}, {"logic_offset": 10_000}, {"start_offset": 5}],
-)
-def test_what_would_need_translation_is_refused(
-    open_mappings: Callable[[], TopicMappings], item: dict[str, Any]
+def part(gen: int, logic: int, **fields: Any) -> LogicQueueMappingItem:
+    return LogicQueueMappingItem(**{"bname": BROKER, "gen": gen, "logic_offset": logic, **fields})
+
+
+def test_queues_in_parts_are_told_by_their_leader(
+    open_mappings: Callable[[], TopicMappings],
 ) -> None:
     mappings = open_mappings()
-    with pytest.raises(RemotingError, match="TriMQ cannot serve queue"):
-        mappings.update(detail(**item), force=True)
+    moved = detail(queues=3)
+    moved.hosted_queues[0] = [part(0, 0), part(1, -1, bname="broker-b", queue_id=4)]
+    moved.hosted_queues[1] = [part(0, 0, bname="broker-b"), part(1, 10_000, queue_id=7)]
+    mappings.update(moved, force=False)
+    told = mappings.told("T")
+    assert told is not None
+    assert told.curr_id_map == {1: 7, 2: 2}
+
+
+@pytest.mark.parametrize(
+    ("parts", "why"),
+    [
+        ([part(0, 0, queue_id=-1)], "should not be negative"),
+        ([part(-1, 0)], "should not be negative"),
+        ([part(0, 0, start_offset=-1)], "should not be negative"),
+        ([part(0, -1), part(1, 10)], "negative logic offset"),
+        ([part(1, 0), part(1, 10)], "gen does not increase"),
+        ([part(0, 0, start_offset=5, end_offset=4)], "endOffset is smaller"),
+        ([part(0, 10), part(1, 10)], "base logic offset does not increase"),
+        ([part(0, 0, end_offset=10), part(1, 10)], "max logic offset does not increase"),
+    ],
+)
+def test_parts_that_contradict_each_other(
+    open_mappings: Callable[[], TopicMappings], parts: list[LogicQueueMappingItem], why: str
+) -> None:
+    mappings = open_mappings()
+    wrong = detail()
+    wrong.hosted_queues[1] = parts
+    with pytest.raises(RemotingError, match=why):
+        mappings.update(wrong, force=True)
     assert mappings.get("T") is None
 
 
-def test_a_queue_that_has_moved_is_refused(open_mappings: Callable[[], TopicMappings]) -> None:
-    moved = detail()
-    moved.hosted_queues[0].append(LogicQueueMappingItem(bname=BROKER, gen=1))
-    with pytest.raises(RemotingError, match="queue 0 of static topic T"):
-        open_mappings().update(moved, force=False)
+def test_a_mapping_of_another_broker_is_refused(
+    open_mappings: Callable[[], TopicMappings],
+) -> None:
+    foreign = detail()
+    foreign.bname = "broker-b"
+    with pytest.raises(RemotingError, match="this is broker broker-a"):
+        open_mappings().update(foreign, force=True)
 
 
 def test_an_older_or_other_mapping_does_not_replace_a_newer_one(
@@ -101,8 +131,13 @@ def test_an_older_or_other_mapping_does_not_replace_a_newer_one(
         mappings.update(detail(epoch=4), force=False)
     with pytest.raises(RemotingError, match="equal epoch with null data"):
         mappings.update(detail(epoch=5, queues=1), force=False)
-    with pytest.raises(RemotingError, match="leader is different but epoch equal"):
-        mappings.update(detail(epoch=5, gen=1), force=False)
+    for changed in ({"gen": 1}, {"bname": "broker-b"}, {"start_offset": 1}):
+        with pytest.raises(RemotingError, match="leader is different but epoch equal"):
+            mappings.update(detail(epoch=5, **changed), force=False)
+    emptied = detail(epoch=6)
+    emptied.hosted_queues[1] = []
+    with pytest.raises(RemotingError, match="new item list is null or empty"):
+        mappings.update(emptied, force=False)
     other = detail(epoch=6)
     other.scope = "elsewhere"
     with pytest.raises(RemotingError, match="unmatched scope elsewhere"):

@@ -12,13 +12,16 @@ from broker.consumers import Consumers
 from broker.identity import BrokerIdentity
 from broker.offsets import ConsumerOffsets
 from broker.queue_locks import QueueLocks
+from broker.static_queues import StaticQueues
 from broker.stats import BrokerStats
 from broker.subscription_groups import SubscriptionGroups
 from broker.topics import Topics
 from broker.traffic import Traffic
 from codec.addresses import pack_host
+from codec.command import RemotingCommand
+from codec.headers.base import Header, encode_header
 from codec.record import Record, parse_record
-from remoting.contract import Peer, Request
+from remoting.contract import Peer, RemotingError, Request
 from store.config import StoreConfig
 from store.message_store import MessageStore
 
@@ -35,6 +38,24 @@ class HandClock(Clock):
         return self.now
 
 
+class OtherBrokers:
+    """Stand for brokers of the same cluster: what they are asked, and what they answer."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, int, dict[str, str]]] = []
+        self.answers: dict[int, RemotingCommand] = {}
+
+    def will_answer(self, code: int, reply: int = 0, body: bytes = b"", **fields: object) -> None:
+        texts = {key: str(value) for key, value in fields.items()}
+        self.answers[code] = RemotingCommand(reply, 0, ext_fields=texts, body=body)
+
+    async def ask(self, name: str, code: int, header: Header) -> RemotingCommand:
+        self.asked.append((name, int(code), encode_header(header)))
+        if code not in self.answers:
+            raise RemotingError(1, f"broker {name} was asked in vain")
+        return self.answers[code]
+
+
 class Broker:
     """Everything the processors may ask for."""
 
@@ -49,6 +70,8 @@ class Broker:
         self.disk_use = 0.1
         self.store = MessageStore(self.store_config, self.clock.millis, lambda path: self.disk_use)
         self.topics = Topics(config, root / "config", self.clock)
+        self.others = OtherBrokers()
+        self.static = StaticQueues(self.topics.mappings, self.others)
         self.groups = SubscriptionGroups(config, root / "config", self.clock)
         self.consumers = Consumers(config, self.clock)
         self.offsets = ConsumerOffsets(config, root / "config", self.clock)

@@ -12,11 +12,14 @@ from broker.consumers import Consumers
 from broker.delays import DelayService
 from broker.identity import BrokerIdentity
 from broker.offsets import ConsumerOffsets
+from broker.other_brokers import OtherBrokers
+from broker.part_cleaning import PartCleaning
 from broker.producers import Producers
 from broker.puts import put_answer
 from broker.queue_locks import QueueLocks
 from broker.registration import Registration
 from broker.request_modes import RequestModes
+from broker.static_queues import StaticQueues
 from broker.stats import PERIODS, BrokerStats
 from broker.subscription_groups import SubscriptionGroups
 from broker.topics import Topics, has_batch_queues
@@ -48,6 +51,8 @@ class State:
     """What the broker knows; each object has one owner, this one, and its own file."""
 
     topics: Topics
+    static: StaticQueues
+    others: OtherBrokers
     groups: SubscriptionGroups
     modes: RequestModes
     consumers: Consumers
@@ -156,8 +161,12 @@ def build_state(
     config, directory = plan.broker, plan.store.root / "config"
     topics = Topics(config, directory, clock)
     traffic = Traffic(topics.is_system_topic)
+    tls = name_server_context(plan.server)
+    others = OtherBrokers(config, name_servers, tls)
     state = State(
         topics=topics,
+        static=StaticQueues(topics.mappings, others),
+        others=others,
         groups=SubscriptionGroups(config, directory, clock),
         modes=RequestModes(directory),
         consumers=Consumers(config, clock),
@@ -167,9 +176,7 @@ def build_state(
         arrivals=Arrivals(),
         delays=DelayService(config, store, plan.store.delay_levels, directory, clock),
         store=store,
-        registration=Registration(
-            config, identity, topics, name_servers, tell_local, name_server_context(plan.server)
-        ),
+        registration=Registration(config, identity, topics, name_servers, tell_local, tls),
         traffic=traffic,
         stats=BrokerStats(config.broker_cluster_name, traffic, clock),
         settings=BrokerSettings(plan, _found_out(plan, identity), clock, topics.told_anew),
@@ -227,4 +234,10 @@ def _services(plan: ServerPlan, state: State, gate: Gate) -> list[Service]:
             for period in PERIODS
         ),
         state.delays.run,
+        state.others.run,
+        partial(
+            housekeeping.clean_parts,
+            state.store.cleaning,
+            PartCleaning(state.topics.mappings, state.static, state.store),
+        ),
     ]

@@ -145,6 +145,7 @@ def _produce(
         RetrySends(state.topics, state.groups, state.locks),
         rules,
         destination,
+        state.static,
     )
     return [
         SendMessage(sending),
@@ -158,9 +159,17 @@ def _consume(
     plan: ServerPlan, identity: BrokerIdentity, state: "State", clock: Clock
 ) -> list[Processor[Any]]:
     subscriptions = PullSubscriptions(state.groups, state.consumers, clock)
-    checks = PullChecks(plan.broker, identity, state.topics, state.groups, subscriptions)
+    checks = PullChecks(
+        plan.broker, identity, state.topics, state.groups, subscriptions, state.static
+    )
     pulling = Pulling(
-        plan.broker, checks, state.offsets, state.store, state.arrivals, state.traffic
+        plan.broker,
+        checks,
+        state.offsets,
+        state.store,
+        state.arrivals,
+        state.traffic,
+        state.static,
     )
     return [
         PullMessage(pulling),
@@ -194,13 +203,14 @@ def _clients(plan: ServerPlan, state: "State", clock: Clock) -> list[Processor[A
 
 
 def _offsets(plan: ServerPlan, state: "State") -> list[Processor[Any]]:
+    static, store = state.static, state.store
     return [
-        QueryConsumerOffset(state.offsets, state.store),
-        UpdateConsumerOffset(plan.broker, state.topics, state.groups, state.offsets),
-        GetMaxOffset(state.store),
-        GetMinOffset(state.store),
-        SearchOffsetByTimestamp(state.store),
-        GetEarliestMsgStoretime(state.store),
+        QueryConsumerOffset(static, state.offsets, store),
+        UpdateConsumerOffset(static, plan.broker, state.topics, state.groups, state.offsets),
+        GetMaxOffset(static, store),
+        GetMinOffset(static, store),
+        SearchOffsetByTimestamp(static, store),
+        GetEarliestMsgStoretime(static, store),
         GetAllConsumerOffset(state.offsets),
         GetAllDelayOffset(state.delays),
     ]

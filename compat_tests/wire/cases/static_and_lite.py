@@ -5,7 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from compat_tests.wire.asks import ask, body_of, changed, create_group, create_topic, pull, send
+from compat_tests.wire.asks import (
+    ask,
+    body_of,
+    changed,
+    commit_offset,
+    create_group,
+    create_topic,
+    pull,
+    query_offset,
+    queue_question,
+    search_offset,
+    send,
+    send_v2,
+)
 from compat_tests.wire.case import Case, row
 from compat_tests.wire.frames import Frame
 
@@ -19,6 +32,8 @@ BOUND: Final = create_group(attributes={"+lite.bind.topic": "$T"})
 
 def cases() -> Iterator[Case]:
     yield from static_topics()
+    yield from parts_of_queues()
+    yield from parts_that_contradict()
     yield from lite_topics()
     for offset in (100, -1, "x", None):
         name = f"master flush offset: {offset}"
@@ -81,6 +96,83 @@ def static_topics() -> Iterator[Case]:
     yield row("static topic: bad name", static(mapping(), topic="bad*name"))
     yield row("static topic: system topic", static(mapping(), topic="TBW102"))
     yield row("plain topic: mapping asked for", SHOW_MAPPING, before=[create_topic()])
+
+
+def parts(*items: dict[str, Any], epoch: int = 2000) -> Frame:
+    """Queue 0 in several parts, and the queues 1 to 3 as they were; room for two more of the broker's."""
+    hosted = {str(number): [item(number)] for number in range(1, 4)}
+    hosted["0"] = list(items)
+    return static(mapping(epoch=epoch, hostedQueues=hosted), queues=6)
+
+
+def questions(*offsets: int) -> list[Frame]:
+    """What a client may ask a queue, without a change to it; pulls from these offsets."""
+    return [
+        *(pull(queueOffset=offset) for offset in offsets),
+        pull(queueOffset=0, maxMsgNums=1),
+        queue_question(30),
+        queue_question(31),
+        search_offset(0),
+        query_offset(),
+    ]
+
+
+def parts_of_queues() -> Iterator[Case]:
+    written = [static(mapping()), send(), send(), send()]
+    after: list[Frame] = [
+        *questions(-1, 0, 2, 3, 9999, 10000, 10001, 99999),
+        send(),
+        send_v2(),
+        *questions(0, 3, 10000, 10001, 10002),
+        commit_offset(2),
+        query_offset(),
+        commit_offset(10001),
+        query_offset(),
+        queue_question(30, lo=False),
+        queue_question(30, queueId=4, lo=False),
+        queue_question(30, lo=True),
+        send(queueId=-1),
+    ]
+    moved = parts(item(0), item(4, gen=1, logicOffset=10000))
+    yield row("static parts: two here", moved, before=written, after=after)
+    ended = parts(item(0, endOffset=2), item(4, gen=1, logicOffset=10000))
+    yield row("static parts: the first has an end", ended, before=written, after=after)
+    undecided = parts(item(0), item(4, gen=1, logicOffset=-1))
+    yield row(
+        "static parts: undecided", undecided, before=written, after=[*questions(0, 3), send()]
+    )
+    three = parts(item(0), item(4, gen=1, logicOffset=10000), item(5, gen=2, logicOffset=20000))
+    middle = questions(9999, 10000, 10001, 20000, 20001)
+    yield row("static parts: three here", three, before=[*written, moved, send()], after=middle)
+    gone = parts(item(0), item(0, bname="broker-b", gen=1, logicOffset=10000))
+    refusals = [send(), send_v2(), *questions(0), commit_offset(1), queue_question(32)]
+    yield row("static parts: led elsewhere", gone, before=written, after=refusals)
+    unknown = {"queueId": 9}
+    yield row(
+        "static parts: not known here",
+        send(**unknown),
+        before=written,
+        after=[pull(**unknown), queue_question(30, **unknown), queue_question(31, **unknown)],
+    )
+
+
+def parts_that_contradict() -> Iterator[Case]:
+    there = [static(mapping(), queues=6)]
+    lists: dict[str, tuple[dict[str, Any], ...]] = {
+        "same gen": (item(0), item(4, logicOffset=10000)),
+        "undecided first": (item(0, logicOffset=-1), item(4, gen=1, logicOffset=10000)),
+        "begins too early": (item(0, logicOffset=100), item(4, gen=1, logicOffset=100)),
+        "ends too late": (item(0, endOffset=20), item(4, gen=1, logicOffset=10)),
+        "ends before its start": (item(0, startOffset=5, endOffset=2),),
+        "negative queue": (item(-1),),
+        "negative gen": (item(0, gen=-1),),
+        "negative start": (item(0, startOffset=-1),),
+        "no part": (),
+    }
+    for name, items in lists.items():
+        yield row(f"static parts: {name}", parts(*items), before=there, after=[SHOW_MAPPING])
+    another = parts(item(4, gen=0), epoch=1000)
+    yield row("static parts: another leader", another, before=there, after=[SHOW_MAPPING])
 
 
 def lite_topics() -> Iterator[Case]:

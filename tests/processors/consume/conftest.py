@@ -31,10 +31,21 @@ class Consuming:
         broker.store.add_listener(self.arrivals.arrived)
         subscriptions = PullSubscriptions(broker.groups, broker.consumers, broker.clock)
         checks = PullChecks(
-            broker.config, broker.identity, broker.topics, broker.groups, subscriptions
+            broker.config,
+            broker.identity,
+            broker.topics,
+            broker.groups,
+            subscriptions,
+            broker.static,
         )
         pulling = Pulling(
-            broker.config, checks, broker.offsets, broker.store, self.arrivals, broker.traffic
+            broker.config,
+            checks,
+            broker.offsets,
+            broker.store,
+            self.arrivals,
+            broker.traffic,
+            broker.static,
         )
         self.pull_message = PullMessage(pulling)
         self.lite_pull_message = LitePullMessage(pulling)

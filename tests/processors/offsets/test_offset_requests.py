@@ -44,12 +44,21 @@ class Queue:
         return self._has_message
 
 
+def _answer(processor: Any, request: Any) -> Any:
+    """Of a queue that is no static topic's: there at once."""
+    response = processor.handle_at_once(request)
+    assert response is not None
+    return response
+
+
 def query(broker: Any, queue: Queue, zero: bool | None = None) -> tuple[int, Any]:
     header = headers.QueryConsumerOffsetRequestHeader(
         consumer_group="g", topic="T", queue_id=0, set_zero_if_not_found=zero
     )
     try:
-        response = QueryConsumerOffset(broker.offsets, queue).handle(broker.request(14, header))
+        response = _answer(
+            QueryConsumerOffset(broker.static, broker.offsets, queue), broker.request(14, header)
+        )
     except RemotingError as error:
         return error.code, error.remark
     assert response.remark is None
@@ -98,14 +107,14 @@ class Commits:
     def __init__(self, broker: Any) -> None:
         self.broker = broker
         self.processor = UpdateConsumerOffset(
-            broker.config, broker.topics, broker.groups, broker.offsets
+            broker.static, broker.config, broker.topics, broker.groups, broker.offsets
         )
 
     def commit(self, group: str = "g", **fields: Any) -> tuple[int, str | None]:
         values = {"topic": "T", "queue_id": 0, "commit_offset": 7, **fields}
         header = headers.UpdateConsumerOffsetRequestHeader(consumer_group=group, **values)
         try:
-            response = self.processor.handle(self.broker.request(15, header))
+            response = _answer(self.processor, self.broker.request(15, header))
         except RemotingError as error:
             return error.code, error.remark
         return response.code, response.remark
@@ -127,12 +136,14 @@ def test_an_offset_is_stored_as_sent(commits: Commits) -> None:
 
 def test_no_group_is_an_unknown_group(commits: Commits) -> None:
     asked = {"topic": "T", "queueId": "0"}
-    assert QueryConsumerOffset(commits.broker.offsets, Queue()).decode_header(asked) == (
+    broker = commits.broker
+    query_offset = QueryConsumerOffset(broker.static, broker.offsets, Queue())
+    assert query_offset.decode_header(asked) == (
         headers.QueryConsumerOffsetRequestHeader(consumer_group="null", topic="T", queue_id=0)
     )
     header = commits.processor.decode_header({**asked, "commitOffset": "1"})
     with pytest.raises(RemotingError, match="Group null not exist!"):
-        commits.processor.handle(commits.broker.request(15, header))
+        commits.processor.handle_at_once(commits.broker.request(15, header))
 
 
 def test_refused_commits(commits: Commits) -> None:
@@ -162,22 +173,32 @@ def test_a_commit_gives_way_to_an_operators_reset(commits: Commits) -> None:
 def test_first_next_and_earliest(broker: Any) -> None:
     queue = Queue(3, 9)
     header = headers.GetMaxOffsetRequestHeader(topic="T", queue_id=0)
-    assert GetMaxOffset(queue).handle(broker.request(30, header)).header.offset == 9
+    assert (
+        _answer(GetMaxOffset(broker.static, queue), broker.request(30, header)).header.offset == 9
+    )
     header = headers.GetMinOffsetRequestHeader(topic="T", queue_id=0)
-    assert GetMinOffset(queue).handle(broker.request(31, header)).header.offset == 3
+    assert (
+        _answer(GetMinOffset(broker.static, queue), broker.request(31, header)).header.offset == 3
+    )
     header = headers.GetEarliestMsgStoretimeRequestHeader(topic="T", queue_id=0)
-    answer = GetEarliestMsgStoretime(queue).handle(broker.request(32, header))
+    answer = _answer(GetEarliestMsgStoretime(broker.static, queue), broker.request(32, header))
     assert answer.header.timestamp == -1
 
 
 def test_unknown_queues_of_the_real_store(broker: Any) -> None:
     header = headers.GetMaxOffsetRequestHeader(topic="U", queue_id=3)
-    assert GetMaxOffset(broker.store).handle(broker.request(30, header)).header.offset == 0
+    assert (
+        _answer(GetMaxOffset(broker.static, broker.store), broker.request(30, header)).header.offset
+        == 0
+    )
     header = headers.GetMinOffsetRequestHeader(topic="U", queue_id=3)
-    assert GetMinOffset(broker.store).handle(broker.request(31, header)).header.offset == 0
+    assert (
+        _answer(GetMinOffset(broker.static, broker.store), broker.request(31, header)).header.offset
+        == 0
+    )
     header = headers.SearchOffsetRequestHeader(topic="U", queue_id=3, timestamp=5)
-    search = SearchOffsetByTimestamp(broker.store)
-    assert search.handle(broker.request(29, header)).header.offset == 0
+    search = SearchOffsetByTimestamp(broker.static, broker.store)
+    assert _answer(search, broker.request(29, header)).header.offset == 0
 
 
 @pytest.mark.parametrize(
@@ -188,7 +209,7 @@ def test_searching_by_time(broker: Any, boundary: str | None, upper: bool) -> No
     header = headers.SearchOffsetRequestHeader(
         topic="T", queue_id=0, timestamp=123, boundary_type=boundary
     )
-    answer = SearchOffsetByTimestamp(queue).handle(broker.request(29, header))
+    answer = _answer(SearchOffsetByTimestamp(broker.static, queue), broker.request(29, header))
     assert answer.header.offset == 4
     assert queue.asked == [(123, upper)]
 

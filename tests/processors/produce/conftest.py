@@ -35,6 +35,7 @@ class Producing:
             RetrySends(broker.topics, broker.groups, broker.locks),
             rules,
             to,
+            broker.static,
         )
         self.back = ConsumerSendMsgBack(admission, broker.topics, broker.groups, rules, to)
 
