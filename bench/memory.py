@@ -131,7 +131,9 @@ def judged(figures: Figures, millions: int, kind: str = OURS) -> list[str]:
     return [
         _judged("ready after", figures.median(READY, kind), READY_SECONDS, "s"),
         _judged(f"RssAnon after {millions} M messages", largest, LARGEST_MB, "MB"),
-        _judged(f"growth over the last {min(STEADY, millions - 1)} M of them", grown, GROWN_MB, "MB"),
+        _judged(
+            f"growth over the last {min(STEADY, millions - 1)} M of them", grown, GROWN_MB, "MB"
+        ),
         _judged("idle", figures.median(IDLE, kind), IDLE_SHARE, "% of a core"),
     ]
 
