@@ -62,16 +62,17 @@ mqadmin help updateTopic
   passed over.
 - `--json` prints JSON instead of tables, one value per line: an object for each row, or one for the whole answer. Times
   are milliseconds since 1970, message bodies base64.
-- Dates, as the `2026-01-31#12:00:00:000` of `-s`, `-b`, `-e` and `--to`, and the times in tables are in the local time zone
-  (`TZ=UTC mqadmin ...` for another one).
+- Dates, as the `2026-01-31#12:00:00:000` of `-s`, `-b`, `-e` and `--to`, and the times in tables are in the local time
+  zone (`TZ=UTC mqadmin ...` for another one).
 - `--timeout SECONDS` is how long to wait for an answer (5).
 - `--access-key` and `--secret-key`, or `MQADMIN_ACCESS_KEY` and `MQADMIN_SECRET_KEY`, or `conf/tools.yml` below
   `ROCKETMQ_HOME`, sign every request for servers with access control.
-- Exit codes: 0 done, 1 failed (or a part of it, or Ctrl-C), 2 wrong usage. What went wrong is one sentence on standard error.
-  The official tool ends with 0 and a stack trace. Commands that go on for ever (`startMonitoring`, `-i`) end with Ctrl-C and 0.
+- Exit codes: 0 done, 1 failed (or a part of it, or Ctrl-C), 2 wrong usage. What went wrong is one sentence on standard
+  error. The official tool ends with 0 and a stack trace. Commands that go on for ever (`startMonitoring`, `clusterRT`,
+  `-i`) end with Ctrl-C and 0.
 - Heads of tables are bold and errors red on a terminal, unless `NO_COLOR` is set; a pipe gets plain text.
-- Completion of commands and flags, for the shell that `mqadmin` is on the `PATH` of: `eval "$(_MQADMIN_COMPLETE=bash_source
-  mqadmin)"`, `zsh_source` likewise, and for fish `_MQADMIN_COMPLETE=fish_source mqadmin | source`.
+- Completion of commands and flags, with `mqadmin` on the `PATH`: `eval "$(_MQADMIN_COMPLETE=bash_source mqadmin)"`,
+  `zsh_source` likewise, and for fish `_MQADMIN_COMPLETE=fish_source mqadmin | source`.
 
 ## From Python
 
@@ -100,8 +101,8 @@ async def main() -> None:
 trio.run(main)
 ```
 
-Both have the same operations with the same typed results: `dir(admin)` lists them, `help(admin.move_group)` describes one. What
-concerns one broker takes its address, which `masters` and `route_addrs` find:
+Both have the same operations with the same typed results: `dir(admin)` lists them, `help(admin.move_group)` describes
+one. What concerns one broker takes its address, which `masters` and `route_addrs` find:
 
 ```python
 from trimq.admin import BlockingAdminClient, Side, Target, TopicConfig
@@ -114,8 +115,8 @@ with BlockingAdminClient("127.0.0.1:9876") as admin:
             print(moved.queue, moved.before, moved.offset)
 ```
 
-They raise `AdminError`, which is `Refused` (a server said no, and why), `NotFound` or `Invalid`, and `TransportError` when nobody
-answered; all are in `trimq.admin`. `BlockingAdminClient` loads no Trio.
+They raise `AdminError`, which is `Refused` (a server said no, and why), `NotFound` or `Invalid`, and `TransportError`
+when nobody answered; all are in `trimq.admin`. `BlockingAdminClient` loads no Trio.
 
 ## Compared with the official tool
 
@@ -156,9 +157,10 @@ mqadmin subscriptionCheck                        # every group with members; -g 
 ```
 
 `offsets` says "below min" where messages were deleted before the group read them, and "above max" where its offset lies
-behind the end. Both work for groups that no consumer was online of yet; `consumerProgress` and the like find a group by its retry
-topic, which its first consumer makes. A reset works with consumers online and without; where a broker leaves resets to the consumers
-(`useServerSideResetOffset=false`), they can be told a time or an end for a whole topic only, and the command says so.
+behind the end. Both commands know groups too that had no consumer yet; `consumerProgress` and the like find a group by
+its retry topic, which its first consumer makes. A reset works with consumers online and without; where a broker leaves
+resets to the consumers (`useServerSideResetOffset=false`), they can be told a time or an end for a whole topic only,
+and the command says so.
 
 `subscriptionCheck` compares what the members of a group want: topics, expressions and their type, consume type,
 message model, start offset. A broker has one entry per group and topic, and the last heartbeat replaces it, so

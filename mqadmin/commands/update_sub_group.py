@@ -28,11 +28,29 @@ from mqadmin.java_text import hash_order
     help="Default: true.",
 )
 @click.option(
-    "-m", "--consumeFromMinEnable", "consume_from_min_enable", type=boolean, metavar="true|false", help="May it begin at the first message? Default: false.")
+    "-m",
+    "--consumeFromMinEnable",
+    "consume_from_min_enable",
+    type=boolean,
+    metavar="true|false",
+    help="May it begin at the first message? Default: false.",
+)
 @click.option(
-    "-d", "--consumeBroadcastEnable", "consume_broadcast_enable", type=boolean, metavar="true|false", help="May it broadcast? Default: false.")
+    "-d",
+    "--consumeBroadcastEnable",
+    "consume_broadcast_enable",
+    type=boolean,
+    metavar="true|false",
+    help="May it broadcast? Default: false.",
+)
 @click.option(
-    "-o", "--consumeMessageOrderly", "consume_message_orderly", type=boolean, metavar="true|false", help="Does it consume in order?")
+    "-o",
+    "--consumeMessageOrderly",
+    "consume_message_orderly",
+    type=boolean,
+    metavar="true|false",
+    help="Does it consume in order?",
+)
 @click.option("-q", "--retryQueueNums", "retry_queue_nums", type=int, help="Default: 1.")
 @click.option("-r", "--retryMaxTimes", "retry_max_times", type=int, help="Default: 16.")
 @click.option("-p", "--groupRetryPolicy", "policy", metavar="JSON", help="Waiting times for POP.")

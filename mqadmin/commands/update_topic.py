@@ -48,7 +48,15 @@ _NOT_DRAINED = ("attributes", "perm", "order", "unit", "unit_sub")
 @click.option(
     "-u", "--unit", type=boolean, metavar="true|false", default=False, help="Is it a unit's topic?"
 )
-@click.option("-s", "--hasUnitSub", "unit_sub", type=boolean, metavar="true|false", default=False, help="Do a unit's groups subscribe to it?")
+@click.option(
+    "-s",
+    "--hasUnitSub",
+    "unit_sub",
+    type=boolean,
+    metavar="true|false",
+    default=False,
+    help="Do a unit's groups subscribe to it?",
+)
 @drain_options
 @click.pass_context
 def command(

@@ -265,7 +265,11 @@ def test_endless_commands_end_with_ctrl_c(server: TestServer, words: list[str]) 
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
         assert process.stdout is not None
-        last = {"startMonitoring": "endRound", "haStatus": "#SlaveAddr", "clusterRT": "DefaultCluster"}[words[0]]
+        last = {
+            "startMonitoring": "endRound",
+            "haStatus": "#SlaveAddr",
+            "clusterRT": "DefaultCluster",
+        }[words[0]]
         for line in process.stdout:
             if last in line:
                 break
