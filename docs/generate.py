@@ -107,9 +107,10 @@ one. What concerns one broker takes its address, which `masters` and `route_addr
 ```python
 from trimq.admin import BlockingAdminClient, Side, Target, TopicConfig
 
+orders = TopicConfig(topic_name="Orders", read_queue_nums=4, write_queue_nums=4)
 with BlockingAdminClient("127.0.0.1:9876") as admin:
     for addr in admin.masters("DefaultCluster"):
-        admin.put_topic(addr, TopicConfig(topic_name="Orders", read_queue_nums=4, write_queue_nums=4))
+        admin.put_topic(addr, orders)
     for addr in admin.route_addrs("MyTopic"):
         for moved in admin.move_group(addr, "my-group", "MyTopic", Target(Side.EARLIEST)):
             print(moved.queue, moved.before, moved.offset)
