@@ -24,7 +24,10 @@ async def topic_route(link: Link, topic: str) -> TopicRouteData:
         answer = await ask_name_server(link, RequestCode.GET_ROUTEINFO_BY_TOPIC, header)
     except Refused as refused:
         if refused.code == ResponseCode.TOPIC_NOT_EXIST:
-            raise NotFound(f"{refused.addr} has no route of topic {topic!r}") from None
+            # A group's first consumer makes that topic.
+            group = topic.removeprefix("%RETRY%")
+            why = f": no consumer of group {group!r} has been online yet" if group != topic else ""
+            raise NotFound(f"{refused.addr} has no route of topic {topic!r}{why}") from None
         raise
     return decode_body(TopicRouteData, answer.body)
 

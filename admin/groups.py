@@ -193,7 +193,8 @@ async def group_brokers(link: Link, group: str, topic: str | None = None) -> lis
             return await route_addrs(link, name)
         except NotFound:
             continue
-    raise NotFound(f"no broker knows group {group!r}" + (f" or topic {topic!r}" if topic else ""))
+    what = f"group {group!r}" + (f" or topic {topic!r}" if topic else "")
+    raise NotFound(f"no broker knows {what}: no consumer of the group has been online yet")
 
 
 async def broker_progress(

@@ -181,7 +181,8 @@ def test_a_drain_loses_no_message(stage: AdminStage, kind: str) -> None:
 
     wait_until("everything is consumed", lambda: received() == sent)
     first, *_, last = done.out.splitlines()
-    assert first == f"{server.broker_addr}: 2 write queues, 6 read queues; queues 2-5 are drained."
+    queues = "2 write queues, 6 read queues; queues 2-5 are being drained."
+    assert first == f"{server.broker_addr}: {queues}"
     assert last == f"{server.broker_addr}: 2 write queues, 2 read queues; done."
 
 

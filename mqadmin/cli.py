@@ -3,12 +3,17 @@
 Exit codes: 0 done, 1 failed, 2 wrong usage.
 """
 
+import sys
 from importlib import import_module
-from typing import Any, Final
+from io import TextIOWrapper
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from mqadmin import names
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 _EPILOG: Final = """\b
 Examples:
@@ -51,12 +56,10 @@ class Commands(click.Group):
                 raise click.UsageError(f"{error.message} Did you mean {near}?", ctx) from None
             raise
 
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
-        from click.shell_completion import CompletionItem
-
-        wanted = incomplete.lower()
-        matching = [name for name in names.COMMANDS if name.lower().startswith(wanted)]
-        return [CompletionItem(name, help=names.COMMANDS[name]) for name in matching]
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list["CompletionItem"]:
+        if incomplete.startswith("-"):
+            return super().shell_complete(ctx, incomplete)
+        return _matching(incomplete)
 
 
 def _nearest(text: str) -> str | None:
@@ -70,14 +73,36 @@ def _nearest(text: str) -> str | None:
 @click.group(
     cls=Commands,
     epilog=_EPILOG,
+    invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-def main() -> None:
+@click.version_option(package_name="trimq", message="mqadmin of TriMQ %(version)s")
+@click.pass_context
+def main(ctx: click.Context) -> None:
     """Administer RocketMQ and TriMQ: topics, groups, messages, brokers, NameServers."""
+    # Bodies hold what they like: what a terminal cannot show is a question mark there.
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+
+
+def _complete_names(
+    ctx: click.Context, param: click.Parameter, incomplete: str
+) -> list["CompletionItem"]:
+    return _matching(incomplete)
+
+
+def _matching(incomplete: str) -> list["CompletionItem"]:
+    from click.shell_completion import CompletionItem
+
+    wanted = incomplete.lower()
+    matching = [name for name in names.COMMANDS if name.lower().startswith(wanted)]
+    return [CompletionItem(name, help=names.COMMANDS[name]) for name in matching]
 
 
 @main.command("help", hidden=True)
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=_complete_names)
 @click.pass_context
 def show_help(ctx: click.Context, name: str | None) -> None:
     """Print the help of a command."""

@@ -19,6 +19,7 @@ from admin.errors import Invalid, NotFound
 from admin.namesrv import ORDER_TOPICS
 from codec.bodies.topics import TopicConfig
 from mqadmin.framework import FAILURES, Failed, Run
+from mqadmin.output import complain
 
 _POLL_SECONDS: Final = 1.0
 SETTLE_SECONDS: Final = 35.0
@@ -116,7 +117,7 @@ class Drain:
             what = (
                 "nothing is left to do"
                 if part.done
-                else f"queues {_range(goal.reads, part.config.read_queue_nums)} are drained"
+                else f"queues {_range(goal.reads, part.config.read_queue_nums)} are being drained"
             )
             self._say(
                 f"{part.addr}: {goal.writes} write queues, {reads} read queues; {what}.", part
@@ -233,7 +234,7 @@ class Drain:
         self._run.out.row(text, {"addr": part.addr, "stopped": part.stopped, "done": part.done})
 
     def _warn(self, text: str) -> None:
-        click.secho(f"mqadmin: {text}", fg="yellow", err=True)
+        complain(text, "yellow")
 
 
 def _range(first: int, end: int) -> str:

@@ -1,5 +1,6 @@
 """What all commands have in common: flags, the client, failures and exit codes."""
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import wraps
@@ -13,7 +14,7 @@ from admin.errors import AdminError, Invalid
 from admin.signing import AccessKeys
 from codec.errors import CodecError
 from mqadmin.names import COMMANDS
-from mqadmin.output import Output
+from mqadmin.output import Output, complain
 from remoting.errors import TransportError
 
 FAILURES: Final = (AdminError, TransportError, CodecError)
@@ -29,7 +30,7 @@ class Failed(click.ClickException):
     exit_code = 1
 
     def show(self, file: Any = None) -> None:
-        click.secho(f"mqadmin: {self.message}", fg="red", err=True)
+        complain(self.message)
 
 
 @dataclass(slots=True)
@@ -50,7 +51,7 @@ class Run:
         self.partly_failed = True
         if str(error) not in self.said:
             self.said.add(str(error))
-            click.secho(f"mqadmin: {error}", fg="red", err=True)
+            complain(str(error))
 
     def on_each(self, addrs: Iterable[str], action: Callable[[str], None]) -> bool:
         """Do it for every address; those that fail do not keep the others from it.
@@ -103,6 +104,13 @@ def local_command(name: str) -> Callable[[Callable[..., None]], click.Command]:
     return decorate
 
 
+def _no_nan(ctx: click.Context, param: click.Parameter, value: float) -> float:
+    # No comparison finds it out of a range.
+    if math.isnan(value):
+        raise click.BadParameter("nan is no number of seconds")
+    return value
+
+
 _json_option: Final = click.option(
     "--json", "as_json", is_flag=True, help="One JSON value per line."
 )
@@ -116,21 +124,32 @@ def _common_options(function: F) -> F:
             "--namesrvAddr",
             "namesrv_addr",
             envvar="NAMESRV_ADDR",
-            required=True,
             metavar="HOST:PORT;...",
-            help="The NameServers; without it, the environment's NAMESRV_ADDR.",
+            help="The NameServers; without it, the environment's NAMESRV_ADDR.  [required]",
         ),
         _json_option,
         click.option(
             "--timeout",
-            type=click.FloatRange(min=0, min_open=True),
+            # A day at most: sockets do not take every number, and no infinity.
+            type=click.FloatRange(min=0, min_open=True, max=86_400),
+            callback=_no_nan,
             default=5.0,
             show_default=True,
             metavar="SECONDS",
             help="How long to wait for an answer.",
         ),
-        click.option("--access-key", envvar="MQADMIN_ACCESS_KEY", metavar="NAME"),
-        click.option("--secret-key", envvar="MQADMIN_SECRET_KEY", metavar="SECRET"),
+        click.option(
+            "--access-key",
+            envvar="MQADMIN_ACCESS_KEY",
+            metavar="NAME",
+            help="Signs requests, with --secret-key; or MQADMIN_ACCESS_KEY.",
+        ),
+        click.option(
+            "--secret-key",
+            envvar="MQADMIN_SECRET_KEY",
+            metavar="SECRET",
+            help="Or MQADMIN_SECRET_KEY, which a list of processes does not show.",
+        ),
     )
     for option in reversed(options):
         function = option(function)
@@ -139,6 +158,8 @@ def _common_options(function: F) -> F:
 
 def _run(function: Callable[..., None], common: dict[str, Any], options: dict[str, Any]) -> None:
     keys = _keys(common["access_key"], common["secret_key"])
+    if not common["namesrv_addr"]:
+        raise click.UsageError("name a NameServer: with -n, or in the environment's NAMESRV_ADDR")
     try:
         admin = BlockingAdminClient(common["namesrv_addr"], timeout=common["timeout"], keys=keys)
     except Invalid as error:
@@ -149,6 +170,8 @@ def _run(function: Callable[..., None], common: dict[str, Any], options: dict[st
             function(run, **options)
         except FAILURES as error:
             raise Failed(str(error)) from None
+        except KeyboardInterrupt:
+            raise Failed("interrupted") from None
     if run.partly_failed:
         raise click.exceptions.Exit(Failed.exit_code)
 

@@ -1,7 +1,6 @@
 """Messages as the official tool prints them (QueryMsgByIdSubCommand, MessageExt.toString)."""
 
 import codecs
-import dataclasses
 import os
 from pathlib import Path
 from typing import Any, Final
@@ -15,6 +14,7 @@ from admin.sending import Sent
 from codec.bodies.locks import MessageQueue
 from mqadmin.framework import FAILURES, Run
 from mqadmin.java_text import hash_order, java, local_time, queue_hash, string_map
+from mqadmin.output import plain
 
 # Where the official tool leaves bodies, a file per message.
 _BODIES: Final = Path("/tmp/rocketmq/msgbodys")
@@ -92,7 +92,7 @@ class MessageText:
 
 def message_value(message: Message) -> dict[str, Any]:
     """A message for JSON, with its unique id."""
-    return {"messageId": message.message_id, **dataclasses.asdict(message)}
+    return {"messageId": message.message_id, **plain(message)}
 
 
 def message_text(message: Message, *, as_stored: bool = False) -> str:

@@ -3,8 +3,11 @@
 On a terminal, heads of tables are bold and long work shows a progress bar. A pipe gets plain text.
 """
 
+import dataclasses
+import errno
+import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TypeVar
 
@@ -12,6 +15,29 @@ import click
 import msgspec
 
 T = TypeVar("T")
+
+
+def colour() -> bool | None:
+    """For click's `color`: False where colours are not wanted (no-color.org) or not understood.
+
+    None otherwise: click looks whether there is a terminal.
+    """
+    unwanted = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return False if unwanted else None
+
+
+def complain(text: str, fg: str = "red") -> None:
+    """One sentence on standard error."""
+    click.secho(f"mqadmin: {text}", fg=fg, err=True, color=colour())
+
+
+class CannotPrint(click.ClickException):
+    """What was found does not get to where it was to go: a full disk, most likely."""
+
+    exit_code = 1
+
+    def show(self, file: Any = None) -> None:
+        complain(self.message)
 
 
 class Output:
@@ -23,7 +49,7 @@ class Output:
     def text(self, text: str) -> None:
         """Text as it is, without a line end of its own."""
         if not self.as_json:
-            click.echo(text, nl=False)
+            _print(text)
 
     def line(self, text: str = "") -> None:
         """Text and a line end."""
@@ -32,12 +58,16 @@ class Output:
     def head(self, text: str) -> None:
         """The head of a table, bold on a terminal."""
         if not self.as_json:
-            click.secho(text, bold=True)
+            _print(click.style(text, bold=True) + "\n")
 
     def value(self, value: Any) -> None:
-        """One JSON value on a line of its own: dicts, lists, Structs, dataclasses, scalars."""
+        """One JSON value on a line of its own: dicts, lists, Structs, dataclasses, scalars.
+
+        Attributes have RocketMQ's way of writing, `queueId`; bytes are in base64.
+        """
         if self.as_json:
-            click.echo(msgspec.json.encode(value, enc_hook=_encoded))
+            # Bytes: JSON is UTF-8, whatever the terminal takes.
+            _print(msgspec.json.encode(plain(value)) + b"\n")
 
     def row(self, text: str, value: Any) -> None:
         """A line of a table, or what it holds as a JSON value."""
@@ -54,7 +84,28 @@ class Output:
             yield from watched
 
 
-def _encoded(value: Any) -> Any:
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "replace")
-    raise NotImplementedError(type(value).__name__)
+def _print(text: str | bytes) -> None:
+    try:
+        click.echo(text, nl=False, color=colour())
+    except OSError as error:
+        if error.errno == errno.EPIPE:
+            # Who read it has seen enough; click ends quietly.
+            raise
+        raise CannotPrint(f"cannot print: {error.strerror}") from None
+
+
+def plain(value: Any) -> Any:
+    """Dataclasses as dicts with the names that Structs have in JSON."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = dataclasses.fields(value)
+        return {_camel(field.name): plain(getattr(value, field.name)) for field in fields}
+    if isinstance(value, Mapping):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [plain(item) for item in value]
+    return value
+
+
+def _camel(name: str) -> str:
+    first, *others = name.split("_")
+    return first + "".join(map(str.capitalize, others))

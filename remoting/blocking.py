@@ -13,7 +13,7 @@ from codec.command import ONEWAY_BIT, RemotingCommand, decode_command, encode_co
 from codec.errors import CodecError
 from codec.frame import FRAME_LIMIT, FrameBuffer
 from codec.headers.base import Header, encode_header
-from remoting.errors import PeerGone, RemotingConnectError, RemotingTimeout
+from remoting.errors import PeerGone, RemotingConnectError, RemotingTimeout, reason_of
 
 log = logging.getLogger("trimq.remoting")
 
@@ -101,7 +101,7 @@ class BlockingClient:
             self.close()
             if isinstance(error, TimeoutError):
                 raise RemotingTimeout(f"{self.addr} did not take request code {code}") from None
-            raise PeerGone(f"{self.addr} is gone: {error}") from error
+            raise PeerGone(f"{self.addr} is gone: {reason_of(error)}") from error
         return self._opaque
 
     def _receive(self, deadline: float, code: int, seconds: float) -> RemotingCommand:
@@ -120,7 +120,8 @@ class BlockingClient:
             ) from None
         except (OSError, CodecError) as error:
             self.close()
-            raise PeerGone(f"{self.addr} left without an answer: {error}") from error
+            reason = reason_of(error)
+            raise PeerGone(f"{self.addr} left without an answer: {reason}") from error
 
     def _open_socket(self) -> socket.socket:
         if self._socket is None:
@@ -140,4 +141,4 @@ def _open(addr: str, tls: ssl.SSLContext | None, seconds: float) -> socket.socke
             sock.close()
             raise
     except (OSError, ValueError) as error:
-        raise RemotingConnectError(f"no connection to {addr}: {error}") from error
+        raise RemotingConnectError(f"no connection to {addr}: {reason_of(error)}") from error

@@ -15,7 +15,7 @@ from codec.command import JSON, RemotingCommand
 from codec.headers.base import Header
 from remoting.connection import Connection, Shared
 from remoting.dispatch import AnyProcessor, Dispatcher
-from remoting.errors import RemotingConnectError, RemotingTimeout
+from remoting.errors import RemotingConnectError, RemotingTimeout, reason_of
 from remoting.handshake import client_wire
 from remoting.limits import Limits
 from remoting.peer import Body
@@ -112,7 +112,7 @@ async def _open(addr: str, tls: ssl.SSLContext | None, seconds: float) -> tuple[
     except trio.TooSlowError:
         raise RemotingConnectError(f"no connection to {addr} within {seconds} s") from None
     except (OSError, ValueError, trio.BrokenResourceError) as error:
-        reason = error.__cause__ or error
+        reason = reason_of(error.__cause__ or error)
         raise RemotingConnectError(f"no connection to {addr}: {reason}") from error
 
 

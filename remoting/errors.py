@@ -27,3 +27,11 @@ class RemotingTimeout(TransportError):
 
 class PeerGone(TransportError):
     """The connection ended before the answer came."""
+
+
+def reason_of(error: BaseException) -> str:
+    """What happened, in words only: an operating system's error without its number."""
+    if isinstance(error, BaseExceptionGroup):
+        # One for each address that was tried.
+        return ", ".join(dict.fromkeys(map(reason_of, error.exceptions)))
+    return getattr(error, "strerror", None) or str(error)

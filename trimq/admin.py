@@ -14,6 +14,10 @@ from admin.messages import MessageQuery  # noqa: E402
 from admin.progress import QueueProgress, Side, Target  # noqa: E402
 from admin.sending import NewMessage  # noqa: E402
 from admin.signing import AccessKeys  # noqa: E402
+from codec.bodies.groups import SubscriptionGroupConfig  # noqa: E402
+from codec.bodies.locks import MessageQueue  # noqa: E402
+from codec.bodies.topics import TopicConfig  # noqa: E402
+from remoting.errors import TransportError  # noqa: E402
 
 if TYPE_CHECKING:
     from admin.client import AdminClient
@@ -25,12 +29,16 @@ __all__ = [
     "BlockingAdminClient",
     "Invalid",
     "MessageQuery",
+    "MessageQueue",
     "NewMessage",
     "NotFound",
     "QueueProgress",
     "Refused",
     "Side",
+    "SubscriptionGroupConfig",
     "Target",
+    "TopicConfig",
+    "TransportError",
 ]
 
 

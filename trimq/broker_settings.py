@@ -20,7 +20,7 @@ from store.config import StoreConfig
 from store.errors import StoreError
 from store.json_files import ConfigFile
 from trimq.options import ServerPlan
-from trimq.settings import keys_of, value_of
+from trimq.settings import keys_of, unknown_keys, value_of
 
 log = logging.getLogger("trimq.admin")
 
@@ -108,6 +108,9 @@ class BrokerSettings:
         for key in values.keys() & self._texts.keys():
             if self._declaring(key) is None:
                 self._texts[key] = values[key]
+        # Answered with success, as by the real broker: the log has to say it.
+        for warning in unknown_keys(values, map(type, self._configs), self._texts):
+            log.warning(warning)
         next_version(self._version, self._clock)
         for listener in self._listeners:
             listener()

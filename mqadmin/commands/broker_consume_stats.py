@@ -25,7 +25,9 @@ _TITLES: Final = (
 
 
 @admin_command("brokerConsumeStats")
-@click.option("-b", "--brokerAddr", "broker_addr", required=True, metavar="HOST:PORT")
+@click.option(
+    "-b", "--brokerAddr", "broker_addr", required=True, metavar="HOST:PORT", help="The broker."
+)
 @click.option(
     "-t",
     "--timeoutMillis",
@@ -36,7 +38,15 @@ _TITLES: Final = (
     help="How long to wait for the answer.",
 )
 @click.option("-l", "--level", type=int, default=0, help="Only queues at least so far behind.")
-@click.option("-o", "--order", "ordered_only", type=boolean, metavar="true|false", default=False)
+@click.option(
+    "-o",
+    "--order",
+    "ordered_only",
+    type=boolean,
+    metavar="true|false",
+    default=False,
+    help="Only groups that consume in order.",
+)
 def command(
     run: Run, broker_addr: str, timeout_millis: int, level: int, ordered_only: bool
 ) -> None:

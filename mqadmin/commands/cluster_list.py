@@ -3,7 +3,6 @@
 Java: ClusterListSubCommand. A broker that does not answer gets a line with empty values.
 """
 
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
@@ -13,6 +12,7 @@ import click
 from codec.bodies.cluster import ClusterInfo
 from mqadmin.framework import FAILURES, Run, admin_command
 from mqadmin.java_text import hash_order, java
+from mqadmin.repeating import repeat
 
 _HEAD: Final = (
     "{:<22}  {:<22}  {:<4}  {:<22} {:<16}  {:>16}  {:>30}  {:<22}  {:<11}  {:<12}  {:<8}  {:<10}"
@@ -72,11 +72,10 @@ class Member:
 )
 @click.option("-c", "--clusterName", "cluster", help="Only this cluster.")
 def command(run: Run, more: bool, interval: int | None, cluster: str | None) -> None:
-    while True:
+    if interval is None:
         _print(run, more, cluster)
-        if interval is None:
-            return
-        time.sleep(interval)
+    else:
+        repeat(lambda: _print(run, more, cluster), interval)
 
 
 def _print(run: Run, more: bool, cluster: str | None) -> None:

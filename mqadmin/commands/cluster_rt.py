@@ -3,7 +3,6 @@
 Java: CLusterSendMsgRTCommand. The messages go to the topic that each broker keeps under its name.
 """
 
-import time
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -12,6 +11,7 @@ import click
 from admin.sending import NewMessage
 from mqadmin.framework import FAILURES, Failed, Run, admin_command, boolean
 from mqadmin.java_text import hash_order
+from mqadmin.repeating import repeat
 from mqadmin.round_trips import RoundTrips, mean_text
 
 _HEAD: Final = "{:<24}  {:<24}  {:<4}  {:<8}  {:<8}"
@@ -20,8 +20,22 @@ _TITLES: Final = ("#Cluster Name", "#Broker Name", "#RT", "#successCount", "#fai
 
 
 @admin_command("clusterRT")
-@click.option("-a", "--amount", type=click.IntRange(min=1), default=100, show_default=True)
-@click.option("-s", "--size", type=click.IntRange(min=0), default=128, show_default=True)
+@click.option(
+    "-a",
+    "--amount",
+    type=click.IntRange(min=1),
+    default=100,
+    show_default=True,
+    help="Messages to each broker in a round.",
+)
+@click.option(
+    "-s",
+    "--size",
+    type=click.IntRange(min=0),
+    default=128,
+    show_default=True,
+    help="Bytes of a body.",
+)
 @click.option("-c", "--cluster", help="Only this cluster.")
 @click.option(
     "-p",
@@ -49,6 +63,7 @@ _TITLES: Final = ("#Cluster Name", "#Broker Name", "#RT", "#successCount", "#fai
     default=10,
     show_default=True,
     metavar="SECONDS",
+    help="Between rounds.",
 )
 def command(
     run: Run, amount: int, size: int, cluster: str | None, as_log: bool, room: str, interval: int
@@ -58,24 +73,26 @@ def command(
         raise Failed(f"there is no cluster {cluster!r}; there are: {', '.join(sorted(clusters))}")
     if not as_log:
         run.out.head(_HEAD.format(*_TITLES))
-    while True:
+
+    def one_round() -> None:
         for name in [cluster] if cluster is not None else hash_order(clusters):
             for broker in hash_order(clusters[name]):
                 trips = _measure(run, broker, amount, size)
-                run.out.line(
-                    _log(room, name, broker, trips) if as_log else _row(name, broker, trips)
-                )
-                run.out.value(
-                    {
-                        "cluster": name,
-                        "brokerName": broker,
-                        "meanMillis": trips.mean,
-                        "succeeded": trips.succeeded,
-                        "failed": trips.failed,
-                    }
-                )
+                text = _log(room, name, broker, trips) if as_log else _row(name, broker, trips)
+                run.out.row(text, _value(name, broker, trips))
                 trips.complain()
-        time.sleep(interval)
+
+    repeat(one_round, interval)
+
+
+def _value(cluster: str, broker: str, trips: RoundTrips) -> dict[str, object]:
+    return {
+        "cluster": cluster,
+        "brokerName": broker,
+        "meanMillis": trips.mean,
+        "succeeded": trips.succeeded,
+        "failed": trips.failed,
+    }
 
 
 def _measure(run: Run, broker: str, amount: int, size: int) -> RoundTrips:

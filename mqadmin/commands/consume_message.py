@@ -37,10 +37,20 @@ class Window:
 @click.option("-i", "--queueId", "queue_id", type=click.IntRange(min=0), help="Needs -b.")
 @click.option("-o", "--offset", type=click.IntRange(min=0), help="From here on; needs -i.")
 @click.option("-g", "--consumerGroup", "group", help="Read as this group.")
-@click.option("-s", "--beginTimestamp", "begin", type=moment, metavar=MOMENT)
-@click.option("-e", "--endTimestamp", "end", type=moment, metavar=MOMENT)
 @click.option(
-    "-c", "--MessageNumber", "limit", type=click.IntRange(min=1), default=128, show_default=True
+    "-s", "--beginTimestamp", "begin", type=moment, metavar=MOMENT, help="Stored then or later."
+)
+@click.option(
+    "-e", "--endTimestamp", "end", type=moment, metavar=MOMENT, help="Stored before that."
+)
+@click.option(
+    "-c",
+    "--MessageNumber",
+    "limit",
+    type=click.IntRange(min=1),
+    default=128,
+    show_default=True,
+    help="How many at most.",
 )
 def command(
     run: Run,

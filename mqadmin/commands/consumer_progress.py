@@ -31,7 +31,13 @@ _GROUP_TITLES: Final = ("#Group", "#Count", "#Version", "#Type", "#Model", "#TPS
 @click.option("-g", "--groupName", "group", help="The group; without it, all groups.")
 @click.option("-t", "--topicName", "topic", help="Only this topic of the group.")
 @click.option(
-    "-s", "--showClientIP", "with_clients", type=boolean, metavar="true|false", default=False
+    "-s",
+    "--showClientIP",
+    "with_clients",
+    type=boolean,
+    metavar="true|false",
+    default=False,
+    help="Who has each queue, too.",
 )
 @click.option("-c", "--cluster", help="Accepted as the official tool does; light topics need it.")
 def command(

@@ -14,7 +14,13 @@ from mqadmin.java_text import hash_order
 @broker_or_cluster
 @click.option("-g", "--groupName", "group", required=True, help="The group.")
 @click.option(
-    "-r", "--removeOffset", "with_offsets", type=boolean, metavar="true|false", default=False
+    "-r",
+    "--removeOffset",
+    "with_offsets",
+    type=boolean,
+    metavar="true|false",
+    default=False,
+    help="Its offsets, too.",
 )
 def command(
     run: Run, broker_addr: str | None, cluster: str | None, group: str, with_offsets: bool

@@ -19,12 +19,17 @@ from mqadmin.output import Output
 @click.option("-f", "--file", "filename", required=True, help="The file.")
 def command(out: Output, filename: str) -> None:
     try:
-        with open(filename, "rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as data:
-            _show(out, data)
+        with open(filename, "rb") as file:
+            mapped = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
     except OSError as error:
         raise Failed(f"cannot read {filename}: {error.strerror}") from None
-    except (CodecError, ValueError) as error:
+    except ValueError as error:
         # An empty file cannot be mapped.
+        raise Failed(f"{filename}: {error}") from None
+    try:
+        with mapped as data:
+            _show(out, data)
+    except CodecError as error:
         raise Failed(f"{filename}: {error}") from None
 
 

@@ -16,7 +16,9 @@ from mqadmin.moments import MOMENT, moment
 
 @admin_command("printMsg")
 @topic_option
-@click.option("-c", "--charsetName", "charset", default="UTF-8", show_default=True)
+@click.option(
+    "-c", "--charsetName", "charset", default="UTF-8", show_default=True, help="Of the bodies."
+)
 @click.option("-s", "--subExpression", "tags", default="*", metavar="TAG || TAG", help="Tags.")
 @click.option(
     "-b", "--beginTimestamp", "begin", type=moment, metavar=MOMENT, help="Stored then or later."
@@ -24,7 +26,15 @@ from mqadmin.moments import MOMENT, moment
 @click.option(
     "-e", "--endTimestamp", "end", type=moment, metavar=MOMENT, help="Stored before that."
 )
-@click.option("-d", "--printBody", "with_body", type=boolean, metavar="true|false", default=True)
+@click.option(
+    "-d",
+    "--printBody",
+    "with_body",
+    type=boolean,
+    metavar="true|false",
+    default=True,
+    help="Bodies, too (default).",
+)
 @click.option("-l", "--lmqParentTopic", "parent", help="A light topic's parent.")
 def command(
     run: Run,

@@ -13,14 +13,46 @@ from mqadmin.moments import MOMENT, moment
 @admin_command("printMsgByQueue")
 @topic_option
 @click.option("-a", "--brokerName", "broker_name", required=True, help="The broker's name.")
-@click.option("-i", "--queueId", "queue_id", type=click.IntRange(min=0), required=True)
-@click.option("-c", "--charsetName", "charset", default="UTF-8", show_default=True)
+@click.option(
+    "-i", "--queueId", "queue_id", type=click.IntRange(min=0), required=True, help="The queue."
+)
+@click.option(
+    "-c", "--charsetName", "charset", default="UTF-8", show_default=True, help="Of the bodies."
+)
 @click.option("-s", "--subExpression", "tags", default="*", metavar="TAG || TAG", help="Tags.")
-@click.option("-b", "--beginTimestamp", "begin", type=moment, metavar=MOMENT)
-@click.option("-e", "--endTimestamp", "end", type=moment, metavar=MOMENT)
-@click.option("-p", "--printMsg", "show", type=boolean, metavar="true|false", default=False)
-@click.option("-d", "--printBody", "with_body", type=boolean, metavar="true|false", default=False)
-@click.option("-f", "--calculate", "count", type=boolean, metavar="true|false", default=False)
+@click.option(
+    "-b", "--beginTimestamp", "begin", type=moment, metavar=MOMENT, help="Stored then or later."
+)
+@click.option(
+    "-e", "--endTimestamp", "end", type=moment, metavar=MOMENT, help="Stored before that."
+)
+@click.option(
+    "-p",
+    "--printMsg",
+    "show",
+    type=boolean,
+    metavar="true|false",
+    default=False,
+    help="Print the messages.",
+)
+@click.option(
+    "-d",
+    "--printBody",
+    "with_body",
+    type=boolean,
+    metavar="true|false",
+    default=False,
+    help="Their bodies, too.",
+)
+@click.option(
+    "-f",
+    "--calculate",
+    "count",
+    type=boolean,
+    metavar="true|false",
+    default=False,
+    help="Count messages by tag.",
+)
 def command(
     run: Run,
     topic: str,

@@ -8,7 +8,9 @@ from mqadmin.java_text import hash_order, java
 
 
 @admin_command("producer")
-@click.option("-b", "--broker", "broker_addr", required=True, metavar="HOST:PORT")
+@click.option(
+    "-b", "--broker", "broker_addr", required=True, metavar="HOST:PORT", help="The broker."
+)
 def command(run: Run, broker_addr: str) -> None:
     (addr,) = chosen_addrs(run, broker_addr, None)
     found = run.admin.producers(addr)

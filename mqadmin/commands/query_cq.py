@@ -18,9 +18,18 @@ _RULE: Final = "=" * 38
 
 @admin_command("queryCq")
 @topic_option
-@click.option("-q", "--queue", "queue_id", type=click.IntRange(min=0), required=True)
+@click.option(
+    "-q", "--queue", "queue_id", type=click.IntRange(min=0), required=True, help="The queue."
+)
 @click.option("-i", "--index", type=click.IntRange(min=0), required=True, help="The first entry.")
-@click.option("-c", "--count", type=click.IntRange(min=1), default=10, show_default=True)
+@click.option(
+    "-c",
+    "--count",
+    type=click.IntRange(min=1),
+    default=10,
+    show_default=True,
+    help="How many entries.",
+)
 @click.option("-b", "--broker", "broker_addr", metavar="HOST:PORT", help="Ask this broker.")
 @click.option("-g", "--consumer", "group", help="Show what this group subscribes to, too.")
 def command(

@@ -16,9 +16,33 @@ _WHAT: Final = {KEY: "key", TAG: "tag"}
 @admin_command("queryMsgByKey")
 @topic_option
 @click.option("-k", "--msgKey", "key", required=True, help="The key, or the tag with -p T.")
-@click.option("-b", "--beginTimestamp", "begin", type=int, default=0, metavar="MILLIS")
-@click.option("-e", "--endTimestamp", "end", type=int, default=END_OF_TIME, metavar="MILLIS")
-@click.option("-m", "--maxNum", "limit", type=click.IntRange(min=1), default=64, show_default=True)
+@click.option(
+    "-b",
+    "--beginTimestamp",
+    "begin",
+    type=int,
+    default=0,
+    metavar="MILLIS",
+    help="Stored then or later.",
+)
+@click.option(
+    "-e",
+    "--endTimestamp",
+    "end",
+    type=int,
+    default=END_OF_TIME,
+    metavar="MILLIS",
+    help="Stored then or earlier.",
+)
+@click.option(
+    "-m",
+    "--maxNum",
+    "limit",
+    type=click.IntRange(min=1),
+    default=64,
+    show_default=True,
+    help="How many at most.",
+)
 @click.option("-c", "--cluster", help="Search this cluster only.")
 @click.option(
     "-p",

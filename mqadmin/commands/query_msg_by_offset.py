@@ -10,8 +10,12 @@ from mqadmin.message_text import MessageText, body_codec
 @admin_command("queryMsgByOffset")
 @topic_option
 @click.option("-b", "--brokerName", "broker_name", required=True, help="The broker's name.")
-@click.option("-i", "--queueId", "queue_id", type=click.IntRange(min=0), required=True)
-@click.option("-o", "--offset", type=click.IntRange(min=0), required=True)
+@click.option(
+    "-i", "--queueId", "queue_id", type=click.IntRange(min=0), required=True, help="The queue."
+)
+@click.option(
+    "-o", "--offset", type=click.IntRange(min=0), required=True, help="The offset in the queue."
+)
 @click.option("-f", "--bodyFormat", "charset", help="Print the body in this character set.")
 @click.option("-r", "--routeTopic", "route_topic", help="The topic whose route is taken.")
 def command(

@@ -20,8 +20,10 @@ _WINDOW = 36 * 3600 * 1000
 @click.option("-d", "--clientId", "client_id", help="The consumer's client id.")
 @click.option("-a", "--showAll", "show_all", is_flag=True, help="All that have it, at most 32.")
 @click.option("-c", "--cluster", help="Search this cluster only.")
-@click.option("-s", "--startTime", "begin", type=int, metavar="MILLIS")
-@click.option("-e", "--endTime", "end", type=int, metavar="MILLIS")
+@click.option(
+    "-s", "--startTime", "begin", type=int, metavar="MILLIS", help="Stored then or later."
+)
+@click.option("-e", "--endTime", "end", type=int, metavar="MILLIS", help="Stored then or earlier.")
 def command(
     run: Run,
     message_id: str,

@@ -33,9 +33,32 @@ _CONSUMED_TITLES: Final = (
 
 @admin_command("queryMsgTraceById")
 @click.option("-i", "--msgId", "message_id", required=True, help="The unique id.")
-@click.option("-t", "--traceTopic", "topic", default=TRACE_TOPIC, show_default=True)
-@click.option("-b", "--beginTimestamp", "begin", type=int, default=0, metavar="MILLIS")
-@click.option("-e", "--endTimestamp", "end", type=int, default=END_OF_TIME, metavar="MILLIS")
+@click.option(
+    "-t",
+    "--traceTopic",
+    "topic",
+    default=TRACE_TOPIC,
+    show_default=True,
+    help="Where clients keep traces.",
+)
+@click.option(
+    "-b",
+    "--beginTimestamp",
+    "begin",
+    type=int,
+    default=0,
+    metavar="MILLIS",
+    help="Stored then or later.",
+)
+@click.option(
+    "-e",
+    "--endTimestamp",
+    "end",
+    type=int,
+    default=END_OF_TIME,
+    metavar="MILLIS",
+    help="Stored then or earlier.",
+)
 @click.option(
     "-c",
     "--maxNum",

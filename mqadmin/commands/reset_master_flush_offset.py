@@ -9,7 +9,9 @@ from mqadmin.framework import Run, admin_command, chosen_addrs
 
 
 @admin_command("resetMasterFlushOffset")
-@click.option("-b", "--brokerAddr", "broker_addr", required=True, metavar="HOST:PORT")
+@click.option(
+    "-b", "--brokerAddr", "broker_addr", required=True, metavar="HOST:PORT", help="The slave."
+)
 @click.option("-o", "--offset", type=int, required=True, help="A position in the commit log.")
 def command(run: Run, broker_addr: str, offset: int) -> None:
     (addr,) = chosen_addrs(run, broker_addr, None)

@@ -4,6 +4,7 @@ One queue, a topic, or all topics of the group; to the first or the next offset,
 Says for each queue where the group was, and for what is refused, why.
 """
 
+import time
 from typing import Final
 
 import click
@@ -22,6 +23,7 @@ _SIDES: Final = {
     "latest": Side.LATEST,
     "max": Side.LATEST,
 }
+_TARGETS: Final = f"earliest|latest|now|OFFSET|{MOMENT}"
 # Numbers from here on are milliseconds (since September 2001), below they are offsets.
 _FIRST_MILLIS: Final = 10**12
 
@@ -31,11 +33,16 @@ def target_of(text: str) -> Target:
     word = text.strip().lower()
     if word in _SIDES:
         return Target(_SIDES[word])
+    if word == "now":
+        return Target(Side.TIME, time.time_ns() // 1_000_000)
     if word.isdecimal() and int(word) < _FIRST_MILLIS:
         return Target(Side.OFFSET, int(word))
     if word.startswith("-"):
         raise click.BadParameter(f"{text!r} is no offset: there are none below 0")
-    return Target(Side.TIME, moment(text))
+    try:
+        return Target(Side.TIME, moment(text))
+    except click.BadParameter:
+        raise click.BadParameter(f"{text!r} is none of {_TARGETS}") from None
 
 
 @admin_command("resetOffset")
@@ -49,7 +56,7 @@ def target_of(text: str) -> Target:
     "target",
     type=target_of,
     required=True,
-    metavar=f"earliest|latest|OFFSET|{MOMENT}",
+    metavar=_TARGETS,
     help="Numbers from 1000000000000 on are milliseconds.",
 )
 def command(

@@ -19,8 +19,17 @@ from mqadmin.resetting import reset_everywhere, route_topic_of
 @admin_command("resetOffsetByTime")
 @click.option("-g", "--group", required=True, help="The group.")
 @topic_option
-@click.option("-s", "--timestamp", "when", required=True, metavar=f"now|{MOMENT}")
-@click.option("-f", "--force", type=boolean, metavar="true|false", default=True)
+@click.option(
+    "-s",
+    "--timestamp",
+    "when",
+    required=True,
+    metavar=f"now|{MOMENT}",
+    help="The time; -1 for the end.",
+)
+@click.option(
+    "-f", "--force", type=boolean, metavar="true|false", default=True, help="false: never forward."
+)
 @click.option("-b", "--broker", "broker_addr", metavar="HOST:PORT", help="With -q: only there.")
 @click.option("-q", "--queue", "queue_id", type=click.IntRange(min=0), help="Only this queue.")
 @click.option("-o", "--offset", type=click.IntRange(min=0), help="With -q: this offset, no time.")
@@ -36,7 +45,7 @@ def command(
     offset: int | None,
     cluster: str | None,
 ) -> None:
-    millis = run.admin.now() if when == "now" else moment(when)
+    millis = run.admin.now() if when == "now" else moment(when, "-s")
     if (broker_addr is None) != (queue_id is None):
         raise click.UsageError("-b and -q belong together: a broker and one of its queues")
     if offset is not None and queue_id is None:

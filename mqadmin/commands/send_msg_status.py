@@ -16,9 +16,22 @@ _TEXT = b"hello jodie"
 @admin_command("sendMsgStatus")
 @click.option("-b", "--brokerName", "broker_name", required=True, help="The broker's name.")
 @click.option(
-    "-s", "--messageSize", "size", type=click.IntRange(min=1), default=128, show_default=True
+    "-s",
+    "--messageSize",
+    "size",
+    type=click.IntRange(min=1),
+    default=128,
+    show_default=True,
+    help="Bytes of a body.",
 )
-@click.option("-c", "--count", type=click.IntRange(min=1), default=50, show_default=True)
+@click.option(
+    "-c",
+    "--count",
+    type=click.IntRange(min=1),
+    default=50,
+    show_default=True,
+    help="How many messages.",
+)
 def command(run: Run, broker_name: str, size: int, count: int) -> None:
     trips = RoundTrips(run)
     # The first one may create the topic; only then its queues are known for sure.

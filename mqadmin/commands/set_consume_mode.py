@@ -11,7 +11,13 @@ from mqadmin.java_text import hash_order
 @broker_or_cluster
 @click.option("-t", "--topicName", "topic", required=True, help="The topic.")
 @click.option("-g", "--groupName", "group", required=True, help="The group.")
-@click.option("-m", "--mode", type=click.Choice(["PULL", "POP"]), required=True)
+@click.option(
+    "-m",
+    "--mode",
+    type=click.Choice(["PULL", "POP"]),
+    required=True,
+    help="How messages are taken.",
+)
 @click.option(
     "-q",
     "--popShareQueueNum",

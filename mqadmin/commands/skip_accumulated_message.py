@@ -11,7 +11,9 @@ from mqadmin.resetting import reset_everywhere, route_topic_of
 @admin_command("skipAccumulatedMessage")
 @click.option("-g", "--group", required=True, help="The group.")
 @topic_option
-@click.option("-f", "--force", type=boolean, metavar="true|false", default=True)
+@click.option(
+    "-f", "--force", type=boolean, metavar="true|false", default=True, help="false: never forward."
+)
 @click.option("-c", "--cluster", help="For light topics: the topic whose route is taken.")
 def command(run: Run, group: str, topic: str, force: bool, cluster: str | None) -> None:
     resets = reset_everywhere(run, group, topic, END, force, route_topic_of(topic, cluster))

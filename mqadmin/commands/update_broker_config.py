@@ -1,9 +1,18 @@
-"""updateBrokerConfig: change a setting of running brokers. Java: UpdateBrokerConfigSubCommand."""
+"""updateBrokerConfig: change a setting of running brokers. Java: UpdateBrokerConfigSubCommand.
+
+A broker answers with success even if it has no such setting or cannot read the value, so its settings
+are looked at afterwards.
+"""
+
+from typing import Final
 
 import click
 
 from mqadmin.framework import Run, admin_command, broker_or_cluster, chosen_addrs, chosen_members
 from mqadmin.java_text import hash_order
+
+# A broker takes it, but shows it to nobody.
+_SECRET: Final = "tls.server.keyPassword"
 
 
 @admin_command("updateBrokerConfig")
@@ -26,5 +35,17 @@ def command(
         run.admin.update_broker_config(addr, {key: value})
         entry = {"addr": addr, "key": key, "value": value}
         run.out.row(f"update broker config success, {addr}", entry)
+        now = run.admin.broker_config(addr).get(key)
+        if now is None and key != _SECRET:
+            run.problem(f"{addr} has no setting {key!r}: nothing has changed")
+        elif now is not None and not _is_same(now, value):
+            run.problem(f"{addr} did not take {key}={value}: it is {now!r}")
 
     run.on_each(hash_order(choose(run, broker_addr, cluster)), change)
+
+
+def _is_same(shown: str, given: str) -> bool:
+    """Whether a broker shows what it was given: `True` as `true`, `07` as `7`."""
+    if shown.isdecimal() and given.removeprefix("+").isdecimal():
+        return int(shown) == int(given)
+    return shown.lower() == given.lower()

@@ -28,13 +28,28 @@ from mqadmin.java_text import hash_order
     help="Default: true.",
 )
 @click.option(
-    "-m", "--consumeFromMinEnable", "consume_from_min_enable", type=boolean, metavar="true|false"
+    "-m",
+    "--consumeFromMinEnable",
+    "consume_from_min_enable",
+    type=boolean,
+    metavar="true|false",
+    help="May it begin at the first message? Default: false.",
 )
 @click.option(
-    "-d", "--consumeBroadcastEnable", "consume_broadcast_enable", type=boolean, metavar="true|false"
+    "-d",
+    "--consumeBroadcastEnable",
+    "consume_broadcast_enable",
+    type=boolean,
+    metavar="true|false",
+    help="May it broadcast? Default: false.",
 )
 @click.option(
-    "-o", "--consumeMessageOrderly", "consume_message_orderly", type=boolean, metavar="true|false"
+    "-o",
+    "--consumeMessageOrderly",
+    "consume_message_orderly",
+    type=boolean,
+    metavar="true|false",
+    help="Does it consume in order?",
 )
 @click.option("-q", "--retryQueueNums", "retry_queue_nums", type=int, help="Default: 1.")
 @click.option("-r", "--retryMaxTimes", "retry_max_times", type=int, help="Default: 16.")

@@ -48,7 +48,15 @@ _NOT_DRAINED = ("attributes", "perm", "order", "unit", "unit_sub")
 @click.option(
     "-u", "--unit", type=boolean, metavar="true|false", default=False, help="Is it a unit's topic?"
 )
-@click.option("-s", "--hasUnitSub", "unit_sub", type=boolean, metavar="true|false", default=False)
+@click.option(
+    "-s",
+    "--hasUnitSub",
+    "unit_sub",
+    type=boolean,
+    metavar="true|false",
+    default=False,
+    help="Do a unit's groups subscribe to it?",
+)
 @drain_options
 @click.pass_context
 def command(
@@ -92,7 +100,10 @@ def command(
             _set_broker_order(run, broker_addr, config)
         run.out.line(f"create topic to {broker_addr} success.")
     else:
-        run.on_each(hash_order(addrs), lambda addr: _create(run, addr, config))
+        created: list[str] = []
+        run.on_each(hash_order(addrs), lambda addr: _create(run, addr, config, created))
+        if not created:
+            return
         if order and cluster is not None:
             _set_cluster_order(run, cluster, config)
     run.out.row(topic_text(config), config)
@@ -109,8 +120,9 @@ def _check_drain(ctx: click.Context, reads: int | None, writes: int | None) -> N
         )
 
 
-def _create(run: Run, addr: str, config: TopicConfig) -> None:
+def _create(run: Run, addr: str, config: TopicConfig, created: list[str]) -> None:
     run.admin.put_topic(addr, config)
+    created.append(addr)
     run.out.line(f"create topic to {addr} success.")
 
 

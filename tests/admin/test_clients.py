@@ -191,7 +191,7 @@ async def test_failures_in_trio_are_not_groups(server: TestServer) -> None:
     async with AdminClient.connect(server.namesrv_addr) as admin:
         with pytest.raises(NotFound):
             await admin.topic_route("NoSuchTopic")
-        with pytest.raises(RemotingConnectError):
+        with pytest.raises(RemotingConnectError, match=r": Connection refused$"):
             await admin.broker_topic_stats(closed_addr(), "T")
         # The client goes on.
         assert await admin.broker_name_of(server.broker_addr) == "broker-a"

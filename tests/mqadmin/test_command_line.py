@@ -67,9 +67,16 @@ def test_every_command_has_json_or_a_sentence(server: TestServer) -> None:
         (["topicRoute", "-t", "NoSuchTopic"], 1, "has no route of topic 'NoSuchTopic'"),
         (["topicRoute"], 2, "Missing option '-t'"),
         (["topicRout"], 2, "Did you mean topicRoute?"),
+        (["resetOffset", "-g", "G", "-t", "T", "--to", "soon"], 2, "none of earliest|latest|now|"),
+        (["subscriptionCheck", "-g", "G"], 1, "no consumer of group 'G' has been online yet"),
+        (["consumerProgress", "-g", "G"], 1, "no consumer of the group has been online yet"),
         (["topicList", "--timeout", "0"], 2, "'--timeout'"),
+        (["topicList", "--timeout", "inf"], 2, "'--timeout'"),
+        (["topicList", "--timeout", "nan"], 2, "'--timeout'"),
         (["resetOffsetByTime", "-g", "G", "-t", "T"], 2, "Missing option '-s'"),
-        (["resetOffsetByTime", "-g", "G", "-t", "T", "-s", "soon"], 2, "neither milliseconds nor"),
+        (["resetOffsetByTime", "-g", "G", "-t", "T", "-s", "soon"], 2, "for -s: 'soon' is neither"),
+        (["resetOffsetByTime", "-g", "G", "-t", "T", "-s", "--5"], 2, "neither milliseconds nor"),
+        (["resetOffsetByTime", "-g", "G", "-t", "T", "-s", "9" * 20], 2, "neither milliseconds"),
         (["resetOffsetByTime", "-g", "G", "-t", "T", "-s", "0", "-q", "1"], 2, "belong together"),
         (["resetOffsetByTime", "-g", "G", "-t", "T", "-s", "0", "-o", "1"], 2, "-o needs -b"),
         (["resetOffsetByTime", "-g", "G", "-t", "T", "-s", "0"], 1, "has no route of topic 'T'"),
@@ -109,8 +116,31 @@ def test_exit_codes(server: TestServer, words: list[str], code: int, sentence: s
 
 def test_a_part_that_fails_is_said_and_counts(server: TestServer) -> None:
     done = run(server, "updateTopic", "-c", "DefaultCluster", "-t", "bad*name")
-    assert done.returncode == 1
+    # Not the configuration either: no broker has it.
+    assert (done.returncode, done.stdout) == (1, "")
     assert "refused UPDATE_AND_CREATE_TOPIC" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "sentence"),
+    [
+        ("fileReservedTime", "071", None),
+        ("traceOn", "TRUE", None),
+        ("fileReservedTime", "x", "did not take fileReservedTime=x: it is '"),
+        ("fileReservdTime", "71", "has no setting 'fileReservdTime'"),
+    ],
+)
+def test_a_success_that_changes_nothing_is_told(
+    server: TestServer, key: str, value: str, sentence: str | None
+) -> None:
+    words = ["updateBrokerConfig", "-b", server.broker_addr, "-k", key, "-v", value]
+    done = run(server, *words)
+    assert done.stdout == f"update broker config success, {server.broker_addr}\n"
+    if sentence is None:
+        assert (done.returncode, done.stderr) == (0, "")
+    else:
+        assert done.returncode == 1
+        assert sentence in done.stderr
 
 
 def test_completion_lists_commands(server: TestServer) -> None:
@@ -159,9 +189,9 @@ def test_a_file_of_a_log_is_read_without_a_server(server: TestServer) -> None:
     done = run(server, "dumpCompactionLog", "-f", str(file), "--json", NAMESRV_ADDR="")
     messages = [json.loads(line) for line in done.stdout.splitlines()]
     assert done.returncode == 0, done.stderr
-    assert messages[0]["physical_offset"] == 0
+    assert messages[0]["physicalOffset"] == 0
     for before, after in pairwise(messages):
-        assert after["physical_offset"] == before["physical_offset"] + before["store_size"]
+        assert after["physicalOffset"] == before["physicalOffset"] + before["storeSize"]
 
 
 def test_exports_are_files(server: TestServer, tmp_path: Path) -> None:

@@ -224,6 +224,8 @@ def test_a_date_is_a_target() -> None:
     text = "2026-01-31#12:00:00:250"
     seconds = time.mktime((2026, 1, 31, 12, 0, 0, 0, 0, -1))
     assert target_of(text) == Target(Side.TIME, int(seconds) * 1000 + 250)
+    assert target_of("now").side is Side.TIME
+    assert target_of("now").value > 10**12
 
 
 @pytest.mark.parametrize("text", ["-1", "soon", "1.5", "", "2026-01-31"])
@@ -250,7 +252,11 @@ def test_durations(millis: int, text: str) -> None:
 
 @pytest.mark.parametrize(
     "words",
-    [["startMonitoring", "--interval", "60"], ["haStatus", "-c", "DefaultCluster", "-i", "60"]],
+    [
+        ["startMonitoring", "--interval", "60"],
+        ["haStatus", "-c", "DefaultCluster", "-i", "60"],
+        ["clusterRT", "-a", "1", "-i", "60"],
+    ],
     ids=lambda words: words[0],
 )
 def test_endless_commands_end_with_ctrl_c(server: TestServer, words: list[str]) -> None:
@@ -259,7 +265,11 @@ def test_endless_commands_end_with_ctrl_c(server: TestServer, words: list[str]) 
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
         assert process.stdout is not None
-        last = "endRound" if words[0] == "startMonitoring" else "#SlaveAddr"
+        last = {
+            "startMonitoring": "endRound",
+            "haStatus": "#SlaveAddr",
+            "clusterRT": "DefaultCluster",
+        }[words[0]]
         for line in process.stdout:
             if last in line:
                 break

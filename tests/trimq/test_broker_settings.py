@@ -70,6 +70,15 @@ async def test_what_needs_a_new_start_is_only_written(running: Running) -> None:
     assert {key: shown[key] for key in changes} == changes
 
 
+async def test_a_key_that_there_is_not_is_logged(
+    running: Running, caplog: pytest.LogCaptureFixture
+) -> None:
+    await running.settings.update({"fileReservdTime": "1", "somebodysOwn": "6"})
+    (said,) = [one.getMessage() for one in caplog.records if "unknown" in one.getMessage()]
+    assert "'fileReservdTime'" in said
+    assert "did you mean 'fileReservedTime'?" in said
+
+
 async def test_what_cannot_be_read_is_left_as_it_was(running: Running) -> None:
     before = running.shown()
     await running.settings.update({"shortPollingTimeMills": "1x"})

@@ -1,0 +1,176 @@
+"""What is printed where: terminals, pipes, full disks, narrow character sets; and how it ends."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from trimq.testing import TestServer, running_server
+
+HOME = Path(__file__).parent.parent.parent
+LOG = HOME / "tests" / "vectors" / "commitlog-head.bin"
+BODY = "Zürich \u2318"
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[TestServer]:
+    with running_server(settings={"brokerName": "broker-a"}) as started:
+        yield started
+
+
+def command(*words: str) -> list[str]:
+    return [sys.executable, "-m", "mqadmin", *words]
+
+
+def environment(server: TestServer, **more: str) -> dict[str, str]:
+    plain = {key: value for key, value in os.environ.items() if key != "NO_COLOR"}
+    return {**plain, "NAMESRV_ADDR": server.namesrv_addr, **more}
+
+
+def run(server: TestServer, *words: str, **more: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command(*words),
+        capture_output=True,
+        text=True,
+        env=environment(server, **more),
+        check=False,
+    )
+
+
+def on_a_terminal(server: TestServer, *words: str, **more: str) -> str:
+    """What a terminal shows."""
+    terminal, slave = os.openpty()
+    process = subprocess.Popen(
+        command(*words),
+        stdout=slave,
+        stderr=slave,
+        env=environment(server, **{"TERM": "xterm", **more}),
+    )
+    os.close(slave)
+    shown = b""
+    # The terminal is gone with the process: reading it fails then.
+    with suppress(OSError):
+        while data := os.read(terminal, 1 << 16):
+            shown += data
+    os.close(terminal)
+    process.wait()
+    return shown.decode()
+
+
+def test_heads_are_bold_and_errors_red_where_that_is_wanted(server: TestServer) -> None:
+    assert "\x1b[1m#Cluster Name" in on_a_terminal(server, "clusterList")
+    assert "\x1b[31mmqadmin: " in on_a_terminal(server, "topicRoute", "-t", "Nope")
+    for words in (["clusterList"], ["topicRoute", "-t", "Nope"]):
+        shown = on_a_terminal(server, *words, NO_COLOR="1")
+        assert "\x1b" not in shown
+        assert "#Cluster Name" in shown or "mqadmin: " in shown
+    assert "\x1b" not in on_a_terminal(server, "clusterList", TERM="dumb")
+
+
+@pytest.mark.parametrize("words", [["topicList"], ["topicList", "--json"], ["clusterList"]])
+def test_a_full_disk_is_one_sentence(server: TestServer, words: list[str]) -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            command(*words),
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environment(server),
+            check=False,
+        )
+    assert done.returncode == 1
+    assert done.stderr == "mqadmin: cannot print: No space left on device\n"
+
+
+@pytest.mark.parametrize("words", [["topicList"], ["dumpCompactionLog", "-f", str(LOG)]])
+def test_nobody_complains_when_a_reader_has_seen_enough(
+    server: TestServer, words: list[str]
+) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        command(*words),
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(server),
+        check=False,
+    )
+    os.close(writer)
+    assert done.stderr == ""
+
+
+def test_a_body_that_the_terminal_cannot_show(server: TestServer) -> None:
+    assert run(server, "sendMessage", "-t", "Bodies", "-p", BODY).returncode == 0
+    done = subprocess.run(
+        command("printMsg", "-t", "Bodies"),
+        capture_output=True,
+        env=environment(server, PYTHONIOENCODING="latin-1"),
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert "BODY: Zürich ?\n".encode("latin-1") in done.stdout
+
+
+def test_json_has_one_way_to_write_names(server: TestServer) -> None:
+    sent = json.loads(run(server, "sendMessage", "-t", "Named", "-p", BODY, "--json").stdout)
+    assert set(sent) == {"status", "messageId", "offsetId", "queue", "queueOffset"}
+    message = json.loads(run(server, "printMsg", "-t", "Named", "--json").stdout)
+    assert message["messageId"] == sent["messageId"]
+    assert (message["queueId"], message["queueOffset"]) == (sent["queue"]["queueId"], 0)
+    assert message["properties"]["UNIQ_KEY"] == sent["messageId"]
+    assert [key for key in message if "_" in key] == []
+
+
+def test_without_a_command_there_is_help(server: TestServer) -> None:
+    done = run(server)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == run(server, "help").stdout
+    assert "  topicRoute " in done.stdout
+
+
+def test_the_version_is_told(server: TestServer) -> None:
+    done = run(server, "--version")
+    assert done.returncode == 0
+    assert done.stdout.startswith("mqadmin of TriMQ ")
+
+
+def test_help_completes_names_of_commands(server: TestServer) -> None:
+    words = {"COMP_WORDS": "mqadmin help topicR", "COMP_CWORD": "2"}
+    done = run(server, _MQADMIN_COMPLETE="bash_complete", **words)
+    assert done.stdout.splitlines() == ["plain,topicRoute"]
+
+
+def test_who_to_ask_is_not_known(server: TestServer) -> None:
+    done = run(server, "topicList", NAMESRV_ADDR="")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "with -n, or in the environment's NAMESRV_ADDR" in done.stderr
+
+
+def test_ctrl_c_while_nobody_answers() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        addr = f"127.0.0.1:{silent.getsockname()[1]}"
+        with subprocess.Popen(
+            command("topicList", "-n", addr, "--timeout", "60"),
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as process:
+            accepted, _ = silent.accept()
+            with accepted:
+                # It has asked, so it waits for the answer now.
+                assert accepted.recv(1)
+                process.send_signal(signal.SIGINT)
+                _, err = process.communicate(timeout=30)
+    assert (process.returncode, err) == (1, "mqadmin: interrupted\n")
+
+
+def test_an_error_of_the_system_comes_without_its_number(server: TestServer) -> None:
+    done = run(server, "brokerStatus", "-b", "127.0.0.1:1")
+    assert done.stderr == "mqadmin: no connection to 127.0.0.1:1: Connection refused\n"
