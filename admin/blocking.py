@@ -180,3 +180,4 @@ class BlockingAdminClient:
     pull = _plain(pulling.pull)
 
     send = _plain(sending.send)
+    sending_route = _plain(sending.sending_route)

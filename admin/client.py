@@ -162,3 +162,4 @@ class AdminClient:
     pull = pulling.pull
 
     send = sending.send
+    sending_route = sending.sending_route
