@@ -32,6 +32,7 @@ class RocketMQBatchReader(DataSourceReader):
         options = self._options
         with sentences(), Cluster(options.connection) as cluster:
             bounds = cluster.bounds(cluster.topics(options))
+            cluster.check(options.pulls.expression, options.pulls.group, bounds)
             starts = cluster.resolve(options.starting, "earliest", bounds)
             ends = cluster.resolve(options.ending, "latest", bounds)
             found = ranges(starts, ends, bounds, options.pulls.fail_on_data_loss)

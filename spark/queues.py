@@ -14,11 +14,15 @@ from admin.blocking import BlockingAdminClient
 from admin.cluster import preferred_addr
 from admin.errors import NotFound
 from admin.pulling import Place
+from codec.bodies.base import encode_body
+from codec.bodies.heartbeat import CheckClientRequestBody, SubscriptionData
 from codec.bodies.locks import MessageQueue
+from codec.codes import RequestCode, ResponseCode
 from codec.flags import Perm
+from remoting.blocking import BlockingClient
 from remoting.errors import TransportError
 from spark.errors import DataLost, SparkSourceError, WrongOption
-from spark.options import Connection, ReadOptions
+from spark.options import Connection, Expression, ReadOptions
 from spark.positions import EARLIEST, Offsets, Position, QueueKey
 
 log: Final = logging.getLogger("trimq.spark")
@@ -130,6 +134,31 @@ class Cluster:
                     key = (topic, data.broker_name, queue.queue_id)
                     found[key] = Bounds(offset.min_offset, offset.max_offset, addr)
         return found
+
+    def check(self, expression: Expression, group: str, bounds: Mapping[QueueKey, Bounds]) -> None:
+        """SparkSourceError when a broker does not filter by that, or does not understand it.
+
+        A pull does not tell: the real broker gives everything where a condition is no SQL92.
+        """
+        if expression.kind == "TAG":
+            return
+        for topic, addr in sorted({(key[0], at.addr) for key, at in bounds.items()}):
+            wants = SubscriptionData(
+                topic=topic, sub_string=expression.text, expression_type=expression.kind
+            )
+            body = encode_body(
+                CheckClientRequestBody(client_id="spark", group=group, subscription_data=wants)
+            )
+            with BlockingClient(addr, timeout=self._connection.timeout) as client:
+                keys = self._connection.keys
+                header = None if keys is None else keys.signed(None, body)
+                answer = client.request(RequestCode.CHECK_CLIENT_CONFIG, header, body)
+            if answer.code != ResponseCode.SUCCESS:
+                remark = " ".join((answer.remark or "").split())
+                raise SparkSourceError(
+                    f"{addr} refused option 'sql' {expression.text!r} with code {answer.code}:"
+                    f" {remark}"
+                )
 
     def resolve(
         self, position: Position, otherwise: str, bounds: Mapping[QueueKey, Bounds]

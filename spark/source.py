@@ -12,6 +12,7 @@ from spark.batch import RocketMQBatchReader
 from spark.errors import SparkSourceError, sentences
 from spark.options import read_options, write_options
 from spark.schema import chosen, ddl, wanted
+from spark.shipping import Shipped
 from spark.versions import has_streams
 from spark.writing import RocketMQWriter
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from spark.stream_writing import RocketMQStreamWriter
 
 
-class RocketMQDataSource(DataSource):
+class RocketMQDataSource(DataSource, metaclass=Shipped):
     """`format("rocketmq")`: topics, read once or as a stream, and written to."""
 
     @classmethod

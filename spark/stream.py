@@ -54,6 +54,7 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             options = self._options
             with sentences(), Cluster(options.connection) as cluster:
                 bounds = cluster.bounds(cluster.topics(options))
+                cluster.check(options.pulls.expression, options.pulls.group, bounds)
                 starts = cluster.resolve(options.starting, "latest", bounds)
             self._initial = {"initial": True, "version": VERSION, "queues": write_offsets(starts)}
         return self._initial

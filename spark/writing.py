@@ -35,7 +35,9 @@ WRITTEN: Final[dict[str, tuple[str, ...]]] = {
 _PASSED_OVER: Final = frozenset(COLUMNS) - frozenset(WRITTEN)
 # Names of properties that are not a user's. What was read may hold them; they are made anew.
 RESERVED: Final = frozenset(
-    value for name, value in vars(property_keys).items() if name.isupper() and name[0] != "_"
+    value
+    for name, value in vars(property_keys).items()
+    if name.isupper() and name not in ("KEY_SEPARATOR", "TRANSIENT_PREFIX")
 )
 
 
