@@ -13,9 +13,12 @@ import pytest
 from compat_tests.processes import free_port
 from compat_tests.real import Launcher
 from compat_tests.spark_stage import QUEUES, Side, sides, spark_session
+from spark.versions import has_streams
 from trimq.admin import BlockingAdminClient
 
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'trimq[spark]'")
+pyspark = pytest.importorskip(
+    "pyspark", reason="pyspark is not installed: pip install 'trimq[spark]'"
+)
 
 MESSAGES = 300
 KINDS = ("real", "trimq")
@@ -196,6 +199,15 @@ def test_failures_are_sentences(
     assert "Traceback" not in text
     assert "\tat " not in text
     assert len(text) < 500
+
+
+@pytest.mark.skipif(has_streams(pyspark.__version__), reason="this Spark has streams")
+def test_streams_are_refused_by_early_versions(spark: Any, servers: dict[str, Side]) -> None:
+    options = {"namesrv": servers["trimq"].namesrv, "topic": "Orders"}
+    with pytest.raises(Exception, match=r"streams need Spark 4\.2 or newer"):
+        spark.readStream.format("rocketmq").options(**options).load().writeStream.format(
+            "noop"
+        ).start().awaitTermination(60)
 
 
 def test_lost_messages_can_be_passed_over(spark: Any, servers: dict[str, Side]) -> None:

@@ -18,9 +18,14 @@ import pytest
 from compat_tests.artifacts import HERE
 from compat_tests.real import Launcher
 from compat_tests.spark_stage import Side, sides, spark_session
+from spark.versions import has_streams
 from trimq.admin import BlockingAdminClient
 
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'trimq[spark]'")
+pyspark = pytest.importorskip(
+    "pyspark", reason="pyspark is not installed: pip install 'trimq[spark]'"
+)
+if not has_streams(pyspark.__version__):
+    pytest.skip(f"Spark {pyspark.__version__} has no streams for us", allow_module_level=True)
 
 KINDS = ("real", "trimq")
 KILLS = 4

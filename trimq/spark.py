@@ -24,8 +24,7 @@ from spark.versions import is_supported  # noqa: E402
 
 if not is_supported(pyspark.__version__):
     raise ImportError(
-        f"trimq.spark needs Spark 4.0 or newer, this is {pyspark.__version__}: pip install"
-        " 'trimq[spark]'"
+        f"trimq.spark works with Spark 4, this is {pyspark.__version__}: pip install 'trimq[spark]'"
     )
 
 from spark.errors import DataLost, SparkSourceError, WrongOption  # noqa: E402
