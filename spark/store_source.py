@@ -47,7 +47,7 @@ class RocketMQStoreDataSource(DataSource, metaclass=Shipped):
             options = store_options(self.options)
             names = wanted(schema, _COLUMNS[options.table])
             if options.table == "messages":
-                kind = _FilteringLogReader if _PUSHDOWN in sys.modules else LogReader
+                kind = FilteringLogReader if _PUSHDOWN in sys.modules else LogReader
                 return kind(options, names)
             return TableReader(options, names)
 
@@ -82,29 +82,26 @@ class LogReader(DataSourceReader):
                 yield to_batch(buffer, rows, self._names, self._options.broker_name)
 
 
-class _FilteringLogReader(LogReader):
+class FilteringLogReader(LogReader):
     """Makes use of conditions on topic and storeTimestamp; Spark still looks at every row."""
 
     def pushFilters(self, filters: list[Any]) -> Iterable[Any]:
         for one in filters:
-            column = one.attribute if hasattr(one, "attribute") else ()
+            column, value = getattr(one, "attribute", ()), getattr(one, "value", None)
             if column == ("topic",):
-                self._topic(one)
-            elif column == ("storeTimestamp",) and isinstance(one.value, datetime):
-                self._time(type(one).__name__, one.value)
+                self._topic(type(one).__name__, value)
+            elif column == ("storeTimestamp",) and isinstance(value, datetime):
+                self._time(type(one).__name__, value)
         return filters
 
-    def _topic(self, one: Any) -> None:
-        names: frozenset[str] | None = None
-        if type(one).__name__ == "EqualTo":
-            names = frozenset({one.value})
-        elif type(one).__name__ == "In":
-            names = frozenset(one.value)
-        if names:
-            given = self._options.topics
-            # A topic that cannot be leaves nothing, where no topic at all would mean any.
-            both = given & names if given else names
-            self._options = replace(self._options, topics=both or frozenset({""}))
+    def _topic(self, kind: str, value: Any) -> None:
+        if kind not in ("EqualTo", "In"):
+            return
+        names = frozenset({value} if kind == "EqualTo" else value)
+        given = self._options.topics
+        # A topic that cannot be leaves nothing, where no topic at all would mean any.
+        both = given & names if given else names
+        self._options = replace(self._options, topics=both or frozenset({""}))
 
     def _time(self, kind: str, moment: datetime) -> None:
         if moment.tzinfo is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,8 @@ pytest.importorskip("pyspark")
 from spark.errors import SparkSourceError, WrongOption
 from spark.log_scan import plan, scan
 from spark.schema import INDEX_ENTRY_COLUMNS, QUEUE_ENTRY_COLUMNS
-from spark.store_options import store_options
+from spark.store_options import StoreOptions, store_options
+from spark.store_source import FilteringLogReader
 from spark.store_tables import (
     index_entries,
     index_paths,
@@ -161,6 +163,37 @@ def test_queues_and_index_are_tables(root: Path) -> None:
         for row in batch.to_pylist()
     ]
     assert [row["commitLogOffset"] for row in entries] == [place for _, _, place in written]
+
+
+def test_conditions_become_options(root: Path) -> None:
+    filters = pytest.importorskip("pyspark.sql.datasource")
+    if not hasattr(filters, "EqualTo"):
+        pytest.skip("this Spark has no conditions for Python data sources")
+    written = write(root, 100)
+    moment = datetime.fromtimestamp(1_700_000_000.5, UTC)
+
+    def pushed(*conditions: Any) -> StoreOptions:
+        reader = FilteringLogReader(store_options({"path": str(root)}), ["topic"])
+        assert list(reader.pushFilters(list(conditions))) == list(conditions)
+        assert reader.partitions()
+        return reader._options
+
+    topic, time = ("topic",), ("storeTimestamp",)
+    found = pushed(
+        filters.IsNotNull(topic),
+        filters.In(topic, ("U", "V")),
+        filters.GreaterThan(time, moment),
+        filters.LessThanOrEqual(time, moment),
+        filters.Not(filters.EqualTo(topic, "U")),
+        filters.GreaterThan(time, datetime(2100, 1, 1)),
+        filters.EqualTo(("keys",), "k1"),
+    )
+    assert found.topics == {"U", "V"}
+    assert (found.start, found.end) == (1_700_000_000_500, 1_700_000_000_501)
+    nothing = pushed(filters.EqualTo(topic, "T"), filters.EqualTo(topic, "U"))
+    assert nothing.topics == {""}
+    assert not [rows for part in plan(nothing) for _, rows in scan(part, nothing)]
+    assert len(written) == 100
 
 
 @pytest.mark.parametrize(
