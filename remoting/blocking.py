@@ -79,8 +79,13 @@ class BlockingClient:
             opaque = self._send(code, 0, header, body, deadline)
             return self._answer(opaque, deadline, code, seconds)
 
-    def start(self, code: int, header: Header | None = None, body: bytes = b"") -> int:
-        """Send a request and go on; `finish` waits for its answer. Any number may be under way."""
+    def start(
+        self, code: int, header: Header | dict[str, str] | None = None, body: bytes = b""
+    ) -> int:
+        """Send a request and go on; `finish` waits for its answer. Any number may be under way.
+
+        A header may be given as its ext fields: whoever asks much makes them once.
+        """
         with self._turn:
             opaque = self._send(code, 0, header, body, self._now() + self._timeout)
             self._started.add(opaque)
@@ -115,10 +120,15 @@ class BlockingClient:
             log.debug("frame passed over code=%d opaque=%d", answer.code, answer.opaque)
 
     def _send(
-        self, code: int, flag: int, header: Header | None, body: bytes, deadline: float
+        self,
+        code: int,
+        flag: int,
+        header: Header | dict[str, str] | None,
+        body: bytes,
+        deadline: float,
     ) -> int:
         self._opaque = self._opaque % 0x7FFFFFFF + 1
-        fields = None if header is None else encode_header(header)
+        fields = encode_header(header) if isinstance(header, Header) else header
         command = RemotingCommand(int(code), self._opaque, flag, None, fields, body)
         sock = self._open_socket()
         try:

@@ -20,7 +20,7 @@ from admin.cluster import preferred_addr
 from codec.codes import RequestCode, ResponseCode
 from codec.command import RemotingCommand
 from codec.flags import PullFlag
-from codec.headers.base import decode_header
+from codec.headers.base import decode_header, encode_header
 from codec.headers.pull import PullMessageRequestHeader, PullMessageResponseHeader
 from remoting.blocking import BlockingClient
 from remoting.errors import TransportError
@@ -60,6 +60,7 @@ class Puller:
         self._filtered = pulls.expression.selects
         self._step = _FILTERED_WINDOW if self._filtered else pulls.batch_size
         self._failures = 0
+        self._fields = encode_header(self._header(part.start, pulls.batch_size))
 
     def __iter__(self) -> Iterator[bytes]:
         try:
@@ -90,14 +91,28 @@ class Puller:
             self._ask(window)
 
     def _ask(self, window: _Window) -> None:
-        client, part, pulls = self._client, self._part, self._pulls
+        client = self._client
         assert client is not None
-        header = PullMessageRequestHeader(
+        most = min(self._pulls.batch_size, window.end - window.position)
+        keys = self._connection.keys
+        if keys is None:
+            # Made once: a header costs as much as several messages.
+            fields = self._fields
+            fields["queueOffset"] = str(window.position)
+            fields["maxMsgNums"] = str(most)
+            window.opaque = client.start(RequestCode.PULL_MESSAGE, fields)
+        else:
+            header = keys.signed(self._header(window.position, most), b"")
+            window.opaque = client.start(RequestCode.PULL_MESSAGE, header)
+
+    def _header(self, offset: int, most: int) -> PullMessageRequestHeader:
+        part, pulls = self._part, self._pulls
+        return PullMessageRequestHeader(
             consumer_group=pulls.group,
             topic=part.topic,
             queue_id=part.queue_id,
-            queue_offset=window.position,
-            max_msg_nums=min(pulls.batch_size, window.end - window.position),
+            queue_offset=offset,
+            max_msg_nums=most,
             sys_flag=PullFlag.SUBSCRIPTION,
             commit_offset=0,
             suspend_timeout_millis=0,
@@ -105,9 +120,6 @@ class Puller:
             sub_version=0,
             expression_type=pulls.expression.kind,
         )
-        keys = self._connection.keys
-        signed = header if keys is None else keys.signed(header, b"")
-        window.opaque = client.start(RequestCode.PULL_MESSAGE, signed)
 
     def _head(self) -> bytes | None:
         """Take the first window's answer; ask for the rest of it if there is one."""
