@@ -173,7 +173,10 @@ def test_several_topics_and_a_pattern(spark: Any, servers: dict[str, Side]) -> N
 
 FAILURES = (
     ({"topic": "NoSuchTopic"}, "topic 'NoSuchTopic' does not exist"),
-    ({"namesrv": f"127.0.0.1:{free_port()}", "topic": "Orders"}, "no NameServer of .* reached"),
+    (
+        {"namesrv": f"127.0.0.1:{free_port()}", "topic": "Orders", "retries": "0"},
+        "no NameServer of .* reached",
+    ),
     ({"topic": "Orders", "startingOfsets": "x"}, "did you mean 'startingOffsets'"),
     ({"topic": "Orders", "startingOffsets": "soon"}, "write earliest, latest, a time"),
     ({"topic": "Orders", "columns": "boddy"}, "option 'columns' names 'boddy'"),

@@ -9,7 +9,7 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from spark.errors import sentences
 from spark.options import ReadOptions
-from spark.queues import Cluster, Range, ranges, split
+from spark.queues import Cluster, Range, patiently, ranges, split
 from spark.reading import read_range
 
 
@@ -29,14 +29,17 @@ class RocketMQBatchReader(DataSourceReader):
         self._names = names
 
     def partitions(self) -> list[InputPartition]:
+        with sentences():
+            found = patiently(self._options.connection, self._ranges)
+        return [RangePartition(one) for one in split(found, self._options.most_per_partition)]
+
+    def _ranges(self, cluster: Cluster) -> list[Range]:
         options = self._options
-        with sentences(), Cluster(options.connection) as cluster:
-            bounds = cluster.bounds(cluster.topics(options))
-            cluster.check(options.pulls.expression, options.pulls.group, bounds)
-            starts = cluster.resolve(options.starting, "earliest", bounds)
-            ends = cluster.resolve(options.ending, "latest", bounds)
-            found = ranges(starts, ends, bounds, options.pulls.fail_on_data_loss)
-        return [RangePartition(one) for one in split(found, options.most_per_partition)]
+        bounds = cluster.bounds(cluster.topics(options))
+        cluster.check(options.pulls.expression, options.pulls.group, bounds)
+        starts = cluster.resolve(options.starting, "earliest", bounds)
+        ends = cluster.resolve(options.ending, "latest", bounds)
+        return ranges(starts, ends, bounds, options.pulls.fail_on_data_loss)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         # Where there is nothing to read, Spark asks for a partition of its own.

@@ -5,10 +5,11 @@ from __future__ import annotations
 import itertools
 import logging
 import re
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from types import TracebackType
-from typing import Final, Self
+from typing import Final, Self, TypeVar
 
 from admin.blocking import BlockingAdminClient
 from admin.cluster import preferred_addr
@@ -26,6 +27,9 @@ from spark.options import Connection, Expression, ReadOptions
 from spark.positions import EARLIEST, Offsets, Position, QueueKey
 
 log: Final = logging.getLogger("trimq.spark")
+
+R = TypeVar("R")
+_PAUSE: Final = 0.5
 
 # Topics that are a broker's own business (TopicValidator); a pattern never means them.
 _SYSTEM: Final = re.compile(
@@ -89,7 +93,7 @@ class Cluster:
         try:
             names = self.admin.topic_names()
         except TransportError as error:
-            raise self._unreachable(error) from None
+            raise NoNameServer(self._connection.name_servers, error) from None
         # A broker's and a cluster's name are topics, too, which nobody writes to.
         info = self.admin.cluster_info()
         own = {*info.broker_addr_table, *info.cluster_addr_table}
@@ -115,13 +119,14 @@ class Cluster:
             route = self.admin.topic_route(topic)
         except NotFound:
             if missing_ok:
+                log.warning("topic %r has no route now", topic)
                 return {}
             raise SparkSourceError(
                 f"topic {topic!r} does not exist: {self._connection.name_servers} knows no broker"
                 " that has it"
             ) from None
         except TransportError as error:
-            raise self._unreachable(error) from None
+            raise NoNameServer(self._connection.name_servers, error) from None
         addrs = {one.broker_name: preferred_addr(one) for one in route.broker_datas}
         found: dict[QueueKey, Bounds] = {}
         for data in route.queue_datas:
@@ -183,11 +188,27 @@ class Cluster:
         found = self.admin.search_offset(Place(queue, bounds.addr), millis)
         return min(max(found, bounds.first), bounds.next)
 
-    def _unreachable(self, error: TransportError) -> SparkSourceError:
-        return SparkSourceError(
-            f"no NameServer of {self._connection.name_servers!r} can be reached ({error}):"
-            " look at option 'namesrv'"
+
+class NoNameServer(TransportError):
+    """None of the NameServers answers."""
+
+    def __init__(self, name_servers: str, error: TransportError) -> None:
+        super().__init__(
+            f"no NameServer of {name_servers!r} can be reached ({error}): look at option 'namesrv'"
         )
+
+
+def patiently(connection: Connection, job: Callable[[Cluster], R]) -> R:
+    """What the job returns; it is done again, as often as `retries` says, when servers do not answer."""
+    for tries in range(connection.retries):
+        try:
+            with Cluster(connection) as cluster:
+                return job(cluster)
+        except TransportError as error:
+            log.warning("%s; trying again", error)
+            time.sleep(_PAUSE * (tries + 1))
+    with Cluster(connection) as cluster:
+        return job(cluster)
 
 
 def _given(offsets: Offsets, otherwise: str, bounds: Mapping[QueueKey, Bounds]) -> Offsets:

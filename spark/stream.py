@@ -28,7 +28,7 @@ from spark.errors import SparkSourceError, sentences
 from spark.options import ReadOptions
 from spark.positions import Offsets, QueueKey, read_offsets, write_offsets
 from spark.progress import GroupProgress
-from spark.queues import Bounds, Cluster, Range, lost, ranges, split
+from spark.queues import Bounds, Cluster, Range, lost, patiently, ranges, split
 from spark.reading import read_range
 
 VERSION: Final = 1
@@ -51,37 +51,48 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def initialOffset(self) -> dict[str, Any]:
         # Spark asks at every trigger until there is a first batch.
         if self._initial is None:
-            options = self._options
-            with sentences(), Cluster(options.connection) as cluster:
-                bounds = cluster.bounds(cluster.topics(options))
-                cluster.check(options.pulls.expression, options.pulls.group, bounds)
-                starts = cluster.resolve(options.starting, "latest", bounds)
+            with sentences():
+                starts = patiently(self._options.connection, self._starts)
             self._initial = {"initial": True, "version": VERSION, "queues": write_offsets(starts)}
         return self._initial
 
+    def _starts(self, cluster: Cluster) -> Offsets:
+        options = self._options
+        bounds = cluster.bounds(cluster.topics(options))
+        cluster.check(options.pulls.expression, options.pulls.group, bounds)
+        return cluster.resolve(options.starting, "latest", bounds)
+
     def prepareForTriggerAvailableNow(self) -> None:
-        with sentences(), Cluster(self._options.connection) as cluster:
-            bounds = cluster.bounds(cluster.topics(self._options))
-        self._target = {key: at.next for key, at in bounds.items()}
+        self._target = {key: at.next for key, at in self._bounds().items()}
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
         most = limit.max_rows if isinstance(limit, ReadMaxRows) else None
-        with sentences(), Cluster(self._options.connection) as cluster:
-            bounds = cluster.bounds(cluster.topics(self._options))
-            return self._end(start, self._within_target(bounds), most)
+        bounds = self._bounds()
+        with sentences():
+            return self._end(start, bounds, most)
 
     def reportLatestOffset(self) -> dict[str, Any] | None:
-        with sentences(), Cluster(self._options.connection) as cluster:
-            bounds = cluster.bounds(cluster.topics(self._options))
-        return _json({key: at.next for key, at in bounds.items()})
+        return _json({key: at.next for key, at in self._bounds().items()})
+
+    def _bounds(self) -> dict[QueueKey, Bounds]:
+        """What there is now. While a broker restarts its topics have no route: they wait, too."""
+        options = self._options
+        with sentences():
+            return patiently(
+                options.connection,
+                lambda cluster: cluster.bounds(cluster.topics(options), missing_ok=True),
+            )
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
         options = self._options
-        with sentences(), Cluster(options.connection) as cluster:
+        fail = options.pulls.fail_on_data_loss
+        with sentences():
             starts = _queues(start) | _begin(end)
             ends = {key: to for key, to in _queues(end).items() if starts.get(key, 0) < to}
-            fail = options.pulls.fail_on_data_loss
-            bounds = cluster.bounds(sorted({key[0] for key in ends}), missing_ok=not fail)
+            topics = sorted({key[0] for key in ends})
+            bounds = patiently(
+                options.connection, lambda cluster: cluster.bounds(topics, missing_ok=not fail)
+            )
             found = ranges(starts, ends, bounds, fail)
         return [RangePartition(one) for one in split(found, options.most_per_partition)]
 
@@ -102,17 +113,6 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if self._progress is not None:
             self._progress.close()
 
-    def _within_target(self, bounds: Mapping[QueueKey, Bounds]) -> dict[QueueKey, Bounds]:
-        """The bounds, no further than what was there when a query that reads once began."""
-        target = self._target
-        if target is None:
-            return dict(bounds)
-        return {
-            key: Bounds(at.first, min(at.next, target[key]), at.addr)
-            for key, at in bounds.items()
-            if key in target
-        }
-
     def _end(
         self, start: dict[str, Any], bounds: Mapping[QueueKey, Bounds], most: int | None
     ) -> dict[str, Any]:
@@ -121,21 +121,26 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         begin: Offsets = dict(queues) if start.get("initial") else {}
         backlog: Offsets = {}
         for key, at in bounds.items():
+            to = self._up_to(key, at)
             known = queues.get(key)
             if known is None:
-                if at.next == at.first:
+                if to <= at.first:
                     continue
                 begin[key] = queues[key] = at.first
-            elif known > at.next and self._target is None:
+            elif known > at.next:
                 self._shrunk(key, known, at)
                 begin[key] = queues[key] = at.first
-            if at.next > queues[key]:
-                backlog[key] = at.next - queues[key]
+            if to > queues[key]:
+                backlog[key] = to - queues[key]
         if not begin and not backlog:
             return start
         for key, count in share(backlog, most).items():
             queues[key] += count
         return _json(queues, begin)
+
+    def _up_to(self, key: QueueKey, at: Bounds) -> int:
+        """How far to read: a query that reads once stops at what was there when it began."""
+        return at.next if self._target is None else min(at.next, self._target.get(key, 0))
 
     def _shrunk(self, key: QueueKey, known: int, at: Bounds) -> None:
         """A queue ends before what was read of it: its topic was deleted and made anew."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import subprocess
 import sys
@@ -156,6 +157,21 @@ def test_a_topic_that_was_made_anew_is_lost_data(server: TestServer, topic: str)
     lax = RocketMQStreamReader(given(server, topic, failOnDataLoss="false"), ["body"])
     new = lax.latestOffset(end, ReadAllAvailable())
     assert numbers(lax, lax.partitions(end, new)) == list(range(7))
+
+
+def test_a_topic_without_a_route_is_waited_for(
+    server: TestServer, topic: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    send(server, topic, range(10))
+    reader = RocketMQStreamReader(given(server, topic, startingOffsets="earliest"), ["body"])
+    end = reader.latestOffset(reader.initialOffset(), ReadAllAvailable())
+    delete(server, topic)
+    with caplog.at_level(logging.WARNING, "trimq.spark"):
+        assert reader.latestOffset(end, ReadAllAvailable()) is end
+    assert "has no route now" in caplog.text
+    # A query does not begin with a topic that is not there.
+    with pytest.raises(SparkSourceError, match="does not exist"):
+        RocketMQStreamReader(given(server, topic), ["body"]).initialOffset()
 
 
 def test_a_query_that_reads_once_stops_at_what_was_there(server: TestServer, topic: str) -> None:
