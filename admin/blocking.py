@@ -206,6 +206,7 @@ class BlockingAdminClient:
     consume_queue = _plain(pulling.consume_queue)
 
     send = _plain(sending.send)
+    sending_route = _plain(sending.sending_route)
 
     clone_offsets = _plain(offsets.clone_offsets)
     commit_offset = _plain(offsets.commit_offset)

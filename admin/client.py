@@ -184,6 +184,7 @@ class AdminClient:
     consume_queue = pulling.consume_queue
 
     send = sending.send
+    sending_route = sending.sending_route
 
     clone_offsets = offsets.clone_offsets
     commit_offset = offsets.commit_offset

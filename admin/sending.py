@@ -21,7 +21,7 @@ from codec.headers.send import SendMessageRequestHeaderV2, SendMessageResponseHe
 from codec.properties import format_properties
 
 # DefaultMQProducer.defaultTopicQueueNums: queues of a topic that a send creates.
-_NEW_TOPIC_QUEUES: Final = 4
+NEW_TOPIC_QUEUES: Final = 4
 # SendStatus, by response code (MQClientAPIImpl.processSendResponse).
 _STATUS: Final = {
     ResponseCode.SUCCESS: "SEND_OK",
@@ -63,7 +63,7 @@ async def send(
     """
     if broker_name is None and queue_id is not None:
         raise Invalid("a queue is chosen by its number and its broker's name")
-    route = await _route(link, message.topic)
+    route = await sending_route(link, message.topic)
     queue = _choose(message.topic, route, broker_name, queue_id)
     masters = {one.broker_name: one.broker_addrs.get(MASTER_ID) for one in route.broker_datas}
     addr = masters.get(queue.broker_name)
@@ -74,7 +74,7 @@ async def send(
         producer_group="mqadmin",
         topic=message.topic,
         default_topic=DEFAULT_TOPIC,
-        default_topic_queue_nums=_NEW_TOPIC_QUEUES,
+        default_topic_queue_nums=NEW_TOPIC_QUEUES,
         queue_id=queue.queue_id,
         sys_flag=0,
         born_timestamp=link.now(),
@@ -102,7 +102,7 @@ def new_message_id() -> str:
     return (os.urandom(10) + since.to_bytes(4) + os.urandom(2)).hex().upper()
 
 
-async def _route(link: Link, topic: str) -> TopicRouteData:
+async def sending_route(link: Link, topic: str) -> TopicRouteData:
     """The topic's route, or what it would be if the broker created it now."""
     try:
         return await topic_route(link, topic)
@@ -114,7 +114,7 @@ async def _route(link: Link, topic: str) -> TopicRouteData:
                 f"topic {topic!r} does not exist and no broker creates topics by itself"
             ) from None
     for queues in route.queue_datas:
-        queues.write_queue_nums = min(queues.write_queue_nums, _NEW_TOPIC_QUEUES)
+        queues.write_queue_nums = min(queues.write_queue_nums, NEW_TOPIC_QUEUES)
     return route
 
 
