@@ -149,6 +149,7 @@ class BlockingAdminClient:
     route_addrs = _plain(cluster.route_addrs)
 
     topic_names = _plain(topics.topic_names)
+    topics_of = _plain(topics.topics_of)
     topic_groups = _plain(topics.topic_groups)
     topic_stats = _plain(topics.topic_stats)
     broker_topic_stats = _plain(topics.broker_topic_stats)

@@ -127,6 +127,7 @@ class AdminClient:
     route_addrs = cluster.route_addrs
 
     topic_names = topics.topic_names
+    topics_of = topics.topics_of
     topic_groups = topics.topic_groups
     topic_stats = topics.topic_stats
     broker_topic_stats = topics.broker_topic_stats

@@ -37,6 +37,7 @@ from codec.headers.topics import QueryTopicsByConsumerRequestHeader
 
 BELOW_MIN = "below min"
 ABOVE_MAX = "above max"
+_DAY = 86_400_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -214,6 +215,19 @@ async def _offset(
     return target.value
 
 
+def waiting_millis(
+    now: int, committed: int, min_offset: int, max_offset: int, span: QueueTimeSpan
+) -> int:
+    """For how long the next message of a group has been waiting, from the broker's time span."""
+    if committed < min_offset or span.delay_time > now - _DAY:
+        # The broker counts from a message that is not there, or, when the group has no offset, from
+        # 1969; the first one that is there waits longest.
+        first = span.min_time_stamp
+        waits = max_offset > min_offset and first > 0
+        return max(0, now - first) if waits else 0
+    return span.delay_time if committed < max_offset else 0
+
+
 def _joined(
     now: int,
     queue: MessageQueue,
@@ -222,14 +236,7 @@ def _joined(
     span: QueueTimeSpan,
     holder: QueueHolder,
 ) -> QueueProgress:
-    delay = 0
-    if progress.consumer_offset < end.min_offset or span.delay_time > now:
-        # The broker counts from a message that is not there; the first one that is, waits longest.
-        first = span.min_time_stamp
-        waits = end.max_offset > end.min_offset and first > 0
-        delay = max(0, now - first) if waits else 0
-    elif progress.consumer_offset < end.max_offset:
-        delay = span.delay_time
+    delay = waiting_millis(now, progress.consumer_offset, end.min_offset, end.max_offset, span)
     return QueueProgress(
         queue=queue,
         min_offset=end.min_offset,
