@@ -16,8 +16,10 @@ from admin.blocking import BlockingAdminClient
 from admin.progress import waiting_millis
 from codec import fastjson
 from codec.bodies.groups import SubscriptionGroupConfig
+from codec.bodies.heartbeat import SubscriptionData
 from codec.bodies.locks import MessageQueue
 from codec.bodies.progress import ConsumeStats, OffsetWrapper, QueueTimeSpan
+from codec.bodies.queue_tables import ConsumerRunningInfo, ProcessQueueInfo
 from codec.bodies.topics import TopicConfig
 from remoting.errors import TransportError
 from spark.errors import SparkSourceError
@@ -216,3 +218,33 @@ def test_system_topics() -> None:
     assert is_system_topic("broker-a", "broker-a", "DefaultCluster")
     assert not is_system_topic("%RETRY%G")
     assert not is_system_topic("Orders", "broker-a")
+
+
+def member(queue_id: int, expression: str) -> ConsumerRunningInfo:
+    """What a client answers that has one queue and wants an expression."""
+    key = fastjson.dumps(MessageQueue(broker_name=BROKER, queue_id=queue_id, topic="T")).decode()
+    return ConsumerRunningInfo(
+        mq_table={key: ProcessQueueInfo(last_consume_timestamp=7000 + queue_id)},
+        subscription_set=[SubscriptionData(topic="T", sub_string=expression)],
+    )
+
+
+@pytest.mark.parametrize(("second", "differ"), [("A", False), ("B", True)])
+def test_clients_and_their_wishes(second: str, differ: bool) -> None:
+    table = {
+        MessageQueue(broker_name=BROKER, queue_id=number, topic="T"): OffsetWrapper()
+        for number in range(3)
+    }
+    found = consumed(fastjson.dumps(ConsumeStats(offset_table=table)))
+    assert found is not None
+    members = cluster._Members()
+    cluster._add_member(members, "client-1", member(0, "A"))
+    cluster._add_member(members, "client-2", member(1, second))
+    columns = cluster._holder_columns(BROKER, found, members)
+    assert columns["client"] == ["client-1", "client-2", None]
+    assert [at and at.timestamp() for at in columns["lastConsumedAt"].to_pylist()] == [
+        *(7, 7.001, None),
+    ]
+    assert columns["subscriptionsDiffer"] is differ
+    # A queue of another broker is not this one.
+    assert cluster._holder_columns("broker-b", found, members)["client"] == [None] * 3
