@@ -66,10 +66,11 @@ class ClusterSource:
 
 @dataclass(slots=True)
 class Snapshot:
-    """All rows, and one sentence about each thing that could not be asked."""
+    """All rows; one sentence about each broker that is missing, and about each detail that is."""
 
     table: pa.Table
     problems: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -94,6 +95,7 @@ class _Broker:
     ends: dict[QueueName, tuple[int, int]] = field(default_factory=dict)
     groups: dict[str, _Group] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
     whole: bool = False
 
 
@@ -122,7 +124,8 @@ def snapshot(source: ClusterSource) -> Snapshot:
     if not answered:
         raise SparkSourceError("no broker answers: " + "; ".join(problems[:3]))
     parts = [table for broker in answered for table in _tables(broker, taken, members)]
-    return Snapshot(joined(parts), problems)
+    notes = [note for broker in answered for note in broker.notes]
+    return Snapshot(joined(parts), problems, notes)
 
 
 def _brokers(source: ClusterSource, pace: Pace) -> list[_Broker]:
@@ -164,7 +167,7 @@ def _ask_topics(broker: _Broker, source: ClusterSource) -> None:
             body = broker.admin.body(broker.addr, RequestCode.GET_TOPIC_STATS_INFO, header)
             broker.ends |= ends(body)
         except _PASSING as error:
-            broker.problems.append(f"topic {topic} on {broker.name}: {error}")
+            broker.notes.append(f"topic {topic} on {broker.name}: {error}")
 
 
 def _ask_groups(broker: _Broker, source: ClusterSource) -> None:
@@ -178,7 +181,7 @@ def _ask_groups(broker: _Broker, source: ClusterSource) -> None:
             asked = broker.admin.now()
             found = consumed(broker.admin.body(broker.addr, code, header, _STATS_FACTOR))
         except _PASSING as error:
-            broker.problems.append(f"group {group} on {broker.name}: {error}")
+            broker.notes.append(f"group {group} on {broker.name}: {error}")
             continue
         chosen = _only(found, known) if found else None
         if chosen:
@@ -215,7 +218,7 @@ def _ask_delays(broker: _Broker, source: ClusterSource) -> None:
         try:
             spans = broker.admin.time_spans(broker.addr, name, topic)
         except _PASSING as error:
-            broker.problems.append(f"delay of {name} in {topic} on {broker.name}: {error}")
+            broker.notes.append(f"delay of {name} in {topic} on {broker.name}: {error}")
             continue
         found = chosen.setdefault(name, {})
         found |= {(queue.queue_id, queue.topic): span for queue, span in spans.items()}
@@ -253,7 +256,7 @@ def _ask_connections(broker: _Broker) -> None:
         except NotFound:
             connected = []
         except _PASSING as error:
-            broker.problems.append(f"clients of {name} on {broker.name}: {error}")
+            broker.notes.append(f"clients of {name} on {broker.name}: {error}")
             continue
         group.client_ids = sorted({one.client_id or "" for one in connected})
 
@@ -292,7 +295,7 @@ def _client_answers(
             yield name, client_id, decode_body(ConsumerRunningInfo, body)
         except (TransportError, *_PASSING) as error:
             # Only what this client has stays unknown.
-            broker.problems.append(f"client {client_id} of {name}: {error}")
+            broker.notes.append(f"client {client_id} of {name}: {error}")
 
 
 def _add_member(members: _Members, client_id: str, info: ConsumerRunningInfo) -> None:

@@ -38,6 +38,8 @@ Examples:
 Exit code: 0 when all is well, 1 when --max-lag or --max-delay was passed, 2 for wrong usage or when
 a server cannot be asked.
 """
+# How many details that could not be asked are named.
+_NOTES: Final = 5
 # Nothing of Spark's own on the terminal, and no listening web page.
 _CONFIG: Final = {
     "spark.ui.enabled": "false",
@@ -234,6 +236,10 @@ def _append(take: Callable[[], Snapshot] | None, history: Path) -> list[str]:
     if take is not None:
         taken = take()
         problems = taken.problems
+        for note in taken.notes[:_NOTES]:
+            click.echo(f"not known: {note}", err=True)
+        if len(taken.notes) > _NOTES:
+            click.echo(f"not known: {len(taken.notes) - _NOTES} details more", err=True)
         if not taken.table.num_rows:
             raise SparkSourceError(
                 "there are no topics to report on: " + "; ".join(problems or ["none match"])
