@@ -22,7 +22,7 @@ h1 { font-size: 1.35rem; margin: 16px 0 4px; } h2 { font-size: 1.05rem; margin: 
 .figures { display: flex; flex-wrap: wrap; gap: 8px; margin: 12px 0; }
 .figures div { background: #f1f4f8; border-radius: 8px; padding: 8px 14px; }
 .figures b { display: block; font-size: 1.3rem; }
-.plot { width: 100%; } .wide { overflow-x: auto; }
+.plot { width: 100%; overflow: hidden; } .wide { overflow-x: auto; }
 table { border-collapse: collapse; font-size: 13px; white-space: nowrap; }
 th, td { padding: 3px 10px; text-align: right; border-bottom: 1px solid #e3e8ee; }
 th:first-child, td:first-child { text-align: left; }
@@ -30,7 +30,9 @@ th:first-child, td:first-child { text-align: left; }
 _DRAW: Final = """
 const plots = JSON.parse(document.getElementById("plots").textContent);
 for (const [id, plot] of Object.entries(plots)) {
-  Plotly.newPlot(id, plot.data, plot.layout, {responsive: true, displaylogo: false});
+  const place = document.getElementById(id);
+  Plotly.newPlot(place, plot.data, plot.layout, {displaylogo: false}).then(
+    () => new ResizeObserver(() => Plotly.Plots.resize(place)).observe(place));
 }
 """
 _OTHERS: Final = 20
@@ -106,7 +108,7 @@ def _figures(report: Report) -> str:
 
 def _layout(**more: Any) -> dict[str, Any]:
     base = {
-        "margin": {"l": 50, "r": 10, "t": 10, "b": 40},
+        "margin": {"l": 50, "r": 10, "t": 30, "b": 40},
         "autosize": True,
         "height": 360,
         "legend": {"orientation": "h", "y": -0.2},
@@ -150,7 +152,7 @@ def _offenders(report: Report) -> dict[str, Any] | None:
         "text": [duration(row["delayMillis"]) for row in rows],
         "hovertemplate": "%{y}<br>%{x:,} messages behind<br>delay %{text}<extra></extra>",
     }
-    height = 90 + 24 * len(rows)
+    height = 110 + 24 * len(rows)
     axes = {"yaxis": {"automargin": True, "type": "category"}, "height": height}
     return {"data": [bars], "layout": _layout(**axes)}
 
@@ -175,13 +177,14 @@ def _heat_map(report: Report) -> dict[str, Any] | None:
         "z": grid("backlog"),
         "text": text,
         "colorscale": "YlOrRd",
-        "reversescale": False,
+        # Plotly's goes from dark to light.
+        "reversescale": True,
         "hovertemplate": "%{y}<br>queue %{x}<br>%{z:,} messages behind<br>delay %{text}<extra></extra>",
     }
     axes = {
         "yaxis": {"automargin": True, "type": "category"},
         "xaxis": {"type": "category", "automargin": True},
-        "height": 130 + 22 * len(names),
+        "height": 150 + 22 * len(names),
     }
     return {"data": [data], "layout": _layout(**axes)}
 
