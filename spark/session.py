@@ -1,0 +1,71 @@
+"""A session that our data sources work in, and what is wrong with the machine when there is none."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from spark.errors import SparkSourceError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_INTERPRETERS: Final = ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON")
+# Lets the sources see conditions of `where`, from Spark 4.1 on.
+_PUSHDOWN: Final = "spark.sql.python.filterPushdown.enabled"
+
+
+def use_this_python() -> None:
+    """Have Spark's workers run the driver's interpreter, unless the environment says otherwise.
+
+    Spark takes `python3` from PATH, which is not that of a virtual environment.
+    """
+    from pyspark import SparkContext
+
+    chosen = os.environ.get("PYSPARK_PYTHON")
+    for name in _INTERPRETERS:
+        os.environ.setdefault(name, chosen or sys.executable)
+    running = SparkContext._active_spark_context
+    if chosen is None and running is not None and str(running.master).startswith("local"):
+        running.pythonExec = sys.executable
+
+
+def check_java() -> None:
+    """SparkSourceError when there is no JVM to start."""
+    home = os.environ.get("JAVA_HOME")
+    if home and not (Path(home) / "bin" / "java").exists():
+        raise SparkSourceError(f"JAVA_HOME is {home}, but there is no bin/java in it")
+    if not home and shutil.which("java") is None:
+        raise SparkSourceError(
+            "Spark needs Java 17 or newer and there is no 'java' on the PATH: install a JDK"
+            " (apt-get install openjdk-17-jre-headless) or set JAVA_HOME"
+        )
+
+
+def session(
+    master: str | None = None, config: Mapping[str, str] | None = None, app: str = "TriMQ"
+) -> SparkSession:
+    """A session with both formats registered, this interpreter in its workers and short errors.
+
+    `master` and `config` are as in Spark; what spark-submit says counts when they are not given.
+    """
+    check_java()
+    use_this_python()
+    from pyspark.sql import SparkSession
+
+    from spark.source import RocketMQDataSource
+    from spark.store_source import RocketMQStoreDataSource
+
+    builder = SparkSession.builder.appName(app).config(_PUSHDOWN, "true")
+    if master is not None:
+        builder = builder.master(master)
+    for key, value in (config or {}).items():
+        builder = builder.config(key, value)
+    made = builder.getOrCreate()
+    made.dataSource.register(RocketMQDataSource)
+    made.dataSource.register(RocketMQStoreDataSource)
+    return made
