@@ -30,7 +30,7 @@ if not has_streams(pyspark.__version__):
 
 KINDS = ("real", "trimq")
 KILLS = 3
-FIRST, MORE = 240, 60
+FIRST, MORE = 160, 40
 
 
 @pytest.fixture(scope="module")
