@@ -9,18 +9,21 @@ import sys
 from pathlib import Path
 
 from compat_tests.spark_stage import spark_session
+from trimq.spark import RocketMQDataSource
 
 
 def main(pattern: str, folder: Path, servers: list[str]) -> None:
     with spark_session() as spark:
         for server in servers:
+            # Queries that share a registration share a map of Spark's that is not made for it.
+            spark.dataSource.register(RocketMQDataSource)
             name, _, namesrv = server.partition("=")
             messages = (
                 spark.readStream.format("rocketmq")
                 .option("namesrv", namesrv)
                 .option("topicPattern", pattern)
                 .option("startingOffsets", "earliest")
-                .option("maxOffsetsPerTrigger", "40")
+                .option("maxOffsetsPerTrigger", "60")
                 .option("columns", "topic,queueId,queueOffset,body")
                 .load()
             )

@@ -1,14 +1,14 @@
 """Records to Arrow columns, many at once: nothing is done per message that Arrow can do per batch.
 
 `codec.record.outline_records` says what lies where; numbers become columns from those rows, texts
-are cut out of the buffer by their places, and properties are taken apart by Arrow's own functions with
-the rules of `codec.properties`.
+are cut out of the buffer by their places, and the properties of all messages are split at once; where any
+are out of the ordinary, message by message by `codec.properties`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain
+from itertools import accumulate, chain
 from typing import Any, Final
 
 import pyarrow as pa
@@ -19,6 +19,7 @@ from codec.batch import split_batch
 from codec.compression import unpack_body
 from codec.errors import CodecError
 from codec.flags import SysFlag
+from codec.properties import find_property, parse_properties
 from codec.record import encode_record, outline_records
 from spark.schema import COLUMNS, arrow_schema
 
@@ -106,7 +107,7 @@ def to_batch(
     tags: frozenset[str] = frozenset(),
 ) -> pa.RecordBatch:
     """The columns `names` of the records; without those that have none of the tags, if any are given."""
-    made = _Columns(buffer, rows, broker_name)
+    made = _Columns(buffer, rows, broker_name, "properties" in names)
     batch = pa.RecordBatch.from_arrays(
         [made.column(name) for name in names], schema=arrow_schema(names)
     )
@@ -119,7 +120,11 @@ def to_batch(
 class _Columns:
     """The columns of some records, made when asked for."""
 
-    def __init__(self, buffer: bytes, rows: Sequence[Row], broker_name: str | None) -> None:
+    def __init__(
+        self, buffer: bytes, rows: Sequence[Row], broker_name: str | None, all_properties: bool
+    ) -> None:
+        # Taking all properties apart costs more than looking for a few.
+        self._all_properties = all_properties
         self._buffer = buffer
         self._memory = pa.py_buffer(buffer)
         self._count = len(rows)
@@ -190,19 +195,30 @@ class _Columns:
         )
 
     def _of_properties(self, name: str) -> pa.Array:
-        if self._properties is None:
-            blocks = self._slices(self._fields[PROPERTIES_AT], self._fields[STOP])
-            self._properties = _Properties(blocks)
-        properties = self._properties
         if name == "properties":
-            return properties.maps()
+            return self._parsed().maps()
         if name == "deliveryTimestamp":
             # When it shall be delivered, and on a delivered message when that was to be.
             return pc.coalesce(
-                _times(_longs(properties.values_of("TIMER_DELIVER_MS"))),
-                _times(_longs(properties.values_of("TIMER_OUT_MS"))),
+                _times(_longs(self._values_of("TIMER_DELIVER_MS"))),
+                _times(_longs(self._values_of("TIMER_OUT_MS"))),
             )
-        return properties.values_of(_FROM_PROPERTIES[name])
+        return self._values_of(_FROM_PROPERTIES[name])
+
+    def _parsed(self) -> _Properties:
+        if self._properties is None:
+            places = self._fields[PROPERTIES_AT], self._fields[STOP]
+            self._properties = _Properties(self._buffer, *places)
+        return self._properties
+
+    def _values_of(self, key: str) -> pa.Array:
+        """One property of every message; null where it is not there."""
+        if self._all_properties:
+            return self._parsed().values_of(key)
+        buffer, wanted = self._buffer, key.encode()
+        places = zip(self._fields[PROPERTIES_AT], self._fields[STOP], strict=True)
+        found = [find_property(buffer[start:end], wanted) for start, end in places]
+        return _text(pa.array(found, pa.binary()))
 
 
 _NUMBERS: Final = {
@@ -217,38 +233,18 @@ _HOSTS: Final = {"bornHost": BORN_HOST, "storeHost": STORE_HOST}
 
 
 class _Properties:
-    """Blocks of properties, taken apart: one row per entry, in order."""
+    """Properties of many messages, taken apart: one row per entry, in order."""
 
-    def __init__(self, blocks: pa.Array) -> None:
-        self._count = len(blocks)
-        lists = pc.split_pattern(_text(blocks), "\x02")
-        entries = pc.list_flatten(lists)
-        parents = pc.list_parent_indices(lists)
-        at = pc.find_substring(entries, "\x01")
-        # An entry counts only with a separator, a key in front and a value behind it.
-        last = pc.subtract(pc.binary_length(entries), 1)
-        whole = pc.and_(pc.greater(at, 0), pc.less(at, last))
-        entries, self._parents = entries.filter(whole), parents.filter(whole)
-        halves = pc.list_flatten(pc.split_pattern(entries, "\x01", max_splits=1))
-        self._keys = halves.take(_every_second(len(entries), 0))
-        self._values = halves.take(_every_second(len(entries), 1))
-        self._use_last_of_a_key()
-
-    def _use_last_of_a_key(self) -> None:
-        """Of two entries with one key the later counts; that is rare."""
-        keys = self._keys.dictionary_encode()
-        number = pc.add(
-            pc.multiply(self._parents, len(keys.dictionary) + 1), keys.indices.cast(pa.int64())
-        )
-        if pc.count_distinct(number).as_py() == len(number):
-            return
-        found: dict[tuple[int, str], str] = {}
-        columns = (self._parents.to_pylist(), self._keys.to_pylist(), self._values.to_pylist())
-        for parent, key, value in zip(*columns, strict=True):
-            found[parent, key] = value
-        self._parents = pa.array([parent for parent, _ in found], pa.int64())
-        self._keys = pa.array([key for _, key in found], pa.string())
-        self._values = pa.array(list(found.values()), pa.string())
+    def __init__(self, buffer: bytes, starts: Sequence[int], ends: Sequence[int]) -> None:
+        self._count = len(starts)
+        found = _plain_entries(buffer, starts, ends)
+        if found is None:
+            found = _any_entries(buffer, starts, ends)
+        keys, values, counts = found
+        self._keys = pa.array(keys, pa.string())
+        self._values = pa.array(values, pa.string())
+        self._offsets = pa.array(list(accumulate(counts, initial=0)), pa.int32())
+        self._parents = pc.list_parent_indices(pa.ListArray.from_arrays(self._offsets, self._keys))
 
     def values_of(self, key: str) -> pa.Array:
         """One property of every message; null where it is not there."""
@@ -260,12 +256,56 @@ class _Properties:
         return values.take(pc.index_in(_numbers(self._count), value_set=owners))
 
     def maps(self) -> pa.Array:
-        counted = pc.value_counts(self._parents)
-        place = pc.index_in(_numbers(self._count), value_set=counted.field("values"))
-        counts = pc.fill_null(counted.field("counts").take(place), 0)
-        ends = pc.cumulative_sum(counts).cast(pa.int32())
-        offsets = pa.concat_arrays([pa.array([0], pa.int32()), ends])
-        return pa.MapArray.from_arrays(offsets, self._keys, self._values)
+        return pa.MapArray.from_arrays(self._offsets, self._keys, self._values)
+
+
+# Keys, values, and how many entries each message has.
+Entries = tuple[list[str], list[str], list[int]]
+_SEPARATORS: Final = b"\x01\x02"
+_OTHERS: Final = bytes(byte for byte in range(256) if byte not in _SEPARATORS)
+
+
+def _plain_entries(buffer: bytes, starts: Sequence[int], ends: Sequence[int]) -> Entries | None:
+    """All blocks in one go; None where one is not just `key 0x01 value 0x02` repeated, each key once."""
+    blocks = [buffer[start:end] for start, end in zip(starts, ends, strict=True)]
+    whole = b"".join(blocks)
+    counts = [block.count(2) for block in blocks]
+    total = sum(counts)
+    if whole.translate(None, _OTHERS) != _SEPARATORS * total:
+        return None
+    # Of a block that ends elsewhere the next one's first key would begin in it.
+    if not all(block.endswith(b"\x02") for block in blocks if block):
+        return None
+    try:
+        pieces = whole.decode().replace("\x01", "\x02").split("\x02")
+    except UnicodeDecodeError:
+        return None
+    keys, values = pieces[:-1:2], pieces[1::2]
+    if "" in keys or "" in values or not _differ(keys, counts):
+        return None
+    return keys, values, counts
+
+
+def _differ(keys: list[str], counts: list[int]) -> bool:
+    """Whether no message has a key twice; most have the same keys as others."""
+    seen: set[tuple[str, ...]] = set()
+    at = 0
+    for count in counts:
+        those = tuple(keys[at : at + count])
+        at += count
+        if those not in seen:
+            if len(set(those)) < count:
+                return False
+            seen.add(those)
+    return True
+
+
+def _any_entries(buffer: bytes, starts: Sequence[int], ends: Sequence[int]) -> Entries:
+    """Message by message, with all the rules of `codec.properties`."""
+    maps = [parse_properties(buffer[at:end]) for at, end in zip(starts, ends, strict=True)]
+    keys = [key for one in maps for key in one]
+    values = [value for one in maps for value in one.values()]
+    return keys, values, [len(one) for one in maps]
 
 
 def _numbers(count: int) -> pa.Array:
@@ -282,7 +322,10 @@ def _text(data: pa.Array) -> pa.Array:
     try:
         return data.cast(pa.string())
     except pa.ArrowInvalid:
-        return pa.array([one.decode("utf-8", "replace") for one in data.to_pylist()], pa.string())
+        texts = [
+            None if one is None else one.decode("utf-8", "replace") for one in data.to_pylist()
+        ]
+        return pa.array(texts, pa.string())
 
 
 def _times(millis: pa.Array) -> pa.Array:

@@ -181,7 +181,8 @@ def _whole(window: bytes, row: Row) -> bool:
         return False
     if 0 in window[row[TOPIC_AT] : row[PROPERTIES_AT] - 2]:
         return False
-    return row[PROPERTIES_AT] == row[STOP] or window[row[STOP] - 1] != 0
+    stop: int = row[STOP]
+    return bool(row[PROPERTIES_AT] == stop) or window[stop - 1] != 0
 
 
 Filter = Callable[[bytes, Sequence[Row]], list[Row]]

@@ -40,15 +40,17 @@ class GroupProgress:
     def commit(self, offsets: Offsets) -> None:
         """The group has got as far as that."""
         new = {key: at for key, at in offsets.items() if self._written.get(key) != at}
+        if not new:
+            return
         topics = sorted({key[0] for key in new})
         try:
             addrs = self._masters(topics)
             for addr in sorted(set(addrs.values())):
                 self._ask(addr, RequestCode.HEART_BEAT, body=self._heartbeat(topics))
             for key, offset in new.items():
-                addr = addrs.get((key[0], key[1]))
-                if addr is not None:
-                    self._write(addr, key, offset)
+                master = addrs.get((key[0], key[1]))
+                if master is not None:
+                    self._write(master, key, offset)
         except (AdminError, TransportError) as error:
             log.warning("the progress of group %r is not written: %s", self._group, error)
 
@@ -71,9 +73,9 @@ class GroupProgress:
         with Cluster(self._connection) as cluster:
             for topic in topics:
                 for broker in cluster.admin.topic_route(topic).broker_datas:
-                    addr = broker.broker_addrs.get(MASTER_ID)
-                    if addr:
-                        found[topic, broker.broker_name] = addr
+                    master = broker.broker_addrs.get(MASTER_ID)
+                    if master:
+                        found[topic, broker.broker_name] = master
         return found
 
     def _heartbeat(self, topics: list[str]) -> bytes:

@@ -47,6 +47,4 @@ def arrange(version: str) -> None:
     from pyspark import cloudpickle
 
     cloudpickle.register_pickle_by_value(sys.modules[__name__])
-    copyreg.pickle(  # type: ignore[call-overload]
-        Shipped, lambda made: (load, (made.__module__, made.__qualname__, version))
-    )
+    copyreg.pickle(Shipped, lambda made: (load, (made.__module__, made.__qualname__, version)))

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from codec.layouts.index import INDEX_HEADER
 from codec.queue_entry import ENTRY_SIZE, parse_all
 from spark.schema import INDEX_ENTRY_COLUMNS, QUEUE_ENTRY_COLUMNS, arrow_schema
 from spark.store_options import StoreOptions
@@ -72,7 +73,7 @@ def index_entries(path: Path, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         head = file.read(0, index_files.HEADER_SIZE)
         if head is None:
             return
-        header = index_files.INDEX_HEADER.parse(head)
+        header = INDEX_HEADER.parse(head)
         slots = index_files.slot_count(file, header)
         if not slots and header.count > 1:
             raise Unreadable(

@@ -67,6 +67,10 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
         most = limit.max_rows if isinstance(limit, ReadMaxRows) else None
+        # Spark asks when the batch that ended at `start` is done for good. Its own `commit` comes
+        # only when there is a next batch, and then all of the last one would look like a lag.
+        if not start.get("initial"):
+            self._report(start)
         bounds = self._bounds()
         with sentences():
             return self._end(start, bounds, most)
@@ -101,13 +105,15 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             with sentences():
                 yield from read_range(partition.part, self._options, self._names)
 
-    def commit(self, end: dict[str, Any]) -> None:
+    def _report(self, offset: dict[str, Any]) -> None:
+        """Write the progress to the group that shows it, if there is one."""
         group = self._options.commit_group
         if group is None:
             return
         if self._progress is None:
             self._progress = GroupProgress(self._options.connection, group)
-        self._progress.commit(_queues(end))
+        with sentences():
+            self._progress.commit(_queues(offset))
 
     def stop(self) -> None:
         if self._progress is not None:

@@ -16,13 +16,16 @@ from codec.batch import BatchItem, join_batch  # noqa: E402
 from codec.errors import CodecError  # noqa: E402
 from codec.flags import SysFlag  # noqa: E402
 from codec.message_id import offset_message_id  # noqa: E402
-from codec.properties import parse_properties  # noqa: E402
+from codec.properties import format_properties, parse_properties  # noqa: E402
 from codec.record import encode_blank, encode_record, outline_records, parse_record  # noqa: E402
 from spark.decode import WRAPPED, is_wrapped, outline, to_batch, unwrap  # noqa: E402
 from spark.schema import COLUMNS, arrow_schema  # noqa: E402
 
 V4 = pack_host("10.0.0.1:10911")
 V6 = pack_host("[2001:db8::1]:10911")
+PLAIN_PROPERTIES = st.dictionaries(
+    st.sampled_from(["KEYS", "TAGS", "UNIQ_KEY", "a", "é"]), st.text("xyé", min_size=1, max_size=5)
+).map(format_properties)
 ODD_PROPERTIES = st.lists(
     st.sampled_from(
         [b"KEYS", b"TAGS", b"a", b"\x01", b"\x02", b"\x01\x02", b"value", b"\xff", b"\xc3\xa9", b""]
@@ -73,7 +76,7 @@ def moment(millis: int) -> datetime:
                 "born_timestamp": st.integers(0, 2**42),
                 "reconsume_times": st.integers(-(2**31), 2**31 - 1),
                 "body": st.binary(max_size=20),
-                "properties": ODD_PROPERTIES,
+                "properties": PLAIN_PROPERTIES | ODD_PROPERTIES,
                 "hosts": st.integers(0, 3),
             }
         ),
@@ -114,6 +117,15 @@ def test_columns_are_what_the_record_parser_says(messages: list[dict[str, Any]])
             "sysFlag": plain.sys_flag,
             "deliveryTimestamp": None,
         }
+
+
+@given(st.lists(PLAIN_PROPERTIES, max_size=5), st.lists(ODD_PROPERTIES, max_size=2))
+def test_a_property_alone_is_what_it_is_among_all(plain: list[bytes], odd: list[bytes]) -> None:
+    data = b"".join(record(properties=block) for block in (*plain, *odd))
+    names = ["keys", "tags", "uniqKey", "deliveryTimestamp"]
+    rows = outline(data)
+    alone = to_batch(data, rows, names, None)
+    assert alone == to_batch(data, rows, [*names, "properties"], None).select(names)
 
 
 def test_times_beyond_any_calendar_are_null() -> None:

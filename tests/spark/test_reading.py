@@ -42,10 +42,14 @@ def topic(server: TestServer, request: pytest.FixtureRequest) -> str:
     return name
 
 
-def create(server: TestServer, topic: str) -> None:
+def create(server: TestServer, topic: str, attributes: dict[str, str] | None = None) -> None:
     with BlockingAdminClient(server.namesrv_addr) as admin:
         config = TopicConfig(
-            topic_name=topic, read_queue_nums=QUEUES, write_queue_nums=QUEUES, perm=6
+            topic_name=topic,
+            read_queue_nums=QUEUES,
+            write_queue_nums=QUEUES,
+            perm=6,
+            attributes=attributes or {},
         )
         admin.put_topic(server.broker_addr, config)
 
@@ -100,6 +104,14 @@ def test_large_bodies_make_answers_end_early(server: TestServer, topic: str) -> 
     options = write_options({"namesrv": server.namesrv_addr, "topic": topic})
     send_all(iter([pa.RecordBatch.from_pydict(rows)]), options)
     assert read(server, topic) == list(range(60))
+
+
+def test_batches_that_are_one_record(server: TestServer, topic: str) -> None:
+    create(server, topic + "B", {"+queue.type": "BatchCQ"})
+    send(server, topic + "B", range(200), batchSize="9")
+    assert read(server, topic + "B") == list(range(200))
+    # A part may begin and end in the middle of a batch.
+    assert read(server, topic + "B", maxMessagesPerPartition=10) == list(range(200))
 
 
 def test_a_stream_goes_on_where_it_was(server: TestServer, topic: str) -> None:
@@ -190,7 +202,8 @@ def test_progress_is_a_groups(server: TestServer, topic: str) -> None:
     options = given(server, topic, startingOffsets="earliest", commitGroup="spark-job")
     reader = RocketMQStreamReader(options, ["body"])
     end = reader.latestOffset(reader.initialOffset(), ReadMaxRows(20))
-    reader.commit(end)
+    # The next question says that the batch up to there is done.
+    reader.latestOffset(end, ReadMaxRows(20))
     with BlockingAdminClient(server.namesrv_addr) as admin:
         stats = admin.consume_stats("spark-job", topic)
     reader.stop()
