@@ -5,6 +5,7 @@ A row is the usual one: some setting, one request, its reply.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
@@ -32,13 +33,15 @@ def row(
     after: Iterable[Frame] = (),
     reader: Reader = reading.as_json,
     on: str = "broker",
+    pause: float = 0,
 ) -> Case:
-    """Setting, request, and what later requests show of its effect."""
+    """Setting, request `pause` seconds later, and what later requests show of its effect."""
     setting, effects = tuple(before), tuple(after)
 
     def play(stage: Stage) -> None:
         for frame in setting:
             stage.must(frame, on)
+        time.sleep(pause)
         stage.show("reply", request, reader, on)
         for number, frame in enumerate(effects):
             effect_reader = reading.as_records if frame.code in (11, 361) else reading.as_json
