@@ -12,7 +12,7 @@ SPARK_LOCK := requirements/spark.txt
 # A copy of the tree with its hot modules compiled.
 TREE := build/compiled
 
-.PHONY: help serve test unit compat compiled compat-mutants bench bench-smoke bench-store bench-spark spark-versions soak lint fmt docs clean
+.PHONY: help serve test unit compat compiled compat-mutants bench bench-smoke bench-store bench-spark spark-versions soak soak-spark lint fmt docs clean
 
 .DEFAULT_GOAL := help
 
@@ -73,6 +73,9 @@ soak: $(TESTING)
 	$(BIN)/python -m pytest tests/store tests/broker/test_table_power_loss.py \
 	  tests/trimq/test_kill_server.py tests/hostile tests/codec tests/remoting --soak -rP
 
+soak-spark: $(SPARKING)
+	$(BIN)/python -m pytest compat_tests/test_spark_streams.py -k killed --kills 40 -rP
+
 docs: $(TESTING)
 	$(BIN)/python -m docs.generate
 
@@ -90,6 +93,7 @@ help:
 	@echo 'make bench-spark     the Spark sources beside a Java consumer and a plain file read; writes nothing'
 	@echo 'make spark-versions  the Spark tests on every supported minor version of Spark'
 	@echo 'make soak            crash, fuzz and property tests for long'
+	@echo 'make soak-spark      Spark queries that are killed 40 times at random points'
 	@echo 'make docs            regenerate docs/compatibility.md, docs/mqadmin.md, docs/settings.md'
 	@echo 'make fmt             format the code'
 	@echo 'make clean           remove the environment and everything built'

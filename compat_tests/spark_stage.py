@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +14,8 @@ from typing import Any, Final
 import lz4.frame
 import zstandard
 
+from admin.errors import NotFound
+from codec.bodies.topics import TopicConfig
 from codec.codes import RequestCode, ResponseCode
 from codec.flags import SysFlag
 from codec.headers.send import SendMessageRequestHeaderV2
@@ -53,29 +55,36 @@ class Side:
             yield admin
 
     def create(self, topic: str, queues: int = QUEUES) -> None:
-        from codec.bodies.topics import TopicConfig
-
+        """Make the topic, or give it so many queues."""
         with self.admin() as admin:
             config = TopicConfig(
                 topic_name=topic, read_queue_nums=queues, write_queue_nums=queues, perm=6
             )
             admin.put_topic(self.server.broker_addr, topic=config)
-            _until(lambda: topic in admin.topic_names())
 
-    def send(self, topic: str, numbers: range) -> None:
+            def there() -> bool:
+                try:
+                    route = admin.topic_route(topic)
+                except NotFound:
+                    return False
+                return [one.read_queue_nums for one in route.queue_datas] == [queues]
+
+            until(there)
+
+    def send(self, topic: str, numbers: range, queues: int = QUEUES, size: int = 0) -> None:
         """Messages that say their number in body, key and a property; tags A, B and none."""
         with self.admin() as admin:
             for number in numbers:
                 admin.send(
                     NewMessage(
                         topic=topic,
-                        body=b"body %d " % number + b"x" * (number % 50),
+                        body=b"body %d " % number + b"x" * (size or number % 50),
                         tags=("A", "B", None)[number % 3],
                         keys=f"k{number} all",
                         properties={"number": str(number), "half": str(number % 2)},
                     ),
                     broker_name="broker-a",
-                    queue_id=number % QUEUES,
+                    queue_id=number % queues,
                 )
 
     def send_packed(self, topic: str) -> dict[str, bytes]:
@@ -114,14 +123,15 @@ class Side:
     def settle(self, topic: str, count: int) -> None:
         """Wait until the queues show so many messages."""
         with self.admin() as admin:
-            _until(lambda: _count(admin, topic) >= count)
+            until(lambda: _count(admin, topic) >= count)
 
 
 def _count(admin: BlockingAdminClient, topic: str) -> int:
     return sum(one.max_offset for one in admin.topic_stats(topic).offsets.values())
 
 
-def _until(holds: Any, seconds: float = 20) -> None:
+def until(holds: Callable[[], object], seconds: float = 90) -> None:
+    """Wait until it holds."""
     deadline = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < deadline
@@ -129,9 +139,16 @@ def _until(holds: Any, seconds: float = 20) -> None:
 
 
 @contextmanager
-def sides(launch: Launcher, folder: Path) -> Iterator[dict[str, Side]]:
-    """Both servers, with a commit log of several small files and SQL92 where there is any."""
-    settings = {"enablePropertyFilter": "true", "mappedFileSizeCommitLog": str(COMMIT_LOG_FILE)}
+def sides(launch: Launcher, folder: Path, **more: str) -> Iterator[dict[str, Side]]:
+    """Both servers, with a commit log of several small files and SQL92 where there is any.
+
+    `more`: further settings of the brokers.
+    """
+    settings = {
+        "enablePropertyFilter": "true",
+        "mappedFileSizeCommitLog": str(COMMIT_LOG_FILE),
+        **more,
+    }
     real = RealServer(launch, folder / "real", Options(settings))
     trimq = TrimqServer(folder / "trimq", Options(settings))
     real.start()
