@@ -60,7 +60,7 @@ bench-smoke: $(TREE)/.built
 	else echo 'skipped: the benchmarks, there is no C compiler (apt-get install gcc python3-dev)'; fi
 
 bench-spark: $(SPARKING)
-	$(BIN)/python -m bench.spark
+	$(BIN)/python -m bench.spark --write-docs
 
 # The Spark tests on the first and last release of each minor version that is supported.
 spark-versions: $(SPARKING)
@@ -90,7 +90,7 @@ help:
 	@echo 'make bench           both brokers side by side; writes bench/RESULTS.md'
 	@echo 'make bench-smoke     every part of that for a moment; writes nothing'
 	@echo 'make bench-store     the store by itself, up to 20 GiB; writes docs/store-speed.md'
-	@echo 'make bench-spark     the Spark sources beside a Java consumer and a plain file read; writes nothing'
+	@echo 'make bench-spark     the Spark sources beside a Java consumer and a plain file read; writes docs/spark.md'
 	@echo 'make spark-versions  the Spark tests on every supported minor version of Spark'
 	@echo 'make soak            crash, fuzz and property tests for long'
 	@echo 'make soak-spark      Spark queries that are killed 40 times at random points'

@@ -156,6 +156,9 @@ def test_packed_bodies_are_unpacked(spark: Any, servers: dict[str, Side], kind: 
 def test_sql_is_the_brokers(spark: Any, servers: dict[str, Side]) -> None:
     frame = read(spark, servers["real"], topic="Orders", sql="half = '1' AND TAGS = 'A'").load()
     assert numbers(frame) == [n for n in range(MESSAGES) if n % 2 and n % 3 == 0]
+    # TriMQ has none, and nobody gets rows that he did not ask for.
+    with pytest.raises(Exception, match="refused option 'sql' \"half = '1'\""):
+        read(spark, servers["trimq"], topic="Orders", sql="half = '1'").load().collect()
 
 
 def test_several_topics_and_a_pattern(spark: Any, servers: dict[str, Side]) -> None:
@@ -273,6 +276,44 @@ def test_delayed_rows_come_later(spark: Any, servers: dict[str, Side], kind: str
     rows = {bytes(row.body): row for row in read(spark, side, topic="Later").load().collect()}
     assert rows[b"soon"].storeTimestamp.timestamp() >= began + 0.9
     assert rows[b"soon"].properties["DELAY"] == "1"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_rows_of_several_topics_with_keys_flags_and_times(
+    spark: Any, servers: dict[str, Side], kind: str
+) -> None:
+    side = servers[kind]
+    # Whole seconds: brokers round to them.
+    moment = datetime.fromtimestamp(int(time.time()) + 3)
+    for topic in ("To-1", "To-2"):
+        side.create(topic, 1)
+    rows = [
+        ("To-1", bytearray(b"one"), ["a", "b"], 7, None),
+        ("To-2", bytearray(b"two"), None, None, None),
+        ("To-2", bytearray(b"timed"), ["c"], 5, moment),
+    ]
+    frame = spark.createDataFrame(
+        rows,
+        "topic string, body binary, keys array<string>, flag int, deliveryTimestamp timestamp",
+    )
+    frame.write.format("rocketmq").options(namesrv=side.namesrv).mode("append").save()
+    side.settle("To-1", 1)
+    side.settle("To-2", 2)
+    found = {
+        bytes(row.body): (row.topic, row["keys"], row.deliveryTimestamp)
+        for row in read(spark, side, topic="To-1,To-2").load().collect()
+    }
+    assert found == {
+        b"one": ("To-1", "a b", None),
+        b"two": ("To-2", None, None),
+        b"timed": ("To-2", "c", moment),
+    }
+    flags = {}
+    with side.admin() as admin:
+        for topic in ("To-1", "To-2"):
+            for place in admin.read_queues(topic):
+                flags |= {m.body: m.flag for m in admin.pull(place, 0).messages}
+    assert flags == {b"one": 7, b"two": 0, b"timed": 5}
 
 
 @pytest.mark.parametrize("kind", KINDS)

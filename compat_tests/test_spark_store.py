@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from datetime import UTC
 from pathlib import Path
@@ -13,11 +15,13 @@ from typing import Any
 
 import pytest
 
+from codec.bodies.groups import SubscriptionGroupConfig
+from codec.bodies.locks import MessageQueue
 from codec.codes import RequestCode, ResponseCode
 from codec.headers.send import ConsumerSendMsgBackRequestHeader
 from compat_tests.artifacts import HERE
 from compat_tests.real import Launcher
-from compat_tests.spark_stage import COMMIT_LOG_FILE, CONFIG, Side, sides, spark_session
+from compat_tests.spark_stage import COMMIT_LOG_FILE, CONFIG, QUEUES, Side, sides, spark_session
 from remoting.blocking import BlockingClient
 from trimq.admin import BlockingAdminClient, NewMessage
 
@@ -55,7 +59,7 @@ def spark() -> Iterator[Any]:
 
 def store(spark: Any, side: Side, **options: object) -> Any:
     texts = {key: str(value) for key, value in options.items()}
-    return spark.read.format("rocketmq-store").options(**texts).load(str(side.store))
+    return store_at(spark, side.store, **texts)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -108,12 +112,75 @@ def test_queues_and_index(spark: Any, servers: dict[str, Side], kind: str) -> No
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_killed_brokers_store(spark: Any, servers: dict[str, Side], kind: str) -> None:
+def test_files_that_are_written_meanwhile(
+    spark: Any, servers: dict[str, Side], kind: str
+) -> None:
+    """Every read has all that was sent before it began, and nothing in part."""
     side = servers[kind]
-    before = store(spark, side, topic="Orders").count()
-    side.server.kill9()
-    side.settle("Orders", before)
-    assert store(spark, side, topic="Orders").count() == before
+    side.create("Busy", 1)
+    side.send("Busy", range(20), queues=1, size=50_000)
+    counts = []
+    done = threading.Event()
+
+    def write() -> None:
+        try:
+            for number in range(20, 200):
+                side.send("Busy", range(number, number + 1), queues=1, size=50_000)
+        finally:
+            done.set()
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        while not done.is_set() or len(counts) < 3:
+            rows = store(spark, side, topic="Busy", columns="queueOffset,body").collect()
+            counts.append(len(rows))
+            for number, row in enumerate(sorted(rows)):
+                body = b"body %d " % number + b"x" * 50_000
+                assert (row.queueOffset, bytes(row.body)) == (number, body)
+    finally:
+        writer.join()
+    assert counts == sorted(counts)
+    assert counts[0] >= 20
+    assert store(spark, side, topic="Busy", columns="topic").count() == 200
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_killed_brokers_store(
+    spark: Any, servers: dict[str, Side], kind: str, tmp_path: Path
+) -> None:
+    side = servers[kind]
+    before = numbers(spark, side.store)
+    torn = tmp_path / "store"
+    side.server.kill()
+    try:
+        assert numbers(spark, side.store) == before
+        shutil.copytree(side.store, torn)
+    finally:
+        side.server.start()
+    side.settle("Orders", len(before))
+    assert numbers(spark, side.store) == before
+    # As if less had been flushed, and the last message of all only in part.
+    (torn / "checkpoint").unlink()
+    rows = store_at(spark, torn, columns="topic,properties,commitLogOffset").collect()
+    last = max((row for row in rows if row.topic == "Orders"), key=lambda row: row.commitLogOffset)
+    base = last.commitLogOffset - last.commitLogOffset % COMMIT_LOG_FILE
+    with (torn / "commitlog" / f"{base:020d}").open("r+b") as file:
+        file.seek(last.commitLogOffset - base + 100)
+        file.write(bytes(COMMIT_LOG_FILE - file.tell()))
+    assert (torn / "abort").exists()
+    left = [number for number in before if number != int(last.properties["number"])]
+    assert numbers(spark, torn) == left
+
+
+def store_at(spark: Any, folder: Path, **options: str) -> Any:
+    return spark.read.format("rocketmq-store").options(**options).load(str(folder))
+
+
+def numbers(spark: Any, folder: Path) -> list[int]:
+    """Of the messages of `Orders`."""
+    rows = store_at(spark, folder, topic="Orders", columns="properties").collect()
+    return sorted(int(row.properties["number"]) for row in rows)
 
 
 def jobs() -> dict[str, str]:
@@ -122,14 +189,14 @@ def jobs() -> dict[str, str]:
 
 
 def test_the_page_has_jobs() -> None:
-    assert set(jobs()) == {"first look", "replay", "dead letters"}
+    assert set(jobs()) == {"first look", "lag dashboard", "replay", "dead letters"}
 
 
-def run(job: str, side: Side, **replaced: str) -> None:
+def run(job: str, side: Side, replaced: dict[str, str] | None = None) -> None:
     """The job as it stands on the page, but for addresses and times, in this process's session."""
-    text = jobs()[job].replace("127.0.0.1:9876", side.namesrv)
-    for old, new in replaced.items():
-        assert old in text or old.replace("_", "-") in text
+    text = jobs()[job]
+    for old, new in {"127.0.0.1:9876": side.namesrv, **(replaced or {})}.items():
+        assert old in text
         text = text.replace(old, new)
     exec(compile(text, job, "exec"), {})
 
@@ -161,14 +228,41 @@ def test_first_look_runs_in_a_process_of_its_own(servers: dict[str, Side], tmp_p
 
 
 @pytest.mark.parametrize("kind", KINDS)
+def test_lag_is_shown(
+    spark: Any,
+    servers: dict[str, Side],
+    kind: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    side = servers[kind]
+    with side.admin() as admin:
+        group = SubscriptionGroupConfig(group_name="readers")
+        admin.put_group(side.server.broker_addr, group)
+        for queue_id in range(QUEUES):
+            queue = MessageQueue(broker_name="broker-a", queue_id=queue_id, topic="Orders")
+            admin.commit_offset(side.server.broker_addr, "readers", queue, 50 + queue_id)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(HERE.parent))
+    # Spark's working folder is that of its JVM.
+    run("lag dashboard", side, {'parquet("offsets")': f'parquet("{tmp_path}/offsets")'})
+    assert re.search(r"\|readers +\|Orders +\|34 +\|[1-9]", capfd.readouterr().out)
+    page = (tmp_path / "lag.html").read_text()
+    assert "readers" in page
+    assert "Orders" in page
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_time_window_is_replayed(spark: Any, servers: dict[str, Side], kind: str) -> None:
     side = servers[kind]
     rows = store(spark, side, topic="Orders").orderBy("storeTimestamp").collect()
     low, high = (rows[at].storeTimestamp for at in (30, 60))
-    text = jobs()["replay"].replace("127.0.0.1:9876", side.namesrv)
-    text = text.replace("2026-01-31T12:00:00Z", low.astimezone(UTC).isoformat())
-    text = text.replace("2026-01-31T13:00:00Z", high.astimezone(UTC).isoformat())
-    exec(compile(text, "replay", "exec"), {})
+    times = {
+        "2026-01-31T12:00:00Z": low.astimezone(UTC).isoformat(),
+        "2026-01-31T13:00:00Z": high.astimezone(UTC).isoformat(),
+    }
+    run("replay", side, times)
     expected = [row for row in rows if low <= row.storeTimestamp < high]
     side.settle("OrdersReplayed", len(expected))
     replayed = (
@@ -192,8 +286,6 @@ def test_dead_letters_are_audited(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    from codec.bodies.groups import SubscriptionGroupConfig
-
     side = servers[kind]
     rows = spark.read.format("rocketmq").options(namesrv=side.namesrv, topic="Orders").load()
     with BlockingAdminClient(side.namesrv) as admin:
@@ -212,7 +304,8 @@ def test_dead_letters_are_audited(
             assert answer.code == ResponseCode.SUCCESS, answer.remark
     side.settle("%DLQ%billing", 5)
     monkeypatch.chdir(tmp_path)
-    run("dead letters", side, **{'json("dead-letters")': f'json("{tmp_path}/dead-letters")'})
+    # Spark's working folder is that of its JVM.
+    run("dead letters", side, {'json("dead-letters")': f'json("{tmp_path}/dead-letters")'})
     assert re.search(r"\|billing\s*\|Orders\s*\|5 ", capsys.readouterr().out)
     (row,) = spark.read.json(str(tmp_path / "dead-letters")).collect()
     assert (row.group, row.origin, row.messages, len(row["some keys"])) == (

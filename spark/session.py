@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
+import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,6 +16,8 @@ from spark.errors import SparkSourceError
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+LEAST_JAVA: Final = 17
+_INSTALL: Final = "install a JDK (apt-get install openjdk-17-jre-headless) or set JAVA_HOME"
 _INTERPRETERS: Final = ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON")
 # Lets the sources see conditions of `where`, from Spark 4.1 on.
 _PUSHDOWN: Final = "spark.sql.python.filterPushdown.enabled"
@@ -35,15 +39,27 @@ def use_this_python() -> None:
 
 
 def check_java() -> None:
-    """SparkSourceError when there is no JVM to start."""
+    """SparkSourceError when there is no JVM to start, or one that is too old for Spark 4."""
     home = os.environ.get("JAVA_HOME")
-    if home and not (Path(home) / "bin" / "java").exists():
+    java = str(Path(home) / "bin" / "java") if home else shutil.which("java")
+    if home and not Path(home, "bin", "java").exists():
         raise SparkSourceError(f"JAVA_HOME is {home}, but there is no bin/java in it")
-    if not home and shutil.which("java") is None:
+    if java is None:
         raise SparkSourceError(
-            "Spark needs Java 17 or newer and there is no 'java' on the PATH: install a JDK"
-            " (apt-get install openjdk-17-jre-headless) or set JAVA_HOME"
+            f"Spark needs Java {LEAST_JAVA} or newer and there is no 'java' on the PATH: {_INSTALL}"
         )
+    found = _java_version(java)
+    if found is not None and found < LEAST_JAVA:
+        raise SparkSourceError(
+            f"Spark needs Java {LEAST_JAVA} or newer and {java} is Java {found}: {_INSTALL}"
+        )
+
+
+def _java_version(java: str) -> int | None:
+    """17 for `openjdk version "17.0.15"`, 8 for `java version "1.8.0_292"`; None: it does not say."""
+    done = subprocess.run([java, "-version"], capture_output=True, text=True, check=False)
+    said = re.search(r'version "(?:1\.)?(\d+)', done.stderr)
+    return int(said[1]) if said else None
 
 
 def session(

@@ -1,17 +1,26 @@
-"""``python -m bench.spark``: rows a second; nothing else should run meanwhile."""
+"""``python -m bench.spark``: messages a second; nothing else should run meanwhile.
+
+With --write-docs what was measured replaces the section of docs/spark.md.
+"""
 
 from __future__ import annotations
 
 import argparse
+import datetime
 import os
-import statistics
+import platform
+import re
+import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
+import pyspark
 
+import trimq
+from bench.report import Figures
 from bench.spark.jobs import (
     batch_read,
     drop_caches,
@@ -21,7 +30,7 @@ from bench.spark.jobs import (
     stream_read,
     timed,
 )
-from bench.subjects import OURS, PURE, REAL, started, store_of
+from bench.subjects import OURS, PURE, REAL, ROOT, started, store_of
 from spark.options import write_options
 from spark.writing import send_all
 from trimq.spark import session
@@ -34,6 +43,9 @@ CONFIG = {
     "spark.driver.host": "127.0.0.1",
 }
 BATCH = 10_000
+PAGE: Final = ROOT / "docs" / "spark.md"
+READ, STORE, PLAIN = "`rocketmq`, read", "`rocketmq-store`", "plain read of the files"
+JAVA: Final = {kind: f"Java pull consumer, {kind}" for kind in ("lite", "plain")}
 
 
 def main() -> None:
@@ -43,14 +55,22 @@ def main() -> None:
     parser.add_argument("--messages", type=int, default=500_000)
     parser.add_argument("--size", type=int, default=1024, help="bytes a body (1024)")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--write-docs", action="store_true", help="write docs/spark.md")
     words = parser.parse_args()
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    figures = Figures()
     for kind in words.kinds:
         with tempfile.TemporaryDirectory(prefix="trimq-bench-") as folder:
-            _one(kind, Path(folder), words)
+            _one(kind, Path(folder), words, figures)
+    text = _text(figures, words)
+    print(text)
+    if words.write_docs:
+        section = f"<!-- bench -->\n{text}\n<!-- end bench -->"
+        pattern = re.compile("<!-- bench -->.*<!-- end bench -->", re.DOTALL)
+        PAGE.write_text(pattern.sub(lambda _: section, PAGE.read_text()))
 
 
-def _one(kind: str, folder: Path, words: argparse.Namespace) -> None:
+def _one(kind: str, folder: Path, words: argparse.Namespace, figures: Figures) -> None:
     home = folder / "java-home"
     home.mkdir()
     with started(kind, folder / "server") as server:
@@ -64,9 +84,35 @@ def _one(kind: str, folder: Path, words: argparse.Namespace) -> None:
             rates = _rates(spark, server.namesrv_addr, store, count, words.rounds, folder, home)
         finally:
             spark.stop()
-    print(f"\n# {kind}: {count} messages of {words.size} bytes, medians of {words.rounds}\n")
     for name, values in rates.items():
-        print(f"{name:40} {statistics.median(values):14,.0f} messages a second")
+        for value in values:
+            figures.add(name, kind, value)
+
+
+def _text(figures: Figures, words: argparse.Namespace) -> str:
+    """The section: where it was measured, the medians, and what they are held against."""
+    lines = [
+        f"`{' '.join(['python -m bench.spark', *sys.argv[1:]])}`, {datetime.date.today().isoformat()},"
+        f" {os.cpu_count()} cores, {platform.system()} {platform.machine()}, Python"
+        f" {platform.python_version()}, Spark {pyspark.__version__} with `local[2]`, TriMQ"
+        f" {trimq.__version__}.",
+        "",
+        f"Messages a second, medians of {words.rounds} rounds; {words.messages:,} messages of"
+        f" {words.size} bytes, read whole from memory unless it says otherwise.",
+        "",
+        figures.table(),
+        "",
+    ]
+    for kind in words.kinds:
+        of = {name: figures.median(name, kind) or 0 for name in (READ, STORE, PLAIN)}
+        java = max(figures.median(name, kind) or 0 for name in JAVA.values())
+        where = "the real broker" if kind == REAL else "TriMQ"
+        lines.append(
+            f"- {where}: the data source reads {of[READ] / java:.2f} times as fast as the faster Java"
+            f" consumer, a plain read of the files is {of[PLAIN] / of[STORE]:.2f} times as fast as"
+            " the store reader"
+        )
+    return "\n".join(lines)
 
 
 def _rates(
@@ -78,19 +124,19 @@ def _rates(
         rates.setdefault(name, []).append(timed(job, count))
 
     for number in range(rounds):
-        for kind in ("lite", "plain"):
+        for kind in JAVA:
             rate = java_pull(namesrv, TOPIC, count, kind, home)
-            rates.setdefault(f"Java pull consumer, {kind}", []).append(rate)
-        add("rocketmq, read", batch_read(spark, namesrv, TOPIC))
+            rates.setdefault(JAVA[kind], []).append(rate)
+        add(READ, batch_read(spark, namesrv, TOPIC))
         slim = "topic,queueId,queueOffset,tags"
-        add("rocketmq, read without bodies", batch_read(spark, namesrv, TOPIC, columns=slim))
+        add("`rocketmq`, read without bodies", batch_read(spark, namesrv, TOPIC, columns=slim))
         checkpoint = folder / f"checkpoint-{number}"
-        add("rocketmq, readStream", stream_read(spark, namesrv, TOPIC, checkpoint))
-        add("rocketmq-store", store_read(spark, store, TOPIC))
-        add("rocketmq-store without bodies", store_read(spark, store, TOPIC, columns=slim))
-        add("plain read of the files", plain_read(store))
+        add("`rocketmq`, readStream", stream_read(spark, namesrv, TOPIC, checkpoint))
+        add(STORE, store_read(spark, store, TOPIC))
+        add("`rocketmq-store` without bodies", store_read(spark, store, TOPIC, columns=slim))
+        add(PLAIN, plain_read(store))
         drop_caches(store)
-        add("rocketmq-store, from disk", store_read(spark, store, TOPIC))
+        add("`rocketmq-store`, from disk", store_read(spark, store, TOPIC))
         drop_caches(store)
         add("plain read of the files, from disk", plain_read(store))
     return rates

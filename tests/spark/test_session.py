@@ -76,6 +76,31 @@ def test_no_java(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         check_java()
 
 
+@pytest.mark.parametrize(
+    ("said", "version"),
+    [
+        ('openjdk version "11.0.22" 2024-01-16', 11),
+        ('java version "1.8.0_292"', 8),
+        ('openjdk version "17.0.15" 2025-04-15', None),
+        ('openjdk version "21" 2023-09-19', None),
+        ("Unrecognized", None),
+    ],
+)
+def test_an_old_java(
+    said: str, version: int | None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text(f"#!/bin/sh\necho '{said}' >&2\n")
+    java.chmod(0o755)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    if version is None:
+        check_java()
+        return
+    with pytest.raises(SparkSourceError, match=f"Java 17 or newer and {java} is Java {version}: "):
+        check_java()
+
+
 def test_workers_run_the_drivers_python() -> None:
     code = "import os, trimq.spark; print(os.environ['PYSPARK_PYTHON'])"
     plain = {key: "" for key in ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON")}
