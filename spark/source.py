@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pyspark
-from pyspark.sql.datasource import DataSource, DataSourceReader
+from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader
 from pyspark.sql.types import StructType
 
 from spark.batch import RocketMQBatchReader
@@ -42,15 +42,20 @@ class RocketMQDataSource(DataSource, metaclass=Shipped):
                 )
             return RocketMQBatchReader(options, wanted(schema))
 
-    def streamReader(self, schema: StructType) -> RocketMQStreamReader:
-        with sentences():
-            _need_streams()
-            from spark.stream import RocketMQStreamReader
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:
+        try:
+            return self._stream_reader(schema)
+        except SparkSourceError as error:
+            return _Refusal(error)
 
-            options = read_options(self.options)
-            if options.ending.word:
-                raise SparkSourceError("option 'endingOffsets' is for read, not for readStream")
-            return RocketMQStreamReader(options, wanted(schema))
+    def _stream_reader(self, schema: StructType) -> RocketMQStreamReader:
+        _need_streams()
+        from spark.stream import RocketMQStreamReader
+
+        options = read_options(self.options)
+        if options.ending.word:
+            raise SparkSourceError("option 'endingOffsets' is for read, not for readStream")
+        return RocketMQStreamReader(options, wanted(schema))
 
     def writer(self, schema: StructType, overwrite: bool) -> RocketMQWriter:
         with sentences():
@@ -62,6 +67,20 @@ class RocketMQDataSource(DataSource, metaclass=Shipped):
             from spark.stream_writing import RocketMQStreamWriter
 
             return RocketMQStreamWriter(write_options(self.options), schema)
+
+
+class _Refusal(DataSourceStreamReader):
+    """Says why there is no reader when it is asked for one's offsets.
+
+    An error of `streamReader` itself is hidden by another one: Spark (4.3.0) stops the reader that it has not got.
+    """
+
+    def __init__(self, error: SparkSourceError) -> None:
+        self._error = error
+
+    def initialOffset(self) -> dict[str, object]:
+        with sentences():
+            raise self._error
 
 
 def _need_streams() -> None:

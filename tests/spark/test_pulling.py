@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import logging
-import socket
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
 
 import pytest
 
 pytest.importorskip("pyarrow")
 
 from codec.codes import ResponseCode
-from codec.command import RESPONSE_BIT, RemotingCommand, decode_command, encode_command
-from codec.frame import FrameBuffer
+from codec.command import RESPONSE_BIT, RemotingCommand
 from codec.record import encode_record
 from spark import pulling
 from spark.decode import QUEUE_OFFSET, outline
@@ -22,6 +18,7 @@ from spark.errors import DataLost, SparkSourceError
 from spark.options import Connection, Expression, Pulls
 from spark.pulling import Puller
 from spark.queues import Range
+from tests.spark.serving import running
 
 HOST = b"\x7f\0\0\1\0\0\x2a\x9f"
 # (code, next offset, records)
@@ -71,43 +68,6 @@ class Broker:
 
 def record(offset: int) -> bytes:
     return encode_record(b"T", 0, 0, offset, offset * 200, 0, 1, HOST, 2, HOST, 0, 0, b"b", b"")
-
-
-@contextmanager
-def running(broker: Broker) -> Iterator[str]:
-    """A thread that serves one connection after the other."""
-    listener = socket.create_server(("127.0.0.1", 0))
-
-    def serve() -> None:
-        while True:
-            try:
-                connection, _ = listener.accept()
-            except OSError:
-                return
-            # The puller hangs up where it likes.
-            with connection, suppress(ConnectionError):
-                _converse(connection, broker)
-
-    thread = threading.Thread(target=serve, daemon=True)
-    thread.start()
-    try:
-        yield f"127.0.0.1:{listener.getsockname()[1]}"
-    finally:
-        # A thread in accept() does not notice that its socket is closed.
-        listener.shutdown(socket.SHUT_RDWR)
-        listener.close()
-        thread.join(10)
-
-
-def _converse(connection: socket.socket, broker: Broker) -> None:
-    frames = FrameBuffer()
-    while data := connection.recv(65536):
-        frames.feed(data)
-        while (frame := frames.next_frame()) is not None:
-            answer = broker.answer(decode_command(frame))
-            if answer is None:
-                return
-            connection.sendall(encode_command(answer))
 
 
 def pull(

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import socket
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
 
 import pytest
 
@@ -13,12 +10,12 @@ pytest.importorskip("pyarrow")
 
 from codec.batch import BatchItem, split_batch
 from codec.codes import RequestCode, ResponseCode
-from codec.command import RESPONSE_BIT, RemotingCommand, decode_command, encode_command
-from codec.frame import FrameBuffer
+from codec.command import RESPONSE_BIT, RemotingCommand
 from spark import sending
 from spark.errors import SparkSourceError
 from spark.options import Connection, WriteOptions
 from spark.sending import Outgoing, Sender, _Queue
+from tests.spark.serving import running
 
 BAD = b"bad"
 HANG_UP = -1
@@ -50,42 +47,6 @@ class Broker:
         if code in (ResponseCode.SUCCESS, ResponseCode.FLUSH_DISK_TIMEOUT):
             self.stored += bodies
         return RemotingCommand(code, request.opaque, RESPONSE_BIT, "why", {}, b"")
-
-
-@contextmanager
-def running(broker: Broker) -> Iterator[str]:
-    """A thread that serves one connection after the other."""
-    listener = socket.create_server(("127.0.0.1", 0))
-
-    def serve() -> None:
-        while True:
-            try:
-                connection, _ = listener.accept()
-            except OSError:
-                return
-            with connection, suppress(ConnectionError):
-                _converse(connection, broker)
-
-    thread = threading.Thread(target=serve, daemon=True)
-    thread.start()
-    try:
-        yield f"127.0.0.1:{listener.getsockname()[1]}"
-    finally:
-        # A thread in accept() does not notice that its socket is closed.
-        listener.shutdown(socket.SHUT_RDWR)
-        listener.close()
-        thread.join(10)
-
-
-def _converse(connection: socket.socket, broker: Broker) -> None:
-    frames = FrameBuffer()
-    while data := connection.recv(65536):
-        frames.feed(data)
-        while (frame := frames.next_frame()) is not None:
-            answer = broker.answer(decode_command(frame))
-            if answer is None:
-                return
-            connection.sendall(encode_command(answer))
 
 
 def send(addr: str, bodies: list[bytes], batch_size: int = 4) -> Sender:
