@@ -213,7 +213,7 @@ def test_streams_are_refused_by_early_versions(spark: Any, servers: dict[str, Si
     with pytest.raises(Exception, match=r"streams need Spark 4\.2 or newer"):
         spark.readStream.format("rocketmq").options(**options).load().writeStream.format(
             "noop"
-        ).start().awaitTermination(60)
+        ).start().awaitTermination(240)
 
 
 def test_lost_messages_can_be_passed_over(spark: Any, servers: dict[str, Side]) -> None:

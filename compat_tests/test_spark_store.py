@@ -219,7 +219,7 @@ def test_first_look_runs_in_a_process_of_its_own(servers: dict[str, Side], tmp_p
         env=environment,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         check=False,
     )
     assert done.returncode == 0, done.stderr[-3000:]

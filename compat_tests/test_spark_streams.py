@@ -93,7 +93,7 @@ def more(folder: Path, before: dict[str, int]) -> bool:
 
 
 def wait(
-    holds: Callable[[], bool], log: Path, running: subprocess.Popen[bytes], seconds: float = 90
+    holds: Callable[[], bool], log: Path, running: subprocess.Popen[bytes], seconds: float = 240
 ) -> None:
     """Until it holds; what the query said when it ends or takes too long."""
     deadline = time.monotonic() + seconds
@@ -180,7 +180,7 @@ def test_available_now_in_limited_batches_with_a_groups_progress(
             .trigger(availableNow=True)
             .start()
         )
-        assert running.awaitTermination(60)
+        assert running.awaitTermination(240)
         return sizes
 
     assert run() == [30, 30, 30, 10]
@@ -275,7 +275,7 @@ def drained(spark: Any, side: Side, folder: Path, **options: str) -> list[int]:
         .trigger(availableNow=True)
         .start()
     )
-    assert running.awaitTermination(120)
+    assert running.awaitTermination(240)
     return sorted(seen)
 
 
@@ -354,7 +354,7 @@ def test_failures_of_streams_are_sentences(
         **{"namesrv": servers[kind].namesrv, **options}
     )
     with pytest.raises(Exception, match=sentence) as caught:
-        messages.load().writeStream.format("noop").start().awaitTermination(60)
+        messages.load().writeStream.format("noop").start().awaitTermination(240)
     text = str(caught.value)
     assert "Traceback" not in text
     assert "\tat " not in text
@@ -381,7 +381,7 @@ def test_streams_are_written(
         .trigger(availableNow=True)
         .start()
     )
-    assert running.awaitTermination(60)
+    assert running.awaitTermination(240)
     side.settle("To", 17)
     rows = spark.read.format("rocketmq").options(namesrv=side.namesrv, topic="To").load().collect()
     assert sorted(int(row.properties["number"]) for row in rows) == list(range(0, 50, 3))
