@@ -112,9 +112,7 @@ def test_queues_and_index(spark: Any, servers: dict[str, Side], kind: str) -> No
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_files_that_are_written_meanwhile(
-    spark: Any, servers: dict[str, Side], kind: str
-) -> None:
+def test_files_that_are_written_meanwhile(spark: Any, servers: dict[str, Side], kind: str) -> None:
     """Every read has all that was sent before it began, and nothing in part."""
     side = servers[kind]
     side.create("Busy", 1)

@@ -234,9 +234,7 @@ def test_new_queues_and_topics_join_a_running_query(
     def found() -> list[tuple[str, int, int]]:
         assert running.exception() is None, running.exception()
         rows = spark.table(table).collect()
-        return sorted(
-            (row.topic, row.queueId, int(bytes(row.body).split()[1])) for row in rows
-        )
+        return sorted((row.topic, row.queueId, int(bytes(row.body).split()[1])) for row in rows)
 
     try:
         until(begun)
@@ -316,7 +314,9 @@ def test_messages_that_are_deleted_meanwhile(
         first = expire(spark, side)
         assert 10 < first <= 25
         left = list(range(first, 30))
-        gone = rf"topic 'Expiring', broker 'broker-a', queue 0, offsets {{}} to {first - 1}: expired"
+        gone = (
+            rf"topic 'Expiring', broker 'broker-a', queue 0, offsets {{}} to {first - 1}: expired"
+        )
         with pytest.raises(Exception, match=gone.format(10)):
             drained(spark, side, tmp_path / kind)
         assert drained(spark, side, tmp_path / kind, failOnDataLoss="false") == left
