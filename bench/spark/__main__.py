@@ -31,6 +31,7 @@ from bench.spark.jobs import (
     timed,
 )
 from bench.subjects import OURS, PURE, REAL, ROOT, started, store_of
+from compat_tests.spark_stage import Side
 from spark.options import write_options
 from spark.writing import send_all
 from trimq.spark import session
@@ -74,10 +75,11 @@ def _one(kind: str, folder: Path, words: argparse.Namespace, figures: Figures) -
     home = folder / "java-home"
     home.mkdir()
     with started(kind, folder / "server") as server:
+        store = store_of(server)
+        Side(server, store).create(TOPIC)
         count = _fill(server.namesrv_addr, words.messages, words.size)
         spark = session("local[2]", CONFIG)
         spark.sparkContext.setLogLevel("OFF")
-        store = store_of(server)
         try:
             # The first job of a session compiles; it is not counted.
             batch_read(spark, server.namesrv_addr, TOPIC, endingOffsets="earliest")()
