@@ -315,7 +315,7 @@ def test_timed_rows(spark: Any, servers: dict[str, Side]) -> None:
     (row,) = read(spark, servers["real"], topic="Timed").load().collect()
     assert (bytes(row.body), row.deliveryTimestamp) == (b"timed", moment)
     # TriMQ has no timer; what it cannot do is a failure, not a message at once.
-    with pytest.raises(Exception, match="1 rows could not be sent .* timerWheelEnable is false"):
+    with pytest.raises(Exception, match=r"1 rows could not be sent .* timerWheelEnable is false"):
         write.option("namesrv", servers["trimq"].namesrv).option("retries", "0").save()
 
 
