@@ -201,7 +201,11 @@ def test_failures_are_sentences(
         spark.read.format("rocketmq").options(
             **{"namesrv": side.namesrv, **options}
         ).load().collect()
-    text = str(caught.value)
+    is_a_sentence(str(caught.value))
+
+
+def is_a_sentence(text: str) -> None:
+    """With at most what Spark puts around it, and no trace of Python's or Java's."""
     assert "Traceback" not in text
     assert "\tat " not in text
     assert len(text) < 500
@@ -325,10 +329,11 @@ def test_rows_that_fail_are_counted(spark: Any, servers: dict[str, Side], kind: 
     side.create("Failing")
     rows = [("good", None), ("", None), ("x" * (5 << 20), None), ("bad", {"a": "b\x01c"})]
     frame = spark.createDataFrame(rows, "body string, properties map<string,string>").coalesce(1)
-    with pytest.raises(Exception, match="3 rows could not be sent and 1 were"):
+    with pytest.raises(Exception, match="3 rows could not be sent and 1 were") as caught:
         frame.write.format("rocketmq").options(namesrv=side.namesrv, topic="Failing").mode(
             "append"
         ).save()
+    is_a_sentence(str(caught.value))
     side.settle("Failing", 1)
     assert [bytes(row.body) for row in read(spark, side, topic="Failing").load().collect()] == [
         b"good"
@@ -345,3 +350,8 @@ def test_what_is_no_message_is_refused(spark: Any, servers: dict[str, Side]) -> 
         frame = spark.createDataFrame([], schema)
         with pytest.raises(Exception, match=sentence):
             frame.write.format("rocketmq").options(**options).mode("append").save()
+    options = {"namesrv": f"127.0.0.1:{free_port()}", "topic": "Sent", "retries": "0"}
+    frame = spark.createDataFrame([("a",)], "body string")
+    with pytest.raises(Exception, match=r"no NameServer of .* can be reached") as caught:
+        frame.write.format("rocketmq").options(**options).mode("append").save()
+    is_a_sentence(str(caught.value))

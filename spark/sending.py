@@ -27,6 +27,7 @@ from remoting.blocking import BlockingClient
 from remoting.errors import TransportError
 from spark.errors import SparkSourceError
 from spark.options import WriteOptions
+from spark.queues import NoNameServer
 
 # The message is stored, whatever else was to happen.
 _STORED: Final = frozenset(
@@ -270,6 +271,8 @@ class Sender:
                 route = admin.sending_route(topic)
             except NotFound as error:
                 raise SparkSourceError(str(error)) from None
+            except TransportError as error:
+                raise NoNameServer(connection.name_servers, error) from None
         masters = {one.broker_name: one.broker_addrs.get(MASTER_ID) for one in route.broker_datas}
         found: Sequence[_Queue] = [
             _Queue(topic, data.broker_name, number, addr)

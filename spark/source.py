@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pyspark
-from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceReader,
+    DataSourceStreamReader,
+    InputPartition,
+)
 from pyspark.sql.types import StructType
 
 from spark.batch import RocketMQBatchReader
@@ -81,6 +87,9 @@ class _Refusal(DataSourceStreamReader):
     def initialOffset(self) -> dict[str, object]:
         with sentences():
             raise self._error
+
+    def read(self, partition: InputPartition) -> Iterator[tuple[object, ...]]:
+        raise self._error
 
 
 def _need_streams() -> None:
