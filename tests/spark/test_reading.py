@@ -16,11 +16,13 @@ pa = pytest.importorskip("pyarrow")
 pytest.importorskip("pyspark")
 
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows  # noqa: E402
+from pyspark.sql.types import BinaryType, StringType, StructType  # noqa: E402
 
 from codec.bodies.topics import TopicConfig  # noqa: E402
 from spark.batch import RocketMQBatchReader  # noqa: E402
 from spark.errors import DataLost, SparkSourceError  # noqa: E402
 from spark.options import read_options, write_options  # noqa: E402
+from spark.source import RocketMQDataSource  # noqa: E402
 from spark.stream import RocketMQStreamReader, share  # noqa: E402
 from spark.writing import RESERVED, check_columns, send_all  # noqa: E402
 from trimq.admin import BlockingAdminClient  # noqa: E402
@@ -279,6 +281,15 @@ def test_reserved_properties_are_made_anew(server: TestServer, topic: str) -> No
     assert {"UNIQ_KEY", "DELAY", "REAL_TOPIC", "CLUSTER"} <= RESERVED
 
 
+def test_what_a_stream_is_refused_for_is_said_when_it_is_asked() -> None:
+    """Spark hides an error of `streamReader` itself behind one of its own."""
+    given_ones = {"namesrv": "127.0.0.1:1", "topic": "T", "endingOffsets": "latest"}
+    reader = RocketMQDataSource(given_ones).streamReader(StructType())
+    with pytest.raises(SparkSourceError, match="'endingOffsets' is for read, not for readStream"):
+        reader.initialOffset()
+    reader.stop()
+
+
 def test_nothing_loads_trio() -> None:
     code = (
         "import sys, trimq.spark, spark.stream, spark.stream_writing;"
@@ -291,8 +302,6 @@ def test_nothing_loads_trio() -> None:
 
 
 def test_columns_are_checked_before_anything_is_sent() -> None:
-    from pyspark.sql.types import BinaryType, StringType, StructType
-
     good = (
         StructType().add("body", BinaryType()).add("tags", StringType()).add("msgId", StringType())
     )
