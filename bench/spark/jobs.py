@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import time
 from collections.abc import Callable
@@ -83,14 +82,3 @@ def plain_read(store: Path) -> Callable[[], object]:
         return read
 
     return job
-
-
-def drop_caches(store: Path) -> None:
-    """Let the kernel forget the files' pages, so that the next read comes from the disk."""
-    for path in (store / "commitlog").iterdir():
-        fd = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(fd)
-            os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
-        finally:
-            os.close(fd)
