@@ -7,17 +7,20 @@ INSTALLED := $(VENV)/.installed
 TESTING := $(VENV)/.testing
 LOCK := requirements/runtime.txt
 TEST_LOCK := requirements/test.txt
+SPARKING := $(VENV)/.sparking
+SPARK_LOCK := requirements/spark.txt
 # A copy of the tree with its hot modules compiled.
 TREE := build/compiled
 
-.PHONY: help serve test unit compat compiled compat-mutants bench bench-smoke bench-store soak lint fmt docs clean
+.PHONY: help serve test unit compat compiled compat-mutants bench bench-smoke bench-store bench-spark spark-versions soak soak-spark lint fmt docs clean
 
 .DEFAULT_GOAL := help
 
 serve: $(INSTALLED)
 	@exec $(BIN)/trimq server --namesrv-listen 127.0.0.1:9876 --listen 127.0.0.1:10911 --store ./data
 
-test: lint unit compiled compat bench-smoke
+# Spark first, so that no unit test of it is skipped.
+test: lint $(SPARKING) unit compiled compat bench-smoke
 
 lint: $(TESTING)
 	$(BIN)/ruff check .
@@ -28,7 +31,7 @@ lint: $(TESTING)
 unit: $(TESTING)
 	$(BIN)/python -m pytest tests
 
-compat: $(TREE)/.built
+compat: $(TREE)/.built $(SPARKING)
 	$(BIN)/python -m pytest compat_tests -p no:randomly
 
 # The unit tests once more, on the compiled modules. TRIMQ_COMPILE=1 makes a missing compiler an error.
@@ -56,12 +59,22 @@ bench-smoke: $(TREE)/.built
 	@if ls $(TREE)/codec/frame*.so >/dev/null 2>&1; then $(BIN)/python -m bench --smoke; \
 	else echo 'skipped: the benchmarks, there is no C compiler (apt-get install gcc python3-dev)'; fi
 
+bench-spark: $(SPARKING)
+	$(BIN)/python -m bench.spark --write-docs
+
+# The Spark tests on the first and last release of each minor version that is supported.
+spark-versions: $(SPARKING)
+	$(BIN)/python -m compat_tests.run_spark_versions
+
 bench-store: $(TESTING)
 	$(BIN)/python -m bench.store --write-docs
 
 soak: $(TESTING)
 	$(BIN)/python -m pytest tests/store tests/broker/test_table_power_loss.py \
 	  tests/trimq/test_kill_server.py tests/hostile tests/codec tests/remoting --soak -rP
+
+soak-spark: $(SPARKING)
+	$(BIN)/python -m pytest compat_tests/test_spark_streams.py -k killed --kills 40 -rP
 
 docs: $(TESTING)
 	$(BIN)/python -m docs.generate
@@ -77,7 +90,10 @@ help:
 	@echo 'make bench           both brokers side by side; writes bench/RESULTS.md'
 	@echo 'make bench-smoke     every part of that for a moment; writes nothing'
 	@echo 'make bench-store     the store by itself, up to 20 GiB; writes docs/store-speed.md'
+	@echo 'make bench-spark     the Spark sources beside a Java consumer and a plain file read; writes docs/spark.md'
+	@echo 'make spark-versions  the Spark tests on every supported minor version of Spark'
 	@echo 'make soak            crash, fuzz and property tests for long'
+	@echo 'make soak-spark      Spark queries that are killed 40 times at random points'
 	@echo 'make docs            regenerate docs/compatibility.md, docs/mqadmin.md, docs/settings.md'
 	@echo 'make fmt             format the code'
 	@echo 'make clean           remove the environment and everything built'
@@ -104,4 +120,9 @@ $(INSTALLED): $(BIN)/python pyproject.toml $(LOCK)
 
 $(TESTING): $(INSTALLED) $(TEST_LOCK)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r $(TEST_LOCK)
+	@touch $@
+
+# PySpark comes with all of Spark, 450 MB: only what needs it installs it.
+$(SPARKING): $(TESTING) $(SPARK_LOCK)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r $(SPARK_LOCK)
 	@touch $@

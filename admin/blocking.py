@@ -155,6 +155,7 @@ class BlockingAdminClient:
     route_addrs = _plain(cluster.route_addrs)
 
     topic_names = _plain(topics.topic_names)
+    topics_of = _plain(topics.topics_of)
     topic_groups = _plain(topics.topic_groups)
     topic_stats = _plain(static_topics.topic_stats)
     broker_topic_stats = _plain(topics.broker_topic_stats)
@@ -221,6 +222,7 @@ class BlockingAdminClient:
     send = _plain(sending.send)
     send_to = _plain(sending.send_to)
     write_queues = _plain(sending.write_queues)
+    sending_route = _plain(sending.sending_route)
 
     clone_offsets = _plain(offsets.clone_offsets)
     commit_offset = _plain(offsets.commit_offset)

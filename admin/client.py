@@ -133,6 +133,7 @@ class AdminClient:
     route_addrs = cluster.route_addrs
 
     topic_names = topics.topic_names
+    topics_of = topics.topics_of
     topic_groups = topics.topic_groups
     topic_stats = static_topics.topic_stats
     broker_topic_stats = topics.broker_topic_stats
@@ -199,6 +200,7 @@ class AdminClient:
     send = sending.send
     send_to = sending.send_to
     write_queues = sending.write_queues
+    sending_route = sending.sending_route
 
     clone_offsets = offsets.clone_offsets
     commit_offset = offsets.commit_offset

@@ -1,20 +1,14 @@
 """A message as an administrator sees it: a record with its properties and body unpacked."""
 
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
 
 from codec import property_keys
 from codec.addresses import unpack_host
-from codec.errors import CodecError
-from codec.flags import SysFlag
+from codec.compression import unpack_body
 from codec.message_id import offset_message_id
 from codec.properties import parse_properties
 from codec.record import BLANK_SIZE, MAGIC_BLANK, Record, parse_record, peek
-
-# A body that claims to be larger when unpacked is not unpacked.
-_BODY_LIMIT: Final = 1 << 27
 
 
 @dataclass(slots=True)
@@ -97,24 +91,5 @@ def _message(record: Record) -> Message:
         store_host=unpack_host(record.store_host),
         offset_id=offset_message_id(record.store_host, record.physical_offset),
         properties=parse_properties(record.properties),
-        body=_unpacked(record.body, record.sys_flag),
+        body=unpack_body(record.body, record.sys_flag),
     )
-
-
-def _unpacked(body: bytes, sys_flag: int) -> bytes:
-    """The body as it was sent; the packing is in the sysFlag (MessageSysFlag.getCompressionType)."""
-    if not sys_flag & SysFlag.COMPRESSED or not body:
-        return body
-    packing = sys_flag & SysFlag.COMPRESSION_MASK
-    try:
-        if packing == SysFlag.COMPRESSION_LZ4:
-            import lz4.frame  # type: ignore[import-untyped]
-
-            return bytes(lz4.frame.decompress(body))
-        if packing == SysFlag.COMPRESSION_ZSTD:
-            import zstandard
-
-            return zstandard.ZstdDecompressor().decompress(body, max_output_size=_BODY_LIMIT)
-        return zlib.decompressobj().decompress(body, _BODY_LIMIT)
-    except Exception as error:
-        raise CodecError(f"a compressed message body is broken: {error}") from None

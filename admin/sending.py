@@ -23,7 +23,7 @@ from codec.headers.send import SendMessageRequestHeaderV2, SendMessageResponseHe
 from codec.properties import format_properties
 
 # DefaultMQProducer.defaultTopicQueueNums: queues of a topic that a send creates.
-_NEW_TOPIC_QUEUES: Final = 4
+NEW_TOPIC_QUEUES: Final = 4
 # SendStatus, by response code (MQClientAPIImpl.processSendResponse).
 _STATUS: Final = {
     ResponseCode.SUCCESS: "SEND_OK",
@@ -65,7 +65,7 @@ async def send(
     """
     if broker_name is None and queue_id is not None:
         raise Invalid("a queue is chosen by its number and its broker's name")
-    route = await _route(link, message.topic)
+    route = await sending_route(link, message.topic)
     if broker_name is not None and queue_id is not None:
         queue = MessageQueue(broker_name=broker_name, queue_id=queue_id, topic=message.topic)
         place = _place(queue, route)
@@ -79,7 +79,7 @@ async def write_queues(link: Link, topic: str) -> list[Place]:
 
     Of a topic that does not exist, the queues that a send would make. NotFound when there is none.
     """
-    return _writable(topic, await _route(link, topic))
+    return _writable(topic, await sending_route(link, topic))
 
 
 async def send_to(link: Link, message: NewMessage, place: Place) -> Sent:
@@ -92,7 +92,7 @@ async def send_to(link: Link, message: NewMessage, place: Place) -> Sent:
         producer_group="mqadmin",
         topic=message.topic,
         default_topic=DEFAULT_TOPIC,
-        default_topic_queue_nums=_NEW_TOPIC_QUEUES,
+        default_topic_queue_nums=NEW_TOPIC_QUEUES,
         queue_id=place.queue.queue_id,
         sys_flag=0,
         born_timestamp=link.now(),
@@ -120,7 +120,7 @@ def new_message_id() -> str:
     return (os.urandom(10) + since.to_bytes(4) + os.urandom(2)).hex().upper()
 
 
-async def _route(link: Link, topic: str) -> TopicRouteData:
+async def sending_route(link: Link, topic: str) -> TopicRouteData:
     """The topic's route, or what it would be if the broker created it now."""
     try:
         return await topic_route(link, topic)
@@ -132,7 +132,7 @@ async def _route(link: Link, topic: str) -> TopicRouteData:
                 f"topic {topic!r} does not exist and no broker creates topics by itself"
             ) from None
     for queues in route.queue_datas:
-        queues.write_queue_nums = min(queues.write_queue_nums, _NEW_TOPIC_QUEUES)
+        queues.write_queue_nums = min(queues.write_queue_nums, NEW_TOPIC_QUEUES)
     return route
 
 

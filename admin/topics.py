@@ -10,19 +10,27 @@ from codec.bodies.base import decode_body, encode_body
 from codec.bodies.locks import MessageQueue
 from codec.bodies.progress import GroupList
 from codec.bodies.queue_tables import TopicOffset, TopicStatsTable, by_queue
-from codec.bodies.topics import CreateTopicListRequestBody, TopicConfig, TopicList
+from codec.bodies.topics import (
+    CreateTopicListRequestBody,
+    TopicConfig,
+    TopicConfigSerializeWrapper,
+    TopicList,
+)
 from codec.codes import RequestCode
 from codec.headers.namesrv import DeleteTopicFromNamesrvRequestHeader
 from codec.headers.topics import (
     CreateTopicListRequestHeader,
     CreateTopicRequestHeader,
     DeleteTopicRequestHeader,
+    GetAllTopicConfigRequestHeader,
     GetTopicStatsInfoRequestHeader,
     QueryTopicConsumeByWhoRequestHeader,
 )
 
 # MixAll.AUTO_CREATE_TOPIC_KEY_TOPIC: its route is taken for topics that are not there yet.
 DEFAULT_TOPIC = "TBW102"
+# Topics that one answer holds at most.
+_PART = 2000
 
 
 @dataclass(slots=True)
@@ -37,6 +45,24 @@ async def topic_names(link: Link) -> list[str]:
     """All topics that the NameServer knows, in its order."""
     answer = await ask_name_server(link, RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER)
     return decode_body(TopicList, answer.body).topic_list
+
+
+async def topics_of(link: Link, addr: str) -> dict[str, TopicConfig]:
+    """Every topic of a broker by its name; the broker sends them in parts if it likes."""
+    found: dict[str, TopicConfig] = {}
+    version: str | None = None
+    while True:
+        header = GetAllTopicConfigRequestHeader(
+            topic_seq=len(found), data_version=version, max_topic_num=_PART
+        )
+        answer = await ask(link, addr, RequestCode.GET_ALL_TOPIC_CONFIG, header)
+        part = decode_body(TopicConfigSerializeWrapper, answer.body)
+        before = len(found)
+        found |= part.topic_config_table
+        total = int((answer.ext_fields or {}).get("totalTopicNum", "0"))
+        if len(found) >= total or len(found) == before:
+            return found
+        version = encode_body(part.data_version).decode()
 
 
 async def topic_groups(link: Link, topic: str) -> list[str]:

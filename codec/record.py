@@ -9,7 +9,7 @@ Hot: compiled by mypyc when a compiler is there.
 
 import struct
 import zlib
-from typing import Final
+from typing import Any, Final
 
 from codec.errors import CodecError
 
@@ -291,6 +291,45 @@ def skim_record(buffer: bytes, offset: int) -> Skimmed | None:
         return None
     topic = buffer[topic_at : properties_at - 2]
     return size, queue_id, queue_offset, at, sys_flag, time, topic, buffer[properties_at:end]
+
+
+def outline_records(
+    buffer: bytes, at: int, end: int, base: int, rows: list[tuple[Any, ...]]
+) -> int:
+    """Append what lies where in each whole record from `at` on; return where the last one ended.
+
+    A row has the fields of the record's head in their order (`total_size` first, the body's length
+    last), then where in the buffer body, topic and properties begin and where the record ends. The
+    walk stops at what is no whole record, and unless `base` is negative also at one that does not
+    name the offset `base` + its position. No CRC is checked.
+    """
+    while at + FIXED_SIZE <= end:
+        fixed = _FIXED[buffer[at + 39] >> 4 & 3]
+        body_at = at + fixed.size
+        if body_at + 3 > end:
+            break
+        fields = fixed.unpack_from(buffer, at)
+        size: int = fields[0]
+        magic: int = fields[1]
+        length: int = fields[14]
+        stop = at + size
+        topic_at = body_at + length + 1
+        if stop > end or topic_at + 2 > stop or (base >= 0 and fields[6] != base + at):
+            break
+        topic_length = buffer[topic_at - 1]
+        if magic == MAGIC_V2:
+            topic_length = topic_length << 8 | buffer[topic_at]
+            topic_at += 1
+        elif magic != MAGIC_V1:
+            break
+        properties_at = topic_at + topic_length + 2
+        if properties_at > stop:
+            break
+        if properties_at + (buffer[properties_at - 2] << 8 | buffer[properties_at - 1]) != stop:
+            break
+        rows.append((*fields, body_at, topic_at, properties_at, stop))
+        at = stop
+    return at
 
 
 def _topic_length_size(magic: int, offset: int) -> int:

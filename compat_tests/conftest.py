@@ -28,6 +28,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="what is compared with the real server: trimq in every build there is, one of them, or the real "
         "server's own second run",
     )
+    parser.addoption(
+        "--kills",
+        type=int,
+        default=3,
+        help="how often Spark's queries are killed (make soak-spark: 40)",
+    )
 
 
 def _launcher(config: pytest.Config) -> Launcher:

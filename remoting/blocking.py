@@ -1,4 +1,4 @@
-"""A client for plain threads: one socket, one question at a time. Loads no Trio."""
+"""A client for plain threads: one socket, one question at a time or several. Loads no Trio."""
 
 import logging
 import socket
@@ -37,6 +37,9 @@ class BlockingClient:
         self._timeout = timeout
         self._frames = FrameBuffer(frame_limit)
         self._opaque = 0
+        # Questions whose answers `finish` fetches, and those that came before they were asked for.
+        self._started: set[int] = set()
+        self._early: dict[int, RemotingCommand] = {}
         self._turn = threading.Lock()
         self._socket: socket.socket | None = _open(addr, tls, timeout)
 
@@ -74,23 +77,58 @@ class BlockingClient:
         with self._turn:
             deadline = self._now() + seconds
             opaque = self._send(code, 0, header, body, deadline)
-            while True:
-                answer = self._receive(deadline, code, seconds)
-                if answer.is_response and answer.opaque == opaque:
-                    return answer
-                # The server's own requests, and answers to questions that were given up.
-                log.debug("frame passed over code=%d opaque=%d", answer.code, answer.opaque)
+            return self._answer(opaque, deadline, code, seconds)
+
+    def start(
+        self, code: int, header: Header | dict[str, str] | None = None, body: bytes = b""
+    ) -> int:
+        """Send a request and go on; `finish` waits for its answer. Any number may be under way.
+
+        A header may be given as its ext fields: whoever asks much makes them once.
+        """
+        with self._turn:
+            opaque = self._send(code, 0, header, body, self._now() + self._timeout)
+            self._started.add(opaque)
+            return opaque
+
+    def finish(self, opaque: int, timeout: float | None = None) -> RemotingCommand:
+        """The answer to what `start` returned, whatever its code; the same errors as `request`."""
+        seconds = self._timeout if timeout is None else timeout
+        with self._turn:
+            self._started.discard(opaque)
+            early = self._early.pop(opaque, None)
+            if early is not None:
+                return early
+            return self._answer(opaque, self._now() + seconds, None, seconds)
 
     def oneway(self, code: int, header: Header | None = None, body: bytes = b"") -> None:
         """Send a request that gets no answer."""
         with self._turn:
             self._send(code, ONEWAY_BIT, header, body, self._now() + self._timeout)
 
+    def _answer(
+        self, opaque: int, deadline: float, code: int | None, seconds: float
+    ) -> RemotingCommand:
+        while True:
+            answer = self._receive(deadline, code, seconds)
+            if answer.is_response and answer.opaque == opaque:
+                return answer
+            if answer.is_response and answer.opaque in self._started:
+                self._early[answer.opaque] = answer
+                continue
+            # The server's own requests, and answers to questions that were given up.
+            log.debug("frame passed over code=%d opaque=%d", answer.code, answer.opaque)
+
     def _send(
-        self, code: int, flag: int, header: Header | None, body: bytes, deadline: float
+        self,
+        code: int,
+        flag: int,
+        header: Header | dict[str, str] | None,
+        body: bytes,
+        deadline: float,
     ) -> int:
         self._opaque = self._opaque % 0x7FFFFFFF + 1
-        fields = None if header is None else encode_header(header)
+        fields = encode_header(header) if isinstance(header, Header) else header
         command = RemotingCommand(int(code), self._opaque, flag, None, fields, body)
         sock = self._open_socket()
         try:
@@ -104,7 +142,7 @@ class BlockingClient:
             raise PeerGone(f"{self.addr} is gone: {reason_of(error)}") from error
         return self._opaque
 
-    def _receive(self, deadline: float, code: int, seconds: float) -> RemotingCommand:
+    def _receive(self, deadline: float, code: int | None, seconds: float) -> RemotingCommand:
         sock = self._open_socket()
         try:
             while (frame := self._frames.next_frame()) is None:
@@ -115,9 +153,8 @@ class BlockingClient:
                 self._frames.feed(data)
             return decode_command(frame)
         except TimeoutError:
-            raise RemotingTimeout(
-                f"{self.addr} did not answer request code {int(code)} within {seconds} s"
-            ) from None
+            what = "a request" if code is None else f"request code {int(code)}"
+            raise RemotingTimeout(f"{self.addr} did not answer {what} within {seconds} s") from None
         except (OSError, CodecError) as error:
             self.close()
             reason = reason_of(error)

@@ -182,3 +182,43 @@ def test_nobody_there():
 def test_no_trio_for_plain_threads(module):
     code = f"import sys, {module}; sys.exit('trio' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_several_questions_under_way(peer):
+    """Answers come in any order, and each goes to who asks for it."""
+    held = []
+
+    def behave(sock, command):
+        held.append(command)
+        if len(held) == 3:
+            for one in reversed(held):
+                answer(sock, one, body=b"%d" % one.code)
+
+    server = peer(behave)
+    with BlockingClient(server.addr) as client:
+        first = client.start(1, NameHeader(consumer_group="g"))
+        second = client.start(2, {"consumerGroup": "g"})
+        assert client.request(3).body == b"3"
+        assert client.finish(first).body == b"1"
+        assert client.finish(second).body == b"2"
+    assert server.commands[0].ext_fields == server.commands[1].ext_fields == {"consumerGroup": "g"}
+
+
+def test_an_answer_that_does_not_come(peer):
+    with BlockingClient(peer(lambda *_: None).addr) as client:
+        opaque = client.start(1)
+        with pytest.raises(RemotingTimeout, match=r"did not answer a request within 0\.05 s"):
+            client.finish(opaque, 0.05)
+
+
+def test_what_came_before_the_end_is_not_lost(peer):
+    def behave(sock, command):
+        answer(sock, command, body=b"%d" % command.code)
+        return "close" if command.code == 2 else None
+
+    with BlockingClient(peer(behave).addr) as client:
+        opaques = [client.start(code) for code in (1, 2, 3)]
+        # The third is never answered; the answers to the others came in front of the end.
+        with pytest.raises(PeerGone):
+            client.finish(opaques[2])
+        assert [client.finish(one).body for one in opaques[:2]] == [b"1", b"2"]

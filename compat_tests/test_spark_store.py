@@ -1,0 +1,314 @@
+"""Store directories of both brokers in Spark, while they run; and the jobs of docs/spark.md."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from datetime import UTC
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from codec.bodies.groups import SubscriptionGroupConfig
+from codec.bodies.locks import MessageQueue
+from codec.codes import RequestCode, ResponseCode
+from codec.headers.send import ConsumerSendMsgBackRequestHeader
+from compat_tests.artifacts import HERE
+from compat_tests.real import Launcher
+from compat_tests.spark_stage import COMMIT_LOG_FILE, CONFIG, QUEUES, Side, sides, spark_session
+from remoting.blocking import BlockingClient
+from trimq.admin import BlockingAdminClient, NewMessage
+
+pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'trimq[spark]'")
+
+KINDS = ("real", "trimq")
+MESSAGES = 240
+PAGE = HERE.parent / "docs" / "spark.md"
+
+
+@pytest.fixture(scope="module")
+def servers(
+    launch: Launcher, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[dict[str, Side]]:
+    with sides(launch, tmp_path_factory.mktemp("spark-store")) as both:
+        for side in both.values():
+            side.create("Orders")
+            side.create("Large", 1)
+            side.send("Orders", range(MESSAGES // 2))
+            with side.admin() as admin:
+                for number in range(12):
+                    body = b"%d" % number + bytes(COMMIT_LOG_FILE // 5)
+                    admin.send(NewMessage(topic="Large", body=body), "broker-a", 0)
+            side.send("Orders", range(MESSAGES // 2, MESSAGES))
+            side.settle("Orders", MESSAGES)
+            side.settle("Large", 12)
+        yield both
+
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator[Any]:
+    with spark_session() as session:
+        yield session
+
+
+def store(spark: Any, side: Side, **options: object) -> Any:
+    texts = {key: str(value) for key, value in options.items()}
+    return store_at(spark, side.store, **texts)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("split", [100_000, 1 << 26])
+def test_files_hold_what_the_broker_gives(
+    spark: Any, servers: dict[str, Side], kind: str, split: int
+) -> None:
+    side = servers[kind]
+    for topic in ("Orders", "Large"):
+        from_broker = (
+            spark.read.format("rocketmq")
+            .options(namesrv=side.namesrv, topic=topic)
+            .load()
+            .collect()
+        )
+        from_disk = store(spark, side, topic=topic, brokerName="broker-a", splitBytes=split)
+        key = "queueId", "queueOffset"
+        assert sorted(from_disk.collect(), key=lambda row: [row[k] for k in key]) == sorted(
+            from_broker, key=lambda row: [row[k] for k in key]
+        )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_conditions_reach_the_files(spark: Any, servers: dict[str, Side], kind: str) -> None:
+    side = servers[kind]
+    whole = store(spark, side)
+    rows = whole.where("topic = 'Orders'").orderBy("storeTimestamp").collect()
+    assert len(rows) == MESSAGES
+    low = rows[200].storeTimestamp.astimezone(UTC)
+    late = whole.where(f"topic = 'Orders' and storeTimestamp >= '{low.isoformat()}'")
+    expected = [row for row in rows if row.storeTimestamp >= rows[200].storeTimestamp]
+    assert late.count() == len(expected)
+    given = store(spark, side, topic="Orders", startTimestamp=low.isoformat())
+    assert given.count() == len(expected)
+    assert whole.where("topic in ('Large', 'Nope')").count() == 12
+    assert whole.where("topic = 'Nope'").count() == 0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_queues_and_index(spark: Any, servers: dict[str, Side], kind: str) -> None:
+    side = servers[kind]
+    messages = store(spark, side, topic="Orders", columns="queueId,queueOffset,commitLogOffset")
+    entries = store(spark, side, table="consumequeue", topic="Orders")
+    same = ["queueId", "queueOffset", "commitLogOffset"]
+    assert sorted(entries.select(same).collect()) == sorted(messages.select(same).collect())
+    places = {row.commitLogOffset for row in messages.collect()}
+    indexed = {row.commitLogOffset for row in store(spark, side, table="index").collect()}
+    # What was written last may not have reached the file: a running broker writes it behind.
+    assert len(indexed & places) > MESSAGES // 2
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_files_that_are_written_meanwhile(spark: Any, servers: dict[str, Side], kind: str) -> None:
+    """Every read has all that was sent before it began, and nothing in part."""
+    side = servers[kind]
+    side.create("Busy", 1)
+    side.send("Busy", range(20), queues=1, size=50_000)
+    counts = []
+    done = threading.Event()
+
+    def write() -> None:
+        try:
+            for number in range(20, 200):
+                side.send("Busy", range(number, number + 1), queues=1, size=50_000)
+        finally:
+            done.set()
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        while not done.is_set() or len(counts) < 3:
+            rows = store(spark, side, topic="Busy", columns="queueOffset,body").collect()
+            counts.append(len(rows))
+            for number, row in enumerate(sorted(rows)):
+                body = b"body %d " % number + b"x" * 50_000
+                assert (row.queueOffset, bytes(row.body)) == (number, body)
+    finally:
+        writer.join()
+    assert counts == sorted(counts)
+    assert counts[0] >= 20
+    assert store(spark, side, topic="Busy", columns="topic").count() == 200
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_killed_brokers_store(
+    spark: Any, servers: dict[str, Side], kind: str, tmp_path: Path
+) -> None:
+    side = servers[kind]
+    before = numbers(spark, side.store)
+    torn = tmp_path / "store"
+    side.server.kill()
+    try:
+        assert numbers(spark, side.store) == before
+        shutil.copytree(side.store, torn)
+    finally:
+        side.server.start()
+    side.settle("Orders", len(before))
+    assert numbers(spark, side.store) == before
+    # As if less had been flushed, and the last message of all only in part.
+    (torn / "checkpoint").unlink()
+    rows = store_at(spark, torn, columns="topic,properties,commitLogOffset").collect()
+    last = max((row for row in rows if row.topic == "Orders"), key=lambda row: row.commitLogOffset)
+    base = last.commitLogOffset - last.commitLogOffset % COMMIT_LOG_FILE
+    with (torn / "commitlog" / f"{base:020d}").open("r+b") as file:
+        file.seek(last.commitLogOffset - base + 100)
+        file.write(bytes(COMMIT_LOG_FILE - file.tell()))
+    assert (torn / "abort").exists()
+    left = [number for number in before if number != int(last.properties["number"])]
+    assert numbers(spark, torn) == left
+
+
+def store_at(spark: Any, folder: Path, **options: str) -> Any:
+    return spark.read.format("rocketmq-store").options(**options).load(str(folder))
+
+
+def numbers(spark: Any, folder: Path) -> list[int]:
+    """Of the messages of `Orders`."""
+    rows = store_at(spark, folder, topic="Orders", columns="properties").collect()
+    return sorted(int(row.properties["number"]) for row in rows)
+
+
+def jobs() -> dict[str, str]:
+    blocks = re.findall(r"^```python\n# job: (.*?)\n(.*?)^```", PAGE.read_text(), re.M | re.S)
+    return dict(blocks)
+
+
+def test_the_page_has_jobs() -> None:
+    assert set(jobs()) == {"first look", "lag dashboard", "replay", "dead letters"}
+
+
+def run(job: str, side: Side, replaced: dict[str, str] | None = None) -> None:
+    """The job as it stands on the page, but for addresses and times, in this process's session."""
+    text = jobs()[job]
+    for old, new in {"127.0.0.1:9876": side.namesrv, **(replaced or {})}.items():
+        assert old in text
+        text = text.replace(old, new)
+    exec(compile(text, job, "exec"), {})
+
+
+def test_first_look_runs_in_a_process_of_its_own(servers: dict[str, Side], tmp_path: Path) -> None:
+    text = jobs()["first look"].replace("127.0.0.1:9876", servers["trimq"].namesrv)
+    (tmp_path / "job.py").write_text(text)
+    options = " ".join(f"--conf {key}={value}" for key, value in CONFIG.items())
+    environment = {
+        **{key: value for key, value in os.environ.items() if not key.startswith("PYSPARK")},
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "PYSPARK_SUBMIT_ARGS": f"{options} pyspark-shell",
+        "PYTHONPATH": str(HERE.parent),
+        # A job in a virtual environment must not depend on what `python3` is on the PATH.
+        "PATH": "/usr/bin:/bin",
+    }
+    done = subprocess.run(
+        [sys.executable, "job.py"],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert "|queueId|tags|count|" in done.stdout
+    assert "|      0|   A|   20|" in done.stdout
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_lag_is_shown(
+    spark: Any,
+    servers: dict[str, Side],
+    kind: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    side = servers[kind]
+    with side.admin() as admin:
+        group = SubscriptionGroupConfig(group_name="readers")
+        admin.put_group(side.server.broker_addr, group)
+        for queue_id in range(QUEUES):
+            queue = MessageQueue(broker_name="broker-a", queue_id=queue_id, topic="Orders")
+            admin.commit_offset(side.server.broker_addr, "readers", queue, 50 + queue_id)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(HERE.parent))
+    # Spark's working folder is that of its JVM.
+    run("lag dashboard", side, {'parquet("offsets")': f'parquet("{tmp_path}/offsets")'})
+    assert re.search(r"\|readers *\|Orders *\|34 *\|[1-9]", capfd.readouterr().out)
+    page = (tmp_path / "lag.html").read_text()
+    assert "readers" in page
+    assert "Orders" in page
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_time_window_is_replayed(spark: Any, servers: dict[str, Side], kind: str) -> None:
+    side = servers[kind]
+    rows = store(spark, side, topic="Orders").orderBy("storeTimestamp").collect()
+    low, high = (rows[at].storeTimestamp for at in (30, 60))
+    times = {
+        "2026-01-31T12:00:00Z": low.astimezone(UTC).isoformat(),
+        "2026-01-31T13:00:00Z": high.astimezone(UTC).isoformat(),
+    }
+    run("replay", side, times)
+    expected = [row for row in rows if low <= row.storeTimestamp < high]
+    side.settle("OrdersReplayed", len(expected))
+    replayed = (
+        spark.read.format("rocketmq").options(namesrv=side.namesrv, topic="OrdersReplayed").load()
+    ).collect()
+    same = ("body", "keys", "tags")
+    assert sorted([row[name] for name in same] for row in replayed if row.tags) == sorted(
+        [row[name] for name in same] for row in expected if row.tags
+    )
+    assert sorted(row.properties["number"] for row in replayed) == sorted(
+        row.properties["number"] for row in expected
+    )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_dead_letters_are_audited(
+    spark: Any,
+    servers: dict[str, Side],
+    kind: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    side = servers[kind]
+    rows = spark.read.format("rocketmq").options(namesrv=side.namesrv, topic="Orders").load()
+    with BlockingAdminClient(side.namesrv) as admin:
+        admin.put_group(side.server.broker_addr, SubscriptionGroupConfig(group_name="billing"))
+    with BlockingClient(side.server.broker_addr) as client:
+        for row in rows.limit(5).collect():
+            header = ConsumerSendMsgBackRequestHeader(
+                offset=row.commitLogOffset,
+                group="billing",
+                delay_level=-1,
+                origin_msg_id=row.msgId,
+                origin_topic="Orders",
+                max_reconsume_times=16,
+            )
+            answer = client.request(RequestCode.CONSUMER_SEND_MSG_BACK, header)
+            assert answer.code == ResponseCode.SUCCESS, answer.remark
+    side.settle("%DLQ%billing", 5)
+    monkeypatch.chdir(tmp_path)
+    # Spark's working folder is that of its JVM.
+    run("dead letters", side, {'json("dead-letters")': f'json("{tmp_path}/dead-letters")'})
+    assert re.search(r"\|billing\s*\|Orders\s*\|5 ", capsys.readouterr().out)
+    (row,) = spark.read.json(str(tmp_path / "dead-letters")).collect()
+    assert (row.group, row.origin, row.messages, len(row["some keys"])) == (
+        "billing",
+        "Orders",
+        5,
+        5,
+    )

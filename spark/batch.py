@@ -1,0 +1,48 @@
+"""Reading once: which ranges to read is decided in the driver, each is read on an executor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSourceReader, InputPartition
+
+from spark.errors import sentences
+from spark.options import ReadOptions
+from spark.queues import Cluster, Range, patiently, ranges, split
+from spark.reading import read_range
+
+
+class RangePartition(InputPartition):
+    """What one task reads."""
+
+    def __init__(self, part: Range) -> None:
+        super().__init__(str(part))
+        self.part = part
+
+
+class RocketMQBatchReader(DataSourceReader):
+    """A read of what is there when the job is planned."""
+
+    def __init__(self, options: ReadOptions, names: Sequence[str]) -> None:
+        self._options = options
+        self._names = names
+
+    def partitions(self) -> list[InputPartition]:
+        with sentences():
+            found = patiently(self._options.connection, self._ranges)
+        return [RangePartition(one) for one in split(found, self._options.most_per_partition)]
+
+    def _ranges(self, cluster: Cluster) -> list[Range]:
+        options = self._options
+        bounds = cluster.bounds(cluster.topics(options))
+        cluster.check(options.pulls.expression, options.pulls.group, bounds)
+        starts = cluster.resolve(options.starting, "earliest", bounds)
+        ends = cluster.resolve(options.ending, "latest", bounds)
+        return ranges(starts, ends, bounds, options.pulls.fail_on_data_loss)
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        # Where there is nothing to read, Spark asks for a partition of its own.
+        if isinstance(partition, RangePartition):
+            with sentences():
+                yield from read_range(partition.part, self._options, self._names)

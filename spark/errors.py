@@ -1,0 +1,52 @@
+"""What a job can fail with: one sentence for a person, with as little around it as Spark allows."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from admin.errors import AdminError
+from codec.errors import CodecError
+from remoting.errors import TransportError
+from store.inspecting.items import Unreadable
+
+# Spark's workers print no Python traceback when this is set (pyspark.util.handle_worker_exception).
+_HIDE = "SPARK_HIDE_TRACEBACK"
+
+
+class SparkSourceError(Exception):
+    """A job cannot be done; the text is one sentence that says what to do."""
+
+
+class WrongOption(SparkSourceError):
+    """An option is missing, unknown or has a value that cannot be meant."""
+
+
+class DataLost(SparkSourceError):
+    """Messages that should be read are not there any more."""
+
+
+@contextmanager
+def sentences(what: str = "") -> Iterator[None]:
+    """Turn expected failures into SparkSourceError; in a worker of Spark's, show no traceback of it.
+
+    A worker ends with the exception, so what is set here outlives nothing.
+    """
+    try:
+        yield
+    except SparkSourceError:
+        _hide_traceback()
+        raise
+    except (AdminError, TransportError, CodecError, Unreadable) as error:
+        _hide_traceback()
+        lead = f"{what}: " if what else ""
+        raise SparkSourceError(f"{lead}{error}") from None
+
+
+def _hide_traceback() -> None:
+    main = sys.modules.get("__main__")
+    spec = getattr(main, "__spec__", None)
+    if spec is not None and str(spec.name).startswith("pyspark."):
+        os.environ[_HIDE] = "1"

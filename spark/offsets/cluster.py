@@ -1,0 +1,363 @@
+"""A snapshot from a live cluster.
+
+Brokers are asked side by side, so many at a time, each by one request after the other and at most `rate`
+a second. What that takes per broker: its topics and groups, one request per topic (ends of all queues),
+one per group (offsets in all queues), one per group with offsets (who is connected), one per connected
+client (what it has), and up to `exact` for exact delays, where the backlog is largest.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from admin.cluster import preferred_addr
+from admin.errors import AdminError, NotFound
+from admin.progress import waiting_millis
+from admin.signing import AccessKeys
+from codec.bodies.base import decode_body
+from codec.bodies.progress import QueueTimeSpan
+from codec.bodies.queue_tables import ConsumerRunningInfo, by_queue
+from codec.codes import RequestCode
+from codec.errors import CodecError
+from codec.headers.clients import GetConsumerRunningInfoRequestHeader
+from codec.headers.groups import GetConsumeStatsRequestHeader
+from codec.headers.topics import GetTopicStatsInfoRequestHeader
+from remoting.errors import TransportError
+from spark.errors import SparkSourceError
+from spark.offsets.answers import Consumed, QueueName, consumed, ends
+from spark.offsets.pace import Pace, PacedAdmin
+from spark.offsets.table import is_system_group, is_system_topic, joined, part, times, waiting
+
+# What may happen to one question without making the others worthless.
+_PASSING: Final = (AdminError, CodecError)
+_STATS_FACTOR: Final = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterSource:
+    """Whom to ask, and how gently. `rate`: requests a second to one server; times in seconds."""
+
+    name_servers: str
+    groups: tuple[str, ...] = ()
+    topics: tuple[str, ...] = ()
+    concurrency: int = 8
+    rate: float = 200
+    timeout: float = 5
+    exact: int = 500
+    ask_clients: bool = True
+    keys: AccessKeys | None = None
+
+    def wants_group(self, name: str) -> bool:
+        return not is_system_group(name) and _matches(name, self.groups)
+
+    def wants_topic(self, name: str) -> bool:
+        """A group's own topics go with the groups."""
+        own = name.startswith(("%RETRY%", "%DLQ%"))
+        return own or _matches(name, self.topics)
+
+
+@dataclass(slots=True)
+class Snapshot:
+    """All rows; one sentence about each broker that is missing, and about each detail that is."""
+
+    table: pa.Table
+    problems: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Group:
+    """A group on one broker."""
+
+    asked: int
+    found: Consumed
+    minimum: pa.Array
+    delay: pa.Array
+    exact: pa.Array
+    client_ids: list[str] | None = None
+
+
+@dataclass(slots=True)
+class _Broker:
+    cluster: str
+    name: str
+    addr: str
+    admin: PacedAdmin
+    asked: int = 0
+    ends: dict[QueueName, tuple[int, int]] = field(default_factory=dict)
+    groups: dict[str, _Group] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    whole: bool = False
+
+
+@dataclass(slots=True)
+class _Members:
+    """What is known of a group's clients; `holders` by broker, queue id and topic."""
+
+    holders: dict[tuple[str, int, str], tuple[str, int]] = field(default_factory=dict)
+    wishes: list[frozenset[tuple[str, str | None, str | None]]] = field(default_factory=list)
+
+
+def snapshot(source: ClusterSource) -> Snapshot:
+    """Ask every broker. TransportError when no NameServer answers, SparkSourceError without brokers."""
+    pace = Pace(source.rate)
+    brokers = _brokers(source, pace)
+    taken = brokers[0].admin.now()
+    try:
+        with ThreadPoolExecutor(min(source.concurrency, len(brokers))) as pool:
+            list(pool.map(lambda broker: _ask_broker(broker, source), brokers))
+            members = _members(brokers, source, pool)
+    finally:
+        for broker in brokers:
+            broker.admin.close()
+    problems = [problem for broker in brokers for problem in broker.problems]
+    answered = [broker for broker in brokers if broker.whole]
+    if not answered:
+        raise SparkSourceError("no broker answers: " + "; ".join(problems[:3]))
+    parts = [table for broker in answered for table in _tables(broker, taken, members)]
+    notes = [note for broker in answered for note in broker.notes]
+    return Snapshot(joined(parts), problems, notes)
+
+
+def _brokers(source: ClusterSource, pace: Pace) -> list[_Broker]:
+    def admin() -> PacedAdmin:
+        return PacedAdmin(source.name_servers, source.timeout, source.keys, pace)
+
+    with admin() as first:
+        info = first.cluster_info()
+    clusters = {name: one for one, names in info.cluster_addr_table.items() for name in names}
+    found = [
+        _Broker(clusters.get(name, ""), name, addr, admin())
+        for name, data in sorted(info.broker_addr_table.items())
+        if (addr := preferred_addr(data))
+    ]
+    if not found:
+        raise SparkSourceError(f"the NameServer {source.name_servers} knows no broker")
+    return found
+
+
+def _ask_broker(broker: _Broker, source: ClusterSource) -> None:
+    try:
+        _ask_topics(broker, source)
+        _ask_groups(broker, source)
+        _ask_delays(broker, source)
+        if source.ask_clients:
+            _ask_connections(broker)
+        broker.whole = True
+    except (TransportError, *_PASSING) as error:
+        broker.problems.append(f"broker {broker.name} is left out: {error}")
+
+
+def _ask_topics(broker: _Broker, source: ClusterSource) -> None:
+    broker.asked = broker.admin.now()
+    for topic in sorted(broker.admin.topics_of(broker.addr)):
+        if is_system_topic(topic, broker.name, broker.cluster) or not source.wants_topic(topic):
+            continue
+        header = GetTopicStatsInfoRequestHeader(topic=topic)
+        try:
+            body = broker.admin.body(broker.addr, RequestCode.GET_TOPIC_STATS_INFO, header)
+            broker.ends |= ends(body)
+        except _PASSING as error:
+            broker.notes.append(f"topic {topic} on {broker.name}: {error}")
+
+
+def _ask_groups(broker: _Broker, source: ClusterSource) -> None:
+    known = pa.array(sorted({topic.decode() for _, topic in broker.ends}), pa.string())
+    for group in sorted(broker.admin.groups_of(broker.addr)):
+        if not source.wants_group(group):
+            continue
+        header = GetConsumeStatsRequestHeader(consumer_group=group)
+        code = RequestCode.GET_CONSUME_STATS
+        try:
+            asked = broker.admin.now()
+            found = consumed(broker.admin.body(broker.addr, code, header, _STATS_FACTOR))
+        except _PASSING as error:
+            broker.notes.append(f"group {group} on {broker.name}: {error}")
+            continue
+        chosen = _only(found, known) if found else None
+        if chosen:
+            broker.groups[group] = _measured(broker, chosen, asked)
+
+
+def _only(found: Consumed, topics: pa.Array) -> Consumed | None:
+    """Without the queues of other topics."""
+    mask = pc.is_in(found.topic, value_set=topics)
+    if pc.all(mask).as_py():
+        return found
+    names = [name for name, keep in zip(found.names, mask.to_pylist(), strict=True) if keep]
+    if not names:
+        return None
+    columns = ("queue_id", "topic", "maximum", "committed", "last_read", "pulled")
+    return Consumed(names, **{name: getattr(found, name).filter(mask) for name in columns})
+
+
+def _measured(broker: _Broker, found: Consumed, asked: int) -> _Group:
+    nothing = (None, None)
+    get = broker.ends.get
+    minimum = pa.array([get(name, nothing)[0] for name in found.names], pa.int64())
+    delay = waiting(asked, found.maximum, minimum, found.committed, found.last_read)
+    return _Group(asked, found, minimum, delay, pc.equal(delay, 0))
+
+
+def _ask_delays(broker: _Broker, source: ClusterSource) -> None:
+    """Exact delays where the backlog is largest, one request per group and topic."""
+    behind: list[tuple[int, str, str]] = []
+    for name, group in broker.groups.items():
+        behind += [(backlog, name, topic) for topic, backlog in _backlogs(group) if backlog > 0]
+    chosen: dict[str, dict[tuple[int, str], QueueTimeSpan]] = {}
+    for _, name, topic in heapq.nlargest(source.exact, behind):
+        try:
+            spans = broker.admin.time_spans(broker.addr, name, topic)
+        except _PASSING as error:
+            broker.notes.append(f"delay of {name} in {topic} on {broker.name}: {error}")
+            continue
+        found = chosen.setdefault(name, {})
+        found |= {(queue.queue_id, queue.topic): span for queue, span in spans.items()}
+    now = broker.admin.now()
+    for name, by_name in chosen.items():
+        _set_delays(broker.groups[name], by_name, now)
+
+
+def _backlogs(group: _Group) -> Iterable[tuple[str, int]]:
+    found = group.found
+    start = pc.max_element_wise(found.committed, group.minimum)
+    backlog = pc.max_element_wise(pc.subtract(found.maximum, start), 0)
+    summed = pa.table({"topic": found.topic, "backlog": backlog}).group_by("topic")
+    table = summed.aggregate([("backlog", "sum")])
+    return zip(table["topic"].to_pylist(), table["backlog_sum"].to_pylist(), strict=True)
+
+
+def _set_delays(group: _Group, spans: dict[tuple[int, str], QueueTimeSpan], now: int) -> None:
+    found = group.found
+    delay, exact = group.delay.to_pylist(), group.exact.to_pylist()
+    columns = (found.queue_id, found.topic, found.committed, group.minimum, found.maximum)
+    rows = zip(*(column.to_pylist() for column in columns), strict=True)
+    for at, (queue_id, topic, committed, minimum, maximum) in enumerate(rows):
+        span = spans.get((queue_id, topic))
+        if span is not None and max(committed, minimum or 0) < maximum:
+            delay[at] = waiting_millis(now, committed, minimum or 0, maximum, span)
+            exact[at] = True
+    group.delay, group.exact = pa.array(delay, pa.int64()), pa.array(exact, pa.bool_())
+
+
+def _ask_connections(broker: _Broker) -> None:
+    for name, group in broker.groups.items():
+        try:
+            connected = broker.admin.consumer_connection(name, broker.addr).connection_set
+        except NotFound:
+            connected = []
+        except _PASSING as error:
+            broker.notes.append(f"clients of {name} on {broker.name}: {error}")
+            continue
+        group.client_ids = sorted({one.client_id or "" for one in connected})
+
+
+def _members(
+    brokers: list[_Broker], source: ClusterSource, pool: ThreadPoolExecutor
+) -> dict[str, _Members]:
+    """Each client of each group is asked once, through one of its brokers."""
+    through: dict[tuple[str, str], _Broker] = {}
+    for broker in brokers:
+        for name, group in broker.groups.items() if broker.whole else ():
+            for client_id in group.client_ids or ():
+                through.setdefault((name, client_id), broker)
+    members: dict[str, _Members] = {name: _Members() for name, _ in through}
+    questions: dict[str, list[tuple[str, str]]] = {}
+    for (name, client_id), broker in through.items():
+        questions.setdefault(broker.name, []).append((name, client_id))
+
+    def ask(broker: _Broker) -> list[tuple[str, str, ConsumerRunningInfo]]:
+        return list(_client_answers(broker, questions.get(broker.name, [])))
+
+    for answers in pool.map(ask, brokers):
+        for name, client_id, info in answers:
+            _add_member(members[name], client_id, info)
+    return members
+
+
+def _client_answers(
+    broker: _Broker, questions: list[tuple[str, str]]
+) -> Iterable[tuple[str, str, ConsumerRunningInfo]]:
+    code = RequestCode.GET_CONSUMER_RUNNING_INFO
+    for name, client_id in questions:
+        header = GetConsumerRunningInfoRequestHeader(consumer_group=name, client_id=client_id)
+        try:
+            body = broker.admin.body(broker.addr, code, header)
+            yield name, client_id, decode_body(ConsumerRunningInfo, body)
+        except (TransportError, *_PASSING) as error:
+            # Only what this client has stays unknown.
+            broker.notes.append(f"client {client_id} of {name}: {error}")
+
+
+def _add_member(members: _Members, client_id: str, info: ConsumerRunningInfo) -> None:
+    for queue, held in by_queue(info.mq_table).items():
+        key = (queue.broker_name, queue.queue_id, queue.topic)
+        members.holders[key] = (client_id, held.last_consume_timestamp)
+    for queue, popped in by_queue(info.mq_pop_table).items():
+        key = (queue.broker_name, queue.queue_id, queue.topic)
+        members.holders.setdefault(key, (client_id, popped.last_pop_timestamp))
+    members.wishes.append(
+        frozenset((one.topic, one.expression_type, one.sub_string) for one in info.subscription_set)
+    )
+
+
+def _tables(broker: _Broker, taken: int, members: dict[str, _Members]) -> Iterable[pa.Table]:
+    where = {"cluster": broker.cluster, "brokerName": broker.name}
+    if broker.ends:
+        names = list(broker.ends)
+        lows, highs = zip(*broker.ends.values(), strict=True)
+        yield part(
+            taken,
+            broker.asked,
+            {
+                **where,
+                "topic": [topic.decode() for _, topic in names],
+                "queueId": [int(number) for number, _ in names],
+                "minOffset": list(lows),
+                "maxOffset": list(highs),
+            },
+        )
+    for name, group in broker.groups.items():
+        found = group.found
+        columns = {
+            **where,
+            "topic": found.topic,
+            "queueId": found.queue_id,
+            "consumerGroup": name,
+            "minOffset": group.minimum,
+            "maxOffset": found.maximum,
+            "committed": found.committed,
+            "pulled": found.pulled,
+            "delayMillis": group.delay,
+            "delayExact": group.exact,
+            "lastReadAt": times(found.last_read),
+            "members": None if group.client_ids is None else len(group.client_ids),
+            **_holder_columns(broker.name, found, members.get(name)),
+        }
+        yield part(taken, group.asked, columns)
+
+
+def _holder_columns(broker: str, found: Consumed, members: _Members | None) -> dict[str, Any]:
+    if members is None:
+        return {}
+    nobody = (None, 0)
+    pairs = zip(found.queue_id.to_pylist(), found.topic.to_pylist(), strict=True)
+    held = [members.holders.get((broker, *pair), nobody) for pair in pairs]
+    return {
+        "client": [client for client, _ in held],
+        "lastConsumedAt": times(pa.array([at for _, at in held], pa.int64())),
+        "subscriptionsDiffer": len(set(members.wishes)) > 1 if members.wishes else None,
+    }
+
+
+def _matches(name: str, patterns: tuple[str, ...]) -> bool:
+    return not patterns or any(fnmatchcase(name, pattern) for pattern in patterns)

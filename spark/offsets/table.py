@@ -1,0 +1,108 @@
+"""A snapshot as a table: one row per queue, and one more per group that has an offset in it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+_TIME: Final = pa.timestamp("us", tz="UTC")
+# Milliseconds to what Spark calls a timestamp.
+_MILLIS: Final = pa.timestamp("ms", tz="UTC")
+
+SCHEMA: Final = pa.schema(
+    [
+        # When the snapshot began: the same in all of its rows.
+        ("takenAt", _TIME),
+        # When the offsets of this row were read.
+        ("askedAt", _TIME),
+        ("cluster", pa.string()),
+        ("brokerName", pa.string()),
+        ("topic", pa.string()),
+        ("queueId", pa.int32()),
+        # Null in the row that is about the queue itself; so is then all that is about groups.
+        ("consumerGroup", pa.string()),
+        # The first offset that is there, and the one that the next message will get.
+        ("minOffset", pa.int64()),
+        ("maxOffset", pa.int64()),
+        # The next offset that the group reads; how far messages were handed out.
+        ("committed", pa.int64()),
+        ("pulled", pa.int64()),
+        # How long the next message has been waiting. Not exact: at most so long. Null: not known.
+        ("delayMillis", pa.int64()),
+        ("delayExact", pa.bool_()),
+        # When the last message that was read had been stored; when the owner last consumed.
+        ("lastReadAt", _TIME),
+        ("lastConsumedAt", _TIME),
+        # Who has the queue now.
+        ("client", pa.string()),
+        # How many clients of the group are connected; null: not known.
+        ("members", pa.int32()),
+        # Whether members of the group want different things; null: not known.
+        ("subscriptionsDiffer", pa.bool_()),
+    ]
+)
+
+# Topics that are a broker's own business (TopicValidator).
+_SYSTEM: Final = re.compile(
+    r"RMQ_SYS_|rmq_sys_|CID_RMQ_SYS_|SCHEDULE_TOPIC_|TRANS_CHECK_MAX_TIME_TOPIC$|TBW102$"
+    r"|OFFSET_MOVED_EVENT$|BenchmarkTest$|SELF_TEST_TOPIC$|.*_REPLY_TOPIC$|%SYS%|checkpoint_wheel"
+)
+# MixAll.CID_RMQ_SYS_PREFIX.
+_SYSTEM_GROUP: Final = "CID_RMQ_SYS_"
+
+
+def is_system_topic(name: str, *others: str) -> bool:
+    """Whether a topic is the broker's own; `others` are the broker's and the cluster's names."""
+    return name in others or _SYSTEM.match(name) is not None
+
+
+def is_system_group(name: str) -> bool:
+    return name.startswith(_SYSTEM_GROUP)
+
+
+def times(millis: Any) -> pa.Array:
+    """Milliseconds since 1970 as times; those that are not above 0 are not known: null."""
+    known = pc.if_else(pc.greater(millis, 0), millis, pa.scalar(None, pa.int64()))
+    return known.cast(_MILLIS).cast(_TIME)
+
+
+def part(taken: int, asked: int, columns: Mapping[str, Any]) -> pa.Table:
+    """Rows of a snapshot. A column that is a plain value is the same in all rows; absent is null."""
+    count = next(len(value) for value in columns.values() if isinstance(value, pa.Array | list))
+    given = {"takenAt": _moment(taken), "askedAt": _moment(asked), **columns}
+    arrays = [_column(given.get(field.name), field.type, count) for field in SCHEMA]
+    return pa.Table.from_arrays(arrays, schema=SCHEMA)
+
+
+def joined(parts: Sequence[pa.Table]) -> pa.Table:
+    """All rows of a snapshot."""
+    return pa.concat_tables(parts) if parts else SCHEMA.empty_table()
+
+
+def waiting(asked: int, maximum: Any, minimum: Any, committed: Any, last_read: Any) -> pa.Array:
+    """For how many milliseconds the next message has been waiting at most.
+
+    It was stored after the last one that was read. 0 without backlog, null where nothing was read.
+    """
+    backlog = pc.subtract(maximum, pc.max_element_wise(committed, minimum))
+    since = pc.max_element_wise(pc.subtract(pa.scalar(asked, pa.int64()), last_read), 0)
+    unknown = pa.scalar(None, pa.int64())
+    bound = pc.if_else(pc.greater(last_read, 0), since, unknown)
+    return pc.if_else(pc.greater(backlog, 0), bound, pa.scalar(0, pa.int64()))
+
+
+def _moment(millis: int) -> Any:
+    return pa.scalar(millis, pa.int64()).cast(_MILLIS).cast(_TIME)
+
+
+def _column(value: Any, kind: pa.DataType, count: int) -> pa.Array:
+    if isinstance(value, pa.Array):
+        return value.cast(kind)
+    if isinstance(value, list):
+        return pa.array(value, kind)
+    scalar = value if isinstance(value, pa.Scalar) else pa.scalar(value, kind)
+    return pa.repeat(scalar, count)

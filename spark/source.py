@@ -1,0 +1,100 @@
+"""The classes that Spark knows: `session.dataSource.register(RocketMQDataSource)`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pyspark
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceReader,
+    DataSourceStreamReader,
+    InputPartition,
+)
+from pyspark.sql.types import StructType
+
+from spark.batch import RocketMQBatchReader
+from spark.errors import SparkSourceError, sentences
+from spark.options import read_options, write_options
+from spark.schema import chosen, ddl, wanted
+from spark.shipping import Shipped
+from spark.versions import has_streams
+from spark.writing import RocketMQWriter
+
+if TYPE_CHECKING:
+    from spark.stream import RocketMQStreamReader
+    from spark.stream_writing import RocketMQStreamWriter
+
+
+class RocketMQDataSource(DataSource, metaclass=Shipped):
+    """`format("rocketmq")`: topics, read once or as a stream, and written to."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "rocketmq"
+
+    def schema(self) -> str:
+        with sentences():
+            read_options(self.options)
+            return ddl(chosen(self.options.get("columns")))
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        with sentences():
+            options = read_options(self.options)
+            if options.limit is not None or options.commit_group is not None:
+                raise SparkSourceError(
+                    "options 'maxOffsetsPerTrigger' and 'commitGroup' are for readStream"
+                )
+            return RocketMQBatchReader(options, wanted(schema))
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:
+        try:
+            return self._stream_reader(schema)
+        except SparkSourceError as error:
+            return _Refusal(error)
+
+    def _stream_reader(self, schema: StructType) -> RocketMQStreamReader:
+        _need_streams()
+        from spark.stream import RocketMQStreamReader
+
+        options = read_options(self.options)
+        if options.ending.word:
+            raise SparkSourceError("option 'endingOffsets' is for read, not for readStream")
+        return RocketMQStreamReader(options, wanted(schema))
+
+    def writer(self, schema: StructType, overwrite: bool) -> RocketMQWriter:
+        with sentences():
+            return RocketMQWriter(write_options(self.options), schema, overwrite)
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> RocketMQStreamWriter:
+        with sentences():
+            _need_streams()
+            from spark.stream_writing import RocketMQStreamWriter
+
+            return RocketMQStreamWriter(write_options(self.options), schema)
+
+
+class _Refusal(DataSourceStreamReader):
+    """Says why there is no reader when it is asked for one's offsets.
+
+    An error of `streamReader` itself is hidden by another one: Spark (4.3.0) stops the reader that it has not got.
+    """
+
+    def __init__(self, error: SparkSourceError) -> None:
+        self._error = error
+
+    def initialOffset(self) -> dict[str, object]:
+        with sentences():
+            raise self._error
+
+    def read(self, partition: InputPartition) -> Iterator[tuple[object, ...]]:
+        raise self._error
+
+
+def _need_streams() -> None:
+    if not has_streams(pyspark.__version__):
+        raise SparkSourceError(
+            f"streams need Spark 4.2 or newer, this is {pyspark.__version__}: earlier ones do not"
+            " tell a Python data source where a query is"
+        )

@@ -1,0 +1,185 @@
+"""Reading on and on: Spark keeps the offsets in its checkpoint, in the JSON of `spark.positions`.
+
+A stream's offset is {"version": 1, "queues": {...}}: up to where each queue is read. Where a batch begins
+to read a queue, at the query's first batch or because the queue is new, its end has a second table,
+`begin`: Spark does not write down where a query began, and a batch that is done again after
+a crash must begin at the same place.
+
+Spark asks `latestOffset` where to end, from where and with which limit, since 4.2; without that
+a restarted query could not be limited, nor a queue be missed for a moment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import (
+    ReadAllAvailable,
+    ReadLimit,
+    ReadMaxRows,
+    SupportsTriggerAvailableNow,
+)
+
+from spark.batch import RangePartition
+from spark.errors import SparkSourceError, sentences
+from spark.options import ReadOptions
+from spark.positions import Offsets, QueueKey, read_offsets, write_offsets
+from spark.progress import GroupProgress
+from spark.queues import Bounds, Cluster, Range, lost, patiently, ranges, split
+from spark.reading import read_range
+
+VERSION: Final = 1
+
+
+class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """A query's view of its queues. Lives in one process of the driver while the query runs."""
+
+    def __init__(self, options: ReadOptions, names: Sequence[str]) -> None:
+        self._options = options
+        self._names = names
+        self._initial: dict[str, Any] | None = None
+        self._target: Offsets | None = None
+        self._progress: GroupProgress | None = None
+
+    def getDefaultReadLimit(self) -> ReadLimit:
+        limit = self._options.limit
+        return ReadAllAvailable() if limit is None else ReadMaxRows(limit)
+
+    def initialOffset(self) -> dict[str, Any]:
+        # Spark asks at every trigger until there is a first batch.
+        if self._initial is None:
+            with sentences():
+                starts = patiently(self._options.connection, self._starts)
+            self._initial = {"initial": True, "version": VERSION, "queues": write_offsets(starts)}
+        return self._initial
+
+    def _starts(self, cluster: Cluster) -> Offsets:
+        options = self._options
+        bounds = cluster.bounds(cluster.topics(options))
+        cluster.check(options.pulls.expression, options.pulls.group, bounds)
+        return cluster.resolve(options.starting, "latest", bounds)
+
+    def prepareForTriggerAvailableNow(self) -> None:
+        self._target = {key: at.next for key, at in self._bounds().items()}
+
+    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
+        most = limit.max_rows if isinstance(limit, ReadMaxRows) else None
+        # Spark asks when the batch that ended at `start` is done for good. Its own `commit` comes
+        # only when there is a next batch, and then all of the last one would look like a lag.
+        if not start.get("initial"):
+            self._report(start)
+        bounds = self._bounds()
+        with sentences():
+            return self._end(start, bounds, most)
+
+    def reportLatestOffset(self) -> dict[str, Any] | None:
+        return _json({key: at.next for key, at in self._bounds().items()})
+
+    def _bounds(self) -> dict[QueueKey, Bounds]:
+        """What there is now. While a broker restarts its topics have no route: they wait, too."""
+        options = self._options
+        with sentences():
+            return patiently(
+                options.connection,
+                lambda cluster: cluster.bounds(cluster.topics(options), missing_ok=True),
+            )
+
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
+        options = self._options
+        fail = options.pulls.fail_on_data_loss
+        with sentences():
+            starts = _queues(start) | _begin(end)
+            ends = {key: to for key, to in _queues(end).items() if starts.get(key, 0) < to}
+            topics = sorted({key[0] for key in ends})
+            bounds = patiently(
+                options.connection, lambda cluster: cluster.bounds(topics, missing_ok=not fail)
+            )
+            found = ranges(starts, ends, bounds, fail)
+        return [RangePartition(one) for one in split(found, options.most_per_partition)]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        if isinstance(partition, RangePartition):
+            with sentences():
+                yield from read_range(partition.part, self._options, self._names)
+
+    def _report(self, offset: dict[str, Any]) -> None:
+        """Write the progress to the group that shows it, if there is one."""
+        group = self._options.commit_group
+        if group is None:
+            return
+        if self._progress is None:
+            self._progress = GroupProgress(self._options.connection, group)
+        with sentences():
+            self._progress.commit(_queues(offset))
+
+    def stop(self) -> None:
+        if self._progress is not None:
+            self._progress.close()
+
+    def _end(
+        self, start: dict[str, Any], bounds: Mapping[QueueKey, Bounds], most: int | None
+    ) -> dict[str, Any]:
+        """Where the batch that begins at `start` ends; `start` itself when nothing is new."""
+        queues = _queues(start)
+        begin: Offsets = dict(queues) if start.get("initial") else {}
+        backlog: Offsets = {}
+        for key, at in bounds.items():
+            to = self._up_to(key, at)
+            known = queues.get(key)
+            if known is None:
+                if to <= at.first:
+                    continue
+                begin[key] = queues[key] = at.first
+            elif known > at.next:
+                self._shrunk(key, known, at)
+                begin[key] = queues[key] = at.first
+            if to > queues[key]:
+                backlog[key] = to - queues[key]
+        if not begin and not backlog:
+            return start
+        for key, count in share(backlog, most).items():
+            queues[key] += count
+        return _json(queues, begin)
+
+    def _up_to(self, key: QueueKey, at: Bounds) -> int:
+        """How far to read: a query that reads once stops at what was there when it began."""
+        return at.next if self._target is None else min(at.next, self._target.get(key, 0))
+
+    def _shrunk(self, key: QueueKey, known: int, at: Bounds) -> None:
+        """A queue ends before what was read of it: its topic was deleted and made anew."""
+        gone = Range(*key, at.addr, at.next, known)
+        why = f"the queue ends at {at.next} now; was the topic deleted and made anew?"
+        lost(gone, why, self._options.pulls.fail_on_data_loss)
+
+
+def share(backlog: Offsets, most: int | None) -> Offsets:
+    """How many messages to read of each queue, `most` in all: short queues whole, long ones equally."""
+    if most is None:
+        return dict(backlog)
+    left, found = most, {}
+    waiting = sorted(backlog.items(), key=lambda item: item[1])
+    for number, (key, count) in enumerate(waiting):
+        found[key] = min(count, left // (len(waiting) - number))
+        left -= found[key]
+    return found
+
+
+def _json(queues: Offsets, begin: Offsets | None = None) -> dict[str, Any]:
+    value: dict[str, Any] = {"version": VERSION, "queues": write_offsets(queues)}
+    return value | {"begin": write_offsets(begin)} if begin else value
+
+
+def _queues(offset: dict[str, Any]) -> Offsets:
+    if offset.get("version") != VERSION:
+        raise SparkSourceError(
+            f"the checkpoint's offsets have version {offset.get('version')!r}, this TriMQ reads"
+            f" {VERSION}: use the TriMQ that wrote them, or another checkpointLocation"
+        )
+    return read_offsets(offset["queues"])
+
+
+def _begin(offset: dict[str, Any]) -> Offsets:
+    return read_offsets(offset.get("begin", {}))

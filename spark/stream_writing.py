@@ -1,0 +1,25 @@
+"""Writing a stream: every batch as a batch; one that is done again after a crash is sent again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSourceStreamArrowWriter, WriterCommitMessage
+from pyspark.sql.types import StructType
+
+from spark.errors import sentences
+from spark.options import WriteOptions
+from spark.writing import Written, check_columns, send_all
+
+
+class RocketMQStreamWriter(DataSourceStreamArrowWriter):
+    """Sends the rows of each batch of a stream."""
+
+    def __init__(self, options: WriteOptions, schema: StructType) -> None:
+        check_columns(schema, options.topic)
+        self._options = options
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
+        with sentences():
+            return Written(send_all(iterator, self._options))

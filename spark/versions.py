@@ -1,0 +1,26 @@
+"""Which versions of Spark these sources work with.
+
+Python data sources came with 4.0. Before 4.2 a stream was asked where to end without hearing where it
+is (`latestOffset()` without arguments), so streams need 4.2. Tested are 4.0 to 4.3.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+MAJOR: Final = 4
+STREAMS_SINCE: Final = (4, 2)
+
+
+def parsed(version: str) -> tuple[int, int]:
+    """`4.3.0` or `4.3.0.dev1` to (4, 3)."""
+    major, minor = version.split(".")[:2]
+    return int(major), int(minor)
+
+
+def is_supported(version: str) -> bool:
+    return parsed(version)[0] == MAJOR
+
+
+def has_streams(version: str) -> bool:
+    return is_supported(version) and parsed(version) >= STREAMS_SINCE

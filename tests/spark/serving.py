@@ -1,0 +1,54 @@
+"""A broker made of a function, for tests of what clients do when it misbehaves."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Protocol
+
+from codec.command import RemotingCommand, decode_command, encode_command
+from codec.frame import FrameBuffer
+
+
+class Broker(Protocol):
+    def answer(self, request: RemotingCommand) -> RemotingCommand | None:
+        """What to answer; None to hang up."""
+
+
+@contextmanager
+def running(broker: Broker) -> Iterator[str]:
+    """A thread that serves one connection after the other; its address."""
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        while True:
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                return
+            # Clients hang up where they like.
+            with connection, suppress(ConnectionError):
+                _converse(connection, broker)
+
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    try:
+        yield f"127.0.0.1:{listener.getsockname()[1]}"
+    finally:
+        # A thread in accept() does not notice that its socket is closed.
+        listener.shutdown(socket.SHUT_RDWR)
+        listener.close()
+        thread.join(10)
+
+
+def _converse(connection: socket.socket, broker: Broker) -> None:
+    frames = FrameBuffer()
+    while data := connection.recv(65536):
+        frames.feed(data)
+        while (frame := frames.next_frame()) is not None:
+            answer = broker.answer(decode_command(frame))
+            if answer is None:
+                return
+            connection.sendall(encode_command(answer))

@@ -1,0 +1,312 @@
+"""Reading, streaming and sending against a running server, without Spark around it."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+pa = pytest.importorskip("pyarrow")
+pytest.importorskip("pyspark")
+
+from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows  # noqa: E402
+from pyspark.sql.types import BinaryType, StringType, StructType  # noqa: E402
+
+from codec.bodies.topics import TopicConfig  # noqa: E402
+from spark.batch import RocketMQBatchReader  # noqa: E402
+from spark.errors import DataLost, SparkSourceError  # noqa: E402
+from spark.options import read_options, write_options  # noqa: E402
+from spark.source import RocketMQDataSource  # noqa: E402
+from spark.stream import RocketMQStreamReader, share  # noqa: E402
+from spark.writing import RESERVED, check_columns, send_all  # noqa: E402
+from trimq.admin import BlockingAdminClient  # noqa: E402
+from trimq.testing import TestServer, running_server  # noqa: E402
+
+QUEUES = 3
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[TestServer]:
+    with running_server() as running:
+        yield running
+
+
+@pytest.fixture
+def topic(server: TestServer, request: pytest.FixtureRequest) -> str:
+    name = "".join(letter for letter in request.node.name if letter.isalnum())[:100]
+    create(server, name)
+    return name
+
+
+def create(server: TestServer, topic: str, attributes: dict[str, str] | None = None) -> None:
+    with BlockingAdminClient(server.namesrv_addr) as admin:
+        config = TopicConfig(
+            topic_name=topic,
+            read_queue_nums=QUEUES,
+            write_queue_nums=QUEUES,
+            perm=6,
+            attributes=attributes or {},
+        )
+        admin.put_topic(server.broker_addr, config)
+
+
+def delete(server: TestServer, topic: str) -> None:
+    with BlockingAdminClient(server.namesrv_addr) as admin:
+        admin.delete_topic(topic, "DefaultCluster")
+
+
+def send(server: TestServer, topic: str, numbers: range, **more: str) -> int:
+    rows = {
+        "body": [b"%d" % n for n in numbers],
+        "tags": ["AB"[n % 2] for n in numbers],
+        "shardingKey": [str(n % 5) for n in numbers],
+    }
+    options = write_options({"namesrv": server.namesrv_addr, "topic": topic, **more})
+    return send_all(iter([pa.RecordBatch.from_pydict(rows)]), options)
+
+
+def given(server: TestServer, topic: str, **more: Any) -> Any:
+    texts = {key: str(value) for key, value in more.items()}
+    where = {} if "topicPattern" in texts else {"topic": topic}
+    return read_options({"namesrv": server.namesrv_addr, **where, **texts})
+
+
+def read(server: TestServer, topic: str, **more: Any) -> list[int]:
+    return numbers(RocketMQBatchReader(given(server, topic, **more), ["body"]))
+
+
+def numbers(reader: Any, parts: Any = None) -> list[int]:
+    parts = reader.partitions() if parts is None else parts
+    return sorted(
+        int(body)
+        for part in parts
+        for batch in reader.read(part)
+        for body in batch.column("body").to_pylist()
+    )
+
+
+@pytest.mark.parametrize(
+    "more", [{}, {"pullBatchSize": 7, "pullsInFlight": 3}, {"pullsInFlight": 1}]
+)
+def test_everything_is_read_once(server: TestServer, topic: str, more: dict[str, int]) -> None:
+    assert send(server, topic, range(1000)) == 1000
+    assert read(server, topic, **more) == list(range(1000))
+    assert read(server, topic, maxMessagesPerPartition=50, **more) == list(range(1000))
+    assert read(server, topic, tags="B", **more) == list(range(1, 1000, 2))
+
+
+def test_large_bodies_make_answers_end_early(server: TestServer, topic: str) -> None:
+    rows = {"body": [b"%d" % n + b" " * 50_000 for n in range(60)]}
+    options = write_options({"namesrv": server.namesrv_addr, "topic": topic})
+    send_all(iter([pa.RecordBatch.from_pydict(rows)]), options)
+    assert read(server, topic) == list(range(60))
+
+
+def test_batches_that_are_one_record(server: TestServer, topic: str) -> None:
+    create(server, topic + "B", {"+queue.type": "BatchCQ"})
+    send(server, topic + "B", range(200), batchSize="9")
+    assert read(server, topic + "B") == list(range(200))
+    # A part may begin and end in the middle of a batch.
+    assert read(server, topic + "B", maxMessagesPerPartition=10) == list(range(200))
+
+
+def test_a_stream_goes_on_where_it_was(server: TestServer, topic: str) -> None:
+    send(server, topic, range(100))
+    reader = RocketMQStreamReader(given(server, topic, startingOffsets="earliest"), ["body"])
+    start = reader.initialOffset()
+    assert start is reader.initialOffset()
+    first = reader.latestOffset(start, ReadMaxRows(30))
+    seen = numbers(reader, reader.partitions(start, first))
+    assert len(seen) == 30
+    rest = reader.latestOffset(first, ReadAllAvailable())
+    seen += numbers(reader, reader.partitions(first, rest))
+    assert sorted(seen) == list(range(100))
+    assert reader.latestOffset(rest, ReadAllAvailable()) == rest
+    assert reader.partitions(rest, rest) == []
+
+
+def test_a_first_batch_begins_again_where_it_began(server: TestServer, topic: str) -> None:
+    """`latest` has moved on when a query that died in its first batch comes back."""
+    send(server, topic, range(10))
+    reader = RocketMQStreamReader(given(server, topic), ["body"])
+    start = reader.initialOffset()
+    send(server, topic, range(10, 20))
+    end = json.loads(json.dumps(reader.latestOffset(start, ReadAllAvailable())))
+    send(server, topic, range(20, 30))
+    again = RocketMQStreamReader(given(server, topic), ["body"])
+    assert numbers(again, again.partitions(again.initialOffset(), end)) == list(range(10, 20))
+
+
+def test_new_topics_of_a_pattern_are_read_from_their_beginning(
+    server: TestServer, topic: str
+) -> None:
+    send(server, topic, range(5))
+    reader = RocketMQStreamReader(given(server, topic, topicPattern=f"{topic}.*"), ["body"])
+    start = reader.latestOffset(reader.initialOffset(), ReadAllAvailable())
+    create(server, topic + "New")
+    assert reader.latestOffset(start, ReadAllAvailable()) == start
+    send(server, topic + "New", range(100, 110))
+    end = reader.latestOffset(start, ReadMaxRows(1))
+    last = reader.latestOffset(end, ReadAllAvailable())
+    seen = [numbers(reader, reader.partitions(*pair)) for pair in ((start, end), (end, last))]
+    assert len(seen[0]) == 1
+    assert sorted(seen[0] + seen[1]) == list(range(100, 110))
+
+
+def test_a_topic_that_was_made_anew_is_lost_data(server: TestServer, topic: str) -> None:
+    send(server, topic, range(100))
+    strict = RocketMQStreamReader(given(server, topic, startingOffsets="earliest"), ["body"])
+    end = strict.latestOffset(strict.initialOffset(), ReadAllAvailable())
+    delete(server, topic)
+    create(server, topic)
+    send(server, topic, range(7))
+    with pytest.raises(DataLost, match="was the topic deleted"):
+        strict.latestOffset(end, ReadAllAvailable())
+    lax = RocketMQStreamReader(given(server, topic, failOnDataLoss="false"), ["body"])
+    new = lax.latestOffset(end, ReadAllAvailable())
+    assert numbers(lax, lax.partitions(end, new)) == list(range(7))
+
+
+def test_a_topic_without_a_route_is_waited_for(
+    server: TestServer, topic: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    send(server, topic, range(10))
+    reader = RocketMQStreamReader(given(server, topic, startingOffsets="earliest"), ["body"])
+    end = reader.latestOffset(reader.initialOffset(), ReadAllAvailable())
+    delete(server, topic)
+    with caplog.at_level(logging.WARNING, "trimq.spark"):
+        assert reader.latestOffset(end, ReadAllAvailable()) is end
+    assert "has no route now" in caplog.text
+    # A query does not begin with a topic that is not there.
+    with pytest.raises(SparkSourceError, match="does not exist"):
+        RocketMQStreamReader(given(server, topic), ["body"]).initialOffset()
+
+
+def test_a_query_that_reads_once_stops_at_what_was_there(server: TestServer, topic: str) -> None:
+    send(server, topic, range(10))
+    reader = RocketMQStreamReader(given(server, topic, startingOffsets="earliest"), ["body"])
+    reader.prepareForTriggerAvailableNow()
+    send(server, topic, range(10, 20))
+    start = reader.initialOffset()
+    end = reader.latestOffset(start, ReadAllAvailable())
+    assert numbers(reader, reader.partitions(start, end)) == list(range(10))
+    assert reader.latestOffset(end, ReadAllAvailable()) is end
+
+
+def test_progress_is_a_groups(server: TestServer, topic: str) -> None:
+    send(server, topic, range(50))
+    options = given(server, topic, startingOffsets="earliest", commitGroup="spark-job")
+    reader = RocketMQStreamReader(options, ["body"])
+    end = reader.latestOffset(reader.initialOffset(), ReadMaxRows(20))
+    # The next question says that the batch up to there is done.
+    reader.latestOffset(end, ReadMaxRows(20))
+    with BlockingAdminClient(server.namesrv_addr) as admin:
+        stats = admin.consume_stats("spark-job", topic)
+    reader.stop()
+    assert sum(one.consumer_offset for one in stats.offsets.values()) == 20
+    assert sum(one.broker_offset for one in stats.offsets.values()) == 50
+
+
+def test_a_checkpoint_of_another_version_is_refused(server: TestServer, topic: str) -> None:
+    reader = RocketMQStreamReader(given(server, topic), ["body"])
+    with pytest.raises(SparkSourceError, match="have version 2"):
+        reader.partitions({"version": 2, "queues": {}}, {"version": 2, "queues": {}})
+
+
+@pytest.mark.parametrize(
+    ("most", "shares"),
+    [
+        (None, [1, 5, 100]),
+        (200, [1, 5, 100]),
+        (30, [1, 5, 24]),
+        (6, [1, 2, 3]),
+        (2, [0, 1, 1]),
+        (1, [0, 0, 1]),
+    ],
+)
+def test_a_limit_is_shared_among_queues(most: int | None, shares: list[int]) -> None:
+    backlog = {("T", "b", number): count for number, count in enumerate((1, 5, 100))}
+    assert list(share(backlog, most).values()) == shares
+
+
+def test_rows_of_one_sharding_key_stay_in_order(server: TestServer, topic: str) -> None:
+    send(server, topic, range(400), batchSize="3")
+    reader = RocketMQBatchReader(given(server, topic), ["body", "queueId", "properties"])
+    seen: dict[str, list[tuple[int, int]]] = {}
+    for part in reader.partitions():
+        for batch in reader.read(part):
+            for row in batch.to_pylist():
+                key = dict(row["properties"])["__SHARDINGKEY"]
+                seen.setdefault(key, []).append((row["queueId"], int(row["body"])))
+    assert sorted(seen) == list("01234")
+    for rows in seen.values():
+        assert rows == sorted(rows)
+        assert len({queue for queue, _ in rows}) == 1
+
+
+def test_failing_rows_are_counted(server: TestServer, topic: str) -> None:
+    rows = {"body": [b"good", b"", b"good", b"x" * (5 << 20), None]}
+    options = write_options({"namesrv": server.namesrv_addr, "topic": topic})
+    with pytest.raises(SparkSourceError, match="3 rows could not be sent and 2 were"):
+        send_all(iter([pa.RecordBatch.from_pydict(rows)]), options)
+
+
+def test_reserved_properties_are_made_anew(server: TestServer, topic: str) -> None:
+    given_ones = {
+        "UNIQ_KEY": "old",
+        "DELAY": "3",
+        "CLUSTER": "c",
+        "TAGS": "A",
+        "mine": "m",
+        "e": "",
+    }
+    rows = {"body": [b"1"], "properties": [list(given_ones.items())]}
+    schema = pa.schema({"body": pa.binary(), "properties": pa.map_(pa.string(), pa.string())})
+    options = write_options({"namesrv": server.namesrv_addr, "topic": topic})
+    send_all(iter([pa.RecordBatch.from_pydict(rows, schema)]), options)
+    reader = RocketMQBatchReader(given(server, topic), ["properties", "tags", "uniqKey"])
+    (row,) = [
+        row for part in reader.partitions() for b in reader.read(part) for row in b.to_pylist()
+    ]
+    properties = dict(row["properties"])
+    assert (row["tags"], properties["mine"]) == ("A", "m")
+    assert len(row["uniqKey"]) == 32
+    assert not {"DELAY", "e"} & set(properties)
+    assert {"UNIQ_KEY", "DELAY", "REAL_TOPIC", "CLUSTER"} <= RESERVED
+
+
+def test_what_a_stream_is_refused_for_is_said_when_it_is_asked() -> None:
+    """Spark hides an error of `streamReader` itself behind one of its own."""
+    given_ones = {"namesrv": "127.0.0.1:1", "topic": "T", "endingOffsets": "latest"}
+    reader = RocketMQDataSource(given_ones).streamReader(StructType())
+    with pytest.raises(SparkSourceError, match="'endingOffsets' is for read, not for readStream"):
+        reader.initialOffset()
+    reader.stop()
+
+
+def test_nothing_loads_trio() -> None:
+    code = (
+        "import sys, trimq.spark, spark.stream, spark.stream_writing;"
+        "print([m for m in ('trio', 'broker', 'processors') if m in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ
+    )
+    assert done.stdout == "[]\n"
+
+
+def test_columns_are_checked_before_anything_is_sent() -> None:
+    good = (
+        StructType().add("body", BinaryType()).add("tags", StringType()).add("msgId", StringType())
+    )
+    check_columns(good, "T")
+    with pytest.raises(SparkSourceError, match="give option 'topic'"):
+        check_columns(good, None)
+    with pytest.raises(SparkSourceError, match="column 'value' is no part"):
+        check_columns(StructType().add("value", StringType()), "T")
