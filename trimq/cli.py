@@ -1,5 +1,4 @@
-"""The ``trimq`` command: ``server``, ``namesrv``, ``inspect``, ``check``, ``offsets``,
-``spark``.
+"""The ``trimq`` command: ``server``, ``namesrv``, ``inspect``, ``check``, ``offsets``, ``spark``.
 
 Standard output carries the one ready line; logs and errors go to standard error. Exit codes: 0 after a
 clean shutdown, 1 when the server cannot run, 2 for wrong usage.
