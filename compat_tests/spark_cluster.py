@@ -109,7 +109,7 @@ def spark_cluster(folder: Path) -> Iterator[SparkCluster]:
         master = found[0]
         workers = [
             launch(
-                *(f"worker-{number}.log", "worker.Worker", "--cores", "1", "--memory", "700m"),
+                *(f"worker-{number}.log", "worker.Worker", "--cores", "1", "--memory", "1g"),
                 *("--work-dir", str(folder / f"work-{number}"), master),
             )
             for number in range(WORKERS)

@@ -27,21 +27,19 @@ def __getattr__(name: str) -> object:
 
 
 def check_layers(layers: Iterable[str]) -> None:
-    """ImportError when a package of ours is hidden by another one of the same name.
-
-    One that is nowhere is not hidden: `trimq spark package` leaves out what Spark does without.
-    """
+    """ImportError when a package of ours is hidden by another one of the same name."""
     home = Path(__file__).resolve().parent.parent
     for layer in layers:
         spec = find_spec(layer)
-        if spec is None:
-            continue
-        where = [*(spec.submodule_search_locations or []), spec.origin or ""]
+        where = [*(spec.submodule_search_locations or []), spec.origin or ""] if spec else []
         if not any(Path(place).resolve().is_relative_to(home / layer) for place in where if place):
+            found = where[0] if where else "nowhere"
             raise ImportError(
-                f"TriMQ's package '{layer}' is hidden by {where[0]}, which has the same name: rename"
+                f"TriMQ's package '{layer}' is hidden by {found}, which has the same name: rename"
                 " that, or run from a folder that does not contain it"
             )
 
 
-check_layers(LAYERS)
+# In an archive (`trimq spark package`) are only the layers that Spark's tasks need.
+if Path(__file__).exists():
+    check_layers(LAYERS)

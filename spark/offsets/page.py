@@ -29,11 +29,11 @@ th:first-child, td:first-child { text-align: left; }
 """
 _DRAW: Final = """
 const plots = JSON.parse(document.getElementById("plots").textContent);
-for (const [id, plot] of Object.entries(plots)) {
+const drawn = Promise.all(Object.entries(plots).map(async ([id, plot]) => {
   const place = document.getElementById(id);
-  Plotly.newPlot(place, plot.data, plot.layout, {displaylogo: false}).then(
-    () => new ResizeObserver(() => Plotly.Plots.resize(place)).observe(place));
-}
+  await Plotly.newPlot(place, plot.data, plot.layout, {displaylogo: false});
+  new ResizeObserver(() => Plotly.Plots.resize(place)).observe(place);
+}));
 """
 _OTHERS: Final = 20
 # Characters of a name beside a plot: on a phone a long one would leave no room for the plot.
