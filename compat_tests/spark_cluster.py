@@ -103,7 +103,9 @@ def spark_cluster(folder: Path) -> Iterator[SparkCluster]:
             all_.callback(child.stop)
             return child
 
-        ready = launch("master.log", "master.Master", "--port", "0").wait_for("Starting Spark master")
+        ready = launch("master.log", "master.Master", "--port", "0").wait_for(
+            "Starting Spark master"
+        )
         found = re.search(r"spark://\S+:\d+", ready)
         assert found, ready
         master = found[0]

@@ -254,9 +254,7 @@ def test_a_cluster_that_is_gone_for_a_round(
     assert value["snapshots"] == len(list((tmp_path / "history").iterdir())) == 2
 
 
-def test_damage_that_only_spark_meets(
-    spark: Any, reports: dict[str, Path], tmp_path: Path
-) -> None:
+def test_damage_that_only_spark_meets(spark: Any, reports: dict[str, Path], tmp_path: Path) -> None:
     history = shutil.copytree(reports["trimq"] / "history", tmp_path / "history")
     damaged = max(history.iterdir())
     data = bytearray(damaged.read_bytes())

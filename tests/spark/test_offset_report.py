@@ -263,7 +263,10 @@ def test_with_another_spark(history: Path, monkeypatch: pytest.MonkeyPatch) -> N
             " error while reading file file:///x. SQLSTATE: KD001\n\tat org.apache.spark.sql.errors",
             "Encountered error while reading file file:///x.",
         ),
-        ("java.lang.OutOfMemoryError: Java heap space\n\tat java.base", "there is not enough memory"),
+        (
+            "java.lang.OutOfMemoryError: Java heap space\n\tat java.base",
+            "there is not enough memory",
+        ),
         ("", "PySparkException"),
     ],
 )

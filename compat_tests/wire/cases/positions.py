@@ -141,9 +141,7 @@ def spans() -> Iterator[Case]:
     }
     for what, setting in settings.items():
         # A delay of 0 ms says that nothing is left to read: a fast server must not show it by chance.
-        yield row(
-            f"time span: {what}", request, before=setting, reader=without_times, pause=0.02
-        )
+        yield row(f"time span: {what}", request, before=setting, reader=without_times, pause=0.02)
     yield row("time span: no fields", ask(SPAN))
 
 
