@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
+import sys
 from contextlib import nullcontext
 from dataclasses import dataclass
 from html.parser import HTMLParser
@@ -225,21 +228,32 @@ def test_files_that_are_no_snapshots(history: Path) -> None:
     assert f"there is no snapshot in {history}" in refused("--history", history)
 
 
-def test_without_java_or_with_an_old_one(
-    history: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize(
+    ("said", "sentence"),
+    [
+        (
+            "Error: LinkageError occurred while loading main class\n"
+            " java.lang.UnsupportedClassVersionError: org/apache/spark/launcher/Main",
+            "it needs Java 17 or newer, and this one is older",
+        ),
+        ("Could not reserve enough space", "Spark did not start: Could not reserve enough space"),
+    ],
+)
+def test_a_java_that_does_not_do(history: Path, tmp_path: Path, said: str, sentence: str) -> None:
     java = tmp_path / "bin" / "java"
     java.parent.mkdir()
-    java.write_text(
-        "#!/bin/sh\necho 'Error: LinkageError occurred while loading main class' >&2\n"
-        "echo ' java.lang.UnsupportedClassVersionError: org/apache/spark/launcher/Main' >&2\nexit 1\n"
-    )
+    java.write_text(f"#!/bin/sh\nprintf '%s\\n' '{said}' >&2\nexit 1\n")
     java.chmod(0o755)
-    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    assert "it needs Java 17 or newer, and this one is older" in refused("--history", history)
-    java.write_text("#!/bin/sh\necho 'Could not reserve enough space for the heap' >&2\nexit 1\n")
-    assert "Spark did not start: Could not reserve enough" in refused("--history", history)
-    monkeypatch.delenv("JAVA_HOME")
+    command = [sys.executable, "-m", "trimq", "offsets", "report", "--history", str(history)]
+    environment = {**os.environ, "JAVA_HOME": str(tmp_path)}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 2, done.stderr
+    (line,) = done.stderr.splitlines()
+    assert sentence in line
+
+
+def test_without_java(history: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
     assert "there is no 'java' on the PATH: install a JDK" in refused("--history", history)
 
