@@ -144,7 +144,7 @@ def browser(path: str, folder: Path) -> Iterator[Browser]:
     with (folder / "browser.log").open("wb") as log:
         process = subprocess.Popen(
             [
-                *("sh", "-c", f'exec "$0" "$@" {_READS}<&{ends[0]} {_WRITES}>&{ends[1]}', path),
+                *("bash", "-c", f'exec "$0" "$@" {_READS}<&{ends[0]} {_WRITES}>&{ends[1]}', path),
                 *("--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"),
                 *(f"--user-data-dir={folder / 'profile'}", "--remote-debugging-pipe"),
                 *("--disable-background-networking", f"--proxy-server=127.0.0.1:{free_port()}"),
