@@ -12,15 +12,14 @@ from trimq.spark import session
 
 def whereabouts(_: Any) -> Iterator[tuple[str, str, bool]]:
     """In a task: its executor's folder, the file of TriMQ, whether Trio is loaded."""
+    import os
     import sys
-
-    from pyspark import SparkFiles
 
     import spark.source
     import trimq
 
     assert spark.source.RocketMQDataSource
-    yield SparkFiles.getRootDirectory(), trimq.__file__, "trio" in sys.modules
+    yield os.getcwd(), trimq.__file__, "trio" in sys.modules
 
 
 def main(namesrv: str, topic: str) -> None:
