@@ -18,11 +18,12 @@ if TYPE_CHECKING:
 
 LEVELS: Final = ("error", "warn", "info")
 _APP: Final = "TriMQ offsets"
+_PARTS: Final = "spark.sql.shuffle.partitions"
 # No web page that listens; as many parts in a shuffle as reports of this size need.
 _CONFIG: Final = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    "spark.sql.shuffle.partitions": "8",
+    _PARTS: "8",
 }
 # Of the heap: Spark's 1 GiB is too little for ten million rows.
 _GIB: Final = 1 << 30
@@ -70,6 +71,9 @@ def _start(master: str | None, log: str | None) -> SparkSession:
     if "PYSPARK_GATEWAY_PORT" in os.environ:
         made = session(master, app=_APP)
         made.sparkContext.setLogLevel(level)
+        if made.sparkContext.getConf().get(_PARTS) is None:
+            # Spark's 200 are as many tasks for each of the report's small questions.
+            made.conf.set(_PARTS, str(max(8, 2 * made.sparkContext.defaultParallelism)))
         return made
     chosen = master or "local[*]"
     config = {**_CONFIG, "spark.log.level": level}
