@@ -19,12 +19,15 @@ _TICK: Final = 0.1
 
 @dataclass(slots=True)
 class Wishes:
-    """What a member says: expressions by topic, how it consumes; and which queues it has."""
+    """What a member says: expressions by topic, how it consumes; which queues it has, and when it last
+    consumed (milliseconds since 1970).
+    """
 
     topics: dict[str, str]
     queues: Sequence[tuple[str, int]] = ()
     version: int = 1
     how: dict[str, str] = field(default_factory=dict)
+    consumed: int = 0
 
 
 class HandMember:
@@ -65,7 +68,10 @@ class HandMember:
         ]
         return {
             "mqPopTable": {},
-            "mqTable": {json.dumps(queue): {"commitOffset": 0} for queue in queues},
+            "mqTable": {
+                json.dumps(queue): {"commitOffset": 0, "lastConsumeTimestamp": wishes.consumed}
+                for queue in queues
+            },
             "properties": {
                 "PROP_CONSUMER_START_TIMESTAMP": "1700000000000",
                 "PROP_CONSUME_TYPE": data["consumeType"],

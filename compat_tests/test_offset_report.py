@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import re
 import shutil
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from html.parser import HTMLParser
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,9 @@ from click.testing import CliRunner, Result
 
 from codec.bodies.groups import SubscriptionGroupConfig
 from codec.bodies.locks import MessageQueue
+from compat_tests.browser import Browser, browser, find
+from compat_tests.hand_members import HandMember, Wishes
+from compat_tests.ours import TrimqServer
 from compat_tests.processes import free_port
 from compat_tests.real import Launcher
 from compat_tests.spark_stage import QUEUES, Side, sides, spark_session
@@ -189,26 +193,94 @@ def test_a_store_directory_says_the_same(spark: Any, servers: dict[str, Side]) -
     assert [(one["queueId"], one["backlog"]) for one in value["queues"]] == [(0, 16), (3, 10)]
 
 
-def test_spark_submit(reports: dict[str, Path]) -> None:
-    submit = Path(sys.executable).parent / "spark-submit"
-    command = [str(submit), "--master", "local[1]", "spark/offset_report.py"]
-    history = reports["trimq"] / "history"
+@pytest.mark.parametrize("kind", KINDS)
+def test_members_and_their_queues(
+    reports: dict[str, Path], servers: dict[str, Side], kind: str, tmp_path: Path
+) -> None:
+    """Two members of a group that has read everything; they want different tags."""
+    side = servers[kind]
+    broker = side.server.broker_addr
+    side.create("Owned")
+    side.send("Owned", range(QUEUES))
+    consumed = 1_700_000_000_000
+    wishes = {
+        "c0": Wishes({"Owned": "A"}, [("Owned", 0), ("Owned", 1)], consumed=consumed),
+        "c1": Wishes({"Owned": "B"}, [("Owned", 2)], version=2, consumed=consumed + 1000),
+    }
+    with ExitStack() as all_:
+        for name, wish in wishes.items():
+            member = HandMember(broker, "broker-a", "Owners", name)
+            all_.callback(member.close)
+            assert member.join(wish).code == 0
+        with side.admin() as admin:
+            for queue_id in range(QUEUES):
+                queue = MessageQueue(broker_name="broker-a", queue_id=queue_id, topic="Owned")
+                admin.commit_offset(broker, "Owners", queue, 1)
+        options = ["--namesrv", side.namesrv, "--group", "Owners", "--topic", "Owned"]
+        done = report(*options, "--quiet", "--json", tmp_path / "json", "--parquet", tmp_path / "p")
+    assert (done.exit_code, done.stderr) == (0, "")
+    rows = {row["queueId"]: row for row in pq.read_table(tmp_path / "p" / "queues").to_pylist()}
+    found = {number: (row["client"], row["lastConsumedAt"]) for number, row in rows.items()}
+    assert found == {
+        0: ("c0", consumed),
+        1: ("c0", consumed),
+        2: ("c1", consumed + 1000),
+        3: (None, None),
+    }
+    assert {row["members"] for row in rows.values()} == {2}
+    value = json.loads((tmp_path / "json").read_text())
+    assert (value["subscriptions_differ"], value["without_consumer"]) == (["Owners"], [])
+
+
+def test_a_cluster_that_is_gone_for_a_round(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = TrimqServer(tmp_path / "server")
+    server.start()
+    between = iter([server.stop, server.start])
+    monkeypatch.setattr("spark.offsets.rounds.sleep", lambda _: next(between)())
+    try:
+        side = Side(server, server.store)
+        side.create("Watched")
+        options = ["--namesrv", side.namesrv, "--history", tmp_path / "history", "--quiet"]
+        done = report(*options, "--json", tmp_path / "json", "--watch", 60, "--rounds", 3)
+    finally:
+        server.stop()
+    assert done.exit_code == 0
+    (sentence,) = done.stderr.splitlines()
+    assert sentence.startswith("no snapshot in this round: ")
+    assert side.namesrv in sentence
+    value = json.loads((tmp_path / "json").read_text())
+    assert value["snapshots"] == len(list((tmp_path / "history").iterdir())) == 2
+
+
+def test_damage_that_only_spark_meets(spark: Any, reports: dict[str, Path], tmp_path: Path) -> None:
+    history = shutil.copytree(reports["trimq"] / "history", tmp_path / "history")
+    damaged = max(history.iterdir())
+    data = bytearray(damaged.read_bytes())
+    # Behind the first magic; what a file has is at its end.
+    data[4:400] = bytes(396)
+    damaged.write_bytes(data)
+    done = report("--history", history)
+    assert done.exit_code == 2
+    (sentence,) = done.stderr.splitlines()
+    assert sentence.startswith("Error: Spark failed: ")
+    assert damaged.name in sentence
+
+
+def test_a_session_of_its_own_keeps_quiet(reports: dict[str, Path]) -> None:
+    command = [sys.executable, "-m", "trimq", "offsets", "report", "--master", "local[1]"]
     done = subprocess.run(
-        [*command, "--history", str(history), "--top", "5"],
+        [*command, "--history", str(reports["trimq"] / "history"), "--max-lag", "20"],
         cwd=ROOT,
-        env={**_environment(), "COLUMNS": "200"},
+        env={**os.environ, "COLUMNS": "200"},
         capture_output=True,
         text=True,
         check=False,
     )
-    assert done.returncode == 0, done.stderr[-2000:]
+    assert done.stderr == "group Readers is 46 messages behind, more than 20\n"
+    assert done.returncode == 1
     assert re.search(r"Readers +Lagging +46 ", done.stdout)
-
-
-def _environment() -> dict[str, str]:
-    import os
-
-    return {**os.environ, "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
 
 
 def test_the_job_in_the_documentation(
@@ -241,55 +313,86 @@ def test_a_server_that_is_not_there() -> None:
     assert "no connection to 127.0.0.1" in done.stderr
 
 
-class Loads(HTMLParser):
-    """What a page would fetch."""
+# How many pixels of each plot are not the background, of a screenshot.
+PAINTED = """
+(async () => {
+  const picture = new Image();
+  picture.src = "data:image/png;base64,%s";
+  await picture.decode();
+  const canvas = document.createElement("canvas");
+  canvas.width = picture.width; canvas.height = picture.height;
+  const drawing = canvas.getContext("2d");
+  drawing.drawImage(picture, 0, 0);
+  return %s.map(([x, y, width, height]) => {
+    const data = drawing.getImageData(x, y, width, height).data;
+    let count = 0;
+    for (let at = 0; at < data.length; at += 4)
+      if (data[at] + data[at + 1] + data[at + 2] < 720) count += 1;
+    return count;
+  });
+})()
+"""
+# The page's own promise, and the moment after which it has fitted the plots to their places.
+READY = "drawn.then(() => new Promise(done => setTimeout(done, 300)))"
+# What plotly has drawn into each place.
+DRAWN = """
+[...document.querySelectorAll(".plot")].map(place =>
+  [place.id, place.querySelectorAll(".trace.bars .point path, .trace.scatter .point, .hm image").length])
+"""
+PLACES = """
+[...document.querySelectorAll(".plot")].map(place => {
+  const box = place.getBoundingClientRect();
+  return [box.x, box.y + scrollY, box.width, box.height].map(Math.round);
+})
+"""
+WIDTHS = "[innerWidth, document.documentElement.scrollWidth, document.body.scrollWidth]"
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.found: list[Any] = []
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.found += [value for name, value in attrs if name in ("src", "href", "data", "srcset")]
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_page_in_a_browser(reports: dict[str, Path], kind: str, tmp_path: Path) -> None:
-    page = reports[kind] / "html"
-    loads = Loads()
-    loads.feed(page.read_text())
-    assert loads.found == []
-    browser = next(filter(None, map(shutil.which, ("chromium", "google-chrome", "chrome"))), None)
-    if browser is None:
+@pytest.fixture(scope="module")
+def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    path = find()
+    if path is None:
         pytest.skip("there is no chromium or google-chrome: apt-get install chromium")
-    for width in (1200, 390):
-        dom, log = in_browser(browser, page.read_text(), tmp_path, width)
-        assert ":CONSOLE" not in log
-        # Drawn: each has its axes' svg, and bars, cells and points are in it.
-        assert len(re.findall(r'<div class="plot js-plotly-plot"', dom)) == 4
-        assert len(re.findall(r'<g class="trace bars"', dom)) == 2
-        assert len(re.findall(r'<g class="trace scatter', dom)) == 1
-        assert len(re.findall(r'<g class="hm"', dom)) == 1
-    # What the browser says when a page asks somebody.
-    asking = page.read_text().replace("</h1>", '</h1><img src="http://127.0.0.1:9/picture.png">')
-    assert ":CONSOLE" in in_browser(browser, asking, tmp_path, 1200)[1]
+    with browser(path, tmp_path_factory.mktemp("browser")) as running:
+        yield running
 
 
-def in_browser(browser: str, text: str, folder: Path, width: int) -> tuple[str, str]:
-    """What becomes of a page's elements, and the log. The browser reaches nobody."""
-    copy = folder / "page.html"
-    copy.write_text(text)
-    done = subprocess.run(
-        [
-            *(browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"),
-            *(f"--user-data-dir={folder / 'profile'}", f"--window-size={width},1600"),
-            *("--enable-logging=stderr", "--disable-background-networking"),
-            *(f"--proxy-server=127.0.0.1:{free_port()}", "--proxy-bypass-list=<-loopback>"),
-            *("--virtual-time-budget=10000", "--dump-dom", copy.as_uri()),
-        ],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    return done.stdout, done.stderr
+@pytest.mark.parametrize("width", [1200, 390])
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_page_in_a_browser(
+    reports: dict[str, Path], chromium: Browser, kind: str, width: int, tmp_path: Path
+) -> None:
+    copy = tmp_path / "page.html"
+    copy.write_text((reports[kind] / "html").read_text())
+    page = chromium.page()
+    page.open(copy.as_uri(), width)
+    page.value(READY)
+    drawn = dict(page.value(DRAWN))
+    assert drawn.keys() == {"over-time", "offenders", "queues", "delays"}
+    assert all(drawn.values()), drawn
+    # A body that is wider than the screen makes a phone's window wider, too.
+    window, *widths = page.value(WIDTHS)
+    assert window == width
+    assert max(widths) <= width
+    places = page.value(PLACES)
+    assert all(x >= 0 and x + wide <= width for x, _, wide, _ in places)
+    seen = page.seen()
+    assert seen.complaints == []
+    # The pictures are those that the page itself makes.
+    assert [url for url in seen.asked if not url.startswith(("data:", "blob:"))] == [copy.as_uri()]
+    painted = page.value(PAINTED % (page.screenshot(), json.dumps(places)))
+    assert all(count > 500 for count in painted), painted
+
+
+def test_a_page_that_asks_somebody_is_noticed(
+    reports: dict[str, Path], chromium: Browser, tmp_path: Path
+) -> None:
+    text = (reports["trimq"] / "html").read_text()
+    page = tmp_path / "page.html"
+    page.write_text(text.replace("</h1>", '</h1><img src="http://127.0.0.1:9/picture.png">'))
+    (complaint,) = chromium.page().open(page.as_uri(), 1200).complaints
+    assert "Content Security Policy" in complaint
+    page.write_text(text.replace("</h1>", '</h1><div style="width: 600px">wide</div>'))
+    wide = chromium.page()
+    wide.open(page.as_uri(), 390)
+    assert wide.value(WIDTHS)[1] > 390

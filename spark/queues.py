@@ -23,6 +23,7 @@ from codec.flags import Perm
 from remoting.blocking import BlockingClient
 from remoting.errors import TransportError
 from spark.errors import DataLost, SparkSourceError, WrongOption
+from spark.names import is_system_topic
 from spark.options import Connection, Expression, ReadOptions
 from spark.positions import EARLIEST, Offsets, Position, QueueKey
 
@@ -30,12 +31,6 @@ log: Final = logging.getLogger("trimq.spark")
 
 R = TypeVar("R")
 _PAUSE: Final = 0.5
-
-# Topics that are a broker's own business (TopicValidator); a pattern never means them.
-_SYSTEM: Final = re.compile(
-    r"RMQ_SYS_|rmq_sys_|CID_RMQ_SYS_|SCHEDULE_TOPIC_|TRANS_CHECK_MAX_TIME_TOPIC$|TBW102$"
-    r"|OFFSET_MOVED_EVENT$|BenchmarkTest$|SELF_TEST_TOPIC$|.*_REPLY_TOPIC$"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +98,7 @@ class Cluster:
             name
             for name in set(names) - own
             if wanted.fullmatch(name)
-            and not _SYSTEM.match(name)
+            and not is_system_topic(name)
             and (with_groups or not name.startswith("%"))
         )
 

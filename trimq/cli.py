@@ -1,4 +1,4 @@
-"""The ``trimq`` command: ``server``, ``namesrv``, ``inspect``, ``check``, ``offsets``.
+"""The ``trimq`` command: ``server``, ``namesrv``, ``inspect``, ``check``, ``offsets``, ``spark``.
 
 Standard output carries the one ready line; logs and errors go to standard error. Exit codes: 0 after a
 clean shutdown, 1 when the server cannot run, 2 for wrong usage.
@@ -17,6 +17,7 @@ from trimq import compiled, logs
 from trimq.check_command import check
 from trimq.inspect_command import inspect
 from trimq.offsets_command import offsets
+from trimq.spark_command import spark
 
 _STARTED = time.monotonic()
 F = TypeVar("F", bound=Callable[..., Any])
@@ -146,6 +147,7 @@ def namesrv(log_level: str, log_format: str, assignments: tuple[str, ...], **opt
 main.add_command(inspect)
 main.add_command(check)
 main.add_command(offsets)
+main.add_command(spark)
 
 
 def _ready(line: str) -> None:

@@ -1,7 +1,12 @@
 """What the history says, computed by Spark's own expressions: no Python runs on executors.
 
 Frames are columns over the newest snapshot and the one before; only "since when" and "over time" look at
-the whole history. Rates are messages a second, times milliseconds since 1970, delays milliseconds.
+the whole history, and of it at the columns they need. Rates are messages a second, times milliseconds since
+1970, delays milliseconds.
+
+Spark takes a snapshot for a small table, because its file is: a million and a half rows have 10 MB. It would
+send such a table to every task, for which no heap is large enough. So joins that grow with the number of
+queues say how they are to be done.
 """
 
 from __future__ import annotations
@@ -13,6 +18,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from spark.offsets.history import SnapshotFile, spread
+from spark.offsets.table import ddl
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -25,6 +31,9 @@ RETRY: Final = "%RETRY%"
 DEAD: Final = "%DLQ%"
 BELOW_MIN: Final = "below min"
 ABOVE_MAX: Final = "above max"
+# So many stuck queues are sent to every task; more are joined by sorting.
+_SENT: Final = 100_000
+_SORTED: Final = "merge"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +57,7 @@ def analyse(spark: SparkSession, files: Sequence[SnapshotFile]) -> Frames:
     """`files` are the history, oldest first, at least one."""
     newest = _read(spark, files[-1:])
     before = _read(spark, files[-2:-1]) if len(files) > 1 else newest.limit(0)
-    queues = _measured(newest, before)
-    if len(files) > 1:
-        queues = _with_since(queues, spark, files)
-    else:
-        from pyspark.sql import functions as f
-
-        queues = queues.withColumn("stuckSince", f.lit(None).cast("bigint"))
-    queues = queues.persist()
+    queues = _with_since(_measured(newest, before).persist(), spark, files)
     topics = _topics(queues).persist()
     groups = _groups(queues, newest, before).persist()
     return Frames(
@@ -71,7 +73,9 @@ def analyse(spark: SparkSession, files: Sequence[SnapshotFile]) -> Frames:
 def _read(spark: SparkSession, files: Sequence[SnapshotFile]) -> DataFrame:
     from pyspark.sql import functions as f
 
-    frame = spark.read.parquet(*(str(file.path.absolute()) for file in files))
+    # With a schema Spark need not open a file to plan.
+    reader = spark.read.schema(ddl())
+    frame = reader.parquet(*(str(file.path.absolute()) for file in files))
     return frame.withColumn("takenAt", f.unix_millis("takenAt"))
 
 
@@ -106,7 +110,8 @@ def _measured(newest: DataFrame, before: DataFrame) -> DataFrame:
         f.col("maxOffset").alias("oldMax"),
         f.col("minOffset").alias("oldMin"),
     )
-    joined = newest.where("consumerGroup is not null").join(old, list(KEY), "left")
+    groups = newest.where("consumerGroup is not null")
+    joined = groups.join(old.hint(_SORTED), list(KEY), "left")
     seconds = (f.unix_millis("askedAt") - f.unix_millis("oldAskedAt")) / 1000
     rates = joined.withColumns(
         {
@@ -139,6 +144,7 @@ def _measured(newest: DataFrame, before: DataFrame) -> DataFrame:
         {
             "drainSeconds": _drain("backlog", "consumeRate", "produceRate"),
             "stuck": f.coalesce(stuck, f.lit(False)),
+            "stuckSince": f.lit(None).cast("bigint"),
             "lastReadAt": f.unix_millis("lastReadAt"),
             "lastConsumedAt": f.unix_millis("lastConsumedAt"),
         }
@@ -154,27 +160,50 @@ def _drain(waiting: str, consume: str, produce: str) -> Any:
 
 
 def _with_since(queues: DataFrame, spark: SparkSession, files: Sequence[SnapshotFile]) -> DataFrame:
-    """`stuckSince`: the first snapshot from which on a queue had this offset and a backlog all the time."""
+    """`stuckSince`: the first snapshot from which on a queue had this offset and a backlog all the time.
+
+    `queues` are kept in memory, and what is returned is so in their place.
+    """
     from pyspark.sql import functions as f
 
-    times = [file.taken for file in files]
-    pairs = list(pairwise(times))
-    follows = inline(spark, pairs, {"takenAt": "bigint", "nextAt": "bigint"})
     held = queues.where("stuck").select(*KEY, f.col("committed").alias("held"))
+    count = held.count()
+    if not count:
+        return queues
+    since = _since(held, count, spark, files)
+    found = queues.drop("stuckSince").join(_sized(since, count), list(KEY), "left").persist()
+    found.count()
+    queues.unpersist()
+    return found
+
+
+def _since(
+    held: DataFrame, count: int, spark: SparkSession, files: Sequence[SnapshotFile]
+) -> DataFrame:
+    from pyspark.sql import functions as f
+
+    pairs = list(pairwise(file.taken for file in files))
+    follows = inline(spark, pairs, {"takenAt": "bigint", "nextAt": "bigint"})
     past = _read(spark, files).where("consumerGroup is not null")
     past = past.select(*KEY, "takenAt", "committed", "minOffset", "maxOffset")
     stood = (f.col("committed") == f.col("held")) & (
         backlog(f.col("maxOffset"), f.col("committed"), f.col("minOffset")) > 0
     )
-    since = (
-        past.join(held, list(KEY))
+    return (
+        past.join(_sized(held, count), list(KEY))
         .join(f.broadcast(follows), "takenAt", "left")
         .groupBy(*KEY)
         .agg(
             f.coalesce(f.max(f.when(~stood, f.col("nextAt"))), f.min("takenAt")).alias("stuckSince")
         )
     )
-    return queues.join(since, list(KEY), "left")
+
+
+def _sized(frame: DataFrame, rows: int) -> DataFrame:
+    """The frame with how a join is to be done that has so many rows on this side."""
+    from pyspark.sql import functions as f
+
+    return f.broadcast(frame) if rows <= _SENT else frame.hint(_SORTED)
 
 
 def _topics(queues: DataFrame) -> DataFrame:

@@ -32,9 +32,10 @@ from codec.headers.groups import GetConsumeStatsRequestHeader
 from codec.headers.topics import GetTopicStatsInfoRequestHeader
 from remoting.errors import TransportError
 from spark.errors import SparkSourceError
+from spark.names import is_system_group, is_system_topic
 from spark.offsets.answers import Consumed, QueueName, consumed, ends
 from spark.offsets.pace import Pace, PacedAdmin
-from spark.offsets.table import is_system_group, is_system_topic, joined, part, times, waiting
+from spark.offsets.table import joined, part, times, waiting
 
 # What may happen to one question without making the others worthless.
 _PASSING: Final = (AdminError, CodecError)

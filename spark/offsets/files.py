@@ -12,6 +12,7 @@ from typing import Any, Final
 from spark.offsets.analysis import Frames
 from spark.offsets.report import Report
 
+_CHUNK: Final = 1 << 12
 # Prometheus: name, what it is, column of a group and topic.
 _METRICS: Final = (
     ("trimq_offsets_backlog_messages", "Messages to read", "backlog", 1),
@@ -57,9 +58,11 @@ def prometheus_lines(report: Report, frames: Frames) -> Iterator[str]:
     """Every group in every topic, as gauges in Prometheus's text format."""
     labels = ("cluster", "consumerGroup", "topic")
     columns = [*labels, *(column for _, _, column, _ in _METRICS)]
-    rows = frames.topics.select(*columns).orderBy(*labels).collect()
+    # As columns: there are as many rows as topics that groups read.
+    table = frames.topics.select(*columns).orderBy(*labels).toArrow()
     for metric in _METRICS:
-        yield from _metric(metric, (row.asDict() for row in rows), labels)
+        rows = table.select([*labels, metric[2]]).to_batches(max_chunksize=_CHUNK)
+        yield from _metric(metric, (row for batch in rows for row in batch.to_pylist()), labels)
     for metric in _GROUP_METRICS:
         yield from _metric(metric, report.groups, labels[:2])
     unused = (

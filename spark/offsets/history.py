@@ -11,6 +11,9 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from spark.errors import SparkSourceError
+from spark.offsets.table import SCHEMA
+
 _NAME: Final = re.compile(r"offsets-(\d+)\.parquet")
 
 
@@ -47,6 +50,20 @@ def snapshots(folder: Path) -> list[SnapshotFile]:
         return []
     found = ((_NAME.fullmatch(path.name), path) for path in folder.iterdir())
     return sorted(SnapshotFile(int(match[1]), path) for match, path in found if match)
+
+
+def check(file: SnapshotFile) -> None:
+    """SparkSourceError when it is no snapshot, or only the beginning of one; OSError when it is gone."""
+    try:
+        schema = pq.read_schema(file.path)
+    except pa.ArrowInvalid as error:
+        raise SparkSourceError(
+            f"{file.path} is damaged: remove it, the report goes without ({error})"
+        ) from None
+    if not schema.equals(SCHEMA):
+        raise SparkSourceError(
+            f"{file.path} has not the columns of a snapshot: another TriMQ wrote it"
+        )
 
 
 def spread(files: list[SnapshotFile], most: int) -> list[SnapshotFile]:

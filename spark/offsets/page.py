@@ -17,7 +17,7 @@ _POLICY: Final = (
 )
 _STYLE: Final = """
 body { font: 15px/1.45 system-ui, sans-serif; margin: 0 auto; max-width: 1200px; padding: 0 12px 40px;
-  color: #1c2430; background: #fff; }
+  color: #1c2430; background: #fff; overflow-wrap: anywhere; }
 h1 { font-size: 1.35rem; margin: 16px 0 4px; } h2 { font-size: 1.05rem; margin: 28px 0 4px; }
 .figures { display: flex; flex-wrap: wrap; gap: 8px; margin: 12px 0; }
 .figures div { background: #f1f4f8; border-radius: 8px; padding: 8px 14px; }
@@ -29,13 +29,15 @@ th:first-child, td:first-child { text-align: left; }
 """
 _DRAW: Final = """
 const plots = JSON.parse(document.getElementById("plots").textContent);
-for (const [id, plot] of Object.entries(plots)) {
+const drawn = Promise.all(Object.entries(plots).map(async ([id, plot]) => {
   const place = document.getElementById(id);
-  Plotly.newPlot(place, plot.data, plot.layout, {displaylogo: false}).then(
-    () => new ResizeObserver(() => Plotly.Plots.resize(place)).observe(place));
-}
+  await Plotly.newPlot(place, plot.data, plot.layout, {displaylogo: false});
+  new ResizeObserver(() => Plotly.Plots.resize(place)).observe(place);
+}));
 """
 _OTHERS: Final = 20
+# Characters of a name beside a plot: on a phone a long one would leave no room for the plot.
+_LABEL: Final = 24
 
 
 def page(report: Report) -> str:
@@ -153,7 +155,7 @@ def _offenders(report: Report) -> dict[str, Any] | None:
         "hovertemplate": "%{y}<br>%{x:,} messages behind<br>delay %{text}<extra></extra>",
     }
     height = 110 + 24 * len(rows)
-    axes = {"yaxis": {"automargin": True, "type": "category"}, "height": height}
+    axes = {"yaxis": _names_axis([_name(row) for row in rows]), "height": height}
     return {"data": [bars], "layout": _layout(**axes)}
 
 
@@ -182,11 +184,18 @@ def _heat_map(report: Report) -> dict[str, Any] | None:
         "hovertemplate": "%{y}<br>queue %{x}<br>%{z:,} messages behind<br>delay %{text}<extra></extra>",
     }
     axes = {
-        "yaxis": {"automargin": True, "type": "category"},
+        "yaxis": _names_axis(names),
         "xaxis": {"type": "category", "automargin": True},
         "height": 150 + 22 * len(names),
     }
     return {"data": [data], "layout": _layout(**axes)}
+
+
+def _names_axis(names: Sequence[str]) -> dict[str, Any]:
+    """Long names are cut; the numbers' text on hover has them whole."""
+    cut = [name if len(name) <= _LABEL else f"{name[: _LABEL - 1]}…" for name in names]
+    array = {"tickmode": "array", "tickvals": list(names), "ticktext": cut}
+    return {"automargin": True, "type": "category", **array}
 
 
 def _delays(report: Report) -> dict[str, Any] | None:

@@ -18,8 +18,9 @@ from codec.errors import CodecError
 from codec.fastjson import loads
 from codec.flags import SysFlag
 from spark.errors import SparkSourceError
+from spark.names import is_system_group, is_system_topic
 from spark.offsets.cluster import Snapshot
-from spark.offsets.table import is_system_group, is_system_topic, joined, part, times
+from spark.offsets.table import joined, part, times
 from store.checking.log import list_log
 from store.checking.queue_files import NO_ENTRY, OpenForReading, QueueFiles
 

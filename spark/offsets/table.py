@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -46,22 +45,19 @@ SCHEMA: Final = pa.schema(
     ]
 )
 
-# Topics that are a broker's own business (TopicValidator).
-_SYSTEM: Final = re.compile(
-    r"RMQ_SYS_|rmq_sys_|CID_RMQ_SYS_|SCHEDULE_TOPIC_|TRANS_CHECK_MAX_TIME_TOPIC$|TBW102$"
-    r"|OFFSET_MOVED_EVENT$|BenchmarkTest$|SELF_TEST_TOPIC$|.*_REPLY_TOPIC$|%SYS%|checkpoint_wheel"
-)
-# MixAll.CID_RMQ_SYS_PREFIX.
-_SYSTEM_GROUP: Final = "CID_RMQ_SYS_"
+# The same for Spark.
+_SPARK_TYPES: Final = {
+    _TIME: "timestamp",
+    pa.string(): "string",
+    pa.int32(): "int",
+    pa.int64(): "bigint",
+    pa.bool_(): "boolean",
+}
 
 
-def is_system_topic(name: str, *others: str) -> bool:
-    """Whether a topic is the broker's own; `others` are the broker's and the cluster's names."""
-    return name in others or _SYSTEM.match(name) is not None
-
-
-def is_system_group(name: str) -> bool:
-    return name.startswith(_SYSTEM_GROUP)
+def ddl() -> str:
+    """The columns as Spark writes them."""
+    return ", ".join(f"{field.name} {_SPARK_TYPES[field.type]}" for field in SCHEMA)
 
 
 def times(millis: Any) -> pa.Array:

@@ -23,12 +23,13 @@ from codec.bodies.queue_tables import ConsumerRunningInfo, ProcessQueueInfo
 from codec.bodies.topics import TopicConfig
 from remoting.errors import TransportError
 from spark.errors import SparkSourceError
+from spark.names import is_system_group, is_system_topic
 from spark.offsets import cluster, store_folder
 from spark.offsets.answers import consumed, ends
 from spark.offsets.cluster import ClusterSource
 from spark.offsets.history import append, snapshots, spread
 from spark.offsets.pace import Pace
-from spark.offsets.table import SCHEMA, is_system_topic, part, waiting
+from spark.offsets.table import SCHEMA, part, waiting
 from trimq.admin import NewMessage
 from trimq.testing import TestServer, running_server
 
@@ -218,6 +219,9 @@ def test_system_topics() -> None:
     assert is_system_topic("broker-a", "broker-a", "DefaultCluster")
     assert not is_system_topic("%RETRY%G")
     assert not is_system_topic("Orders", "broker-a")
+    assert is_system_topic("CHECKPOINT_TOPIC")
+    assert is_system_group("CID_RMQ_SYS_TRANS")
+    assert not is_system_group("Readers")
 
 
 def member(queue_id: int, expression: str) -> ConsumerRunningInfo:

@@ -3,20 +3,37 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
+import sys
+from contextlib import nullcontext
+from dataclasses import dataclass
 from html.parser import HTMLParser
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
+from py4j.protocol import Py4JNetworkError
+from pyspark.errors import PySparkException
 from rich.console import Console
 
+from remoting.errors import TransportError
+from spark.errors import SparkSourceError
+from spark.offsets import rounds
+from spark.offsets.cluster import Snapshot
 from spark.offsets.command import report
+from spark.offsets.failures import Failed, failures, of_spark
 from spark.offsets.files import report_json, write_text
+from spark.offsets.history import append
 from spark.offsets.page import page
 from spark.offsets.report import Report
+from spark.offsets.rounds import Reporter, Schedule, Wanted
+from spark.offsets.table import part
 from spark.offsets.terminal import duration, show
 from trimq.cli import main
 
@@ -179,6 +196,167 @@ def test_usage_and_servers_that_are_not_there(options: list[str], sentence: str)
     assert done.exit_code == 2
     assert sentence in done.stderr
     assert "Traceback" not in done.output
+
+
+@pytest.fixture
+def history(tmp_path: Path) -> Path:
+    """A folder with one snapshot."""
+    folder = tmp_path / "history"
+    append(folder, part(1000, 1000, {"topic": ["T"], "cluster": "c", "queueId": 0}))
+    return folder
+
+
+def refused(*options: object) -> str:
+    """The one sentence of a report that is not made."""
+    done = CliRunner().invoke(main, ["offsets", "report", *map(str, options)])
+    assert done.exit_code == 2, done.output
+    (sentence,) = done.stderr.splitlines()
+    return sentence
+
+
+def test_files_that_are_no_snapshots(history: Path) -> None:
+    other = history / "offsets-900.parquet"
+    other.write_bytes(b"PAR1 and so on")
+    assert f"{other} is damaged: remove it, the report goes without" in refused(
+        "--history", history
+    )
+    pq.write_table(pa.table({"topic": ["T"]}), other)
+    assert f"{other} has not the columns of a snapshot" in refused("--history", history)
+    other.unlink()
+    for path in history.iterdir():
+        path.unlink()
+    assert f"there is no snapshot in {history}" in refused("--history", history)
+
+
+@pytest.mark.parametrize(
+    ("said", "sentence"),
+    [
+        (
+            "Error: LinkageError occurred while loading main class\n"
+            " java.lang.UnsupportedClassVersionError: org/apache/spark/launcher/Main",
+            "it needs Java 17 or newer, and this one is older",
+        ),
+        ("Could not reserve enough space", "Spark did not start: Could not reserve enough space"),
+    ],
+)
+def test_a_java_that_does_not_do(history: Path, tmp_path: Path, said: str, sentence: str) -> None:
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text(f"#!/bin/sh\nprintf '%s\\n' '{said}' >&2\nexit 1\n")
+    java.chmod(0o755)
+    command = [sys.executable, "-m", "trimq", "offsets", "report", "--history", str(history)]
+    environment = {**os.environ, "JAVA_HOME": str(tmp_path)}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 2, done.stderr
+    (line,) = done.stderr.splitlines()
+    assert sentence in line
+
+
+def test_without_java(history: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert "there is no 'java' on the PATH: install a JDK" in refused("--history", history)
+
+
+def test_with_another_spark(history: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pyspark.__version__", "3.5.9")
+    assert "the report works with Spark 4, this is 3.5.9" in refused("--history", history)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (
+            "[PATH_NOT_FOUND] Path does not exist: file:/x. SQLSTATE: 42K03",
+            "Path does not exist: file:/x.",
+        ),
+        (
+            "org.apache.spark.SparkException: Job aborted due to stage failure: Task 0 in stage 1.0"
+            " failed 1 times, most recent failure: Lost task 0.0 in stage 1.0 (TID 1) (10.0.0.1"
+            " executor driver): org.apache.spark.SparkException: [FAILED_READ_FILE.NO_HINT] Encountered"
+            " error while reading file file:///x. SQLSTATE: KD001\n\tat org.apache.spark.sql.errors",
+            "Encountered error while reading file file:///x.",
+        ),
+        (
+            "java.lang.OutOfMemoryError: Java heap space\n\tat java.base",
+            "there is not enough memory",
+        ),
+        ("", "PySparkException"),
+    ],
+)
+def test_what_spark_says_in_a_sentence(text: str, sentence: str) -> None:
+    said = of_spark(PySparkException(text))
+    assert said.startswith(sentence)
+    assert "\n" not in said
+
+
+def test_a_jvm_that_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(Failed, match="Spark failed: its JVM is gone"), failures():
+        raise Py4JNetworkError("Answer from Java side is empty")
+
+
+@dataclass
+class Source:
+    """Gives what it is told, one after the other."""
+
+    answers: list[Snapshot | Exception]
+
+    def __call__(self) -> Snapshot:
+        answer = self.answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+WANTED = Wanted(
+    html=None,
+    json=None,
+    prometheus=None,
+    parquet=None,
+    csv=None,
+    quiet=True,
+    top=1,
+    max_lag=None,
+    max_delay=None,
+)
+
+
+@pytest.mark.parametrize(
+    "gone", [TransportError("no connection"), SparkSourceError("no broker answers")]
+)
+def test_rounds_without_brokers(
+    gone: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    """Whatever the source says in a round, those that follow are held; once is once."""
+    taken = part(5000, 5000, {"topic": ["T"], "cluster": "c"})
+    computed: list[int] = []
+    monkeypatch.setattr(rounds, "sleep", lambda _: None)
+    monkeypatch.setattr(rounds, "running", lambda *_: nullcontext())
+    monkeypatch.setattr(
+        Reporter, "_compute", lambda _, spark, found: computed.append(len(found)) or 0
+    )
+    source = Source([gone, Snapshot(taken), gone])
+    reporter = Reporter(source, tmp_path, WANTED, Schedule(1, 3))
+    assert reporter.run(None, None) == 2
+    assert computed == [1]
+    assert capsys.readouterr().err == f"no snapshot in this round: {gone}\n" * 2
+    with pytest.raises(SparkSourceError, match=str(gone)):
+        Reporter(Source([gone]), tmp_path, WANTED, Schedule(None, None)).run(None, None)
+
+
+def test_a_broker_that_is_missing_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    taken = part(5000, 5000, {"topic": ["T"], "cluster": "c"})
+    monkeypatch.setattr(rounds, "running", lambda *_: nullcontext())
+    monkeypatch.setattr(Reporter, "_compute", lambda *_: 1)
+    source = Source([Snapshot(taken, ["broker b is left out"], ["n"] * 7)])
+    assert Reporter(source, tmp_path, WANTED, Schedule(None, None)).run(None, None) == 2
+    assert capsys.readouterr().err.splitlines() == [
+        *["not known: n"] * 5,
+        "not known: 2 details more",
+        "not asked: broker b is left out",
+    ]
 
 
 def test_commands_in_the_documentation() -> None:

@@ -1,0 +1,35 @@
+"""A job for a Spark cluster: reads a topic, and says where TriMQ came from. NAMESRV TOPIC"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from trimq.spark import session
+
+
+def whereabouts(_: Any) -> Iterator[tuple[str, str, bool]]:
+    """In a task: its executor's folder, the file of TriMQ, whether Trio is loaded."""
+    import os
+    import sys
+
+    import spark.source
+    import trimq
+
+    assert spark.source.RocketMQDataSource
+    yield os.getcwd(), trimq.__file__, "trio" in sys.modules
+
+
+def main(namesrv: str, topic: str) -> None:
+    spark = session()
+    read = spark.read.format("rocketmq").option("namesrv", namesrv).option("topic", topic).load()
+    bodies = sorted(row.body.decode() for row in read.select("body").collect())
+    places = spark.sparkContext.parallelize(range(2), 2).mapPartitions(whereabouts).collect()
+    print(json.dumps({"master": spark.sparkContext.master, "bodies": bodies, "places": places}))
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

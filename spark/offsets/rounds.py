@@ -1,0 +1,153 @@
+"""Rounds of a report: ask, add to the history, compute, write; once or again and again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic, sleep
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from spark.errors import SparkSourceError, sentences
+from spark.offsets import files, history
+from spark.offsets.analysis import Frames, analyse
+from spark.offsets.cluster import Snapshot
+from spark.offsets.report import Report, collect
+from spark.offsets.starting import running
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+# How many details that could not be asked are named.
+_NOTES: Final = 5
+_PASSED: Final = 1
+_NOT_ASKED: Final = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """Where results go; None: nowhere."""
+
+    html: Path | None
+    json: str | None
+    prometheus: str | None
+    parquet: Path | None
+    csv: Path | None
+    quiet: bool
+    top: int
+    max_lag: int | None
+    max_delay: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """`watch`: seconds from one round's beginning to the next one's, None: once. `rounds`: then it ends."""
+
+    watch: float | None
+    rounds: int | None
+
+
+class Reporter:
+    """`take` makes a snapshot; None: the history is all there is."""
+
+    def __init__(
+        self, take: Callable[[], Snapshot] | None, folder: Path, wanted: Wanted, schedule: Schedule
+    ) -> None:
+        self._take = take
+        self._folder = folder
+        self._wanted = wanted
+        self._schedule = schedule
+        self._checked: set[history.SnapshotFile] = set()
+
+    def run(self, master: str | None, log: str | None) -> int:
+        """The last round's exit code. SparkSourceError, OSError, PySpark's errors.
+
+        The first question comes before Spark starts, so that what cannot be reached is said at once.
+        """
+        began = monotonic()
+        problems = self._ask()
+        found = self._history()
+        with running(master, log) as spark:
+            done = 0
+            while True:
+                code = _NOT_ASKED if problems is None else self._compute(spark, found)
+                for problem in problems or ():
+                    click.echo(f"not asked: {problem}", err=True)
+                code = _NOT_ASKED if problems else code
+                done += 1
+                if self._schedule.watch is None or done == self._schedule.rounds:
+                    return code
+                sleep(max(0.0, self._schedule.watch - (monotonic() - began)))
+                began = monotonic()
+                problems = self._ask()
+                found = self._history()
+
+    def _ask(self) -> list[str] | None:
+        """Add a snapshot; what is missing in it. None: there is none now, another round may have one."""
+        if self._take is None:
+            return []
+        try:
+            with sentences():
+                return self._append(self._take())
+        except SparkSourceError as error:
+            if self._schedule.watch is None:
+                raise
+            click.echo(f"no snapshot in this round: {error}", err=True)
+            return None
+
+    def _append(self, taken: Snapshot) -> list[str]:
+        for note in taken.notes[:_NOTES]:
+            click.echo(f"not known: {note}", err=True)
+        if len(taken.notes) > _NOTES:
+            click.echo(f"not known: {len(taken.notes) - _NOTES} details more", err=True)
+        if not taken.table.num_rows:
+            raise SparkSourceError(
+                "there are no topics to report on: " + "; ".join(taken.problems or ["none match"])
+            )
+        history.append(self._folder, taken.table)
+        return taken.problems
+
+    def _history(self) -> list[history.SnapshotFile]:
+        """All snapshots; those that are new to us are looked at."""
+        found = history.snapshots(self._folder)
+        if not found and self._take is None:
+            raise SparkSourceError(f"there is no snapshot in {self._folder}")
+        for file in found:
+            if file not in self._checked:
+                history.check(file)
+                self._checked.add(file)
+        return found
+
+    def _compute(self, spark: SparkSession, found: list[history.SnapshotFile]) -> int:
+        frames = analyse(spark, found)
+        try:
+            made = collect(frames, [file.taken for file in found], self._wanted.top)
+            _write(made, frames, self._wanted)
+        finally:
+            frames.release()
+        passed = list(made.passed(self._wanted.max_lag, self._wanted.max_delay))
+        for sentence in passed:
+            click.echo(sentence, err=True)
+        return _PASSED if passed else 0
+
+
+def _write(made: Report, frames: Frames, wanted: Wanted) -> None:
+    from rich.console import Console
+
+    from spark.offsets.page import page
+    from spark.offsets.terminal import show
+
+    if not wanted.quiet and "-" not in (wanted.json, wanted.prometheus):
+        show(made, Console(), wanted.top)
+    if wanted.html is not None:
+        files.write_text(str(wanted.html), [page(made)])
+    if wanted.json is not None:
+        files.write_text(wanted.json, [files.report_json(made)])
+    if wanted.prometheus is not None:
+        files.write_text(wanted.prometheus, files.prometheus_lines(made, frames))
+    if wanted.parquet is not None:
+        files.write_tables(frames, wanted.parquet, "parquet")
+    if wanted.csv is not None:
+        files.write_tables(frames, wanted.csv, "csv")
