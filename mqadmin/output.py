@@ -91,7 +91,15 @@ def _print(text: str | bytes) -> None:
         if error.errno == errno.EPIPE:
             # Who read it has seen enough; click ends quietly.
             raise
+        _give_up_stdout()
         raise CannotPrint(f"cannot print: {error.strerror}") from None
+
+
+def _give_up_stdout() -> None:
+    """Python tries once more at its end to write what is buffered, and would complain in its own words."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
 
 
 def plain(value: Any) -> Any:
