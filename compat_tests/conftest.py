@@ -31,7 +31,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--kills",
         type=int,
-        default=3,
+        default=2,
         help="how often Spark's queries are killed (make soak-spark: 40)",
     )
 
