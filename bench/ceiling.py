@@ -15,6 +15,9 @@ from bench.part import Run
 from bench.process import usage
 from bench.report import Figures, figure
 from bench.subjects import OURS, Subject, make, store_of
+from codec.codes import RequestCode, ResponseCode
+from codec.headers.namesrv import GetRouteInfoRequestHeader
+from remoting.blocking import BlockingClient
 
 TOPIC: Final = "Ceiling"
 QUEUES: Final = 8
@@ -29,6 +32,8 @@ BACKLOG: Final = {128: 1_024_000, 1024: 512_000}
 WIDE_SHARE: Final = 4
 # What a record takes beside its body, topic and properties included.
 RECORD_BESIDE_BODY: Final = 240
+# A broker registers every 30 seconds at the latest.
+_ROUTE_SECONDS: Final = 60
 
 
 def measure(run: Run) -> str:
@@ -168,7 +173,21 @@ def _shown(size: int) -> str:
     return f"{size // 1024} KiB" if size >= 1024 else f"{size} B"
 
 
+def _wait_for_route(namesrv_addr: str) -> None:
+    """The real broker tells the NameServer of its topics now and then only, while it is busy."""
+    asked = GetRouteInfoRequestHeader(topic=TOPIC)
+    until = time.monotonic() + _ROUTE_SECONDS
+    with BlockingClient(namesrv_addr) as client:
+        while (
+            answer := client.request(RequestCode.GET_ROUTEINFO_BY_TOPIC, asked)
+        ).code != ResponseCode.SUCCESS:
+            if time.monotonic() > until:
+                raise RuntimeError(f"no route after {_ROUTE_SECONDS} s: {answer.remark}")
+            time.sleep(0.5)
+
+
 def _routes(kind: str, server: Subject, run: Run, figures: Figures) -> None:
+    _wait_for_route(server.namesrv_addr)
     found = loadgen.run(
         "route",
         server.namesrv_addr,

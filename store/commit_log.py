@@ -32,7 +32,7 @@ from store.files import (
     write_fully,
     zero_from,
 )
-from store.page_cache import PageCache
+from store.page_cache import MappedFile, PageCache
 from store.segment import Run, Segment
 
 BLANK_MAGIC: Final = 0xCBD43194
@@ -328,6 +328,11 @@ class CommitLog:
     def is_hot(self, offset: int) -> bool:
         """Appended by this process and recent enough to lie in the page cache for sure."""
         return offset >= self._opened_at and offset >= self.written - self._hot_bytes
+
+    def is_resident(self, file: MappedFile, offset: int, size: int) -> bool:
+        """Whether these bytes, all in that file, can be sent without waiting for the disk."""
+        segment = self.segment_of(offset)
+        return self.pages.is_resident(file, self._fd_of(segment), offset - segment.base, size)
 
     def read(self, offset: int, size: int) -> bytes | None:
         """May block on the disk. None when these bytes are not, or no longer, in the log."""

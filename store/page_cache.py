@@ -28,6 +28,10 @@ _MOST_BYTES: Final = 16 * 1024 * 1024
 # What is asked about along with it, and how often the answer is used.
 _LOOK_AHEAD: Final = 256 * 1024
 _USES: Final = 64
+# A page is in the cache from the moment that the disk is asked for it. Whether it has come, only a read
+# tells; one byte for so many, because the disk fills them in order but for its last few requests.
+_PROBE: Final = 16 * 1024
+_NOWAIT: Final = getattr(os, "RWF_NOWAIT", 0)
 
 
 class MappedFile:
@@ -53,6 +57,8 @@ class PageCache:
         self._known_from = 0
         self._known_to = 0
         self._uses_left = 0
+        self._probed = [bytearray(1)]
+        self._nowait = _NOWAIT != 0
 
     def file(self, base: int, path: str) -> MappedFile:
         """The file with this first offset. OSError when it cannot be opened or mapped."""
@@ -69,8 +75,8 @@ class PageCache:
             self._files.popitem(last=False)
         return found
 
-    def is_resident(self, file: MappedFile, position: int, size: int) -> bool:
-        """Whether these bytes can be sent without waiting for the disk (mincore).
+    def is_resident(self, file: MappedFile, fd: int, position: int, size: int) -> bool:
+        """Whether these bytes of the file, open as `fd`, can be sent without waiting for the disk.
 
         Who reads a backlog asks for what follows next, so the answer for that is remembered a while.
         """
@@ -93,11 +99,28 @@ class PageCache:
         # The lowest bit of a page's byte says so; the others are reserved, and zero so far.
         missing = bytes(self._seen[:pages]).find(b"\0")
         known = first + (length if missing < 0 else missing * _PAGE)
+        if end <= known:
+            known = self._filled(fd, first, known)
         if end > known:
             return False
         self._known_file, self._known_from, self._known_to = file, first, known
         self._uses_left = _USES
         return True
+
+    def _filled(self, fd: int, first: int, end: int) -> int:
+        """Up to where these pages, all of them in the cache, have come from the disk."""
+        begin = first
+        while self._nowait and begin < end:
+            behind = min(begin + _PROBE, end)
+            try:
+                os.preadv(fd, self._probed, behind - 1, _NOWAIT)
+            except BlockingIOError:
+                return begin
+            except OSError:
+                # The file system knows no such flag.
+                self._nowait = False
+            begin = behind
+        return end
 
     def forget(self, base: int) -> None:
         """The file with this first offset is no longer part of the log."""

@@ -88,6 +88,44 @@ def test_what_lies_on_the_disk_only_is_not_waited_for(bench, mixed):
     assert [bytes(view) for view in store.view(first) or []] == right[:1]
 
 
+def test_pages_on_their_way_from_the_disk_are_not_waited_for(bench, mixed, monkeypatch):
+    """The page cache has them already, empty: to send them would stop the whole broker until they are filled."""
+    extents = sorted(at for queue_id in range(3) for at in extents_of(mixed, queue_id))
+    bench.close(mixed)
+    store = bench.open(mapped_file_size_commit_log=FILES, mapped_file_size_consume_queue=20 * 1000)
+    store.load_blocking(extents)
+    in_first_file = [at for at in extents if sum(at) <= FILES]
+    arrived = FILES * 3 // 4
+    read = os.preadv
+
+    def read_what_arrived(fd, buffers, position, flags=0):
+        if flags & os.RWF_NOWAIT and position >= arrived:
+            raise BlockingIOError(errno.EAGAIN, "not yet")
+        return read(fd, buffers, position, flags)
+
+    monkeypatch.setattr(os, "preadv", read_what_arrived)
+    seen = [sum(at) for at in in_first_file if store.view([at]) is not None]
+    assert arrived // 2 < max(seen) <= arrived
+    assert len(seen) < len(in_first_file)
+    assert store.view(in_first_file) is None
+
+
+def test_a_file_system_without_reads_that_do_not_wait(bench, mixed, monkeypatch):
+    extents = extents_of(mixed, 0)
+    right = [bytes(data) for data in mixed.load_blocking(extents)]
+    bench.close(mixed)
+    store = bench.open(mapped_file_size_commit_log=FILES, mapped_file_size_consume_queue=20 * 1000)
+    store.load_blocking(extents)
+
+    def refuse(*_):
+        raise OSError(errno.EOPNOTSUPP, "not supported")
+
+    monkeypatch.setattr(os, "preadv", refuse)
+    views = store.view(extents)
+    assert views is not None
+    assert [bytes(view) for view in views] == right
+
+
 def test_a_view_outlives_its_file(bench, mixed):
     extents = extents_of(mixed, 0)[:1]
     views = mixed.view(extents)
