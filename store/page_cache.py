@@ -29,20 +29,29 @@ _MOST_BYTES: Final = 16 * 1024 * 1024
 _LOOK_AHEAD: Final = 256 * 1024
 _USES: Final = 64
 # A page is in the cache from the moment that the disk is asked for it. Whether it has come, only a read
-# tells; one byte for so many, because the disk fills them in order but for its last few requests.
+# tells: one byte for so many, because the disk fills them in order but for its last few requests.
 _PROBE: Final = 16 * 1024
+# Where it has come, that is remembered for so many bytes, until one of them is no longer in the cache.
+_CHUNK: Final = 64 * 1024
 _NOWAIT: Final = getattr(os, "RWF_NOWAIT", 0)
 
 
 class MappedFile:
     """One file, from its first byte to its last. Unmapped when nobody has a view any more."""
 
-    __slots__ = ("address", "view")
+    __slots__ = ("address", "filled", "view")
 
     def __init__(self, fd: int, size: int) -> None:
         mapping = mmap.mmap(fd, size, flags=_FLAGS, prot=mmap.PROT_READ | mmap.PROT_WRITE)
         self.address = ctypes.addressof(ctypes.c_char.from_buffer(mapping))
         self.view = memoryview(mapping).toreadonly()
+        # A byte for each chunk: whether it has come from the disk as a whole.
+        self.filled = bytearray((size + _CHUNK - 1) // _CHUNK)
+
+    def forget_filled(self, begin: int, end: int) -> None:
+        """Some of these bytes may have left the cache, and come back empty."""
+        first, behind = begin // _CHUNK, (end + _CHUNK - 1) // _CHUNK
+        self.filled[first:behind] = bytes(behind - first)
 
 
 class PageCache:
@@ -51,7 +60,7 @@ class PageCache:
     def __init__(self, file_size: int) -> None:
         self._file_size = file_size
         self._files: OrderedDict[int, MappedFile] = OrderedDict()
-        self._states = ctypes.create_string_buffer(_MOST_BYTES // _PAGE + 2)
+        self._states = ctypes.create_string_buffer((_MOST_BYTES + 2 * _CHUNK) // _PAGE)
         self._seen = memoryview(self._states).cast("B")
         self._known_file: MappedFile | None = None
         self._known_from = 0
@@ -91,25 +100,47 @@ class PageCache:
             return True
         if _mincore is None or size > _MOST_BYTES:
             return False
-        first = position - position % _PAGE
-        length = min(max(end - first, _LOOK_AHEAD), self._file_size - first)
+        first = position - position % _CHUNK
+        asked = max(end - first, _LOOK_AHEAD) + _CHUNK - 1
+        length = min(asked - asked % _CHUNK, self._file_size - first)
         if _mincore(file.address + first, length, self._states):
             return False
-        pages = (length + _PAGE - 1) // _PAGE
         # The lowest bit of a page's byte says so; the others are reserved, and zero so far.
-        missing = bytes(self._seen[:pages]).find(b"\0")
-        known = first + (length if missing < 0 else missing * _PAGE)
-        if end <= known:
-            known = self._filled(fd, first, known)
+        states = bytes(self._seen[: (length + _PAGE - 1) // _PAGE])
+        missing = states.find(b"\0", (position - first) // _PAGE)
+        known = first + length
+        if missing >= 0:
+            known = first + missing * _PAGE
+            file.forget_filled(known, first + length)
+        if end > known:
+            return False
+        if states.find(b"\0", 0, (position - first) // _PAGE) >= 0:
+            file.forget_filled(first, position)
+            first = position - position % _PAGE
+        known = self._filled(file, fd, first, known)
         if end > known:
             return False
         self._known_file, self._known_from, self._known_to = file, first, known
         self._uses_left = _USES
         return True
 
-    def _filled(self, fd: int, first: int, end: int) -> int:
+    def _filled(self, file: MappedFile, fd: int, first: int, end: int) -> int:
         """Up to where these pages, all of them in the cache, have come from the disk."""
-        begin = first
+        behind = (end + _CHUNK - 1) // _CHUNK
+        chunk = file.filled.find(b"\0", first // _CHUNK, behind)
+        while chunk >= 0:
+            begin = max(chunk * _CHUNK, first)
+            chunk_end = min((chunk + 1) * _CHUNK, end)
+            came = self._came(fd, begin, chunk_end)
+            if came < chunk_end:
+                return came
+            if begin == chunk * _CHUNK and chunk_end in (begin + _CHUNK, self._file_size):
+                file.filled[chunk] = 1
+            chunk = file.filled.find(b"\0", chunk + 1, behind)
+        return end
+
+    def _came(self, fd: int, begin: int, end: int) -> int:
+        """Up to where the disk has filled these bytes, by reads here and there that do not wait."""
         while self._nowait and begin < end:
             behind = min(begin + _PROBE, end)
             try:
