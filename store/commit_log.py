@@ -329,9 +329,10 @@ class CommitLog:
         """Appended by this process and recent enough to lie in the page cache for sure."""
         return offset >= self._opened_at and offset >= self.written - self._hot_bytes
 
-    def is_resident(self, file: MappedFile, offset: int, size: int) -> bool:
+    def can_send(self, segment: Segment, file: MappedFile, offset: int, size: int) -> bool:
         """Whether these bytes, all in that file, can be sent without waiting for the disk."""
-        segment = self.segment_of(offset)
+        if self.is_hot(offset):
+            return True
         return self.pages.is_resident(file, self._fd_of(segment), offset - segment.base, size)
 
     def read(self, offset: int, size: int) -> bytes | None:

@@ -77,7 +77,7 @@ def join_now(log: CommitLog, found: ReadResult) -> bytes | None:
         return None
     segment = log.segment_of(start)
     file = log.pages.file(segment.base, segment.path)
-    if not log.is_hot(start) and not log.is_resident(file, start, size):
+    if not log.can_send(segment, file, start, size):
         return None
     return kernel.join(found.packed, file.view, segment.base, found.byte_count)
 
@@ -95,7 +95,7 @@ def view_now(log: CommitLog, extents: Extents) -> list[memoryview] | None:
         segment = log.segment_of(start)
         base = segment.base
         file = log.pages.file(base, segment.path)
-        if not log.is_hot(start) and not log.is_resident(file, start, end - start):
+        if not log.can_send(segment, file, start, end - start):
             return None
         if kernel.IN_C:
             kernel.append_views(views, file.view, base, extents, index, after)
