@@ -17,6 +17,7 @@ from bench.report import Figures, figure
 from bench.subjects import OURS, Subject, make, store_of
 from codec.codes import RequestCode, ResponseCode
 from codec.headers.namesrv import GetRouteInfoRequestHeader
+from compat_tests.processes import wait_until
 from remoting.blocking import BlockingClient
 
 TOPIC: Final = "Ceiling"
@@ -32,8 +33,6 @@ BACKLOG: Final = {128: 1_024_000, 1024: 512_000}
 WIDE_SHARE: Final = 4
 # What a record takes beside its body, topic and properties included.
 RECORD_BESIDE_BODY: Final = 240
-# A broker registers every 30 seconds at the latest.
-_ROUTE_SECONDS: Final = 60
 
 
 def measure(run: Run) -> str:
@@ -174,16 +173,15 @@ def _shown(size: int) -> str:
 
 
 def _wait_for_route(namesrv_addr: str) -> None:
-    """The real broker tells the NameServer of its topics now and then only, while it is busy."""
+    """The real broker tells the NameServer of its topics now and then only; every 30 s at the latest."""
     asked = GetRouteInfoRequestHeader(topic=TOPIC)
-    until = time.monotonic() + _ROUTE_SECONDS
     with BlockingClient(namesrv_addr) as client:
-        while (
-            answer := client.request(RequestCode.GET_ROUTEINFO_BY_TOPIC, asked)
-        ).code != ResponseCode.SUCCESS:
-            if time.monotonic() > until:
-                raise RuntimeError(f"no route after {_ROUTE_SECONDS} s: {answer.remark}")
-            time.sleep(0.5)
+
+        def is_known() -> bool:
+            answer = client.request(RequestCode.GET_ROUTEINFO_BY_TOPIC, asked)
+            return answer.code == ResponseCode.SUCCESS
+
+        wait_until(f"a route of {TOPIC}", is_known)
 
 
 def _routes(kind: str, server: Subject, run: Run, figures: Figures) -> None:

@@ -8,7 +8,7 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 HOST = "127.0.0.1"
@@ -113,3 +113,12 @@ class Child:
 
     def wait(self, timeout: float) -> int:
         return self._process.wait(timeout)
+
+
+def wait_until(what: str, done: Callable[[], bool], seconds: float = 60) -> None:
+    """Poll; AssertionError when it takes longer than that."""
+    deadline = time.monotonic() + seconds
+    while not done():
+        if time.monotonic() > deadline:
+            raise AssertionError(f"not within {seconds} s: {what}")
+        time.sleep(0.1)

@@ -15,9 +15,9 @@ from typing import Any, Final, Protocol
 from admin.blocking import BlockingAdminClient
 from admin.errors import AdminError
 from admin.static_topics import leaders_of
-from compat_tests.mqadmin.stage import wait_until
 from compat_tests.mqadmin.tools import Printed
 from compat_tests.ours import TrimqServer
+from compat_tests.processes import wait_until
 from compat_tests.real import Launcher, RealBroker, RealNameServer
 from compat_tests.server import Options
 from compat_tests.wire import asks, reading, records

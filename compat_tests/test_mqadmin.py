@@ -15,10 +15,10 @@ from compat_tests.mqadmin import cases_groups
 from compat_tests.mqadmin.case import BROKER, AdminCase
 from compat_tests.mqadmin.cases import CASES
 from compat_tests.mqadmin.draining import ROUTE_SECONDS, Producer, commit
-from compat_tests.mqadmin.stage import COMPARED, REFERENCE, AdminStage, Side, wait_until
+from compat_tests.mqadmin.stage import COMPARED, REFERENCE, AdminStage, Side
 from compat_tests.mqadmin.tools import Printed
 from compat_tests.ours import builds
-from compat_tests.processes import free_port
+from compat_tests.processes import free_port, wait_until
 from compat_tests.real import Launcher
 from mqadmin.names import COMMANDS, OWN
 from remoting.errors import TransportError

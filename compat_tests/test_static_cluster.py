@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from compat_tests.mqadmin.stage import wait_until
 from compat_tests.mqadmin.tools import OfficialTool, OurTool
 from compat_tests.ours import builds
+from compat_tests.processes import wait_until
 from compat_tests.real import Launcher
 from compat_tests.static_cluster import (
     A,

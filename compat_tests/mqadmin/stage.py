@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
-from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +18,7 @@ from compat_tests.mqadmin.case import BROKER, CLUSTER, AdminCase
 from compat_tests.mqadmin.masks import mask
 from compat_tests.mqadmin.tools import OfficialTool, OurTool, Printed
 from compat_tests.ours import TrimqServer
+from compat_tests.processes import wait_until
 from compat_tests.real import Launcher, RealServer
 from compat_tests.server import Options, Server
 from mqadmin.traces import TRACE_TOPIC, traces_of
@@ -233,15 +232,6 @@ def wait_until_retries_are_read(admin: BlockingAdminClient, group: str) -> None:
         return False
 
     wait_until(f"{group} reads its retries", are_read)
-
-
-def wait_until(what: str, done: Callable[[], bool], seconds: float = 60) -> None:
-    """Poll; AssertionError when it takes longer than that."""
-    deadline = time.monotonic() + seconds
-    while not done():
-        if time.monotonic() > deadline:
-            raise AssertionError(f"not within {seconds} s: {what}")
-        time.sleep(0.1)
 
 
 def _printable_log() -> bytes:
