@@ -21,22 +21,25 @@ HERE: Final = Path(__file__).parent
 WISH: Final = os.environ.get("TRIMQ_COMPILE", "auto")
 # Plain typed Python without construct, trio and click; a class whose base is here must be here too.
 HOT: Final = """
-    codec/batch codec/command codec/flags codec/frame codec/headers/fast codec/java codec/numbers
-    codec/properties codec/queue_entry codec/record
-    remoting/dispatch remoting/exchange remoting/outbox remoting/parked remoting/poller remoting/turn
-    remoting/wire
-    store/append store/batch_reading store/batch_records store/commit_log store/consume_queue store/consume_queues
-    store/errors store/files store/index_entries store/index_file store/index_keys store/index_slots
-    store/loading store/message store/page_cache store/reading store/record_limits
-    store/segment store/tags
-    broker/offsets broker/puts broker/tag_filters broker/traffic broker/unique_ids
-    processors/consume/_answers processors/consume/_checks processors/consume/_pulling
-    processors/consume/_subscriptions
-    processors/produce/_admission processors/produce/_properties processors/produce/_retries
-    processors/produce/_sending
+    trimq/codec/batch trimq/codec/command trimq/codec/flags trimq/codec/frame
+    trimq/codec/headers/fast trimq/codec/java trimq/codec/numbers trimq/codec/properties
+    trimq/codec/queue_entry trimq/codec/record
+    trimq/remoting/dispatch trimq/remoting/exchange trimq/remoting/outbox trimq/remoting/parked
+    trimq/remoting/poller trimq/remoting/turn trimq/remoting/wire
+    trimq/store/append trimq/store/batch_reading trimq/store/batch_records trimq/store/commit_log
+    trimq/store/consume_queue trimq/store/consume_queues trimq/store/errors trimq/store/files
+    trimq/store/index_entries trimq/store/index_file trimq/store/index_keys trimq/store/index_slots
+    trimq/store/loading trimq/store/message trimq/store/page_cache trimq/store/reading
+    trimq/store/record_limits trimq/store/segment trimq/store/tags
+    trimq/broker/offsets trimq/broker/puts trimq/broker/tag_filters trimq/broker/traffic
+    trimq/broker/unique_ids
+    trimq/processors/consume/_answers trimq/processors/consume/_checks
+    trimq/processors/consume/_pulling trimq/processors/consume/_subscriptions
+    trimq/processors/produce/_admission trimq/processors/produce/_properties
+    trimq/processors/produce/_retries trimq/processors/produce/_sending
 """
 # What a batch costs per message, in C; docs/speed.md says why. Each function has a twin in Python.
-KERNEL: Final = "codec/_kernel.c"
+KERNEL: Final = "trimq/codec/_kernel.c"
 
 
 class BuildOptional(build_ext):
@@ -96,7 +99,9 @@ def hot_modules() -> list[Extension]:
     # The packages that TriMQ runs with need not be there: `make lint` has checked the types.
     options = ["--config-file", str(HERE / "mypyc.ini")]
     extensions: list[Extension] = mypycify([*options, *paths], opt_level="3")
-    extensions.append(Extension("codec._kernel", [KERNEL], extra_compile_args=["-O3", "-Wall"]))
+    extensions.append(
+        Extension("trimq.codec._kernel", [KERNEL], extra_compile_args=["-O3", "-Wall"])
+    )
     return extensions
 
 

@@ -1,6 +1,67 @@
-"""Administration of RocketMQ and TriMQ servers: `admin.client.AdminClient` in Trio,
-`admin.blocking.BlockingAdminClient` in plain code.
+"""Administration of RocketMQ and TriMQ servers: `AdminClient` in Trio, `BlockingAdminClient` in plain
+code, and what they raise.
 
-Every operation is one async function of a `Link` (`admin.link`) in a file per subject. The two
-clients are tables of those functions over two links: one waits in Trio, the other on a socket.
+Every operation is one async function of a `Link` (`trimq.admin.link`) in a file per subject. The two
+clients are tables of those functions over two links: one waits in Trio, the other on a socket. The
+names below are loaded on first use: plain code loads no Trio.
 """
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from trimq.admin.blocking import BlockingAdminClient
+    from trimq.admin.client import AdminClient
+    from trimq.admin.errors import AdminError, Invalid, NotFound, Refused
+    from trimq.admin.messages import MessageQuery
+    from trimq.admin.progress import QueueProgress, Side, Target
+    from trimq.admin.sending import NewMessage
+    from trimq.admin.signing import AccessKeys
+    from trimq.codec.bodies.groups import SubscriptionGroupConfig
+    from trimq.codec.bodies.locks import MessageQueue
+    from trimq.codec.bodies.topics import TopicConfig
+    from trimq.remoting.errors import TransportError
+
+__all__ = [
+    "AccessKeys",
+    "AdminClient",
+    "AdminError",
+    "BlockingAdminClient",
+    "Invalid",
+    "MessageQuery",
+    "MessageQueue",
+    "NewMessage",
+    "NotFound",
+    "QueueProgress",
+    "Refused",
+    "Side",
+    "SubscriptionGroupConfig",
+    "Target",
+    "TopicConfig",
+    "TransportError",
+]
+
+_HOMES: Final = {
+    "AccessKeys": "trimq.admin.signing",
+    "AdminClient": "trimq.admin.client",
+    "AdminError": "trimq.admin.errors",
+    "BlockingAdminClient": "trimq.admin.blocking",
+    "Invalid": "trimq.admin.errors",
+    "MessageQuery": "trimq.admin.messages",
+    "MessageQueue": "trimq.codec.bodies.locks",
+    "NewMessage": "trimq.admin.sending",
+    "NotFound": "trimq.admin.errors",
+    "QueueProgress": "trimq.admin.progress",
+    "Refused": "trimq.admin.errors",
+    "Side": "trimq.admin.progress",
+    "SubscriptionGroupConfig": "trimq.codec.bodies.groups",
+    "Target": "trimq.admin.progress",
+    "TopicConfig": "trimq.codec.bodies.topics",
+    "TransportError": "trimq.remoting.errors",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'trimq.admin' has no attribute {name!r}")

@@ -1,6 +1,6 @@
 """Lists of addresses as users write them."""
 
-from admin.errors import Invalid
+from trimq.admin.errors import Invalid
 
 
 def name_server_list(text: str) -> tuple[str, ...]:

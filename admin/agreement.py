@@ -7,24 +7,24 @@ each member says and since when; of a real broker's members the same is asked on
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from admin.cluster import topic_route
-from admin.errors import AdminError, NotFound
-from admin.groups import groups_of
-from admin.link import Link, ask
-from admin.losses import Loss, losses_of_manner, losses_of_topic
-from codec.bodies.base import decode_body
-from codec.bodies.clients import ConsumerConnectionAndMembers, MemberAccount, OverwriteCount
-from codec.bodies.heartbeat import SubscriptionData
-from codec.bodies.locks import MessageQueue
-from codec.bodies.queue_tables import ConsumerRunningInfo, by_queue
-from codec.codes import RequestCode, ResponseCode
-from codec.errors import CodecError
-from codec.headers.clients import (
+from trimq.admin.cluster import topic_route
+from trimq.admin.errors import AdminError, NotFound
+from trimq.admin.groups import groups_of
+from trimq.admin.link import Link, ask
+from trimq.admin.losses import Loss, losses_of_manner, losses_of_topic
+from trimq.codec.bodies.base import decode_body
+from trimq.codec.bodies.clients import ConsumerConnectionAndMembers, MemberAccount, OverwriteCount
+from trimq.codec.bodies.heartbeat import SubscriptionData
+from trimq.codec.bodies.locks import MessageQueue
+from trimq.codec.bodies.queue_tables import ConsumerRunningInfo, by_queue
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.errors import CodecError
+from trimq.codec.headers.clients import (
     GetConsumerConnectionListRequestHeader,
     GetConsumerRunningInfoRequestHeader,
     ListConnectionsAndMembersRequestHeader,
 )
-from remoting.errors import TransportError
+from trimq.remoting.errors import TransportError
 
 SUBSCRIPTION = "topic"
 MANNERS = ("consumeType", "messageModel", "consumeFromWhere")

@@ -12,7 +12,7 @@ from functools import wraps
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
-from admin import (
+from trimq.admin import (
     agreement,
     brokers,
     cluster,
@@ -30,13 +30,13 @@ from admin import (
     static_topics,
     topics,
 )
-from admin.addresses import name_server_list
-from admin.link import Link
-from admin.signing import AccessKeys
-from codec.codes import RequestCode
-from codec.command import RemotingCommand
-from codec.headers.base import Header
-from remoting.blocking import BlockingClient
+from trimq.admin.addresses import name_server_list
+from trimq.admin.link import Link
+from trimq.admin.signing import AccessKeys
+from trimq.codec.codes import RequestCode
+from trimq.codec.command import RemotingCommand
+from trimq.codec.headers.base import Header
+from trimq.remoting.blocking import BlockingClient
 
 P = ParamSpec("P")
 R = TypeVar("R")

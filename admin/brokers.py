@@ -3,23 +3,23 @@
 from collections.abc import Mapping
 from typing import Final
 
-from admin.link import Link, ask
-from admin.properties import read_properties, write_properties
-from codec.bodies.base import decode_body
-from codec.bodies.kv import KVTable
-from codec.bodies.progress import BrokerStatsData
-from codec.bodies.queue_tables import BrokerConsumeStatsTable
-from codec.bodies.replication import HARuntimeInfo
-from codec.codes import RequestCode
-from codec.headers.brokers import (
+from trimq.admin.link import Link, ask
+from trimq.admin.properties import read_properties, write_properties
+from trimq.codec.bodies.base import decode_body
+from trimq.codec.bodies.kv import KVTable
+from trimq.codec.bodies.progress import BrokerStatsData
+from trimq.codec.bodies.queue_tables import BrokerConsumeStatsTable
+from trimq.codec.bodies.replication import HARuntimeInfo
+from trimq.codec.codes import RequestCode
+from trimq.codec.headers.brokers import (
     AddBrokerRequestHeader,
     RemoveBrokerRequestHeader,
     SetCommitlogReadModeRequestHeader,
     SwitchTimerEngineRequestHeader,
 )
-from codec.headers.groups import GetConsumeStatsInBrokerHeader
-from codec.headers.messages import ViewBrokerStatsDataRequestHeader
-from codec.headers.replication import ResetMasterFlushOffsetHeader
+from trimq.codec.headers.groups import GetConsumeStatsInBrokerHeader
+from trimq.codec.headers.messages import ViewBrokerStatsDataRequestHeader
+from trimq.codec.headers.replication import ResetMasterFlushOffsetHeader
 
 CLEANINGS: Final = (
     RequestCode.CLEAN_EXPIRED_CONSUMEQUEUE,

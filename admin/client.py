@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 
 import trio
 
-from admin import (
+from trimq.admin import (
     agreement,
     brokers,
     cluster,
@@ -29,12 +29,12 @@ from admin import (
     static_topics,
     topics,
 )
-from admin.addresses import name_server_list
-from admin.signing import AccessKeys
-from codec.codes import RequestCode
-from codec.command import RemotingCommand
-from codec.headers.base import Header
-from remoting.client import Client
+from trimq.admin.addresses import name_server_list
+from trimq.admin.signing import AccessKeys
+from trimq.codec.codes import RequestCode
+from trimq.codec.command import RemotingCommand
+from trimq.codec.headers.base import Header
+from trimq.remoting.client import Client
 
 
 class AdminClient:

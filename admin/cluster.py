@@ -1,12 +1,12 @@
 """Clusters, their brokers, and routes of topics."""
 
-from admin.errors import Invalid, NotFound, Refused
-from admin.link import Link, ask_name_server
-from codec.bodies.base import decode_body
-from codec.bodies.cluster import ClusterInfo
-from codec.bodies.route import BrokerData, TopicRouteData
-from codec.codes import RequestCode, ResponseCode
-from codec.headers.namesrv import GetRouteInfoRequestHeader
+from trimq.admin.errors import Invalid, NotFound, Refused
+from trimq.admin.link import Link, ask_name_server
+from trimq.codec.bodies.base import decode_body
+from trimq.codec.bodies.cluster import ClusterInfo
+from trimq.codec.bodies.route import BrokerData, TopicRouteData
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.headers.namesrv import GetRouteInfoRequestHeader
 
 MASTER_ID = 0
 

@@ -2,16 +2,16 @@
 
 from dataclasses import dataclass, field
 
-from admin.errors import NotFound
-from admin.groups import consumer_connection
-from admin.link import Link, ask
-from admin.topics import broker_topic_stats
-from codec.bodies.base import decode_body
-from codec.bodies.progress import GroupList
-from codec.bodies.queue_tables import ConsumeStatsTable, by_queue
-from codec.codes import RequestCode
-from codec.headers.groups import GetConsumeStatsRequestHeader
-from codec.headers.topics import QueryTopicConsumeByWhoRequestHeader
+from trimq.admin.errors import NotFound
+from trimq.admin.groups import consumer_connection
+from trimq.admin.link import Link, ask
+from trimq.admin.topics import broker_topic_stats
+from trimq.codec.bodies.base import decode_body
+from trimq.codec.bodies.progress import GroupList
+from trimq.codec.bodies.queue_tables import ConsumeStatsTable, by_queue
+from trimq.codec.codes import RequestCode
+from trimq.codec.headers.groups import GetConsumeStatsRequestHeader
+from trimq.codec.headers.topics import QueryTopicConsumeByWhoRequestHeader
 
 
 @dataclass(slots=True)

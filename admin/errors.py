@@ -1,6 +1,6 @@
 """What an operation can fail with, besides remoting's TransportError (no answer at all)."""
 
-from codec.codes import RequestCode, ResponseCode
+from trimq.codec.codes import RequestCode, ResponseCode
 
 
 class AdminError(Exception):

@@ -2,32 +2,32 @@
 
 from dataclasses import dataclass, field
 
-from admin.cluster import route_addrs, topic_route
-from admin.errors import NotFound
-from admin.link import Link, ask, ask_any
-from codec.bodies.base import decode_body, encode_body
-from codec.bodies.clients import ConsumerConnection, ProducerConnection
-from codec.bodies.groups import (
+from trimq.admin.cluster import route_addrs, topic_route
+from trimq.admin.errors import NotFound
+from trimq.admin.link import Link, ask, ask_any
+from trimq.codec.bodies.base import decode_body, encode_body
+from trimq.codec.bodies.clients import ConsumerConnection, ProducerConnection
+from trimq.codec.bodies.groups import (
     SubscriptionGroupConfig,
     SubscriptionGroupList,
     SubscriptionGroupWrapper,
 )
-from codec.bodies.locks import MessageQueue
-from codec.bodies.progress import OffsetWrapper, ProducerInfo, ProducerTableInfo
-from codec.bodies.queue_tables import (
+from trimq.codec.bodies.locks import MessageQueue
+from trimq.codec.bodies.progress import OffsetWrapper, ProducerInfo, ProducerTableInfo
+from trimq.codec.bodies.queue_tables import (
     ConsumerRunningInfo,
     ConsumeStatsTable,
     by_queue,
 )
-from codec.bodies.request_modes import SetMessageRequestModeRequestBody
-from codec.codes import RequestCode, ResponseCode
-from codec.headers.clients import (
+from trimq.codec.bodies.request_modes import SetMessageRequestModeRequestBody
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.headers.clients import (
     GetAllProducerInfoRequestHeader,
     GetConsumerConnectionListRequestHeader,
     GetConsumerRunningInfoRequestHeader,
     GetProducerConnectionListRequestHeader,
 )
-from codec.headers.groups import (
+from trimq.codec.headers.groups import (
     DeleteSubscriptionGroupRequestHeader,
     GetAllSubscriptionGroupRequestHeader,
     GetConsumeStatsRequestHeader,

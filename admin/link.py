@@ -3,11 +3,11 @@
 from collections.abc import AsyncIterator, Sequence
 from typing import Final, Protocol
 
-from admin.errors import Refused
-from codec.codes import RequestCode, ResponseCode
-from codec.command import RemotingCommand
-from codec.headers.base import Header
-from remoting.errors import TransportError
+from trimq.admin.errors import Refused
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.command import RemotingCommand
+from trimq.codec.headers.base import Header
+from trimq.remoting.errors import TransportError
 
 SUCCESS: Final = (ResponseCode.SUCCESS,)
 

@@ -3,17 +3,17 @@
 Every operation asks one broker; Refused when a topic or a group there is no lite one.
 """
 
-from admin.link import Link, ask
-from codec.bodies.base import decode_body
-from codec.bodies.lite import (
+from trimq.admin.link import Link, ask
+from trimq.codec.bodies.base import decode_body
+from trimq.codec.bodies.lite import (
     GetBrokerLiteInfoResponseBody,
     GetLiteClientInfoResponseBody,
     GetLiteGroupInfoResponseBody,
     GetLiteTopicInfoResponseBody,
     GetParentTopicInfoResponseBody,
 )
-from codec.codes import RequestCode
-from codec.headers.lite import (
+from trimq.codec.codes import RequestCode
+from trimq.codec.headers.lite import (
     GetLiteClientInfoRequestHeader,
     GetLiteGroupInfoRequestHeader,
     GetLiteTopicInfoRequestHeader,

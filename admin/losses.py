@@ -8,8 +8,8 @@ good: the queue's offset moves on.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from codec.bodies.heartbeat import SubscriptionData
-from codec.bodies.locks import MessageQueue
+from trimq.codec.bodies.heartbeat import SubscriptionData
+from trimq.codec.bodies.locks import MessageQueue
 
 UNREAD, REJECTED, FILTERED, MIXED = "unread", "rejected", "filtered", "mixed"
 """Kinds of loss: nobody reads the queues; pulls fail while the topic has no entry; messages are

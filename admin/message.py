@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from codec import property_keys
-from codec.addresses import unpack_host
-from codec.compression import unpack_body
-from codec.message_id import offset_message_id
-from codec.properties import parse_properties
-from codec.record import BLANK_SIZE, MAGIC_BLANK, Record, parse_record, peek
+from trimq.codec import property_keys
+from trimq.codec.addresses import unpack_host
+from trimq.codec.compression import unpack_body
+from trimq.codec.message_id import offset_message_id
+from trimq.codec.properties import parse_properties
+from trimq.codec.record import BLANK_SIZE, MAGIC_BLANK, Record, parse_record, peek
 
 
 @dataclass(slots=True)

@@ -4,22 +4,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from admin.cluster import MASTER_ID, cluster_info, preferred_addr, topic_route
-from admin.errors import NotFound, Refused
-from admin.groups import consume_stats, consumer_connection
-from admin.link import Link, ask
-from admin.message import Message, read_messages
-from admin.topics import topic_groups
-from codec import property_keys
-from codec.addresses import unpack_host
-from codec.bodies.base import decode_body
-from codec.bodies.queue_tables import ConsumeMessageDirectlyResult
-from codec.codes import RequestCode, ResponseCode
-from codec.errors import CodecError
-from codec.headers.clients import ConsumeMessageDirectlyResultRequestHeader
-from codec.headers.messages import QueryMessageRequestHeader, ViewMessageRequestHeader
-from codec.message_id import parse_offset_message_id
-from remoting.errors import TransportError
+from trimq.admin.cluster import MASTER_ID, cluster_info, preferred_addr, topic_route
+from trimq.admin.errors import NotFound, Refused
+from trimq.admin.groups import consume_stats, consumer_connection
+from trimq.admin.link import Link, ask
+from trimq.admin.message import Message, read_messages
+from trimq.admin.topics import topic_groups
+from trimq.codec import property_keys
+from trimq.codec.addresses import unpack_host
+from trimq.codec.bodies.base import decode_body
+from trimq.codec.bodies.queue_tables import ConsumeMessageDirectlyResult
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.errors import CodecError
+from trimq.codec.headers.clients import ConsumeMessageDirectlyResultRequestHeader
+from trimq.codec.headers.messages import QueryMessageRequestHeader, ViewMessageRequestHeader
+from trimq.codec.message_id import parse_offset_message_id
+from trimq.remoting.errors import TransportError
 
 END_OF_TIME: Final = (1 << 63) - 1
 DAY: Final = 24 * 3600 * 1000

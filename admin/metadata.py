@@ -3,15 +3,15 @@
 from collections.abc import Container, Mapping
 from typing import Final
 
-from admin.groups import DEAD_LETTER_PREFIX, RETRY_PREFIX
-from admin.link import Link, ask
-from codec.bodies.base import decode_body, encode_body
-from codec.bodies.groups import SubscriptionGroupWrapper
-from codec.bodies.topics import TopicConfig, TopicConfigSerializeWrapper, TopicList
-from codec.codes import RequestCode
-from codec.flags import Perm
-from codec.headers.groups import GetAllSubscriptionGroupRequestHeader
-from codec.headers.topics import GetAllTopicConfigRequestHeader
+from trimq.admin.groups import DEAD_LETTER_PREFIX, RETRY_PREFIX
+from trimq.admin.link import Link, ask
+from trimq.codec.bodies.base import decode_body, encode_body
+from trimq.codec.bodies.groups import SubscriptionGroupWrapper
+from trimq.codec.bodies.topics import TopicConfig, TopicConfigSerializeWrapper, TopicList
+from trimq.codec.codes import RequestCode
+from trimq.codec.flags import Perm
+from trimq.codec.headers.groups import GetAllSubscriptionGroupRequestHeader
+from trimq.codec.headers.topics import GetAllTopicConfigRequestHeader
 
 # Topics or groups that one answer holds at most (ClientConfig.maxPageSizeInGetMetadata).
 _PART: Final = 2000

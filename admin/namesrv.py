@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from typing import Final
 
-from admin.errors import NotFound, Refused
-from admin.link import Link, ask, ask_name_server, ask_name_servers
-from admin.properties import read_properties, write_properties
-from codec.codes import RequestCode, ResponseCode
-from codec.headers.base import decode_header
-from codec.headers.namesrv import (
+from trimq.admin.errors import NotFound, Refused
+from trimq.admin.link import Link, ask, ask_name_server, ask_name_servers
+from trimq.admin.properties import read_properties, write_properties
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.headers.base import decode_header
+from trimq.codec.headers.namesrv import (
     AddWritePermOfBrokerRequestHeader,
     AddWritePermOfBrokerResponseHeader,
     DeleteKVConfigRequestHeader,

@@ -8,19 +8,19 @@ told so, pass a reset on to the group's members, and refuse it when there are no
 from dataclasses import dataclass
 from typing import Final
 
-from admin.brokers import broker_config
-from admin.cluster import preferred_addr, topic_route
-from admin.errors import Invalid, NotFound, Refused
-from admin.groups import broker_progress, consume_stats, consumer_connection
-from admin.link import Link, ask
-from admin.pulling import Place, max_offset, search_offset
-from admin.topics import broker_topic_stats
-from codec.bodies.base import decode_body
-from codec.bodies.locks import MessageQueue
-from codec.bodies.progress import OffsetWrapper
-from codec.bodies.queue_tables import ResetOffsetTable, by_queue
-from codec.codes import RequestCode, ResponseCode
-from codec.headers.offsets import ResetOffsetRequestHeader, UpdateConsumerOffsetRequestHeader
+from trimq.admin.brokers import broker_config
+from trimq.admin.cluster import preferred_addr, topic_route
+from trimq.admin.errors import Invalid, NotFound, Refused
+from trimq.admin.groups import broker_progress, consume_stats, consumer_connection
+from trimq.admin.link import Link, ask
+from trimq.admin.pulling import Place, max_offset, search_offset
+from trimq.admin.topics import broker_topic_stats
+from trimq.codec.bodies.base import decode_body
+from trimq.codec.bodies.locks import MessageQueue
+from trimq.codec.bodies.progress import OffsetWrapper
+from trimq.codec.bodies.queue_tables import ResetOffsetTable, by_queue
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.headers.offsets import ResetOffsetRequestHeader, UpdateConsumerOffsetRequestHeader
 
 END: Final = -1
 """Instead of a time: the end of each queue."""

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-from admin.cluster import MASTER_ID, cluster_info
-from admin.errors import NotFound
-from admin.groups import (
+from trimq.admin.cluster import MASTER_ID, cluster_info
+from trimq.admin.errors import NotFound
+from trimq.admin.groups import (
     DEAD_LETTER_PREFIX,
     RETRY_PREFIX,
     QueueHolder,
@@ -14,8 +14,8 @@ from admin.groups import (
     consumer_connection,
     group_brokers,
 )
-from admin.link import Link, ask
-from admin.offsets import (
+from trimq.admin.link import Link, ask
+from trimq.admin.offsets import (
     END,
     check_offline,
     commit_offset,
@@ -24,16 +24,16 @@ from admin.offsets import (
     reset_queue,
     resets_by_itself,
 )
-from admin.pulling import Place, search_offset
-from admin.topics import broker_topic_stats
-from codec.bodies.base import decode_body
-from codec.bodies.locks import MessageQueue
-from codec.bodies.progress import OffsetWrapper, QueryConsumeTimeSpanBody, QueueTimeSpan
-from codec.bodies.queue_tables import TopicOffset
-from codec.bodies.topics import TopicList
-from codec.codes import RequestCode
-from codec.headers.offsets import QueryConsumeTimeSpanRequestHeader
-from codec.headers.topics import QueryTopicsByConsumerRequestHeader
+from trimq.admin.pulling import Place, search_offset
+from trimq.admin.topics import broker_topic_stats
+from trimq.codec.bodies.base import decode_body
+from trimq.codec.bodies.locks import MessageQueue
+from trimq.codec.bodies.progress import OffsetWrapper, QueryConsumeTimeSpanBody, QueueTimeSpan
+from trimq.codec.bodies.queue_tables import TopicOffset
+from trimq.codec.bodies.topics import TopicList
+from trimq.codec.codes import RequestCode
+from trimq.codec.headers.offsets import QueryConsumeTimeSpanRequestHeader
+from trimq.codec.headers.topics import QueryTopicsByConsumerRequestHeader
 
 BELOW_MIN = "below min"
 ABOVE_MAX = "above max"

@@ -3,19 +3,19 @@
 from dataclasses import dataclass
 from typing import Final
 
-from admin.cluster import MASTER_ID, topic_route
-from admin.errors import NotFound
-from admin.link import Link, ask
-from admin.message import Message, read_messages
-from codec import property_keys
-from codec.bodies.base import decode_body
-from codec.bodies.locks import MessageQueue
-from codec.bodies.progress import QueryConsumeQueueResponseBody
-from codec.bodies.route import TopicRouteData
-from codec.codes import RequestCode, ResponseCode
-from codec.flags import Perm, PullFlag
-from codec.headers.base import decode_header
-from codec.headers.offsets import (
+from trimq.admin.cluster import MASTER_ID, topic_route
+from trimq.admin.errors import NotFound
+from trimq.admin.link import Link, ask
+from trimq.admin.message import Message, read_messages
+from trimq.codec import property_keys
+from trimq.codec.bodies.base import decode_body
+from trimq.codec.bodies.locks import MessageQueue
+from trimq.codec.bodies.progress import QueryConsumeQueueResponseBody
+from trimq.codec.bodies.route import TopicRouteData
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.flags import Perm, PullFlag
+from trimq.codec.headers.base import decode_header
+from trimq.codec.headers.offsets import (
     GetMaxOffsetRequestHeader,
     GetMaxOffsetResponseHeader,
     GetMinOffsetRequestHeader,
@@ -24,7 +24,7 @@ from codec.headers.offsets import (
     SearchOffsetRequestHeader,
     SearchOffsetResponseHeader,
 )
-from codec.headers.pull import PullMessageRequestHeader, PullMessageResponseHeader
+from trimq.codec.headers.pull import PullMessageRequestHeader, PullMessageResponseHeader
 
 # The group that tools read as (MixAll.TOOLS_CONSUMER_GROUP).
 TOOLS_GROUP: Final = "TOOLS_CONSUMER"

@@ -6,9 +6,9 @@ Java: TopicQueueMappingUtils.remappingStaticTopic, MQAdminUtils.remappingStaticT
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from admin.errors import Invalid
-from admin.link import Link
-from admin.static_topics import (
+from trimq.admin.errors import Invalid
+from trimq.admin.link import Link
+from trimq.admin.static_topics import (
     EPOCH_STEP,
     Configs,
     empty_part,
@@ -19,9 +19,9 @@ from admin.static_topics import (
     put_static_topic,
     renew,
 )
-from admin.topics import broker_topic_stats
-from codec.bodies.locks import MessageQueue
-from codec.bodies.static_topics import LogicQueueMappingItem
+from trimq.admin.topics import broker_topic_stats
+from trimq.codec.bodies.locks import MessageQueue
+from trimq.codec.bodies.static_topics import LogicQueueMappingItem
 
 # A queue's new part begins at the second or so multiple of this behind the old part's end: until the
 # old broker has heard of the move it goes on taking messages.

@@ -7,20 +7,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from admin.cluster import MASTER_ID, topic_route
-from admin.errors import Invalid, NotFound
-from admin.link import Link, ask
-from admin.pulling import Place
-from admin.static_topics import GLOBAL_BROKER
-from admin.topics import DEFAULT_TOPIC
-from codec import property_keys
-from codec.bodies.locks import MessageQueue
-from codec.bodies.route import TopicRouteData
-from codec.codes import RequestCode, ResponseCode
-from codec.flags import Perm
-from codec.headers.base import decode_header
-from codec.headers.send import SendMessageRequestHeaderV2, SendMessageResponseHeader
-from codec.properties import format_properties
+from trimq.admin.cluster import MASTER_ID, topic_route
+from trimq.admin.errors import Invalid, NotFound
+from trimq.admin.link import Link, ask
+from trimq.admin.pulling import Place
+from trimq.admin.static_topics import GLOBAL_BROKER
+from trimq.admin.topics import DEFAULT_TOPIC
+from trimq.codec import property_keys
+from trimq.codec.bodies.locks import MessageQueue
+from trimq.codec.bodies.route import TopicRouteData
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.flags import Perm
+from trimq.codec.headers.base import decode_header
+from trimq.codec.headers.send import SendMessageRequestHeaderV2, SendMessageResponseHeader
+from trimq.codec.properties import format_properties
 
 # DefaultMQProducer.defaultTopicQueueNums: queues of a topic that a send creates.
 NEW_TOPIC_QUEUES: Final = 4

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
-from codec.headers.base import Header, encode_header
+from trimq.codec.headers.base import Header, encode_header
 
 ACCESS_KEY: Final = "AccessKey"
 SIGNATURE: Final = "Signature"

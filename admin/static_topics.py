@@ -5,21 +5,21 @@ Java: MQAdminUtils, TopicQueueMappingUtils.
 
 from collections.abc import Iterable, Mapping
 
-from admin.cluster import MASTER_ID, cluster_info, topic_route
-from admin.errors import Invalid, NotFound
-from admin.link import SUCCESS, Link, ask
-from admin.topics import DEFAULT_TOPIC, TopicStats
-from admin.topics import topic_stats as plain_topic_stats
-from codec.bodies.base import decode_body, encode_body
-from codec.bodies.locks import MessageQueue
-from codec.bodies.queue_tables import TopicOffset
-from codec.bodies.static_topics import (
+from trimq.admin.cluster import MASTER_ID, cluster_info, topic_route
+from trimq.admin.errors import Invalid, NotFound
+from trimq.admin.link import SUCCESS, Link, ask
+from trimq.admin.topics import DEFAULT_TOPIC, TopicStats
+from trimq.admin.topics import topic_stats as plain_topic_stats
+from trimq.codec.bodies.base import decode_body, encode_body
+from trimq.codec.bodies.locks import MessageQueue
+from trimq.codec.bodies.queue_tables import TopicOffset
+from trimq.codec.bodies.static_topics import (
     LogicQueueMappingItem,
     TopicConfigAndQueueMapping,
     TopicQueueMappingDetail,
 )
-from codec.codes import RequestCode, ResponseCode
-from codec.headers.topics import CreateTopicRequestHeader, GetTopicConfigRequestHeader
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.headers.topics import CreateTopicRequestHeader, GetTopicConfigRequestHeader
 
 Configs = dict[str, TopicConfigAndQueueMapping]
 """A topic as each broker keeps it, by broker name."""

@@ -3,22 +3,22 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from admin.cluster import masters, route_addrs
-from admin.errors import NotFound
-from admin.link import Link, ask, ask_any, ask_name_server
-from codec.bodies.base import decode_body, encode_body
-from codec.bodies.locks import MessageQueue
-from codec.bodies.progress import GroupList
-from codec.bodies.queue_tables import TopicOffset, TopicStatsTable, by_queue
-from codec.bodies.topics import (
+from trimq.admin.cluster import masters, route_addrs
+from trimq.admin.errors import NotFound
+from trimq.admin.link import Link, ask, ask_any, ask_name_server
+from trimq.codec.bodies.base import decode_body, encode_body
+from trimq.codec.bodies.locks import MessageQueue
+from trimq.codec.bodies.progress import GroupList
+from trimq.codec.bodies.queue_tables import TopicOffset, TopicStatsTable, by_queue
+from trimq.codec.bodies.topics import (
     CreateTopicListRequestBody,
     TopicConfig,
     TopicConfigSerializeWrapper,
     TopicList,
 )
-from codec.codes import RequestCode
-from codec.headers.namesrv import DeleteTopicFromNamesrvRequestHeader
-from codec.headers.topics import (
+from trimq.codec.codes import RequestCode
+from trimq.codec.headers.namesrv import DeleteTopicFromNamesrvRequestHeader
+from trimq.codec.headers.topics import (
     CreateTopicListRequestHeader,
     CreateTopicRequestHeader,
     DeleteTopicRequestHeader,

@@ -18,11 +18,11 @@ from bench import clients
 from bench.part import Run
 from bench.report import Figures
 from bench.subjects import make, store_of
-from codec.batch import BatchItem, join_batch
-from codec.codes import RequestCode, ResponseCode
-from codec.headers.send import SendMessageRequestHeaderV2
 from compat_tests import artifacts
-from remoting.blocking import BlockingClient
+from trimq.codec.batch import BatchItem, join_batch
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.headers.send import SendMessageRequestHeaderV2
+from trimq.remoting.blocking import BlockingClient
 
 _TOPIC = "BenchBacklog"
 _MESSAGES = 5_000_000

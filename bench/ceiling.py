@@ -15,10 +15,10 @@ from bench.part import Run
 from bench.process import usage
 from bench.report import Figures, figure
 from bench.subjects import OURS, Subject, make, store_of
-from codec.codes import RequestCode, ResponseCode
-from codec.headers.namesrv import GetRouteInfoRequestHeader
 from compat_tests.processes import wait_until
-from remoting.blocking import BlockingClient
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.headers.namesrv import GetRouteInfoRequestHeader
+from trimq.remoting.blocking import BlockingClient
 
 TOPIC: Final = "Ceiling"
 QUEUES: Final = 8

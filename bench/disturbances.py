@@ -16,10 +16,10 @@ from typing import Final
 from bench import loadgen
 from bench.part import Run
 from bench.subjects import Subject, store_of
-from codec.codes import RequestCode, ResponseCode
-from codec.headers.base import Header
-from codec.headers.topics import CreateTopicRequestHeader
-from remoting.blocking import BlockingClient
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.headers.base import Header
+from trimq.codec.headers.topics import CreateTopicRequestHeader
+from trimq.remoting.blocking import BlockingClient
 
 Busy = Callable[[], bool]
 # No measurement lasts longer than that.

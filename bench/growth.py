@@ -23,11 +23,11 @@ from bench.store import page
 from bench.store.bulk import BulkStore
 from bench.store.figures import Table
 from bench.subjects import OURS, REAL, ROOT, Subject, make, store_of
-from codec.bodies.base import encode_body
-from codec.bodies.topics import CreateTopicListRequestBody, TopicConfig
-from codec.codes import RequestCode, ResponseCode
-from remoting.blocking import BlockingClient
-from store.config import StoreConfig
+from trimq.codec.bodies.base import encode_body
+from trimq.codec.bodies.topics import CreateTopicListRequestBody, TopicConfig
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.remoting.blocking import BlockingClient
+from trimq.store.config import StoreConfig
 
 PLOTS: Final = ROOT / "docs" / "plots"
 # As bench/RESULTS.md links to them.

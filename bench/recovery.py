@@ -19,11 +19,11 @@ import time
 from pathlib import Path
 
 from bench.store.bulk import BulkStore
-from store.config import StoreConfig
-from store.errors import StoreError
-from store.message import Message
-from store.message_store import MessageStore
 from trimq.compiled import MODE
+from trimq.store.config import StoreConfig
+from trimq.store.errors import StoreError
+from trimq.store.message import Message
+from trimq.store.message_store import MessageStore
 
 BATCH = 32
 PROPERTIES = b"UNIQ_KEY\x01%032X\x02WAIT\x01true\x02TAGS\x01TagA\x02"

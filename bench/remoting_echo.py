@@ -14,10 +14,10 @@ from typing import Final
 
 import trio
 
-from codec.command import JSON, ROCKETMQ, RemotingCommand, encode_command
-from remoting.contract import Processor, Request, Response
-from remoting.dispatch import Dispatcher
-from remoting.server import Server
+from trimq.codec.command import JSON, ROCKETMQ, RemotingCommand, encode_command
+from trimq.remoting.contract import Processor, Request, Response
+from trimq.remoting.dispatch import Dispatcher
+from trimq.remoting.server import Server
 
 CODE: Final = 310
 FIELDS: Final = {

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from broker.member import Member, Point, account, disputes
-from codec.bodies.heartbeat import SubscriptionData
+from trimq.broker.member import Member, Point, account, disputes
+from trimq.codec.bodies.heartbeat import SubscriptionData
 
 log = logging.getLogger("trimq.broker")
 

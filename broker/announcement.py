@@ -6,19 +6,19 @@ from itertools import islice
 
 import msgspec
 
-from broker.config import BrokerConfig
-from broker.identity import BrokerIdentity
-from broker.topics import Topics
-from codec.bodies.base import encode_body
-from codec.bodies.register import RegisterBrokerBody, encode_register
-from codec.bodies.route import QueueData, TopicRouteData
-from codec.bodies.topics import (
+from trimq.broker.config import BrokerConfig
+from trimq.broker.identity import BrokerIdentity
+from trimq.broker.topics import Topics
+from trimq.codec.bodies.base import encode_body
+from trimq.codec.bodies.register import RegisterBrokerBody, encode_register
+from trimq.codec.bodies.route import QueueData, TopicRouteData
+from trimq.codec.bodies.topics import (
     TopicConfig,
     TopicConfigAndMappingSerializeWrapper,
     TopicQueueMappingInfo,
 )
-from codec.flags import Perm
-from codec.headers.namesrv import (
+from trimq.codec.flags import Perm
+from trimq.codec.headers.namesrv import (
     QueryDataVersionRequestHeader,
     RegisterBrokerRequestHeader,
     UnRegisterBrokerRequestHeader,

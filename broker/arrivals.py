@@ -13,8 +13,8 @@ The caller then reads once more and answers whatever it finds.
 
 import trio
 
-from store.message import Dispatched
-from store.reading import matches
+from trimq.store.message import Dispatched
+from trimq.store.reading import matches
 
 RECHECK_SECONDS = 5.0
 HELD_LIMIT = 100_000

@@ -8,8 +8,8 @@ or group can only set. Every refusal carries the remark of the real broker.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from codec.codes import ResponseCode
-from remoting.contract import RemotingError
+from trimq.codec.codes import ResponseCode
+from trimq.remoting.contract import RemotingError
 
 _LONG_MAX = (1 << 63) - 1
 

@@ -1,6 +1,6 @@
 """A connected client as heartbeats describe it (ClientChannelInfo)."""
 
-from remoting.contract import Peer
+from trimq.remoting.contract import Peer
 
 
 class Client:

@@ -9,7 +9,7 @@ not declared: whoever sets one is told so.
 import socket
 from dataclasses import dataclass
 
-from store.settings import computed_setting, setting
+from trimq.store.settings import computed_setting, setting
 
 
 def _host_name() -> str:

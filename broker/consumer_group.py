@@ -9,11 +9,11 @@ so that this can be shown.
 import logging
 from collections.abc import Iterable, Iterator
 
-from broker.agreement import Agreement
-from broker.clients import Client
-from broker.member import Member
-from codec.bodies.heartbeat import SubscriptionData
-from remoting.contract import Peer
+from trimq.broker.agreement import Agreement
+from trimq.broker.clients import Client
+from trimq.broker.member import Member
+from trimq.codec.bodies.heartbeat import SubscriptionData
+from trimq.remoting.contract import Peer
 
 log = logging.getLogger("trimq.broker")
 

@@ -7,16 +7,16 @@ Broadcasting groups are not told: every member reads everything anyway.
 import logging
 from collections.abc import Callable, Mapping, Sequence
 
-from broker.clients import Client
-from broker.clock import Clock
-from broker.config import BrokerConfig
-from broker.consumer_group import ConsumerGroup
-from broker.member import Member, account, disputes
-from broker.tag_filters import SUBSCRIBE_ALL, TAG
-from codec.bodies.heartbeat import ConsumerData, SubscriptionData
-from codec.codes import RequestCode
-from codec.headers.clients import NotifyConsumerIdsChangedRequestHeader
-from remoting.contract import Peer
+from trimq.broker.clients import Client
+from trimq.broker.clock import Clock
+from trimq.broker.config import BrokerConfig
+from trimq.broker.consumer_group import ConsumerGroup
+from trimq.broker.member import Member, account, disputes
+from trimq.broker.tag_filters import SUBSCRIBE_ALL, TAG
+from trimq.codec.bodies.heartbeat import ConsumerData, SubscriptionData
+from trimq.codec.codes import RequestCode
+from trimq.codec.headers.clients import NotifyConsumerIdsChangedRequestHeader
+from trimq.remoting.contract import Peer
 
 log = logging.getLogger("trimq.broker")
 

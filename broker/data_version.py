@@ -7,10 +7,10 @@ without one.
 from collections.abc import Mapping
 from typing import TypeVar
 
-from broker.clock import Clock
-from codec.bodies.base import decode_body
-from codec.bodies.topics import DataVersion
-from codec.errors import CodecError
+from trimq.broker.clock import Clock
+from trimq.codec.bodies.base import decode_body
+from trimq.codec.bodies.topics import DataVersion
+from trimq.codec.errors import CodecError
 
 T = TypeVar("T")
 

@@ -21,24 +21,24 @@ from typing import NamedTuple
 
 import trio
 
-from broker.clock import Clock
-from broker.config import BrokerConfig
-from broker.data_version import encoded_version, new_version, next_version
-from broker.delay_levels import level_of_queue, queue_of_level
-from broker.json_members import pretty
-from broker.records import ColdRecord, NoRecord, fetch_record, record_in_memory
-from broker.table_file import TableFile
-from broker.topic_names import ROCKSDB_TRANS_HALF_TOPIC, SCHEDULE_TOPIC, TRANS_HALF_TOPIC
-from codec.bodies.base import decode_body, encode_body
-from codec.bodies.offsets import DelayOffsetSerializeWrapper
-from codec.numbers import parse_int
-from codec.properties import find_property
-from codec.property_keys import REAL_QID, REAL_TOPIC
-from codec.queue_entry import QueueEntry
-from codec.record import Record
-from store.errors import StoreError
-from store.message import Dispatched, Message
-from store.message_store import MessageStore
+from trimq.broker.clock import Clock
+from trimq.broker.config import BrokerConfig
+from trimq.broker.data_version import encoded_version, new_version, next_version
+from trimq.broker.delay_levels import level_of_queue, queue_of_level
+from trimq.broker.json_members import pretty
+from trimq.broker.records import ColdRecord, NoRecord, fetch_record, record_in_memory
+from trimq.broker.table_file import TableFile
+from trimq.broker.topic_names import ROCKSDB_TRANS_HALF_TOPIC, SCHEDULE_TOPIC, TRANS_HALF_TOPIC
+from trimq.codec.bodies.base import decode_body, encode_body
+from trimq.codec.bodies.offsets import DelayOffsetSerializeWrapper
+from trimq.codec.numbers import parse_int
+from trimq.codec.properties import find_property
+from trimq.codec.property_keys import REAL_QID, REAL_TOPIC
+from trimq.codec.queue_entry import QueueEntry
+from trimq.codec.record import Record
+from trimq.store.errors import StoreError
+from trimq.store.message import Dispatched, Message
+from trimq.store.message_store import MessageStore
 
 log = logging.getLogger("trimq.delays")
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from codec.addresses import pack_host
+from trimq.codec.addresses import pack_host
 
 MASTER_ID = 0
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 
 import msgspec
 
-from codec.fastjson import dumps
+from trimq.codec.fastjson import dumps
 
 _BUCKET = 32
 

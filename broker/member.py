@@ -5,8 +5,8 @@ The group's table has one entry per topic, whoever said it last; here each membe
 
 from collections.abc import Iterable, Sequence
 
-from broker.clients import Client
-from codec.bodies.heartbeat import ConsumerData, SubscriptionData
+from trimq.broker.clients import Client
+from trimq.codec.bodies.heartbeat import ConsumerData, SubscriptionData
 
 Point = tuple[str, str]
 """What members may say differently: (TOPIC, its name), or (one of MANNERS, "")."""

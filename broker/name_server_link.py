@@ -7,18 +7,18 @@ from typing import Final
 
 import trio
 
-from broker.announcement import Announcement
-from broker.config import BrokerConfig
-from codec.bodies.base import decode_body
-from codec.bodies.kv import KVTable
-from codec.bodies.topics import TopicConfig
-from codec.codes import RequestCode, ResponseCode
-from codec.command import RemotingCommand
-from codec.errors import CodecError
-from codec.headers.base import Header, decode_header
-from codec.headers.namesrv import QueryDataVersionResponseHeader, RegisterTopicRequestHeader
-from remoting.client import Client
-from remoting.errors import PeerGone, TransportError
+from trimq.broker.announcement import Announcement
+from trimq.broker.config import BrokerConfig
+from trimq.codec.bodies.base import decode_body
+from trimq.codec.bodies.kv import KVTable
+from trimq.codec.bodies.topics import TopicConfig
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.command import RemotingCommand
+from trimq.codec.errors import CodecError
+from trimq.codec.headers.base import Header, decode_header
+from trimq.codec.headers.namesrv import QueryDataVersionResponseHeader, RegisterTopicRequestHeader
+from trimq.remoting.client import Client
+from trimq.remoting.errors import PeerGone, TransportError
 
 _log: Final = logging.getLogger("trimq.broker")
 

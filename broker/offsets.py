@@ -10,13 +10,13 @@ from collections.abc import Iterator, Mapping
 from itertools import chain
 from pathlib import Path
 
-from broker.clock import Clock
-from broker.config import BrokerConfig
-from broker.data_version import encoded_version, new_version, next_version
-from broker.json_members import JsonMembers, pretty_array, pretty_object, quoted
-from broker.table_file import TableFile
-from codec.bodies.base import decode_body
-from codec.bodies.offsets import ConsumerOffsetSerializeWrapper
+from trimq.broker.clock import Clock
+from trimq.broker.config import BrokerConfig
+from trimq.broker.data_version import encoded_version, new_version, next_version
+from trimq.broker.json_members import JsonMembers, pretty_array, pretty_object, quoted
+from trimq.broker.table_file import TableFile
+from trimq.codec.bodies.base import decode_body
+from trimq.codec.bodies.offsets import ConsumerOffsetSerializeWrapper
 
 log = logging.getLogger("trimq.broker")
 NOT_FOUND = -1

@@ -7,17 +7,17 @@ from typing import Final
 
 import trio
 
-from broker.config import BrokerConfig
-from broker.identity import MASTER_ID
-from codec.bodies.base import decode_body
-from codec.bodies.cluster import ClusterInfo
-from codec.codes import RequestCode, ResponseCode
-from codec.command import RemotingCommand
-from codec.errors import CodecError
-from codec.headers.base import Header
-from remoting.client import Client
-from remoting.contract import RemotingError
-from remoting.errors import RemotingTimeout, TransportError
+from trimq.broker.config import BrokerConfig
+from trimq.broker.identity import MASTER_ID
+from trimq.codec.bodies.base import decode_body
+from trimq.codec.bodies.cluster import ClusterInfo
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.command import RemotingCommand
+from trimq.codec.errors import CodecError
+from trimq.codec.headers.base import Header
+from trimq.remoting.client import Client
+from trimq.remoting.contract import RemotingError
+from trimq.remoting.errors import RemotingTimeout, TransportError
 
 log: Final = logging.getLogger("trimq.broker")
 

@@ -6,16 +6,16 @@ Without it every question about a queue's begin goes to a broker that may be gon
 import logging
 from typing import Final, Protocol
 
-from broker.static_queues import StaticQueues, refused
-from broker.topic_mappings import TopicMappings
-from codec.bodies.base import decode_body
-from codec.bodies.locks import MessageQueue
-from codec.bodies.queue_tables import TopicStatsTable, by_queue
-from codec.bodies.static_topics import LogicQueueMappingItem, TopicQueueMappingDetail
-from codec.codes import RequestCode, ResponseCode
-from codec.errors import CodecError
-from codec.headers.topics import GetTopicStatsInfoRequestHeader
-from remoting.contract import RemotingError
+from trimq.broker.static_queues import StaticQueues, refused
+from trimq.broker.topic_mappings import TopicMappings
+from trimq.codec.bodies.base import decode_body
+from trimq.codec.bodies.locks import MessageQueue
+from trimq.codec.bodies.queue_tables import TopicStatsTable, by_queue
+from trimq.codec.bodies.static_topics import LogicQueueMappingItem, TopicQueueMappingDetail
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.errors import CodecError
+from trimq.codec.headers.topics import GetTopicStatsInfoRequestHeader
+from trimq.remoting.contract import RemotingError
 
 log: Final = logging.getLogger("trimq.broker")
 

@@ -6,10 +6,10 @@ Transactions ask a member of the group for the outcome; replies find a client by
 import logging
 from collections.abc import Mapping
 
-from broker.clients import Client
-from broker.clock import Clock
-from broker.config import BrokerConfig
-from remoting.contract import Peer
+from trimq.broker.clients import Client
+from trimq.broker.clock import Clock
+from trimq.broker.config import BrokerConfig
+from trimq.remoting.contract import Peer
 
 log = logging.getLogger("trimq.broker")
 

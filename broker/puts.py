@@ -10,14 +10,14 @@ from enum import Enum
 from pathlib import Path
 from typing import Final
 
-from broker.delay_levels import queue_of_level
-from broker.topic_names import RETRY_PREFIX, SCHEDULE_TOPIC, TIMER_TOPIC
-from codec.codes import ResponseCode
-from codec.errors import CodecError
-from codec.flags import SysFlag
-from codec.numbers import parse_int
-from codec.properties import format_properties
-from codec.property_keys import (
+from trimq.broker.delay_levels import queue_of_level
+from trimq.broker.topic_names import RETRY_PREFIX, SCHEDULE_TOPIC, TIMER_TOPIC
+from trimq.codec.codes import ResponseCode
+from trimq.codec.errors import CodecError
+from trimq.codec.flags import SysFlag
+from trimq.codec.numbers import parse_int
+from trimq.codec.properties import format_properties
+from trimq.codec.property_keys import (
     DELAY,
     INNER_NUM,
     REAL_QID,
@@ -27,8 +27,8 @@ from codec.property_keys import (
     TIMER_DELIVER_MS,
     TIMER_OUT_MS,
 )
-from store.config import StoreConfig
-from store.errors import (
+from trimq.store.config import StoreConfig
+from trimq.store.errors import (
     DiskFull,
     MessageTooLarge,
     PropertiesLookTorn,
@@ -36,8 +36,8 @@ from store.errors import (
     StoreError,
     StoreNotWritable,
 )
-from store.inner_batch import MOST_MESSAGES
-from store.message import Message
+from trimq.store.inner_batch import MOST_MESSAGES
+from trimq.store.message import Message
 
 LONGEST_TOPIC: Final = 127
 LONGEST_RETRY_TOPIC: Final = 255

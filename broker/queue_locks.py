@@ -6,8 +6,8 @@ The owner renews its lock every 20 s; a lock that was not renewed for 60 s may b
 import logging
 from collections.abc import Iterable
 
-from broker.clock import Clock
-from codec.bodies.locks import MessageQueue
+from trimq.broker.clock import Clock
+from trimq.codec.bodies.locks import MessageQueue
 
 log = logging.getLogger("trimq.broker")
 

@@ -6,11 +6,11 @@ lookMessageByOffset, which reads wherever it is told to: here what is no record 
 
 import trio
 
-from codec.errors import CodecError
-from codec.record import FIXED_SIZE, Record, parse_record
-from store.errors import MessagesGone
-from store.loading import Buffer
-from store.message_store import MessageStore
+from trimq.codec.errors import CodecError
+from trimq.codec.record import FIXED_SIZE, Record, parse_record
+from trimq.store.errors import MessagesGone
+from trimq.store.loading import Buffer
+from trimq.store.message_store import MessageStore
 
 _LENGTH_BYTES = 4
 

@@ -10,15 +10,15 @@ from functools import partial
 
 import trio
 
-from broker.announcement import Announcement
-from broker.config import BrokerConfig
-from broker.identity import BrokerIdentity
-from broker.name_server_link import NameServerLink
-from broker.topics import Topics
-from codec.bodies.kv import KVTable
-from codec.bodies.route import QueueData
-from codec.bodies.topics import TopicConfig
-from remoting.contract import Holdback
+from trimq.broker.announcement import Announcement
+from trimq.broker.config import BrokerConfig
+from trimq.broker.identity import BrokerIdentity
+from trimq.broker.name_server_link import NameServerLink
+from trimq.broker.topics import Topics
+from trimq.codec.bodies.kv import KVTable
+from trimq.codec.bodies.route import QueueData
+from trimq.codec.bodies.topics import TopicConfig
+from trimq.remoting.contract import Holdback
 
 
 def name_server_list(text: str) -> list[str]:

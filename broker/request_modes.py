@@ -7,10 +7,10 @@ import logging
 from collections.abc import Iterator
 from pathlib import Path
 
-from broker.json_members import pretty
-from broker.table_file import TableFile
-from codec.bodies.base import decode_body, encode_body
-from codec.bodies.request_modes import MessageRequestModes, SetMessageRequestModeRequestBody
+from trimq.broker.json_members import pretty
+from trimq.broker.table_file import TableFile
+from trimq.codec.bodies.base import decode_body, encode_body
+from trimq.codec.bodies.request_modes import MessageRequestModes, SetMessageRequestModeRequestBody
 
 log = logging.getLogger("trimq.broker")
 

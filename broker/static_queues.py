@@ -10,13 +10,13 @@ from typing import Protocol, TypeVar
 
 import msgspec
 
-from broker.topic_mappings import TopicMappings
-from codec.bodies.static_topics import LogicQueueMappingItem, TopicQueueMappingDetail
-from codec.codes import ResponseCode
-from codec.command import RemotingCommand
-from codec.errors import CodecError
-from codec.headers.base import H, Header, TopicHeader, decode_header
-from remoting.contract import RemotingError
+from trimq.broker.topic_mappings import TopicMappings
+from trimq.codec.bodies.static_topics import LogicQueueMappingItem, TopicQueueMappingDetail
+from trimq.codec.codes import ResponseCode
+from trimq.codec.command import RemotingCommand
+from trimq.codec.errors import CodecError
+from trimq.codec.headers.base import H, Header, TopicHeader, decode_header
+from trimq.remoting.contract import RemotingError
 
 T = TypeVar("T", bound=TopicHeader)
 

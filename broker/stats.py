@@ -11,8 +11,8 @@ from typing import Final, NamedTuple
 
 import trio
 
-from broker.clock import Clock
-from broker.traffic import Flow, Traffic
+from trimq.broker.clock import Clock
+from trimq.broker.traffic import Flow, Traffic
 
 Values = tuple[int, int, int]
 _MESSAGES, _BYTES, _GOES = range(3)

@@ -9,15 +9,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
 
-from broker import topic_names as names
-from broker.attributes import GROUP_ATTRIBUTES, alter
-from broker.clock import Clock
-from broker.config import BrokerConfig
-from broker.data_version import encoded_version, new_version, next_version, page_of
-from broker.json_members import JsonMembers, pretty
-from broker.table_file import TableFile
-from codec.bodies.base import decode_body
-from codec.bodies.groups import SubscriptionGroupConfig, SubscriptionGroupWrapper
+from trimq.broker import topic_names as names
+from trimq.broker.attributes import GROUP_ATTRIBUTES, alter
+from trimq.broker.clock import Clock
+from trimq.broker.config import BrokerConfig
+from trimq.broker.data_version import encoded_version, new_version, next_version, page_of
+from trimq.broker.json_members import JsonMembers, pretty
+from trimq.broker.table_file import TableFile
+from trimq.codec.bodies.base import decode_body
+from trimq.codec.bodies.groups import SubscriptionGroupConfig, SubscriptionGroupWrapper
 
 log = logging.getLogger("trimq.broker")
 

@@ -1,9 +1,9 @@
 """The topics that every broker has from its start (TopicConfigManager.init)."""
 
-from broker import topic_names as names
-from broker.config import BrokerConfig
-from codec.bodies.topics import TopicConfig
-from codec.flags import Perm
+from trimq.broker import topic_names as names
+from trimq.broker.config import BrokerConfig
+from trimq.codec.bodies.topics import TopicConfig
+from trimq.codec.flags import Perm
 
 _SCHEDULE_QUEUES = 18
 _BENCHMARK_QUEUES = 1024

@@ -17,8 +17,8 @@ from typing import TypeVar
 
 import trio
 
-from codec.errors import CodecError
-from store.files import (
+from trimq.codec.errors import CodecError
+from trimq.store.files import (
     create,
     make_durable_directory,
     remove,
@@ -28,7 +28,7 @@ from store.files import (
     sync_file,
     write_fully,
 )
-from store.json_files import ConfigFile
+from trimq.store.json_files import ConfigFile
 
 log = logging.getLogger("trimq.broker")
 T = TypeVar("T")

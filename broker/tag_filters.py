@@ -5,8 +5,8 @@ The broker compares hashes only; clients compare the tags themselves again.
 
 from functools import lru_cache
 
-from codec.bodies.heartbeat import SubscriptionData
-from codec.java import string_hash
+from trimq.codec.bodies.heartbeat import SubscriptionData
+from trimq.codec.java import string_hash
 
 SUBSCRIBE_ALL = "*"
 TAG = "TAG"

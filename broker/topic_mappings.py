@@ -8,19 +8,19 @@ import logging
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from broker.clock import Clock
-from broker.data_version import encoded_version, new_version, next_version
-from broker.json_members import pretty
-from broker.table_file import TableFile
-from codec.bodies.base import decode_body
-from codec.bodies.static_topics import (
+from trimq.broker.clock import Clock
+from trimq.broker.data_version import encoded_version, new_version, next_version
+from trimq.broker.json_members import pretty
+from trimq.broker.table_file import TableFile
+from trimq.codec.bodies.base import decode_body
+from trimq.codec.bodies.static_topics import (
     LogicQueueMappingItem,
     TopicQueueMappingDetail,
     TopicQueueMappingSerializeWrapper,
 )
-from codec.bodies.topics import TopicQueueMappingInfo
-from codec.codes import ResponseCode
-from remoting.contract import RemotingError
+from trimq.codec.bodies.topics import TopicQueueMappingInfo
+from trimq.codec.codes import ResponseCode
+from trimq.remoting.contract import RemotingError
 
 log = logging.getLogger("trimq.broker")
 

@@ -9,23 +9,23 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
 
-from broker.attributes import TOPIC_ATTRIBUTES, alter
-from broker.clock import Clock
-from broker.config import BrokerConfig
-from broker.data_version import encoded_version, new_version, next_version, page_of
-from broker.json_members import JsonMembers, pretty
-from broker.system_topics import system_topics
-from broker.table_file import TableFile
-from broker.topic_mappings import TopicMappings
-from broker.topic_names import (
+from trimq.broker.attributes import TOPIC_ATTRIBUTES, alter
+from trimq.broker.clock import Clock
+from trimq.broker.config import BrokerConfig
+from trimq.broker.data_version import encoded_version, new_version, next_version, page_of
+from trimq.broker.json_members import JsonMembers, pretty
+from trimq.broker.system_topics import system_topics
+from trimq.broker.table_file import TableFile
+from trimq.broker.topic_mappings import TopicMappings
+from trimq.broker.topic_names import (
     AUTO_CREATE_TOPIC,
     SYSTEM_TOPICS,
     TRANS_CHECK_MAX_TIME_TOPIC,
     is_system_topic,
 )
-from codec.bodies.base import decode_body
-from codec.bodies.topics import TopicConfig, TopicConfigSerializeWrapper
-from codec.flags import Perm
+from trimq.codec.bodies.base import decode_body
+from trimq.codec.bodies.topics import TopicConfig, TopicConfigSerializeWrapper
+from trimq.codec.flags import Perm
 
 log = logging.getLogger("trimq.broker")
 Listener = Callable[[TopicConfig], None]

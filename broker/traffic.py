@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from codec.flags import SysFlag
-from store.inner_batch import count_of
-from store.message import Dispatched
+from trimq.codec.flags import SysFlag
+from trimq.store.inner_batch import count_of
+from trimq.store.message import Dispatched
 
 _INNER_BATCH: Final = int(SysFlag.INNER_BATCH)
 

@@ -4,7 +4,7 @@ import struct
 from ipaddress import IPv6Address, ip_address
 from typing import Final
 
-from codec.errors import CodecError
+from trimq.codec.errors import CodecError
 
 _PORT: Final = struct.Struct(">i")
 

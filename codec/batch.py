@@ -7,7 +7,7 @@ short properties length and properties.
 import struct
 from typing import Final
 
-from codec.errors import CodecError
+from trimq.codec.errors import CodecError
 
 _FIXED: Final = struct.Struct(">iIIii")
 _SHORT: Final = struct.Struct(">h")

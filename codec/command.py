@@ -12,8 +12,8 @@ from typing import Final
 
 import msgspec
 
-from codec.errors import CodecError
-from codec.json_head import language_name, language_number, read_json_head
+from trimq.codec.errors import CodecError
+from trimq.codec.json_head import language_name, language_number, read_json_head
 
 JSON: Final = 0
 ROCKETMQ: Final = 1

@@ -3,8 +3,8 @@
 import zlib
 from typing import Final
 
-from codec.errors import CodecError
-from codec.flags import SysFlag
+from trimq.codec.errors import CodecError
+from trimq.codec.flags import SysFlag
 
 # A body that claims to be larger when unpacked is not unpacked.
 _BODY_LIMIT: Final = 1 << 27

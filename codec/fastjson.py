@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from codec.errors import CodecError
+from trimq.codec.errors import CodecError
 
 T = TypeVar("T")
 

@@ -5,7 +5,7 @@ Hot: compiled by mypyc when a compiler is there.
 
 from typing import Final
 
-from codec.errors import CodecError
+from trimq.codec.errors import CodecError
 
 FRAME_LIMIT: Final = 16777216
 

@@ -6,7 +6,7 @@ Hot: compiled by mypyc when a compiler is there.
 import struct
 from typing import Final
 
-from codec.errors import CodecError
+from trimq.codec.errors import CodecError
 
 HEADER_SIZE: Final = 40
 SLOT_SIZE: Final = 4

@@ -8,8 +8,8 @@ from typing import Annotated, Any, Final, cast
 
 import msgspec
 
-from codec.codes import LanguageCode
-from codec.errors import CodecError
+from trimq.codec.codes import LanguageCode
+from trimq.codec.errors import CodecError
 
 Int32 = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
 

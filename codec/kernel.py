@@ -4,7 +4,7 @@ Whoever uses it has a twin in Python for when it is not, and for what it leaves 
 """
 
 try:
-    from codec._kernel import (
+    from trimq.codec._kernel import (
         append_hashes,
         append_views,
         copy_slots,

@@ -6,8 +6,8 @@ Store host (4 or 16 address bytes, int port) and the physical offset: 32 or 56 c
 import struct
 from typing import Final
 
-from codec import kernel
-from codec.errors import CodecError
+from trimq.codec import kernel
+from trimq.codec.errors import CodecError
 
 _OFFSET: Final = struct.Struct(">q")
 

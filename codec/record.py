@@ -11,7 +11,7 @@ import struct
 import zlib
 from typing import Any, Final
 
-from codec.errors import CodecError
+from trimq.codec.errors import CodecError
 
 MAGIC_V1: Final = 0xDAA320A7
 MAGIC_V2: Final = 0xDAA320AB

@@ -27,7 +27,7 @@ def _wrap(owner: Any, name: str, make: Callable[[Callable[..., Any]], Callable[.
 
 
 def _next_begin_offset() -> None:
-    from store.message_store import MessageStore
+    from trimq.store.message_store import MessageStore
 
     def make(read: Callable[..., Any]) -> Callable[..., Any]:
         def wrong(*args: Any) -> Any:
@@ -41,7 +41,7 @@ def _next_begin_offset() -> None:
 
 
 def _locks_never_expire() -> None:
-    from broker.queue_locks import QueueLocks
+    from trimq.broker.queue_locks import QueueLocks
 
     def make(init: Callable[..., None]) -> Callable[..., None]:
         def wrong(self: Any, clock: Any, lock_millis: int = 0) -> None:
@@ -53,14 +53,14 @@ def _locks_never_expire() -> None:
 
 
 def _no_retry_topic() -> None:
-    from processors.clients import heart_beat
+    from trimq.processors.clients import heart_beat
 
     heart_beat.retry_topic = lambda group: f"no_retry_{group}"  # type: ignore[attr-defined]
 
 
 def _swapped_codes() -> None:
-    from codec.codes import ResponseCode
-    from remoting.contract import RemotingError
+    from trimq.codec.codes import ResponseCode
+    from trimq.remoting.contract import RemotingError
 
     swapped = {
         ResponseCode.NO_PERMISSION: ResponseCode.TOPIC_NOT_EXIST,
@@ -77,7 +77,7 @@ def _swapped_codes() -> None:
 
 
 def _tags_ignored() -> None:
-    from store.message_store import MessageStore
+    from trimq.store.message_store import MessageStore
 
     def make(read: Callable[..., Any]) -> Callable[..., Any]:
         return lambda *args: read(*args[:-1], None)
@@ -86,31 +86,31 @@ def _tags_ignored() -> None:
 
 
 def _short_batches() -> None:
-    from store import batch_records
+    from trimq.store import batch_records
 
     _wrap(batch_records, "split_batch", lambda split: lambda body: split(body)[:-1] or split(body))
 
 
 def _min_offset() -> None:
-    from store.message_store import MessageStore
+    from trimq.store.message_store import MessageStore
 
     _wrap(MessageStore, "min_offset", lambda real: lambda *args: real(*args) + 1)
 
 
 def _commits_dropped() -> None:
-    from broker.offsets import ConsumerOffsets
+    from trimq.broker.offsets import ConsumerOffsets
 
     _wrap(ConsumerOffsets, "commit", lambda commit: lambda *args: None)
 
 
 def _nobody_is_told() -> None:
-    from broker import consumers
+    from trimq.broker import consumers
 
     _wrap(consumers, "_send_notices", lambda send: lambda group, peers: None)
 
 
 def _no_delay() -> None:
-    from broker.delays import DelayService
+    from trimq.broker.delays import DelayService
 
     def make(init: Callable[..., None]) -> Callable[..., None]:
         def wrong(self: Any, config: Any, store: Any, levels: Any, *rest: Any) -> None:
@@ -122,13 +122,13 @@ def _no_delay() -> None:
 
 
 def _unlock_ignored() -> None:
-    from broker.queue_locks import QueueLocks
+    from trimq.broker.queue_locks import QueueLocks
 
     _wrap(QueueLocks, "unlock", lambda unlock: lambda *args: None)
 
 
 def _one_more_life() -> None:
-    from processors.produce import consumer_send_msg_back
+    from trimq.processors.produce import consumer_send_msg_back
 
     def make(is_dead: Callable[..., bool]) -> Callable[..., bool]:
         def wrong(self: Any, request: Any, group: Any, record: Any) -> bool:

@@ -15,10 +15,9 @@ def whereabouts(_: Any) -> Iterator[tuple[str, str, bool]]:
     import os
     import sys
 
-    import spark.source
-    import trimq
+    import trimq.spark.source
 
-    assert spark.source.RocketMQDataSource
+    assert trimq.spark.source.RocketMQDataSource
     yield os.getcwd(), trimq.__file__, "trio" in sys.modules
 
 

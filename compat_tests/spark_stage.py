@@ -14,16 +14,16 @@ from typing import Any, Final
 import lz4.frame
 import zstandard
 
-from admin.errors import NotFound
-from codec.bodies.topics import TopicConfig
-from codec.codes import RequestCode, ResponseCode
-from codec.flags import SysFlag
-from codec.headers.send import SendMessageRequestHeaderV2
 from compat_tests.ours import TrimqServer
 from compat_tests.real import Launcher, RealServer
 from compat_tests.server import Options, Server
-from remoting.blocking import BlockingClient
 from trimq.admin import BlockingAdminClient, NewMessage
+from trimq.admin.errors import NotFound
+from trimq.codec.bodies.topics import TopicConfig
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.flags import SysFlag
+from trimq.codec.headers.send import SendMessageRequestHeaderV2
+from trimq.remoting.blocking import BlockingClient
 
 QUEUES: Final = 4
 # Small heaps; the loopback only.

@@ -12,9 +12,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-from admin.blocking import BlockingAdminClient
-from admin.errors import AdminError
-from admin.static_topics import leaders_of
 from compat_tests.mqadmin.tools import Printed
 from compat_tests.ours import TrimqServer
 from compat_tests.processes import wait_until
@@ -23,6 +20,9 @@ from compat_tests.server import Options
 from compat_tests.wire import asks, reading, records
 from compat_tests.wire.frames import Frame
 from compat_tests.wire.link import Link
+from trimq.admin.blocking import BlockingAdminClient
+from trimq.admin.errors import AdminError
+from trimq.admin.static_topics import leaders_of
 
 A, B = "broker-a", "broker-b"
 MAX_OFFSET, MIN_OFFSET = 30, 31

@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from codec.batch import BatchItem, join_batch
-from codec.flags import SysFlag
 from compat_tests.test_store_interop import MAX, QUEUES, SETTINGS, SUCCESS, TOPIC, Real
-from store.config import StoreConfig
-from store.message_store import MessageStore
+from trimq.codec.batch import BatchItem, join_batch
+from trimq.codec.flags import SysFlag
+from trimq.store.config import StoreConfig
+from trimq.store.message_store import MessageStore
 
 BATCHES = "Batches"
 SEND, UPDATE_OFFSET, SEND_BACK, END_TRANSACTION, SEND_BATCH = 10, 15, 36, 37, 320

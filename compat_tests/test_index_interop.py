@@ -20,9 +20,9 @@ from compat_tests.test_store_interop import (
     Real,
 )
 from compat_tests.wire import records
-from store.config import StoreConfig
-from store.message import Message
-from store.message_store import MessageStore
+from trimq.store.config import StoreConfig
+from trimq.store.message import Message
+from trimq.store.message_store import MessageStore
 
 SLOTS, ENTRIES = 101, 700
 QUERY, FOUND, NOT_FOUND = 12, 0, 22

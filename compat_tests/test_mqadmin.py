@@ -8,9 +8,6 @@ from contextlib import suppress
 
 import pytest
 
-from admin.blocking import BlockingAdminClient
-from admin.errors import AdminError
-from admin.sending import NewMessage
 from compat_tests.mqadmin import cases_groups
 from compat_tests.mqadmin.case import BROKER, AdminCase
 from compat_tests.mqadmin.cases import CASES
@@ -20,8 +17,11 @@ from compat_tests.mqadmin.tools import Printed
 from compat_tests.ours import builds
 from compat_tests.processes import free_port, wait_until
 from compat_tests.real import Launcher
-from mqadmin.names import COMMANDS, OWN
-from remoting.errors import TransportError
+from trimq.admin.blocking import BlockingAdminClient
+from trimq.admin.errors import AdminError
+from trimq.admin.sending import NewMessage
+from trimq.mqadmin.names import COMMANDS, OWN
+from trimq.remoting.errors import TransportError
 
 
 @pytest.fixture(scope="module")

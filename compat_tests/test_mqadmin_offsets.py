@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from admin.blocking import BlockingAdminClient
-from codec.bodies.groups import SubscriptionGroupConfig
-from codec.bodies.locks import MessageQueue
 from compat_tests.mqadmin.stage import BROKER, MEMBER, MOVED, MOVER, SENT, AdminStage
 from compat_tests.mqadmin.tools import Printed
 from compat_tests.ours import builds
 from compat_tests.real import Launcher
 from compat_tests.server import Server
+from trimq.admin.blocking import BlockingAdminClient
+from trimq.codec.bodies.groups import SubscriptionGroupConfig
+from trimq.codec.bodies.locks import MessageQueue
 
 pytestmark = pytest.mark.parametrize("kind", ["real", "trimq"])
 OFFLINE = "OffsetsOffline"

@@ -19,8 +19,6 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner, Result
 
-from codec.bodies.groups import SubscriptionGroupConfig
-from codec.bodies.locks import MessageQueue
 from compat_tests.browser import Browser, browser, find
 from compat_tests.hand_members import HandMember, Wishes
 from compat_tests.ours import TrimqServer
@@ -28,6 +26,8 @@ from compat_tests.processes import free_port
 from compat_tests.real import Launcher
 from compat_tests.spark_stage import QUEUES, Side, sides, spark_session
 from trimq.cli import main
+from trimq.codec.bodies.groups import SubscriptionGroupConfig
+from trimq.codec.bodies.locks import MessageQueue
 
 pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'trimq[spark]'")
 pytest.importorskip("plotly", reason="plotly is not installed: pip install 'trimq[spark]'")
@@ -238,7 +238,7 @@ def test_a_cluster_that_is_gone_for_a_round(
     server = TrimqServer(tmp_path / "server")
     server.start()
     between = iter([server.stop, server.start])
-    monkeypatch.setattr("spark.offsets.rounds.sleep", lambda _: next(between)())
+    monkeypatch.setattr("trimq.spark.offsets.rounds.sleep", lambda _: next(between)())
     try:
         side = Side(server, server.store)
         side.create("Watched")

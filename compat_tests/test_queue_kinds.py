@@ -15,9 +15,6 @@ from pathlib import Path
 
 import pytest
 
-from codec.batch import BatchItem, join_batch
-from codec.flags import SysFlag
-from codec.java import string_hash
 from compat_tests.test_store_interop import (
     MAX,
     MIN,
@@ -33,9 +30,12 @@ from compat_tests.test_store_interop import (
     read_ours,
     write_ours,
 )
-from store.config import StoreConfig
-from store.message import Message
-from store.message_store import MessageStore
+from trimq.codec.batch import BatchItem, join_batch
+from trimq.codec.flags import SysFlag
+from trimq.codec.java import string_hash
+from trimq.store.config import StoreConfig
+from trimq.store.message import Message
+from trimq.store.message_store import MessageStore
 
 BATCHES = "Batches"
 BATCH_FILE = 46 * 20

@@ -34,9 +34,9 @@ from compat_tests.retention_sides import (
     until,
 )
 from compat_tests.wire import asks, records
-from store.config import StoreConfig
-from store.message import Message
-from store.message_store import MessageStore
+from trimq.store.config import StoreConfig
+from trimq.store.message import Message
+from trimq.store.message_store import MessageStore
 
 QUEUES = 2
 # No queue may end where its file does: CLEAN_EXPIRED_CONSUMEQUEUE fails on such a one in RocketMQ.

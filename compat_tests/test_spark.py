@@ -13,8 +13,8 @@ import pytest
 from compat_tests.processes import free_port
 from compat_tests.real import Launcher
 from compat_tests.spark_stage import QUEUES, Side, sides, spark_session
-from spark.versions import has_streams
 from trimq.admin import BlockingAdminClient
+from trimq.spark.versions import has_streams
 
 pyspark = pytest.importorskip(
     "pyspark", reason="pyspark is not installed: pip install 'trimq[spark]'"

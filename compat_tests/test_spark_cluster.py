@@ -11,17 +11,17 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from codec.bodies.groups import SubscriptionGroupConfig
-from codec.bodies.locks import MessageQueue
 from compat_tests.ours import TrimqServer
+from trimq.codec.bodies.groups import SubscriptionGroupConfig
+from trimq.codec.bodies.locks import MessageQueue
 
 pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'trimq[spark]'")
 
 from compat_tests.spark_cluster import WORKERS, SparkCluster, spark_cluster
 from compat_tests.spark_stage import Side
-from spark.offsets.cluster import ClusterSource, snapshot
-from spark.offsets.history import append
 from trimq.cli import main
+from trimq.spark.offsets.cluster import ClusterSource, snapshot
+from trimq.spark.offsets.history import append
 
 ROOT = Path(__file__).parent.parent
 

@@ -15,15 +15,15 @@ from typing import Any
 
 import pytest
 
-from codec.bodies.groups import SubscriptionGroupConfig
-from codec.bodies.locks import MessageQueue
-from codec.codes import RequestCode, ResponseCode
-from codec.headers.send import ConsumerSendMsgBackRequestHeader
 from compat_tests.artifacts import HERE
 from compat_tests.real import Launcher
 from compat_tests.spark_stage import COMMIT_LOG_FILE, CONFIG, QUEUES, Side, sides, spark_session
-from remoting.blocking import BlockingClient
 from trimq.admin import BlockingAdminClient, NewMessage
+from trimq.codec.bodies.groups import SubscriptionGroupConfig
+from trimq.codec.bodies.locks import MessageQueue
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.headers.send import ConsumerSendMsgBackRequestHeader
+from trimq.remoting.blocking import BlockingClient
 
 pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'trimq[spark]'")
 

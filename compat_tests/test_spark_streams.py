@@ -18,14 +18,14 @@ from typing import Any
 
 import pytest
 
-from codec.codes import RequestCode
 from compat_tests.artifacts import HERE
 from compat_tests.mqadmin.tools import OfficialTool
 from compat_tests.processes import free_port
 from compat_tests.real import Launcher
 from compat_tests.spark_stage import COMMIT_LOG_FILE, Side, sides, spark_session, until
-from spark.versions import has_streams
 from trimq.admin import BlockingAdminClient
+from trimq.codec.codes import RequestCode
+from trimq.spark.versions import has_streams
 
 pyspark = pytest.importorskip(
     "pyspark", reason="pyspark is not installed: pip install 'trimq[spark]'"

@@ -15,17 +15,17 @@ from pathlib import Path
 
 import pytest
 
-from codec.batch import BatchItem, join_batch
-from codec.flags import SysFlag
 from compat_tests import real
 from compat_tests.processes import HOST
 from compat_tests.server import Options
 from compat_tests.wire import frames, records
 from compat_tests.wire.records import Record
-from store.cleaning import DiskUse
-from store.config import StoreConfig
-from store.message import Message
-from store.message_store import MessageStore
+from trimq.codec.batch import BatchItem, join_batch
+from trimq.codec.flags import SysFlag
+from trimq.store.cleaning import DiskUse
+from trimq.store.config import StoreConfig
+from trimq.store.message import Message
+from trimq.store.message_store import MessageStore
 
 TOPIC = "Interop"
 DELAYED = "SCHEDULE_TOPIC_XXXX"

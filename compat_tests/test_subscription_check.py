@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from admin.blocking import BlockingAdminClient
-from admin.errors import NotFound
 from compat_tests.hand_members import HandMember, Wishes
 from compat_tests.mqadmin.stage import BROKER, MEMBER, SENT, SPLIT, AdminStage
 from compat_tests.ours import builds
 from compat_tests.real import Launcher
+from trimq.admin.blocking import BlockingAdminClient
+from trimq.admin.errors import NotFound
 
 KINDS = ("real", "trimq")
 BY_MEMBER_0 = [(SENT, 0), (SENT, 1)]

@@ -7,10 +7,10 @@ from dataclasses import MISSING
 from pathlib import Path
 from typing import Any
 
-from codec.codes import RequestCode
 from compat_tests.mqadmin.cases import CASES
-from mqadmin import names
 from trimq import coverage
+from trimq.codec.codes import RequestCode
+from trimq.mqadmin import names
 from trimq.settings import keys_of
 
 HERE = Path(__file__).parent

@@ -1,6 +1,6 @@
 """``python -m mqadmin`` is the ``mqadmin`` command."""
 
-from mqadmin.cli import main
+from trimq.mqadmin.cli import main
 
 if __name__ == "__main__":
     main(prog_name="mqadmin")

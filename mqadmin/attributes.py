@@ -2,7 +2,7 @@
 
 import click
 
-from mqadmin.java_text import string_map
+from trimq.mqadmin.java_text import string_map
 
 
 def read_changes(text: str | None) -> dict[str, str]:

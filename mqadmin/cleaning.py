@@ -1,7 +1,7 @@
 """What the three commands that let brokers delete files have in common."""
 
-from codec.codes import RequestCode
-from mqadmin.framework import Run, chosen_addrs, chosen_members
+from trimq.codec.codes import RequestCode
+from trimq.mqadmin.framework import Run, chosen_addrs, chosen_members
 
 
 def clean(run: Run, what: RequestCode, broker_addr: str | None, cluster: str | None) -> None:

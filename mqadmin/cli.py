@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from mqadmin import names
+from trimq.mqadmin import names
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -33,7 +33,7 @@ class Commands(click.Group):
         name = names.find(cmd_name)
         if name is None:
             return super().get_command(ctx, cmd_name)
-        module = import_module(f"mqadmin.commands.{names.module_of(name)}")
+        module = import_module(f"trimq.mqadmin.commands.{names.module_of(name)}")
         command: click.Command = module.command
         return command
 

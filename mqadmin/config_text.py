@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from codec.bodies.groups import GroupRetryPolicy, SubscriptionGroupConfig
-from codec.bodies.topics import TopicConfig
-from codec.flags import Perm
-from mqadmin.java_text import java, string_map
+from trimq.codec.bodies.groups import GroupRetryPolicy, SubscriptionGroupConfig
+from trimq.codec.bodies.topics import TopicConfig
+from trimq.codec.flags import Perm
+from trimq.mqadmin.java_text import java, string_map
 
 
 def topic_text(topic: TopicConfig) -> str:

@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from codec.bodies.heartbeat import SubscriptionData
-from codec.bodies.locks import MessageQueue
-from codec.bodies.queue_tables import ConsumerRunningInfo, ProcessQueueInfo, by_queue
-from mqadmin.java_text import compact_time, java, properties_order
-from mqadmin.message_text import queue_text
+from trimq.codec.bodies.heartbeat import SubscriptionData
+from trimq.codec.bodies.locks import MessageQueue
+from trimq.codec.bodies.queue_tables import ConsumerRunningInfo, ProcessQueueInfo, by_queue
+from trimq.mqadmin.java_text import compact_time, java, properties_order
+from trimq.mqadmin.message_text import queue_text
 
 _QUEUE: Final = "{:<64}  {:<32}  {:<4}  {:<20}"
 _SHORT_QUEUE: Final = "{:<32}  {:<32}  {:<4}  {:<20}"

@@ -2,9 +2,9 @@
 
 import click
 
-from admin.message import Message
-from mqadmin.framework import Run
-from mqadmin.java_text import java
+from trimq.admin.message import Message
+from trimq.mqadmin.framework import Run
+from trimq.mqadmin.java_text import java
 
 
 def target_of(group: str | None, client_id: str | None) -> tuple[str, str] | None:

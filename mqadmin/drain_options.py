@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 import click
 
-from mqadmin.draining import SETTLE_SECONDS
+from trimq.mqadmin.draining import SETTLE_SECONDS
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -14,12 +14,12 @@ from typing import Any, Final
 import click
 import msgspec
 
-from admin.draining import Tail
-from admin.errors import Invalid, NotFound
-from admin.namesrv import ORDER_TOPICS
-from codec.bodies.topics import TopicConfig
-from mqadmin.framework import FAILURES, Failed, Run
-from mqadmin.output import complain
+from trimq.admin.draining import Tail
+from trimq.admin.errors import Invalid, NotFound
+from trimq.admin.namesrv import ORDER_TOPICS
+from trimq.codec.bodies.topics import TopicConfig
+from trimq.mqadmin.framework import FAILURES, Failed, Run
+from trimq.mqadmin.output import complain
 
 _POLL_SECONDS: Final = 1.0
 SETTLE_SECONDS: Final = 35.0

@@ -5,8 +5,8 @@ from typing import Any, Final
 
 import click
 
-from codec import fastjson
-from mqadmin.framework import Failed, Run
+from trimq.codec import fastjson
+from trimq.mqadmin.framework import Failed, Run
 
 # Where the official tool leaves what it exports.
 _FOLDER: Final = "/tmp/rocketmq/export"

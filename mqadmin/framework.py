@@ -8,14 +8,14 @@ from typing import Any, Final, TypeVar
 
 import click
 
-from admin.addresses import check_addr
-from admin.blocking import BlockingAdminClient
-from admin.errors import AdminError, Invalid
-from admin.signing import AccessKeys
-from codec.errors import CodecError
-from mqadmin.names import COMMANDS
-from mqadmin.output import Output, complain
-from remoting.errors import TransportError
+from trimq.admin.addresses import check_addr
+from trimq.admin.blocking import BlockingAdminClient
+from trimq.admin.errors import AdminError, Invalid
+from trimq.admin.signing import AccessKeys
+from trimq.codec.errors import CodecError
+from trimq.mqadmin.names import COMMANDS
+from trimq.mqadmin.output import Output, complain
+from trimq.remoting.errors import TransportError
 
 FAILURES: Final = (AdminError, TransportError, CodecError)
 """What a server or the way to it can do to a command."""
@@ -182,7 +182,7 @@ def _keys(access_key: str | None, secret_key: str | None) -> AccessKeys | None:
         return AccessKeys(access_key, secret_key)
     if access_key or secret_key:
         raise click.UsageError("--access-key and --secret-key belong together")
-    from mqadmin.tools_file import keys_of_tools_file
+    from trimq.mqadmin.tools_file import keys_of_tools_file
 
     return keys_of_tools_file()
 

@@ -1,7 +1,7 @@
 """What the brokers of a topic or a group say together; those that do not answer are named and left out."""
 
-from admin.groups import ConsumeStats
-from mqadmin.framework import Run
+from trimq.admin.groups import ConsumeStats
+from trimq.mqadmin.framework import Run
 
 
 def progress_of(run: Run, group: str, topic: str | None = None) -> ConsumeStats:

@@ -1,6 +1,6 @@
 """Names of groups in the names of their topics."""
 
-from admin.groups import RETRY_PREFIX
+from trimq.admin.groups import RETRY_PREFIX
 
 
 def group_of(retry_topic: str) -> str:

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any, TypeVar
 
-from codec.bodies.locks import MessageQueue
-from codec.java import string_hash
+from trimq.codec.bodies.locks import MessageQueue
+from trimq.codec.java import string_hash
 
 K = TypeVar("K")
 

@@ -5,9 +5,9 @@ from typing import TypeVar
 
 import click
 
-from codec import fastjson
-from codec.bodies.base import Body
-from codec.errors import CodecError
+from trimq.codec import fastjson
+from trimq.codec.bodies.base import Body
+from trimq.codec.errors import CodecError
 
 B = TypeVar("B", bound=Body)
 

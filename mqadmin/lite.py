@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 import click
 
-from admin.cluster import preferred_addr
-from codec.bodies.route import TopicRouteData
-from mqadmin.framework import FAILURES, Run
-from mqadmin.java_text import local_time
+from trimq.admin.cluster import preferred_addr
+from trimq.codec.bodies.route import TopicRouteData
+from trimq.mqadmin.framework import FAILURES, Run
+from trimq.mqadmin.java_text import local_time
 
 parent_option = click.option(
     "-p", "--parentTopic", "parent", required=True, help="The topic of the lite topics."

@@ -1,8 +1,8 @@
 """A cluster's brokers as the official tool lists them (CommandUtil.fetchMasterAndSlaveDistinguish)."""
 
-from admin.cluster import MASTER_ID
-from mqadmin.framework import Run
-from mqadmin.java_text import hash_order
+from trimq.admin.cluster import MASTER_ID
+from trimq.mqadmin.framework import Run
+from trimq.mqadmin.java_text import hash_order
 
 # How the official tool names the master of slaves that have none.
 NO_MASTER = "NO_MASTER"

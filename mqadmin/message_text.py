@@ -7,14 +7,14 @@ from typing import Any, Final
 
 import click
 
-from admin.message import Message
-from admin.messages import Track
-from admin.pulling import Place
-from admin.sending import Sent
-from codec.bodies.locks import MessageQueue
-from mqadmin.framework import FAILURES, Run
-from mqadmin.java_text import hash_order, java, local_time, queue_hash, string_map
-from mqadmin.output import plain
+from trimq.admin.message import Message
+from trimq.admin.messages import Track
+from trimq.admin.pulling import Place
+from trimq.admin.sending import Sent
+from trimq.codec.bodies.locks import MessageQueue
+from trimq.mqadmin.framework import FAILURES, Run
+from trimq.mqadmin.java_text import hash_order, java, local_time, queue_hash, string_map
+from trimq.mqadmin.output import plain
 
 # Where the official tool leaves bodies, a file per message.
 _BODIES: Final = Path("/tmp/rocketmq/msgbodys")

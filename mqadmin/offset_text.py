@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Final
 
-from admin.offsets import CommittedReset
-from codec.bodies.locks import MessageQueue
-from mqadmin.framework import Run
-from mqadmin.java_text import cut, hash_order, queue_hash
+from trimq.admin.offsets import CommittedReset
+from trimq.codec.bodies.locks import MessageQueue
+from trimq.mqadmin.framework import Run
+from trimq.mqadmin.java_text import cut, hash_order, queue_hash
 
 _RESET: Final = "{:<40}  {:<40}  {:<40}"
 _COMMITTED: Final = "{:<20}  {:<20}  {:<20}  {:<20}  {:<20}  {:<20}"

@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass, field
 
-from admin.errors import Refused
-from admin.offsets import CommittedReset, is_offline
-from codec.bodies.locks import MessageQueue
-from mqadmin.framework import Failed, Run
-from mqadmin.offset_text import in_java_order
+from trimq.admin.errors import Refused
+from trimq.admin.offsets import CommittedReset, is_offline
+from trimq.codec.bodies.locks import MessageQueue
+from trimq.mqadmin.framework import Failed, Run
+from trimq.mqadmin.offset_text import in_java_order
 
 
 @dataclass(slots=True)

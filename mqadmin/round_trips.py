@@ -3,9 +3,9 @@
 import time
 from dataclasses import dataclass, field
 
-from admin.pulling import Place
-from admin.sending import NewMessage, Sent
-from mqadmin.framework import FAILURES, Run
+from trimq.admin.pulling import Place
+from trimq.admin.sending import NewMessage, Sent
+from trimq.mqadmin.framework import FAILURES, Run
 
 
 @dataclass(slots=True)

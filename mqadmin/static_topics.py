@@ -7,13 +7,13 @@ from typing import Any, TypeVar
 
 import click
 
-from admin.errors import Invalid
-from admin.remapping import Remapping
-from admin.static_topics import Configs
-from codec.bodies.base import encode_body
-from codec.bodies.static_topics import CREATED, REMAPPED, TopicRemappingDetailWrapper
-from mqadmin.framework import Failed, Run
-from mqadmin.java_text import string_map
+from trimq.admin.errors import Invalid
+from trimq.admin.remapping import Remapping
+from trimq.admin.static_topics import Configs
+from trimq.codec.bodies.base import encode_body
+from trimq.codec.bodies.static_topics import CREATED, REMAPPED, TopicRemappingDetailWrapper
+from trimq.mqadmin.framework import Failed, Run
+from trimq.mqadmin.java_text import string_map
 
 F = TypeVar("F", bound=Callable[..., Any])
 

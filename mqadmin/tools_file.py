@@ -4,7 +4,7 @@ import os
 import re
 from pathlib import Path
 
-from admin.signing import AccessKeys
+from trimq.admin.signing import AccessKeys
 
 
 def keys_of_tools_file() -> AccessKeys | None:

@@ -6,7 +6,7 @@ One body holds many entries; each is a kind and fields that depend on it.
 from dataclasses import dataclass
 from typing import Final
 
-from admin.message import Message
+from trimq.admin.message import Message
 
 TRACE_TOPIC: Final = "RMQ_SYS_TRACE_TOPIC"
 SENT: Final = "Pub"

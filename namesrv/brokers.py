@@ -5,9 +5,9 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from codec.bodies.route import BrokerData
-from codec.bodies.topics import DataVersion
-from remoting.contract import Peer
+from trimq.codec.bodies.route import BrokerData
+from trimq.codec.bodies.topics import DataVersion
+from trimq.remoting.contract import Peer
 
 MASTER_ID: Final = 0
 # For a broker that names no time of its own (DEFAULT_BROKER_CHANNEL_EXPIRED_TIME).

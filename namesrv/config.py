@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from store.errors import StoreError
-from store.json_files import ConfigFile
-from store.settings import computed_setting, setting
+from trimq.store.errors import StoreError
+from trimq.store.json_files import ConfigFile
+from trimq.store.settings import computed_setting, setting
 
 _log: Final = logging.getLogger("trimq.namesrv")
 

@@ -4,11 +4,11 @@ import logging
 from pathlib import Path
 from typing import Final
 
-from codec.bodies.base import decode_body, encode_body
-from codec.bodies.kv import KVConfigSerializeWrapper
-from codec.errors import CodecError
-from store.errors import StoreError
-from store.json_files import ConfigFile
+from trimq.codec.bodies.base import decode_body, encode_body
+from trimq.codec.bodies.kv import KVConfigSerializeWrapper
+from trimq.codec.errors import CodecError
+from trimq.store.errors import StoreError
+from trimq.store.json_files import ConfigFile
 
 _log: Final = logging.getLogger("trimq.namesrv")
 

@@ -9,10 +9,10 @@ from typing import Final
 
 import trio
 
-from codec.codes import RequestCode
-from codec.headers.replication import NotifyMinBrokerIdChangeRequestHeader
-from remoting.client import Client
-from remoting.errors import TransportError
+from trimq.codec.codes import RequestCode
+from trimq.codec.headers.replication import NotifyMinBrokerIdChangeRequestHeader
+from trimq.remoting.client import Client
+from trimq.remoting.errors import TransportError
 
 _log: Final = logging.getLogger("trimq.namesrv")
 

@@ -11,15 +11,15 @@ from typing import Final, NamedTuple, Protocol
 
 import trio
 
-from codec.bodies.register import RegisterBrokerBody
-from codec.bodies.route import BrokerData, QueueData, TopicRouteData
-from codec.bodies.topics import DataVersion, TopicQueueMappingInfo
-from codec.flags import Perm
-from codec.headers.namesrv import RegisterBrokerRequestHeader
-from namesrv.brokers import MASTER_ID, BrokerKey, Brokers, LiveBroker, copy_of
-from namesrv.config import NamesrvSettings
-from namesrv.topic_queues import TopicQueues
-from remoting.contract import Peer
+from trimq.codec.bodies.register import RegisterBrokerBody
+from trimq.codec.bodies.route import BrokerData, QueueData, TopicRouteData
+from trimq.codec.bodies.topics import DataVersion, TopicQueueMappingInfo
+from trimq.codec.flags import Perm
+from trimq.codec.headers.namesrv import RegisterBrokerRequestHeader
+from trimq.namesrv.brokers import MASTER_ID, BrokerKey, Brokers, LiveBroker, copy_of
+from trimq.namesrv.config import NamesrvSettings
+from trimq.namesrv.topic_queues import TopicQueues
+from trimq.remoting.contract import Peer
 
 _log: Final = logging.getLogger("trimq.namesrv")
 

@@ -4,9 +4,9 @@ import logging
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
-from codec.bodies.route import QueueData
-from codec.bodies.topics import TopicConfig
-from codec.flags import Perm, TopicSysFlag
+from trimq.codec.bodies.route import QueueData
+from trimq.codec.bodies.topics import TopicConfig
+from trimq.codec.flags import Perm, TopicSysFlag
 
 _log: Final = logging.getLogger("trimq.namesrv")
 

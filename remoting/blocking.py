@@ -9,11 +9,11 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
-from codec.command import ONEWAY_BIT, RemotingCommand, decode_command, encode_command
-from codec.errors import CodecError
-from codec.frame import FRAME_LIMIT, FrameBuffer
-from codec.headers.base import Header, encode_header
-from remoting.errors import PeerGone, RemotingConnectError, RemotingTimeout, reason_of
+from trimq.codec.command import ONEWAY_BIT, RemotingCommand, decode_command, encode_command
+from trimq.codec.errors import CodecError
+from trimq.codec.frame import FRAME_LIMIT, FrameBuffer
+from trimq.codec.headers.base import Header, encode_header
+from trimq.remoting.errors import PeerGone, RemotingConnectError, RemotingTimeout, reason_of
 
 log = logging.getLogger("trimq.remoting")
 

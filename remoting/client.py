@@ -10,16 +10,16 @@ from contextlib import asynccontextmanager
 
 import trio
 
-from codec.addresses import pack_host
-from codec.command import JSON, RemotingCommand
-from codec.headers.base import Header
-from remoting.connection import Connection, Shared
-from remoting.dispatch import AnyProcessor, Dispatcher
-from remoting.errors import RemotingConnectError, RemotingTimeout, reason_of
-from remoting.handshake import client_wire
-from remoting.limits import Limits
-from remoting.peer import Body
-from remoting.wire import SocketWire, Wire, address_of
+from trimq.codec.addresses import pack_host
+from trimq.codec.command import JSON, RemotingCommand
+from trimq.codec.headers.base import Header
+from trimq.remoting.connection import Connection, Shared
+from trimq.remoting.dispatch import AnyProcessor, Dispatcher
+from trimq.remoting.errors import RemotingConnectError, RemotingTimeout, reason_of
+from trimq.remoting.handshake import client_wire
+from trimq.remoting.limits import Limits
+from trimq.remoting.peer import Body
+from trimq.remoting.wire import SocketWire, Wire, address_of
 
 
 class Client:

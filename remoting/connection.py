@@ -10,22 +10,30 @@ from typing import Final
 
 import trio
 
-from codec.codes import ResponseCode
-from codec.command import JSON, ONEWAY_BIT, RemotingCommand
-from codec.frame import FrameBuffer
-from codec.headers.base import Header
-from remoting.contract import ConnectionListener
-from remoting.dispatch import Dispatcher
-from remoting.errors import PeerGone
-from remoting.exchange import Response
-from remoting.gate import Gate
-from remoting.limits import Limits
-from remoting.outbox import Outbox
-from remoting.parked import ParkedReplies
-from remoting.peer import Body, Buffer, Peer
-from remoting.poller import Poller
-from remoting.turn import Held, Reply, Turn, body_size, encode_replies, encode_request, take_turn
-from remoting.wire import SocketWire, Wire
+from trimq.codec.codes import ResponseCode
+from trimq.codec.command import JSON, ONEWAY_BIT, RemotingCommand
+from trimq.codec.frame import FrameBuffer
+from trimq.codec.headers.base import Header
+from trimq.remoting.contract import ConnectionListener
+from trimq.remoting.dispatch import Dispatcher
+from trimq.remoting.errors import PeerGone
+from trimq.remoting.exchange import Response
+from trimq.remoting.gate import Gate
+from trimq.remoting.limits import Limits
+from trimq.remoting.outbox import Outbox
+from trimq.remoting.parked import ParkedReplies
+from trimq.remoting.peer import Body, Buffer, Peer
+from trimq.remoting.poller import Poller
+from trimq.remoting.turn import (
+    Held,
+    Reply,
+    Turn,
+    body_size,
+    encode_replies,
+    encode_request,
+    take_turn,
+)
+from trimq.remoting.wire import SocketWire, Wire
 
 log = logging.getLogger("trimq.remoting")
 

@@ -6,12 +6,12 @@ One processor per request code; it sees its typed header, not the socket, and an
 from collections.abc import Awaitable
 from typing import ClassVar, Generic, Protocol, cast
 
-from codec.headers.base import Header, decode_header
-from remoting.errors import PeerGone, RemotingError
-from remoting.exchange import H, Request, Response
-from remoting.gate import Gate
-from remoting.holdback import Holdback
-from remoting.peer import Body, Buffer, Peer
+from trimq.codec.headers.base import Header, decode_header
+from trimq.remoting.errors import PeerGone, RemotingError
+from trimq.remoting.exchange import H, Request, Response
+from trimq.remoting.gate import Gate
+from trimq.remoting.holdback import Holdback
+from trimq.remoting.peer import Body, Buffer, Peer
 
 __all__ = [
     "Body",

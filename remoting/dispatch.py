@@ -7,15 +7,15 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final
 
-from codec.codes import ResponseCode
-from codec.command import RemotingCommand
-from codec.errors import CodecError
-from remoting.contract import Processor
-from remoting.counters import RemotingCounters
-from remoting.errors import RemotingError
-from remoting.exchange import Request, Response
-from remoting.holdback import Holdback
-from remoting.peer import Peer
+from trimq.codec.codes import ResponseCode
+from trimq.codec.command import RemotingCommand
+from trimq.codec.errors import CodecError
+from trimq.remoting.contract import Processor
+from trimq.remoting.counters import RemotingCounters
+from trimq.remoting.errors import RemotingError
+from trimq.remoting.exchange import Request, Response
+from trimq.remoting.holdback import Holdback
+from trimq.remoting.peer import Peer
 
 log = logging.getLogger("trimq.remoting")
 

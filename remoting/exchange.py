@@ -5,8 +5,8 @@ Hot: every message crosses these two, so they are plain slotted classes.
 
 from typing import Generic, TypeVar
 
-from codec.headers.base import Header
-from remoting.peer import Body, Peer
+from trimq.codec.headers.base import Header
+from trimq.remoting.peer import Body, Peer
 
 H = TypeVar("H")
 

@@ -6,8 +6,8 @@ from typing import Final
 
 import trio
 
-from remoting.tls import TlsMode, TlsRefused
-from remoting.wire import SocketWire, StreamWire, Wire
+from trimq.remoting.tls import TlsMode, TlsRefused
+from trimq.remoting.wire import SocketWire, StreamWire, Wire
 
 # A TLS record that carries a handshake message.
 _HANDSHAKE: Final = 0x16

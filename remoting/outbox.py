@@ -9,9 +9,9 @@ from collections.abc import Callable
 
 import trio
 
-from remoting.counters import RemotingCounters
-from remoting.peer import Buffer
-from remoting.wire import Wire, remove
+from trimq.remoting.counters import RemotingCounters
+from trimq.remoting.peer import Buffer
+from trimq.remoting.wire import Wire, remove
 
 
 class Outbox:

@@ -8,9 +8,9 @@ from collections.abc import Callable
 
 import trio
 
-from remoting.gate import Gate
-from remoting.outbox import Outbox
-from remoting.turn import Reply
+from trimq.remoting.gate import Gate
+from trimq.remoting.outbox import Outbox
+from trimq.remoting.turn import Reply
 
 # What a parked reply counts in the outbox's bound; its exact size shows only when it leaves.
 _WEIGHT = 512

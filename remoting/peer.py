@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from codec.command import RemotingCommand
-from codec.headers.base import Header
+from trimq.codec.command import RemotingCommand
+from trimq.codec.headers.base import Header
 
 # Bytes: a view has items of one byte.
 Buffer = bytes | bytearray | memoryview

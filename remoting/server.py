@@ -9,17 +9,17 @@ from typing import Final
 
 import trio
 
-from codec.addresses import pack_host
-from remoting.connection import Connection, Shared
-from remoting.contract import ConnectionListener
-from remoting.counters import RemotingCounters
-from remoting.dispatch import Dispatcher
-from remoting.gate import Gate
-from remoting.handshake import first_byte, server_wire
-from remoting.limits import Limits
-from remoting.poller import AVAILABLE, Poller
-from remoting.tls import TlsMode, TlsRefused
-from remoting.wire import Wire, address_of
+from trimq.codec.addresses import pack_host
+from trimq.remoting.connection import Connection, Shared
+from trimq.remoting.contract import ConnectionListener
+from trimq.remoting.counters import RemotingCounters
+from trimq.remoting.dispatch import Dispatcher
+from trimq.remoting.gate import Gate
+from trimq.remoting.handshake import first_byte, server_wire
+from trimq.remoting.limits import Limits
+from trimq.remoting.poller import AVAILABLE, Poller
+from trimq.remoting.tls import TlsMode, TlsRefused
+from trimq.remoting.wire import Wire, address_of
 
 log = logging.getLogger("trimq.remoting")
 

@@ -3,12 +3,12 @@
 import trio
 import trio.testing
 
-from codec.addresses import pack_host
-from codec.command import RemotingCommand
-from codec.headers.base import Header
-from remoting.errors import PeerGone
-from remoting.peer import Body, Peer
-from remoting.wire import StreamWire, Wire
+from trimq.codec.addresses import pack_host
+from trimq.codec.command import RemotingCommand
+from trimq.codec.headers.base import Header
+from trimq.remoting.errors import PeerGone
+from trimq.remoting.peer import Body, Peer
+from trimq.remoting.wire import StreamWire, Wire
 
 
 class RecordingPeer(Peer):

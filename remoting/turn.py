@@ -5,13 +5,13 @@ Hot: every message crosses this. Knows no socket and no event loop.
 
 from typing import Any, Final
 
-from codec.command import RESPONSE_BIT, RemotingCommand, decode_command, encode_head
-from codec.errors import CodecError
-from codec.frame import FrameBuffer
-from codec.headers.base import Header, encode_header
-from remoting.dispatch import Dispatcher
-from remoting.exchange import Request, Response
-from remoting.peer import Body, Buffer, Peer
+from trimq.codec.command import RESPONSE_BIT, RemotingCommand, decode_command, encode_head
+from trimq.codec.errors import CodecError
+from trimq.codec.frame import FrameBuffer
+from trimq.codec.headers.base import Header, encode_header
+from trimq.remoting.dispatch import Dispatcher
+from trimq.remoting.exchange import Request, Response
+from trimq.remoting.peer import Body, Buffer, Peer
 
 _JSON: Final = 0
 _LAST_BINARY_CODE: Final = 32767

@@ -11,7 +11,7 @@ from typing import ClassVar, Final
 
 import trio
 
-from remoting.peer import Buffer
+from trimq.remoting.peer import Buffer
 
 # How many buffers one sendmsg takes (IOV_MAX of Linux; POSIX promises only 16, everybody has 1024).
 _IOV_MAX: Final = 1024

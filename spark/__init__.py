@@ -1,7 +1,42 @@
-"""PySpark 4: RocketMQ's topics and store files as data sources. `trimq.spark` is the way in.
+"""RocketMQ topics and store files in PySpark 4. Loads no Trio.
 
-Executors run the blocking client; nothing here loads Trio. `source` holds the classes that Spark
-sees, `schema` the columns, `decode` turns records into Arrow columns, `options` reads options,
-`positions` says where queues begin and end, `pulling` and `sending` talk to brokers, `log_scan` reads
-store files.
+from trimq.spark import RocketMQDataSource
+
+session.dataSource.register(RocketMQDataSource)
+session.read.format("rocketmq").option("namesrv", "127.0.0.1:9876").option("topic", "T").load()
+
+`trimq.spark.session()` makes a session in which that is done already.
+
+Executors run the blocking client. `source` holds the classes that Spark sees, `schema` the columns,
+`decode` turns records into Arrow columns, `options` reads options, `positions` says where queues begin
+and end, `pulling` and `sending` talk to brokers, `log_scan` reads store files. The names below are a
+driver's: the first one that is used checks PySpark and prepares this process (`driver`).
 """
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from trimq.spark.driver import (
+        DataLost,
+        RocketMQDataSource,
+        RocketMQStoreDataSource,
+        SparkSourceError,
+        WrongOption,
+    )
+    from trimq.spark.sessions import session
+
+__all__ = [
+    "DataLost",
+    "RocketMQDataSource",
+    "RocketMQStoreDataSource",
+    "SparkSourceError",
+    "WrongOption",
+    "session",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name in __all__:
+        return getattr(import_module("trimq.spark.driver"), name)
+    raise AttributeError(f"module 'trimq.spark' has no attribute {name!r}")

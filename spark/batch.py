@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
-from spark.errors import sentences
-from spark.options import ReadOptions
-from spark.queues import Cluster, Range, patiently, ranges, split
-from spark.reading import read_range
+from trimq.spark.errors import sentences
+from trimq.spark.options import ReadOptions
+from trimq.spark.queues import Cluster, Range, patiently, ranges, split
+from trimq.spark.reading import read_range
 
 
 class RangePartition(InputPartition):

@@ -14,14 +14,14 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from codec.addresses import unpack_host
-from codec.batch import split_batch
-from codec.compression import unpack_body
-from codec.errors import CodecError
-from codec.flags import SysFlag
-from codec.properties import find_property, parse_properties
-from codec.record import encode_record, outline_records
-from spark.schema import COLUMNS, arrow_schema
+from trimq.codec.addresses import unpack_host
+from trimq.codec.batch import split_batch
+from trimq.codec.compression import unpack_body
+from trimq.codec.errors import CodecError
+from trimq.codec.flags import SysFlag
+from trimq.codec.properties import find_property, parse_properties
+from trimq.codec.record import encode_record, outline_records
+from trimq.spark.schema import COLUMNS, arrow_schema
 
 Row = tuple[Any, ...]
 

@@ -7,10 +7,10 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from admin.errors import AdminError
-from codec.errors import CodecError
-from remoting.errors import TransportError
-from store.inspecting.items import Unreadable
+from trimq.admin.errors import AdminError
+from trimq.codec.errors import CodecError
+from trimq.remoting.errors import TransportError
+from trimq.store.inspecting.items import Unreadable
 
 # Spark's workers print no Python traceback when this is set (pyspark.util.handle_worker_exception).
 _HIDE = "SPARK_HIDE_TRACEBACK"

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from codec.record import MAGIC_BLANK, outline_records, peek
-from spark.decode import (
+from trimq.codec.record import MAGIC_BLANK, outline_records, peek
+from trimq.spark.decode import (
     BODY_AT,
     BODY_LENGTH,
     PROPERTIES_AT,
@@ -27,11 +27,11 @@ from spark.decode import (
     TOPIC_AT,
     Row,
 )
-from spark.store_options import StoreOptions
-from store.checking.log import list_log
-from store.checkpoint import load_checkpoint
-from store.inspecting.records import RecordWalk, find_record
-from store.inspecting.sparse_file import SparseFile
+from trimq.spark.store_options import StoreOptions
+from trimq.store.checking.log import list_log
+from trimq.store.checkpoint import load_checkpoint
+from trimq.store.inspecting.records import RecordWalk, find_record
+from trimq.store.inspecting.sparse_file import SparseFile
 
 log: Final = logging.getLogger("trimq.spark")
 

@@ -14,7 +14,7 @@ def main() -> None:
     if not __package__ and (here / "__init__.py").exists():
         sys.path.insert(0, str(here.parent))
     try:
-        from spark.offsets.command import report
+        from trimq.spark.offsets.command import report
     except ImportError as error:
         sys.exit(
             f"{sys.executable} cannot load TriMQ ({error}): set PYSPARK_PYTHON to the Python in"

@@ -11,12 +11,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from admin.addresses import name_server_list
-from admin.errors import Invalid
-from admin.pulling import TOOLS_GROUP
-from admin.signing import AccessKeys
-from spark.errors import WrongOption
-from spark.positions import Position, parse_position
+from trimq.admin.addresses import name_server_list
+from trimq.admin.errors import Invalid
+from trimq.admin.pulling import TOOLS_GROUP
+from trimq.admin.signing import AccessKeys
+from trimq.spark.errors import WrongOption
+from trimq.spark.positions import Position, parse_position
 
 TRUE: Final = {"true": True, "false": False}
 # Options that Spark itself may put among ours.

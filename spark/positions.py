@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
-from spark.errors import WrongOption
+from trimq.spark.errors import WrongOption
 
 EARLIEST: Final = -2
 LATEST: Final = -1

@@ -11,18 +11,18 @@ import socket
 from collections.abc import Iterable
 from typing import Final
 
-from admin.cluster import MASTER_ID
-from admin.errors import AdminError, Refused
-from codec.bodies.base import encode_body
-from codec.bodies.heartbeat import ConsumerData, HeartbeatData, SubscriptionData
-from codec.codes import RequestCode, ResponseCode
-from codec.headers.base import Header
-from codec.headers.offsets import UpdateConsumerOffsetRequestHeader
-from remoting.blocking import BlockingClient
-from remoting.errors import TransportError
-from spark.options import Connection
-from spark.positions import Offsets, QueueKey
-from spark.queues import Cluster
+from trimq.admin.cluster import MASTER_ID
+from trimq.admin.errors import AdminError, Refused
+from trimq.codec.bodies.base import encode_body
+from trimq.codec.bodies.heartbeat import ConsumerData, HeartbeatData, SubscriptionData
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.headers.base import Header
+from trimq.codec.headers.offsets import UpdateConsumerOffsetRequestHeader
+from trimq.remoting.blocking import BlockingClient
+from trimq.remoting.errors import TransportError
+from trimq.spark.options import Connection
+from trimq.spark.positions import Offsets, QueueKey
+from trimq.spark.queues import Cluster
 
 log: Final = logging.getLogger("trimq.spark")
 

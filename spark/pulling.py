@@ -15,18 +15,18 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from admin.blocking import BlockingAdminClient
-from admin.cluster import preferred_addr
-from codec.codes import RequestCode, ResponseCode
-from codec.command import RemotingCommand
-from codec.flags import PullFlag
-from codec.headers.base import decode_header, encode_header
-from codec.headers.pull import PullMessageRequestHeader, PullMessageResponseHeader
-from remoting.blocking import BlockingClient
-from remoting.errors import TransportError
-from spark.errors import SparkSourceError
-from spark.options import Connection, Pulls
-from spark.queues import Range, lost
+from trimq.admin.blocking import BlockingAdminClient
+from trimq.admin.cluster import preferred_addr
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.command import RemotingCommand
+from trimq.codec.flags import PullFlag
+from trimq.codec.headers.base import decode_header, encode_header
+from trimq.codec.headers.pull import PullMessageRequestHeader, PullMessageResponseHeader
+from trimq.remoting.blocking import BlockingClient
+from trimq.remoting.errors import TransportError
+from trimq.spark.errors import SparkSourceError
+from trimq.spark.options import Connection, Pulls
+from trimq.spark.queues import Range, lost
 
 log: Final = logging.getLogger("trimq.spark")
 

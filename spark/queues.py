@@ -11,21 +11,21 @@ from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Final, Self, TypeVar
 
-from admin.blocking import BlockingAdminClient
-from admin.cluster import preferred_addr
-from admin.errors import NotFound
-from admin.pulling import Place
-from codec.bodies.base import encode_body
-from codec.bodies.heartbeat import CheckClientRequestBody, SubscriptionData
-from codec.bodies.locks import MessageQueue
-from codec.codes import RequestCode, ResponseCode
-from codec.flags import Perm
-from remoting.blocking import BlockingClient
-from remoting.errors import TransportError
-from spark.errors import DataLost, SparkSourceError, WrongOption
-from spark.names import is_system_topic
-from spark.options import Connection, Expression, ReadOptions
-from spark.positions import EARLIEST, Offsets, Position, QueueKey
+from trimq.admin.blocking import BlockingAdminClient
+from trimq.admin.cluster import preferred_addr
+from trimq.admin.errors import NotFound
+from trimq.admin.pulling import Place
+from trimq.codec.bodies.base import encode_body
+from trimq.codec.bodies.heartbeat import CheckClientRequestBody, SubscriptionData
+from trimq.codec.bodies.locks import MessageQueue
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.flags import Perm
+from trimq.remoting.blocking import BlockingClient
+from trimq.remoting.errors import TransportError
+from trimq.spark.errors import DataLost, SparkSourceError, WrongOption
+from trimq.spark.names import is_system_topic
+from trimq.spark.options import Connection, Expression, ReadOptions
+from trimq.spark.positions import EARLIEST, Offsets, Position, QueueKey
 
 log: Final = logging.getLogger("trimq.spark")
 

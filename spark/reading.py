@@ -7,10 +7,10 @@ from typing import Final
 
 import pyarrow as pa
 
-from spark.decode import QUEUE_OFFSET, Row, is_wrapped, outline, to_batch, unwrap
-from spark.options import ReadOptions
-from spark.pulling import Puller
-from spark.queues import Range
+from trimq.spark.decode import QUEUE_OFFSET, Row, is_wrapped, outline, to_batch, unwrap
+from trimq.spark.options import ReadOptions
+from trimq.spark.pulling import Puller
+from trimq.spark.queues import Range
 
 # A batch is handed over when it holds so many bytes or came in so many answers.
 _BYTES: Final = 4 << 20

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
-from spark.errors import WrongOption
+from trimq.spark.errors import WrongOption
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType

@@ -13,21 +13,21 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Final
 
-from admin.blocking import BlockingAdminClient
-from admin.cluster import MASTER_ID
-from admin.errors import NotFound
-from admin.sending import NEW_TOPIC_QUEUES
-from admin.topics import DEFAULT_TOPIC
-from codec.batch import BatchItem, join_batch
-from codec.codes import RequestCode, ResponseCode
-from codec.flags import Perm
-from codec.headers.send import SendMessageRequestHeaderV2
-from codec.java import string_hash
-from remoting.blocking import BlockingClient
-from remoting.errors import TransportError
-from spark.errors import SparkSourceError
-from spark.options import WriteOptions
-from spark.queues import NoNameServer
+from trimq.admin.blocking import BlockingAdminClient
+from trimq.admin.cluster import MASTER_ID
+from trimq.admin.errors import NotFound
+from trimq.admin.sending import NEW_TOPIC_QUEUES
+from trimq.admin.topics import DEFAULT_TOPIC
+from trimq.codec.batch import BatchItem, join_batch
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.flags import Perm
+from trimq.codec.headers.send import SendMessageRequestHeaderV2
+from trimq.codec.java import string_hash
+from trimq.remoting.blocking import BlockingClient
+from trimq.remoting.errors import TransportError
+from trimq.spark.errors import SparkSourceError
+from trimq.spark.options import WriteOptions
+from trimq.spark.queues import NoNameServer
 
 # The message is stored, whatever else was to happen.
 _STORED: Final = frozenset(

@@ -14,17 +14,17 @@ from pyspark.sql.datasource import (
 )
 from pyspark.sql.types import StructType
 
-from spark.batch import RocketMQBatchReader
-from spark.errors import SparkSourceError, sentences
-from spark.options import read_options, write_options
-from spark.schema import chosen, ddl, wanted
-from spark.shipping import Shipped
-from spark.versions import has_streams
-from spark.writing import RocketMQWriter
+from trimq.spark.batch import RocketMQBatchReader
+from trimq.spark.errors import SparkSourceError, sentences
+from trimq.spark.options import read_options, write_options
+from trimq.spark.schema import chosen, ddl, wanted
+from trimq.spark.shipping import Shipped
+from trimq.spark.versions import has_streams
+from trimq.spark.writing import RocketMQWriter
 
 if TYPE_CHECKING:
-    from spark.stream import RocketMQStreamReader
-    from spark.stream_writing import RocketMQStreamWriter
+    from trimq.spark.stream import RocketMQStreamReader
+    from trimq.spark.stream_writing import RocketMQStreamWriter
 
 
 class RocketMQDataSource(DataSource, metaclass=Shipped):
@@ -56,7 +56,7 @@ class RocketMQDataSource(DataSource, metaclass=Shipped):
 
     def _stream_reader(self, schema: StructType) -> RocketMQStreamReader:
         _need_streams()
-        from spark.stream import RocketMQStreamReader
+        from trimq.spark.stream import RocketMQStreamReader
 
         options = read_options(self.options)
         if options.ending.word:
@@ -70,7 +70,7 @@ class RocketMQDataSource(DataSource, metaclass=Shipped):
     def streamWriter(self, schema: StructType, overwrite: bool) -> RocketMQStreamWriter:
         with sentences():
             _need_streams()
-            from spark.stream_writing import RocketMQStreamWriter
+            from trimq.spark.stream_writing import RocketMQStreamWriter
 
             return RocketMQStreamWriter(write_options(self.options), schema)
 

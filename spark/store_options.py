@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from spark.errors import WrongOption
-from spark.options import Options
-from spark.positions import parse_position
+from trimq.spark.errors import WrongOption
+from trimq.spark.options import Options
+from trimq.spark.positions import parse_position
 
 TABLES: Final = ("messages", "consumequeue", "index")
 KNOWN: Final = (

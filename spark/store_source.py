@@ -13,13 +13,20 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
-from spark.decode import is_wrapped, to_batch, unwrap
-from spark.errors import sentences
-from spark.log_scan import LogPart, plan, scan
-from spark.schema import COLUMNS, INDEX_ENTRY_COLUMNS, QUEUE_ENTRY_COLUMNS, chosen, ddl, wanted
-from spark.shipping import Shipped
-from spark.store_options import StoreOptions, store_options
-from spark.store_tables import index_entries, index_paths, queue_entries, queue_folders
+from trimq.spark.decode import is_wrapped, to_batch, unwrap
+from trimq.spark.errors import sentences
+from trimq.spark.log_scan import LogPart, plan, scan
+from trimq.spark.schema import (
+    COLUMNS,
+    INDEX_ENTRY_COLUMNS,
+    QUEUE_ENTRY_COLUMNS,
+    chosen,
+    ddl,
+    wanted,
+)
+from trimq.spark.shipping import Shipped
+from trimq.spark.store_options import StoreOptions, store_options
+from trimq.spark.store_tables import index_entries, index_paths, queue_entries, queue_folders
 
 _COLUMNS: Final = {
     "messages": COLUMNS,

@@ -9,15 +9,15 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from codec.layouts.index import INDEX_HEADER
-from codec.queue_entry import ENTRY_SIZE, parse_all
-from spark.schema import INDEX_ENTRY_COLUMNS, QUEUE_ENTRY_COLUMNS, arrow_schema
-from spark.store_options import StoreOptions
-from store.inspecting import index as index_files
-from store.inspecting.entries import FILLER_SIZE
-from store.inspecting.items import Unreadable
-from store.inspecting.kinds import base_of
-from store.inspecting.sparse_file import SparseFile
+from trimq.codec.layouts.index import INDEX_HEADER
+from trimq.codec.queue_entry import ENTRY_SIZE, parse_all
+from trimq.spark.schema import INDEX_ENTRY_COLUMNS, QUEUE_ENTRY_COLUMNS, arrow_schema
+from trimq.spark.store_options import StoreOptions
+from trimq.store.inspecting import index as index_files
+from trimq.store.inspecting.entries import FILLER_SIZE
+from trimq.store.inspecting.items import Unreadable
+from trimq.store.inspecting.kinds import base_of
+from trimq.store.inspecting.sparse_file import SparseFile
 
 _WINDOW: Final = 52428 * ENTRY_SIZE
 _INDEX_ENTRY: Final = Struct(">iqii")

@@ -23,13 +23,13 @@ from pyspark.sql.streaming.datasource import (
     SupportsTriggerAvailableNow,
 )
 
-from spark.batch import RangePartition
-from spark.errors import SparkSourceError, sentences
-from spark.options import ReadOptions
-from spark.positions import Offsets, QueueKey, read_offsets, write_offsets
-from spark.progress import GroupProgress
-from spark.queues import Bounds, Cluster, Range, lost, patiently, ranges, split
-from spark.reading import read_range
+from trimq.spark.batch import RangePartition
+from trimq.spark.errors import SparkSourceError, sentences
+from trimq.spark.options import ReadOptions
+from trimq.spark.positions import Offsets, QueueKey, read_offsets, write_offsets
+from trimq.spark.progress import GroupProgress
+from trimq.spark.queues import Bounds, Cluster, Range, lost, patiently, ranges, split
+from trimq.spark.reading import read_range
 
 VERSION: Final = 1
 

@@ -8,9 +8,9 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamArrowWriter, WriterCommitMessage
 from pyspark.sql.types import StructType
 
-from spark.errors import sentences
-from spark.options import WriteOptions
-from spark.writing import Written, check_columns, send_all
+from trimq.spark.errors import sentences
+from trimq.spark.options import WriteOptions
+from trimq.spark.writing import Written, check_columns, send_all
 
 
 class RocketMQStreamWriter(DataSourceStreamArrowWriter):

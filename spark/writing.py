@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 
-from codec import property_keys
-from codec.batch import BatchItem
-from codec.properties import ENTRY_END, NAME_END, format_properties
-from spark.errors import WrongOption, sentences
-from spark.options import WriteOptions
-from spark.schema import COLUMNS
-from spark.sending import MessageIds, Outgoing, Sender
+from trimq.codec import property_keys
+from trimq.codec.batch import BatchItem
+from trimq.codec.properties import ENTRY_END, NAME_END, format_properties
+from trimq.spark.errors import WrongOption, sentences
+from trimq.spark.options import WriteOptions
+from trimq.spark.schema import COLUMNS
+from trimq.spark.sending import MessageIds, Outgoing, Sender
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType

@@ -10,19 +10,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from codec.batch_queue_entry import BatchQueueEntry
-from codec.flags import SysFlag
-from codec.record import encode_record, record_size
-from store.batch_consume_queue import BatchConsumeQueue
-from store.batch_records import encode_batch
-from store.commit_log import CommitLog
-from store.consume_queue import ConsumeQueue
-from store.consume_queues import ConsumeQueues
-from store.errors import StoreError
-from store.inner_batch import count_of, with_base
-from store.message import Appended, AppendedBatch, Dispatched, Message
-from store.record_limits import RecordLimits, closed_properties
-from store.tags import TagCodes
+from trimq.codec.batch_queue_entry import BatchQueueEntry
+from trimq.codec.flags import SysFlag
+from trimq.codec.record import encode_record, record_size
+from trimq.store.batch_consume_queue import BatchConsumeQueue
+from trimq.store.batch_records import encode_batch
+from trimq.store.commit_log import CommitLog
+from trimq.store.consume_queue import ConsumeQueue
+from trimq.store.consume_queues import ConsumeQueues
+from trimq.store.errors import StoreError
+from trimq.store.inner_batch import count_of, with_base
+from trimq.store.message import Appended, AppendedBatch, Dispatched, Message
+from trimq.store.record_limits import RecordLimits, closed_properties
+from trimq.store.tags import TagCodes
 
 _TRANSACTION: Final = 0xC
 _COMMIT: Final = 0x8

@@ -12,16 +12,16 @@ from bisect import bisect_left
 from collections.abc import Callable
 from typing import Final
 
-from codec.batch_queue_entry import (
+from trimq.codec.batch_queue_entry import (
     BATCH_ENTRY_SIZE,
     BatchQueueEntry,
     pack_batch_entry,
     parse_batch_entries,
 )
-from store.errors import StoreError
-from store.files import OpenFiles
-from store.queue_bounds import Bounds
-from store.queue_files import QueueFiles
+from trimq.store.errors import StoreError
+from trimq.store.files import OpenFiles
+from trimq.store.queue_bounds import Bounds
+from trimq.store.queue_files import QueueFiles
 
 SETTING: Final = "mapperFileSizeBatchConsumeQueue"
 # Entries in one look for a file's end: more than a page, with its hole behind, has.

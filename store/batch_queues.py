@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
-from codec.batch_queue_entry import BATCH_ENTRY_SIZE
-from store.batch_consume_queue import BatchConsumeQueue
-from store.config import StoreConfig
-from store.errors import StoreError
-from store.files import OpenFiles, remove_directory, store_error
-from store.queue_bounds import Bounds
+from trimq.codec.batch_queue_entry import BATCH_ENTRY_SIZE
+from trimq.store.batch_consume_queue import BatchConsumeQueue
+from trimq.store.config import StoreConfig
+from trimq.store.errors import StoreError
+from trimq.store.files import OpenFiles, remove_directory, store_error
+from trimq.store.queue_bounds import Bounds
 
 
 class BatchQueues:

@@ -6,9 +6,9 @@ of its offsets, counts as all its messages and is handed out whole.
 
 from __future__ import annotations
 
-from codec.batch_queue_entry import BATCH_ENTRY_SIZE, BatchQueueEntry
-from store.batch_consume_queue import BatchConsumeQueue
-from store.reading import (
+from trimq.codec.batch_queue_entry import BATCH_ENTRY_SIZE, BatchQueueEntry
+from trimq.store.batch_consume_queue import BatchConsumeQueue
+from trimq.store.reading import (
     MAX_PULL_BYTES,
     MIN_PULL_BYTES,
     QueueReader,

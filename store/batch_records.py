@@ -9,12 +9,12 @@ Hot: compiled by mypyc when a compiler is there.
 
 from __future__ import annotations
 
-from codec import kernel
-from codec.batch import split_batch
-from codec.record import encode_record, record_size
-from store.errors import StoreError
-from store.message import Message
-from store.record_limits import RecordLimits, closed_properties
+from trimq.codec import kernel
+from trimq.codec.batch import split_batch
+from trimq.codec.record import encode_record, record_size
+from trimq.store.errors import StoreError
+from trimq.store.message import Message
+from trimq.store.record_limits import RecordLimits, closed_properties
 
 
 class BatchRecords:

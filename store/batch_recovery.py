@@ -6,14 +6,14 @@ anew, so one that is there is as good as its record: the record's place in the l
 
 from __future__ import annotations
 
-from codec.batch_queue_entry import BatchQueueEntry
-from store.batch_consume_queue import BatchConsumeQueue
-from store.commit_log import CommitLog
-from store.consume_queues import ConsumeQueues
-from store.inner_batch import count_of
-from store.message import Dispatched
-from store.scan import LogScanner
-from store.tags import TagCodes
+from trimq.codec.batch_queue_entry import BatchQueueEntry
+from trimq.store.batch_consume_queue import BatchConsumeQueue
+from trimq.store.commit_log import CommitLog
+from trimq.store.consume_queues import ConsumeQueues
+from trimq.store.inner_batch import count_of
+from trimq.store.message import Dispatched
+from trimq.store.scan import LogScanner
+from trimq.store.tags import TagCodes
 
 
 class BatchRecovery:

@@ -11,7 +11,7 @@ import os
 import struct
 from pathlib import Path
 
-from store.files import create, set_length, sync_data, sync_directory, write_fully
+from trimq.store.files import create, set_length, sync_data, sync_directory, write_fully
 
 SIZE = 4096
 LAYOUT = struct.Struct(">6q")

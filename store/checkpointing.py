@@ -15,10 +15,10 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from store.checkpoint import Checkpoint, raise_index_timestamp, save_checkpoint
-from store.commit_log import CommitLog
-from store.files import store_error, sync_directory, sync_file, sync_file_system
-from store.index_writing import IndexWriting
+from trimq.store.checkpoint import Checkpoint, raise_index_timestamp, save_checkpoint
+from trimq.store.commit_log import CommitLog
+from trimq.store.files import store_error, sync_directory, sync_file, sync_file_system
+from trimq.store.index_writing import IndexWriting
 
 # Up to here one by one: that is about a tenth of a second, and waits for nobody else's data.
 SYNCED_ONE_BY_ONE: Final = 256

@@ -21,10 +21,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from store.commit_log import CommitLog
-from store.config import StoreConfig
-from store.files import remove, store_error, sync_directory
-from store.segment import Segment
+from trimq.store.commit_log import CommitLog
+from trimq.store.config import StoreConfig
+from trimq.store.files import remove, store_error, sync_directory
+from trimq.store.segment import Segment
 
 log = logging.getLogger("trimq.store")
 

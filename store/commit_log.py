@@ -18,8 +18,8 @@ import threading
 from pathlib import Path
 from typing import Final
 
-from store.errors import StoreDamaged, StoreError, StoreNotWritable
-from store.files import (
+from trimq.store.errors import StoreDamaged, StoreError, StoreNotWritable
+from trimq.store.files import (
     OpenFiles,
     create_sized,
     last_data,
@@ -32,8 +32,8 @@ from store.files import (
     write_fully,
     zero_from,
 )
-from store.page_cache import MappedFile, PageCache
-from store.segment import Run, Segment
+from trimq.store.page_cache import MappedFile, PageCache
+from trimq.store.segment import Run, Segment
 
 BLANK_MAGIC: Final = 0xCBD43194
 BLANK_SIZE: Final = 8

@@ -14,9 +14,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from codec.queue_entry import ENTRY_SIZE, QueueEntry, pack, pack_all, parse, parse_all
-from store.errors import StoreDamaged
-from store.files import (
+from trimq.codec.queue_entry import ENTRY_SIZE, QueueEntry, pack, pack_all, parse, parse_all
+from trimq.store.errors import StoreDamaged
+from trimq.store.files import (
     OpenFiles,
     create_sized,
     first_data,
@@ -27,10 +27,10 @@ from store.files import (
     write_fully,
     zero_from,
 )
-from store.message import Dispatched
-from store.queue_bounds import FILLER_SIZE, Bounds
-from store.queue_extension import MAX_ADDRESS, QueueExtension
-from store.queue_loading import BLOCK, equal_entries, queue_file_names, valid_entries
+from trimq.store.message import Dispatched
+from trimq.store.queue_bounds import FILLER_SIZE, Bounds
+from trimq.store.queue_extension import MAX_ADDRESS, QueueExtension
+from trimq.store.queue_loading import BLOCK, equal_entries, queue_file_names, valid_entries
 
 FILLER: Final = pack(0, FILLER_SIZE, 0)
 

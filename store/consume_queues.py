@@ -11,15 +11,15 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from codec.queue_entry import ENTRY_SIZE
-from store.batch_consume_queue import BatchConsumeQueue
-from store.batch_queues import BatchQueues, refuse_two_types
-from store.config import StoreConfig
-from store.consume_queue import ConsumeQueue
-from store.errors import StoreError
-from store.files import OpenFiles, remove_directory, store_error
-from store.queue_bounds import Bounds
-from store.queue_extension import QueueExtension
+from trimq.codec.queue_entry import ENTRY_SIZE
+from trimq.store.batch_consume_queue import BatchConsumeQueue
+from trimq.store.batch_queues import BatchQueues, refuse_two_types
+from trimq.store.config import StoreConfig
+from trimq.store.consume_queue import ConsumeQueue
+from trimq.store.errors import StoreError
+from trimq.store.files import OpenFiles, remove_directory, store_error
+from trimq.store.queue_bounds import Bounds
+from trimq.store.queue_extension import QueueExtension
 
 # First offset, packed entries, and their store timestamps if the queue has an extension.
 Row = tuple[int, bytes, Sequence[int]]

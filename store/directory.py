@@ -11,8 +11,8 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from store.errors import StoreError, StoreInUse
-from store.files import (
+from trimq.store.errors import StoreError, StoreInUse
+from trimq.store.files import (
     FULL,
     create,
     make_durable_directory,

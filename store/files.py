@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from store.errors import DiskFull, StoreError
+from trimq.store.errors import DiskFull, StoreError
 
 # Linux takes at most this many buffers in one vectored write (IOV_MAX).
 MAX_BUFFERS = 1024

@@ -11,9 +11,9 @@ import os
 from collections import deque
 from typing import Final
 
-from store.errors import MessagesGone, StoreError
-from store.files import store_error
-from store.segment import Segment
+from trimq.store.errors import MessagesGone, StoreError
+from trimq.store.files import store_error
+from trimq.store.segment import Segment
 
 # Between the messages of one queue lie those of the others; the disk reads in larger pieces anyway.
 _LARGEST_GAP: Final = 64 * 1024

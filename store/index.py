@@ -11,13 +11,13 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from store.config import StoreConfig
-from store.index_entries import Shape
-from store.index_file import IndexFile
-from store.index_keys import TAG_TYPE, KeyHashes, key_hash
-from store.index_search import IndexSearch, Wanted
-from store.index_writing import IndexWriting
-from store.message import Dispatched
+from trimq.store.config import StoreConfig
+from trimq.store.index_entries import Shape
+from trimq.store.index_file import IndexFile
+from trimq.store.index_keys import TAG_TYPE, KeyHashes, key_hash
+from trimq.store.index_search import IndexSearch, Wanted
+from trimq.store.index_writing import IndexWriting
+from trimq.store.message import Dispatched
 
 # Messages whose keys are entered in one step: 1 to 2 ms.
 MESSAGES_AT_ONCE: Final = 256

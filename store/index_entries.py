@@ -6,7 +6,7 @@ import os
 from types import TracebackType
 from typing import Final, Self
 
-from codec.index_entry import ENTRY_SIZE, HEADER_SIZE, SLOT_SIZE, IndexEntry, parse_entry
+from trimq.codec.index_entry import ENTRY_SIZE, HEADER_SIZE, SLOT_SIZE, IndexEntry, parse_entry
 
 # Entries in one read. Those of a key that many messages have stand close together.
 BLOCK: Final = 4096 // ENTRY_SIZE

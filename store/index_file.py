@@ -14,8 +14,8 @@ import copy
 from functools import partial
 from typing import Final
 
-from codec import kernel
-from codec.index_entry import (
+from trimq.codec import kernel
+from trimq.codec.index_entry import (
     FIRST_ENTRY,
     HEADER_SIZE,
     IndexHeader,
@@ -23,11 +23,11 @@ from codec.index_entry import (
     pack_header,
     parse_header,
 )
-from store.index_entries import EntryReader, Shape
-from store.index_search import FileSearch
-from store.index_slots import SlotTable
-from store.index_writing import FileWriting
-from store.message import Dispatched
+from trimq.store.index_entries import EntryReader, Shape
+from trimq.store.index_search import FileSearch
+from trimq.store.index_slots import SlotTable
+from trimq.store.index_writing import FileWriting
+from trimq.store.message import Dispatched
 
 LONGEST_SECONDS: Final = 2**31 - 1
 # Behind every timestamp, so that all seconds are 0.

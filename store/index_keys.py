@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from codec import kernel
-from codec.flags import SysFlag
-from codec.java import ascii_hashes, string_hash
-from codec.properties import find_property
-from store.message import Dispatched
+from trimq.codec import kernel
+from trimq.codec.flags import SysFlag
+from trimq.codec.java import ascii_hashes, string_hash
+from trimq.codec.properties import find_property
+from trimq.store.message import Dispatched
 
 UNIQ_KEY: Final = b"UNIQ_KEY"
 KEYS: Final = b"KEYS"

@@ -15,19 +15,19 @@ import os
 from collections.abc import Callable
 from typing import Final
 
-from codec.index_entry import FIRST_ENTRY
-from codec.record import FIXED_SIZE
-from store.checkpoint import Checkpoint
-from store.commit_log import CommitLog
-from store.errors import StoreDamaged
-from store.files import remove, sync_directory
-from store.index import Index
-from store.index_entries import EntryReader
-from store.index_file import IndexFile
-from store.message import Dispatched
-from store.scan import LogScanner
-from store.tags import TagCodes
-from store.time_search import store_timestamp
+from trimq.codec.index_entry import FIRST_ENTRY
+from trimq.codec.record import FIXED_SIZE
+from trimq.store.checkpoint import Checkpoint
+from trimq.store.commit_log import CommitLog
+from trimq.store.errors import StoreDamaged
+from trimq.store.files import remove, sync_directory
+from trimq.store.index import Index
+from trimq.store.index_entries import EntryReader
+from trimq.store.index_file import IndexFile
+from trimq.store.message import Dispatched
+from trimq.store.scan import LogScanner
+from trimq.store.tags import TagCodes
+from trimq.store.time_search import store_timestamp
 
 # Entries are written to the files when there are more bytes of them than this.
 LARGEST_TAIL: Final = 4 * 1024 * 1024

@@ -7,8 +7,8 @@ that very many messages have makes a long way, which belongs into a worker threa
 
 from __future__ import annotations
 
-from codec.index_entry import FIRST_ENTRY, IndexEntry, IndexHeader
-from store.index_entries import EntryReader, Shape
+from trimq.codec.index_entry import FIRST_ENTRY, IndexEntry, IndexHeader
+from trimq.store.index_entries import EntryReader, Shape
 
 
 class Wanted:

@@ -18,8 +18,8 @@ from collections.abc import Callable, Iterator
 from mmap import mmap
 from typing import Final
 
-from codec import kernel
-from codec.index_entry import HEADER_SIZE, SLOT_SIZE
+from trimq.codec import kernel
+from trimq.codec.index_entry import HEADER_SIZE, SLOT_SIZE
 
 PAGE_SLOTS: Final = 4096 // SLOT_SIZE
 # The header shifts the slots, so that page n of the table is page n of the file.

@@ -17,8 +17,8 @@ from contextlib import suppress
 from mmap import mmap
 from pathlib import Path
 
-from codec.index_entry import HEADER_SIZE, SLOT_SIZE
-from store.files import (
+from trimq.codec.index_entry import HEADER_SIZE, SLOT_SIZE
+from trimq.store.files import (
     create_sized,
     make_durable_directory,
     remove,
@@ -26,7 +26,7 @@ from store.files import (
     sync_directory,
     write_fully,
 )
-from store.index_slots import copy_runs
+from trimq.store.index_slots import copy_runs
 
 
 class FileWriting:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from codec.properties import find_property, without_property
-from store.errors import StoreError
+from trimq.codec.properties import find_property, without_property
+from trimq.store.errors import StoreError
 
 INNER_NUM: Final = b"INNER_NUM"
 INNER_BASE: Final = b"INNER_BASE"

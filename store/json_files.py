@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from store.files import make_durable_directory, replace_file, store_error, sync_directory
+from trimq.store.files import make_durable_directory, replace_file, store_error, sync_directory
 
 
 class ConfigFile:

@@ -12,9 +12,9 @@ from __future__ import annotations
 from sys import byteorder
 from typing import Final
 
-from codec import kernel
-from store.commit_log import CommitLog
-from store.reading import ReadResult
+from trimq.codec import kernel
+from trimq.store.commit_log import CommitLog
+from trimq.store.reading import ReadResult
 
 Buffer = bytes | bytearray
 Extents = list[tuple[int, int]]

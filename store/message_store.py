@@ -15,32 +15,32 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from codec.queue_entry import QueueEntry
-from codec.record import FIXED_SIZE, MAGIC_V1, MAGIC_V2, peek
-from store.append import Appender, Listener
-from store.batch_reading import BatchQueueReader
-from store.checkpoint import raise_index_timestamp
-from store.checkpointing import Checkpointing
-from store.cleaning import LogCleaning
-from store.commit_log import CommitLog
-from store.config import StoreConfig
-from store.consume_queues import ConsumeQueues
-from store.directory import StoreDirectory
-from store.disk_usage import used_share
-from store.errors import MessagesGone, StoreError, StoreNotWritable
-from store.files import OpenFiles, store_error
-from store.held_read import ColdReads, HeldRead
-from store.index import Index
-from store.index_recovery import IndexRecovery
-from store.index_search import IndexSearch
-from store.loading import Buffer, join_now, load_now, view_now
-from store.message import Appended, AppendedBatch, Message
-from store.reading import QueueReader, ReadResult
-from store.recovery import Recovery, RecoveryReport
-from store.tags import TagCodes
-from store.time_search import TimeSearch, store_timestamp
-from store.trimming import Trimming
-from store.write_behind import WriteBehind
+from trimq.codec.queue_entry import QueueEntry
+from trimq.codec.record import FIXED_SIZE, MAGIC_V1, MAGIC_V2, peek
+from trimq.store.append import Appender, Listener
+from trimq.store.batch_reading import BatchQueueReader
+from trimq.store.checkpoint import raise_index_timestamp
+from trimq.store.checkpointing import Checkpointing
+from trimq.store.cleaning import LogCleaning
+from trimq.store.commit_log import CommitLog
+from trimq.store.config import StoreConfig
+from trimq.store.consume_queues import ConsumeQueues
+from trimq.store.directory import StoreDirectory
+from trimq.store.disk_usage import used_share
+from trimq.store.errors import MessagesGone, StoreError, StoreNotWritable
+from trimq.store.files import OpenFiles, store_error
+from trimq.store.held_read import ColdReads, HeldRead
+from trimq.store.index import Index
+from trimq.store.index_recovery import IndexRecovery
+from trimq.store.index_search import IndexSearch
+from trimq.store.loading import Buffer, join_now, load_now, view_now
+from trimq.store.message import Appended, AppendedBatch, Message
+from trimq.store.reading import QueueReader, ReadResult
+from trimq.store.recovery import Recovery, RecoveryReport
+from trimq.store.tags import TagCodes
+from trimq.store.time_search import TimeSearch, store_timestamp
+from trimq.store.trimming import Trimming
+from trimq.store.write_behind import WriteBehind
 
 _PHYSICAL_OFFSET_AT = 28
 

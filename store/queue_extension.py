@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from codec.queue_extension_unit import UNIT_SIZE, pack_unit, parse_unit
-from store.files import OpenFiles
-from store.queue_files import QueueFiles
+from trimq.codec.queue_extension_unit import UNIT_SIZE, pack_unit, parse_unit
+from trimq.store.files import OpenFiles
+from trimq.store.queue_files import QueueFiles
 
 SETTING: Final = "mappedFileSizeConsumeQueueExt"
 # Tags codes at or below are addresses (ConsumeQueueExt.isExtAddr).

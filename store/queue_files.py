@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from store.errors import StoreDamaged
-from store.files import (
+from trimq.store.errors import StoreDamaged
+from trimq.store.files import (
     OpenFiles,
     create_sized,
     first_data,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from codec.queue_entry import ENTRY_SIZE, parse
-from store.errors import StoreDamaged
-from store.files import remove
+from trimq.codec.queue_entry import ENTRY_SIZE, parse
+from trimq.store.errors import StoreDamaged
+from trimq.store.files import remove
 
 
 def without_leftovers(directory: str, names: list[str], file_size: int, log_min: int) -> list[str]:

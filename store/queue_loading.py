@@ -6,11 +6,11 @@ import os
 from pathlib import Path
 from typing import Final
 
-from codec.queue_entry import ENTRY_SIZE, parse, parse_all
-from store.errors import StoreDamaged
-from store.files import OpenFiles, resize
-from store.queue_bounds import Bounds, leading_entries
-from store.queue_leftovers import without_leftovers
+from trimq.codec.queue_entry import ENTRY_SIZE, parse, parse_all
+from trimq.store.errors import StoreDamaged
+from trimq.store.files import OpenFiles, resize
+from trimq.store.queue_bounds import Bounds, leading_entries
+from trimq.store.queue_leftovers import without_leftovers
 
 # Entries in one look for a file's end: more than a page, with its hole behind, has.
 BLOCK: Final = 256

@@ -11,12 +11,12 @@ from enum import IntEnum
 from struct import Struct
 from typing import Final
 
-from codec import kernel
-from codec.queue_entry import ENTRY_SIZE, unpack_all
-from store.commit_log import CommitLog
-from store.config import StoreConfig
-from store.consume_queue import ConsumeQueue
-from store.queue_extension import MAX_ADDRESS
+from trimq.codec import kernel
+from trimq.codec.queue_entry import ENTRY_SIZE, unpack_all
+from trimq.store.commit_log import CommitLog
+from trimq.store.config import StoreConfig
+from trimq.store.consume_queue import ConsumeQueue
+from trimq.store.queue_extension import MAX_ADDRESS
 
 # DefaultMessageStore.MAX_PULL_MSG_SIZE; a client's own limit is kept between 100 and this.
 MAX_PULL_BYTES: Final = 128 * 1024 * 1024

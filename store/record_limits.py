@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from codec.record import LONGEST_PROPERTIES
-from store.commit_log import CommitLog
-from store.errors import MessageTooLarge, PropertiesLookTorn, PropertiesTooLong
-from store.files import SECTOR, ZERO_SECTOR
+from trimq.codec.record import LONGEST_PROPERTIES
+from trimq.store.commit_log import CommitLog
+from trimq.store.errors import MessageTooLarge, PropertiesLookTorn, PropertiesTooLong
+from trimq.store.files import SECTOR, ZERO_SECTOR
 
 # MessageExtEncoder keeps this much room beside the longest body.
 ROOM_BESIDE_BODY: Final = 64 * 1024

@@ -18,17 +18,17 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from codec.queue_entry import ENTRY_SIZE, pack, parse
-from store.batch_recovery import BatchRecovery
-from store.checkpoint import Checkpoint
-from store.commit_log import CommitLog
-from store.consume_queues import ConsumeQueues, Row
-from store.errors import StoreDamaged
-from store.index_recovery import IndexRecovery
-from store.message import Dispatched
-from store.queue_bounds import Bounds
-from store.scan import LogScanner, record_behind
-from store.tags import TagCodes
+from trimq.codec.queue_entry import ENTRY_SIZE, pack, parse
+from trimq.store.batch_recovery import BatchRecovery
+from trimq.store.checkpoint import Checkpoint
+from trimq.store.commit_log import CommitLog
+from trimq.store.consume_queues import ConsumeQueues, Row
+from trimq.store.errors import StoreDamaged
+from trimq.store.index_recovery import IndexRecovery
+from trimq.store.message import Dispatched
+from trimq.store.queue_bounds import Bounds
+from trimq.store.scan import LogScanner, record_behind
+from trimq.store.tags import TagCodes
 
 # Entries collected before they are brought to their queues: some 100 MB of memory.
 COLLECTED: Final = 2_000_000

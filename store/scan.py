@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from codec.record import MAGIC_BLANK, MAGIC_V1, MAGIC_V2, peek, skim_record
-from store.commit_log import CommitLog
-from store.files import SECTOR, ZERO_SECTOR
-from store.message import Dispatched
-from store.tags import TagCodes
+from trimq.codec.record import MAGIC_BLANK, MAGIC_V1, MAGIC_V2, peek, skim_record
+from trimq.store.commit_log import CommitLog
+from trimq.store.files import SECTOR, ZERO_SECTOR
+from trimq.store.message import Dispatched
+from trimq.store.tags import TagCodes
 
 WINDOW: Final = 1024 * 1024
 OVERLAP: Final = 8

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from codec.java import string_hash
-from codec.properties import find_property
+from trimq.codec.java import string_hash
+from trimq.codec.properties import find_property
 
 SCHEDULE_TOPIC: Final = "SCHEDULE_TOPIC_XXXX"
 TAGS: Final = b"TAGS"

@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Final
 
-from store.commit_log import CommitLog
-from store.consume_queue import ConsumeQueue
+from trimq.store.commit_log import CommitLog
+from trimq.store.consume_queue import ConsumeQueue
 
 UNKNOWN = -1
 # How far from a guess the first stride goes, and how much further each next one.

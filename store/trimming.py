@@ -13,13 +13,13 @@ import os
 from collections.abc import Iterator
 from typing import Final, Protocol
 
-from codec.batch_queue_entry import BATCH_ENTRY_SIZE, parse_batch_entries
-from codec.queue_entry import ENTRY_SIZE, parse
-from store.batch_consume_queue import BatchConsumeQueue
-from store.commit_log import CommitLog
-from store.consume_queue import ConsumeQueue
-from store.consume_queues import ConsumeQueues
-from store.files import store_error
+from trimq.codec.batch_queue_entry import BATCH_ENTRY_SIZE, parse_batch_entries
+from trimq.codec.queue_entry import ENTRY_SIZE, parse
+from trimq.store.batch_consume_queue import BatchConsumeQueue
+from trimq.store.commit_log import CommitLog
+from trimq.store.consume_queue import ConsumeQueue
+from trimq.store.consume_queues import ConsumeQueues
+from trimq.store.files import store_error
 
 log = logging.getLogger("trimq.store")
 

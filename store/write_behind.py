@@ -9,13 +9,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from store.append import Appender
-from store.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
-from store.checkpointing import Checkpointing
-from store.commit_log import CommitLog
-from store.consume_queues import ConsumeQueues
-from store.files import Unsynced
-from store.index import Index
+from trimq.store.append import Appender
+from trimq.store.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from trimq.store.checkpointing import Checkpointing
+from trimq.store.commit_log import CommitLog
+from trimq.store.consume_queues import ConsumeQueues
+from trimq.store.files import Unsynced
+from trimq.store.index import Index
 
 # How many consume queues one step writes: below 5 ms, even when all files are new.
 QUEUES_PER_STEP: Final = 16

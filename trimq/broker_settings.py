@@ -12,15 +12,15 @@ from typing import Any, Final
 
 import trio
 
-from broker.clock import Clock
-from broker.config import BrokerConfig
-from broker.data_version import new_version, next_version
-from codec.bodies.base import encode_body
-from store.config import StoreConfig
-from store.errors import StoreError
-from store.json_files import ConfigFile
+from trimq.broker.clock import Clock
+from trimq.broker.config import BrokerConfig
+from trimq.broker.data_version import new_version, next_version
+from trimq.codec.bodies.base import encode_body
 from trimq.options import ServerPlan
 from trimq.settings import keys_of, unknown_keys, value_of
+from trimq.store.config import StoreConfig
+from trimq.store.errors import StoreError
+from trimq.store.json_files import ConfigFile
 
 log = logging.getLogger("trimq.admin")
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 if TYPE_CHECKING:
-    from store.checking.check import CheckReport, Progress
-    from store.checking.findings import Finding
+    from trimq.store.checking.check import CheckReport, Progress
+    from trimq.store.checking.findings import Finding
 
 EXAMPLES: Final = """
 \b
@@ -58,8 +58,8 @@ def check(store: Path, quick: bool, commit_log: Path | None, examples: int, as_j
     taken.
     """
     # Not for the other commands: construct takes a while to load.
-    from store.checking.check import NotAStore, StoreCheck
-    from store.checking.findings import Findings
+    from trimq.store.checking.check import NotAStore, StoreCheck
+    from trimq.store.checking.findings import Findings
 
     began = time.monotonic()
     try:

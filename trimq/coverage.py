@@ -7,15 +7,15 @@ import tempfile
 from pathlib import Path
 from typing import Any, Final
 
-from broker.clock import Clock
-from broker.config import BrokerConfig
-from broker.identity import BrokerIdentity
-from codec.codes import RequestCode as Code
-from namesrv.config import NamesrvConfig
-from store.config import StoreConfig
-from store.message_store import MessageStore
+from trimq.broker.clock import Clock
+from trimq.broker.config import BrokerConfig
+from trimq.broker.identity import BrokerIdentity
+from trimq.codec.codes import RequestCode as Code
+from trimq.namesrv.config import NamesrvConfig
 from trimq.options import ServerOptions, server_plan
 from trimq.server_config import ServerConfig
+from trimq.store.config import StoreConfig
+from trimq.store.message_store import MessageStore
 from trimq.wiring.broker import build_state
 from trimq.wiring.namesrv import build_namesrv
 from trimq.wiring.processors import on_main_port_only, processors

@@ -6,10 +6,10 @@ Everything else is a bug and keeps its traceback.
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from broker.table_file import TableDamaged
-from store.errors import StoreError
+from trimq.broker.table_file import TableDamaged
 from trimq.endpoints import AddressError, AddressSyntaxError
 from trimq.settings import SettingsError
+from trimq.store.errors import StoreError
 
 EXPLAINED: tuple[type[Exception], ...] = (
     AddressError,

@@ -10,13 +10,13 @@ from typing import Final
 
 import trio
 
-from broker.part_cleaning import PERIOD_SECONDS, PartCleaning
-from store.cleaning import LogCleaning, Round
-from store.config import StoreConfig
-from store.errors import StoreError
-from store.message_store import MessageStore
-from store.segment import Segment
-from store.trimming import Trimming
+from trimq.broker.part_cleaning import PERIOD_SECONDS, PartCleaning
+from trimq.store.cleaning import LogCleaning, Round
+from trimq.store.config import StoreConfig
+from trimq.store.errors import StoreError
+from trimq.store.message_store import MessageStore
+from trimq.store.segment import Segment
+from trimq.store.trimming import Trimming
 
 log = logging.getLogger("trimq.server")
 

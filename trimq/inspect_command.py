@@ -7,9 +7,9 @@ from typing import Any, Final
 
 import click
 
-from store.inspecting.items import End, Item, Reason, Selection, Unreadable
-from store.inspecting.kinds import Kind
 from trimq.inspect_text import BODY_FORMS, heading, json_line, text_lines
+from trimq.store.inspecting.items import End, Item, Reason, Selection, Unreadable
+from trimq.store.inspecting.kinds import Kind
 
 DEFAULT_LIMIT: Final = 100
 
@@ -97,7 +97,7 @@ def inspect(
     timer files, configuration. It is only read: a broker may be running.
     """
     # construct takes a while to load: not for the other commands.
-    from store.inspecting.inspection import inspect as inspect_path
+    from trimq.store.inspecting.inspection import inspect as inspect_path
 
     if limit is None:
         limit = 0 if as_json else DEFAULT_LIMIT

@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-from codec.flags import SysFlag
-from store.inspecting.items import End, Item
+from trimq.codec.flags import SysFlag
+from trimq.store.inspecting.items import End, Item
 
 BODY_FORMS: Final = ("none", "preview", "text", "hex")
 PREVIEW_BYTES: Final = 64

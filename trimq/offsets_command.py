@@ -2,14 +2,6 @@
 
 import click
 
-from trimq import check_layers
-
-
-class Unloadable(click.ClickException):
-    """The command is not there; the text says why."""
-
-    exit_code = 2
-
 
 class _Offsets(click.Group):
     """Loads the layer of its commands when one is asked for: the other commands do without."""
@@ -20,11 +12,7 @@ class _Offsets(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in self.list_commands(ctx):
             return None
-        try:
-            check_layers(("admin", "spark"))
-        except ImportError as error:
-            raise Unloadable(str(error)) from None
-        from spark.offsets.command import report
+        from trimq.spark.offsets.command import report
 
         return report
 

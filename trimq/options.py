@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from ipaddress import ip_address
 from pathlib import Path
 
-from broker.config import BrokerConfig
-from broker.registration import name_server_list
-from namesrv.config import NamesrvConfig
-from store.config import StoreConfig
-from store.files import make_durable_directory
 from trimq import settings
+from trimq.broker.config import BrokerConfig
+from trimq.broker.registration import name_server_list
 from trimq.endpoints import Endpoint, told_address
+from trimq.namesrv.config import NamesrvConfig
 from trimq.server_config import ServerConfig
+from trimq.store.config import StoreConfig
+from trimq.store.files import make_durable_directory
 
 log = logging.getLogger("trimq.server")
 

@@ -8,17 +8,17 @@ from dataclasses import dataclass
 
 import trio
 
-from broker.clock import Clock
-from broker.identity import BrokerIdentity
-from broker.registration import name_server_list
-from broker.topics import stored_batch_topics
-from remoting.limits import Limits
-from remoting.server import Server
-from store.message_store import MessageStore
-from store.recovery import RecoveryReport
+from trimq.broker.clock import Clock
+from trimq.broker.identity import BrokerIdentity
+from trimq.broker.registration import name_server_list
+from trimq.broker.topics import stored_batch_topics
 from trimq.endpoints import HA_OFFSET, BrokerSockets, Endpoint, listen_broker
 from trimq.metrics import metrics_server
 from trimq.options import ServerPlan, told_endpoint
+from trimq.remoting.limits import Limits
+from trimq.remoting.server import Server
+from trimq.store.message_store import MessageStore
+from trimq.store.recovery import RecoveryReport
 from trimq.tls import server_context
 from trimq.wiring.broker import Broker, TellLocal, build_broker
 

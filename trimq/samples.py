@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from codec.codes import RequestCode
+from trimq.codec.codes import RequestCode
 from trimq.metrics import Sample
 
 if TYPE_CHECKING:

@@ -8,14 +8,11 @@ from pathlib import Path
 
 import trio
 
-from broker.clock import Clock
-from namesrv.config import NamesrvConfig
-from remoting.dispatch import Dispatcher
-from remoting.limits import Limits
-from remoting.server import Server
 from trimq import settings as setting_texts
+from trimq.broker.clock import Clock
 from trimq.endpoints import Endpoint, listen
 from trimq.failures import explained_plainly
+from trimq.namesrv.config import NamesrvConfig
 from trimq.options import (
     NamesrvOptions,
     ServerOptions,
@@ -23,6 +20,9 @@ from trimq.options import (
     prepare_store,
     server_plan,
 )
+from trimq.remoting.dispatch import Dispatcher
+from trimq.remoting.limits import Limits
+from trimq.remoting.server import Server
 from trimq.running import open_broker
 from trimq.server_config import ServerConfig
 from trimq.tls import server_context

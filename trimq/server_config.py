@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from store.settings import setting
+from trimq.store.settings import setting
 
 TLS_MODES = ("disabled", "permissive", "enforcing")
 

@@ -10,10 +10,10 @@ from typing import Final
 
 import trio
 
-from remoting.contract import Gate
-from store.config import StoreConfig
-from store.errors import StoreError
-from store.message_store import MessageStore
+from trimq.remoting.contract import Gate
+from trimq.store.config import StoreConfig
+from trimq.store.errors import StoreError
+from trimq.store.message_store import MessageStore
 
 log = logging.getLogger("trimq.server")
 

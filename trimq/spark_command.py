@@ -8,9 +8,8 @@ from typing import Final
 
 import click
 
-# What a task or a report loads; of TriMQ's own package no more than its name, version and front door.
+# What a task or a report loads, and TriMQ's name and version.
 _PACKAGES: Final = ("admin", "codec", "remoting", "spark", "store")
-_FRONT: Final = ("trimq/__init__.py", "trimq/spark.py")
 # The same sources make the same archive.
 _MOMENT: Final = (1980, 1, 1, 0, 0, 0)
 
@@ -52,7 +51,7 @@ def package(archive: Path) -> None:
 
 def _sources(root: Path) -> Iterator[str]:
     """Names of modules, in order. Archives hold no compiled ones: Python cannot load them from there."""
-    yield from _FRONT
+    yield "trimq/__init__.py"
     for name in _PACKAGES:
-        for path in sorted((root / name).rglob("*.py")):
+        for path in sorted((root / "trimq" / name).rglob("*.py")):
             yield path.relative_to(root).as_posix()

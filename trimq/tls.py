@@ -2,7 +2,7 @@
 
 import ssl
 
-from remoting.tls import client_context
+from trimq.remoting.tls import client_context
 from trimq.server_config import ServerConfig
 from trimq.settings import SettingsError
 

@@ -31,9 +31,9 @@ from bench.spark.jobs import (
 )
 from bench.subjects import OURS, PURE, REAL, ROOT, started, store_of
 from compat_tests.spark_stage import Side
-from spark.options import write_options
-from spark.writing import send_all
 from trimq.spark import session
+from trimq.spark.options import write_options
+from trimq.spark.writing import send_all
 
 TOPIC = "BenchSpark"
 CONFIG = {

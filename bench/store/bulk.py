@@ -13,12 +13,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-from codec.queue_entry import ENTRY_SIZE, pack
-from codec.record import encode_blank, encode_record
-from store.checkpoint import Checkpoint, save_checkpoint
-from store.commit_log import BLANK_SIZE
-from store.config import StoreConfig
-from store.files import create_sized, write_fully
+from trimq.codec.queue_entry import ENTRY_SIZE, pack
+from trimq.codec.record import encode_blank, encode_record
+from trimq.store.checkpoint import Checkpoint, save_checkpoint
+from trimq.store.commit_log import BLANK_SIZE
+from trimq.store.config import StoreConfig
+from trimq.store.files import create_sized, write_fully
 
 HOST: Final = b"\x7f\x00\x00\x01\x00\x00\x00\x00"
 _QUEUE_OFFSET_AT: Final = 20

@@ -26,9 +26,9 @@ from bench.store.work import (
     spread,
     write_behind,
 )
-from store.config import StoreConfig
-from store.message import Message
-from store.message_store import MessageStore
+from trimq.store.config import StoreConfig
+from trimq.store.message import Message
+from trimq.store.message_store import MessageStore
 
 TOPIC: Final = "bench"
 QUEUES: Final = 4

@@ -13,9 +13,9 @@ from bench.store import disk
 from bench.store.figures import Section, Table
 from bench.store.scale import Scale
 from bench.store.work import Ticks, open_store, pull, seconds, write_behind
-from store.config import StoreConfig
-from store.message import Message
-from store.message_store import MessageStore
+from trimq.store.config import StoreConfig
+from trimq.store.message import Message
+from trimq.store.message_store import MessageStore
 
 SIZES: Final = (128, 1024, 64 * 1024)
 BATCHES: Final = (1, 16, 64)

@@ -8,9 +8,9 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
-from store.config import StoreConfig
-from store.message import Message
-from store.message_store import MessageStore
+from trimq.store.config import StoreConfig
+from trimq.store.message import Message
+from trimq.store.message_store import MessageStore
 
 PULL_COUNT: Final = 32
 PULL_BYTES: Final = 4 << 20

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import msgspec
 
-from codec import fastjson
+from trimq.codec import fastjson
 
 
 class Body(msgspec.Struct, rename="camel", kw_only=True):

@@ -2,8 +2,8 @@
 
 import msgspec
 
-from codec.bodies.base import Body
-from codec.bodies.heartbeat import SubscriptionData
+from trimq.codec.bodies.base import Body
+from trimq.codec.bodies.heartbeat import SubscriptionData
 
 
 class GetConsumerListByGroupResponseBody(Body, kw_only=True):

@@ -2,8 +2,8 @@
 
 import msgspec
 
-from codec.bodies.base import Body
-from codec.bodies.route import BrokerData
+from trimq.codec.bodies.base import Body
+from trimq.codec.bodies.route import BrokerData
 
 
 class ClusterInfo(Body, kw_only=True):

@@ -2,8 +2,8 @@
 
 import msgspec
 
-from codec.bodies.base import Body
-from codec.bodies.topics import DataVersion
+from trimq.codec.bodies.base import Body
+from trimq.codec.bodies.topics import DataVersion
 
 
 class SimpleSubscriptionData(Body, kw_only=True):

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import msgspec
 
-from codec.bodies.base import Body
+from trimq.codec.bodies.base import Body
 
 
 class SubscriptionData(Body, kw_only=True):

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from codec.bodies.base import Body
+from trimq.codec.bodies.base import Body
 
 
 class KVTable(Body, kw_only=True):

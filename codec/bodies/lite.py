@@ -2,9 +2,9 @@
 
 import msgspec
 
-from codec.bodies.base import Body
-from codec.bodies.progress import OffsetWrapper
-from codec.bodies.queue_tables import TopicOffset
+from trimq.codec.bodies.base import Body
+from trimq.codec.bodies.progress import OffsetWrapper
+from trimq.codec.bodies.queue_tables import TopicOffset
 
 
 class GetBrokerLiteInfoResponseBody(Body, kw_only=True):

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from codec.bodies.base import Body
+from trimq.codec.bodies.base import Body
 
 
 class MessageQueue(msgspec.Struct, rename="camel", kw_only=True, frozen=True, order=True):

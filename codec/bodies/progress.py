@@ -2,9 +2,9 @@
 
 import msgspec
 
-from codec.bodies.base import Body
-from codec.bodies.heartbeat import SubscriptionData
-from codec.bodies.locks import MessageQueue
+from trimq.codec.bodies.base import Body
+from trimq.codec.bodies.heartbeat import SubscriptionData
+from trimq.codec.bodies.locks import MessageQueue
 
 
 class GroupList(Body, kw_only=True):

@@ -4,11 +4,11 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from codec import fastjson
-from codec.bodies.base import Body
-from codec.bodies.heartbeat import SubscriptionData
-from codec.bodies.locks import MessageQueue
-from codec.bodies.progress import OffsetWrapper
+from trimq.codec import fastjson
+from trimq.codec.bodies.base import Body
+from trimq.codec.bodies.heartbeat import SubscriptionData
+from trimq.codec.bodies.locks import MessageQueue
+from trimq.codec.bodies.progress import OffsetWrapper
 
 V = TypeVar("V")
 

@@ -10,15 +10,15 @@ from typing import Final
 
 import msgspec
 
-from codec import fastjson
-from codec.bodies.base import Body, decode_body, encode_body
-from codec.bodies.topics import (
+from trimq.codec import fastjson
+from trimq.codec.bodies.base import Body, decode_body, encode_body
+from trimq.codec.bodies.topics import (
     DataVersion,
     TopicConfig,
     TopicConfigAndMappingSerializeWrapper,
     TopicQueueMappingInfo,
 )
-from codec.errors import CodecError
+from trimq.codec.errors import CodecError
 
 # MQVersion V5_0_0: from then on static topics follow.
 _WITH_STATIC_TOPICS: Final = 413

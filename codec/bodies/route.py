@@ -2,9 +2,9 @@
 
 import msgspec
 
-from codec import fastjson
-from codec.bodies.base import Body
-from codec.bodies.topics import TopicQueueMappingInfo
+from trimq.codec import fastjson
+from trimq.codec.bodies.base import Body
+from trimq.codec.bodies.topics import TopicQueueMappingInfo
 
 
 class BrokerData(Body, kw_only=True):

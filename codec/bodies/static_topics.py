@@ -5,8 +5,8 @@ Java: org.apache.rocketmq.remoting.protocol.statictopic.
 
 import msgspec
 
-from codec.bodies.base import Body
-from codec.bodies.topics import DataVersion, TopicConfig, TopicQueueMappingInfo
+from trimq.codec.bodies.base import Body
+from trimq.codec.bodies.topics import DataVersion, TopicConfig, TopicQueueMappingInfo
 
 CREATED = "CREATE_OR_UPDATE"
 REMAPPED = "REMAPPING"

@@ -4,8 +4,8 @@ from typing import Any
 
 import msgspec
 
-from codec.bodies.base import Body
-from codec.flags import Perm
+from trimq.codec.bodies.base import Body
+from trimq.codec.flags import Perm
 
 
 class DataVersion(Body, kw_only=True):

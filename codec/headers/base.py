@@ -11,8 +11,8 @@ from typing import Annotated, Any, ClassVar, Final, TypeVar, get_args
 
 import msgspec
 
-from codec.errors import CodecError
-from codec.numbers import parse_int, parse_long
+from trimq.codec.errors import CodecError
+from trimq.codec.numbers import parse_int, parse_long
 
 _INTEGER: Final = "Integer"
 _LONG: Final = "Long"

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from codec.headers.base import Header, Long
+from trimq.codec.headers.base import Header, Long
 
 
 class GetBrokerConfigResponseHeader(Header, kw_only=True):

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from codec.headers.base import Header, Integer, RpcHeader, TopicHeader
+from trimq.codec.headers.base import Header, Integer, RpcHeader, TopicHeader
 
 
 class HeartbeatRequestHeader(RpcHeader, kw_only=True):

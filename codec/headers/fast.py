@@ -6,8 +6,8 @@ errors included. The twins leave out what a broker does not look at: `ns nsd bna
 Hot: compiled by mypyc when a compiler is there.
 """
 
-from codec.errors import CodecError
-from codec.numbers import parse_int, parse_long
+from trimq.codec.errors import CodecError
+from trimq.codec.numbers import parse_int, parse_long
 
 
 class SendHeader:

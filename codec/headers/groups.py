@@ -1,6 +1,6 @@
 """Headers about consumer groups."""
 
-from codec.headers.base import Header, Integer, RpcHeader, TopicHeader
+from trimq.codec.headers.base import Header, Integer, RpcHeader, TopicHeader
 
 
 class GetAllSubscriptionGroupRequestHeader(Header, kw_only=True):

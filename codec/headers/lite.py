@@ -1,6 +1,6 @@
 """Headers about lite topics."""
 
-from codec.headers.base import Header, Integer
+from trimq.codec.headers.base import Header, Integer
 
 
 class GetParentTopicInfoRequestHeader(Header, kw_only=True):

@@ -1,6 +1,6 @@
 """Headers of locking queues for orderly consumption; what is asked stands in the body."""
 
-from codec.headers.base import RpcHeader
+from trimq.codec.headers.base import RpcHeader
 
 
 class LockBatchMqRequestHeader(RpcHeader, kw_only=True):

@@ -1,6 +1,6 @@
 """Headers of looking up messages."""
 
-from codec.headers.base import Header, Integer, Long, TopicHeader
+from trimq.codec.headers.base import Header, Integer, Long, TopicHeader
 
 
 class QueryMessageRequestHeader(TopicHeader, kw_only=True):

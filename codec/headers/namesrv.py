@@ -4,7 +4,7 @@ Fields that the real NameServer answers without are optional here, though Java m
 its reflective decoder only logs a missing one.
 """
 
-from codec.headers.base import Header, Integer, Long, TopicHeader
+from trimq.codec.headers.base import Header, Integer, Long, TopicHeader
 
 
 class PutKVConfigRequestHeader(Header, kw_only=True):

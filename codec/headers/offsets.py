@@ -1,6 +1,6 @@
 """Headers about a queue's and a group's offsets."""
 
-from codec.headers.base import Header, Integer, Long, RpcHeader, TopicHeader
+from trimq.codec.headers.base import Header, Integer, Long, RpcHeader, TopicHeader
 
 
 class QueryConsumerOffsetRequestHeader(TopicHeader, kw_only=True):

@@ -1,6 +1,6 @@
 """Headers of POP consumption."""
 
-from codec.headers.base import Header, Integer, Long, TopicHeader
+from trimq.codec.headers.base import Header, Integer, Long, TopicHeader
 
 
 class PopMessageRequestHeader(TopicHeader, kw_only=True):

@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from codec.headers.base import Header, Integer, Long, TopicHeader
+from trimq.codec.headers.base import Header, Integer, Long, TopicHeader
 
 
 class PullMessageRequestHeader(TopicHeader, kw_only=True):

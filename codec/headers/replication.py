@@ -1,6 +1,6 @@
 """Headers that brokers of one group exchange."""
 
-from codec.headers.base import Header, Long
+from trimq.codec.headers.base import Header, Long
 
 
 class ExchangeHAInfoRequestHeader(Header, kw_only=True):

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 import msgspec
 
-from codec.headers.base import Header, Integer, Long, RpcHeader, TopicHeader
+from trimq.codec.headers.base import Header, Integer, Long, RpcHeader, TopicHeader
 
 
 class SendMessageRequestHeader(TopicHeader, kw_only=True):

@@ -1,6 +1,6 @@
 """Headers about a broker's topics."""
 
-from codec.headers.base import Header, Integer, RpcHeader, TopicHeader
+from trimq.codec.headers.base import Header, Integer, RpcHeader, TopicHeader
 
 
 class CreateTopicRequestHeader(TopicHeader, kw_only=True):

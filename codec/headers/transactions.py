@@ -1,6 +1,6 @@
 """Headers of transactions."""
 
-from codec.headers.base import Integer, Long, RpcHeader
+from trimq.codec.headers.base import Integer, Long, RpcHeader
 
 
 class EndTransactionRequestHeader(RpcHeader, kw_only=True):

@@ -18,7 +18,7 @@ from construct import (
     this,
 )
 
-from codec.record import MAGIC_BLANK, MAGIC_V2
+from trimq.codec.record import MAGIC_BLANK, MAGIC_V2
 
 HOST_V4: Final = Struct("address" / Bytes(4), "port" / Int32sb)
 HOST_V6: Final = Struct("address" / Bytes(16), "port" / Int32sb)

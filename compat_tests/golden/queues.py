@@ -15,12 +15,12 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-from codec.batch import BatchItem, join_batch
 from compat_tests import real
 from compat_tests.processes import HOST
 from compat_tests.server import Options
 from compat_tests.wire.asks import create_topic, properties, send, send_batch
 from compat_tests.wire.link import Link
+from trimq.codec.batch import BatchItem, join_batch
 
 DEFAULT_OUT: Final = Path(__file__).parents[2] / "tests" / "vectors" / "queues"
 SETTINGS: Final = {

@@ -7,13 +7,13 @@ import time
 from types import TracebackType
 from typing import Final, Self
 
-from admin.blocking import BlockingAdminClient
-from admin.sending import NewMessage
-from codec.bodies.groups import SubscriptionGroupConfig
-from codec.codes import RequestCode
-from codec.headers.offsets import UpdateConsumerOffsetRequestHeader
 from compat_tests.server import Server
-from remoting.blocking import BlockingClient
+from trimq.admin.blocking import BlockingAdminClient
+from trimq.admin.sending import NewMessage
+from trimq.codec.bodies.groups import SubscriptionGroupConfig
+from trimq.codec.codes import RequestCode
+from trimq.codec.headers.offsets import UpdateConsumerOffsetRequestHeader
+from trimq.remoting.blocking import BlockingClient
 
 # How long the producer believes in a route; a drain has to wait longer than that.
 ROUTE_SECONDS: Final = 1.0

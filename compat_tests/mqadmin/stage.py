@@ -8,11 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from admin.blocking import BlockingAdminClient
-from admin.errors import AdminError
-from admin.messages import MessageQuery
-from admin.namesrv import ORDER_TOPICS
-from codec.record import parse_record
 from compat_tests.artifacts import HERE
 from compat_tests.mqadmin.case import BROKER, CLUSTER, AdminCase
 from compat_tests.mqadmin.masks import mask
@@ -21,7 +16,12 @@ from compat_tests.ours import TrimqServer
 from compat_tests.processes import wait_until
 from compat_tests.real import Launcher, RealServer
 from compat_tests.server import Options, Server
-from mqadmin.traces import TRACE_TOPIC, traces_of
+from trimq.admin.blocking import BlockingAdminClient
+from trimq.admin.errors import AdminError
+from trimq.admin.messages import MessageQuery
+from trimq.admin.namesrv import ORDER_TOPICS
+from trimq.codec.record import parse_record
+from trimq.mqadmin.traces import TRACE_TOPIC, traces_of
 
 VECTORS: Final = HERE.parent / "tests" / "vectors"
 

@@ -87,7 +87,7 @@ class OurTool:
     """`python -m mqadmin` of this checkout, run in a folder of its own."""
 
     name = "ours"
-    _command = (sys.executable, "-m", "mqadmin")
+    _command = (sys.executable, "-m", "trimq.mqadmin")
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

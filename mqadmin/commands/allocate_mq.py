@@ -6,10 +6,10 @@ Each client gets as many as the others, the first ones one more when they do not
 
 import click
 
-from codec import fastjson
-from codec.bodies.locks import MessageQueue
-from mqadmin.framework import Run, admin_command, topic_option
-from mqadmin.java_text import hash_order, queue_hash, string_map
+from trimq.codec import fastjson
+from trimq.codec.bodies.locks import MessageQueue
+from trimq.mqadmin.framework import Run, admin_command, topic_option
+from trimq.mqadmin.java_text import hash_order, queue_hash, string_map
 
 
 @admin_command("allocateMQ")

@@ -5,11 +5,11 @@ from typing import Final
 
 import click
 
-from codec.bodies.locks import MessageQueue
-from codec.bodies.progress import OffsetWrapper
-from codec.bodies.queue_tables import BrokerConsumeStatsTable, by_queue
-from mqadmin.framework import Run, admin_command, boolean, chosen_addrs
-from mqadmin.java_text import cut, local_seconds
+from trimq.codec.bodies.locks import MessageQueue
+from trimq.codec.bodies.progress import OffsetWrapper
+from trimq.codec.bodies.queue_tables import BrokerConsumeStatsTable, by_queue
+from trimq.mqadmin.framework import Run, admin_command, boolean, chosen_addrs
+from trimq.mqadmin.java_text import cut, local_seconds
 
 _HEAD: Final = "{:<64}  {:<64}  {:<32}  {:<4}  {:<20}  {:<20}  {:<20}  {}"
 _TITLES: Final = (

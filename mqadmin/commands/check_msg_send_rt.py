@@ -4,10 +4,10 @@ from typing import Final
 
 import click
 
-from admin.sending import NewMessage
-from mqadmin.framework import Run, admin_command, topic_option
-from mqadmin.java_text import java
-from mqadmin.round_trips import RoundTrips, mean_text
+from trimq.admin.sending import NewMessage
+from trimq.mqadmin.framework import Run, admin_command, topic_option
+from trimq.mqadmin.java_text import java
+from trimq.mqadmin.round_trips import RoundTrips, mean_text
 
 _ROW: Final = "{:<32}  {:<4}  {:<20}    {}"
 

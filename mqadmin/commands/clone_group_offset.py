@@ -5,7 +5,7 @@ Offsets of all topics of the source are copied; the topic says at which brokers.
 
 import click
 
-from mqadmin.framework import Run, admin_command, topic_option
+from trimq.mqadmin.framework import Run, admin_command, topic_option
 
 
 @admin_command("cloneGroupOffset")

@@ -9,10 +9,10 @@ from typing import Final
 
 import click
 
-from codec.bodies.cluster import ClusterInfo
-from mqadmin.framework import FAILURES, Run, admin_command
-from mqadmin.java_text import hash_order, java
-from mqadmin.repeating import repeat
+from trimq.codec.bodies.cluster import ClusterInfo
+from trimq.mqadmin.framework import FAILURES, Run, admin_command
+from trimq.mqadmin.java_text import hash_order, java
+from trimq.mqadmin.repeating import repeat
 
 _HEAD: Final = (
     "{:<22}  {:<22}  {:<4}  {:<22} {:<16}  {:>16}  {:>30}  {:<22}  {:<11}  {:<12}  {:<8}  {:<10}"

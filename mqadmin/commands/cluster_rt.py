@@ -8,11 +8,11 @@ from typing import Final
 
 import click
 
-from admin.sending import NewMessage
-from mqadmin.framework import FAILURES, Failed, Run, admin_command, boolean
-from mqadmin.java_text import hash_order
-from mqadmin.repeating import repeat
-from mqadmin.round_trips import RoundTrips, mean_text
+from trimq.admin.sending import NewMessage
+from trimq.mqadmin.framework import FAILURES, Failed, Run, admin_command, boolean
+from trimq.mqadmin.java_text import hash_order
+from trimq.mqadmin.repeating import repeat
+from trimq.mqadmin.round_trips import RoundTrips, mean_text
 
 _HEAD: Final = "{:<24}  {:<24}  {:<4}  {:<8}  {:<8}"
 _ROW: Final = "{:<24}  {:<24}  {:<8}  {:<16}  {:<16}"

@@ -7,16 +7,16 @@ from typing import Final
 
 import click
 
-from admin.errors import AdminError
-from admin.groups import RETRY_PREFIX, ConsumeStats
-from codec.bodies.clients import ConsumerConnection
-from codec.bodies.locks import MessageQueue
-from codec.bodies.progress import OffsetWrapper
-from mqadmin.framework import FAILURES, Run, admin_command, boolean
-from mqadmin.gathering import progress_of
-from mqadmin.group_names import group_of
-from mqadmin.java_text import cut, hash_order, java, local_seconds
-from mqadmin.versions import version_name
+from trimq.admin.errors import AdminError
+from trimq.admin.groups import RETRY_PREFIX, ConsumeStats
+from trimq.codec.bodies.clients import ConsumerConnection
+from trimq.codec.bodies.locks import MessageQueue
+from trimq.codec.bodies.progress import OffsetWrapper
+from trimq.mqadmin.framework import FAILURES, Run, admin_command, boolean
+from trimq.mqadmin.gathering import progress_of
+from trimq.mqadmin.group_names import group_of
+from trimq.mqadmin.java_text import cut, hash_order, java, local_seconds
+from trimq.mqadmin.versions import version_name
 
 _TITLES: Final = ("#Topic", "#Broker Name", "#QID", "#Broker Offset", "#Consumer Offset")
 _HEAD: Final = "{:<64}  {:<32}  {:<4}  {:<20}  {:<20}  {:<20} {:<20}{}"

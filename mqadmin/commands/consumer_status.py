@@ -9,11 +9,11 @@ from typing import Final
 
 import click
 
-from codec.bodies.clients import ConsumerConnection
-from codec.bodies.queue_tables import ConsumerRunningInfo
-from mqadmin.consumer_text import running_text, same_subscriptions, stuck_queues
-from mqadmin.framework import FAILURES, Run, admin_command
-from mqadmin.versions import version_name
+from trimq.codec.bodies.clients import ConsumerConnection
+from trimq.codec.bodies.queue_tables import ConsumerRunningInfo
+from trimq.mqadmin.consumer_text import running_text, same_subscriptions, stuck_queues
+from trimq.mqadmin.framework import FAILURES, Run, admin_command
+from trimq.mqadmin.versions import version_name
 
 _CLIENT: Final = "{:<10} {:<40} {:<20} {}"
 

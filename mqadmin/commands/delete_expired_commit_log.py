@@ -2,9 +2,9 @@
 
 import click
 
-from codec.codes import RequestCode
-from mqadmin.cleaning import clean
-from mqadmin.framework import Run, admin_command
+from trimq.codec.codes import RequestCode
+from trimq.mqadmin.cleaning import clean
+from trimq.mqadmin.framework import Run, admin_command
 
 
 @admin_command("deleteExpiredCommitLog")

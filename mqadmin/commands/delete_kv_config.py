@@ -2,7 +2,7 @@
 
 import click
 
-from mqadmin.framework import Run, admin_command
+from trimq.mqadmin.framework import Run, admin_command
 
 
 @admin_command("deleteKvConfig")

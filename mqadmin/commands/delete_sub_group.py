@@ -5,9 +5,16 @@ Java: DeleteSubscriptionGroupCommand.
 
 import click
 
-from admin.groups import DEAD_LETTER_PREFIX, RETRY_PREFIX
-from mqadmin.framework import FAILURES, Run, admin_command, boolean, broker_or_cluster, chosen_addrs
-from mqadmin.java_text import hash_order
+from trimq.admin.groups import DEAD_LETTER_PREFIX, RETRY_PREFIX
+from trimq.mqadmin.framework import (
+    FAILURES,
+    Run,
+    admin_command,
+    boolean,
+    broker_or_cluster,
+    chosen_addrs,
+)
+from trimq.mqadmin.java_text import hash_order
 
 
 @admin_command("deleteSubGroup")

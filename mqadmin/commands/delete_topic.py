@@ -5,7 +5,7 @@ Java: DeleteTopicSubCommand.
 
 import click
 
-from mqadmin.framework import Run, admin_command, topic_option
+from trimq.mqadmin.framework import Run, admin_command, topic_option
 
 
 @admin_command("deleteTopic")

@@ -8,11 +8,11 @@ import mmap
 
 import click
 
-from admin.message import read_log
-from codec.errors import CodecError
-from mqadmin.framework import Failed, local_command
-from mqadmin.message_text import message_text, message_value
-from mqadmin.output import Output
+from trimq.admin.message import read_log
+from trimq.codec.errors import CodecError
+from trimq.mqadmin.framework import Failed, local_command
+from trimq.mqadmin.message_text import message_text, message_value
+from trimq.mqadmin.output import Output
 
 
 @local_command("dumpCompactionLog")

@@ -7,10 +7,10 @@ from typing import Final
 
 import click
 
-from admin.cluster import MASTER_ID
-from mqadmin.export_files import folder_option, write_export
-from mqadmin.framework import Run, admin_command
-from mqadmin.java_text import properties_order, string_map
+from trimq.admin.cluster import MASTER_ID
+from trimq.mqadmin.export_files import folder_option, write_export
+from trimq.mqadmin.framework import Run, admin_command
+from trimq.mqadmin.java_text import properties_order, string_map
 
 _EXPORTED: Final = [
     "brokerClusterName",

@@ -2,9 +2,9 @@
 
 from functools import partial
 
-from mqadmin.framework import Run, admin_command, broker_or_cluster, chosen_addrs
-from mqadmin.java_text import properties_order
-from mqadmin.members import NO_MASTER, masters_with_slaves
+from trimq.mqadmin.framework import Run, admin_command, broker_or_cluster, chosen_addrs
+from trimq.mqadmin.java_text import properties_order
+from trimq.mqadmin.members import NO_MASTER, masters_with_slaves
 
 
 @admin_command("getBrokerConfig")

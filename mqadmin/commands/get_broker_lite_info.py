@@ -4,9 +4,9 @@ from typing import Final
 
 import click
 
-from codec import fastjson
-from mqadmin.framework import FAILURES, Run, admin_command, broker_or_cluster, chosen_addrs
-from mqadmin.java_text import hash_order, java, string_map
+from trimq.codec import fastjson
+from trimq.mqadmin.framework import FAILURES, Run, admin_command, broker_or_cluster, chosen_addrs
+from trimq.mqadmin.java_text import hash_order, java, string_map
 
 _ROW: Final = "{:<30} {:<17} {:<10} {:<14} {:<20} {:<17} {:<15} {:<18} {:<15}"
 _TITLES: Final = (

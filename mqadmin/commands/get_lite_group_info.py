@@ -4,9 +4,9 @@ from typing import Final
 
 import click
 
-from codec.bodies.lite import GetLiteGroupInfoResponseBody, LiteLagInfo
-from mqadmin.framework import Run, admin_command
-from mqadmin.lite import group_option, on_brokers, parent_option, time_or
+from trimq.codec.bodies.lite import GetLiteGroupInfoResponseBody, LiteLagInfo
+from trimq.mqadmin.framework import Run, admin_command
+from trimq.mqadmin.lite import group_option, on_brokers, parent_option, time_or
 
 _TOPIC_ROW: Final = "{:<50} {:<16} {:<16} {:<16} {:<30}"
 _TOPIC_TITLES: Final = (

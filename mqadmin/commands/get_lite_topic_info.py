@@ -4,9 +4,9 @@ from typing import Final
 
 import click
 
-from mqadmin.framework import Run, admin_command
-from mqadmin.java_text import cut, java
-from mqadmin.lite import lmq_name, on_brokers, parent_option, time_or
+from trimq.mqadmin.framework import Run, admin_command
+from trimq.mqadmin.java_text import cut, java
+from trimq.mqadmin.lite import lmq_name, on_brokers, parent_option, time_or
 
 _ROW: Final = "{:<50} {:<14} {:<14} {:<30} {:<12} {:<18} "
 _TITLES: Final = (

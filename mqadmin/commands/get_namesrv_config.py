@@ -1,7 +1,7 @@
 """getNamesrvConfig: the settings of every NameServer. Java: GetNamesrvConfigCommand."""
 
-from mqadmin.framework import Run, admin_command
-from mqadmin.java_text import hash_order, properties_order
+from trimq.mqadmin.framework import Run, admin_command
+from trimq.mqadmin.java_text import hash_order, properties_order
 
 
 @admin_command("getNamesrvConfig")

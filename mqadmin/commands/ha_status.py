@@ -4,10 +4,10 @@ from typing import Final
 
 import click
 
-from codec.bodies.replication import HARuntimeInfo
-from mqadmin.framework import Run, admin_command, broker_or_cluster, chosen_addrs
-from mqadmin.java_text import hash_order, java, local_time
-from mqadmin.repeating import repeat
+from trimq.codec.bodies.replication import HARuntimeInfo
+from trimq.mqadmin.framework import Run, admin_command, broker_or_cluster, chosen_addrs
+from trimq.mqadmin.java_text import hash_order, java, local_time
+from trimq.mqadmin.repeating import repeat
 
 _SLAVE: Final = "{:<32}  {:<16} {:>16} {:>16} {:>16} {:>16}"
 _TITLES: Final = (

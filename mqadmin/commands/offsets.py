@@ -8,12 +8,12 @@ from typing import Final
 
 import click
 
-from admin.errors import AdminError
-from admin.groups import QueueHolder
-from admin.progress import QueueProgress
-from codec.bodies.locks import MessageQueue
-from mqadmin.framework import FAILURES, Failed, Run, admin_command
-from mqadmin.java_text import cut, local_seconds
+from trimq.admin.errors import AdminError
+from trimq.admin.groups import QueueHolder
+from trimq.admin.progress import QueueProgress
+from trimq.codec.bodies.locks import MessageQueue
+from trimq.mqadmin.framework import FAILURES, Failed, Run, admin_command
+from trimq.mqadmin.java_text import cut, local_seconds
 
 _ROW: Final = (
     "{:<32}  {:<24}  {:>4}  {:>12}  {:>12}  {:>12}  {:>9}  {:>9}  {:>9}  {:<19}  {:<19}  {}"

@@ -2,16 +2,16 @@
 
 import click
 
-from admin.pulling import Place
-from mqadmin.framework import Run, admin_command, boolean, topic_option
-from mqadmin.message_text import (
+from trimq.admin.pulling import Place
+from trimq.mqadmin.framework import Run, admin_command, boolean, topic_option
+from trimq.mqadmin.message_text import (
     body_codec,
     message_text,
     message_value,
     places_in_order,
     queue_text,
 )
-from mqadmin.moments import MOMENT, moment
+from trimq.mqadmin.moments import MOMENT, moment
 
 
 @admin_command("printMsg")

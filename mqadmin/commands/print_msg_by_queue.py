@@ -4,10 +4,10 @@ from collections import Counter
 
 import click
 
-from mqadmin.framework import Run, admin_command, boolean, topic_option
-from mqadmin.java_text import hash_order
-from mqadmin.message_text import body_codec, message_text, message_value
-from mqadmin.moments import MOMENT, moment
+from trimq.mqadmin.framework import Run, admin_command, boolean, topic_option
+from trimq.mqadmin.java_text import hash_order
+from trimq.mqadmin.message_text import body_codec, message_text, message_value
+from trimq.mqadmin.moments import MOMENT, moment
 
 
 @admin_command("printMsgByQueue")

@@ -2,9 +2,9 @@
 
 import click
 
-from codec.bodies.progress import ProducerInfo
-from mqadmin.framework import Run, admin_command, chosen_addrs
-from mqadmin.java_text import hash_order, java
+from trimq.codec.bodies.progress import ProducerInfo
+from trimq.mqadmin.framework import Run, admin_command, chosen_addrs
+from trimq.mqadmin.java_text import hash_order, java
 
 
 @admin_command("producer")

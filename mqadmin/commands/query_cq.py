@@ -4,14 +4,14 @@ from typing import Final
 
 import click
 
-from admin.cluster import MASTER_ID
-from admin.errors import NotFound
-from admin.pulling import Place
-from codec import fastjson
-from codec.bodies.locks import MessageQueue
-from codec.bodies.progress import ConsumeQueueData
-from mqadmin.framework import Run, admin_command, chosen_addrs, topic_option
-from mqadmin.java_text import java
+from trimq.admin.cluster import MASTER_ID
+from trimq.admin.errors import NotFound
+from trimq.admin.pulling import Place
+from trimq.codec import fastjson
+from trimq.codec.bodies.locks import MessageQueue
+from trimq.codec.bodies.progress import ConsumeQueueData
+from trimq.mqadmin.framework import Run, admin_command, chosen_addrs, topic_option
+from trimq.mqadmin.java_text import java
 
 _RULE: Final = "=" * 38
 

@@ -7,11 +7,11 @@ from typing import Final
 
 import click
 
-from admin.sending import NewMessage
-from codec import property_keys
-from mqadmin.direct import consume_again, target_of
-from mqadmin.framework import FAILURES, Run, admin_command, boolean, topic_option
-from mqadmin.message_text import MessageText, body_codec, sent_text
+from trimq.admin.sending import NewMessage
+from trimq.codec import property_keys
+from trimq.mqadmin.direct import consume_again, target_of
+from trimq.mqadmin.framework import FAILURES, Run, admin_command, boolean, topic_option
+from trimq.mqadmin.message_text import MessageText, body_codec, sent_text
 
 # The producer gives a message that is sent again a new id.
 _OWN: Final = (property_keys.UNIQ_KEY, property_keys.WAIT)

@@ -4,9 +4,9 @@ from typing import Final
 
 import click
 
-from admin.messages import END_OF_TIME, KEY, TAG, MessageQuery
-from mqadmin.framework import Failed, Run, admin_command, topic_option
-from mqadmin.message_text import message_value
+from trimq.admin.messages import END_OF_TIME, KEY, TAG, MessageQuery
+from trimq.mqadmin.framework import Failed, Run, admin_command, topic_option
+from trimq.mqadmin.message_text import message_value
 
 _HEAD: Final = "{:<50} {:>4} {:>40} {:<200}"
 _HOUR: Final = 3_600_000

@@ -2,9 +2,9 @@
 
 import click
 
-from admin.errors import NotFound
-from mqadmin.framework import Failed, Run, admin_command, topic_option
-from mqadmin.message_text import MessageText, body_codec
+from trimq.admin.errors import NotFound
+from trimq.mqadmin.framework import Failed, Run, admin_command, topic_option
+from trimq.mqadmin.message_text import MessageText, body_codec
 
 
 @admin_command("queryMsgByOffset")

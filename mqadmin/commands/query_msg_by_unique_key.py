@@ -5,10 +5,10 @@ Java: QueryMsgByUniqueKeySubCommand. Searched are 36 hours before and after now,
 
 import click
 
-from admin.messages import UNIQUE_KEY, MessageQuery
-from mqadmin.direct import consume_again, target_of
-from mqadmin.framework import Failed, Run, admin_command, topic_option
-from mqadmin.message_text import MessageText
+from trimq.admin.messages import UNIQUE_KEY, MessageQuery
+from trimq.mqadmin.direct import consume_again, target_of
+from trimq.mqadmin.framework import Failed, Run, admin_command, topic_option
+from trimq.mqadmin.message_text import MessageText
 
 _WINDOW = 36 * 3600 * 1000
 

@@ -7,10 +7,10 @@ from typing import Final
 
 import click
 
-from admin.messages import END_OF_TIME, MessageQuery
-from mqadmin.framework import Failed, Run, admin_command
-from mqadmin.java_text import hash_order, java, local_seconds
-from mqadmin.traces import CONSUMED, SENT, TRACE_TOPIC, Trace, traces_of
+from trimq.admin.messages import END_OF_TIME, MessageQuery
+from trimq.mqadmin.framework import Failed, Run, admin_command
+from trimq.mqadmin.java_text import hash_order, java, local_seconds
+from trimq.mqadmin.traces import CONSUMED, SENT, TRACE_TOPIC, Trace, traces_of
 
 _ROW: Final = "{:<10} {:<20} {:<20} {:<20} {:<10} {:<10}"
 _SENT_TITLES: Final = (

@@ -3,11 +3,11 @@
 Java: RemappingStaticTopicSubCommand.
 """
 
-from admin.errors import NotFound
-from admin.remapping import remap
-from admin.static_topics import epoch_of
-from mqadmin.framework import Run, admin_command, topic_option
-from mqadmin.static_topics import target_options, targets, write_mapping, write_remapping
+from trimq.admin.errors import NotFound
+from trimq.admin.remapping import remap
+from trimq.admin.static_topics import epoch_of
+from trimq.mqadmin.framework import Run, admin_command, topic_option
+from trimq.mqadmin.static_topics import target_options, targets, write_mapping, write_remapping
 
 
 @admin_command("remappingStaticTopic")

@@ -5,7 +5,7 @@ Plain brokers, TriMQ's among them, refuse it.
 
 import click
 
-from mqadmin.framework import Run, admin_command, container_option
+from trimq.mqadmin.framework import Run, admin_command, container_option
 
 
 @admin_command("removeBroker")

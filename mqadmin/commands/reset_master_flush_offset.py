@@ -5,7 +5,7 @@ Java: ResetMasterFlushOffsetSubCommand.
 
 import click
 
-from mqadmin.framework import Run, admin_command, chosen_addrs
+from trimq.mqadmin.framework import Run, admin_command, chosen_addrs
 
 
 @admin_command("resetMasterFlushOffset")

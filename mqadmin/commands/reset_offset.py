@@ -9,11 +9,11 @@ from typing import Final
 
 import click
 
-from admin.errors import Invalid
-from admin.progress import Moved, Side, Target
-from mqadmin.framework import FAILURES, Failed, Run, admin_command
-from mqadmin.java_text import cut
-from mqadmin.moments import MOMENT, moment
+from trimq.admin.errors import Invalid
+from trimq.admin.progress import Moved, Side, Target
+from trimq.mqadmin.framework import FAILURES, Failed, Run, admin_command
+from trimq.mqadmin.java_text import cut
+from trimq.mqadmin.moments import MOMENT, moment
 
 _ROW: Final = "{:<64}  {:<32}  {:>4}  {:>20}  {:>20}"
 _TITLES: Final = ("#Topic", "#Broker Name", "#QID", "#From", "#To")

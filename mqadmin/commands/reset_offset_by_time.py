@@ -6,14 +6,14 @@ that it does so, and leaves the group where it is.
 
 import click
 
-from admin.errors import Invalid
-from admin.pulling import Place
-from codec.bodies.locks import MessageQueue
-from mqadmin.framework import Run, admin_command, boolean, chosen_addrs, topic_option
-from mqadmin.java_text import java
-from mqadmin.moments import MOMENT, moment
-from mqadmin.offset_text import show_committed, show_reset
-from mqadmin.resetting import reset_everywhere, route_topic_of
+from trimq.admin.errors import Invalid
+from trimq.admin.pulling import Place
+from trimq.codec.bodies.locks import MessageQueue
+from trimq.mqadmin.framework import Run, admin_command, boolean, chosen_addrs, topic_option
+from trimq.mqadmin.java_text import java
+from trimq.mqadmin.moments import MOMENT, moment
+from trimq.mqadmin.offset_text import show_committed, show_reset
+from trimq.mqadmin.resetting import reset_everywhere, route_topic_of
 
 
 @admin_command("resetOffsetByTime")

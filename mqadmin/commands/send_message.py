@@ -4,8 +4,8 @@ from typing import Final
 
 import click
 
-from admin.sending import NewMessage
-from mqadmin.framework import Run, admin_command, boolean, topic_option
+from trimq.admin.sending import NewMessage
+from trimq.mqadmin.framework import Run, admin_command, boolean, topic_option
 
 _ROW: Final = "{:<32}  {:<4}  {:<20}    {}"
 

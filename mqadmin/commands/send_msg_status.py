@@ -5,10 +5,10 @@ Java: SendMsgStatusCommand. One more message goes ahead of those that are counte
 
 import click
 
-from admin.sending import NewMessage
-from mqadmin.framework import Run, admin_command
-from mqadmin.message_text import sent_text
-from mqadmin.round_trips import RoundTrips
+from trimq.admin.sending import NewMessage
+from trimq.mqadmin.framework import Run, admin_command
+from trimq.mqadmin.message_text import sent_text
+from trimq.mqadmin.round_trips import RoundTrips
 
 _TEXT = b"hello jodie"
 

@@ -2,9 +2,9 @@
 
 import click
 
-from codec.bodies.request_modes import SetMessageRequestModeRequestBody
-from mqadmin.framework import Run, admin_command, broker_or_cluster, chosen_addrs
-from mqadmin.java_text import hash_order
+from trimq.codec.bodies.request_modes import SetMessageRequestModeRequestBody
+from trimq.mqadmin.framework import Run, admin_command, broker_or_cluster, chosen_addrs
+from trimq.mqadmin.java_text import hash_order
 
 
 @admin_command("setConsumeMode")

@@ -2,10 +2,10 @@
 
 import click
 
-from admin.offsets import END
-from mqadmin.framework import Run, admin_command, boolean, topic_option
-from mqadmin.offset_text import show_committed, show_reset
-from mqadmin.resetting import reset_everywhere, route_topic_of
+from trimq.admin.offsets import END
+from trimq.mqadmin.framework import Run, admin_command, boolean, topic_option
+from trimq.mqadmin.offset_text import show_committed, show_reset
+from trimq.mqadmin.resetting import reset_everywhere, route_topic_of
 
 
 @admin_command("skipAccumulatedMessage")

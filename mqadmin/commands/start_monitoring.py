@@ -8,19 +8,19 @@ from typing import Final
 
 import click
 
-from admin.errors import AdminError
-from admin.groups import RETRY_PREFIX, ConsumeStats
-from codec.bodies.clients import ConsumerConnection
-from codec.bodies.locks import MessageQueue
-from codec.bodies.queue_tables import ConsumerRunningInfo
-from codec.java import string_hash
-from mqadmin.consumer_text import same_subscriptions, stuck_queues
-from mqadmin.framework import FAILURES, Run, admin_command
-from mqadmin.gathering import progress_of
-from mqadmin.group_names import group_of
-from mqadmin.java_text import hash_order, queue_hash
-from mqadmin.repeating import ENDLESS, repeat
-from remoting.errors import TransportError
+from trimq.admin.errors import AdminError
+from trimq.admin.groups import RETRY_PREFIX, ConsumeStats
+from trimq.codec.bodies.clients import ConsumerConnection
+from trimq.codec.bodies.locks import MessageQueue
+from trimq.codec.bodies.queue_tables import ConsumerRunningInfo
+from trimq.codec.java import string_hash
+from trimq.mqadmin.consumer_text import same_subscriptions, stuck_queues
+from trimq.mqadmin.framework import FAILURES, Run, admin_command
+from trimq.mqadmin.gathering import progress_of
+from trimq.mqadmin.group_names import group_of
+from trimq.mqadmin.java_text import hash_order, queue_hash
+from trimq.mqadmin.repeating import ENDLESS, repeat
+from trimq.remoting.errors import TransportError
 
 _PREFIX: Final = "[MONITOR] "
 _NOTICE: Final = _PREFIX + " [NOTIFY] reportConsumerRunningInfo: ConsumerGroup: "

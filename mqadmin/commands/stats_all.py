@@ -4,14 +4,14 @@ from typing import Final
 
 import click
 
-from admin.cluster import MASTER_ID
-from admin.errors import AdminError, Refused
-from admin.groups import DEAD_LETTER_PREFIX, RETRY_PREFIX
-from codec.bodies.progress import BrokerStatsData, BrokerStatsItem
-from mqadmin.framework import Run, admin_command
-from mqadmin.gathering import progress_of
-from mqadmin.java_text import cut, hash_order
-from remoting.errors import TransportError
+from trimq.admin.cluster import MASTER_ID
+from trimq.admin.errors import AdminError, Refused
+from trimq.admin.groups import DEAD_LETTER_PREFIX, RETRY_PREFIX
+from trimq.codec.bodies.progress import BrokerStatsData, BrokerStatsItem
+from trimq.mqadmin.framework import Run, admin_command
+from trimq.mqadmin.gathering import progress_of
+from trimq.mqadmin.java_text import cut, hash_order
+from trimq.remoting.errors import TransportError
 
 _HEAD: Final = "{:<64}  {:<64} {:>12} {:>11} {:>11} {:>14} {:>14}"
 _TITLES: Final = (

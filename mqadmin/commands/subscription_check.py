@@ -7,11 +7,11 @@ from typing import Any, Final
 
 import click
 
-from admin.agreement import Dispute, GroupAgreement, GroupMember
-from admin.errors import NotFound
-from admin.groups import RETRY_PREFIX
-from mqadmin.framework import FAILURES, Failed, Run, admin_command
-from mqadmin.java_text import cut, local_seconds
+from trimq.admin.agreement import Dispute, GroupAgreement, GroupMember
+from trimq.admin.errors import NotFound
+from trimq.admin.groups import RETRY_PREFIX
+from trimq.mqadmin.framework import FAILURES, Failed, Run, admin_command
+from trimq.mqadmin.java_text import cut, local_seconds
 
 _ROW: Final = "{:<40}  {:<22}  {:>8}  {:<6}  {}"
 _TITLES: Final = ("#Group", "#Broker Addr", "#Members", "#Agree", "#Differ On")

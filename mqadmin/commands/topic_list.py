@@ -7,11 +7,11 @@ from typing import Final
 
 import click
 
-from admin.cluster import preferred_addr
-from admin.groups import DEAD_LETTER_PREFIX, RETRY_PREFIX
-from codec.bodies.cluster import ClusterInfo
-from mqadmin.framework import FAILURES, Run, admin_command
-from mqadmin.java_text import cut, hash_order
+from trimq.admin.cluster import preferred_addr
+from trimq.admin.groups import DEAD_LETTER_PREFIX, RETRY_PREFIX
+from trimq.codec.bodies.cluster import ClusterInfo
+from trimq.mqadmin.framework import FAILURES, Run, admin_command
+from trimq.mqadmin.java_text import cut, hash_order
 
 _HEAD: Final = "{:<20}  {:<48}  {:<48}"
 _ROW: Final = "{:<20}  {:<64}  {:<64}"

@@ -4,10 +4,10 @@ from typing import Final
 
 import click
 
-from codec import fastjson
-from codec.bodies.route import TopicRouteData
-from mqadmin.framework import Run, admin_command, topic_option
-from mqadmin.java_text import java
+from trimq.codec import fastjson
+from trimq.codec.bodies.route import TopicRouteData
+from trimq.mqadmin.framework import Run, admin_command, topic_option
+from trimq.mqadmin.java_text import java
 
 _ROW: Final = "{:<45} {:<32} {:<50} {:<10} {:<11} {:<5}"
 

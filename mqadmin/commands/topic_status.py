@@ -7,10 +7,10 @@ from typing import Final
 
 import click
 
-from admin.errors import NotFound
-from admin.topics import TopicStats
-from mqadmin.framework import Run, admin_command, topic_option
-from mqadmin.java_text import cut, java, local_time
+from trimq.admin.errors import NotFound
+from trimq.admin.topics import TopicStats
+from trimq.mqadmin.framework import Run, admin_command, topic_option
+from trimq.mqadmin.java_text import cut, java, local_time
 
 _HEAD: Final = "{:<32}  {:<4}  {:<20}  {:<20}    {}"
 

@@ -8,8 +8,14 @@ from typing import Final
 
 import click
 
-from mqadmin.framework import Run, admin_command, broker_or_cluster, chosen_addrs, chosen_members
-from mqadmin.java_text import hash_order
+from trimq.mqadmin.framework import (
+    Run,
+    admin_command,
+    broker_or_cluster,
+    chosen_addrs,
+    chosen_members,
+)
+from trimq.mqadmin.java_text import hash_order
 
 # A broker takes it, but shows it to nobody.
 _SECRET: Final = "tls.server.keyPassword"

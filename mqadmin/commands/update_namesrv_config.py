@@ -2,8 +2,8 @@
 
 import click
 
-from mqadmin.framework import Run, admin_command
-from mqadmin.java_text import java
+from trimq.mqadmin.framework import Run, admin_command
+from trimq.mqadmin.java_text import java
 
 
 @admin_command("updateNamesrvConfig")

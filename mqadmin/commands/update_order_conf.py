@@ -2,8 +2,8 @@
 
 import click
 
-from admin.namesrv import ORDER_TOPICS
-from mqadmin.framework import Run, admin_command, topic_option
+from trimq.admin.namesrv import ORDER_TOPICS
+from trimq.mqadmin.framework import Run, admin_command, topic_option
 
 
 @admin_command("updateOrderConf")

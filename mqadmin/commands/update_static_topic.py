@@ -2,9 +2,9 @@
 
 import click
 
-from admin.static_topics import epoch_of, extend
-from mqadmin.framework import Run, admin_command, topic_option
-from mqadmin.static_topics import target_options, targets, write_mapping
+from trimq.admin.static_topics import epoch_of, extend
+from trimq.mqadmin.framework import Run, admin_command, topic_option
+from trimq.mqadmin.static_topics import target_options, targets, write_mapping
 
 
 @admin_command("updateStaticTopic")

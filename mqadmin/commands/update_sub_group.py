@@ -7,13 +7,13 @@ from typing import Any
 
 import click
 
-from codec import fastjson
-from codec.bodies.groups import GroupRetryPolicy, SubscriptionGroupConfig
-from codec.errors import CodecError
-from mqadmin.attributes import read_changes
-from mqadmin.config_text import group_text
-from mqadmin.framework import Run, admin_command, boolean, broker_or_cluster, chosen_addrs
-from mqadmin.java_text import hash_order
+from trimq.codec import fastjson
+from trimq.codec.bodies.groups import GroupRetryPolicy, SubscriptionGroupConfig
+from trimq.codec.errors import CodecError
+from trimq.mqadmin.attributes import read_changes
+from trimq.mqadmin.config_text import group_text
+from trimq.mqadmin.framework import Run, admin_command, boolean, broker_or_cluster, chosen_addrs
+from trimq.mqadmin.java_text import hash_order
 
 
 @admin_command("updateSubGroup")

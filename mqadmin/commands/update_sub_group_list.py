@@ -2,10 +2,10 @@
 
 import click
 
-from codec.bodies.groups import SubscriptionGroupConfig
-from mqadmin.framework import Run, admin_command, broker_or_cluster, chosen_addrs
-from mqadmin.java_text import hash_order
-from mqadmin.json_files import read_list
+from trimq.codec.bodies.groups import SubscriptionGroupConfig
+from trimq.mqadmin.framework import Run, admin_command, broker_or_cluster, chosen_addrs
+from trimq.mqadmin.java_text import hash_order
+from trimq.mqadmin.json_files import read_list
 
 
 @admin_command("updateSubGroupList")

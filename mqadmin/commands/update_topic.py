@@ -5,14 +5,14 @@ Java: UpdateTopicSubCommand. `--drain` is ours: see mqadmin.draining.
 
 import click
 
-from admin.namesrv import ORDER_TOPICS
-from codec.bodies.topics import TopicConfig
-from codec.flags import TopicSysFlag
-from mqadmin.attributes import read_changes
-from mqadmin.config_text import topic_text
-from mqadmin.drain_options import drain_options
-from mqadmin.draining import Drain, Goal
-from mqadmin.framework import (
+from trimq.admin.namesrv import ORDER_TOPICS
+from trimq.codec.bodies.topics import TopicConfig
+from trimq.codec.flags import TopicSysFlag
+from trimq.mqadmin.attributes import read_changes
+from trimq.mqadmin.config_text import topic_text
+from trimq.mqadmin.drain_options import drain_options
+from trimq.mqadmin.draining import Drain, Goal
+from trimq.mqadmin.framework import (
     Run,
     admin_command,
     boolean,
@@ -20,7 +20,7 @@ from mqadmin.framework import (
     chosen_addrs,
     topic_option,
 )
-from mqadmin.java_text import hash_order
+from trimq.mqadmin.java_text import hash_order
 
 _QUEUES = click.IntRange(min=1)
 _DEFAULT_QUEUES = 8

@@ -5,11 +5,11 @@ The topic keeps the queue numbers that its route's first broker has.
 
 import click
 
-from admin.cluster import MASTER_ID
-from codec.bodies.route import TopicRouteData
-from codec.bodies.topics import TopicConfig
-from mqadmin.config_text import topic_text
-from mqadmin.framework import (
+from trimq.admin.cluster import MASTER_ID
+from trimq.codec.bodies.route import TopicRouteData
+from trimq.codec.bodies.topics import TopicConfig
+from trimq.mqadmin.config_text import topic_text
+from trimq.mqadmin.framework import (
     Failed,
     Run,
     admin_command,
@@ -17,7 +17,7 @@ from mqadmin.framework import (
     chosen_addrs,
     topic_option,
 )
-from mqadmin.java_text import hash_order
+from trimq.mqadmin.java_text import hash_order
 
 
 @admin_command("updateTopicPerm")

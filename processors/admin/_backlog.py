@@ -3,13 +3,13 @@
 import logging
 from typing import Protocol
 
-from broker.config import BrokerConfig
-from broker.consumers import Consumers
-from broker.offsets import ConsumerOffsets
-from broker.stats import BrokerStats
-from broker.topics import Topics
-from codec.bodies.locks import MessageQueue
-from codec.bodies.progress import ConsumeStats, OffsetWrapper
+from trimq.broker.config import BrokerConfig
+from trimq.broker.consumers import Consumers
+from trimq.broker.offsets import ConsumerOffsets
+from trimq.broker.stats import BrokerStats
+from trimq.broker.topics import Topics
+from trimq.codec.bodies.locks import MessageQueue
+from trimq.codec.bodies.progress import ConsumeStats, OffsetWrapper
 
 log = logging.getLogger("trimq.admin")
 

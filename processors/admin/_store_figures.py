@@ -4,13 +4,13 @@ import os
 from pathlib import Path
 from typing import Final
 
-from broker.config import BrokerConfig
-from broker.delay_levels import queue_of_level
-from broker.topic_names import SCHEDULE_TOPIC
-from codec.errors import CodecError
-from codec.record import parse_record
-from store.config import StoreConfig
-from store.message_store import MessageStore
+from trimq.broker.config import BrokerConfig
+from trimq.broker.delay_levels import queue_of_level
+from trimq.broker.topic_names import SCHEDULE_TOPIC
+from trimq.codec.errors import CodecError
+from trimq.codec.record import parse_record
+from trimq.store.config import StoreConfig
+from trimq.store.message_store import MessageStore
 
 _UNITS: Final = " KMGTPE"
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import trio
 
-from codec import fastjson
+from trimq.codec import fastjson
 
 _MEMBERS_PER_STEP = 50
 

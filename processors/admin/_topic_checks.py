@@ -2,12 +2,12 @@
 
 from collections.abc import Awaitable, Callable
 
-from broker.config import BrokerConfig
-from broker.topic_names import validate_topic
-from broker.topics import Topics
-from codec.bodies.topics import TopicConfig
-from codec.codes import ResponseCode
-from remoting.contract import RemotingError
+from trimq.broker.config import BrokerConfig
+from trimq.broker.topic_names import validate_topic
+from trimq.broker.topics import Topics
+from trimq.codec.bodies.topics import TopicConfig
+from trimq.codec.codes import ResponseCode
+from trimq.remoting.contract import RemotingError
 
 # Returns when the NameServers know all topics, or when that takes too long (Registration.settled).
 Announced = Callable[[], Awaitable[object]]

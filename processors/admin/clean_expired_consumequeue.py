@@ -7,11 +7,11 @@ import logging
 
 import trio
 
-from broker.topics import Topics
-from codec.codes import RequestCode, ResponseCode
-from remoting.contract import Processor, RemotingError, Request, Response
-from store.errors import StoreError
-from store.message_store import MessageStore
+from trimq.broker.topics import Topics
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.remoting.contract import Processor, RemotingError, Request, Response
+from trimq.store.errors import StoreError
+from trimq.store.message_store import MessageStore
 
 log = logging.getLogger("trimq.admin")
 

@@ -2,8 +2,8 @@
 
 from typing import Protocol
 
-from codec.codes import RequestCode
-from remoting.contract import Processor, Request, Response
+from trimq.codec.codes import RequestCode
+from trimq.remoting.contract import Processor, Request, Response
 
 
 class Cleaning(Protocol):

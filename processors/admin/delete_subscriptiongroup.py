@@ -3,12 +3,12 @@
 Its %RETRY% and %DLQ% topics stay.
 """
 
-from broker.offsets import ConsumerOffsets
-from broker.subscription_groups import SubscriptionGroups
-from broker.traffic import Traffic
-from codec.codes import RequestCode
-from codec.headers.groups import DeleteSubscriptionGroupRequestHeader
-from remoting.contract import Processor, Request, Response
+from trimq.broker.offsets import ConsumerOffsets
+from trimq.broker.subscription_groups import SubscriptionGroups
+from trimq.broker.traffic import Traffic
+from trimq.codec.codes import RequestCode
+from trimq.codec.headers.groups import DeleteSubscriptionGroupRequestHeader
+from trimq.remoting.contract import Processor, Request, Response
 
 
 class DeleteSubscriptiongroup(Processor[DeleteSubscriptionGroupRequestHeader]):

@@ -2,15 +2,15 @@
 
 from typing import Protocol
 
-from broker.config import BrokerConfig
-from broker.offsets import ConsumerOffsets
-from broker.topic_names import pop_retry_topic, pop_retry_topic_v2
-from broker.topics import Topics
-from broker.traffic import Traffic
-from codec.codes import RequestCode, ResponseCode
-from codec.headers.topics import DeleteTopicRequestHeader
-from processors.admin._topic_checks import check_not_system
-from remoting.contract import Processor, RemotingError, Request, Response
+from trimq.broker.config import BrokerConfig
+from trimq.broker.offsets import ConsumerOffsets
+from trimq.broker.topic_names import pop_retry_topic, pop_retry_topic_v2
+from trimq.broker.topics import Topics
+from trimq.broker.traffic import Traffic
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.headers.topics import DeleteTopicRequestHeader
+from trimq.processors.admin._topic_checks import check_not_system
+from trimq.remoting.contract import Processor, RemotingError, Request, Response
 
 
 class TopicStore(Protocol):

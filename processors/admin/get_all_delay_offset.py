@@ -1,8 +1,8 @@
 """GET_ALL_DELAY_OFFSET (45): how far each delay level is, for slaves (SlaveSynchronize)."""
 
-from broker.delays import DelayService
-from codec.codes import RequestCode
-from remoting.contract import Processor, Request, Response
+from trimq.broker.delays import DelayService
+from trimq.codec.codes import RequestCode
+from trimq.remoting.contract import Processor, Request, Response
 
 
 class GetAllDelayOffset(Processor[None]):

@@ -2,19 +2,19 @@
 
 from collections.abc import Mapping
 
-from broker.config import BrokerConfig
-from broker.subscription_groups import SubscriptionGroups
-from codec import fastjson
-from codec.bodies.base import encode_body
-from codec.bodies.groups import SubscriptionGroupConfig
-from codec.codes import RequestCode
-from codec.errors import CodecError
-from codec.headers.groups import (
+from trimq.broker.config import BrokerConfig
+from trimq.broker.subscription_groups import SubscriptionGroups
+from trimq.codec import fastjson
+from trimq.codec.bodies.base import encode_body
+from trimq.codec.bodies.groups import SubscriptionGroupConfig
+from trimq.codec.codes import RequestCode
+from trimq.codec.errors import CodecError
+from trimq.codec.headers.groups import (
     GetAllSubscriptionGroupRequestHeader,
     GetAllSubscriptionGroupResponseHeader,
 )
-from processors.admin._tables import encode_members
-from remoting.contract import Processor, Request, Response
+from trimq.processors.admin._tables import encode_members
+from trimq.remoting.contract import Processor, Request, Response
 
 
 class GetAllSubscriptiongroupConfig(Processor[GetAllSubscriptionGroupRequestHeader]):

@@ -2,16 +2,19 @@
 
 from collections.abc import Mapping
 
-from broker.config import BrokerConfig
-from broker.topics import Topics
-from codec import fastjson
-from codec.bodies.base import encode_body
-from codec.bodies.topics import TopicConfig
-from codec.codes import RequestCode
-from codec.errors import CodecError
-from codec.headers.topics import GetAllTopicConfigRequestHeader, GetAllTopicConfigResponseHeader
-from processors.admin._tables import encode_members
-from remoting.contract import Processor, Request, Response
+from trimq.broker.config import BrokerConfig
+from trimq.broker.topics import Topics
+from trimq.codec import fastjson
+from trimq.codec.bodies.base import encode_body
+from trimq.codec.bodies.topics import TopicConfig
+from trimq.codec.codes import RequestCode
+from trimq.codec.errors import CodecError
+from trimq.codec.headers.topics import (
+    GetAllTopicConfigRequestHeader,
+    GetAllTopicConfigResponseHeader,
+)
+from trimq.processors.admin._tables import encode_members
+from trimq.remoting.contract import Processor, Request, Response
 
 
 class GetAllTopicConfig(Processor[GetAllTopicConfigRequestHeader]):

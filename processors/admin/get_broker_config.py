@@ -2,9 +2,9 @@
 
 from typing import Protocol
 
-from codec.codes import RequestCode
-from codec.headers.brokers import GetBrokerConfigResponseHeader
-from remoting.contract import Processor, Request, Response
+from trimq.codec.codes import RequestCode
+from trimq.codec.headers.brokers import GetBrokerConfigResponseHeader
+from trimq.remoting.contract import Processor, Request, Response
 
 
 class Settings(Protocol):

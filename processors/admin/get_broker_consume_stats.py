@@ -2,15 +2,15 @@
 
 import trio
 
-from broker.identity import BrokerIdentity
-from broker.offsets import ConsumerOffsets
-from broker.subscription_groups import SubscriptionGroups
-from codec import fastjson
-from codec.bodies.progress import ConsumeStats
-from codec.codes import RequestCode
-from codec.headers.groups import GetConsumeStatsInBrokerHeader
-from processors.admin._backlog import Backlog
-from remoting.contract import Processor, Request, Response
+from trimq.broker.identity import BrokerIdentity
+from trimq.broker.offsets import ConsumerOffsets
+from trimq.broker.subscription_groups import SubscriptionGroups
+from trimq.codec import fastjson
+from trimq.codec.bodies.progress import ConsumeStats
+from trimq.codec.codes import RequestCode
+from trimq.codec.headers.groups import GetConsumeStatsInBrokerHeader
+from trimq.processors.admin._backlog import Backlog
+from trimq.remoting.contract import Processor, Request, Response
 
 
 class GetBrokerConsumeStats(Processor[GetConsumeStatsInBrokerHeader]):

@@ -1,10 +1,10 @@
 """GET_BROKER_HA_STATUS: who copies this broker's log, and how far they are."""
 
-from codec.bodies.base import encode_body
-from codec.bodies.replication import HARuntimeInfo
-from codec.codes import RequestCode
-from remoting.contract import Processor, Request, Response
-from store.message_store import MessageStore
+from trimq.codec.bodies.base import encode_body
+from trimq.codec.bodies.replication import HARuntimeInfo
+from trimq.codec.codes import RequestCode
+from trimq.remoting.contract import Processor, Request, Response
+from trimq.store.message_store import MessageStore
 
 
 class GetBrokerHaStatus(Processor[None]):

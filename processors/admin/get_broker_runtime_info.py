@@ -9,13 +9,13 @@ how long a single put takes is not measured.
 from collections.abc import Iterator, Mapping
 from typing import Final, Protocol
 
-from broker.clock import Clock
-from broker.stats import BrokerStats
-from codec.bodies.base import encode_body
-from codec.bodies.kv import KVTable
-from codec.codes import RequestCode
-from processors.admin._store_figures import StoreFigures
-from remoting.contract import Processor, Request, Response
+from trimq.broker.clock import Clock
+from trimq.broker.stats import BrokerStats
+from trimq.codec.bodies.base import encode_body
+from trimq.codec.bodies.kv import KVTable
+from trimq.codec.codes import RequestCode
+from trimq.processors.admin._store_figures import StoreFigures
+from trimq.remoting.contract import Processor, Request, Response
 
 _VERSION: Final = "V5_5_0"
 _WRITTEN, _FOUND, _MISSED, _PULLED = range(4)

@@ -3,16 +3,16 @@
 import logging
 from typing import Protocol
 
-from broker.config import BrokerConfig
-from broker.consumers import Consumers
-from broker.offsets import ConsumerOffsets
-from broker.stats import BrokerStats
-from broker.topics import Topics
-from codec import fastjson
-from codec.bodies.locks import MessageQueue
-from codec.codes import RequestCode
-from codec.headers.groups import GetConsumeStatsRequestHeader
-from remoting.contract import Processor, Request, Response
+from trimq.broker.config import BrokerConfig
+from trimq.broker.consumers import Consumers
+from trimq.broker.offsets import ConsumerOffsets
+from trimq.broker.stats import BrokerStats
+from trimq.broker.topics import Topics
+from trimq.codec import fastjson
+from trimq.codec.bodies.locks import MessageQueue
+from trimq.codec.codes import RequestCode
+from trimq.codec.headers.groups import GetConsumeStatsRequestHeader
+from trimq.remoting.contract import Processor, Request, Response
 
 log = logging.getLogger("trimq.broker")
 

@@ -1,10 +1,10 @@
 """GET_SUBSCRIPTIONGROUP_CONFIG: one group's settings; asking for a new group creates it."""
 
-from broker.subscription_groups import SubscriptionGroups
-from codec.bodies.base import encode_body
-from codec.codes import RequestCode, ResponseCode
-from codec.headers.groups import GetSubscriptionGroupConfigRequestHeader
-from remoting.contract import Processor, RemotingError, Request, Response
+from trimq.broker.subscription_groups import SubscriptionGroups
+from trimq.codec.bodies.base import encode_body
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.headers.groups import GetSubscriptionGroupConfigRequestHeader
+from trimq.remoting.contract import Processor, RemotingError, Request, Response
 
 
 class GetSubscriptiongroupConfig(Processor[GetSubscriptionGroupConfigRequestHeader]):

@@ -1,10 +1,10 @@
 """GET_SYSTEM_TOPIC_LIST_FROM_BROKER: the names that TopicValidator holds for the broker itself."""
 
-from broker.topics import Topics
-from codec.bodies.base import encode_body
-from codec.bodies.topics import TopicList
-from codec.codes import RequestCode
-from remoting.contract import Processor, Request, Response
+from trimq.broker.topics import Topics
+from trimq.codec.bodies.base import encode_body
+from trimq.codec.bodies.topics import TopicList
+from trimq.codec.codes import RequestCode
+from trimq.remoting.contract import Processor, Request, Response
 
 
 class GetSystemTopicListFromBroker(Processor[None]):

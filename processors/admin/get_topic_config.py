@@ -2,12 +2,12 @@
 
 import msgspec
 
-from broker.topics import Topics
-from codec.bodies.base import encode_body
-from codec.bodies.static_topics import TopicConfigAndQueueMapping
-from codec.codes import RequestCode, ResponseCode
-from codec.headers.topics import GetTopicConfigRequestHeader
-from remoting.contract import Processor, RemotingError, Request, Response
+from trimq.broker.topics import Topics
+from trimq.codec.bodies.base import encode_body
+from trimq.codec.bodies.static_topics import TopicConfigAndQueueMapping
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.headers.topics import GetTopicConfigRequestHeader
+from trimq.remoting.contract import Processor, RemotingError, Request, Response
 
 
 class GetTopicConfig(Processor[GetTopicConfigRequestHeader]):

@@ -2,14 +2,14 @@
 
 from typing import Protocol
 
-from broker.config import BrokerConfig
-from broker.stats import BrokerStats
-from broker.topics import Topics
-from codec import fastjson
-from codec.bodies.locks import MessageQueue
-from codec.codes import RequestCode, ResponseCode
-from codec.headers.topics import GetTopicStatsInfoRequestHeader
-from remoting.contract import Processor, RemotingError, Request, Response
+from trimq.broker.config import BrokerConfig
+from trimq.broker.stats import BrokerStats
+from trimq.broker.topics import Topics
+from trimq.codec import fastjson
+from trimq.codec.bodies.locks import MessageQueue
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.headers.topics import GetTopicStatsInfoRequestHeader
+from trimq.remoting.contract import Processor, RemotingError, Request, Response
 
 
 class QueueTimes(Protocol):

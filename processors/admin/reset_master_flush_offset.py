@@ -1,7 +1,7 @@
 """RESET_MASTER_FLUSH_OFFSET: what a slave believes its master has flushed; a master ignores it."""
 
-from codec.codes import RequestCode
-from remoting.contract import Processor, Request, Response
+from trimq.codec.codes import RequestCode
+from trimq.remoting.contract import Processor, Request, Response
 
 
 class ResetMasterFlushOffset(Processor[None]):

@@ -6,9 +6,9 @@ mapping: what follows a reader in the log is fetched for that reader.
 
 from typing import Final
 
-from codec.codes import RequestCode, ResponseCode
-from codec.numbers import parse_int
-from remoting.contract import Processor, RemotingError, Request, Response
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.numbers import parse_int
+from trimq.remoting.contract import Processor, RemotingError, Request, Response
 
 _FIELD: Final = "READ_AHEAD_MODE"
 # MADV_NORMAL and MADV_RANDOM.

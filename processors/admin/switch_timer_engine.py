@@ -1,7 +1,7 @@
 """SWITCH_TIMER_ENGINE: refused as by a broker with `timerWheelEnable=false`."""
 
-from codec.codes import RequestCode, ResponseCode
-from remoting.contract import Processor, RemotingError, Request, Response
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.remoting.contract import Processor, RemotingError, Request, Response
 
 
 class SwitchTimerEngine(Processor[None]):

@@ -1,19 +1,19 @@
 """UPDATE_AND_CREATE_STATIC_TOPIC: a topic whose queues have numbers that hold for the cluster."""
 
-from broker.config import BrokerConfig
-from broker.topics import Topics
-from codec.bodies.base import decode_body
-from codec.bodies.static_topics import TopicQueueMappingDetail
-from codec.bodies.topics import TopicConfig
-from codec.codes import RequestCode
-from codec.headers.topics import CreateTopicRequestHeader
-from processors.admin._topic_checks import (
+from trimq.broker.config import BrokerConfig
+from trimq.broker.topics import Topics
+from trimq.codec.bodies.base import decode_body
+from trimq.codec.bodies.static_topics import TopicQueueMappingDetail
+from trimq.codec.bodies.topics import TopicConfig
+from trimq.codec.codes import RequestCode
+from trimq.codec.headers.topics import CreateTopicRequestHeader
+from trimq.processors.admin._topic_checks import (
     SUCCESS_REMARK,
     Announced,
     check_name,
     check_not_system,
 )
-from remoting.contract import Processor, Request, Response
+from trimq.remoting.contract import Processor, Request, Response
 
 
 class UpdateAndCreateStaticTopic(Processor[CreateTopicRequestHeader]):

@@ -1,11 +1,11 @@
 """UPDATE_AND_CREATE_SUBSCRIPTIONGROUP_LIST: several groups; a bad name refuses them all."""
 
-from broker.subscription_groups import SubscriptionGroups
-from broker.topic_names import validate_group
-from codec.bodies.base import decode_body
-from codec.bodies.groups import SubscriptionGroupList
-from codec.codes import RequestCode, ResponseCode
-from remoting.contract import Processor, RemotingError, Request, Response
+from trimq.broker.subscription_groups import SubscriptionGroups
+from trimq.broker.topic_names import validate_group
+from trimq.codec.bodies.base import decode_body
+from trimq.codec.bodies.groups import SubscriptionGroupList
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.remoting.contract import Processor, RemotingError, Request, Response
 
 
 class UpdateAndCreateSubscriptiongroupList(Processor[None]):

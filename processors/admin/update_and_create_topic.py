@@ -1,12 +1,12 @@
 """UPDATE_AND_CREATE_TOPIC: create a topic or change it (AdminBrokerProcessor)."""
 
-from broker.attributes import parse_changes
-from broker.config import BrokerConfig
-from broker.topics import Topics
-from codec.bodies.topics import TopicConfig
-from codec.codes import RequestCode, ResponseCode
-from codec.headers.topics import CreateTopicRequestHeader
-from processors.admin._topic_checks import (
+from trimq.broker.attributes import parse_changes
+from trimq.broker.config import BrokerConfig
+from trimq.broker.topics import Topics
+from trimq.codec.bodies.topics import TopicConfig
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.headers.topics import CreateTopicRequestHeader
+from trimq.processors.admin._topic_checks import (
     FILTER_TYPES,
     SUCCESS_REMARK,
     Announced,
@@ -14,7 +14,7 @@ from processors.admin._topic_checks import (
     check_name,
     check_not_system,
 )
-from remoting.contract import Processor, RemotingError, Request, Response
+from trimq.remoting.contract import Processor, RemotingError, Request, Response
 
 
 class UpdateAndCreateTopic(Processor[CreateTopicRequestHeader]):

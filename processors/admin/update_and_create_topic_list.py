@@ -1,18 +1,18 @@
 """UPDATE_AND_CREATE_TOPIC_LIST: several topics at once; one that may not be refuses them all."""
 
-from broker.config import BrokerConfig
-from broker.topics import Topics
-from codec.bodies.base import decode_body
-from codec.bodies.topics import CreateTopicListRequestBody
-from codec.codes import RequestCode
-from processors.admin._topic_checks import (
+from trimq.broker.config import BrokerConfig
+from trimq.broker.topics import Topics
+from trimq.codec.bodies.base import decode_body
+from trimq.codec.bodies.topics import CreateTopicListRequestBody
+from trimq.codec.codes import RequestCode
+from trimq.processors.admin._topic_checks import (
     SUCCESS_REMARK,
     Announced,
     check_message_type,
     check_name,
     check_not_system,
 )
-from remoting.contract import Processor, Request, Response
+from trimq.remoting.contract import Processor, Request, Response
 
 
 class UpdateAndCreateTopicList(Processor[None]):

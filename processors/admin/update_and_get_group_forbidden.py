@@ -2,12 +2,12 @@
 
 from typing import Final
 
-from broker.subscription_groups import SubscriptionGroups
-from codec.bodies.base import encode_body
-from codec.bodies.progress import GroupForbidden
-from codec.codes import RequestCode
-from codec.headers.groups import UpdateGroupForbiddenRequestHeader
-from remoting.contract import Processor, Request, Response
+from trimq.broker.subscription_groups import SubscriptionGroups
+from trimq.codec.bodies.base import encode_body
+from trimq.codec.bodies.progress import GroupForbidden
+from trimq.codec.codes import RequestCode
+from trimq.codec.headers.groups import UpdateGroupForbiddenRequestHeader
+from trimq.remoting.contract import Processor, Request, Response
 
 # PermName.INDEX_PERM_READ: which bit of the ban stands for reading.
 _READ_BIT: Final = 2

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
-from codec.codes import RequestCode, ResponseCode
-from remoting.contract import Processor, RemotingError, Request, Response
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.remoting.contract import Processor, RemotingError, Request, Response
 
 
 class Settings(Protocol):

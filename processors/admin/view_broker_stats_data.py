@@ -1,11 +1,11 @@
 """VIEW_BROKER_STATS_DATA: one counter of the last minute, hour and day."""
 
-from broker.stats import BrokerStats, Figure
-from codec.bodies.base import encode_body
-from codec.bodies.progress import BrokerStatsData, BrokerStatsItem
-from codec.codes import RequestCode, ResponseCode
-from codec.headers.messages import ViewBrokerStatsDataRequestHeader
-from remoting.contract import Processor, RemotingError, Request, Response
+from trimq.broker.stats import BrokerStats, Figure
+from trimq.codec.bodies.base import encode_body
+from trimq.codec.bodies.progress import BrokerStatsData, BrokerStatsItem
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.headers.messages import ViewBrokerStatsDataRequestHeader
+from trimq.remoting.contract import Processor, RemotingError, Request, Response
 
 
 class ViewBrokerStatsData(Processor[ViewBrokerStatsDataRequestHeader]):

@@ -2,9 +2,9 @@
 
 from typing import Protocol
 
-from codec.codes import RequestCode, ResponseCode
-from codec.headers.messages import ViewMessageRequestHeader
-from remoting.contract import Processor, RemotingError, Request, Response
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.headers.messages import ViewMessageRequestHeader
+from trimq.remoting.contract import Processor, RemotingError, Request, Response
 
 
 class RecordReader(Protocol):

@@ -5,10 +5,10 @@ from typing import Final
 
 import trio
 
-from broker.consumers import Consumers
-from codec.codes import RequestCode, ResponseCode
-from codec.headers.base import Header
-from remoting.contract import PeerGone, RemotingError, Response
+from trimq.broker.consumers import Consumers
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.headers.base import Header
+from trimq.remoting.contract import PeerGone, RemotingError, Response
 
 log = logging.getLogger("trimq.admin")
 

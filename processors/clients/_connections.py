@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
-from broker.clients import Client
-from codec.bodies.clients import Connection
-from codec.codes import LanguageCode
+from trimq.broker.clients import Client
+from trimq.codec.bodies.clients import Connection
+from trimq.codec.codes import LanguageCode
 
 
 def connections(clients: Iterable[Client]) -> list[Connection]:

@@ -1,9 +1,9 @@
 """CHECK_CLIENT_CONFIG: may a client subscribe like this? Java clients ask before they start."""
 
-from codec.bodies.base import decode_body
-from codec.bodies.heartbeat import CheckClientRequestBody
-from codec.codes import RequestCode, ResponseCode
-from remoting.contract import Processor, RemotingError, Request, Response
+from trimq.codec.bodies.base import decode_body
+from trimq.codec.bodies.heartbeat import CheckClientRequestBody
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.remoting.contract import Processor, RemotingError, Request, Response
 
 _TAG_TYPES = (None, "", "TAG")
 

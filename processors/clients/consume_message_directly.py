@@ -4,15 +4,15 @@ from typing import Protocol
 
 import msgspec
 
-from broker.config import BrokerConfig
-from broker.consumers import Consumers
-from broker.subscription_groups import SubscriptionGroups
-from broker.topics import Topics
-from codec.codes import RequestCode, ResponseCode
-from codec.headers.clients import ConsumeMessageDirectlyResultRequestHeader
-from codec.message_id import parse_offset_message_id
-from processors.clients._asking import ask_consumer
-from remoting.contract import Processor, RemotingError, Request, Response
+from trimq.broker.config import BrokerConfig
+from trimq.broker.consumers import Consumers
+from trimq.broker.subscription_groups import SubscriptionGroups
+from trimq.broker.topics import Topics
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.headers.clients import ConsumeMessageDirectlyResultRequestHeader
+from trimq.codec.message_id import parse_offset_message_id
+from trimq.processors.clients._asking import ask_consumer
+from trimq.remoting.contract import Processor, RemotingError, Request, Response
 
 DirectRequest = Request[ConsumeMessageDirectlyResultRequestHeader]
 

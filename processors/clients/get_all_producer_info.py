@@ -1,12 +1,12 @@
 """GET_ALL_PRODUCER_INFO: every producer group with its members."""
 
-from broker.producers import Producers
-from codec.bodies.base import encode_body
-from codec.bodies.progress import ProducerInfo, ProducerTableInfo
-from codec.codes import RequestCode
-from codec.headers.clients import GetAllProducerInfoRequestHeader
-from processors.clients._connections import language_name
-from remoting.contract import Processor, Request, Response
+from trimq.broker.producers import Producers
+from trimq.codec.bodies.base import encode_body
+from trimq.codec.bodies.progress import ProducerInfo, ProducerTableInfo
+from trimq.codec.codes import RequestCode
+from trimq.codec.headers.clients import GetAllProducerInfoRequestHeader
+from trimq.processors.clients._connections import language_name
+from trimq.remoting.contract import Processor, Request, Response
 
 
 class GetAllProducerInfo(Processor[GetAllProducerInfoRequestHeader]):

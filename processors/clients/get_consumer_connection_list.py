@@ -6,21 +6,21 @@ field, and its tools do not send it, so that everybody else gets RocketMQ's own 
 
 from dataclasses import asdict
 
-from broker.consumer_group import ConsumerGroup
-from broker.consumers import Consumers
-from broker.member import Member
-from codec.bodies.base import encode_body
-from codec.bodies.clients import (
+from trimq.broker.consumer_group import ConsumerGroup
+from trimq.broker.consumers import Consumers
+from trimq.broker.member import Member
+from trimq.codec.bodies.base import encode_body
+from trimq.codec.bodies.clients import (
     ConsumerConnection,
     ConsumerConnectionAndMembers,
     DisputeBegin,
     MemberAccount,
     OverwriteCount,
 )
-from codec.codes import RequestCode, ResponseCode
-from codec.headers.clients import ListConnectionsAndMembersRequestHeader
-from processors.clients._connections import connections
-from remoting.contract import Processor, RemotingError, Request, Response
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.headers.clients import ListConnectionsAndMembersRequestHeader
+from trimq.processors.clients._connections import connections
+from trimq.remoting.contract import Processor, RemotingError, Request, Response
 
 
 class GetConsumerConnectionList(Processor[ListConnectionsAndMembersRequestHeader]):

@@ -1,11 +1,11 @@
 """GET_CONSUMER_LIST_BY_GROUP: the client ids of a group's members; consumers share queues by it."""
 
-from broker.consumers import Consumers
-from codec.bodies.base import encode_body
-from codec.bodies.clients import GetConsumerListByGroupResponseBody
-from codec.codes import RequestCode, ResponseCode
-from codec.headers.clients import GetConsumerListByGroupRequestHeader
-from remoting.contract import Processor, RemotingError, Request, Response
+from trimq.broker.consumers import Consumers
+from trimq.codec.bodies.base import encode_body
+from trimq.codec.bodies.clients import GetConsumerListByGroupResponseBody
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.headers.clients import GetConsumerListByGroupRequestHeader
+from trimq.remoting.contract import Processor, RemotingError, Request, Response
 
 
 class GetConsumerListByGroup(Processor[GetConsumerListByGroupRequestHeader]):

@@ -1,10 +1,10 @@
 """GET_CONSUMER_RUNNING_INFO: a consumer's own account of itself, with its threads if asked for."""
 
-from broker.consumers import Consumers
-from codec.codes import RequestCode
-from codec.headers.clients import GetConsumerRunningInfoRequestHeader
-from processors.clients._asking import ask_consumer
-from remoting.contract import Processor, Request, Response
+from trimq.broker.consumers import Consumers
+from trimq.codec.codes import RequestCode
+from trimq.codec.headers.clients import GetConsumerRunningInfoRequestHeader
+from trimq.processors.clients._asking import ask_consumer
+from trimq.remoting.contract import Processor, Request, Response
 
 
 class GetConsumerRunningInfo(Processor[GetConsumerRunningInfoRequestHeader]):

@@ -1,12 +1,12 @@
 """GET_PRODUCER_CONNECTION_LIST: the members of a producer group."""
 
-from broker.producers import Producers
-from codec.bodies.base import encode_body
-from codec.bodies.clients import ProducerConnection
-from codec.codes import RequestCode, ResponseCode
-from codec.headers.clients import GetProducerConnectionListRequestHeader
-from processors.clients._connections import connections
-from remoting.contract import Processor, RemotingError, Request, Response
+from trimq.broker.producers import Producers
+from trimq.codec.bodies.base import encode_body
+from trimq.codec.bodies.clients import ProducerConnection
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.headers.clients import GetProducerConnectionListRequestHeader
+from trimq.processors.clients._connections import connections
+from trimq.remoting.contract import Processor, RemotingError, Request, Response
 
 
 class GetProducerConnectionList(Processor[GetProducerConnectionListRequestHeader]):

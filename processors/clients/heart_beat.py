@@ -8,21 +8,21 @@ unless refuseInconsistentSubscription is on and members of a group would contrad
 
 import logging
 
-from broker.clients import Client
-from broker.clock import Clock
-from broker.config import BrokerConfig
-from broker.consumer_group import CONSUME_ACTIVELY
-from broker.consumers import Consumers
-from broker.producers import Producers
-from broker.subscription_groups import SubscriptionGroups
-from broker.topic_names import retry_topic
-from broker.topics import Topics
-from codec.bodies.base import decode_body
-from codec.bodies.heartbeat import ConsumerData, HeartbeatData
-from codec.codes import RequestCode, ResponseCode
-from codec.errors import CodecError
-from codec.flags import Perm, TopicSysFlag
-from remoting.contract import Processor, RemotingError, Request, Response
+from trimq.broker.clients import Client
+from trimq.broker.clock import Clock
+from trimq.broker.config import BrokerConfig
+from trimq.broker.consumer_group import CONSUME_ACTIVELY
+from trimq.broker.consumers import Consumers
+from trimq.broker.producers import Producers
+from trimq.broker.subscription_groups import SubscriptionGroups
+from trimq.broker.topic_names import retry_topic
+from trimq.broker.topics import Topics
+from trimq.codec.bodies.base import decode_body
+from trimq.codec.bodies.heartbeat import ConsumerData, HeartbeatData
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.errors import CodecError
+from trimq.codec.flags import Perm, TopicSysFlag
+from trimq.remoting.contract import Processor, RemotingError, Request, Response
 
 log = logging.getLogger("trimq.broker")
 

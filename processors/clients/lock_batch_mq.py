@@ -1,11 +1,11 @@
 """LOCK_BATCH_MQ: a consumer wants queues for itself alone, to consume in order, or renews them."""
 
-from broker.queue_locks import QueueLocks
-from codec.bodies.base import decode_body, encode_body
-from codec.bodies.locks import LockBatchRequestBody, LockBatchResponseBody
-from codec.codes import RequestCode
-from codec.errors import CodecError
-from remoting.contract import Processor, Request, Response
+from trimq.broker.queue_locks import QueueLocks
+from trimq.codec.bodies.base import decode_body, encode_body
+from trimq.codec.bodies.locks import LockBatchRequestBody, LockBatchResponseBody
+from trimq.codec.codes import RequestCode
+from trimq.codec.errors import CodecError
+from trimq.remoting.contract import Processor, Request, Response
 
 
 class LockBatchMq(Processor[None]):

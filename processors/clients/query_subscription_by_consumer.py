@@ -1,11 +1,11 @@
 """QUERY_SUBSCRIPTION_BY_CONSUMER: what a group wants of one topic."""
 
-from broker.consumers import Consumers
-from codec.bodies.base import encode_body
-from codec.bodies.progress import QuerySubscriptionResponseBody
-from codec.codes import RequestCode
-from codec.headers.groups import QuerySubscriptionByConsumerRequestHeader
-from remoting.contract import Processor, Request, Response
+from trimq.broker.consumers import Consumers
+from trimq.codec.bodies.base import encode_body
+from trimq.codec.bodies.progress import QuerySubscriptionResponseBody
+from trimq.codec.codes import RequestCode
+from trimq.codec.headers.groups import QuerySubscriptionByConsumerRequestHeader
+from trimq.remoting.contract import Processor, Request, Response
 
 
 class QuerySubscriptionByConsumer(Processor[QuerySubscriptionByConsumerRequestHeader]):

@@ -1,12 +1,12 @@
 """QUERY_TOPIC_CONSUME_BY_WHO: the groups that read a topic."""
 
-from broker.consumers import Consumers
-from broker.offsets import ConsumerOffsets
-from codec.bodies.base import encode_body
-from codec.bodies.progress import GroupList
-from codec.codes import RequestCode
-from codec.headers.topics import QueryTopicConsumeByWhoRequestHeader
-from remoting.contract import Processor, Request, Response
+from trimq.broker.consumers import Consumers
+from trimq.broker.offsets import ConsumerOffsets
+from trimq.codec.bodies.base import encode_body
+from trimq.codec.bodies.progress import GroupList
+from trimq.codec.codes import RequestCode
+from trimq.codec.headers.topics import QueryTopicConsumeByWhoRequestHeader
+from trimq.remoting.contract import Processor, Request, Response
 
 
 class QueryTopicConsumeByWho(Processor[QueryTopicConsumeByWhoRequestHeader]):

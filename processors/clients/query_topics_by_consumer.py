@@ -1,12 +1,12 @@
 """QUERY_TOPICS_BY_CONSUMER: the topics that a group has offsets in."""
 
-from broker.identity import BrokerIdentity
-from broker.offsets import ConsumerOffsets
-from codec.bodies.base import encode_body
-from codec.bodies.topics import TopicList
-from codec.codes import RequestCode
-from codec.headers.topics import QueryTopicsByConsumerRequestHeader
-from remoting.contract import Processor, Request, Response
+from trimq.broker.identity import BrokerIdentity
+from trimq.broker.offsets import ConsumerOffsets
+from trimq.codec.bodies.base import encode_body
+from trimq.codec.bodies.topics import TopicList
+from trimq.codec.codes import RequestCode
+from trimq.codec.headers.topics import QueryTopicsByConsumerRequestHeader
+from trimq.remoting.contract import Processor, Request, Response
 
 
 class QueryTopicsByConsumer(Processor[QueryTopicsByConsumerRequestHeader]):

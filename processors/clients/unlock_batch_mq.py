@@ -1,11 +1,11 @@
 """UNLOCK_BATCH_MQ: a consumer gives queues up; mostly sent one-way."""
 
-from broker.queue_locks import QueueLocks
-from codec.bodies.base import decode_body
-from codec.bodies.locks import UnlockBatchRequestBody
-from codec.codes import RequestCode
-from codec.errors import CodecError
-from remoting.contract import Processor, Request, Response
+from trimq.broker.queue_locks import QueueLocks
+from trimq.codec.bodies.base import decode_body
+from trimq.codec.bodies.locks import UnlockBatchRequestBody
+from trimq.codec.codes import RequestCode
+from trimq.codec.errors import CodecError
+from trimq.remoting.contract import Processor, Request, Response
 
 
 class UnlockBatchMq(Processor[None]):

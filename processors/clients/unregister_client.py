@@ -1,13 +1,13 @@
 """UNREGISTER_CLIENT: a client leaves a producer group, a consumer group or both."""
 
-from broker.clients import Client
-from broker.clock import Clock
-from broker.consumers import Consumers
-from broker.producers import Producers
-from broker.subscription_groups import SubscriptionGroups
-from codec.codes import RequestCode
-from codec.headers.clients import UnregisterClientRequestHeader
-from remoting.contract import Processor, Request, Response
+from trimq.broker.clients import Client
+from trimq.broker.clock import Clock
+from trimq.broker.consumers import Consumers
+from trimq.broker.producers import Producers
+from trimq.broker.subscription_groups import SubscriptionGroups
+from trimq.codec.codes import RequestCode
+from trimq.codec.headers.clients import UnregisterClientRequestHeader
+from trimq.remoting.contract import Processor, Request, Response
 
 
 class UnregisterClient(Processor[UnregisterClientRequestHeader]):

@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from codec.codes import ResponseCode
-from remoting.contract import RemotingError
+from trimq.codec.codes import ResponseCode
+from trimq.remoting.contract import RemotingError
 
 SEE_FAQ = "\nSee https://rocketmq.apache.org/docs/bestPractice/06FAQ for further details."
 

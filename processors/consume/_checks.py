@@ -5,20 +5,20 @@ Order, codes, remarks and forbidden types are those of PullMessageProcessor.proc
 
 import logging
 
-from broker.config import BrokerConfig
-from broker.identity import BrokerIdentity
-from broker.static_queues import StaticQueues
-from broker.subscription_groups import SubscriptionGroups
-from broker.topics import Topics
-from codec.bodies.groups import SubscriptionGroupConfig
-from codec.bodies.topics import TopicConfig
-from codec.codes import RequestCode, ResponseCode
-from codec.flags import Perm, PullFlag
-from codec.headers.fast import PullHeader
-from processors.consume._answers import SEE_FAQ, ForbiddenType, PullForbidden
-from processors.consume._static_pulls import LiesElsewhere, PartPull
-from processors.consume._subscriptions import PullSubscriptions
-from remoting.contract import Peer, RemotingError, Request
+from trimq.broker.config import BrokerConfig
+from trimq.broker.identity import BrokerIdentity
+from trimq.broker.static_queues import StaticQueues
+from trimq.broker.subscription_groups import SubscriptionGroups
+from trimq.broker.topics import Topics
+from trimq.codec.bodies.groups import SubscriptionGroupConfig
+from trimq.codec.bodies.topics import TopicConfig
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.flags import Perm, PullFlag
+from trimq.codec.headers.fast import PullHeader
+from trimq.processors.consume._answers import SEE_FAQ, ForbiddenType, PullForbidden
+from trimq.processors.consume._static_pulls import LiesElsewhere, PartPull
+from trimq.processors.consume._subscriptions import PullSubscriptions
+from trimq.remoting.contract import Peer, RemotingError, Request
 
 log = logging.getLogger("trimq.consume")
 

@@ -12,24 +12,24 @@ import logging
 
 import trio
 
-from broker.arrivals import Arrivals, TooManyHeld
-from broker.config import BrokerConfig
-from broker.identity import MASTER_ID
-from broker.offsets import ConsumerOffsets
-from broker.records import load_cold
-from broker.static_queues import StaticQueues, refused
-from broker.traffic import Traffic
-from codec.codes import RequestCode, ResponseCode
-from codec.errors import CodecError
-from codec.flags import PullFlag
-from codec.headers.fast import PullHeader, encode_pull_response
-from processors.consume._answers import PullForbidden
-from processors.consume._checks import Allowed, PullChecks
-from processors.consume._static_pulls import LiesElsewhere, PartPull
-from remoting.contract import Body, RemotingError, Request, Response
-from store.errors import MessagesGone, StoreError
-from store.message_store import MessageStore
-from store.reading import MAX_PULL_BYTES, ReadResult, ReadStatus
+from trimq.broker.arrivals import Arrivals, TooManyHeld
+from trimq.broker.config import BrokerConfig
+from trimq.broker.identity import MASTER_ID
+from trimq.broker.offsets import ConsumerOffsets
+from trimq.broker.records import load_cold
+from trimq.broker.static_queues import StaticQueues, refused
+from trimq.broker.traffic import Traffic
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.errors import CodecError
+from trimq.codec.flags import PullFlag
+from trimq.codec.headers.fast import PullHeader, encode_pull_response
+from trimq.processors.consume._answers import PullForbidden
+from trimq.processors.consume._checks import Allowed, PullChecks
+from trimq.processors.consume._static_pulls import LiesElsewhere, PartPull
+from trimq.remoting.contract import Body, RemotingError, Request, Response
+from trimq.store.errors import MessagesGone, StoreError
+from trimq.store.message_store import MessageStore
+from trimq.store.reading import MAX_PULL_BYTES, ReadResult, ReadStatus
 
 log = logging.getLogger("trimq.consume")
 

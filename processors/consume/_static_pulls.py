@@ -3,12 +3,12 @@
 PullMessageProcessor.rewriteRequestForStaticTopic and rewriteResponseForStaticTopic.
 """
 
-from broker.static_queues import StaticQueue
-from codec.bodies.static_topics import LogicQueueMappingItem
-from codec.codes import ResponseCode
-from codec.flags import PullFlag
-from codec.headers.fast import PullHeader
-from codec.headers.pull import PullMessageRequestHeader
+from trimq.broker.static_queues import StaticQueue
+from trimq.codec.bodies.static_topics import LogicQueueMappingItem
+from trimq.codec.codes import ResponseCode
+from trimq.codec.flags import PullFlag
+from trimq.codec.headers.fast import PullHeader
+from trimq.codec.headers.pull import PullMessageRequestHeader
 
 NEXT, FIRST, LAST, DELTA = "nextBeginOffset", "minOffset", "maxOffset", "offsetDelta"
 

@@ -6,24 +6,24 @@ counts, and the pull must not know a newer one. Codes and remarks of PullMessage
 
 import logging
 
-from broker.clock import Clock
-from broker.consumer_group import CONSUME_ACTIVELY
-from broker.consumers import Consumers
-from broker.subscription_groups import SubscriptionGroups
-from broker.tag_filters import (
+from trimq.broker.clock import Clock
+from trimq.broker.consumer_group import CONSUME_ACTIVELY
+from trimq.broker.consumers import Consumers
+from trimq.broker.subscription_groups import SubscriptionGroups
+from trimq.broker.tag_filters import (
     SubscriptionUnreadable,
     build_subscription,
     is_tag_type,
     requested_codes,
     subscribed_codes,
 )
-from broker.topic_names import is_system_pull_group
-from codec.bodies.groups import SubscriptionGroupConfig
-from codec.codes import ResponseCode
-from codec.errors import CodecError
-from codec.headers.fast import PullHeader
-from processors.consume._answers import SEE_FAQ, ForbiddenType, PullForbidden
-from remoting.contract import Peer, RemotingError
+from trimq.broker.topic_names import is_system_pull_group
+from trimq.codec.bodies.groups import SubscriptionGroupConfig
+from trimq.codec.codes import ResponseCode
+from trimq.codec.errors import CodecError
+from trimq.codec.headers.fast import PullHeader
+from trimq.processors.consume._answers import SEE_FAQ, ForbiddenType, PullForbidden
+from trimq.remoting.contract import Peer, RemotingError
 
 log = logging.getLogger("trimq.consume")
 

@@ -1,8 +1,8 @@
 """GET_ALL_MESSAGE_REQUEST_MODE: every mode that has been set, for slaves and tools."""
 
-from broker.request_modes import RequestModes
-from codec.codes import RequestCode
-from remoting.contract import Processor, Request, Response
+from trimq.broker.request_modes import RequestModes
+from trimq.codec.codes import RequestCode
+from trimq.remoting.contract import Processor, Request, Response
 
 
 class GetAllMessageRequestMode(Processor[None]):

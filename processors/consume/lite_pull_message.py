@@ -3,11 +3,11 @@
 The same as PULL_MESSAGE but for a switch of its own, litePullMessageEnable.
 """
 
-from codec.codes import RequestCode
-from codec.headers.fast import PullHeader, decode_pull
-from codec.headers.pull import PullMessageRequestHeader
-from processors.consume._pulling import Pulling
-from remoting.contract import Processor, Request, Response
+from trimq.codec.codes import RequestCode
+from trimq.codec.headers.fast import PullHeader, decode_pull
+from trimq.codec.headers.pull import PullMessageRequestHeader
+from trimq.processors.consume._pulling import Pulling
+from trimq.remoting.contract import Processor, Request, Response
 
 
 class LitePullMessage(Processor[PullHeader]):

@@ -1,10 +1,10 @@
 """PULL_MESSAGE (11): the messages of a queue from an offset on, or waiting for one."""
 
-from codec.codes import RequestCode
-from codec.headers.fast import PullHeader, decode_pull
-from codec.headers.pull import PullMessageRequestHeader
-from processors.consume._pulling import Pulling
-from remoting.contract import Processor, Request, Response
+from trimq.codec.codes import RequestCode
+from trimq.codec.headers.fast import PullHeader, decode_pull
+from trimq.codec.headers.pull import PullMessageRequestHeader
+from trimq.processors.consume._pulling import Pulling
+from trimq.remoting.contract import Processor, Request, Response
 
 
 class PullMessage(Processor[PullHeader]):

@@ -2,13 +2,13 @@
 
 from typing import Final
 
-from broker.consumers import Consumers
-from codec.bodies.base import encode_body
-from codec.bodies.progress import ConsumeQueueData, QueryConsumeQueueResponseBody
-from codec.codes import RequestCode, ResponseCode
-from codec.headers.offsets import QueryConsumeQueueRequestHeader
-from remoting.contract import Processor, RemotingError, Request, Response
-from store.message_store import MessageStore
+from trimq.broker.consumers import Consumers
+from trimq.codec.bodies.base import encode_body
+from trimq.codec.bodies.progress import ConsumeQueueData, QueryConsumeQueueResponseBody
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.headers.offsets import QueryConsumeQueueRequestHeader
+from trimq.remoting.contract import Processor, RemotingError, Request, Response
+from trimq.store.message_store import MessageStore
 
 # An answer of that many entries is about 1 MB and takes some tens of milliseconds.
 _MOST_ENTRIES: Final = 10_000

@@ -7,14 +7,14 @@ from typing import Final
 
 import trio
 
-from broker.records import fetch_buffers
-from codec.codes import RequestCode, ResponseCode
-from codec.frame import FRAME_LIMIT
-from codec.headers.messages import QueryMessageRequestHeader, QueryMessageResponseHeader
-from remoting.contract import Processor, RemotingError, Request, Response
-from store.config import StoreConfig
-from store.errors import StoreError
-from store.message_store import MessageStore
+from trimq.broker.records import fetch_buffers
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.frame import FRAME_LIMIT
+from trimq.codec.headers.messages import QueryMessageRequestHeader, QueryMessageResponseHeader
+from trimq.remoting.contract import Processor, RemotingError, Request, Response
+from trimq.store.config import StoreConfig
+from trimq.store.errors import StoreError
+from trimq.store.message_store import MessageStore
 
 # Set by clients that look for a unique key (MixAll.UNIQUE_MSG_QUERY_FLAG).
 UNIQUE_KEY_FLAG: Final = "_UNIQUE_KEY_QUERY"

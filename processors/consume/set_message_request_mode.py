@@ -1,13 +1,13 @@
 """SET_MESSAGE_REQUEST_MODE: whether a group pulls or pops a topic."""
 
-from broker.request_modes import RequestModes
-from broker.subscription_groups import SubscriptionGroups
-from broker.topic_names import RETRY_PREFIX
-from broker.topics import Topics
-from codec.bodies.base import decode_body
-from codec.bodies.request_modes import SetMessageRequestModeRequestBody
-from codec.codes import RequestCode, ResponseCode
-from remoting.contract import Processor, RemotingError, Request, Response
+from trimq.broker.request_modes import RequestModes
+from trimq.broker.subscription_groups import SubscriptionGroups
+from trimq.broker.topic_names import RETRY_PREFIX
+from trimq.broker.topics import Topics
+from trimq.codec.bodies.base import decode_body
+from trimq.codec.bodies.request_modes import SetMessageRequestModeRequestBody
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.remoting.contract import Processor, RemotingError, Request, Response
 
 
 class SetMessageRequestMode(Processor[None]):

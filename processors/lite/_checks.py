@@ -3,12 +3,12 @@
 No lite message can be sent here, so whatever counts messages, clients or events of them says none.
 """
 
-from broker.subscription_groups import SubscriptionGroups
-from broker.topics import Topics
-from codec.bodies.topics import TopicConfig
-from codec.codes import ResponseCode
-from codec.numbers import parse_int
-from remoting.contract import RemotingError
+from trimq.broker.subscription_groups import SubscriptionGroups
+from trimq.broker.topics import Topics
+from trimq.codec.bodies.topics import TopicConfig
+from trimq.codec.codes import ResponseCode
+from trimq.codec.numbers import parse_int
+from trimq.remoting.contract import RemotingError
 
 _NO_END = -1
 # What is left behind where the real broker does not set the code of a success.

@@ -2,13 +2,13 @@
 
 from typing import Final
 
-from broker.offsets import ConsumerOffsets
-from codec.bodies.base import encode_body
-from codec.bodies.lite import GetBrokerLiteInfoResponseBody
-from codec.codes import RequestCode
-from processors.lite._checks import LiteChecks
-from remoting.contract import Processor, Request, Response
-from store.message_store import MessageStore
+from trimq.broker.offsets import ConsumerOffsets
+from trimq.codec.bodies.base import encode_body
+from trimq.codec.bodies.lite import GetBrokerLiteInfoResponseBody
+from trimq.codec.codes import RequestCode
+from trimq.processors.lite._checks import LiteChecks
+from trimq.remoting.contract import Processor, Request, Response
+from trimq.store.message_store import MessageStore
 
 # MessageStoreConfig.maxLmqConsumeQueueNum, which cannot be set here.
 _MOST_QUEUES: Final = 20_000

@@ -1,11 +1,11 @@
 """GET_LITE_CLIENT_INFO: what one client has subscribed to; here nobody has."""
 
-from codec.bodies.base import encode_body
-from codec.bodies.lite import GetLiteClientInfoResponseBody
-from codec.codes import RequestCode
-from codec.headers.lite import GetLiteClientInfoRequestHeader
-from processors.lite._checks import LiteChecks
-from remoting.contract import Processor, Request, Response
+from trimq.codec.bodies.base import encode_body
+from trimq.codec.bodies.lite import GetLiteClientInfoResponseBody
+from trimq.codec.codes import RequestCode
+from trimq.codec.headers.lite import GetLiteClientInfoRequestHeader
+from trimq.processors.lite._checks import LiteChecks
+from trimq.remoting.contract import Processor, Request, Response
 
 _UNKNOWN = -1
 

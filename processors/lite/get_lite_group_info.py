@@ -1,11 +1,11 @@
 """GET_LITE_GROUP_INFO: how far a group is behind in lite topics; here it never is."""
 
-from codec.bodies.base import encode_body
-from codec.bodies.lite import GetLiteGroupInfoResponseBody
-from codec.codes import RequestCode
-from codec.headers.lite import GetLiteGroupInfoRequestHeader
-from processors.lite._checks import SUCCESS_REMARK, LiteChecks
-from remoting.contract import Processor, Request, Response
+from trimq.codec.bodies.base import encode_body
+from trimq.codec.bodies.lite import GetLiteGroupInfoResponseBody
+from trimq.codec.codes import RequestCode
+from trimq.codec.headers.lite import GetLiteGroupInfoRequestHeader
+from trimq.processors.lite._checks import SUCCESS_REMARK, LiteChecks
+from trimq.remoting.contract import Processor, Request, Response
 
 _NOTHING = -1
 

@@ -1,11 +1,11 @@
 """GET_LITE_TOPIC_INFO: one lite topic's offsets and subscribers; here it is always an empty one."""
 
-from codec.bodies.base import encode_body
-from codec.bodies.lite import GetLiteTopicInfoResponseBody
-from codec.codes import RequestCode
-from codec.headers.lite import GetLiteTopicInfoRequestHeader
-from processors.lite._checks import LiteChecks
-from remoting.contract import Processor, Request, Response
+from trimq.codec.bodies.base import encode_body
+from trimq.codec.bodies.lite import GetLiteTopicInfoResponseBody
+from trimq.codec.codes import RequestCode
+from trimq.codec.headers.lite import GetLiteTopicInfoRequestHeader
+from trimq.processors.lite._checks import LiteChecks
+from trimq.remoting.contract import Processor, Request, Response
 
 
 class GetLiteTopicInfo(Processor[GetLiteTopicInfoRequestHeader]):

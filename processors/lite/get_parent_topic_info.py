@@ -1,11 +1,11 @@
 """GET_PARENT_TOPIC_INFO: how long a topic's lite topics live, and who reads them."""
 
-from codec.bodies.base import encode_body
-from codec.bodies.lite import GetParentTopicInfoResponseBody
-from codec.codes import RequestCode
-from codec.headers.lite import GetParentTopicInfoRequestHeader
-from processors.lite._checks import LiteChecks, lifetime
-from remoting.contract import Processor, Request, Response
+from trimq.codec.bodies.base import encode_body
+from trimq.codec.bodies.lite import GetParentTopicInfoResponseBody
+from trimq.codec.codes import RequestCode
+from trimq.codec.headers.lite import GetParentTopicInfoRequestHeader
+from trimq.processors.lite._checks import LiteChecks, lifetime
+from trimq.remoting.contract import Processor, Request, Response
 
 
 class GetParentTopicInfo(Processor[GetParentTopicInfoRequestHeader]):

@@ -1,9 +1,9 @@
 """TRIGGER_LITE_DISPATCH: tell a lite group's clients what there is to read; here nothing ever is."""
 
-from codec.codes import RequestCode
-from codec.headers.lite import TriggerLiteDispatchRequestHeader
-from processors.lite._checks import SUCCESS_REMARK, LiteChecks
-from remoting.contract import Processor, Request, Response
+from trimq.codec.codes import RequestCode
+from trimq.codec.headers.lite import TriggerLiteDispatchRequestHeader
+from trimq.processors.lite._checks import SUCCESS_REMARK, LiteChecks
+from trimq.remoting.contract import Processor, Request, Response
 
 
 class TriggerLiteDispatch(Processor[TriggerLiteDispatchRequestHeader]):

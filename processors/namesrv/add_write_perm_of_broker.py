@@ -1,12 +1,12 @@
 """ADD_WRITE_PERM_OF_BROKER: make all topics of a broker readable and writable again."""
 
-from codec.codes import RequestCode
-from codec.headers.namesrv import (
+from trimq.codec.codes import RequestCode
+from trimq.codec.headers.namesrv import (
     AddWritePermOfBrokerRequestHeader,
     AddWritePermOfBrokerResponseHeader,
 )
-from namesrv.topic_queues import TopicQueues
-from remoting.contract import Processor, Request, Response
+from trimq.namesrv.topic_queues import TopicQueues
+from trimq.remoting.contract import Processor, Request, Response
 
 
 class AddWritePermOfBroker(Processor[AddWritePermOfBrokerRequestHeader]):

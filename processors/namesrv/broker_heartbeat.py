@@ -1,9 +1,9 @@
 """BROKER_HEARTBEAT: a broker's sign of life (sent with enableSlaveActingMaster)."""
 
-from codec.codes import RequestCode
-from codec.headers.namesrv import BrokerHeartbeatRequestHeader
-from namesrv.routes import RouteTable
-from remoting.contract import Processor, Request, Response
+from trimq.codec.codes import RequestCode
+from trimq.codec.headers.namesrv import BrokerHeartbeatRequestHeader
+from trimq.namesrv.routes import RouteTable
+from trimq.remoting.contract import Processor, Request, Response
 
 
 class BrokerHeartbeat(Processor[BrokerHeartbeatRequestHeader]):

@@ -1,9 +1,9 @@
 """DELETE_KV_CONFIG: remove one value of the key-value configuration; an absent one is no error."""
 
-from codec.codes import RequestCode
-from codec.headers.namesrv import DeleteKVConfigRequestHeader
-from namesrv.kv_config import KVConfig
-from remoting.contract import Processor, Request, Response
+from trimq.codec.codes import RequestCode
+from trimq.codec.headers.namesrv import DeleteKVConfigRequestHeader
+from trimq.namesrv.kv_config import KVConfig
+from trimq.remoting.contract import Processor, Request, Response
 
 
 class DeleteKvConfig(Processor[DeleteKVConfigRequestHeader]):

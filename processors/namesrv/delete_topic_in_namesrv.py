@@ -1,9 +1,9 @@
 """DELETE_TOPIC_IN_NAMESRV: forget a topic's route, in one cluster or everywhere."""
 
-from codec.codes import RequestCode
-from codec.headers.namesrv import DeleteTopicFromNamesrvRequestHeader
-from namesrv.routes import RouteTable
-from remoting.contract import Processor, Request, Response
+from trimq.codec.codes import RequestCode
+from trimq.codec.headers.namesrv import DeleteTopicFromNamesrvRequestHeader
+from trimq.namesrv.routes import RouteTable
+from trimq.remoting.contract import Processor, Request, Response
 
 
 class DeleteTopicInNamesrv(Processor[DeleteTopicFromNamesrvRequestHeader]):

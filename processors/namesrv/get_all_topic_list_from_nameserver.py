@@ -1,11 +1,11 @@
 """GET_ALL_TOPIC_LIST_FROM_NAMESERVER: the names of all topics."""
 
-from codec.bodies.base import encode_body
-from codec.bodies.topics import TopicList
-from codec.codes import RequestCode, ResponseCode
-from namesrv.config import NamesrvSettings
-from namesrv.topic_queues import TopicQueues
-from remoting.contract import Processor, RemotingError, Request, Response
+from trimq.codec.bodies.base import encode_body
+from trimq.codec.bodies.topics import TopicList
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.namesrv.config import NamesrvSettings
+from trimq.namesrv.topic_queues import TopicQueues
+from trimq.remoting.contract import Processor, RemotingError, Request, Response
 
 
 class GetAllTopicListFromNameserver(Processor[None]):

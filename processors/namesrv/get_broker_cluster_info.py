@@ -1,10 +1,10 @@
 """GET_BROKER_CLUSTER_INFO: every cluster, its broker groups and their members."""
 
-from codec.bodies.base import encode_body
-from codec.bodies.cluster import ClusterInfo
-from codec.codes import RequestCode
-from namesrv.routes import RouteTable
-from remoting.contract import Processor, Request, Response
+from trimq.codec.bodies.base import encode_body
+from trimq.codec.bodies.cluster import ClusterInfo
+from trimq.codec.codes import RequestCode
+from trimq.namesrv.routes import RouteTable
+from trimq.remoting.contract import Processor, Request, Response
 
 
 class GetBrokerClusterInfo(Processor[None]):

@@ -1,11 +1,11 @@
 """GET_BROKER_MEMBER_GROUP: ids and addresses of one broker group; an unknown one has none."""
 
-from codec.bodies.base import encode_body
-from codec.bodies.cluster import BrokerMemberGroup, GetBrokerMemberGroupResponseBody
-from codec.codes import RequestCode
-from codec.headers.namesrv import GetBrokerMemberGroupRequestHeader
-from namesrv.routes import RouteTable
-from remoting.contract import Processor, Request, Response
+from trimq.codec.bodies.base import encode_body
+from trimq.codec.bodies.cluster import BrokerMemberGroup, GetBrokerMemberGroupResponseBody
+from trimq.codec.codes import RequestCode
+from trimq.codec.headers.namesrv import GetBrokerMemberGroupRequestHeader
+from trimq.namesrv.routes import RouteTable
+from trimq.remoting.contract import Processor, Request, Response
 
 
 class GetBrokerMemberGroup(Processor[GetBrokerMemberGroupRequestHeader]):

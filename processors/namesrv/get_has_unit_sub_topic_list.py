@@ -1,11 +1,11 @@
 """GET_HAS_UNIT_SUB_TOPIC_LIST: the topics with subscriptions of units."""
 
-from codec.bodies.base import encode_body
-from codec.bodies.topics import TopicList
-from codec.codes import RequestCode, ResponseCode
-from namesrv.config import NamesrvSettings
-from namesrv.topic_queues import TopicQueues, has_unit_sub
-from remoting.contract import Processor, RemotingError, Request, Response
+from trimq.codec.bodies.base import encode_body
+from trimq.codec.bodies.topics import TopicList
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.namesrv.config import NamesrvSettings
+from trimq.namesrv.topic_queues import TopicQueues, has_unit_sub
+from trimq.remoting.contract import Processor, RemotingError, Request, Response
 
 
 class GetHasUnitSubTopicList(Processor[None]):

@@ -1,10 +1,10 @@
 """GET_KV_CONFIG: one value of the key-value configuration."""
 
-from codec.codes import RequestCode, ResponseCode
-from codec.headers.namesrv import GetKVConfigRequestHeader, GetKVConfigResponseHeader
-from namesrv.kv_config import KVConfig
-from processors.namesrv._texts import java_text
-from remoting.contract import Processor, RemotingError, Request, Response
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.headers.namesrv import GetKVConfigRequestHeader, GetKVConfigResponseHeader
+from trimq.namesrv.kv_config import KVConfig
+from trimq.processors.namesrv._texts import java_text
+from trimq.remoting.contract import Processor, RemotingError, Request, Response
 
 
 class GetKvConfig(Processor[GetKVConfigRequestHeader]):

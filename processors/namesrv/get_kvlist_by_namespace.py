@@ -1,12 +1,12 @@
 """GET_KVLIST_BY_NAMESPACE: all values of one namespace."""
 
-from codec.bodies.base import encode_body
-from codec.bodies.kv import KVTable
-from codec.codes import RequestCode, ResponseCode
-from codec.headers.namesrv import GetKVListByNamespaceRequestHeader
-from namesrv.kv_config import KVConfig
-from processors.namesrv._texts import java_text
-from remoting.contract import Processor, RemotingError, Request, Response
+from trimq.codec.bodies.base import encode_body
+from trimq.codec.bodies.kv import KVTable
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.headers.namesrv import GetKVListByNamespaceRequestHeader
+from trimq.namesrv.kv_config import KVConfig
+from trimq.processors.namesrv._texts import java_text
+from trimq.remoting.contract import Processor, RemotingError, Request, Response
 
 
 class GetKvlistByNamespace(Processor[GetKVListByNamespaceRequestHeader]):

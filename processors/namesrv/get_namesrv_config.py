@@ -1,8 +1,8 @@
 """GET_NAMESRV_CONFIG: all settings as java.util.Properties text."""
 
-from codec.codes import RequestCode
-from namesrv.config import NamesrvSettings
-from remoting.contract import Processor, Request, Response
+from trimq.codec.codes import RequestCode
+from trimq.namesrv.config import NamesrvSettings
+from trimq.remoting.contract import Processor, Request, Response
 
 
 class GetNamesrvConfig(Processor[None]):

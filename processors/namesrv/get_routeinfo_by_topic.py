@@ -3,15 +3,15 @@
 from collections.abc import Callable
 from typing import Final
 
-from codec.bodies.route import BrokerData, TopicRouteData, encode_route
-from codec.codes import RequestCode, ResponseCode
-from codec.headers.namesrv import GetRouteInfoRequestHeader
-from namesrv.brokers import MASTER_ID
-from namesrv.config import NamesrvSettings
-from namesrv.kv_config import ORDER_TOPIC_CONFIG, KVConfig
-from namesrv.routes import RouteTable
-from processors.namesrv._texts import java_text
-from remoting.contract import Processor, RemotingError, Request, Response
+from trimq.codec.bodies.route import BrokerData, TopicRouteData, encode_route
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.headers.namesrv import GetRouteInfoRequestHeader
+from trimq.namesrv.brokers import MASTER_ID
+from trimq.namesrv.config import NamesrvSettings
+from trimq.namesrv.kv_config import ORDER_TOPIC_CONFIG, KVConfig
+from trimq.namesrv.routes import RouteTable
+from trimq.processors.namesrv._texts import java_text
+from trimq.remoting.contract import Processor, RemotingError, Request, Response
 
 # MQVersion.V4_9_4: from there on clients read JSON with quoted integer keys.
 _READS_STANDARD_JSON: Final = 401

@@ -3,11 +3,11 @@
 The caller asks that broker for the rest (GET_SYSTEM_TOPIC_LIST_FROM_BROKER).
 """
 
-from codec.bodies.base import encode_body
-from codec.bodies.topics import TopicList
-from codec.codes import RequestCode
-from namesrv.routes import RouteTable
-from remoting.contract import Processor, Request, Response
+from trimq.codec.bodies.base import encode_body
+from trimq.codec.bodies.topics import TopicList
+from trimq.codec.codes import RequestCode
+from trimq.namesrv.routes import RouteTable
+from trimq.remoting.contract import Processor, Request, Response
 
 
 class GetSystemTopicListFromNs(Processor[None]):

@@ -1,12 +1,12 @@
 """GET_TOPICS_BY_CLUSTER: the topics that brokers of one cluster serve; none for an unknown one."""
 
-from codec.bodies.base import encode_body
-from codec.bodies.topics import TopicList
-from codec.codes import RequestCode, ResponseCode
-from codec.headers.topics import GetTopicsByClusterRequestHeader
-from namesrv.config import NamesrvSettings
-from namesrv.routes import RouteTable
-from remoting.contract import Processor, RemotingError, Request, Response
+from trimq.codec.bodies.base import encode_body
+from trimq.codec.bodies.topics import TopicList
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.headers.topics import GetTopicsByClusterRequestHeader
+from trimq.namesrv.config import NamesrvSettings
+from trimq.namesrv.routes import RouteTable
+from trimq.remoting.contract import Processor, RemotingError, Request, Response
 
 
 class GetTopicsByCluster(Processor[GetTopicsByClusterRequestHeader]):

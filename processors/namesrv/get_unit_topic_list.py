@@ -1,11 +1,11 @@
 """GET_UNIT_TOPIC_LIST: the topics of units."""
 
-from codec.bodies.base import encode_body
-from codec.bodies.topics import TopicList
-from codec.codes import RequestCode, ResponseCode
-from namesrv.config import NamesrvSettings
-from namesrv.topic_queues import TopicQueues, is_unit
-from remoting.contract import Processor, RemotingError, Request, Response
+from trimq.codec.bodies.base import encode_body
+from trimq.codec.bodies.topics import TopicList
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.namesrv.config import NamesrvSettings
+from trimq.namesrv.topic_queues import TopicQueues, is_unit
+from trimq.remoting.contract import Processor, RemotingError, Request, Response
 
 
 class GetUnitTopicList(Processor[None]):

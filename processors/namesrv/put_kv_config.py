@@ -1,9 +1,9 @@
 """PUT_KV_CONFIG: set one value of the key-value configuration."""
 
-from codec.codes import RequestCode, ResponseCode
-from codec.headers.namesrv import PutKVConfigRequestHeader
-from namesrv.kv_config import KVConfig
-from remoting.contract import Processor, RemotingError, Request, Response
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.headers.namesrv import PutKVConfigRequestHeader
+from trimq.namesrv.kv_config import KVConfig
+from trimq.remoting.contract import Processor, RemotingError, Request, Response
 
 
 class PutKvConfig(Processor[PutKVConfigRequestHeader]):

@@ -1,11 +1,14 @@
 """QUERY_DATA_VERSION: a broker asks whether its topics are known in their present version."""
 
-from codec.bodies.base import decode_body, encode_body
-from codec.bodies.topics import DataVersion
-from codec.codes import RequestCode
-from codec.headers.namesrv import QueryDataVersionRequestHeader, QueryDataVersionResponseHeader
-from namesrv.routes import RouteTable
-from remoting.contract import Processor, Request, Response
+from trimq.codec.bodies.base import decode_body, encode_body
+from trimq.codec.bodies.topics import DataVersion
+from trimq.codec.codes import RequestCode
+from trimq.codec.headers.namesrv import (
+    QueryDataVersionRequestHeader,
+    QueryDataVersionResponseHeader,
+)
+from trimq.namesrv.routes import RouteTable
+from trimq.remoting.contract import Processor, Request, Response
 
 
 class QueryDataVersion(Processor[QueryDataVersionRequestHeader]):

@@ -4,16 +4,19 @@ import zlib
 from functools import lru_cache
 from typing import Final
 
-from codec.bodies.base import decode_body, encode_body
-from codec.bodies.kv import KVTable
-from codec.bodies.register import RegisterBrokerBody, decode_register
-from codec.bodies.topics import TopicConfigAndMappingSerializeWrapper, TopicConfigSerializeWrapper
-from codec.codes import RequestCode, ResponseCode
-from codec.headers.namesrv import RegisterBrokerRequestHeader, RegisterBrokerResponseHeader
-from namesrv.config import NamesrvSettings
-from namesrv.kv_config import ORDER_TOPIC_CONFIG, KVConfig
-from namesrv.routes import RouteTable
-from remoting.contract import Processor, RemotingError, Request, Response
+from trimq.codec.bodies.base import decode_body, encode_body
+from trimq.codec.bodies.kv import KVTable
+from trimq.codec.bodies.register import RegisterBrokerBody, decode_register
+from trimq.codec.bodies.topics import (
+    TopicConfigAndMappingSerializeWrapper,
+    TopicConfigSerializeWrapper,
+)
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.headers.namesrv import RegisterBrokerRequestHeader, RegisterBrokerResponseHeader
+from trimq.namesrv.config import NamesrvSettings
+from trimq.namesrv.kv_config import ORDER_TOPIC_CONFIG, KVConfig
+from trimq.namesrv.routes import RouteTable
+from trimq.remoting.contract import Processor, RemotingError, Request, Response
 
 # MQVersion.V3_0_11
 _SENDS_REGISTER_BODY: Final = 37

@@ -1,11 +1,11 @@
 """REGISTER_TOPIC_IN_NAMESRV: queues of one topic (brokers with enableSingleTopicRegister)."""
 
-from codec.bodies.base import decode_body
-from codec.bodies.route import TopicRouteData
-from codec.codes import RequestCode
-from codec.headers.namesrv import RegisterTopicRequestHeader
-from namesrv.routes import RouteTable
-from remoting.contract import Processor, Request, Response
+from trimq.codec.bodies.base import decode_body
+from trimq.codec.bodies.route import TopicRouteData
+from trimq.codec.codes import RequestCode
+from trimq.codec.headers.namesrv import RegisterTopicRequestHeader
+from trimq.namesrv.routes import RouteTable
+from trimq.remoting.contract import Processor, Request, Response
 
 
 class RegisterTopicInNamesrv(Processor[RegisterTopicRequestHeader]):

@@ -1,9 +1,9 @@
 """UNREGISTER_BROKER: a broker takes its leave."""
 
-from codec.codes import RequestCode
-from codec.headers.namesrv import UnRegisterBrokerRequestHeader
-from namesrv.routes import RouteTable
-from remoting.contract import Processor, Request, Response
+from trimq.codec.codes import RequestCode
+from trimq.codec.headers.namesrv import UnRegisterBrokerRequestHeader
+from trimq.namesrv.routes import RouteTable
+from trimq.remoting.contract import Processor, Request, Response
 
 
 class UnregisterBroker(Processor[UnRegisterBrokerRequestHeader]):

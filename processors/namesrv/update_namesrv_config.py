@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
-from codec.codes import RequestCode, ResponseCode
-from namesrv.config import NamesrvSettings
-from remoting.contract import Processor, RemotingError, Request, Response
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.namesrv.config import NamesrvSettings
+from trimq.remoting.contract import Processor, RemotingError, Request, Response
 
 
 class UpdateNamesrvConfig(Processor[None]):

@@ -1,12 +1,12 @@
 """WIPE_WRITE_PERM_OF_BROKER: keep producers away from a broker until its topics change."""
 
-from codec.codes import RequestCode
-from codec.headers.namesrv import (
+from trimq.codec.codes import RequestCode
+from trimq.codec.headers.namesrv import (
     WipeWritePermOfBrokerRequestHeader,
     WipeWritePermOfBrokerResponseHeader,
 )
-from namesrv.topic_queues import TopicQueues
-from remoting.contract import Processor, Request, Response
+from trimq.namesrv.topic_queues import TopicQueues
+from trimq.remoting.contract import Processor, Request, Response
 
 
 class WipeWritePermOfBroker(Processor[WipeWritePermOfBrokerRequestHeader]):

@@ -5,17 +5,17 @@ AdminBrokerProcessor.resetOffsetInner; in force with useServerSideResetOffset=tr
 
 import logging
 
-from broker.config import BrokerConfig
-from broker.offsets import ConsumerOffsets
-from broker.subscription_groups import SubscriptionGroups
-from codec.bodies.base import encode_body
-from codec.bodies.locks import MessageQueue
-from codec.bodies.progress import ResetOffsetBody
-from codec.bodies.topics import TopicConfig
-from codec.codes import ResponseCode
-from codec.headers.offsets import ResetOffsetRequestHeader
-from processors.offsets._client_reset import QueueTimes
-from remoting.contract import RemotingError, Response
+from trimq.broker.config import BrokerConfig
+from trimq.broker.offsets import ConsumerOffsets
+from trimq.broker.subscription_groups import SubscriptionGroups
+from trimq.codec.bodies.base import encode_body
+from trimq.codec.bodies.locks import MessageQueue
+from trimq.codec.bodies.progress import ResetOffsetBody
+from trimq.codec.bodies.topics import TopicConfig
+from trimq.codec.codes import ResponseCode
+from trimq.codec.headers.offsets import ResetOffsetRequestHeader
+from trimq.processors.offsets._client_reset import QueueTimes
+from trimq.remoting.contract import RemotingError, Response
 
 log = logging.getLogger("trimq.admin")
 

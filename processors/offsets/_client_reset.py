@@ -6,16 +6,16 @@ Broker2Client.resetOffset; in force with useServerSideResetOffset=false.
 import logging
 from typing import Protocol
 
-from broker.config import BrokerConfig
-from broker.consumers import Consumers
-from broker.offsets import NOT_FOUND, ConsumerOffsets
-from codec.bodies.base import encode_body
-from codec.bodies.locks import MessageQueue
-from codec.bodies.progress import MessageQueueForC, ResetOffsetBody, ResetOffsetBodyForC
-from codec.bodies.topics import TopicConfig
-from codec.codes import LanguageCode, RequestCode, ResponseCode
-from codec.headers.offsets import ResetOffsetRequestHeader
-from remoting.contract import RemotingError, Request, Response
+from trimq.broker.config import BrokerConfig
+from trimq.broker.consumers import Consumers
+from trimq.broker.offsets import NOT_FOUND, ConsumerOffsets
+from trimq.codec.bodies.base import encode_body
+from trimq.codec.bodies.locks import MessageQueue
+from trimq.codec.bodies.progress import MessageQueueForC, ResetOffsetBody, ResetOffsetBodyForC
+from trimq.codec.bodies.topics import TopicConfig
+from trimq.codec.codes import LanguageCode, RequestCode, ResponseCode
+from trimq.codec.headers.offsets import ResetOffsetRequestHeader
+from trimq.remoting.contract import RemotingError, Request, Response
 
 log = logging.getLogger("trimq.admin")
 

@@ -6,8 +6,8 @@ AdminBrokerProcessor and ConsumerManageProcessor, rewriteRequestForStaticTopic.
 from collections.abc import Awaitable
 from typing import Generic, Protocol, TypeVar
 
-from broker.static_queues import StaticQueue, StaticQueues
-from remoting.contract import Processor, Request, Response
+from trimq.broker.static_queues import StaticQueue, StaticQueues
+from trimq.remoting.contract import Processor, Request, Response
 
 
 class AboutQueue(Protocol):

@@ -2,12 +2,12 @@
 
 import logging
 
-from broker.consumers import Consumers
-from broker.offsets import ConsumerOffsets
-from broker.topics import Topics
-from codec.codes import RequestCode
-from codec.headers.offsets import CloneGroupOffsetRequestHeader
-from remoting.contract import Processor, Request, Response
+from trimq.broker.consumers import Consumers
+from trimq.broker.offsets import ConsumerOffsets
+from trimq.broker.topics import Topics
+from trimq.codec.codes import RequestCode
+from trimq.codec.headers.offsets import CloneGroupOffsetRequestHeader
+from trimq.remoting.contract import Processor, Request, Response
 
 log = logging.getLogger("trimq.admin")
 

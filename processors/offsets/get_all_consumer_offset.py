@@ -4,9 +4,9 @@ import re
 
 import trio
 
-from broker.offsets import ConsumerOffsets
-from codec.codes import RequestCode
-from remoting.contract import Processor, Request, Response
+from trimq.broker.offsets import ConsumerOffsets
+from trimq.codec.codes import RequestCode
+from trimq.remoting.contract import Processor, Request, Response
 
 # A line break in JSON can only be formatting: inside strings it is escaped.
 _FORMATTING = re.compile(rb"\n\t*")

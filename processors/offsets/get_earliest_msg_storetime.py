@@ -1,14 +1,14 @@
 """GET_EARLIEST_MSG_STORETIME: when the queue's first message was stored; -1 when it has none."""
 
-from broker.static_queues import StaticQueue, StaticQueues, own_header
-from codec.codes import RequestCode
-from codec.headers.offsets import (
+from trimq.broker.static_queues import StaticQueue, StaticQueues, own_header
+from trimq.codec.codes import RequestCode
+from trimq.codec.headers.offsets import (
     GetEarliestMsgStoretimeRequestHeader,
     GetEarliestMsgStoretimeResponseHeader,
 )
-from processors.offsets._queues import QueueReader
-from processors.offsets._static import QueueProcessor
-from remoting.contract import Request, Response
+from trimq.processors.offsets._queues import QueueReader
+from trimq.processors.offsets._static import QueueProcessor
+from trimq.remoting.contract import Request, Response
 
 
 class GetEarliestMsgStoretime(QueueProcessor[GetEarliestMsgStoretimeRequestHeader]):

@@ -1,11 +1,11 @@
 """GET_MAX_OFFSET: the offset that the queue's next message will get; 0 for an unknown queue."""
 
-from broker.static_queues import StaticQueue, StaticQueues, own_header
-from codec.codes import RequestCode
-from codec.headers.offsets import GetMaxOffsetRequestHeader, GetMaxOffsetResponseHeader
-from processors.offsets._queues import QueueReader
-from processors.offsets._static import QueueProcessor
-from remoting.contract import Request, Response
+from trimq.broker.static_queues import StaticQueue, StaticQueues, own_header
+from trimq.codec.codes import RequestCode
+from trimq.codec.headers.offsets import GetMaxOffsetRequestHeader, GetMaxOffsetResponseHeader
+from trimq.processors.offsets._queues import QueueReader
+from trimq.processors.offsets._static import QueueProcessor
+from trimq.remoting.contract import Request, Response
 
 
 class GetMaxOffset(QueueProcessor[GetMaxOffsetRequestHeader]):

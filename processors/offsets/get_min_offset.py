@@ -1,11 +1,11 @@
 """GET_MIN_OFFSET: the first offset that can still be read; 0 for an unknown queue."""
 
-from broker.static_queues import StaticQueue, StaticQueues, own_header
-from codec.codes import RequestCode
-from codec.headers.offsets import GetMinOffsetRequestHeader, GetMinOffsetResponseHeader
-from processors.offsets._queues import QueueReader
-from processors.offsets._static import QueueProcessor
-from remoting.contract import Request, Response
+from trimq.broker.static_queues import StaticQueue, StaticQueues, own_header
+from trimq.codec.codes import RequestCode
+from trimq.codec.headers.offsets import GetMinOffsetRequestHeader, GetMinOffsetResponseHeader
+from trimq.processors.offsets._queues import QueueReader
+from trimq.processors.offsets._static import QueueProcessor
+from trimq.remoting.contract import Request, Response
 
 
 class GetMinOffset(QueueProcessor[GetMinOffsetRequestHeader]):

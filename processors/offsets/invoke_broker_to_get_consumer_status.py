@@ -5,16 +5,16 @@ from typing import Final
 
 import trio
 
-from broker.clients import Client
-from broker.consumers import Consumers
-from codec import fastjson
-from codec.bodies.base import decode_body, encode_body
-from codec.bodies.locks import MessageQueue
-from codec.bodies.progress import GetConsumerStatusBody
-from codec.codes import RequestCode, ResponseCode
-from codec.errors import CodecError
-from codec.headers.offsets import GetConsumerStatusRequestHeader
-from remoting.contract import PeerGone, Processor, RemotingError, Request, Response
+from trimq.broker.clients import Client
+from trimq.broker.consumers import Consumers
+from trimq.codec import fastjson
+from trimq.codec.bodies.base import decode_body, encode_body
+from trimq.codec.bodies.locks import MessageQueue
+from trimq.codec.bodies.progress import GetConsumerStatusBody
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.errors import CodecError
+from trimq.codec.headers.offsets import GetConsumerStatusRequestHeader
+from trimq.remoting.contract import PeerGone, Processor, RemotingError, Request, Response
 
 log = logging.getLogger("trimq.admin")
 

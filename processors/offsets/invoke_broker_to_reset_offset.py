@@ -1,12 +1,12 @@
 """INVOKE_BROKER_TO_RESET_OFFSET: move a group to a time or to an offset."""
 
-from broker.config import BrokerConfig
-from broker.topics import Topics
-from codec.codes import RequestCode
-from codec.headers.offsets import ResetOffsetRequestHeader
-from processors.offsets._broker_reset import BrokerReset
-from processors.offsets._client_reset import ClientReset, ResetRequest
-from remoting.contract import Processor, Response
+from trimq.broker.config import BrokerConfig
+from trimq.broker.topics import Topics
+from trimq.codec.codes import RequestCode
+from trimq.codec.headers.offsets import ResetOffsetRequestHeader
+from trimq.processors.offsets._broker_reset import BrokerReset
+from trimq.processors.offsets._client_reset import ClientReset, ResetRequest
+from trimq.remoting.contract import Processor, Response
 
 
 class InvokeBrokerToResetOffset(Processor[ResetOffsetRequestHeader]):

@@ -3,16 +3,16 @@
 import time
 from typing import Protocol
 
-from broker.clock import Clock
-from broker.config import BrokerConfig
-from broker.offsets import ConsumerOffsets
-from broker.topics import Topics
-from codec.bodies.base import encode_body
-from codec.bodies.locks import MessageQueue
-from codec.bodies.progress import QueryConsumeTimeSpanBody, QueueTimeSpan
-from codec.codes import RequestCode, ResponseCode
-from codec.headers.offsets import QueryConsumeTimeSpanRequestHeader
-from remoting.contract import Processor, RemotingError, Request, Response
+from trimq.broker.clock import Clock
+from trimq.broker.config import BrokerConfig
+from trimq.broker.offsets import ConsumerOffsets
+from trimq.broker.topics import Topics
+from trimq.codec.bodies.base import encode_body
+from trimq.codec.bodies.locks import MessageQueue
+from trimq.codec.bodies.progress import QueryConsumeTimeSpanBody, QueueTimeSpan
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.headers.offsets import QueryConsumeTimeSpanRequestHeader
+from trimq.remoting.contract import Processor, RemotingError, Request, Response
 
 
 class QueueTimes(Protocol):

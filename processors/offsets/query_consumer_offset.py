@@ -5,18 +5,18 @@ is young, and nothing would be skipped. Otherwise it is told
 QUERY_NOT_FOUND and decides itself (its ConsumeFromWhere).
 """
 
-from broker.offsets import ConsumerOffsets
-from broker.static_queues import StaticQueue, StaticQueues, own_header, refused
-from codec.bodies.static_topics import LogicQueueMappingItem
-from codec.codes import RequestCode, ResponseCode
-from codec.headers.base import decode_header
-from codec.headers.offsets import (
+from trimq.broker.offsets import ConsumerOffsets
+from trimq.broker.static_queues import StaticQueue, StaticQueues, own_header, refused
+from trimq.codec.bodies.static_topics import LogicQueueMappingItem
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.headers.base import decode_header
+from trimq.codec.headers.offsets import (
     QueryConsumerOffsetRequestHeader,
     QueryConsumerOffsetResponseHeader,
 )
-from processors.offsets._queues import QueueReader
-from processors.offsets._static import QueueProcessor
-from remoting.contract import RemotingError, Request, Response
+from trimq.processors.offsets._queues import QueueReader
+from trimq.processors.offsets._static import QueueProcessor
+from trimq.remoting.contract import RemotingError, Request, Response
 
 
 class QueryConsumerOffset(QueueProcessor[QueryConsumerOffsetRequestHeader]):

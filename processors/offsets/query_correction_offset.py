@@ -2,12 +2,12 @@
 
 from typing import Final, Protocol
 
-from broker.offsets import ConsumerOffsets
-from codec.bodies.base import encode_body
-from codec.bodies.progress import QueryCorrectionOffsetBody
-from codec.codes import RequestCode
-from codec.headers.offsets import QueryCorrectionOffsetHeader
-from remoting.contract import Processor, Request, Response
+from trimq.broker.offsets import ConsumerOffsets
+from trimq.codec.bodies.base import encode_body
+from trimq.codec.bodies.progress import QueryCorrectionOffsetBody
+from trimq.codec.codes import RequestCode
+from trimq.codec.headers.offsets import QueryCorrectionOffsetHeader
+from trimq.remoting.contract import Processor, Request, Response
 
 _NOTHING_TO_CORRECT: Final = 2**63 - 1
 

@@ -1,17 +1,17 @@
 """SEARCH_OFFSET_BY_TIMESTAMP: the offset stored at a time; boundaryType says which of several."""
 
-from broker.static_queues import StaticQueue, StaticQueues, own_header
-from codec.bodies.static_topics import LogicQueueMappingItem
-from codec.codes import RequestCode
-from codec.headers.offsets import (
+from trimq.broker.static_queues import StaticQueue, StaticQueues, own_header
+from trimq.codec.bodies.static_topics import LogicQueueMappingItem
+from trimq.codec.codes import RequestCode
+from trimq.codec.headers.offsets import (
     GetMaxOffsetRequestHeader,
     GetMaxOffsetResponseHeader,
     SearchOffsetRequestHeader,
     SearchOffsetResponseHeader,
 )
-from processors.offsets._queues import QueueReader
-from processors.offsets._static import QueueProcessor
-from remoting.contract import Request, Response
+from trimq.processors.offsets._queues import QueueReader
+from trimq.processors.offsets._static import QueueProcessor
+from trimq.remoting.contract import Request, Response
 
 
 class SearchOffsetByTimestamp(QueueProcessor[SearchOffsetRequestHeader]):

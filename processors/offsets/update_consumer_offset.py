@@ -2,15 +2,15 @@
 
 import logging
 
-from broker.config import BrokerConfig
-from broker.offsets import ConsumerOffsets
-from broker.static_queues import StaticQueue, StaticQueues, own_header, refused
-from broker.subscription_groups import SubscriptionGroups
-from broker.topics import Topics
-from codec.codes import RequestCode, ResponseCode
-from codec.headers.offsets import UpdateConsumerOffsetRequestHeader
-from processors.offsets._static import QueueProcessor
-from remoting.contract import RemotingError, Request, Response
+from trimq.broker.config import BrokerConfig
+from trimq.broker.offsets import ConsumerOffsets
+from trimq.broker.static_queues import StaticQueue, StaticQueues, own_header, refused
+from trimq.broker.subscription_groups import SubscriptionGroups
+from trimq.broker.topics import Topics
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.headers.offsets import UpdateConsumerOffsetRequestHeader
+from trimq.processors.offsets._static import QueueProcessor
+from trimq.remoting.contract import RemotingError, Request, Response
 
 log = logging.getLogger("trimq.broker")
 

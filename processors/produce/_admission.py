@@ -9,16 +9,16 @@ import logging
 import time
 from collections.abc import Callable
 
-from broker.config import BrokerConfig
-from broker.identity import BrokerIdentity
-from broker.topic_names import RETRY_PREFIX, is_not_allowed_send_topic, validate_topic
-from broker.topics import Topics
-from codec.bodies.topics import TopicConfig
-from codec.codes import ResponseCode
-from codec.errors import CodecError
-from codec.flags import Perm, TopicSysFlag
-from codec.headers.fast import SendHeader
-from remoting.contract import Peer, RemotingError
+from trimq.broker.config import BrokerConfig
+from trimq.broker.identity import BrokerIdentity
+from trimq.broker.topic_names import RETRY_PREFIX, is_not_allowed_send_topic, validate_topic
+from trimq.broker.topics import Topics
+from trimq.codec.bodies.topics import TopicConfig
+from trimq.codec.codes import ResponseCode
+from trimq.codec.errors import CodecError
+from trimq.codec.flags import Perm, TopicSysFlag
+from trimq.codec.headers.fast import SendHeader
+from trimq.remoting.contract import Peer, RemotingError
 
 log = logging.getLogger("trimq.produce")
 

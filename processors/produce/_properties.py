@@ -10,13 +10,13 @@ taken apart for the others alone.
 
 from typing import Final
 
-from broker.clock import Clock
-from broker.config import BrokerConfig
-from broker.unique_ids import UniqueIds
-from codec.bodies.topics import TopicConfig
-from codec.codes import ResponseCode
-from codec.properties import parse_properties
-from codec.property_keys import (
+from trimq.broker.clock import Clock
+from trimq.broker.config import BrokerConfig
+from trimq.broker.unique_ids import UniqueIds
+from trimq.codec.bodies.topics import TopicConfig
+from trimq.codec.codes import ResponseCode
+from trimq.codec.properties import parse_properties
+from trimq.codec.property_keys import (
     CLUSTER,
     DELAY,
     INNER_MULTI_DISPATCH,
@@ -33,7 +33,7 @@ from codec.property_keys import (
     TRAN_MSG,
     UNIQ_KEY,
 )
-from remoting.contract import RemotingError
+from trimq.remoting.contract import RemotingError
 
 _UNIQ_KEY_START: Final = f"{UNIQ_KEY}\x01"
 

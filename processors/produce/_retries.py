@@ -6,16 +6,16 @@ letter, and so does any of a group that holds queue locks (an orderly consumer g
 
 from typing import NamedTuple, Protocol
 
-from broker.topic_names import RETRY_PREFIX, dlq_topic
-from broker.topics import Topics
-from codec.bodies.groups import SubscriptionGroupConfig
-from codec.bodies.topics import TopicConfig
-from codec.codes import ResponseCode
-from codec.flags import Perm
-from codec.headers.fast import SendHeader
-from codec.property_keys import DELAY
-from processors.produce._admission import SEE_FAQ
-from remoting.contract import RemotingError
+from trimq.broker.topic_names import RETRY_PREFIX, dlq_topic
+from trimq.broker.topics import Topics
+from trimq.codec.bodies.groups import SubscriptionGroupConfig
+from trimq.codec.bodies.topics import TopicConfig
+from trimq.codec.codes import ResponseCode
+from trimq.codec.flags import Perm
+from trimq.codec.headers.fast import SendHeader
+from trimq.codec.property_keys import DELAY
+from trimq.processors.produce._admission import SEE_FAQ
+from trimq.remoting.contract import RemotingError
 
 # Requests of clients before 3.4.9 carry no maximum of their own (MQVersion.V3_4_9).
 FIRST_VERSION_WITH_MAXIMUM = 121

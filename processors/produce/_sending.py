@@ -10,9 +10,9 @@ import logging
 import random
 from typing import Final
 
-from broker.clock import Clock
-from broker.identity import BrokerIdentity
-from broker.puts import (
+from trimq.broker.clock import Clock
+from trimq.broker.identity import BrokerIdentity
+from trimq.broker.puts import (
     LONGEST_TOPIC,
     PutRefused,
     PutRules,
@@ -20,33 +20,33 @@ from broker.puts import (
     delay_level,
     put_answer,
 )
-from broker.static_queues import StaticQueues
-from broker.topic_names import RETRY_PREFIX
-from broker.topics import has_batch_queues
-from broker.traffic import Traffic
-from codec.batch import count_items
-from codec.bodies.topics import TopicConfig
-from codec.codes import ResponseCode
-from codec.flags import SysFlag
-from codec.headers.fast import SendHeader, encode_send_response
-from codec.message_id import batch_message_ids
-from codec.properties import parse_properties
-from codec.property_keys import INNER_NUM, UNIQ_KEY, WAIT
-from processors.produce._admission import Admission
-from processors.produce._properties import (
+from trimq.broker.static_queues import StaticQueues
+from trimq.broker.topic_names import RETRY_PREFIX
+from trimq.broker.topics import has_batch_queues
+from trimq.broker.traffic import Traffic
+from trimq.codec.batch import count_items
+from trimq.codec.bodies.topics import TopicConfig
+from trimq.codec.codes import ResponseCode
+from trimq.codec.flags import SysFlag
+from trimq.codec.headers.fast import SendHeader, encode_send_response
+from trimq.codec.message_id import batch_message_ids
+from trimq.codec.properties import parse_properties
+from trimq.codec.property_keys import INNER_NUM, UNIQ_KEY, WAIT
+from trimq.processors.produce._admission import Admission
+from trimq.processors.produce._properties import (
     SendProperties,
     add_lite_queue,
     check_compaction_key,
     choose_by_priority,
     is_prepared,
 )
-from processors.produce._retries import RetrySends, Target
-from processors.produce._static_sends import static_queue, tell_global
-from remoting.contract import RemotingError, Request, Response
-from store.config import StoreConfig
-from store.errors import StoreError, StoreNotWritable
-from store.message import Message
-from store.message_store import MessageStore
+from trimq.processors.produce._retries import RetrySends, Target
+from trimq.processors.produce._static_sends import static_queue, tell_global
+from trimq.remoting.contract import RemotingError, Request, Response
+from trimq.store.config import StoreConfig
+from trimq.store.errors import StoreError, StoreNotWritable
+from trimq.store.message import Message
+from trimq.store.message_store import MessageStore
 
 log = logging.getLogger("trimq.produce")
 

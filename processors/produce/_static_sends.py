@@ -3,10 +3,10 @@
 TopicQueueMappingManager.rewriteRequestForStaticTopic, SendMessageProcessor.rewriteResponseForStaticTopic.
 """
 
-from broker.static_queues import StaticQueue, StaticQueues
-from codec.codes import RequestCode
-from codec.headers.fast import SendHeader
-from remoting.contract import Request, Response
+from trimq.broker.static_queues import StaticQueue, StaticQueues
+from trimq.codec.codes import RequestCode
+from trimq.codec.headers.fast import SendHeader
+from trimq.remoting.contract import Request, Response
 
 _ID, _OFFSET = "queueId", "queueOffset"
 

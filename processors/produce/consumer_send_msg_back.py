@@ -8,30 +8,30 @@ topic when it was tried often enough or the level is negative.
 import logging
 import random
 
-from broker.puts import PutRefused, PutRules, put_status
-from broker.records import ColdRecord, NoRecord, fetch_record, record_in_memory
-from broker.topic_names import retry_topic
-from broker.topics import Topics
-from codec.bodies.groups import SubscriptionGroupConfig
-from codec.codes import RequestCode, ResponseCode
-from codec.errors import CodecError
-from codec.flags import Perm, SysFlag, TopicSysFlag
-from codec.headers.send import ConsumerSendMsgBackRequestHeader
-from codec.message_id import offset_message_id
-from codec.properties import parse_properties
-from codec.property_keys import DELAY, ORIGIN_MESSAGE_ID, RETRY_TOPIC, UNIQ_KEY, WAIT
-from codec.record import Record
-from processors.produce._admission import SEE_FAQ, Admission
-from processors.produce._retries import (
+from trimq.broker.puts import PutRefused, PutRules, put_status
+from trimq.broker.records import ColdRecord, NoRecord, fetch_record, record_in_memory
+from trimq.broker.topic_names import retry_topic
+from trimq.broker.topics import Topics
+from trimq.codec.bodies.groups import SubscriptionGroupConfig
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.errors import CodecError
+from trimq.codec.flags import Perm, SysFlag, TopicSysFlag
+from trimq.codec.headers.send import ConsumerSendMsgBackRequestHeader
+from trimq.codec.message_id import offset_message_id
+from trimq.codec.properties import parse_properties
+from trimq.codec.property_keys import DELAY, ORIGIN_MESSAGE_ID, RETRY_TOPIC, UNIQ_KEY, WAIT
+from trimq.codec.record import Record
+from trimq.processors.produce._admission import SEE_FAQ, Admission
+from trimq.processors.produce._retries import (
     FIRST_VERSION_WITH_MAXIMUM,
     Groups,
     Target,
     dead_letter_target,
 )
-from processors.produce._sending import Destination
-from remoting.contract import Processor, RemotingError, Request, Response
-from store.errors import StoreError
-from store.message import Message
+from trimq.processors.produce._sending import Destination
+from trimq.remoting.contract import Processor, RemotingError, Request, Response
+from trimq.store.errors import StoreError
+from trimq.store.message import Message
 
 log = logging.getLogger("trimq.produce")
 

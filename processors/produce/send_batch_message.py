@@ -4,11 +4,11 @@ The header is that of SEND_MESSAGE_V2, from every client. Without the batch flag
 stored as one message, as the real broker does.
 """
 
-from codec.codes import RequestCode
-from codec.headers.fast import SendHeader, decode_send_v2
-from codec.headers.send import SendMessageRequestHeaderV2
-from processors.produce._sending import Sending
-from remoting.contract import Processor, Request, Response
+from trimq.codec.codes import RequestCode
+from trimq.codec.headers.fast import SendHeader, decode_send_v2
+from trimq.codec.headers.send import SendMessageRequestHeaderV2
+from trimq.processors.produce._sending import Sending
+from trimq.remoting.contract import Processor, Request, Response
 
 
 class SendBatchMessage(Processor[SendHeader]):

@@ -1,10 +1,10 @@
 """SEND_MESSAGE (10): one message, header fields by their long names. The Go client's way."""
 
-from codec.codes import RequestCode
-from codec.headers.fast import SendHeader, decode_send
-from codec.headers.send import SendMessageRequestHeader
-from processors.produce._sending import Sending
-from remoting.contract import Processor, Request, Response
+from trimq.codec.codes import RequestCode
+from trimq.codec.headers.fast import SendHeader, decode_send
+from trimq.codec.headers.send import SendMessageRequestHeader
+from trimq.processors.produce._sending import Sending
+from trimq.remoting.contract import Processor, Request, Response
 
 
 class SendMessage(Processor[SendHeader]):

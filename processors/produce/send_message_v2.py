@@ -3,11 +3,11 @@
 Whether it is a batch is what the header's flag says, not the code.
 """
 
-from codec.codes import RequestCode
-from codec.headers.fast import SendHeader, decode_send_v2
-from codec.headers.send import SendMessageRequestHeaderV2
-from processors.produce._sending import Sending
-from remoting.contract import Processor, Request, Response
+from trimq.codec.codes import RequestCode
+from trimq.codec.headers.fast import SendHeader, decode_send_v2
+from trimq.codec.headers.send import SendMessageRequestHeaderV2
+from trimq.processors.produce._sending import Sending
+from trimq.remoting.contract import Processor, Request, Response
 
 
 class SendMessageV2(Processor[SendHeader]):

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
-from spark.offsets.history import SnapshotFile, spread
-from spark.offsets.table import ddl
+from trimq.spark.offsets.history import SnapshotFile, spread
+from trimq.spark.offsets.table import ddl
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

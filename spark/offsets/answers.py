@@ -10,8 +10,8 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from codec.bodies.base import decode_body
-from codec.bodies.queue_tables import ConsumeStatsTable, TopicStatsTable, by_queue
+from trimq.codec.bodies.base import decode_body
+from trimq.codec.bodies.queue_tables import ConsumeStatsTable, TopicStatsTable, by_queue
 
 _QUEUE: Final = rb'\{"brokerName":"[^"\\]*","queueId":(\d+),"topic":"([^"\\]*)"\}:'
 _CONSUMED: Final = re.compile(

@@ -18,24 +18,24 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from admin.cluster import preferred_addr
-from admin.errors import AdminError, NotFound
-from admin.progress import waiting_millis
-from admin.signing import AccessKeys
-from codec.bodies.base import decode_body
-from codec.bodies.progress import QueueTimeSpan
-from codec.bodies.queue_tables import ConsumerRunningInfo, by_queue
-from codec.codes import RequestCode
-from codec.errors import CodecError
-from codec.headers.clients import GetConsumerRunningInfoRequestHeader
-from codec.headers.groups import GetConsumeStatsRequestHeader
-from codec.headers.topics import GetTopicStatsInfoRequestHeader
-from remoting.errors import TransportError
-from spark.errors import SparkSourceError
-from spark.names import is_system_group, is_system_topic
-from spark.offsets.answers import Consumed, QueueName, consumed, ends
-from spark.offsets.pace import Pace, PacedAdmin
-from spark.offsets.table import joined, part, times, waiting
+from trimq.admin.cluster import preferred_addr
+from trimq.admin.errors import AdminError, NotFound
+from trimq.admin.progress import waiting_millis
+from trimq.admin.signing import AccessKeys
+from trimq.codec.bodies.base import decode_body
+from trimq.codec.bodies.progress import QueueTimeSpan
+from trimq.codec.bodies.queue_tables import ConsumerRunningInfo, by_queue
+from trimq.codec.codes import RequestCode
+from trimq.codec.errors import CodecError
+from trimq.codec.headers.clients import GetConsumerRunningInfoRequestHeader
+from trimq.codec.headers.groups import GetConsumeStatsRequestHeader
+from trimq.codec.headers.topics import GetTopicStatsInfoRequestHeader
+from trimq.remoting.errors import TransportError
+from trimq.spark.errors import SparkSourceError
+from trimq.spark.names import is_system_group, is_system_topic
+from trimq.spark.offsets.answers import Consumed, QueueName, consumed, ends
+from trimq.spark.offsets.pace import Pace, PacedAdmin
+from trimq.spark.offsets.table import joined, part, times, waiting
 
 # What may happen to one question without making the others worthless.
 _PASSING: Final = (AdminError, CodecError)

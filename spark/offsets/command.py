@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from spark.offsets.failures import Failed, failures
-from spark.offsets.starting import LEVELS
+from trimq.spark.offsets.failures import Failed, failures
+from trimq.spark.offsets.starting import LEVELS
 
 if TYPE_CHECKING:
-    from spark.offsets.cluster import Snapshot
+    from trimq.spark.offsets.cluster import Snapshot
 
 EXAMPLES: Final = """
 \b
@@ -94,7 +94,7 @@ server cannot be asked, or when Spark fails. With --watch it is the last round's
 def report(master: str | None, spark_log: str | None, **given: Any) -> None:
     """How far consumer groups are behind, since when, and how fast that changes."""
     take = _source(given)
-    from spark.offsets.rounds import Reporter, Schedule, Wanted
+    from trimq.spark.offsets.rounds import Reporter, Schedule, Wanted
 
     wanted = Wanted(**{name: given[name] for name in Wanted.__dataclass_fields__})
     schedule = Schedule(given["watch"], given["rounds"])
@@ -115,8 +115,8 @@ def _source(given: dict[str, Any]) -> Callable[[], Snapshot] | None:
         raise Failed("say what to report on: --namesrv HOST:PORT, --store DIR or --history DIR")
     _check_installed("pyspark", "pyarrow", *(["plotly"] if given["html"] else []))
     if namesrv:
-        from admin.signing import AccessKeys
-        from spark.offsets import cluster
+        from trimq.admin.signing import AccessKeys
+        from trimq.spark.offsets import cluster
 
         keys = (given["access_key"], given["secret_key"])
         source = cluster.ClusterSource(
@@ -132,7 +132,7 @@ def _source(given: dict[str, Any]) -> Callable[[], Snapshot] | None:
         )
         return lambda: cluster.snapshot(source)
     if store:
-        from spark.offsets import store_folder
+        from trimq.spark.offsets import store_folder
 
         folder = store_folder.FolderSource(store)
         return lambda: store_folder.snapshot(folder)
@@ -147,7 +147,7 @@ def _check_installed(*names: str) -> None:
             raise Failed(f"{name} is not installed: pip install 'trimq[spark]'")
     import pyspark
 
-    from spark.versions import is_supported
+    from trimq.spark.versions import is_supported
 
     if not is_supported(pyspark.__version__):
         raise Failed(

@@ -9,7 +9,7 @@ from typing import Final
 
 import click
 
-from spark.errors import SparkSourceError, sentences
+from trimq.spark.errors import SparkSourceError, sentences
 
 # A task's own failure, inside of what Spark says of its job.
 _TASK: Final = re.compile(r"most recent failure: Lost task .*? \([^()]* executor [^()]*\): ")

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from spark.offsets.analysis import Frames
-from spark.offsets.report import Report
+from trimq.spark.offsets.analysis import Frames
+from trimq.spark.offsets.report import Report
 
 _CHUNK: Final = 1 << 12
 # Prometheus: name, what it is, column of a group and topic.

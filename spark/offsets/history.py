@@ -11,8 +11,8 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from spark.errors import SparkSourceError
-from spark.offsets.table import SCHEMA
+from trimq.spark.errors import SparkSourceError
+from trimq.spark.offsets.table import SCHEMA
 
 _NAME: Final = re.compile(r"offsets-(\d+)\.parquet")
 

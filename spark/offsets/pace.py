@@ -7,13 +7,13 @@ import time
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
-from admin.addresses import name_server_list
-from admin.blocking import BlockingAdminClient, BlockingLink
-from admin.link import ask
-from admin.signing import AccessKeys
-from codec.codes import RequestCode
-from codec.command import RemotingCommand
-from codec.headers.base import Header
+from trimq.admin.addresses import name_server_list
+from trimq.admin.blocking import BlockingAdminClient, BlockingLink
+from trimq.admin.link import ask
+from trimq.admin.signing import AccessKeys
+from trimq.codec.codes import RequestCode
+from trimq.codec.command import RemotingCommand
+from trimq.codec.headers.base import Header
 
 R = TypeVar("R")
 

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any, Final
 
-from spark.offsets.report import Report, Row
-from spark.offsets.terminal import duration, moment
+from trimq.spark.offsets.report import Report, Row
+from trimq.spark.offsets.terminal import duration, moment
 
 _POLICY: Final = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from spark.offsets.analysis import Frames, inline
+from trimq.spark.offsets.analysis import Frames, inline
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

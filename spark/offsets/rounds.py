@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from spark.errors import SparkSourceError, sentences
-from spark.offsets import files, history
-from spark.offsets.analysis import Frames, analyse
-from spark.offsets.cluster import Snapshot
-from spark.offsets.report import Report, collect
-from spark.offsets.starting import running
+from trimq.spark.errors import SparkSourceError, sentences
+from trimq.spark.offsets import files, history
+from trimq.spark.offsets.analysis import Frames, analyse
+from trimq.spark.offsets.cluster import Snapshot
+from trimq.spark.offsets.report import Report, collect
+from trimq.spark.offsets.starting import running
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -136,8 +136,8 @@ class Reporter:
 def _write(made: Report, frames: Frames, wanted: Wanted) -> None:
     from rich.console import Console
 
-    from spark.offsets.page import page
-    from spark.offsets.terminal import show
+    from trimq.spark.offsets.page import page
+    from trimq.spark.offsets.terminal import show
 
     if not wanted.quiet and "-" not in (wanted.json, wanted.prometheus):
         show(made, Console(), wanted.top)

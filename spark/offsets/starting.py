@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from tempfile import TemporaryFile
 from typing import IO, TYPE_CHECKING, Final
 
-from spark.errors import SparkSourceError
-from spark.offsets.failures import of_spark
+from trimq.spark.errors import SparkSourceError
+from trimq.spark.offsets.failures import of_spark
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -64,7 +64,7 @@ def _running() -> SparkSession | None:
 
 
 def _start(master: str | None, log: str | None) -> SparkSession:
-    from spark.session import session
+    from trimq.spark.sessions import session
 
     level = (log or "off").upper()
     # spark-submit has set its master and all else in the JVM that runs us.

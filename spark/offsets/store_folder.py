@@ -14,15 +14,15 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from codec.errors import CodecError
-from codec.fastjson import loads
-from codec.flags import SysFlag
-from spark.errors import SparkSourceError
-from spark.names import is_system_group, is_system_topic
-from spark.offsets.cluster import Snapshot
-from spark.offsets.table import joined, part, times
-from store.checking.log import list_log
-from store.checking.queue_files import NO_ENTRY, OpenForReading, QueueFiles
+from trimq.codec.errors import CodecError
+from trimq.codec.fastjson import loads
+from trimq.codec.flags import SysFlag
+from trimq.spark.errors import SparkSourceError
+from trimq.spark.names import is_system_group, is_system_topic
+from trimq.spark.offsets.cluster import Snapshot
+from trimq.spark.offsets.table import joined, part, times
+from trimq.store.checking.log import list_log
+from trimq.store.checking.queue_files import NO_ENTRY, OpenForReading, QueueFiles
 
 # Where sysFlag and store timestamp lie in a record; the second moves with an IPv6 host before it.
 _SYS_FLAG: Final = 36

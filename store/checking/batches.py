@@ -12,15 +12,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from codec.properties import find_property
-from codec.property_keys import INNER_BASE, INNER_NUM
-from codec.record import Record
-from store.checking.findings import Findings
-from store.checking.log import NOWHERE, LogWalk
-from store.checking.queue_files import OpenForReading, QueueFiles
-from store.checking.queues import Misses
-from store.checking.state import StoreState
-from store.tags import TagCodes
+from trimq.codec.properties import find_property
+from trimq.codec.property_keys import INNER_BASE, INNER_NUM
+from trimq.codec.record import Record
+from trimq.store.checking.findings import Findings
+from trimq.store.checking.log import NOWHERE, LogWalk
+from trimq.store.checking.queue_files import OpenForReading, QueueFiles
+from trimq.store.checking.queues import Misses
+from trimq.store.checking.state import StoreState
+from trimq.store.tags import TagCodes
 
 # The fast twin of codec.layouts.queues.BATCH_QUEUE_ENTRY.
 ENTRY: Final = struct.Struct(">qiqqqhii")

@@ -12,19 +12,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from store.checking.batches import BatchChecks
-from store.checking.findings import Findings
-from store.checking.forecast import Forecast
-from store.checking.index import IndexChecks
-from store.checking.log import LogWalk, list_log, misfit, sound_record_at, without_unused
-from store.checking.queues import QueueChecks, has_entry
-from store.checking.state import State, StoreState
-from store.checking.tables import Tables
-from store.config import DELAY_LEVELS
-from store.directory import StoreDirectory
-from store.errors import StoreError
-from store.inspecting.sparse_file import SparseFile
-from store.tags import TagCodes
+from trimq.store.checking.batches import BatchChecks
+from trimq.store.checking.findings import Findings
+from trimq.store.checking.forecast import Forecast
+from trimq.store.checking.index import IndexChecks
+from trimq.store.checking.log import LogWalk, list_log, misfit, sound_record_at, without_unused
+from trimq.store.checking.queues import QueueChecks, has_entry
+from trimq.store.checking.state import State, StoreState
+from trimq.store.checking.tables import Tables
+from trimq.store.config import DELAY_LEVELS
+from trimq.store.directory import StoreDirectory
+from trimq.store.errors import StoreError
+from trimq.store.inspecting.sparse_file import SparseFile
+from trimq.store.tags import TagCodes
 
 PROGRESS_EVERY: Final = 2000
 # Subtracted from a checkpoint's times, as the real broker does.

@@ -7,8 +7,8 @@ import struct
 from pathlib import Path
 from typing import Final
 
-from store.checking.queue_files import OpenForReading
-from store.inspecting.entries import LONG_MIN
+from trimq.store.checking.queue_files import OpenForReading
+from trimq.store.inspecting.entries import LONG_MIN
 
 # The head of codec.layouts.queues.QUEUE_EXT_UNIT: size, tags code, store timestamp.
 _HEAD: Final = struct.Struct(">hqq")

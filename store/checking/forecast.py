@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from codec.record import Record
-from store.checking.log import NOWHERE, LogFile, LogWalk, sound_record_at
-from store.checking.state import StoreState
+from trimq.codec.record import Record
+from trimq.store.checking.log import NOWHERE, LogFile, LogWalk, sound_record_at
+from trimq.store.checking.state import StoreState
 
 
 class Forecast:

@@ -14,17 +14,17 @@ from operator import mul
 from pathlib import Path
 from typing import Final
 
-from codec.flags import SysFlag
-from codec.java import string_hash
-from codec.layouts.index import INDEX_HEADER
-from codec.properties import find_property
-from codec.record import Record
-from store.checking.findings import Findings
-from store.checking.log import NOWHERE, LogWalk
-from store.checking.queues import Misses
-from store.checking.state import StoreState
-from store.inspecting.index import ENTRY_SIZE, HEADER_SIZE, SLOT_SIZE, slot_count
-from store.inspecting.sparse_file import SparseFile
+from trimq.codec.flags import SysFlag
+from trimq.codec.java import string_hash
+from trimq.codec.layouts.index import INDEX_HEADER
+from trimq.codec.properties import find_property
+from trimq.codec.record import Record
+from trimq.store.checking.findings import Findings
+from trimq.store.checking.log import NOWHERE, LogWalk
+from trimq.store.checking.queues import Misses
+from trimq.store.checking.state import StoreState
+from trimq.store.inspecting.index import ENTRY_SIZE, HEADER_SIZE, SLOT_SIZE, slot_count
+from trimq.store.inspecting.sparse_file import SparseFile
 
 # The fast twin of codec.layouts.index.INDEX_ENTRY: hash, physical offset, seconds, previous.
 _ENTRY: Final = struct.Struct(">iqii")

@@ -12,12 +12,12 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
-from codec.record import Record
-from store.checking.findings import Findings
-from store.checking.state import StoreState
-from store.inspecting.kinds import base_of
-from store.inspecting.records import RecordWalk, find_record
-from store.inspecting.sparse_file import SparseFile
+from trimq.codec.record import Record
+from trimq.store.checking.findings import Findings
+from trimq.store.checking.state import StoreState
+from trimq.store.inspecting.kinds import base_of
+from trimq.store.inspecting.records import RecordWalk, find_record
+from trimq.store.inspecting.sparse_file import SparseFile
 
 WINDOW: Final = 4 * 1024 * 1024
 NOWHERE: Final = 1 << 62

@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from typing import Final
 
-from codec.queue_entry import ENTRY_SIZE
+from trimq.codec.queue_entry import ENTRY_SIZE
 
 Entry = tuple[int, int, int]
 

@@ -11,18 +11,18 @@ import os
 from pathlib import Path
 from typing import Final
 
-from codec.flags import SysFlag
-from codec.properties import find_property
-from codec.property_keys import INNER_MULTI_DISPATCH, INNER_MULTI_QUEUE_OFFSET
-from codec.record import Record
-from store.checking.extensions import Extensions
-from store.checking.findings import Findings
-from store.checking.log import NOWHERE, LogWalk
-from store.checking.queue_files import FILLER, NO_ENTRY, Entry, OpenForReading, QueueFiles
-from store.checking.state import StoreState
-from store.inspecting.entries import HIGHEST_EXTENSION_ADDRESS
-from store.inspecting.sparse_file import SparseFile
-from store.tags import SCHEDULE_TOPIC, TagCodes
+from trimq.codec.flags import SysFlag
+from trimq.codec.properties import find_property
+from trimq.codec.property_keys import INNER_MULTI_DISPATCH, INNER_MULTI_QUEUE_OFFSET
+from trimq.codec.record import Record
+from trimq.store.checking.extensions import Extensions
+from trimq.store.checking.findings import Findings
+from trimq.store.checking.log import NOWHERE, LogWalk
+from trimq.store.checking.queue_files import FILLER, NO_ENTRY, Entry, OpenForReading, QueueFiles
+from trimq.store.checking.state import StoreState
+from trimq.store.inspecting.entries import HIGHEST_EXTENSION_ADDRESS
+from trimq.store.inspecting.sparse_file import SparseFile
+from trimq.store.tags import SCHEDULE_TOPIC, TagCodes
 
 _DISPATCH: Final = INNER_MULTI_DISPATCH.encode()
 _DISPATCH_OFFSETS: Final = INNER_MULTI_QUEUE_OFFSET.encode()

@@ -13,8 +13,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
-from store.checking.findings import Findings
-from store.checkpoint import LAYOUT, Checkpoint
+from trimq.store.checking.findings import Findings
+from trimq.store.checkpoint import LAYOUT, Checkpoint
 
 # struct flock of Linux with 64-bit offsets: type, whence, start, length, process id.
 _FLOCK: Final = struct.Struct("@hhqqi")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-from codec.errors import CodecError
-from codec.fastjson import loads
-from store.checking.findings import Findings
-from store.tags import SCHEDULE_TOPIC
+from trimq.codec.errors import CodecError
+from trimq.codec.fastjson import loads
+from trimq.store.checking.findings import Findings
+from trimq.store.tags import SCHEDULE_TOPIC
 
 NAMES: Final = ("timermetrics", "transactionMetrics")
 

@@ -7,16 +7,16 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from codec.addresses import unpack_host
-from codec.layouts.record import BLANK, RECORD
-from codec.message_id import offset_message_id
-from codec.properties import find_property, parse_properties
-from codec.property_keys import KEY_SEPARATOR, KEYS, UNIQ_KEY
-from codec.record import MAGIC_V2, Record
-from store.inspecting.items import End, Item, Reason, Selection, Unreadable
-from store.inspecting.kinds import base_of
-from store.inspecting.records import RecordWalk, find_record
-from store.inspecting.sparse_file import SparseFile
+from trimq.codec.addresses import unpack_host
+from trimq.codec.layouts.record import BLANK, RECORD
+from trimq.codec.message_id import offset_message_id
+from trimq.codec.properties import find_property, parse_properties
+from trimq.codec.property_keys import KEY_SEPARATOR, KEYS, UNIQ_KEY
+from trimq.codec.record import MAGIC_V2, Record
+from trimq.store.inspecting.items import End, Item, Reason, Selection, Unreadable
+from trimq.store.inspecting.kinds import base_of
+from trimq.store.inspecting.records import RecordWalk, find_record
+from trimq.store.inspecting.sparse_file import SparseFile
 
 _KEYS: Final = KEYS.encode()
 _UNIQ_KEY: Final = UNIQ_KEY.encode()

@@ -9,12 +9,12 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from codec.layouts.queues import BATCH_QUEUE_ENTRY, QUEUE_ENTRY
-from codec.layouts.timer import MAGIC_DELETE, MAGIC_ROLL, TIMER_RECORD, TIMER_SLOT
-from codec.record import MAGIC_BLANK
-from store.inspecting.items import End, Item, Reason, Selection
-from store.inspecting.kinds import Kind, base_of
-from store.inspecting.sparse_file import SparseFile
+from trimq.codec.layouts.queues import BATCH_QUEUE_ENTRY, QUEUE_ENTRY
+from trimq.codec.layouts.timer import MAGIC_DELETE, MAGIC_ROLL, TIMER_RECORD, TIMER_SLOT
+from trimq.codec.record import MAGIC_BLANK
+from trimq.store.inspecting.items import End, Item, Reason, Selection
+from trimq.store.inspecting.kinds import Kind, base_of
+from trimq.store.inspecting.sparse_file import SparseFile
 
 FILLER_SIZE: Final = 0x7FFFFFFF
 # Tags codes at or below are addresses into the queue's extension (ConsumeQueueExt.isExtAddr).

@@ -6,10 +6,10 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Final
 
-from codec.layouts.queues import QUEUE_EXT_UNIT
-from store.inspecting.items import End, Item, Reason, Selection
-from store.inspecting.kinds import base_of
-from store.inspecting.sparse_file import SparseFile
+from trimq.codec.layouts.queues import QUEUE_EXT_UNIT
+from trimq.store.inspecting.items import End, Item, Reason, Selection
+from trimq.store.inspecting.kinds import base_of
+from trimq.store.inspecting.sparse_file import SparseFile
 
 SMALLEST_UNIT: Final = 20
 # ConsumeQueueExt: marks the unused rest of a file.

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from codec.java import string_hash
-from codec.layouts.index import INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT
-from store.inspecting.items import End, Item, Reason, Selection, Unreadable
-from store.inspecting.sparse_file import SparseFile
+from trimq.codec.java import string_hash
+from trimq.codec.layouts.index import INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT
+from trimq.store.inspecting.items import End, Item, Reason, Selection, Unreadable
+from trimq.store.inspecting.sparse_file import SparseFile
 
 HEADER_SIZE: Final[int] = INDEX_HEADER.sizeof()
 SLOT_SIZE: Final[int] = INDEX_SLOT.sizeof()

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from store.inspecting.commit_log import inspect_commit_log
-from store.inspecting.entries import LAYOUTS, inspect_entries
-from store.inspecting.extension import inspect_extension
-from store.inspecting.index import inspect_index
-from store.inspecting.items import End, Item, Selection, Unreadable
-from store.inspecting.kinds import Kind, files_of, recognise
-from store.inspecting.single import inspect_single
+from trimq.store.inspecting.commit_log import inspect_commit_log
+from trimq.store.inspecting.entries import LAYOUTS, inspect_entries
+from trimq.store.inspecting.extension import inspect_extension
+from trimq.store.inspecting.index import inspect_index
+from trimq.store.inspecting.items import End, Item, Selection, Unreadable
+from trimq.store.inspecting.kinds import Kind, files_of, recognise
+from trimq.store.inspecting.single import inspect_single
 
 _RANGE: Final = frozenset({"start", "end"})
 _QUEUES: Final = frozenset({"topic", "queue_id"}) | _RANGE

@@ -6,7 +6,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
-from store.inspecting.items import Unreadable
+from trimq.store.inspecting.items import Unreadable
 
 NAME_DIGITS: Final = 20
 

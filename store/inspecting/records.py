@@ -9,9 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from codec.errors import CodecError
-from codec.record import FIXED_SIZE, MAGIC_BLANK, MAGIC_V1, MAGIC_V2, Record, parse_record, peek
-from store.inspecting.sparse_file import SparseFile
+from trimq.codec.errors import CodecError
+from trimq.codec.record import (
+    FIXED_SIZE,
+    MAGIC_BLANK,
+    MAGIC_V1,
+    MAGIC_V2,
+    Record,
+    parse_record,
+    peek,
+)
+from trimq.store.inspecting.sparse_file import SparseFile
 
 _MAGICS: Final = (MAGIC_V1.to_bytes(4, "big"), MAGIC_V2.to_bytes(4, "big"))
 HEAD: Final = 8

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from codec.errors import CodecError
-from codec.fastjson import loads
-from codec.layouts.checkpoint import CHECKPOINT, CHECKPOINT_SIZE
-from codec.layouts.timer import TIMER_CHECKPOINT
-from store.inspecting.items import End, Item, Reason
-from store.inspecting.kinds import Kind
+from trimq.codec.errors import CodecError
+from trimq.codec.fastjson import loads
+from trimq.codec.layouts.checkpoint import CHECKPOINT, CHECKPOINT_SIZE
+from trimq.codec.layouts.timer import TIMER_CHECKPOINT
+from trimq.store.inspecting.items import End, Item, Reason
+from trimq.store.inspecting.kinds import Kind
 
 _STRUCTS: Final = {Kind.CHECKPOINT: CHECKPOINT, Kind.TIMER_CHECKPOINT: TIMER_CHECKPOINT}
 _FIELD_BYTES: Final = {Kind.CHECKPOINT: 48, Kind.TIMER_CHECKPOINT: TIMER_CHECKPOINT.sizeof()}

@@ -7,16 +7,16 @@ from collections.abc import Iterator
 
 import pytest
 
-from admin.blocking import BlockingAdminClient
-from admin.client import AdminClient
-from admin.errors import Invalid, NotFound, Refused
-from admin.messages import MessageQuery
-from admin.sending import NewMessage
-from admin.static_topics import Configs, extend, mapping_of
-from codec.bodies.groups import SubscriptionGroupConfig
-from codec.bodies.topics import TopicConfig
-from codec.errors import CodecError
-from remoting.errors import RemotingConnectError
+from trimq.admin.blocking import BlockingAdminClient
+from trimq.admin.client import AdminClient
+from trimq.admin.errors import Invalid, NotFound, Refused
+from trimq.admin.messages import MessageQuery
+from trimq.admin.sending import NewMessage
+from trimq.admin.static_topics import Configs, extend, mapping_of
+from trimq.codec.bodies.groups import SubscriptionGroupConfig
+from trimq.codec.bodies.topics import TopicConfig
+from trimq.codec.errors import CodecError
+from trimq.remoting.errors import RemotingConnectError
 from trimq.testing import TestServer, running_server
 
 

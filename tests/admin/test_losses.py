@@ -2,9 +2,9 @@
 
 import pytest
 
-from admin.losses import FILTERED, REJECTED, UNREAD, Loss, losses_of_manner, losses_of_topic
-from codec.bodies.heartbeat import SubscriptionData
-from codec.bodies.locks import MessageQueue
+from trimq.admin.losses import FILTERED, REJECTED, UNREAD, Loss, losses_of_manner, losses_of_topic
+from trimq.codec.bodies.heartbeat import SubscriptionData
+from trimq.codec.bodies.locks import MessageQueue
 
 QUEUES = [MessageQueue(broker_name="b", queue_id=number, topic="T") for number in range(4)]
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from admin.progress import waiting_millis
-from codec.bodies.progress import QueueTimeSpan
+from trimq.admin.progress import waiting_millis
+from trimq.codec.bodies.progress import QueueTimeSpan
 
 NOW = 10**12
 DAY = 86_400_000

@@ -4,9 +4,9 @@ import base64
 import hashlib
 import hmac
 
-from admin.signing import AccessKeys
-from codec.headers.base import encode_header
-from codec.headers.topics import DeleteTopicRequestHeader
+from trimq.admin.signing import AccessKeys
+from trimq.codec.headers.base import encode_header
+from trimq.codec.headers.topics import DeleteTopicRequestHeader
 
 KEYS = AccessKeys("me", "secret")
 

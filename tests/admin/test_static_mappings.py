@@ -2,9 +2,9 @@
 
 import pytest
 
-from admin.errors import Invalid
-from admin.remapping import remap
-from admin.static_topics import Configs, empty_part, epoch_of, extend, leaders_of, mapping_of
+from trimq.admin.errors import Invalid
+from trimq.admin.remapping import remap
+from trimq.admin.static_topics import Configs, empty_part, epoch_of, extend, leaders_of, mapping_of
 
 NOW = 1_700_000_000_000
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from broker.clock import Clock
+from trimq.broker.clock import Clock
 
 
 class HandClock(Clock):

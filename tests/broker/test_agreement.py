@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from broker.agreement import Agreement
-from broker.clients import Client
-from broker.config import BrokerConfig
-from broker.consumer_group import ConsumerGroup
-from broker.consumers import Consumers
-from codec.bodies.heartbeat import ConsumerData, SubscriptionData
-from remoting.testing import RecordingPeer
+from trimq.broker.agreement import Agreement
+from trimq.broker.clients import Client
+from trimq.broker.config import BrokerConfig
+from trimq.broker.consumer_group import ConsumerGroup
+from trimq.broker.consumers import Consumers
+from trimq.codec.bodies.heartbeat import ConsumerData, SubscriptionData
+from trimq.remoting.testing import RecordingPeer
 
 START = 1_700_000_000_000
 TOPIC = ("topic", "T")

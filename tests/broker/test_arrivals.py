@@ -4,8 +4,8 @@ import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
-from broker.arrivals import Arrivals, TooManyHeld
-from store.message import Dispatched
+from trimq.broker.arrivals import Arrivals, TooManyHeld
+from trimq.store.message import Dispatched
 
 
 def message(queue_offset=0, tags_code=0, topic="T", queue_id=0):

@@ -2,9 +2,9 @@
 
 import pytest
 
-from broker.attributes import GROUP_ATTRIBUTES, TOPIC_ATTRIBUTES, alter, parse_changes
-from codec.codes import ResponseCode
-from remoting.contract import RemotingError
+from trimq.broker.attributes import GROUP_ATTRIBUTES, TOPIC_ATTRIBUTES, alter, parse_changes
+from trimq.codec.codes import ResponseCode
+from trimq.remoting.contract import RemotingError
 
 
 def test_changes_are_read_from_their_text() -> None:

@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from broker.config import BrokerConfig
+from trimq.broker.config import BrokerConfig
 from trimq.settings import build, keys_of
 
 

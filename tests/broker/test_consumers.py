@@ -2,13 +2,13 @@
 
 import pytest
 
-from broker.clients import Client
-from broker.config import BrokerConfig
-from broker.consumers import Consumers
-from codec.bodies.heartbeat import ConsumerData, SubscriptionData
-from codec.codes import RequestCode
-from codec.headers.clients import NotifyConsumerIdsChangedRequestHeader
-from remoting.testing import RecordingPeer
+from trimq.broker.clients import Client
+from trimq.broker.config import BrokerConfig
+from trimq.broker.consumers import Consumers
+from trimq.codec.bodies.heartbeat import ConsumerData, SubscriptionData
+from trimq.codec.codes import RequestCode
+from trimq.codec.headers.clients import NotifyConsumerIdsChangedRequestHeader
+from trimq.remoting.testing import RecordingPeer
 
 NOTICE = (
     RequestCode.NOTIFY_CONSUMER_IDS_CHANGED,

@@ -8,16 +8,16 @@ from typing import Any
 import pytest
 import trio
 
-from broker.clock import TrioClock
-from broker.config import BrokerConfig
-from broker.delays import DelayService
-from broker.topic_names import SCHEDULE_TOPIC
-from codec.properties import format_properties, parse_properties
-from codec.record import parse_record
-from store.config import DEFAULT_DELAY_LEVELS, StoreConfig, parse_delay_levels
-from store.errors import DiskFull
-from store.message import Message
-from store.message_store import MessageStore
+from trimq.broker.clock import TrioClock
+from trimq.broker.config import BrokerConfig
+from trimq.broker.delays import DelayService
+from trimq.broker.topic_names import SCHEDULE_TOPIC
+from trimq.codec.properties import format_properties, parse_properties
+from trimq.codec.record import parse_record
+from trimq.store.config import DEFAULT_DELAY_LEVELS, StoreConfig, parse_delay_levels
+from trimq.store.errors import DiskFull
+from trimq.store.message import Message
+from trimq.store.message_store import MessageStore
 
 SECOND = 1000
 

@@ -5,7 +5,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker.json_members import JsonMembers, pretty, pretty_array, pretty_object
+from trimq.broker.json_members import JsonMembers, pretty, pretty_array, pretty_object
 
 CHANGES = st.lists(st.tuples(st.integers(0, 99), st.one_of(st.none(), st.integers())), max_size=300)
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from broker.clock import Clock
-from broker.config import BrokerConfig
-from broker.subscription_groups import SubscriptionGroups
-from broker.topics import Topics
+from trimq.broker.clock import Clock
+from trimq.broker.config import BrokerConfig
+from trimq.broker.subscription_groups import SubscriptionGroups
+from trimq.broker.topics import Topics
 
 
 @pytest.fixture

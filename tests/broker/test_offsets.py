@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from broker.clock import Clock
-from broker.config import BrokerConfig
-from broker.offsets import ConsumerOffsets
-from codec import fastjson
+from trimq.broker.clock import Clock
+from trimq.broker.config import BrokerConfig
+from trimq.broker.offsets import ConsumerOffsets
+from trimq.codec import fastjson
 
 VECTORS = Path(__file__).parent.parent / "vectors" / "config"
 CLIENT = "10.0.0.7:4711"

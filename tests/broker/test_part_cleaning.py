@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from broker.clock import Clock
-from broker.part_cleaning import PartCleaning
-from broker.static_queues import StaticQueues
-from broker.topic_mappings import TopicMappings
-from codec.bodies.static_topics import LogicQueueMappingItem, TopicQueueMappingDetail
-from codec.command import RemotingCommand
-from codec.headers.base import Header
-from remoting.contract import RemotingError
+from trimq.broker.clock import Clock
+from trimq.broker.part_cleaning import PartCleaning
+from trimq.broker.static_queues import StaticQueues
+from trimq.broker.topic_mappings import TopicMappings
+from trimq.codec.bodies.static_topics import LogicQueueMappingItem, TopicQueueMappingDetail
+from trimq.codec.command import RemotingCommand
+from trimq.codec.headers.base import Header
+from trimq.remoting.contract import RemotingError
 
 HERE, THERE = "broker-a", "broker-b"
 

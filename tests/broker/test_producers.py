@@ -2,10 +2,10 @@
 
 import pytest
 
-from broker.clients import Client
-from broker.config import BrokerConfig
-from broker.producers import Producers
-from remoting.testing import RecordingPeer
+from trimq.broker.clients import Client
+from trimq.broker.config import BrokerConfig
+from trimq.broker.producers import Producers
+from trimq.remoting.testing import RecordingPeer
 
 
 @pytest.fixture

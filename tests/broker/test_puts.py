@@ -2,13 +2,13 @@
 
 import pytest
 
-from broker.puts import PutRefused, PutRules, PutStatus, disk_usage, put_answer, put_status
-from codec.errors import CodecError
-from codec.flags import SysFlag
-from codec.properties import parse_properties
-from store.config import StoreConfig
-from store.disk_usage import used_share
-from store.errors import (
+from trimq.broker.puts import PutRefused, PutRules, PutStatus, disk_usage, put_answer, put_status
+from trimq.codec.errors import CodecError
+from trimq.codec.flags import SysFlag
+from trimq.codec.properties import parse_properties
+from trimq.store.config import StoreConfig
+from trimq.store.disk_usage import used_share
+from trimq.store.errors import (
     DiskFull,
     MessageTooLarge,
     PropertiesLookTorn,
@@ -16,7 +16,7 @@ from store.errors import (
     StoreError,
     StoreNotWritable,
 )
-from store.message import Message
+from trimq.store.message import Message
 
 RULES = PutRules((1000, 5000), lambda: None)
 

@@ -1,8 +1,8 @@
 """One owner per group and queue, renewed or lost after 60 s."""
 
-from broker.clock import Clock
-from broker.queue_locks import QueueLocks
-from codec.bodies.locks import MessageQueue
+from trimq.broker.clock import Clock
+from trimq.broker.queue_locks import QueueLocks
+from trimq.codec.bodies.locks import MessageQueue
 
 Q0, Q1 = (MessageQueue(broker_name="b", topic="T", queue_id=number) for number in (0, 1))
 

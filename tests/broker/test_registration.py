@@ -15,24 +15,24 @@ import pytest
 import trio
 import trio.testing
 
-from broker.clock import Clock
-from broker.config import BrokerConfig
-from broker.identity import BrokerIdentity
-from broker.registration import Registration, name_server_list
-from broker.topics import Topics
-from codec.bodies.register import RegisterBrokerBody, decode_register
-from codec.bodies.route import QueueData
-from codec.bodies.topics import TopicConfig
-from codec.codes import RequestCode
-from codec.headers.base import Header, decode_header
-from codec.headers.namesrv import (
+from trimq.broker.clock import Clock
+from trimq.broker.config import BrokerConfig
+from trimq.broker.identity import BrokerIdentity
+from trimq.broker.registration import Registration, name_server_list
+from trimq.broker.topics import Topics
+from trimq.codec.bodies.register import RegisterBrokerBody, decode_register
+from trimq.codec.bodies.route import QueueData
+from trimq.codec.bodies.topics import TopicConfig
+from trimq.codec.codes import RequestCode
+from trimq.codec.headers.base import Header, decode_header
+from trimq.codec.headers.namesrv import (
     QueryDataVersionResponseHeader,
     RegisterBrokerRequestHeader,
     UnRegisterBrokerRequestHeader,
 )
-from remoting.contract import Processor, RemotingError, Request, Response
-from remoting.dispatch import Dispatcher
-from remoting.server import Server
+from trimq.remoting.contract import Processor, RemotingError, Request, Response
+from trimq.remoting.dispatch import Dispatcher
+from trimq.remoting.server import Server
 
 
 class NameServer(Processor[None]):

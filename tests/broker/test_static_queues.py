@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from broker.static_queues import StaticQueue, is_forwarded
-from codec.bodies.static_topics import LogicQueueMappingItem, TopicQueueMappingDetail
-from remoting.contract import RemotingError
+from trimq.broker.static_queues import StaticQueue, is_forwarded
+from trimq.codec.bodies.static_topics import LogicQueueMappingItem, TopicQueueMappingDetail
+from trimq.remoting.contract import RemotingError
 
 HERE, THERE = "broker-a", "broker-b"
 

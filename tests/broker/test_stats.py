@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from broker.stats import DAY, HOUR, MINUTE, ZERO, BrokerStats, Figure, Rates, Samples
-from broker.traffic import Traffic
-from store.message import Dispatched
+from trimq.broker.stats import DAY, HOUR, MINUTE, ZERO, BrokerStats, Figure, Rates, Samples
+from trimq.broker.traffic import Traffic
+from trimq.store.message import Dispatched
 
 
 def record(topic: str, size: int = 100, properties: bytes = b"", sys_flag: int = 0) -> Dispatched:

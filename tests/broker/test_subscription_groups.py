@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from broker.clock import Clock
-from broker.config import BrokerConfig
-from broker.subscription_groups import PREDEFINED, SubscriptionGroups
-from codec import fastjson
-from codec.bodies.groups import SubscriptionGroupConfig
-from remoting.contract import RemotingError
+from trimq.broker.clock import Clock
+from trimq.broker.config import BrokerConfig
+from trimq.broker.subscription_groups import PREDEFINED, SubscriptionGroups
+from trimq.codec import fastjson
+from trimq.codec.bodies.groups import SubscriptionGroupConfig
+from trimq.remoting.contract import RemotingError
 
 VECTORS = Path(__file__).parent.parent / "vectors" / "config"
 

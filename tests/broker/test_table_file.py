@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from broker.table_file import TableDamaged, TableFile
-from codec.errors import CodecError
+from trimq.broker.table_file import TableDamaged, TableFile
+from trimq.codec.errors import CodecError
 
 
 class Table:

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from broker.table_file import TableFile
-from codec.errors import CodecError
-from store.json_files import ConfigFile
 from tests.store.power_loss import Recorder
+from trimq.broker.table_file import TableFile
+from trimq.codec.errors import CodecError
+from trimq.store.json_files import ConfigFile
 
 LIVES = 4
 

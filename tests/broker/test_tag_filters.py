@@ -2,7 +2,7 @@
 
 import pytest
 
-from broker.tag_filters import (
+from trimq.broker.tag_filters import (
     SubscriptionUnreadable,
     build_subscription,
     is_tag_type,

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from broker.clock import Clock
-from broker.topic_mappings import TopicMappings
-from codec import fastjson
-from codec.bodies.static_topics import LogicQueueMappingItem, TopicQueueMappingDetail
-from remoting.contract import RemotingError
+from trimq.broker.clock import Clock
+from trimq.broker.topic_mappings import TopicMappings
+from trimq.codec import fastjson
+from trimq.codec.bodies.static_topics import LogicQueueMappingItem, TopicQueueMappingDetail
+from trimq.remoting.contract import RemotingError
 
 BROKER = "broker-a"
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from broker import topic_names as names
+from trimq.broker import topic_names as names
 
 
 @pytest.mark.parametrize(

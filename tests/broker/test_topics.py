@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from broker.clock import Clock
-from broker.config import BrokerConfig
-from broker.topics import Topics
-from codec import fastjson
-from codec.bodies.topics import TopicConfig
-from codec.errors import CodecError
-from remoting.contract import RemotingError
+from trimq.broker.clock import Clock
+from trimq.broker.config import BrokerConfig
+from trimq.broker.topics import Topics
+from trimq.codec import fastjson
+from trimq.codec.bodies.topics import TopicConfig
+from trimq.codec.errors import CodecError
+from trimq.remoting.contract import RemotingError
 
 VECTORS = Path(__file__).parent.parent / "vectors" / "config"
 CONFIG = BrokerConfig(broker_name="broker-a")

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codec.batch import BatchItem, join_batch, split_batch
-from codec.errors import CodecError
-from codec.layouts.record import BATCH_ITEM
+from trimq.codec.batch import BatchItem, join_batch, split_batch
+from trimq.codec.errors import CodecError
+from trimq.codec.layouts.record import BATCH_ITEM
 
 ITEMS = st.lists(
     st.tuples(st.integers(-(2**31), 2**31 - 1), st.binary(max_size=30), st.binary(max_size=30)),

@@ -3,14 +3,14 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codec.batch_queue_entry import (
+from trimq.codec.batch_queue_entry import (
     BATCH_ENTRY_SIZE,
     BatchQueueEntry,
     pack_batch_entry,
     parse_batch_entries,
 )
-from codec.layouts.queues import BATCH_QUEUE_ENTRY, QUEUE_EXT_UNIT
-from codec.queue_extension_unit import UNIT_SIZE, pack_unit, parse_unit
+from trimq.codec.layouts.queues import BATCH_QUEUE_ENTRY, QUEUE_EXT_UNIT
+from trimq.codec.queue_extension_unit import UNIT_SIZE, pack_unit, parse_unit
 
 INT16 = st.integers(-(2**15), 2**15 - 1)
 INT32 = st.integers(-(2**31), 2**31 - 1)

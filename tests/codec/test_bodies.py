@@ -8,23 +8,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import codec.bodies
-from codec.bodies.base import Body, decode_body, encode_body
-from codec.bodies.clients import GetConsumerListByGroupResponseBody
-from codec.bodies.cluster import ClusterInfo
-from codec.bodies.groups import SubscriptionGroupConfig, SubscriptionGroupWrapper
-from codec.bodies.heartbeat import HeartbeatData, SubscriptionData
-from codec.bodies.kv import KVTable
-from codec.bodies.locks import (
+import trimq.codec.bodies
+from trimq.codec.bodies.base import Body, decode_body, encode_body
+from trimq.codec.bodies.clients import GetConsumerListByGroupResponseBody
+from trimq.codec.bodies.cluster import ClusterInfo
+from trimq.codec.bodies.groups import SubscriptionGroupConfig, SubscriptionGroupWrapper
+from trimq.codec.bodies.heartbeat import HeartbeatData, SubscriptionData
+from trimq.codec.bodies.kv import KVTable
+from trimq.codec.bodies.locks import (
     LockBatchRequestBody,
     LockBatchResponseBody,
     MessageQueue,
     UnlockBatchRequestBody,
 )
-from codec.bodies.offsets import ConsumerOffsetSerializeWrapper, DelayOffsetSerializeWrapper
-from codec.bodies.register import RegisterBrokerBody, decode_register, encode_register
-from codec.bodies.route import BrokerData, QueueData, TopicRouteData, encode_route
-from codec.bodies.topics import (
+from trimq.codec.bodies.offsets import ConsumerOffsetSerializeWrapper, DelayOffsetSerializeWrapper
+from trimq.codec.bodies.register import RegisterBrokerBody, decode_register, encode_register
+from trimq.codec.bodies.route import BrokerData, QueueData, TopicRouteData, encode_route
+from trimq.codec.bodies.topics import (
     DataVersion,
     TopicConfig,
     TopicConfigAndMappingSerializeWrapper,
@@ -32,17 +32,17 @@ from codec.bodies.topics import (
     TopicList,
     TopicQueueMappingInfo,
 )
-from codec.codes import RequestCode
-from codec.command import decode_command
-from codec.errors import CodecError
-from codec.fastjson import dumps
-from codec.java import crc32_31
+from trimq.codec.codes import RequestCode
+from trimq.codec.command import decode_command
+from trimq.codec.errors import CodecError
+from trimq.codec.fastjson import dumps
+from trimq.codec.java import crc32_31
 
 ALL = sorted(
     {
         found
-        for module in pkgutil.iter_modules(codec.bodies.__path__)
-        for found in vars(importlib.import_module(f"codec.bodies.{module.name}")).values()
+        for module in pkgutil.iter_modules(trimq.codec.bodies.__path__)
+        for found in vars(importlib.import_module(f"trimq.codec.bodies.{module.name}")).values()
         if isinstance(found, type) and issubclass(found, msgspec.Struct) and found is not Body
     },
     key=lambda cls: cls.__name__,

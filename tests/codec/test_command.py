@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codec.codes import LanguageCode
-from codec.command import (
+from trimq.codec.codes import LanguageCode
+from trimq.codec.command import (
     JSON,
     ROCKETMQ,
     RemotingCommand,
@@ -14,8 +14,8 @@ from codec.command import (
     encode_command,
     encode_head,
 )
-from codec.errors import CodecError
-from codec.layouts.frame import FRAME
+from trimq.codec.errors import CodecError
+from trimq.codec.layouts.frame import FRAME
 
 INT16 = st.integers(-(2**15), 2**15 - 1)
 INT32 = st.integers(-(2**31), 2**31 - 1)

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codec import fastjson
-from codec.bodies.locks import MessageQueue
-from codec.errors import CodecError
+from trimq.codec import fastjson
+from trimq.codec.bodies.locks import MessageQueue
+from trimq.codec.errors import CodecError
 
 KEY = st.text(st.sampled_from('a1{}[]:,"\\ \n'), max_size=6) | st.integers(-5, 2**40)
 TREE = st.recursive(

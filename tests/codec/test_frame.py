@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codec.errors import CodecError
-from codec.frame import FRAME_LIMIT, FrameBuffer
+from trimq.codec.errors import CodecError
+from trimq.codec.frame import FRAME_LIMIT, FrameBuffer
 
 
 def framed(content: bytes) -> bytes:

@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import codec.headers
-from codec.codes import RequestCode, ResponseCode
-from codec.command import decode_command
-from codec.errors import CodecError
-from codec.headers import clients, groups, messages, namesrv, offsets, pop, pull, send, topics
-from codec.headers import transactions as tx
-from codec.headers.base import Header, Integer, Long, decode_header, encode_header
-from codec.headers.fast import (
+import trimq.codec.headers
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.command import decode_command
+from trimq.codec.errors import CodecError
+from trimq.codec.headers import clients, groups, messages, namesrv, offsets, pop, pull, send, topics
+from trimq.codec.headers import transactions as tx
+from trimq.codec.headers.base import Header, Integer, Long, decode_header, encode_header
+from trimq.codec.headers.fast import (
     decode_pull,
     decode_send,
     decode_send_v2,
@@ -24,8 +24,8 @@ from codec.headers.fast import (
 ALL = sorted(
     (
         found
-        for module in pkgutil.iter_modules(codec.headers.__path__)
-        for found in vars(importlib.import_module(f"codec.headers.{module.name}")).values()
+        for module in pkgutil.iter_modules(trimq.codec.headers.__path__)
+        for found in vars(importlib.import_module(f"trimq.codec.headers.{module.name}")).values()
         if isinstance(found, type) and issubclass(found, Header) and found is not Header
     ),
     key=lambda cls: cls.__name__,

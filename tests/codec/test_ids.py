@@ -2,10 +2,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codec.addresses import pack_host, unpack_host
-from codec.errors import CodecError
-from codec.java import crc32_31, string_hash
-from codec.message_id import offset_message_id, parse_offset_message_id
+from trimq.codec.addresses import pack_host, unpack_host
+from trimq.codec.errors import CodecError
+from trimq.codec.java import crc32_31, string_hash
+from trimq.codec.message_id import offset_message_id, parse_offset_message_id
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ from construct import Array
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codec.errors import CodecError
-from codec.index_entry import (
+from trimq.codec.errors import CodecError
+from trimq.codec.index_entry import (
     ENTRY_SIZE,
     HEADER_SIZE,
     IndexHeader,
@@ -15,8 +15,8 @@ from codec.index_entry import (
     parse_entry,
     parse_header,
 )
-from codec.java import ascii_hashes, string_hash
-from codec.layouts.index import INDEX_ENTRY, INDEX_HEADER
+from trimq.codec.java import ascii_hashes, string_hash
+from trimq.codec.layouts.index import INDEX_ENTRY, INDEX_HEADER
 
 INT32 = st.integers(-(2**31), 2**31 - 1)
 INT64 = st.integers(-(2**63), 2**63 - 1)

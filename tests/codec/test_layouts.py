@@ -2,9 +2,9 @@ import json
 
 from construct import Array
 
-from codec.java import string_hash
-from codec.layouts.checkpoint import CHECKPOINT, CHECKPOINT_SIZE
-from codec.layouts.ha import (
+from trimq.codec.java import string_hash
+from trimq.codec.layouts.checkpoint import CHECKPOINT, CHECKPOINT_SIZE
+from trimq.codec.layouts.ha import (
     EPOCH,
     MASTER_HANDSHAKE,
     MASTER_TRANSFER,
@@ -13,10 +13,10 @@ from codec.layouts.ha import (
     SWITCH_REPORT,
     SWITCH_TRANSFER,
 )
-from codec.layouts.index import INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT
-from codec.layouts.timer import TIMER_CHECKPOINT, TIMER_RECORD, TIMER_SLOT
-from codec.properties import parse_properties
-from codec.record import parse_record
+from trimq.codec.layouts.index import INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT
+from trimq.codec.layouts.timer import TIMER_CHECKPOINT, TIMER_RECORD, TIMER_SLOT
+from trimq.codec.properties import parse_properties
+from trimq.codec.record import parse_record
 
 
 def test_a_real_checkpoint(vectors):

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codec.properties import (
+from trimq.codec.properties import (
     find_property,
     format_properties,
     parse_properties,

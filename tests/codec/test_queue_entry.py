@@ -2,12 +2,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codec.errors import CodecError
-from codec.java import string_hash
-from codec.layouts.queues import BATCH_QUEUE_ENTRY, QUEUE_ENTRY, QUEUE_EXT_UNIT
-from codec.properties import find_property
-from codec.queue_entry import ENTRY_SIZE, pack, parse, parse_all
-from codec.record import parse_record
+from trimq.codec.errors import CodecError
+from trimq.codec.java import string_hash
+from trimq.codec.layouts.queues import BATCH_QUEUE_ENTRY, QUEUE_ENTRY, QUEUE_EXT_UNIT
+from trimq.codec.properties import find_property
+from trimq.codec.queue_entry import ENTRY_SIZE, pack, parse, parse_all
+from trimq.codec.record import parse_record
 
 INT32 = st.integers(-(2**31), 2**31 - 1)
 INT64 = st.integers(-(2**63), 2**63 - 1)

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codec.errors import CodecError
-from codec.java import crc32_31
-from codec.layouts.record import BLANK, RECORD
-from codec.record import (
+from trimq.codec.errors import CodecError
+from trimq.codec.java import crc32_31
+from trimq.codec.layouts.record import BLANK, RECORD
+from trimq.codec.record import (
     BLANK_SIZE,
     FIXED_SIZE,
     MAGIC_BLANK,

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 import pytest
 
 from bench.process import usage
-from codec.codes import RequestCode, ResponseCode
-from codec.headers.send import SendMessageRequestHeader
-from remoting.blocking import BlockingClient
-from store.errors import StoreError
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.headers.send import SendMessageRequestHeader
+from trimq.remoting.blocking import BlockingClient
+from trimq.store.errors import StoreError
 from trimq.testing import TestServer, running_server
 
 FRAMES = 400

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from mqadmin.names import COMMANDS, LEFT_OUT, OWN, find, module_of
+from trimq.mqadmin.names import COMMANDS, LEFT_OUT, OWN, find, module_of
 from trimq.testing import TestServer, running_server
 
 HOME = Path(__file__).parent.parent.parent
@@ -24,7 +24,7 @@ def server() -> Iterator[TestServer]:
 
 def run(server: TestServer, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "mqadmin", *words],
+        [sys.executable, "-m", "trimq.mqadmin", *words],
         capture_output=True,
         text=True,
         env={**os.environ, "NAMESRV_ADDR": server.namesrv_addr, **environment},
@@ -173,8 +173,8 @@ def test_a_start_loads_only_what_it_needs() -> None:
 
 
 def test_access_keys_of_the_tools_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from admin.signing import AccessKeys
-    from mqadmin.tools_file import keys_of_tools_file
+    from trimq.admin.signing import AccessKeys
+    from trimq.mqadmin.tools_file import keys_of_tools_file
 
     (tmp_path / "conf").mkdir()
     (tmp_path / "conf" / "tools.yml").write_text('accessKey: "me"\nsecretKey: s3cret\n# end\n')

@@ -2,16 +2,16 @@
 
 import pytest
 
-from codec import fastjson
-from codec.bodies.heartbeat import SubscriptionData
-from codec.bodies.locks import MessageQueue
-from codec.bodies.queue_tables import (
+from trimq.codec import fastjson
+from trimq.codec.bodies.heartbeat import SubscriptionData
+from trimq.codec.bodies.locks import MessageQueue
+from trimq.codec.bodies.queue_tables import (
     ConsumerRunningInfo,
     ConsumeStatus,
     PopProcessQueueInfo,
     ProcessQueueInfo,
 )
-from mqadmin.consumer_text import running_text, same_subscriptions, stuck_queues
+from trimq.mqadmin.consumer_text import running_text, same_subscriptions, stuck_queues
 
 NOW = 1_700_000_000_000
 LONG_AGO = NOW - 121_000

@@ -9,12 +9,12 @@ from contextlib import suppress
 
 import pytest
 
-from admin.blocking import BlockingAdminClient
-from admin.sending import NewMessage
-from codec.bodies.groups import SubscriptionGroupConfig
-from codec.codes import RequestCode
-from codec.headers.offsets import UpdateConsumerOffsetRequestHeader
-from remoting.blocking import BlockingClient
+from trimq.admin.blocking import BlockingAdminClient
+from trimq.admin.sending import NewMessage
+from trimq.codec.bodies.groups import SubscriptionGroupConfig
+from trimq.codec.codes import RequestCode
+from trimq.codec.headers.offsets import UpdateConsumerOffsetRequestHeader
+from trimq.remoting.blocking import BlockingClient
 from trimq.testing import TestServer, running_server
 
 
@@ -33,7 +33,7 @@ def admin(server: TestServer) -> Iterator[BlockingAdminClient]:
 def started(server: TestServer, line: str) -> subprocess.Popen[str]:
     command = f"updateTopic -b {server.broker_addr} {line}".split()
     return subprocess.Popen(
-        [sys.executable, "-m", "mqadmin", *command],
+        [sys.executable, "-m", "trimq.mqadmin", *command],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -112,7 +112,7 @@ def test_a_terminal_shows_a_bar(server: TestServer, admin: BlockingAdminClient) 
     terminal, slave = os.openpty()
     command = f"updateTopic -b {server.broker_addr} -t Watched -w 2 --drain --drain-timeout 0"
     process = subprocess.Popen(
-        [sys.executable, "-m", "mqadmin", *command.split()],
+        [sys.executable, "-m", "trimq.mqadmin", *command.split()],
         stdout=slave,
         stderr=subprocess.DEVNULL,
         env={**os.environ, "NAMESRV_ADDR": server.namesrv_addr, "TERM": "xterm"},

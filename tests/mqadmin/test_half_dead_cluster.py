@@ -9,15 +9,15 @@ from collections.abc import Iterator
 
 import pytest
 
-from admin.blocking import BlockingAdminClient
-from admin.progress import Side, Target
-from admin.sending import NewMessage
-from codec.bodies.groups import SubscriptionGroupConfig
-from codec.bodies.register import RegisterBrokerBody, encode_register
-from codec.bodies.topics import TopicConfig
-from codec.codes import RequestCode
-from codec.headers.namesrv import RegisterBrokerRequestHeader
-from remoting.blocking import BlockingClient
+from trimq.admin.blocking import BlockingAdminClient
+from trimq.admin.progress import Side, Target
+from trimq.admin.sending import NewMessage
+from trimq.codec.bodies.groups import SubscriptionGroupConfig
+from trimq.codec.bodies.register import RegisterBrokerBody, encode_register
+from trimq.codec.bodies.topics import TopicConfig
+from trimq.codec.codes import RequestCode
+from trimq.codec.headers.namesrv import RegisterBrokerRequestHeader
+from trimq.remoting.blocking import BlockingClient
 from trimq.testing import TestServer, running_server
 
 
@@ -62,7 +62,7 @@ def _fill(admin: BlockingAdminClient, addr: str) -> None:
 
 def run(server: TestServer, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "mqadmin", *words],
+        [sys.executable, "-m", "trimq.mqadmin", *words],
         capture_output=True,
         text=True,
         env={**os.environ, "NAMESRV_ADDR": server.namesrv_addr},

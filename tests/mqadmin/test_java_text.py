@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codec.bodies.locks import MessageQueue
-from mqadmin.java_text import (
+from trimq.codec.bodies.locks import MessageQueue
+from trimq.mqadmin.java_text import (
     filled_order,
     hash_order,
     java,
@@ -13,7 +13,7 @@ from mqadmin.java_text import (
     queue_hash,
     string_map,
 )
-from mqadmin.versions import version_name
+from trimq.mqadmin.versions import version_name
 
 
 @pytest.mark.parametrize(

@@ -11,16 +11,16 @@ from collections.abc import Iterator
 import click
 import pytest
 
-from admin.blocking import BlockingAdminClient
-from admin.client import AdminClient
-from admin.errors import Invalid, NotFound, Refused
-from admin.progress import ABOVE_MAX, BELOW_MIN, QueueProgress, Side, Target
-from admin.sending import NewMessage
-from codec.bodies.groups import SubscriptionGroupConfig
-from codec.bodies.locks import MessageQueue
-from codec.bodies.topics import TopicConfig
-from mqadmin.commands.offsets import duration
-from mqadmin.commands.reset_offset import target_of
+from trimq.admin.blocking import BlockingAdminClient
+from trimq.admin.client import AdminClient
+from trimq.admin.errors import Invalid, NotFound, Refused
+from trimq.admin.progress import ABOVE_MAX, BELOW_MIN, QueueProgress, Side, Target
+from trimq.admin.sending import NewMessage
+from trimq.codec.bodies.groups import SubscriptionGroupConfig
+from trimq.codec.bodies.locks import MessageQueue
+from trimq.codec.bodies.topics import TopicConfig
+from trimq.mqadmin.commands.offsets import duration
+from trimq.mqadmin.commands.reset_offset import target_of
 from trimq.testing import TestServer, running_server
 
 # Messages in each queue of T.
@@ -52,7 +52,7 @@ def admin(server: TestServer) -> Iterator[BlockingAdminClient]:
 
 def run(server: TestServer, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "mqadmin", *words],
+        [sys.executable, "-m", "trimq.mqadmin", *words],
         capture_output=True,
         text=True,
         env={**os.environ, "NAMESRV_ADDR": server.namesrv_addr},
@@ -260,7 +260,7 @@ def test_durations(millis: int, text: str) -> None:
     ids=lambda words: words[0],
 )
 def test_endless_commands_end_with_ctrl_c(server: TestServer, words: list[str]) -> None:
-    command = [sys.executable, "-u", "-m", "mqadmin", *words, "-n", server.namesrv_addr]
+    command = [sys.executable, "-u", "-m", "trimq.mqadmin", *words, "-n", server.namesrv_addr]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:

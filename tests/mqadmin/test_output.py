@@ -26,7 +26,7 @@ def server() -> Iterator[TestServer]:
 
 
 def command(*words: str) -> list[str]:
-    return [sys.executable, "-m", "mqadmin", *words]
+    return [sys.executable, "-m", "trimq.mqadmin", *words]
 
 
 def environment(server: TestServer, **more: str) -> dict[str, str]:

@@ -12,19 +12,19 @@ from typing import Any
 import pytest
 import trio
 
-from admin.blocking import BlockingAdminClient
-from admin.client import AdminClient
-from admin.errors import NotFound
-from codec.bodies.base import encode_body
-from codec.bodies.heartbeat import ConsumerData, HeartbeatData, SubscriptionData
-from codec.bodies.locks import MessageQueue
-from codec.bodies.queue_tables import ConsumerRunningInfo, ProcessQueueInfo
-from codec.bodies.topics import TopicConfig
-from codec.codes import RequestCode
-from codec.command import RemotingCommand
-from codec.headers.clients import GetConsumerRunningInfoRequestHeader
-from remoting.client import Client
-from remoting.contract import Processor, Request, Response
+from trimq.admin.blocking import BlockingAdminClient
+from trimq.admin.client import AdminClient
+from trimq.admin.errors import NotFound
+from trimq.codec.bodies.base import encode_body
+from trimq.codec.bodies.heartbeat import ConsumerData, HeartbeatData, SubscriptionData
+from trimq.codec.bodies.locks import MessageQueue
+from trimq.codec.bodies.queue_tables import ConsumerRunningInfo, ProcessQueueInfo
+from trimq.codec.bodies.topics import TopicConfig
+from trimq.codec.codes import RequestCode
+from trimq.codec.command import RemotingCommand
+from trimq.codec.headers.clients import GetConsumerRunningInfoRequestHeader
+from trimq.remoting.client import Client
+from trimq.remoting.contract import Processor, Request, Response
 from trimq.testing import TestServer, running_server
 
 
@@ -93,7 +93,7 @@ async def member(
 async def run(server: TestServer, *words: str) -> subprocess.CompletedProcess[str]:
     return await trio.to_thread.run_sync(
         lambda: subprocess.run(
-            [sys.executable, "-m", "mqadmin", "subscriptionCheck", *words],
+            [sys.executable, "-m", "trimq.mqadmin", "subscriptionCheck", *words],
             capture_output=True,
             text=True,
             env={**os.environ, "NAMESRV_ADDR": server.namesrv_addr},

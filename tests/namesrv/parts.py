@@ -4,19 +4,19 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from codec.bodies.register import RegisterBrokerBody
-from codec.bodies.topics import (
+from trimq.codec.bodies.register import RegisterBrokerBody
+from trimq.codec.bodies.topics import (
     DataVersion,
     TopicConfig,
     TopicConfigAndMappingSerializeWrapper,
     TopicQueueMappingInfo,
 )
-from codec.headers.base import encode_header
-from codec.headers.namesrv import RegisterBrokerRequestHeader
-from namesrv.config import NamesrvConfig, NamesrvSettings
-from namesrv.kv_config import KVConfig
-from namesrv.routes import Registered, RouteTable
-from remoting.contract import Peer, Processor, Request, Response
+from trimq.codec.headers.base import encode_header
+from trimq.codec.headers.namesrv import RegisterBrokerRequestHeader
+from trimq.namesrv.config import NamesrvConfig, NamesrvSettings
+from trimq.namesrv.kv_config import KVConfig
+from trimq.namesrv.routes import Registered, RouteTable
+from trimq.remoting.contract import Peer, Processor, Request, Response
 
 ADDRESS = "10.0.0.1:10911"
 

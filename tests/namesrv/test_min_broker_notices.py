@@ -6,13 +6,13 @@ from contextlib import asynccontextmanager
 
 import trio
 
-from codec.codes import RequestCode
-from codec.headers.base import encode_header
-from codec.headers.replication import NotifyMinBrokerIdChangeRequestHeader
-from namesrv.min_broker_notices import MinBrokerNotices
-from remoting.contract import Processor, Request, Response
-from remoting.dispatch import Dispatcher
-from remoting.server import Server
+from trimq.codec.codes import RequestCode
+from trimq.codec.headers.base import encode_header
+from trimq.codec.headers.replication import NotifyMinBrokerIdChangeRequestHeader
+from trimq.namesrv.min_broker_notices import MinBrokerNotices
+from trimq.remoting.contract import Processor, Request, Response
+from trimq.remoting.dispatch import Dispatcher
+from trimq.remoting.server import Server
 
 
 class Broker(Processor[NotifyMinBrokerIdChangeRequestHeader]):

@@ -7,43 +7,45 @@ from typing import Any
 
 import pytest
 
-from codec.bodies.base import encode_body
-from codec.bodies.register import RegisterBrokerBody, decode_register, encode_register
-from codec.bodies.route import QueueData, TopicRouteData
-from codec.bodies.topics import (
+from tests.namesrv.parts import ADDRESS, Parts, ask, register_header, reply_fields, text, topics
+from tests.namesrv.parts import topic as topic_config
+from trimq.codec.bodies.base import encode_body
+from trimq.codec.bodies.register import RegisterBrokerBody, decode_register, encode_register
+from trimq.codec.bodies.route import QueueData, TopicRouteData
+from trimq.codec.bodies.topics import (
     DataVersion,
     TopicConfigAndMappingSerializeWrapper,
     TopicConfigSerializeWrapper,
 )
-from codec.errors import CodecError
-from codec.headers.base import encode_header
-from processors.namesrv import register_broker
-from processors.namesrv.add_write_perm_of_broker import AddWritePermOfBroker
-from processors.namesrv.broker_heartbeat import BrokerHeartbeat
-from processors.namesrv.delete_kv_config import DeleteKvConfig
-from processors.namesrv.delete_topic_in_namesrv import DeleteTopicInNamesrv
-from processors.namesrv.get_all_topic_list_from_nameserver import GetAllTopicListFromNameserver
-from processors.namesrv.get_broker_cluster_info import GetBrokerClusterInfo
-from processors.namesrv.get_broker_member_group import GetBrokerMemberGroup
-from processors.namesrv.get_has_unit_sub_topic_list import GetHasUnitSubTopicList
-from processors.namesrv.get_has_unit_sub_ununit_topic_list import GetHasUnitSubUnunitTopicList
-from processors.namesrv.get_kv_config import GetKvConfig
-from processors.namesrv.get_kvlist_by_namespace import GetKvlistByNamespace
-from processors.namesrv.get_namesrv_config import GetNamesrvConfig
-from processors.namesrv.get_routeinfo_by_topic import GetRouteinfoByTopic
-from processors.namesrv.get_system_topic_list_from_ns import GetSystemTopicListFromNs
-from processors.namesrv.get_topics_by_cluster import GetTopicsByCluster
-from processors.namesrv.get_unit_topic_list import GetUnitTopicList
-from processors.namesrv.put_kv_config import PutKvConfig
-from processors.namesrv.query_data_version import QueryDataVersion
-from processors.namesrv.register_broker import RegisterBroker
-from processors.namesrv.register_topic_in_namesrv import RegisterTopicInNamesrv
-from processors.namesrv.unregister_broker import UnregisterBroker
-from processors.namesrv.update_namesrv_config import UpdateNamesrvConfig
-from processors.namesrv.wipe_write_perm_of_broker import WipeWritePermOfBroker
-from remoting.contract import Processor, RemotingError
-from tests.namesrv.parts import ADDRESS, Parts, ask, register_header, reply_fields, text, topics
-from tests.namesrv.parts import topic as topic_config
+from trimq.codec.errors import CodecError
+from trimq.codec.headers.base import encode_header
+from trimq.processors.namesrv import register_broker
+from trimq.processors.namesrv.add_write_perm_of_broker import AddWritePermOfBroker
+from trimq.processors.namesrv.broker_heartbeat import BrokerHeartbeat
+from trimq.processors.namesrv.delete_kv_config import DeleteKvConfig
+from trimq.processors.namesrv.delete_topic_in_namesrv import DeleteTopicInNamesrv
+from trimq.processors.namesrv.get_all_topic_list_from_nameserver import (
+    GetAllTopicListFromNameserver,
+)
+from trimq.processors.namesrv.get_broker_cluster_info import GetBrokerClusterInfo
+from trimq.processors.namesrv.get_broker_member_group import GetBrokerMemberGroup
+from trimq.processors.namesrv.get_has_unit_sub_topic_list import GetHasUnitSubTopicList
+from trimq.processors.namesrv.get_has_unit_sub_ununit_topic_list import GetHasUnitSubUnunitTopicList
+from trimq.processors.namesrv.get_kv_config import GetKvConfig
+from trimq.processors.namesrv.get_kvlist_by_namespace import GetKvlistByNamespace
+from trimq.processors.namesrv.get_namesrv_config import GetNamesrvConfig
+from trimq.processors.namesrv.get_routeinfo_by_topic import GetRouteinfoByTopic
+from trimq.processors.namesrv.get_system_topic_list_from_ns import GetSystemTopicListFromNs
+from trimq.processors.namesrv.get_topics_by_cluster import GetTopicsByCluster
+from trimq.processors.namesrv.get_unit_topic_list import GetUnitTopicList
+from trimq.processors.namesrv.put_kv_config import PutKvConfig
+from trimq.processors.namesrv.query_data_version import QueryDataVersion
+from trimq.processors.namesrv.register_broker import RegisterBroker
+from trimq.processors.namesrv.register_topic_in_namesrv import RegisterTopicInNamesrv
+from trimq.processors.namesrv.unregister_broker import UnregisterBroker
+from trimq.processors.namesrv.update_namesrv_config import UpdateNamesrvConfig
+from trimq.processors.namesrv.wipe_write_perm_of_broker import WipeWritePermOfBroker
+from trimq.remoting.contract import Processor, RemotingError
 
 BROKER = {
     "brokerName": "broker-a",

@@ -7,10 +7,10 @@ import pytest
 import trio
 import trio.testing
 
-from codec.bodies.route import QueueData, TopicRouteData
-from codec.bodies.topics import DataVersion, TopicQueueMappingInfo
-from namesrv.routes import Registered, RouteTable
 from tests.namesrv.parts import ADDRESS, Parts, topic, topics
+from trimq.codec.bodies.route import QueueData, TopicRouteData
+from trimq.codec.bodies.topics import DataVersion, TopicQueueMappingInfo
+from trimq.namesrv.routes import Registered, RouteTable
 
 SLAVE = "10.0.0.2:10911"
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from namesrv.config import NamesrvConfig, NamesrvSettings
-from namesrv.kv_config import KVConfig
 from tests.namesrv.parts import Parts
+from trimq.namesrv.config import NamesrvConfig, NamesrvSettings
+from trimq.namesrv.kv_config import KVConfig
 
 
 def test_settings_are_printed_under_rocketmqs_names(tmp_path: Path) -> None:

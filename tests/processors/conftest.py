@@ -6,24 +6,24 @@ from typing import Any
 
 import pytest
 
-from broker.clock import Clock
-from broker.config import BrokerConfig
-from broker.consumers import Consumers
-from broker.identity import BrokerIdentity
-from broker.offsets import ConsumerOffsets
-from broker.queue_locks import QueueLocks
-from broker.static_queues import StaticQueues
-from broker.stats import BrokerStats
-from broker.subscription_groups import SubscriptionGroups
-from broker.topics import Topics
-from broker.traffic import Traffic
-from codec.addresses import pack_host
-from codec.command import RemotingCommand
-from codec.headers.base import Header, encode_header
-from codec.record import Record, parse_record
-from remoting.contract import Peer, RemotingError, Request
-from store.config import StoreConfig
-from store.message_store import MessageStore
+from trimq.broker.clock import Clock
+from trimq.broker.config import BrokerConfig
+from trimq.broker.consumers import Consumers
+from trimq.broker.identity import BrokerIdentity
+from trimq.broker.offsets import ConsumerOffsets
+from trimq.broker.queue_locks import QueueLocks
+from trimq.broker.static_queues import StaticQueues
+from trimq.broker.stats import BrokerStats
+from trimq.broker.subscription_groups import SubscriptionGroups
+from trimq.broker.topics import Topics
+from trimq.broker.traffic import Traffic
+from trimq.codec.addresses import pack_host
+from trimq.codec.command import RemotingCommand
+from trimq.codec.headers.base import Header, encode_header
+from trimq.codec.record import Record, parse_record
+from trimq.remoting.contract import Peer, RemotingError, Request
+from trimq.store.config import StoreConfig
+from trimq.store.message_store import MessageStore
 
 NOW = 1_700_000_000_000
 

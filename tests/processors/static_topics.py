@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from codec.bodies.static_topics import LogicQueueMappingItem, TopicQueueMappingDetail
-from codec.bodies.topics import TopicConfig
+from trimq.codec.bodies.static_topics import LogicQueueMappingItem, TopicQueueMappingDetail
+from trimq.codec.bodies.topics import TopicConfig
 
 THERE = "another-broker"
 

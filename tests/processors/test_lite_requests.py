@@ -4,26 +4,26 @@ from typing import Any
 
 import pytest
 
-from codec.bodies.base import decode_body
-from codec.bodies.groups import SubscriptionGroupConfig
-from codec.bodies.lite import (
+from trimq.codec.bodies.base import decode_body
+from trimq.codec.bodies.groups import SubscriptionGroupConfig
+from trimq.codec.bodies.lite import (
     GetBrokerLiteInfoResponseBody,
     GetLiteClientInfoResponseBody,
     GetLiteGroupInfoResponseBody,
     GetLiteTopicInfoResponseBody,
     GetParentTopicInfoResponseBody,
 )
-from codec.bodies.topics import TopicConfig
-from codec.codes import ResponseCode
-from codec.headers import lite as headers
-from processors.lite._checks import LiteChecks
-from processors.lite.get_broker_lite_info import GetBrokerLiteInfo
-from processors.lite.get_lite_client_info import GetLiteClientInfo
-from processors.lite.get_lite_group_info import GetLiteGroupInfo
-from processors.lite.get_lite_topic_info import GetLiteTopicInfo
-from processors.lite.get_parent_topic_info import GetParentTopicInfo
-from processors.lite.trigger_lite_dispatch import TriggerLiteDispatch
-from remoting.contract import RemotingError
+from trimq.codec.bodies.topics import TopicConfig
+from trimq.codec.codes import ResponseCode
+from trimq.codec.headers import lite as headers
+from trimq.processors.lite._checks import LiteChecks
+from trimq.processors.lite.get_broker_lite_info import GetBrokerLiteInfo
+from trimq.processors.lite.get_lite_client_info import GetLiteClientInfo
+from trimq.processors.lite.get_lite_group_info import GetLiteGroupInfo
+from trimq.processors.lite.get_lite_topic_info import GetLiteTopicInfo
+from trimq.processors.lite.get_parent_topic_info import GetParentTopicInfo
+from trimq.processors.lite.trigger_lite_dispatch import TriggerLiteDispatch
+from trimq.remoting.contract import RemotingError
 
 
 @pytest.fixture

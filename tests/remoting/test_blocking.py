@@ -10,14 +10,14 @@ import pytest
 import trio
 import trustme
 
-from codec.command import RemotingCommand, decode_command, encode_command
-from codec.frame import FrameBuffer
-from codec.headers.base import Header
-from remoting.blocking import BlockingClient
-from remoting.contract import Processor, Response
-from remoting.dispatch import Dispatcher
-from remoting.errors import PeerGone, RemotingConnectError, RemotingTimeout, TransportError
-from remoting.server import Server
+from trimq.codec.command import RemotingCommand, decode_command, encode_command
+from trimq.codec.frame import FrameBuffer
+from trimq.codec.headers.base import Header
+from trimq.remoting.blocking import BlockingClient
+from trimq.remoting.contract import Processor, Response
+from trimq.remoting.dispatch import Dispatcher
+from trimq.remoting.errors import PeerGone, RemotingConnectError, RemotingTimeout, TransportError
+from trimq.remoting.server import Server
 
 
 class NameHeader(Header):
@@ -178,7 +178,9 @@ def test_nobody_there():
     assert issubclass(RemotingConnectError, TransportError)
 
 
-@pytest.mark.parametrize("module", ["remoting", "remoting.blocking", "remoting.tls"])
+@pytest.mark.parametrize(
+    "module", ["trimq.remoting", "trimq.remoting.blocking", "trimq.remoting.tls"]
+)
 def test_no_trio_for_plain_threads(module):
     code = f"import sys, {module}; sys.exit('trio' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -7,15 +7,15 @@ import pytest
 import trio
 import trio.testing
 
-from codec.codes import ResponseCode
-from codec.command import ROCKETMQ, RemotingCommand, encode_command
-from remoting.client import Client
-from remoting.contract import Gate, Holdback, PeerGone, Processor, Response
-from remoting.dispatch import Dispatcher
-from remoting.errors import RemotingTimeout
-from remoting.limits import Limits
-from remoting.server import Server
-from remoting.testing import memory_wires
+from trimq.codec.codes import ResponseCode
+from trimq.codec.command import ROCKETMQ, RemotingCommand, encode_command
+from trimq.remoting.client import Client
+from trimq.remoting.contract import Gate, Holdback, PeerGone, Processor, Response
+from trimq.remoting.dispatch import Dispatcher
+from trimq.remoting.errors import RemotingTimeout
+from trimq.remoting.limits import Limits
+from trimq.remoting.server import Server
+from trimq.remoting.testing import memory_wires
 
 ADDR = "127.0.0.1:50000"
 

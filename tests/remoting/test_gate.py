@@ -3,7 +3,7 @@
 import trio
 import trio.testing
 
-from remoting.contract import Gate
+from trimq.remoting.contract import Gate
 
 
 async def test_what_is_durable_passes_at_once(autojump_clock):

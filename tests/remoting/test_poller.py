@@ -8,14 +8,14 @@ from time import perf_counter
 import pytest
 import trio
 
-from codec.command import RemotingCommand, decode_command, encode_command
-from codec.frame import FrameBuffer
-from remoting import server as server_module
-from remoting.contract import Processor, Response
-from remoting.dispatch import Dispatcher
-from remoting.limits import Limits
-from remoting.poller import AVAILABLE, Poller
-from remoting.server import Server
+from trimq.codec.command import RemotingCommand, decode_command, encode_command
+from trimq.codec.frame import FrameBuffer
+from trimq.remoting import server as server_module
+from trimq.remoting.contract import Processor, Response
+from trimq.remoting.dispatch import Dispatcher
+from trimq.remoting.limits import Limits
+from trimq.remoting.poller import AVAILABLE, Poller
+from trimq.remoting.server import Server
 
 pytestmark = pytest.mark.skipif(not AVAILABLE, reason="there is no epoll on this system")
 
@@ -74,7 +74,7 @@ async def test_a_slow_one_does_not_eat_the_turns_of_others(polled, monkeypatch):
     """However long each call takes, the others are called next, and other tasks run between."""
     make, calls, _ = polled
     pipes = [make(name) for name in "abc"]
-    monkeypatch.setattr("remoting.poller._MOST_SECONDS", 0.0)
+    monkeypatch.setattr("trimq.remoting.poller._MOST_SECONDS", 0.0)
     for pipe in pipes:
         os.write(pipe.write, b"xyz")
     await settle(lambda: len(calls) == 9)

@@ -14,16 +14,16 @@ import trio
 import trio.testing
 import trustme
 
-from codec.command import RemotingCommand, decode_command, encode_command
-from codec.frame import FrameBuffer
-from remoting.client import Client
-from remoting.contract import Gate, Processor, Response
-from remoting.dispatch import Dispatcher
-from remoting.errors import RemotingConnectError
-from remoting.limits import Limits
-from remoting.server import Server
-from remoting.tls import client_context
-from remoting.wire import SocketWire, remove
+from trimq.codec.command import RemotingCommand, decode_command, encode_command
+from trimq.codec.frame import FrameBuffer
+from trimq.remoting.client import Client
+from trimq.remoting.contract import Gate, Processor, Response
+from trimq.remoting.dispatch import Dispatcher
+from trimq.remoting.errors import RemotingConnectError
+from trimq.remoting.limits import Limits
+from trimq.remoting.server import Server
+from trimq.remoting.tls import client_context
+from trimq.remoting.wire import SocketWire, remove
 
 BIG = bytes(range(256)) * 1024  # 256 KiB, as a full pull
 

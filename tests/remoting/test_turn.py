@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codec.codes import ResponseCode
-from codec.command import (
+from trimq.codec.codes import ResponseCode
+from trimq.codec.command import (
     JSON,
     ONEWAY_BIT,
     ROCKETMQ,
@@ -16,12 +16,12 @@ from codec.command import (
     decode_command,
     encode_command,
 )
-from codec.frame import FrameBuffer
-from codec.headers.base import Header, Integer
-from remoting.contract import Processor, RemotingError, Request, Response
-from remoting.dispatch import Dispatcher
-from remoting.testing import RecordingPeer
-from remoting.turn import Turn, encode_replies, take_turn
+from trimq.codec.frame import FrameBuffer
+from trimq.codec.headers.base import Header, Integer
+from trimq.remoting.contract import Processor, RemotingError, Request, Response
+from trimq.remoting.dispatch import Dispatcher
+from trimq.remoting.testing import RecordingPeer
+from trimq.remoting.turn import Turn, encode_replies, take_turn
 
 ROOM = 1 << 20
 

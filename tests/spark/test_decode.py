@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 
 pa = pytest.importorskip("pyarrow")
 
-from codec.addresses import pack_host, unpack_host  # noqa: E402
-from codec.batch import BatchItem, join_batch  # noqa: E402
-from codec.errors import CodecError  # noqa: E402
-from codec.flags import SysFlag  # noqa: E402
-from codec.message_id import offset_message_id  # noqa: E402
-from codec.properties import format_properties, parse_properties  # noqa: E402
-from codec.record import encode_blank, encode_record, outline_records, parse_record  # noqa: E402
-from spark.decode import WRAPPED, is_wrapped, outline, to_batch, unwrap  # noqa: E402
-from spark.schema import COLUMNS, arrow_schema  # noqa: E402
+from trimq.codec.addresses import pack_host, unpack_host  # noqa: E402
+from trimq.codec.batch import BatchItem, join_batch  # noqa: E402
+from trimq.codec.errors import CodecError  # noqa: E402
+from trimq.codec.flags import SysFlag  # noqa: E402
+from trimq.codec.message_id import offset_message_id  # noqa: E402
+from trimq.codec.properties import format_properties, parse_properties  # noqa: E402
+from trimq.codec.record import encode_blank, encode_record, outline_records, parse_record  # noqa: E402
+from trimq.spark.decode import WRAPPED, is_wrapped, outline, to_batch, unwrap  # noqa: E402
+from trimq.spark.schema import COLUMNS, arrow_schema  # noqa: E402
 
 V4 = pack_host("10.0.0.1:10911")
 V6 = pack_host("[2001:db8::1]:10911")

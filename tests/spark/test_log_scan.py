@@ -13,20 +13,20 @@ import pytest
 pytest.importorskip("pyarrow")
 pytest.importorskip("pyspark")
 
-from spark.errors import SparkSourceError, WrongOption
-from spark.log_scan import plan, scan
-from spark.schema import INDEX_ENTRY_COLUMNS, QUEUE_ENTRY_COLUMNS
-from spark.store_options import StoreOptions, store_options
-from spark.store_source import FilteringLogReader
-from spark.store_tables import (
+from trimq.spark.errors import SparkSourceError, WrongOption
+from trimq.spark.log_scan import plan, scan
+from trimq.spark.schema import INDEX_ENTRY_COLUMNS, QUEUE_ENTRY_COLUMNS
+from trimq.spark.store_options import StoreOptions, store_options
+from trimq.spark.store_source import FilteringLogReader
+from trimq.spark.store_tables import (
     index_entries,
     index_paths,
     queue_entries,
     queue_folders,
 )
-from store.config import StoreConfig
-from store.message import Message
-from store.message_store import MessageStore
+from trimq.store.config import StoreConfig
+from trimq.store.message import Message
+from trimq.store.message_store import MessageStore
 
 FILE = 1 << 16
 

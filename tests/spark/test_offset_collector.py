@@ -12,25 +12,25 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from admin.blocking import BlockingAdminClient
-from admin.progress import waiting_millis
-from codec import fastjson
-from codec.bodies.groups import SubscriptionGroupConfig
-from codec.bodies.heartbeat import SubscriptionData
-from codec.bodies.locks import MessageQueue
-from codec.bodies.progress import ConsumeStats, OffsetWrapper, QueueTimeSpan
-from codec.bodies.queue_tables import ConsumerRunningInfo, ProcessQueueInfo
-from codec.bodies.topics import TopicConfig
-from remoting.errors import TransportError
-from spark.errors import SparkSourceError
-from spark.names import is_system_group, is_system_topic
-from spark.offsets import cluster, store_folder
-from spark.offsets.answers import consumed, ends
-from spark.offsets.cluster import ClusterSource
-from spark.offsets.history import append, snapshots, spread
-from spark.offsets.pace import Pace
-from spark.offsets.table import SCHEMA, part, waiting
 from trimq.admin import NewMessage
+from trimq.admin.blocking import BlockingAdminClient
+from trimq.admin.progress import waiting_millis
+from trimq.codec import fastjson
+from trimq.codec.bodies.groups import SubscriptionGroupConfig
+from trimq.codec.bodies.heartbeat import SubscriptionData
+from trimq.codec.bodies.locks import MessageQueue
+from trimq.codec.bodies.progress import ConsumeStats, OffsetWrapper, QueueTimeSpan
+from trimq.codec.bodies.queue_tables import ConsumerRunningInfo, ProcessQueueInfo
+from trimq.codec.bodies.topics import TopicConfig
+from trimq.remoting.errors import TransportError
+from trimq.spark.errors import SparkSourceError
+from trimq.spark.names import is_system_group, is_system_topic
+from trimq.spark.offsets import cluster, store_folder
+from trimq.spark.offsets.answers import consumed, ends
+from trimq.spark.offsets.cluster import ClusterSource
+from trimq.spark.offsets.history import append, snapshots, spread
+from trimq.spark.offsets.pace import Pace
+from trimq.spark.offsets.table import SCHEMA, part, waiting
 from trimq.testing import TestServer, running_server
 
 BROKER = "broker-a"

@@ -22,20 +22,20 @@ from py4j.protocol import Py4JNetworkError
 from pyspark.errors import PySparkException
 from rich.console import Console
 
-from remoting.errors import TransportError
-from spark.errors import SparkSourceError
-from spark.offsets import rounds
-from spark.offsets.cluster import Snapshot
-from spark.offsets.command import report
-from spark.offsets.failures import Failed, failures, of_spark
-from spark.offsets.files import report_json, write_text
-from spark.offsets.history import append
-from spark.offsets.page import page
-from spark.offsets.report import Report
-from spark.offsets.rounds import Reporter, Schedule, Wanted
-from spark.offsets.table import part
-from spark.offsets.terminal import duration, show
 from trimq.cli import main
+from trimq.remoting.errors import TransportError
+from trimq.spark.errors import SparkSourceError
+from trimq.spark.offsets import rounds
+from trimq.spark.offsets.cluster import Snapshot
+from trimq.spark.offsets.command import report
+from trimq.spark.offsets.failures import Failed, failures, of_spark
+from trimq.spark.offsets.files import report_json, write_text
+from trimq.spark.offsets.history import append
+from trimq.spark.offsets.page import page
+from trimq.spark.offsets.report import Report
+from trimq.spark.offsets.rounds import Reporter, Schedule, Wanted
+from trimq.spark.offsets.table import part
+from trimq.spark.offsets.terminal import duration, show
 
 pytest.importorskip("plotly")
 

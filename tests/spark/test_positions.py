@@ -12,16 +12,16 @@ from hypothesis import strategies as st
 
 pytest.importorskip("pyarrow")
 
-from spark.errors import DataLost, WrongOption
-from spark.options import read_options, write_options
-from spark.positions import (
+from trimq.spark.errors import DataLost, WrongOption
+from trimq.spark.options import read_options, write_options
+from trimq.spark.positions import (
     Offsets,
     Position,
     parse_position,
     read_offsets,
     write_offsets,
 )
-from spark.queues import Bounds, Range, ranges, split
+from trimq.spark.queues import Bounds, Range, ranges, split
 
 KEY = ("T", "b", 0)
 

@@ -9,16 +9,16 @@ import pytest
 
 pytest.importorskip("pyarrow")
 
-from codec.codes import ResponseCode
-from codec.command import RESPONSE_BIT, RemotingCommand
-from codec.record import encode_record
-from spark import pulling
-from spark.decode import QUEUE_OFFSET, outline
-from spark.errors import DataLost, SparkSourceError
-from spark.options import Connection, Expression, Pulls
-from spark.pulling import Puller
-from spark.queues import Range
 from tests.spark.serving import running
+from trimq.codec.codes import ResponseCode
+from trimq.codec.command import RESPONSE_BIT, RemotingCommand
+from trimq.codec.record import encode_record
+from trimq.spark import pulling
+from trimq.spark.decode import QUEUE_OFFSET, outline
+from trimq.spark.errors import DataLost, SparkSourceError
+from trimq.spark.options import Connection, Expression, Pulls
+from trimq.spark.pulling import Puller
+from trimq.spark.queues import Range
 
 HOST = b"\x7f\0\0\1\0\0\x2a\x9f"
 # (code, next offset, records)

@@ -18,14 +18,14 @@ pytest.importorskip("pyspark")
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows  # noqa: E402
 from pyspark.sql.types import BinaryType, StringType, StructType  # noqa: E402
 
-from codec.bodies.topics import TopicConfig  # noqa: E402
-from spark.batch import RocketMQBatchReader  # noqa: E402
-from spark.errors import DataLost, SparkSourceError  # noqa: E402
-from spark.options import read_options, write_options  # noqa: E402
-from spark.source import RocketMQDataSource  # noqa: E402
-from spark.stream import RocketMQStreamReader, share  # noqa: E402
-from spark.writing import RESERVED, check_columns, send_all  # noqa: E402
 from trimq.admin import BlockingAdminClient  # noqa: E402
+from trimq.codec.bodies.topics import TopicConfig  # noqa: E402
+from trimq.spark.batch import RocketMQBatchReader  # noqa: E402
+from trimq.spark.errors import DataLost, SparkSourceError  # noqa: E402
+from trimq.spark.options import read_options, write_options  # noqa: E402
+from trimq.spark.source import RocketMQDataSource  # noqa: E402
+from trimq.spark.stream import RocketMQStreamReader, share  # noqa: E402
+from trimq.spark.writing import RESERVED, check_columns, send_all  # noqa: E402
 from trimq.testing import TestServer, running_server  # noqa: E402
 
 QUEUES = 3

@@ -8,14 +8,14 @@ import pytest
 
 pytest.importorskip("pyarrow")
 
-from codec.batch import BatchItem, split_batch
-from codec.codes import RequestCode, ResponseCode
-from codec.command import RESPONSE_BIT, RemotingCommand
-from spark import sending
-from spark.errors import SparkSourceError
-from spark.options import Connection, WriteOptions
-from spark.sending import Outgoing, Sender, _Queue
 from tests.spark.serving import running
+from trimq.codec.batch import BatchItem, split_batch
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.command import RESPONSE_BIT, RemotingCommand
+from trimq.spark import sending
+from trimq.spark.errors import SparkSourceError
+from trimq.spark.options import Connection, WriteOptions
+from trimq.spark.sending import Outgoing, Sender, _Queue
 
 BAD = b"bad"
 HANG_UP = -1

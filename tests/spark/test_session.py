@@ -15,11 +15,11 @@ pytest.importorskip("pyspark")
 from pyspark import cloudpickle
 
 import trimq
-from spark.errors import SparkSourceError, sentences
-from spark.session import check_java
-from spark.shipping import load
-from spark.versions import has_streams, is_supported
 from trimq.spark import RocketMQDataSource, RocketMQStoreDataSource
+from trimq.spark.errors import SparkSourceError, sentences
+from trimq.spark.sessions import check_java
+from trimq.spark.shipping import load
+from trimq.spark.versions import has_streams, is_supported
 
 
 @pytest.mark.parametrize(
@@ -50,11 +50,14 @@ def python(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize(
     ("code", "sentence"),
     [
-        ("import pyspark; pyspark.__version__ = '3.5.9'; import trimq.spark", "this is 3.5.9"),
+        (
+            "import pyspark; pyspark.__version__ = '3.5.9'; from trimq.spark import session",
+            "this is 3.5.9",
+        ),
         (
             "import sys; sys.modules['pyarrow'] = None; import importlib.util as u\n"
             "real = u.find_spec; u.find_spec = lambda n, *a: None if n == 'pyarrow' else real(n, *a)\n"
-            "import trimq.spark",
+            "from trimq.spark import RocketMQDataSource",
             "pyarrow is not installed: pip install 'trimq[spark]'",
         ),
     ],
@@ -102,7 +105,7 @@ def test_an_old_java(
 
 
 def test_workers_run_the_drivers_python() -> None:
-    code = "import os, trimq.spark; print(os.environ['PYSPARK_PYTHON'])"
+    code = "import os; from trimq.spark import session; print(os.environ['PYSPARK_PYTHON'])"
     plain = {key: "" for key in ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON")}
     script = "import os\nfor k in " + repr(list(plain)) + ": os.environ.pop(k, None)\n" + code
     assert python(script).stdout.strip() == sys.executable
@@ -128,11 +131,11 @@ def test_classes_travel_with_their_loader(kind: type) -> None:
 
 def test_another_trimq_on_the_worker(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SPARK_HIDE_TRACEBACK", "")
-    assert load("spark.source", "RocketMQDataSource", trimq.__version__) is RocketMQDataSource
+    assert load("trimq.spark.source", "RocketMQDataSource", trimq.__version__) is RocketMQDataSource
     with pytest.raises(
         ImportError, match=r"worker has TriMQ .*, the driver 0\.0\.1: set PYSPARK_PYTHON"
     ):
-        load("spark.source", "RocketMQDataSource", "0.0.1")
+        load("trimq.spark.source", "RocketMQDataSource", "0.0.1")
 
 
 def test_only_workers_hide_tracebacks(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from store.message_store import MessageStore
+from trimq.store.message_store import MessageStore
 
 HOUR = 3_600_000
 # Records of fill(): seven of them fill a file of 1024 bytes.

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from codec.record import Record, parse_record
-from store.config import StoreConfig
-from store.message import Message
-from store.message_store import MessageStore
-from store.recovery import RecoveryReport
+from trimq.codec.record import Record, parse_record
+from trimq.store.config import StoreConfig
+from trimq.store.message import Message
+from trimq.store.message_store import MessageStore
+from trimq.store.recovery import RecoveryReport
 
 
 class Clock:

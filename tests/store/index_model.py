@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from codec.index_entry import IndexHeader, pack_entries, pack_header
-from codec.java import string_hash
-from codec.properties import parse_properties
+from trimq.codec.index_entry import IndexHeader, pack_entries, pack_header
+from trimq.codec.java import string_hash
+from trimq.codec.properties import parse_properties
 
 ROLLBACK = 12
 

@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from store import checkpointing
+from trimq.store import checkpointing
 
 SECTOR = 512
 PAGE = 4096

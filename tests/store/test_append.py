@@ -6,14 +6,14 @@ import struct
 
 import pytest
 
-from codec.batch import BatchItem, join_batch
-from codec.errors import CodecError
-from codec.flags import SysFlag
-from codec.java import string_hash
-from codec.record import parse_record, record_size
-from store.config import DELAY_LEVELS, parse_delay_levels
-from store.errors import MessageTooLarge, PropertiesTooLong, StoreNotWritable
-from store.message import Dispatched
+from trimq.codec.batch import BatchItem, join_batch
+from trimq.codec.errors import CodecError
+from trimq.codec.flags import SysFlag
+from trimq.codec.java import string_hash
+from trimq.codec.record import parse_record, record_size
+from trimq.store.config import DELAY_LEVELS, parse_delay_levels
+from trimq.store.errors import MessageTooLarge, PropertiesTooLong, StoreNotWritable
+from trimq.store.message import Dispatched
 
 
 def test_nothing_is_visible_before_it_is_written(bench):

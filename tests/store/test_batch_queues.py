@@ -11,19 +11,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codec.batch import BatchItem, join_batch, split_batch
-from codec.batch_queue_entry import BatchQueueEntry, parse_batch_entries
-from codec.flags import SysFlag
-from codec.java import string_hash
-from codec.layouts.queues import BATCH_QUEUE_ENTRY
-from codec.properties import parse_properties
-from codec.record import parse_record
-from store.batch_consume_queue import BatchConsumeQueue
-from store.errors import StoreDamaged, StoreError
-from store.files import OpenFiles
-from store.queue_bounds import Bounds
-from store.reading import ReadStatus
 from tests.store.cleaning import clean, steps_of_round, write_all
+from trimq.codec.batch import BatchItem, join_batch, split_batch
+from trimq.codec.batch_queue_entry import BatchQueueEntry, parse_batch_entries
+from trimq.codec.flags import SysFlag
+from trimq.codec.java import string_hash
+from trimq.codec.layouts.queues import BATCH_QUEUE_ENTRY
+from trimq.codec.properties import parse_properties
+from trimq.codec.record import parse_record
+from trimq.store.batch_consume_queue import BatchConsumeQueue
+from trimq.store.errors import StoreDamaged, StoreError
+from trimq.store.files import OpenFiles
+from trimq.store.queue_bounds import Bounds
+from trimq.store.reading import ReadStatus
 
 BIG = 1 << 20
 FILE = 1024
@@ -616,7 +616,7 @@ def test_a_failing_disk_leaves_expired_files_for_later(batches, monkeypatch):
     for _ in steps_of_round(store):
         pass
     before = files(batches)
-    monkeypatch.setattr("store.queue_files.remove", _fail)
+    monkeypatch.setattr("trimq.store.queue_files.remove", _fail)
     with pytest.raises(StoreError, match=f"trimming {TOPIC} 0"):
         clean(store)
     monkeypatch.undo()

@@ -13,16 +13,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codec.batch import BatchItem, join_batch
-from codec.flags import SysFlag
-from store.checking.check import CheckReport, NotAStore, StoreCheck
-from store.checking.log import list_log
-from store.checking.state import State
-from store.config import StoreConfig
-from store.errors import StoreDamaged
-from store.inspecting.records import find_record
-from store.message import Message
-from store.message_store import MessageStore
+from trimq.codec.batch import BatchItem, join_batch
+from trimq.codec.flags import SysFlag
+from trimq.store.checking.check import CheckReport, NotAStore, StoreCheck
+from trimq.store.checking.log import list_log
+from trimq.store.checking.state import State
+from trimq.store.config import StoreConfig
+from trimq.store.errors import StoreDamaged
+from trimq.store.inspecting.records import find_record
+from trimq.store.message import Message
+from trimq.store.message_store import MessageStore
 
 SCHEDULED = "SCHEDULE_TOPIC_XXXX"
 
@@ -211,9 +211,9 @@ BUSY = textwrap.dedent(
     """
     import sys
     from pathlib import Path
-    from store.config import StoreConfig
-    from store.message import Message
-    from store.message_store import MessageStore
+    from trimq.store.config import StoreConfig
+    from trimq.store.message import Message
+    from trimq.store.message_store import MessageStore
 
     millis = 0
     def now():
@@ -278,14 +278,14 @@ def test_a_record_that_is_written_while_it_is_missed_is_no_damage(tmp_path, monk
     hidden = bytearray(data)
     hidden[late.physical_offset : late.physical_offset + late.size] = bytes(late.size)
     log.write_bytes(hidden)
-    monkeypatch.setattr("store.checking.state.lock_owner", lambda path: 1)
+    monkeypatch.setattr("trimq.store.checking.state.lock_owner", lambda path: 1)
 
     def appears(file, base, position):
         found = find_record(file, base, position)
         log.write_bytes(data)
         return found
 
-    monkeypatch.setattr("store.checking.log.find_record", appears)
+    monkeypatch.setattr("trimq.store.checking.log.find_record", appears)
     report = StoreCheck(tmp_path).run()
     assert problems(report) == {}
     assert report.records == 5
@@ -300,5 +300,5 @@ def test_a_listing_that_lacks_a_file_that_is_there(tmp_path, monkeypatch):
     store.close()
     names = sorted(os.listdir(tmp_path / "commitlog"))
     assert len(names) > 4
-    monkeypatch.setattr("store.checking.log.os.listdir", lambda _: [names[0], *names[3:]])
+    monkeypatch.setattr("trimq.store.checking.log.os.listdir", lambda _: [names[0], *names[3:]])
     assert [file.path.name for file in list_log(tmp_path / "commitlog")] == names

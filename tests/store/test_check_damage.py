@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from codec.queue_entry import pack
-from store.checking.check import CheckReport, StoreCheck
-from store.checkpoint import load_checkpoint, save_checkpoint
-from store.config import StoreConfig
-from store.message import Message
-from store.message_store import MessageStore
+from trimq.codec.queue_entry import pack
+from trimq.store.checking.check import CheckReport, StoreCheck
+from trimq.store.checkpoint import load_checkpoint, save_checkpoint
+from trimq.store.config import StoreConfig
+from trimq.store.message import Message
+from trimq.store.message_store import MessageStore
 
 COUNT = 60
 QUEUE_FILE = 20 * 8

@@ -12,20 +12,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codec.flags import SysFlag
-from codec.java import string_hash
-from codec.layouts.index import INDEX_ENTRY, INDEX_HEADER
-from codec.layouts.queues import BATCH_QUEUE_ENTRY, QUEUE_EXT_UNIT
-from codec.properties import parse_properties
-from codec.queue_entry import pack
-from codec.record import Record, encode_record, parse_record
-from store.checking.batches import ENTRY
-from store.checking.check import CheckReport, StoreCheck
-from store.checking.index import KeyHashes
-from store.config import StoreConfig
-from store.inspecting.index import key_hash
-from store.message import Message
-from store.message_store import MessageStore
+from trimq.codec.flags import SysFlag
+from trimq.codec.java import string_hash
+from trimq.codec.layouts.index import INDEX_ENTRY, INDEX_HEADER
+from trimq.codec.layouts.queues import BATCH_QUEUE_ENTRY, QUEUE_EXT_UNIT
+from trimq.codec.properties import parse_properties
+from trimq.codec.queue_entry import pack
+from trimq.codec.record import Record, encode_record, parse_record
+from trimq.store.checking.batches import ENTRY
+from trimq.store.checking.check import CheckReport, StoreCheck
+from trimq.store.checking.index import KeyHashes
+from trimq.store.config import StoreConfig
+from trimq.store.inspecting.index import key_hash
+from trimq.store.message import Message
+from trimq.store.message_store import MessageStore
 
 VECTORS = Path(__file__).parents[1] / "vectors"
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from store.checking.check import StoreCheck
-from store.inspecting.inspection import inspect
-from store.inspecting.items import Item, Selection
+from trimq.store.checking.check import StoreCheck
+from trimq.store.inspecting.inspection import inspect
+from trimq.store.inspecting.items import Item, Selection
 
 GOLDEN = Path(__file__).parents[1] / "vectors" / "queues"
 BATCH_FILE = 8 * 46

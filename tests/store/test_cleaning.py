@@ -10,11 +10,11 @@ import time
 
 import pytest
 
-from store.config import parse_hours
-from store.disk_usage import used_share
-from store.errors import MessagesGone, StoreError, StoreNotWritable
-from store.reading import ReadStatus
 from tests.store.cleaning import HOUR, age, clean, fill, names, write_all
+from trimq.store.config import parse_hours
+from trimq.store.disk_usage import used_share
+from trimq.store.errors import MessagesGone, StoreError, StoreNotWritable
+from trimq.store.reading import ReadStatus
 
 FILE = 1024
 

@@ -8,10 +8,10 @@ import shutil
 
 import pytest
 
-from codec.batch import BatchItem, join_batch
-from store.checking.check import StoreCheck
-from store.checkpoint import Checkpoint, save_checkpoint
-from store.errors import DiskFull, StoreDamaged
+from trimq.codec.batch import BatchItem, join_batch
+from trimq.store.checking.check import StoreCheck
+from trimq.store.checkpoint import Checkpoint, save_checkpoint
+from trimq.store.errors import DiskFull, StoreDamaged
 
 FILE = 1024
 BODY = b"b" * 40

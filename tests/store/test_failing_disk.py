@@ -7,9 +7,9 @@ import os
 
 import pytest
 
-from store import checkpointing, files
-from store.checkpoint import load_checkpoint
-from store.errors import DiskFull, StoreError, StoreNotWritable
+from trimq.store import checkpointing, files
+from trimq.store.checkpoint import load_checkpoint
+from trimq.store.errors import DiskFull, StoreError, StoreNotWritable
 
 
 class Disk:

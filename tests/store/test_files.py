@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from codec.queue_entry import parse_all
-from store.checkpoint import SIZE, Checkpoint, load_checkpoint, save_checkpoint
-from store.files import OpenFiles, drop_bytes
-from store.json_files import ConfigFile
-from store.tags import TagCodes
+from trimq.codec.queue_entry import parse_all
+from trimq.store.checkpoint import SIZE, Checkpoint, load_checkpoint, save_checkpoint
+from trimq.store.files import OpenFiles, drop_bytes
+from trimq.store.json_files import ConfigFile
+from trimq.store.tags import TagCodes
 
 VECTORS = Path(__file__).parents[1] / "vectors"
 

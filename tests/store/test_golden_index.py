@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from codec.index_entry import ENTRY_SIZE, parse_entry, parse_header
-from store.config import StoreConfig
-from store.message_store import MessageStore
+from trimq.codec.index_entry import ENTRY_SIZE, parse_entry, parse_header
+from trimq.store.config import StoreConfig
+from trimq.store.message_store import MessageStore
 
 GOLDEN = Path(__file__).parent.parent / "vectors" / "index"
 LOG_FILE = 65536

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from codec.batch_queue_entry import parse_batch_entries
-from codec.java import string_hash
-from codec.properties import parse_properties
-from codec.record import parse_record
-from store.config import StoreConfig
-from store.message_store import MessageStore
+from trimq.codec.batch_queue_entry import parse_batch_entries
+from trimq.codec.java import string_hash
+from trimq.codec.properties import parse_properties
+from trimq.codec.record import parse_record
+from trimq.store.config import StoreConfig
+from trimq.store.message_store import MessageStore
 
 GOLDEN = Path(__file__).parent.parent / "vectors" / "queues"
 LOG_FILE = 65536

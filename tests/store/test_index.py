@@ -11,15 +11,15 @@ from tempfile import TemporaryDirectory
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codec.flags import SysFlag
-from codec.index_entry import parse_header
-from store import index_writing
-from store.errors import StoreError
-from store.index import file_name
-from store.index_keys import key_hash, positive
-from store.index_slots import PAGE_SLOTS, SHIFT, SlotTable
-from store.message import Message
 from tests.store.index_model import Model, keys_of
+from trimq.codec.flags import SysFlag
+from trimq.codec.index_entry import parse_header
+from trimq.store import index_writing
+from trimq.store.errors import StoreError
+from trimq.store.index import file_name
+from trimq.store.index_keys import key_hash, positive
+from trimq.store.index_slots import PAGE_SLOTS, SHIFT, SlotTable
+from trimq.store.message import Message
 
 SLOTS, ENTRIES = 7, 12
 EVER = 1 << 62

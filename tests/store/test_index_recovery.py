@@ -10,10 +10,6 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from codec.index_entry import parse_header
-from store import checkpointing, index_recovery, index_writing
-from store.checkpoint import load_checkpoint, save_checkpoint
-from store.errors import StoreDamaged, StoreError
 from tests.store.index_model import Model
 from tests.store.test_index import (
     ENTRIES,
@@ -28,6 +24,10 @@ from tests.store.test_index import (
     properties,
 )
 from tests.store.test_recovery import cut_log
+from trimq.codec.index_entry import parse_header
+from trimq.store import checkpointing, index_recovery, index_writing
+from trimq.store.checkpoint import load_checkpoint, save_checkpoint
+from trimq.store.errors import StoreDamaged, StoreError
 
 SECTOR = 40
 

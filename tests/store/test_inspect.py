@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codec.layouts.record import RECORD
-from codec.record import MAGIC_BLANK, encode_blank, parse_record
-from store.inspecting.inspection import inspect
-from store.inspecting.items import End, Item, Reason, Selection, Unreadable
-from store.inspecting.kinds import Kind, recognise
+from trimq.codec.layouts.record import RECORD
+from trimq.codec.record import MAGIC_BLANK, encode_blank, parse_record
+from trimq.store.inspecting.inspection import inspect
+from trimq.store.inspecting.items import End, Item, Reason, Selection, Unreadable
+from trimq.store.inspecting.kinds import Kind, recognise
 
 VECTORS = Path(__file__).parents[1] / "vectors"
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from codec.layouts.index import INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT
-from codec.layouts.queues import BATCH_QUEUE_ENTRY, QUEUE_ENTRY, QUEUE_EXT_UNIT
-from codec.layouts.timer import TIMER_CHECKPOINT, TIMER_RECORD, TIMER_SLOT
-from codec.record import MAGIC_BLANK, parse_record
-from store.inspecting.inspection import inspect
-from store.inspecting.items import End, Item, Reason, Selection, Unreadable
-from store.inspecting.kinds import Kind
+from trimq.codec.layouts.index import INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT
+from trimq.codec.layouts.queues import BATCH_QUEUE_ENTRY, QUEUE_ENTRY, QUEUE_EXT_UNIT
+from trimq.codec.layouts.timer import TIMER_CHECKPOINT, TIMER_RECORD, TIMER_SLOT
+from trimq.codec.record import MAGIC_BLANK, parse_record
+from trimq.store.inspecting.inspection import inspect
+from trimq.store.inspecting.items import End, Item, Reason, Selection, Unreadable
+from trimq.store.inspecting.kinds import Kind
 
 VECTORS = Path(__file__).parents[1] / "vectors"
 

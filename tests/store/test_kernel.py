@@ -16,26 +16,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codec import kernel
-from codec.batch import BatchItem, join_batch
-from codec.errors import CodecError
-from codec.index_entry import pack_entries
-from codec.message_id import batch_message_ids, ids_in_python
-from codec.queue_entry import pack
-from store.batch_records import encode_batch, encode_in_python
-from store.commit_log import CommitLog
-from store.config import StoreConfig
-from store.consume_queue import ConsumeQueue
-from store.errors import StoreError
-from store.files import OpenFiles
-from store.index_file import NO_ORIGIN, seconds_from
-from store.index_keys import KeyHashes
-from store.index_slots import SlotTable, copy_in_python
-from store.loading import append_in_python
-from store.message import Dispatched, Message
-from store.reading import QueueReader, ReadResult, ReadStatus
-from store.record_limits import RecordLimits
-from store.segment import Segment
+from trimq.codec import kernel
+from trimq.codec.batch import BatchItem, join_batch
+from trimq.codec.errors import CodecError
+from trimq.codec.index_entry import pack_entries
+from trimq.codec.message_id import batch_message_ids, ids_in_python
+from trimq.codec.queue_entry import pack
+from trimq.store.batch_records import encode_batch, encode_in_python
+from trimq.store.commit_log import CommitLog
+from trimq.store.config import StoreConfig
+from trimq.store.consume_queue import ConsumeQueue
+from trimq.store.errors import StoreError
+from trimq.store.files import OpenFiles
+from trimq.store.index_file import NO_ORIGIN, seconds_from
+from trimq.store.index_keys import KeyHashes
+from trimq.store.index_slots import SlotTable, copy_in_python
+from trimq.store.loading import append_in_python
+from trimq.store.message import Dispatched, Message
+from trimq.store.reading import QueueReader, ReadResult, ReadStatus
+from trimq.store.record_limits import RecordLimits
+from trimq.store.segment import Segment
 
 pytestmark = pytest.mark.skipif(
     not kernel.IN_C, reason="codec/_kernel.c is not compiled here (make compiled does it)"
@@ -93,7 +93,7 @@ def test_records_of_a_batch(limits, body, cut, topic, numbers, times):
 
 
 def test_an_ordinary_batch_is_done_in_c(limits, monkeypatch):
-    monkeypatch.setattr("store.batch_records.split_batch", None)
+    monkeypatch.setattr("trimq.store.batch_records.split_batch", None)
     ordinary = [BatchItem(0, b"body", b"UNIQ_KEY\x01A\x02")] * 3
     message = Message("T", 0, join_batch(ordinary))
     assert len(encode_batch(message, 0, 0, 0, limits).sizes) == 3

@@ -9,18 +9,18 @@ import textwrap
 import threading
 from pathlib import Path
 
-from store.config import StoreConfig
-from store.message import Message
-from store.message_store import MessageStore
+from trimq.store.config import StoreConfig
+from trimq.store.message import Message
+from trimq.store.message_store import MessageStore
 
 ROUNDS = 4
 WRITER = textwrap.dedent(
     """
     import sys, threading
     from pathlib import Path
-    from store.config import StoreConfig
-    from store.message import Message
-    from store.message_store import MessageStore
+    from trimq.store.config import StoreConfig
+    from trimq.store.message import Message
+    from trimq.store.message_store import MessageStore
 
     store = MessageStore(StoreConfig(
         root=Path(sys.argv[1]), mapped_file_size_commit_log=65536,

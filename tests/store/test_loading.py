@@ -8,8 +8,8 @@ import socket
 
 import pytest
 
-from codec import kernel
-from store.held_read import ColdReads
+from trimq.codec import kernel
+from trimq.store.held_read import ColdReads
 
 BIG = 1 << 30
 FILES = 64 * 1024

@@ -13,15 +13,15 @@ from pathlib import Path
 
 import pytest
 
-from codec.batch import BatchItem, join_batch
-from codec.flags import SysFlag
-from codec.properties import find_property
-from codec.record import parse_record
-from store import checkpointing
-from store.config import StoreConfig
-from store.message import Appended, AppendedBatch, Message
-from store.message_store import MessageStore
 from tests.store.power_loss import Recorder, Recording
+from trimq.codec.batch import BatchItem, join_batch
+from trimq.codec.flags import SysFlag
+from trimq.codec.properties import find_property
+from trimq.codec.record import parse_record
+from trimq.store import checkpointing
+from trimq.store.config import StoreConfig
+from trimq.store.message import Appended, AppendedBatch, Message
+from trimq.store.message_store import MessageStore
 
 SCENARIOS = 25
 LIVES = 4

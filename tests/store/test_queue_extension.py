@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codec.java import string_hash
-from codec.layouts.queues import QUEUE_ENTRY, QUEUE_EXT_UNIT
-from codec.queue_extension_unit import UNIT_SIZE
-from store.errors import StoreDamaged
-from store.files import OpenFiles
-from store.queue_extension import QueueExtension
 from tests.store.cleaning import clean, write_all
+from trimq.codec.java import string_hash
+from trimq.codec.layouts.queues import QUEUE_ENTRY, QUEUE_EXT_UNIT
+from trimq.codec.queue_extension_unit import UNIT_SIZE
+from trimq.store.errors import StoreDamaged
+from trimq.store.files import OpenFiles
+from trimq.store.queue_extension import QueueExtension
 
 BIG = 1 << 20
 LOWEST = -(2**63)
@@ -212,7 +212,7 @@ def test_both_are_rebuilt_from_the_log(extended):
 
 
 def test_a_queue_far_behind_gets_its_units_back(extended, monkeypatch):
-    monkeypatch.setattr("store.recovery.COLLECTED", 2)
+    monkeypatch.setattr("trimq.store.recovery.COLLECTED", 2)
     store = extended.open()
     fill(extended, store, 12)
     write(store)

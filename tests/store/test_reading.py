@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codec.flags import SysFlag
-from codec.java import string_hash
-from codec.record import parse_record, record_size
-from store.reading import ReadStatus, matches
+from trimq.codec.flags import SysFlag
+from trimq.codec.java import string_hash
+from trimq.codec.record import parse_record, record_size
+from trimq.store.reading import ReadStatus, matches
 
 BIG = 1 << 20
 

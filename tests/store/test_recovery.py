@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codec.flags import SysFlag
-from store.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
-from store.errors import PropertiesLookTorn, StoreDamaged, StoreError, StoreInUse
+from trimq.codec.flags import SysFlag
+from trimq.store.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from trimq.store.errors import PropertiesLookTorn, StoreDamaged, StoreError, StoreInUse
 
 FILE = 1024
 

@@ -12,14 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codec.batch import BatchItem, join_batch
-from codec.flags import SysFlag
-from codec.queue_entry import pack
-from codec.record import parse_record
-from store.batch_consume_queue import BatchConsumeQueue
-from store.errors import StoreDamaged, StoreError
-from store.reading import ReadStatus
-from store.trimming import QUEUES_PER_STEP
 from tests.store.cleaning import (
     clean,
     fill,
@@ -28,6 +20,14 @@ from tests.store.cleaning import (
     steps_of_trimming,
     write_all,
 )
+from trimq.codec.batch import BatchItem, join_batch
+from trimq.codec.flags import SysFlag
+from trimq.codec.queue_entry import pack
+from trimq.codec.record import parse_record
+from trimq.store.batch_consume_queue import BatchConsumeQueue
+from trimq.store.errors import StoreDamaged, StoreError
+from trimq.store.reading import ReadStatus
+from trimq.store.trimming import QUEUES_PER_STEP
 
 FILE = 1024
 QUEUE_FILE = 20 * 5

@@ -4,13 +4,13 @@ import shutil
 from pathlib import Path
 
 import trimq
-from codec.batch import BatchItem, join_batch, split_batch
-from codec.codes import RequestCode, ResponseCode
-from codec.headers.pull import PullMessageRequestHeader
-from codec.headers.send import SendMessageRequestHeaderV2
-from codec.headers.topics import CreateTopicRequestHeader
-from codec.record import parse_record
-from remoting.client import Client
+from trimq.codec.batch import BatchItem, join_batch, split_batch
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.headers.pull import PullMessageRequestHeader
+from trimq.codec.headers.send import SendMessageRequestHeaderV2
+from trimq.codec.headers.topics import CreateTopicRequestHeader
+from trimq.codec.record import parse_record
+from trimq.remoting.client import Client
 
 THREE = [BatchItem(0, b"%d" % number, b"") for number in range(3)]
 

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 import trimq
-from broker.clock import Clock
-from codec.codes import RequestCode, ResponseCode
-from remoting.client import Client
+from trimq.broker.clock import Clock
 from trimq.broker_settings import BrokerSettings
+from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.options import ServerOptions, server_plan
+from trimq.remoting.client import Client
 from trimq.settings import SettingsError
 
 

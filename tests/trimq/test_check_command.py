@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from store.config import StoreConfig
-from store.message import Message
-from store.message_store import MessageStore
 from trimq.cli import main
+from trimq.store.config import StoreConfig
+from trimq.store.message import Message
+from trimq.store.message_store import MessageStore
 
 
 def run(*arguments: object) -> Result:
@@ -67,7 +67,7 @@ def test_what_is_no_store_is_exit_code_2(tmp_path):
 
 def test_a_file_that_goes_away_meanwhile_is_one_sentence(store, monkeypatch):
     monkeypatch.setattr(
-        "store.checking.check.without_unused",
+        "trimq.store.checking.check.without_unused",
         lambda files: [(file.path.unlink(), file)[1] for file in files],
     )
     done = run(store)

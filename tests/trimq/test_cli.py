@@ -102,7 +102,7 @@ def test_help_has_examples() -> None:
     assert "--advertise 192.0.2.7:10911" in done.stdout
 
 
-@pytest.mark.parametrize("name", ["trimq", "remoting.blocking", "codec.record"])
+@pytest.mark.parametrize("name", ["trimq", "trimq.remoting.blocking", "trimq.codec.record"])
 def test_importing_what_needs_no_loop_loads_no_trio(name: str) -> None:
     code = f"import sys, {name}; sys.exit('trio' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)

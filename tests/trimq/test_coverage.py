@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from codec.codes import RequestCode
 from docs import generate
 from trimq import coverage
+from trimq.codec.codes import RequestCode
 
 
 def test_every_code_is_answered_or_has_a_reason() -> None:

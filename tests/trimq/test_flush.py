@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from codec.codes import RequestCode, ResponseCode
-from codec.command import RemotingCommand
-from codec.headers.offsets import GetMaxOffsetRequestHeader
-from codec.headers.send import SendMessageRequestHeader
-from remoting.blocking import BlockingClient
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.command import RemotingCommand
+from trimq.codec.headers.offsets import GetMaxOffsetRequestHeader
+from trimq.codec.headers.send import SendMessageRequestHeader
+from trimq.remoting.blocking import BlockingClient
 from trimq.services import is_flush_due
 from trimq.testing import TestServer, running_server
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from codec.codes import ResponseCode
 from tests.trimq.test_flush import send, wait_stored
+from trimq.codec.codes import ResponseCode
 from trimq.testing import running_server
 
 

@@ -10,12 +10,12 @@ import pytest
 import trio
 import trio.testing
 
-from broker.clock import TrioClock
-from store.config import StoreConfig
-from store.errors import StoreError
-from store.message import Message
-from store.message_store import MessageStore
+from trimq.broker.clock import TrioClock
 from trimq.housekeeping import clean_log, delete_old_files, trim_queues
+from trimq.store.config import StoreConfig
+from trimq.store.errors import StoreError
+from trimq.store.message import Message
+from trimq.store.message_store import MessageStore
 
 START = 1_700_000_000_000
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from codec.record import parse_record
 from trimq.cli import main
+from trimq.codec.record import parse_record
 from trimq.inspect_text import body_text, flag_words, moment
 
 VECTORS = Path(__file__).parents[1] / "vectors"

@@ -17,21 +17,21 @@ from pathlib import Path
 
 import pytest
 
-from codec.batch import BatchItem, join_batch
-from codec.codes import RequestCode, ResponseCode
-from codec.command import RemotingCommand, decode_command, encode_command
-from codec.frame import FrameBuffer
-from codec.headers.base import Header, encode_header
-from codec.headers.offsets import (
+from trimq.codec.batch import BatchItem, join_batch
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.command import RemotingCommand, decode_command, encode_command
+from trimq.codec.frame import FrameBuffer
+from trimq.codec.headers.base import Header, encode_header
+from trimq.codec.headers.offsets import (
     GetMaxOffsetRequestHeader,
     QueryConsumerOffsetRequestHeader,
     UpdateConsumerOffsetRequestHeader,
 )
-from codec.headers.pull import PullMessageRequestHeader
-from codec.headers.send import SendMessageRequestHeaderV2
-from codec.record import Record, parse_record
-from remoting.blocking import BlockingClient
-from remoting.errors import PeerGone, RemotingError
+from trimq.codec.headers.pull import PullMessageRequestHeader
+from trimq.codec.headers.send import SendMessageRequestHeaderV2
+from trimq.codec.record import Record, parse_record
+from trimq.remoting.blocking import BlockingClient
+from trimq.remoting.errors import PeerGone, RemotingError
 
 ROUNDS = 2
 # A new store after so many kills, so that looking through everything stays cheap.

@@ -8,14 +8,14 @@ import pytest
 import trustme
 
 import trimq
-from codec.codes import RequestCode, ResponseCode
-from codec.headers.namesrv import GetRouteInfoRequestHeader
-from remoting.blocking import BlockingClient
-from remoting.client import Client
-from remoting.tls import client_context
-from store.errors import StoreError
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.headers.namesrv import GetRouteInfoRequestHeader
 from trimq.endpoints import AddressError, Endpoint, listen
+from trimq.remoting.blocking import BlockingClient
+from trimq.remoting.client import Client
+from trimq.remoting.tls import client_context
 from trimq.settings import SettingsError
+from trimq.store.errors import StoreError
 from trimq.testing import running_server
 
 
@@ -110,12 +110,22 @@ async def test_a_server_that_enforces_tls_finds_its_own_name_server(tmp_path: Pa
     assert route.code == ResponseCode.SUCCESS
 
 
-def test_a_folder_of_the_users_with_a_layers_name_is_said_so(tmp_path: Path) -> None:
-    (tmp_path / "store").mkdir()
-    (tmp_path / "store" / "__init__.py").touch()
-    code = "import sys; sys.path.insert(0, sys.argv[1]); import trimq"
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 1
-    assert "TriMQ's package 'store' is hidden by" in done.stderr
+LAYERS = (
+    "admin",
+    "broker",
+    "codec",
+    "mqadmin",
+    "namesrv",
+    "processors",
+    "remoting",
+    "spark",
+    "store",
+)
+
+
+def test_folders_of_the_users_with_our_layers_names_hide_nothing(tmp_path: Path) -> None:
+    for name in LAYERS:
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text("raise SystemExit('the user's own')")
+    code = "import sys; sys.path.insert(0, sys.argv[1]); import trimq.server, trimq.mqadmin.cli"
+    subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True)

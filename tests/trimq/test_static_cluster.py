@@ -4,17 +4,17 @@ from pathlib import Path
 
 import pytest
 
-from admin.client import AdminClient
-from admin.errors import Refused
-from admin.remapping import remap
-from admin.sending import NewMessage
-from admin.static_topics import Configs, extend
-from codec.codes import RequestCode, ResponseCode
-from codec.command import RemotingCommand
-from codec.headers.base import Header
-from codec.headers.offsets import GetMinOffsetRequestHeader
-from codec.headers.pull import PullMessageRequestHeader
 from trimq import serve
+from trimq.admin.client import AdminClient
+from trimq.admin.errors import Refused
+from trimq.admin.remapping import remap
+from trimq.admin.sending import NewMessage
+from trimq.admin.static_topics import Configs, extend
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.command import RemotingCommand
+from trimq.codec.headers.base import Header
+from trimq.codec.headers.offsets import GetMinOffsetRequestHeader
+from trimq.codec.headers.pull import PullMessageRequestHeader
 
 SUBSCRIPTION = 4
 

@@ -6,37 +6,37 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from broker.arrivals import Arrivals
-from broker.clock import Clock
-from broker.consumers import Consumers
-from broker.delays import DelayService
-from broker.identity import BrokerIdentity
-from broker.offsets import ConsumerOffsets
-from broker.other_brokers import OtherBrokers
-from broker.part_cleaning import PartCleaning
-from broker.producers import Producers
-from broker.puts import put_answer
-from broker.queue_locks import QueueLocks
-from broker.registration import Registration
-from broker.request_modes import RequestModes
-from broker.static_queues import StaticQueues
-from broker.stats import PERIODS, BrokerStats
-from broker.subscription_groups import SubscriptionGroups
-from broker.topics import Topics, has_batch_queues
-from broker.traffic import Traffic
-from codec.bodies.route import QueueData
-from codec.bodies.topics import TopicConfig
-from remoting.contract import ConnectionListener, Gate, Peer, RemotingError
-from remoting.counters import RemotingCounters
-from remoting.dispatch import Dispatcher
-from store.config import StoreConfig
-from store.errors import StoreError
-from store.message_store import MessageStore
 from trimq import housekeeping, services
+from trimq.broker.arrivals import Arrivals
+from trimq.broker.clock import Clock
+from trimq.broker.consumers import Consumers
+from trimq.broker.delays import DelayService
+from trimq.broker.identity import BrokerIdentity
+from trimq.broker.offsets import ConsumerOffsets
+from trimq.broker.other_brokers import OtherBrokers
+from trimq.broker.part_cleaning import PartCleaning
+from trimq.broker.producers import Producers
+from trimq.broker.puts import put_answer
+from trimq.broker.queue_locks import QueueLocks
+from trimq.broker.registration import Registration
+from trimq.broker.request_modes import RequestModes
+from trimq.broker.static_queues import StaticQueues
+from trimq.broker.stats import PERIODS, BrokerStats
+from trimq.broker.subscription_groups import SubscriptionGroups
+from trimq.broker.topics import Topics, has_batch_queues
+from trimq.broker.traffic import Traffic
 from trimq.broker_settings import BrokerSettings
+from trimq.codec.bodies.route import QueueData
+from trimq.codec.bodies.topics import TopicConfig
 from trimq.metrics import Sample
 from trimq.options import ServerPlan
+from trimq.remoting.contract import ConnectionListener, Gate, Peer, RemotingError
+from trimq.remoting.counters import RemotingCounters
+from trimq.remoting.dispatch import Dispatcher
 from trimq.samples import RequestCounters, broker_samples
+from trimq.store.config import StoreConfig
+from trimq.store.errors import StoreError
+from trimq.store.message_store import MessageStore
 from trimq.tls import name_server_context
 from trimq.wiring.processors import on_main_port_only, processors
 

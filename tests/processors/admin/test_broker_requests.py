@@ -6,32 +6,32 @@ from typing import Any
 
 import pytest
 
-from broker.clients import Client
-from broker.stats import DAY, HOUR, MINUTE
-from codec import fastjson
-from codec.bodies.heartbeat import ConsumerData, SubscriptionData
-from codec.bodies.topics import TopicConfig
-from codec.codes import ResponseCode
-from codec.headers.groups import (
+from trimq.broker.clients import Client
+from trimq.broker.stats import DAY, HOUR, MINUTE
+from trimq.codec import fastjson
+from trimq.codec.bodies.heartbeat import ConsumerData, SubscriptionData
+from trimq.codec.bodies.topics import TopicConfig
+from trimq.codec.codes import ResponseCode
+from trimq.codec.headers.groups import (
     GetConsumeStatsInBrokerHeader,
     UpdateGroupForbiddenRequestHeader,
 )
-from codec.headers.messages import ViewBrokerStatsDataRequestHeader
-from codec.headers.offsets import QueryConsumeQueueRequestHeader
-from processors.admin._backlog import Backlog
-from processors.admin._store_figures import StoreFigures, readable_bytes
-from processors.admin.get_broker_config import GetBrokerConfig
-from processors.admin.get_broker_consume_stats import GetBrokerConsumeStats
-from processors.admin.get_broker_ha_status import GetBrokerHaStatus
-from processors.admin.get_broker_runtime_info import GetBrokerRuntimeInfo
-from processors.admin.set_commitlog_read_mode import SetCommitlogReadMode
-from processors.admin.update_and_get_group_forbidden import UpdateAndGetGroupForbidden
-from processors.admin.update_broker_config import UpdateBrokerConfig
-from processors.admin.view_broker_stats_data import ViewBrokerStatsData
-from processors.consume.query_consume_queue import QueryConsumeQueue
-from remoting.contract import RemotingError
-from store.message import Message
+from trimq.codec.headers.messages import ViewBrokerStatsDataRequestHeader
+from trimq.codec.headers.offsets import QueryConsumeQueueRequestHeader
+from trimq.processors.admin._backlog import Backlog
+from trimq.processors.admin._store_figures import StoreFigures, readable_bytes
+from trimq.processors.admin.get_broker_config import GetBrokerConfig
+from trimq.processors.admin.get_broker_consume_stats import GetBrokerConsumeStats
+from trimq.processors.admin.get_broker_ha_status import GetBrokerHaStatus
+from trimq.processors.admin.get_broker_runtime_info import GetBrokerRuntimeInfo
+from trimq.processors.admin.set_commitlog_read_mode import SetCommitlogReadMode
+from trimq.processors.admin.update_and_get_group_forbidden import UpdateAndGetGroupForbidden
+from trimq.processors.admin.update_broker_config import UpdateBrokerConfig
+from trimq.processors.admin.view_broker_stats_data import ViewBrokerStatsData
+from trimq.processors.consume.query_consume_queue import QueryConsumeQueue
 from trimq.properties_file import parse_properties_text
+from trimq.remoting.contract import RemotingError
+from trimq.store.message import Message
 
 
 class Delays:

@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from codec.bodies.topics import TopicConfig
-from processors.admin.clean_expired_consumequeue import CleanExpiredConsumequeue
-from processors.admin.clean_unused_topic import CleanUnusedTopic
-from processors.admin.delete_expired_commitlog import DeleteExpiredCommitlog
-from remoting.contract import RemotingError
-from store.errors import StoreError
-from store.message import Message
 from tests.store.cleaning import clean
+from trimq.codec.bodies.topics import TopicConfig
+from trimq.processors.admin.clean_expired_consumequeue import CleanExpiredConsumequeue
+from trimq.processors.admin.clean_unused_topic import CleanUnusedTopic
+from trimq.processors.admin.delete_expired_commitlog import DeleteExpiredCommitlog
+from trimq.remoting.contract import RemotingError
+from trimq.store.errors import StoreError
+from trimq.store.message import Message
 
 DONE = (0, None)
 SYSTEM_TOPIC = "SCHEDULE_TOPIC_XXXX"

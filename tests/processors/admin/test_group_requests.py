@@ -4,28 +4,30 @@ from typing import Any
 
 import pytest
 
-from broker.clients import Client
-from codec import fastjson
-from codec.bodies.base import decode_body, encode_body
-from codec.bodies.groups import (
+from trimq.broker.clients import Client
+from trimq.codec import fastjson
+from trimq.codec.bodies.base import decode_body, encode_body
+from trimq.codec.bodies.groups import (
     SubscriptionGroupConfig,
     SubscriptionGroupList,
     SubscriptionGroupWrapper,
 )
-from codec.bodies.heartbeat import ConsumerData, SubscriptionData
-from codec.codes import ResponseCode
-from codec.headers import groups as headers
-from codec.headers.messages import ViewMessageRequestHeader
-from processors.admin.delete_subscriptiongroup import DeleteSubscriptiongroup
-from processors.admin.get_all_subscriptiongroup_config import GetAllSubscriptiongroupConfig
-from processors.admin.get_consume_stats import GetConsumeStats
-from processors.admin.get_subscriptiongroup_config import GetSubscriptiongroupConfig
-from processors.admin.update_and_create_subscriptiongroup import UpdateAndCreateSubscriptiongroup
-from processors.admin.update_and_create_subscriptiongroup_list import (
+from trimq.codec.bodies.heartbeat import ConsumerData, SubscriptionData
+from trimq.codec.codes import ResponseCode
+from trimq.codec.headers import groups as headers
+from trimq.codec.headers.messages import ViewMessageRequestHeader
+from trimq.processors.admin.delete_subscriptiongroup import DeleteSubscriptiongroup
+from trimq.processors.admin.get_all_subscriptiongroup_config import GetAllSubscriptiongroupConfig
+from trimq.processors.admin.get_consume_stats import GetConsumeStats
+from trimq.processors.admin.get_subscriptiongroup_config import GetSubscriptiongroupConfig
+from trimq.processors.admin.update_and_create_subscriptiongroup import (
+    UpdateAndCreateSubscriptiongroup,
+)
+from trimq.processors.admin.update_and_create_subscriptiongroup_list import (
     UpdateAndCreateSubscriptiongroupList,
 )
-from processors.admin.view_message_by_id import ViewMessageById
-from remoting.contract import RemotingError
+from trimq.processors.admin.view_message_by_id import ViewMessageById
+from trimq.remoting.contract import RemotingError
 
 
 def test_create_and_change(broker: Any) -> None:

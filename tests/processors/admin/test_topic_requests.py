@@ -5,23 +5,23 @@ from typing import Any
 
 import pytest
 
-from codec import fastjson
-from codec.bodies.base import decode_body, encode_body
-from codec.bodies.topics import (
+from trimq.codec import fastjson
+from trimq.codec.bodies.base import decode_body, encode_body
+from trimq.codec.bodies.topics import (
     CreateTopicListRequestBody,
     TopicConfig,
     TopicConfigAndMappingSerializeWrapper,
 )
-from codec.codes import ResponseCode
-from codec.headers import topics as headers
-from processors.admin.delete_topic_in_broker import DeleteTopicInBroker
-from processors.admin.get_all_topic_config import GetAllTopicConfig
-from processors.admin.get_system_topic_list_from_broker import GetSystemTopicListFromBroker
-from processors.admin.get_topic_config import GetTopicConfig
-from processors.admin.get_topic_stats_info import GetTopicStatsInfo
-from processors.admin.update_and_create_topic import UpdateAndCreateTopic
-from processors.admin.update_and_create_topic_list import UpdateAndCreateTopicList
-from remoting.contract import RemotingError
+from trimq.codec.codes import ResponseCode
+from trimq.codec.headers import topics as headers
+from trimq.processors.admin.delete_topic_in_broker import DeleteTopicInBroker
+from trimq.processors.admin.get_all_topic_config import GetAllTopicConfig
+from trimq.processors.admin.get_system_topic_list_from_broker import GetSystemTopicListFromBroker
+from trimq.processors.admin.get_topic_config import GetTopicConfig
+from trimq.processors.admin.get_topic_stats_info import GetTopicStatsInfo
+from trimq.processors.admin.update_and_create_topic import UpdateAndCreateTopic
+from trimq.processors.admin.update_and_create_topic_list import UpdateAndCreateTopicList
+from trimq.remoting.contract import RemotingError
 
 INVALID = ResponseCode.INVALID_PARAMETER
 # The real broker leaves this remark behind when it succeeds.

@@ -5,31 +5,31 @@ from typing import Any
 
 import pytest
 
-from broker.clients import Client
-from broker.producers import Producers
-from codec.bodies.base import decode_body, encode_body
-from codec.bodies.heartbeat import CheckClientRequestBody, ConsumerData, SubscriptionData
-from codec.bodies.locks import (
+from trimq.broker.clients import Client
+from trimq.broker.producers import Producers
+from trimq.codec.bodies.base import decode_body, encode_body
+from trimq.codec.bodies.heartbeat import CheckClientRequestBody, ConsumerData, SubscriptionData
+from trimq.codec.bodies.locks import (
     LockBatchRequestBody,
     LockBatchResponseBody,
     MessageQueue,
     UnlockBatchRequestBody,
 )
-from codec.codes import LanguageCode, RequestCode, ResponseCode
-from codec.errors import CodecError
-from codec.headers.clients import (
+from trimq.codec.codes import LanguageCode, RequestCode, ResponseCode
+from trimq.codec.errors import CodecError
+from trimq.codec.headers.clients import (
     GetConsumerListByGroupRequestHeader,
     GetProducerConnectionListRequestHeader,
     ListConnectionsAndMembersRequestHeader,
 )
-from processors.clients.check_client_config import CheckClientConfig
-from processors.clients.get_consumer_connection_list import GetConsumerConnectionList
-from processors.clients.get_consumer_list_by_group import GetConsumerListByGroup
-from processors.clients.get_producer_connection_list import GetProducerConnectionList
-from processors.clients.lock_batch_mq import LockBatchMq
-from processors.clients.unlock_batch_mq import UnlockBatchMq
-from remoting.contract import RemotingError, Request
-from remoting.testing import RecordingPeer
+from trimq.processors.clients.check_client_config import CheckClientConfig
+from trimq.processors.clients.get_consumer_connection_list import GetConsumerConnectionList
+from trimq.processors.clients.get_consumer_list_by_group import GetConsumerListByGroup
+from trimq.processors.clients.get_producer_connection_list import GetProducerConnectionList
+from trimq.processors.clients.lock_batch_mq import LockBatchMq
+from trimq.processors.clients.unlock_batch_mq import UnlockBatchMq
+from trimq.remoting.contract import RemotingError, Request
+from trimq.remoting.testing import RecordingPeer
 
 QUEUE = MessageQueue(broker_name="b", queue_id=1, topic="T")
 

@@ -4,17 +4,17 @@ from typing import Any
 
 import pytest
 
-from broker.producers import Producers
-from codec.bodies.base import encode_body
-from codec.bodies.heartbeat import ConsumerData, HeartbeatData, ProducerData, SubscriptionData
-from codec.codes import RequestCode, ResponseCode
-from codec.errors import CodecError
-from codec.flags import TopicSysFlag
-from codec.headers.clients import UnregisterClientRequestHeader
-from processors.clients.heart_beat import GroupTopics, HeartBeat
-from processors.clients.unregister_client import UnregisterClient
-from remoting.contract import RemotingError, Request
-from remoting.testing import RecordingPeer
+from trimq.broker.producers import Producers
+from trimq.codec.bodies.base import encode_body
+from trimq.codec.bodies.heartbeat import ConsumerData, HeartbeatData, ProducerData, SubscriptionData
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.errors import CodecError
+from trimq.codec.flags import TopicSysFlag
+from trimq.codec.headers.clients import UnregisterClientRequestHeader
+from trimq.processors.clients.heart_beat import GroupTopics, HeartBeat
+from trimq.processors.clients.unregister_client import UnregisterClient
+from trimq.remoting.contract import RemotingError, Request
+from trimq.remoting.testing import RecordingPeer
 
 
 class Clients:

@@ -5,33 +5,33 @@ from typing import Any
 
 import pytest
 
-from broker.clients import Client
-from broker.producers import Producers
-from codec.bodies.heartbeat import ConsumerData, SubscriptionData
-from codec.bodies.topics import TopicConfig
-from codec.codes import RequestCode, ResponseCode
-from codec.command import RemotingCommand
-from codec.errors import CodecError
-from codec.headers.clients import (
+from trimq.broker.clients import Client
+from trimq.broker.producers import Producers
+from trimq.codec.bodies.heartbeat import ConsumerData, SubscriptionData
+from trimq.codec.bodies.topics import TopicConfig
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.command import RemotingCommand
+from trimq.codec.errors import CodecError
+from trimq.codec.headers.clients import (
     ConsumeMessageDirectlyResultRequestHeader,
     GetAllProducerInfoRequestHeader,
     GetConsumerRunningInfoRequestHeader,
 )
-from codec.headers.groups import QuerySubscriptionByConsumerRequestHeader
-from codec.headers.topics import (
+from trimq.codec.headers.groups import QuerySubscriptionByConsumerRequestHeader
+from trimq.codec.headers.topics import (
     QueryTopicConsumeByWhoRequestHeader,
     QueryTopicsByConsumerRequestHeader,
 )
-from codec.message_id import offset_message_id
-from processors.clients.consume_message_directly import ConsumeMessageDirectly
-from processors.clients.get_all_producer_info import GetAllProducerInfo
-from processors.clients.get_consumer_running_info import GetConsumerRunningInfo
-from processors.clients.query_subscription_by_consumer import QuerySubscriptionByConsumer
-from processors.clients.query_topic_consume_by_who import QueryTopicConsumeByWho
-from processors.clients.query_topics_by_consumer import QueryTopicsByConsumer
-from remoting.contract import RemotingError
-from remoting.testing import RecordingPeer
-from store.message import Message
+from trimq.codec.message_id import offset_message_id
+from trimq.processors.clients.consume_message_directly import ConsumeMessageDirectly
+from trimq.processors.clients.get_all_producer_info import GetAllProducerInfo
+from trimq.processors.clients.get_consumer_running_info import GetConsumerRunningInfo
+from trimq.processors.clients.query_subscription_by_consumer import QuerySubscriptionByConsumer
+from trimq.processors.clients.query_topic_consume_by_who import QueryTopicConsumeByWho
+from trimq.processors.clients.query_topics_by_consumer import QueryTopicsByConsumer
+from trimq.remoting.contract import RemotingError
+from trimq.remoting.testing import RecordingPeer
+from trimq.store.message import Message
 
 
 def join(broker: Any) -> RecordingPeer:

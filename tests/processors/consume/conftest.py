@@ -5,19 +5,19 @@ from typing import Any
 
 import pytest
 
-from broker.arrivals import Arrivals
-from broker.clients import Client
-from codec.bodies.heartbeat import ConsumerData, SubscriptionData
-from codec.codes import RequestCode
-from codec.headers.fast import decode_pull
-from processors.consume._checks import PullChecks
-from processors.consume._pulling import Pulling
-from processors.consume._subscriptions import PullSubscriptions
-from processors.consume.lite_pull_message import LitePullMessage
-from processors.consume.pull_message import PullMessage
-from remoting.contract import Response
-from remoting.errors import RemotingError
-from store.message import Message
+from trimq.broker.arrivals import Arrivals
+from trimq.broker.clients import Client
+from trimq.codec.bodies.heartbeat import ConsumerData, SubscriptionData
+from trimq.codec.codes import RequestCode
+from trimq.codec.headers.fast import decode_pull
+from trimq.processors.consume._checks import PullChecks
+from trimq.processors.consume._pulling import Pulling
+from trimq.processors.consume._subscriptions import PullSubscriptions
+from trimq.processors.consume.lite_pull_message import LitePullMessage
+from trimq.processors.consume.pull_message import PullMessage
+from trimq.remoting.contract import Response
+from trimq.remoting.errors import RemotingError
+from trimq.store.message import Message
 
 COMMIT, SUSPEND, SUBSCRIPTION, CLASS_FILTER = 1, 2, 4, 8
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 import trio
 
-from codec.codes import ResponseCode
-from remoting.contract import RemotingError, Response
 from tests.store.cleaning import steps_of_round, steps_of_trimming
+from trimq.codec.codes import ResponseCode
+from trimq.remoting.contract import RemotingError, Response
 
 
 class SlowDisk:

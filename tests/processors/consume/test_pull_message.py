@@ -3,13 +3,13 @@
 import pytest
 import trio
 
-from broker.arrivals import Arrivals
-from codec import kernel
-from codec.codes import RequestCode, ResponseCode
-from codec.flags import Perm
-from codec.java import string_hash
-from codec.record import parse_record
 from tests.processors.consume.conftest import CLASS_FILTER, COMMIT, SUBSCRIPTION, SUSPEND
+from trimq.broker.arrivals import Arrivals
+from trimq.codec import kernel
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.flags import Perm
+from trimq.codec.java import string_hash
+from trimq.codec.record import parse_record
 
 SEE_FAQ = "\nSee https://rocketmq.apache.org/docs/bestPractice/06FAQ for further details."
 HELD = SUSPEND | SUBSCRIPTION

@@ -4,15 +4,15 @@ from typing import Any
 
 import pytest
 
-from broker.records import fetch_buffers
-from codec.codes import RequestCode, ResponseCode
-from codec.headers.base import decode_header
-from codec.headers.messages import QueryMessageRequestHeader
-from codec.record import parse_record
-from processors.consume.query_message import LARGEST_BODY, QueryMessage
-from remoting.contract import RemotingError, Response
-from store import index_entries
-from store.message import Message
+from trimq.broker.records import fetch_buffers
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.headers.base import decode_header
+from trimq.codec.headers.messages import QueryMessageRequestHeader
+from trimq.codec.record import parse_record
+from trimq.processors.consume.query_message import LARGEST_BODY, QueryMessage
+from trimq.remoting.contract import RemotingError, Response
+from trimq.store import index_entries
+from trimq.store.message import Message
 
 
 class Querying:

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from broker.request_modes import RequestModes
-from codec.bodies.groups import SubscriptionGroupConfig
-from codec.bodies.topics import TopicConfig
-from codec.codes import ResponseCode
-from codec.errors import CodecError
-from processors.consume.get_all_message_request_mode import GetAllMessageRequestMode
-from processors.consume.set_message_request_mode import SetMessageRequestMode
-from remoting.contract import RemotingError
+from trimq.broker.request_modes import RequestModes
+from trimq.codec.bodies.groups import SubscriptionGroupConfig
+from trimq.codec.bodies.topics import TopicConfig
+from trimq.codec.codes import ResponseCode
+from trimq.codec.errors import CodecError
+from trimq.processors.consume.get_all_message_request_mode import GetAllMessageRequestMode
+from trimq.processors.consume.set_message_request_mode import SetMessageRequestMode
+from trimq.remoting.contract import RemotingError
 
 POP = {"topic": "T", "consumerGroup": "G", "mode": "POP", "popShareQueueNum": 2}
 

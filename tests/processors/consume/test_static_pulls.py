@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 import trio
 
-from codec.codes import ResponseCode
-from remoting.contract import RemotingError
 from tests.processors.static_topics import THERE, map_queue
+from trimq.codec.codes import ResponseCode
+from trimq.remoting.contract import RemotingError
 
 COMMIT, SUSPEND, SUBSCRIPTION = 1, 2, 4
 FOUND, NOT_FOUND, RETRY, MOVED = 0, 19, 20, 21

@@ -5,25 +5,25 @@ from typing import Any
 
 import pytest
 
-from broker.clients import Client
-from codec import fastjson
-from codec.bodies.heartbeat import ConsumerData, SubscriptionData
-from codec.bodies.topics import TopicConfig
-from codec.codes import LanguageCode, RequestCode, ResponseCode
-from codec.command import RemotingCommand
-from codec.headers import offsets as headers
-from processors.offsets._broker_reset import BrokerReset
-from processors.offsets._client_reset import ClientReset
-from processors.offsets.clone_group_offset import CloneGroupOffset
-from processors.offsets.invoke_broker_to_get_consumer_status import (
+from trimq.broker.clients import Client
+from trimq.codec import fastjson
+from trimq.codec.bodies.heartbeat import ConsumerData, SubscriptionData
+from trimq.codec.bodies.topics import TopicConfig
+from trimq.codec.codes import LanguageCode, RequestCode, ResponseCode
+from trimq.codec.command import RemotingCommand
+from trimq.codec.headers import offsets as headers
+from trimq.processors.offsets._broker_reset import BrokerReset
+from trimq.processors.offsets._client_reset import ClientReset
+from trimq.processors.offsets.clone_group_offset import CloneGroupOffset
+from trimq.processors.offsets.invoke_broker_to_get_consumer_status import (
     InvokeBrokerToGetConsumerStatus,
 )
-from processors.offsets.invoke_broker_to_reset_offset import InvokeBrokerToResetOffset
-from processors.offsets.query_consume_time_span import QueryConsumeTimeSpan
-from processors.offsets.query_correction_offset import QueryCorrectionOffset
-from remoting.contract import RemotingError, Request
-from remoting.testing import RecordingPeer
-from store.message import Message
+from trimq.processors.offsets.invoke_broker_to_reset_offset import InvokeBrokerToResetOffset
+from trimq.processors.offsets.query_consume_time_span import QueryConsumeTimeSpan
+from trimq.processors.offsets.query_correction_offset import QueryCorrectionOffset
+from trimq.remoting.contract import RemotingError, Request
+from trimq.remoting.testing import RecordingPeer
+from trimq.store.message import Message
 
 LONGEST = 2**63 - 1
 

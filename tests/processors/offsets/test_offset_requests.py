@@ -5,16 +5,16 @@ from typing import Any
 
 import pytest
 
-from codec.codes import ResponseCode
-from codec.headers import offsets as headers
-from processors.offsets.get_all_consumer_offset import GetAllConsumerOffset
-from processors.offsets.get_earliest_msg_storetime import GetEarliestMsgStoretime
-from processors.offsets.get_max_offset import GetMaxOffset
-from processors.offsets.get_min_offset import GetMinOffset
-from processors.offsets.query_consumer_offset import QueryConsumerOffset
-from processors.offsets.search_offset_by_timestamp import SearchOffsetByTimestamp
-from processors.offsets.update_consumer_offset import UpdateConsumerOffset
-from remoting.contract import RemotingError
+from trimq.codec.codes import ResponseCode
+from trimq.codec.headers import offsets as headers
+from trimq.processors.offsets.get_all_consumer_offset import GetAllConsumerOffset
+from trimq.processors.offsets.get_earliest_msg_storetime import GetEarliestMsgStoretime
+from trimq.processors.offsets.get_max_offset import GetMaxOffset
+from trimq.processors.offsets.get_min_offset import GetMinOffset
+from trimq.processors.offsets.query_consumer_offset import QueryConsumerOffset
+from trimq.processors.offsets.search_offset_by_timestamp import SearchOffsetByTimestamp
+from trimq.processors.offsets.update_consumer_offset import UpdateConsumerOffset
+from trimq.remoting.contract import RemotingError
 
 
 class Queue:

@@ -4,17 +4,17 @@ from typing import Any
 
 import pytest
 
-from codec.codes import RequestCode, ResponseCode
-from codec.headers import offsets as headers
-from processors.offsets.get_earliest_msg_storetime import GetEarliestMsgStoretime
-from processors.offsets.get_max_offset import GetMaxOffset
-from processors.offsets.get_min_offset import GetMinOffset
-from processors.offsets.query_consumer_offset import QueryConsumerOffset
-from processors.offsets.search_offset_by_timestamp import SearchOffsetByTimestamp
-from processors.offsets.update_consumer_offset import UpdateConsumerOffset
-from remoting.contract import RemotingError
-from store.message import Message
 from tests.processors.static_topics import THERE, map_queue
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.headers import offsets as headers
+from trimq.processors.offsets.get_earliest_msg_storetime import GetEarliestMsgStoretime
+from trimq.processors.offsets.get_max_offset import GetMaxOffset
+from trimq.processors.offsets.get_min_offset import GetMinOffset
+from trimq.processors.offsets.query_consumer_offset import QueryConsumerOffset
+from trimq.processors.offsets.search_offset_by_timestamp import SearchOffsetByTimestamp
+from trimq.processors.offsets.update_consumer_offset import UpdateConsumerOffset
+from trimq.remoting.contract import RemotingError
+from trimq.store.message import Message
 
 MAX, MIN, SEARCH, EARLIEST, QUERY, UPDATE = 30, 31, 29, 32, 14, 15
 HEADERS: dict[int, Any] = {

@@ -5,18 +5,18 @@ from typing import Any
 
 import pytest
 
-from broker.puts import PutRules
-from broker.unique_ids import UniqueIds
-from codec.codes import RequestCode
-from codec.headers.fast import decode_send_v2
-from codec.headers.send import ConsumerSendMsgBackRequestHeader
-from processors.produce._admission import Admission
-from processors.produce._properties import SendProperties
-from processors.produce._retries import RetrySends
-from processors.produce._sending import Destination, Sending
-from processors.produce.consumer_send_msg_back import ConsumerSendMsgBack
-from remoting.contract import Response
-from remoting.errors import RemotingError
+from trimq.broker.puts import PutRules
+from trimq.broker.unique_ids import UniqueIds
+from trimq.codec.codes import RequestCode
+from trimq.codec.headers.fast import decode_send_v2
+from trimq.codec.headers.send import ConsumerSendMsgBackRequestHeader
+from trimq.processors.produce._admission import Admission
+from trimq.processors.produce._properties import SendProperties
+from trimq.processors.produce._retries import RetrySends
+from trimq.processors.produce._sending import Destination, Sending
+from trimq.processors.produce.consumer_send_msg_back import ConsumerSendMsgBack
+from trimq.remoting.contract import Response
+from trimq.remoting.errors import RemotingError
 
 
 class Producing:

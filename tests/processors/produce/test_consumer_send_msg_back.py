@@ -2,10 +2,10 @@
 
 import pytest
 
-from codec.codes import ResponseCode
-from codec.flags import Perm
-from codec.properties import parse_properties
-from store.errors import DiskFull
+from trimq.codec.codes import ResponseCode
+from trimq.codec.flags import Perm
+from trimq.codec.properties import parse_properties
+from trimq.store.errors import DiskFull
 
 SEE_FAQ = "\nSee https://rocketmq.apache.org/docs/bestPractice/06FAQ for further details."
 

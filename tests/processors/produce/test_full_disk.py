@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from broker.puts import PutRefused
-from codec.codes import RequestCode
-from codec.headers.fast import decode_send_v2
-from store.message import Message
+from trimq.broker.puts import PutRefused
+from trimq.codec.codes import RequestCode
+from trimq.codec.headers.fast import decode_send_v2
+from trimq.store.message import Message
 
 UNAVAILABLE = 14
 REMARK = (

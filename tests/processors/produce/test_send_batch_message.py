@@ -2,13 +2,13 @@
 
 import pytest
 
-from codec.batch import BatchItem, join_batch
-from codec.bodies.topics import TopicConfig
-from codec.errors import CodecError
-from codec.flags import SysFlag
-from codec.properties import parse_properties
-from codec.record import parse_record
-from processors.produce.send_batch_message import SendBatchMessage
+from trimq.codec.batch import BatchItem, join_batch
+from trimq.codec.bodies.topics import TopicConfig
+from trimq.codec.errors import CodecError
+from trimq.codec.flags import SysFlag
+from trimq.codec.properties import parse_properties
+from trimq.codec.record import parse_record
+from trimq.processors.produce.send_batch_message import SendBatchMessage
 
 TWO = join_batch([BatchItem(3, b"one", b"UNIQ_KEY\x01U2\x02"), BatchItem(0, b"two", b"")])
 

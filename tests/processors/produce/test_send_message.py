@@ -5,13 +5,13 @@ The expected codes and remarks were read off a RocketMQ 5.5.0 broker that got th
 
 import pytest
 
-from codec.codes import ResponseCode
-from codec.errors import CodecError
-from codec.flags import Perm, SysFlag
-from codec.message_id import parse_offset_message_id
-from codec.properties import parse_properties
-from processors.produce.send_message import SendMessage
-from processors.produce.send_message_v2 import SendMessageV2
+from trimq.codec.codes import ResponseCode
+from trimq.codec.errors import CodecError
+from trimq.codec.flags import Perm, SysFlag
+from trimq.codec.message_id import parse_offset_message_id
+from trimq.codec.properties import parse_properties
+from trimq.processors.produce.send_message import SendMessage
+from trimq.processors.produce.send_message_v2 import SendMessageV2
 
 BROKER_ADDS = {"MSG_REGION": "DefaultRegion", "TRACE_ON": "true", "CLUSTER": "DefaultCluster"}
 ILLEGAL = (
@@ -309,7 +309,7 @@ def test_retry_topics_lead_to_the_dead_letters_in_the_end(producing):
 
 
 def test_a_group_that_holds_locks_gives_up_at_once(producing):
-    from codec.bodies.locks import MessageQueue
+    from trimq.codec.bodies.locks import MessageQueue
 
     queue = MessageQueue(topic="T", broker_name="broker-a", queue_id=0)
     producing.broker.locks.lock("CG", {queue}, "client")

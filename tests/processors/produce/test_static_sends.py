@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from codec.batch import BatchItem, join_batch
-from codec.codes import RequestCode, ResponseCode
-from codec.headers.fast import decode_send
 from tests.processors.static_topics import map_queue
+from trimq.codec.batch import BatchItem, join_batch
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.headers.fast import decode_send
 
 
 def place(response: Any) -> tuple[int, str, str]:

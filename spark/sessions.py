@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from spark.errors import SparkSourceError
+from trimq.spark.errors import SparkSourceError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -73,8 +73,8 @@ def session(
     use_this_python()
     from pyspark.sql import SparkSession
 
-    from spark.source import RocketMQDataSource
-    from spark.store_source import RocketMQStoreDataSource
+    from trimq.spark.source import RocketMQDataSource
+    from trimq.spark.store_source import RocketMQStoreDataSource
 
     builder = SparkSession.builder.appName(app).config(_PUSHDOWN, "true")
     if master is not None:

@@ -1,0 +1,36 @@
+"""What a driver takes from `trimq.spark`: checks PySpark, and prepares this process for its workers."""
+
+from importlib.util import find_spec
+
+from trimq import __version__
+
+for _package in ("pyspark", "pyarrow"):
+    if find_spec(_package) is None:
+        raise ImportError(f"{_package} is not installed: pip install 'trimq[spark]'")
+
+import pyspark  # noqa: E402 - after the checks
+
+from trimq.spark.versions import is_supported  # noqa: E402
+
+if not is_supported(pyspark.__version__):
+    raise ImportError(
+        f"trimq.spark works with Spark 4, this is {pyspark.__version__}: pip install 'trimq[spark]'"
+    )
+
+from trimq.spark.errors import DataLost, SparkSourceError, WrongOption  # noqa: E402
+from trimq.spark.sessions import session, use_this_python  # noqa: E402
+from trimq.spark.shipping import arrange  # noqa: E402
+from trimq.spark.source import RocketMQDataSource  # noqa: E402
+from trimq.spark.store_source import RocketMQStoreDataSource  # noqa: E402
+
+arrange(__version__)
+use_this_python()
+
+__all__ = [
+    "DataLost",
+    "RocketMQDataSource",
+    "RocketMQStoreDataSource",
+    "SparkSourceError",
+    "WrongOption",
+    "session",
+]
