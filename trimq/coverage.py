@@ -90,38 +90,6 @@ UNSUPPORTED: Final[dict[Code, str]] = {
     **{Code[name]: why for why, names in _GROUPED.items() for name in names.split()},
 }
 
-# What TriMQ does otherwise on purpose; every line names the reason.
-DIFFERENCES: Final = (
-    "A reply uses the header coding of its request (JSON or ROCKETMQ); the real server always answers"
-    " in its own. Clients decode either.",
-    "`bindAddress` is 127.0.0.1 unless said otherwise, not 0.0.0.0: a broker without access control"
-    " should not be open to the network by accident.",
-    "SQL92 subscriptions are refused as by a broker with `enablePropertyFilter=false`.",
-    "Timer messages (TIMER_DELAY_MS and the like) are refused as by a broker with"
-    " `timerWheelEnable=false`.",
-    "Half messages of transactions are refused as by a broker with `rejectTransactionMessage=true`.",
-    "Files of a disk that is too full are deleted only once they are flushed.",
-    "After a crash the index is complete; the real broker deletes its last index file and finds only"
-    " messages of the last commit-log file by key.",
-    "A query by key answers at most 16 MiB, since clients refuse larger frames.",
-    "UPDATE_BROKER_CONFIG refuses a value outside of the setting's limits; the real broker takes any"
-    " number.",
-    "Questions about lite topics are answered as by a broker whose lite topics are empty; SWITCH_TIMER_ENGINE"
-    " as by one with `timerWheelEnable=false`.",
-    "Static topics whose queues have moved: a search by time finds the first part that has it (the real broker"
-    " answers 0, or the end of a part that lies on it), GET_EARLIEST_MSG_STORETIME asks for the part's own queue,"
-    " an offset that a pull commits is kept as the part's own, and a reset reaches a group that has read everything."
-    " UPDATE_AND_CREATE_STATIC_TOPIC refuses the mapping of another broker. A wrong mapping changes nothing; the real"
-    " broker changes the topic all the same.",
-    "SET_COMMITLOG_READ_MODE has no effect: the log is read ahead of each reader, not by mappings.",
-    "GET_BROKER_CONFIG has the settings that TriMQ knows, and whatever else is in the config file.",
-    "Runtime info: thread pool queues are always empty, and how long puts take is not measured.",
-    "VIEW_BROKER_STATS_DATA counts messages, bytes and what was sent back per topic, group and"
-    " broker; latencies and acknowledgements are not counted. A batch counts as one go per message.",
-    "QUERY_CORRECTION_OFFSET leaves out the groups of filterGroups; the real broker deletes their"
-    " offsets.",
-)
-
 
 def answered_codes() -> tuple[set[int], set[int], set[int]]:
     """The codes that the broker's port, its VIP port and the NameServer answer."""

@@ -1,0 +1,24 @@
+"""Each deliberate difference is documented from one list, and demanded by tests that exist."""
+
+from pathlib import Path
+
+import pytest
+
+from compat_tests.wire.cases.catalogue import all_cases
+from docs.differences import DIFFERENCES, Difference, deliberate_cases
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize("one", DIFFERENCES, ids=lambda one: one.text[:40])
+def test_a_difference_is_shown_by_tests(one: Difference) -> None:
+    assert one.cases or one.tests
+    for test in one.tests:
+        path, _, name = test.partition("::")
+        assert f"def {name}(" in (ROOT / path).read_text("utf-8"), test
+
+
+def test_the_cases_exist_and_each_differs_for_one_reason() -> None:
+    named = [case for one in DIFFERENCES for case in one.cases]
+    assert len(named) == len(set(named))
+    assert deliberate_cases().keys() <= {case.name for case in all_cases()}
