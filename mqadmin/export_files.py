@@ -6,10 +6,11 @@ from typing import Any, Final
 import click
 
 from trimq.codec import fastjson
+from trimq.mqadmin.files import TOOLS_FOLDER, write_file
 from trimq.mqadmin.framework import Failed, Run
 
 # Where the official tool leaves what it exports.
-_FOLDER: Final = "/tmp/rocketmq/export"
+_FOLDER: Final = str(TOOLS_FOLDER / "export")
 
 folder_option = click.option(
     "-f",
@@ -25,9 +26,9 @@ folder_option = click.option(
 def write_export(run: Run, folder: str, name: str, value: Any, *, line_end: bool = False) -> None:
     """Write the file and say so; the official tool ends its line only sometimes."""
     path = f"{folder}/{name}"
+    data = fastjson.dumps(value, pretty_tabs=True)
     try:
-        Path(folder).mkdir(parents=True, exist_ok=True)
-        Path(path).write_bytes(fastjson.dumps(value, pretty_tabs=True))
+        write_file(Path(folder), name, data, replace=True, mode=0o666)
     except OSError as error:
         raise Failed(f"cannot write {path}: {error.strerror}") from None
     run.out.text(f"export {path} success" + ("\n" if line_end else ""))

@@ -1,7 +1,6 @@
 """Messages as the official tool prints them (QueryMsgByIdSubCommand, MessageExt.toString)."""
 
 import codecs
-import os
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,22 +11,28 @@ from trimq.admin.messages import Track
 from trimq.admin.pulling import Place
 from trimq.admin.sending import Sent
 from trimq.codec.bodies.locks import MessageQueue
+from trimq.mqadmin.files import TOOLS_FOLDER, is_plain_name, out_option, write_file
 from trimq.mqadmin.framework import FAILURES, Run
 from trimq.mqadmin.java_text import hash_order, java, local_time, queue_hash, string_map
 from trimq.mqadmin.output import plain
 
 # Where the official tool leaves bodies, a file per message.
-_BODIES: Final = Path("/tmp/rocketmq/msgbodys")
+BODIES: Final = TOOLS_FOLDER / "msgbodys"
 # MessageDecoder.string2messageProperties makes a table of that size.
 _PROPERTIES: Final = 128
 
 
-class MessageText:
-    """Prints one message in full, with what its groups did with it."""
+bodies_option = out_option(str(BODIES))
+"""Where the body of a message is left."""
 
-    def __init__(self, run: Run, message: Message) -> None:
+
+class MessageText:
+    """Prints one message in full, with what its groups did with it; its body goes to a file in `out`."""
+
+    def __init__(self, run: Run, message: Message, out: Path | None) -> None:
         self._run = run
         self._message = message
+        self._folder = out or BODIES
 
     def by_id(self, codec: str | None) -> None:
         """With its offset id; with its body if a codec is given."""
@@ -65,15 +70,19 @@ class MessageText:
             self._print("Message Body Path:", self._write_body(file_name))
 
     def _write_body(self, name: str) -> Path:
-        file = _BODIES / name
-        try:
-            _BODIES.mkdir(parents=True, exist_ok=True)
-            # The folder is anybody's: a link there must not lead elsewhere.
-            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
-            with os.fdopen(os.open(file, flags, 0o666), "wb") as target:
-                target.write(self._message.body)
-        except OSError as error:
-            self._run.problem(f"the body is not written to {file}: {error.strerror}")
+        """The name has the unique id in it, which is the producer's to choose; the offset id is not."""
+        names = [one for one in (name, self._message.offset_id) if is_plain_name(one)]
+        for one in names:
+            try:
+                return write_file(self._folder, one, self._message.body)
+            except FileExistsError:
+                continue
+            except OSError as error:
+                problem = f"the body is not written to {self._folder / one}: {error.strerror}"
+                self._run.problem(problem)
+                return self._folder / one
+        file = self._folder / names[-1]
+        self._run.problem(f"the body is not written: there is another file {file}")
         return file
 
     def _tracks(self, line_end: str) -> None:

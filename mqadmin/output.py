@@ -9,12 +9,26 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, TypeVar
+from typing import IO, Any, Final, TypeVar
 
 import click
 import msgspec
 
 T = TypeVar("T")
+
+
+# What a message, a client's name or a server's remark must not tell a terminal: control characters but
+# tab and line end, and what turns the direction of writing round.
+_CONTROL: Final = {
+    code: f"\\x{code:02x}" for code in (*range(9), *range(11, 32), *range(127, 160))
+} | {code: f"\\u{code:04x}" for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))}
+# The same in JSON, which has no \x.
+_CONTROL_IN_JSON: Final = {code: f"\\u{code:04x}" for code in _CONTROL if code >= 127}
+
+
+def harmless(text: str, stream: IO[str]) -> str:
+    """The text as it may be shown there: a terminal does not get to see control characters."""
+    return text.translate(_CONTROL) if stream.isatty() else text
 
 
 def colour() -> bool | None:
@@ -28,6 +42,7 @@ def colour() -> bool | None:
 
 def complain(text: str, fg: str = "red") -> None:
     """One sentence on standard error."""
+    text = harmless(text, sys.stderr)
     click.secho(f"mqadmin: {text}", fg=fg, err=True, color=colour())
 
 
@@ -49,7 +64,7 @@ class Output:
     def text(self, text: str) -> None:
         """Text as it is, without a line end of its own."""
         if not self.as_json:
-            _print(text)
+            _print(harmless(text, sys.stdout))
 
     def line(self, text: str = "") -> None:
         """Text and a line end."""
@@ -58,7 +73,9 @@ class Output:
     def head(self, text: str) -> None:
         """The head of a table, bold on a terminal."""
         if not self.as_json:
-            _print(click.style(text, bold=True) + "\n")
+            shown = harmless(text, sys.stdout)
+            bold = colour() is not False and sys.stdout.isatty()
+            _print((click.style(shown, bold=True) if bold else shown) + "\n")
 
     def value(self, value: Any) -> None:
         """One JSON value on a line of its own: dicts, lists, Structs, dataclasses, scalars.
@@ -67,7 +84,10 @@ class Output:
         """
         if self.as_json:
             # Bytes: JSON is UTF-8, whatever the terminal takes.
-            _print(msgspec.json.encode(plain(value)) + b"\n")
+            data = msgspec.json.encode(plain(value)) + b"\n"
+            if sys.stdout.isatty():
+                data = data.decode().translate(_CONTROL_IN_JSON).encode()
+            _print(data)
 
     def row(self, text: str, value: Any) -> None:
         """A line of a table, or what it holds as a JSON value."""
@@ -86,7 +106,8 @@ class Output:
 
 def _print(text: str | bytes) -> None:
     try:
-        click.echo(text, nl=False, color=colour())
+        # As it is: click would take escape sequences out of bodies on their way into a pipe.
+        click.echo(text, nl=False, color=True)
     except OSError as error:
         if error.errno == errno.EPIPE:
             # Who read it has seen enough; click ends quietly.

@@ -12,6 +12,7 @@ from trimq.admin.remapping import Remapping
 from trimq.admin.static_topics import Configs
 from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.static_topics import CREATED, REMAPPED, TopicRemappingDetailWrapper
+from trimq.mqadmin.files import out_option, write_file
 from trimq.mqadmin.framework import Failed, Run
 from trimq.mqadmin.java_text import string_map
 
@@ -54,15 +55,19 @@ def targets(
     return found
 
 
-def write_mapping(topic: str, configs: Configs, epoch: int, suffix: str) -> str:
+mapping_option = out_option(tempfile.gettempdir())
+"""Where the mapping before and after is left."""
+
+
+def write_mapping(topic: str, configs: Configs, epoch: int, suffix: str, out: Path | None) -> str:
     """Keep a mapping in a file, as the official tool does; returns its path."""
     wrapper = TopicRemappingDetailWrapper(
         topic=topic, type=CREATED, epoch=epoch, broker_config_map=string_map(configs)
     )
-    return _write(wrapper, suffix)
+    return _write(wrapper, suffix, out)
 
 
-def write_remapping(topic: str, configs: Configs, remapping: Remapping) -> str:
+def write_remapping(topic: str, configs: Configs, remapping: Remapping, out: Path | None) -> str:
     """The same for a mapping whose queues move."""
     wrapper = TopicRemappingDetailWrapper(
         topic=topic,
@@ -72,16 +77,17 @@ def write_remapping(topic: str, configs: Configs, remapping: Remapping) -> str:
         broker_to_map_in=sorted(remapping.receivers),
         broker_to_map_out=sorted(remapping.givers),
     )
-    return _write(wrapper, "after")
+    return _write(wrapper, "after", out)
 
 
-def _write(wrapper: TopicRemappingDetailWrapper, suffix: str) -> str:
-    file = Path(tempfile.gettempdir()) / f"{wrapper.topic}-{wrapper.epoch}.{suffix}"
+def _write(wrapper: TopicRemappingDetailWrapper, suffix: str, out: Path | None) -> str:
+    folder = out or Path(tempfile.gettempdir())
+    name = f"{wrapper.topic}-{wrapper.epoch}.{suffix}"
     try:
-        file.write_bytes(encode_body(wrapper))
+        # The temporary folder is everybody's, and names can be guessed: a link there is not followed.
+        return str(write_file(folder, name, encode_body(wrapper), replace=True))
     except OSError as error:
-        raise Failed(f"cannot write {file}: {error.strerror}") from None
-    return str(file)
+        raise Failed(f"cannot write {folder / name}: {error.strerror}") from None
 
 
 def _parts(text: str) -> list[str]:

@@ -1,7 +1,7 @@
 """consumerStatus: what a group's clients say of themselves, and whether they agree.
 
 Java: ConsumerStatusSubCommand. Without -i each client's account is written to a file `MILLIS/CLIENT` below
-the current folder.
+the current folder, or to `CLIENT` in the folder of --out.
 """
 
 from pathlib import Path
@@ -12,6 +12,7 @@ import click
 from trimq.codec.bodies.clients import ConsumerConnection
 from trimq.codec.bodies.queue_tables import ConsumerRunningInfo
 from trimq.mqadmin.consumer_text import running_text, same_subscriptions, stuck_queues
+from trimq.mqadmin.files import is_plain_name, out_option, write_file
 from trimq.mqadmin.framework import FAILURES, Run, admin_command
 from trimq.mqadmin.versions import version_name
 
@@ -25,20 +26,28 @@ _CLIENT: Final = "{:<10} {:<40} {:<20} {}"
     "-b", "--brokerAddr", "broker_addr", metavar="HOST:PORT", help="Who knows the clients."
 )
 @click.option("-s", "--jstack", "with_stacks", is_flag=True, help="And what their threads do.")
+@out_option("a new folder named by the time, below the current one")
 def command(
-    run: Run, group: str, client_id: str | None, broker_addr: str | None, with_stacks: bool
+    run: Run,
+    group: str,
+    client_id: str | None,
+    broker_addr: str | None,
+    with_stacks: bool,
+    out: Path | None,
 ) -> None:
     connection = run.admin.consumer_connection(group, broker_addr)
     if client_id is None:
-        _all_clients(run, group, connection, with_stacks)
+        _all_clients(run, group, connection, with_stacks, out)
         return
     info = run.admin.running_info(group, client_id, with_stacks)
     run.out.text(running_text(info))
     run.out.value({"clientId": client_id, "runningInfo": info})
 
 
-def _all_clients(run: Run, group: str, connection: ConsumerConnection, with_stacks: bool) -> None:
-    folder = Path(str(run.admin.now()))
+def _all_clients(
+    run: Run, group: str, connection: ConsumerConnection, with_stacks: bool, out: Path | None
+) -> None:
+    folder = out or Path(str(run.admin.now()))
     titles = ("#Index", "#ClientId", "#Version", "#ConsumerRunningInfoFile")
     run.out.head(_CLIENT.format(*titles))
     infos: dict[str, ConsumerRunningInfo] = {}
@@ -51,24 +60,21 @@ def _all_clients(run: Run, group: str, connection: ConsumerConnection, with_stac
             continue
         run.out.value({"clientId": name, "runningInfo": infos[name]})
         if not run.out.as_json:
-            file = _write(run, folder / name, running_text(infos[name]))
+            # A client names itself as it likes; its file stays where the others are.
+            file_name = name if is_plain_name(name) else f"client-{len(infos)}"
+            file = _write(run, folder, file_name, running_text(infos[name]))
             version = version_name(client.version)
             run.out.line(_CLIENT.format(len(infos), name, version, file))
     if infos:
         _show_findings(run, infos)
 
 
-def _write(run: Run, file: Path, text: str) -> Path:
-    if file.is_absolute() or ".." in file.parts:
-        # A client names itself as it likes; its file stays where the others are.
-        run.problem(f"the account of a client with the id {file.name!r} is not written to a file")
-        return file
+def _write(run: Run, folder: Path, name: str, text: str) -> Path:
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text)
+        return write_file(folder, name, text.encode(), replace=True)
     except OSError as error:
-        run.problem(f"{file} is not written: {error.strerror}")
-    return file
+        run.problem(f"{folder / name} is not written: {error.strerror}")
+        return folder / name
 
 
 def _show_findings(run: Run, infos: dict[str, ConsumerRunningInfo]) -> None:

@@ -3,6 +3,7 @@
 Java: QueryMsgByIdSubCommand.
 """
 
+from pathlib import Path
 from typing import Final
 
 import click
@@ -11,7 +12,7 @@ from trimq.admin.sending import NewMessage
 from trimq.codec import property_keys
 from trimq.mqadmin.direct import consume_again, target_of
 from trimq.mqadmin.framework import FAILURES, Run, admin_command, boolean, topic_option
-from trimq.mqadmin.message_text import MessageText, body_codec, sent_text
+from trimq.mqadmin.message_text import MessageText, bodies_option, body_codec, sent_text
 
 # The producer gives a message that is sent again a new id.
 _OWN: Final = (property_keys.UNIQ_KEY, property_keys.WAIT)
@@ -33,6 +34,7 @@ _OWN: Final = (property_keys.UNIQ_KEY, property_keys.WAIT)
 @click.option("-u", "--unitName", "unit", help="Accepted as the official tool does.")
 @click.option("-f", "--bodyFormat", "charset", help="Print the body in this character set.")
 @click.option("-c", "--cluster", help="Search this cluster only.")
+@bodies_option
 def command(
     run: Run,
     topic: str,
@@ -43,6 +45,7 @@ def command(
     unit: str | None,
     charset: str | None,
     cluster: str | None,
+    out: Path | None,
 ) -> None:
     codec = body_codec(charset)
     target = target_of(group, client_id)
@@ -63,4 +66,4 @@ def command(
             run.out.text(sent_text(sent))
             run.out.value(sent)
         elif resend is None:
-            MessageText(run, message).by_id(codec)
+            MessageText(run, message, out).by_id(codec)

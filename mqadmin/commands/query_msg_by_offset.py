@@ -1,10 +1,12 @@
 """queryMsgByOffset: show the message at an offset of a queue. Java: QueryMsgByOffsetSubCommand."""
 
+from pathlib import Path
+
 import click
 
 from trimq.admin.errors import NotFound
 from trimq.mqadmin.framework import Failed, Run, admin_command, topic_option
-from trimq.mqadmin.message_text import MessageText, body_codec
+from trimq.mqadmin.message_text import MessageText, bodies_option, body_codec
 
 
 @admin_command("queryMsgByOffset")
@@ -18,6 +20,7 @@ from trimq.mqadmin.message_text import MessageText, body_codec
 )
 @click.option("-f", "--bodyFormat", "charset", help="Print the body in this character set.")
 @click.option("-r", "--routeTopic", "route_topic", help="The topic whose route is taken.")
+@bodies_option
 def command(
     run: Run,
     topic: str,
@@ -26,6 +29,7 @@ def command(
     offset: int,
     charset: str | None,
     route_topic: str | None,
+    out: Path | None,
 ) -> None:
     codec = body_codec(charset)
     place = run.admin.place_of(topic, broker_name, queue_id, route_topic)
@@ -34,4 +38,4 @@ def command(
         raise Failed(
             str(NotFound(f"{topic}'s queue {queue_id} on {broker_name} has no message at {offset}"))
         )
-    MessageText(run, pulled.messages[0]).by_id(codec)
+    MessageText(run, pulled.messages[0], out).by_id(codec)

@@ -3,12 +3,14 @@
 Java: QueryMsgByUniqueKeySubCommand. Searched are 36 hours before and after now, unless times are given.
 """
 
+from pathlib import Path
+
 import click
 
 from trimq.admin.messages import UNIQUE_KEY, MessageQuery
 from trimq.mqadmin.direct import consume_again, target_of
 from trimq.mqadmin.framework import Failed, Run, admin_command, topic_option
-from trimq.mqadmin.message_text import MessageText
+from trimq.mqadmin.message_text import MessageText, bodies_option
 
 _WINDOW = 36 * 3600 * 1000
 
@@ -24,6 +26,7 @@ _WINDOW = 36 * 3600 * 1000
     "-s", "--startTime", "begin", type=int, metavar="MILLIS", help="Stored then or later."
 )
 @click.option("-e", "--endTime", "end", type=int, metavar="MILLIS", help="Stored then or earlier.")
+@bodies_option
 def command(
     run: Run,
     message_id: str,
@@ -34,6 +37,7 @@ def command(
     cluster: str | None,
     begin: int | None,
     end: int | None,
+    out: Path | None,
 ) -> None:
     now = run.admin.link.now()
     if begin is None or end is None:
@@ -55,4 +59,4 @@ def command(
         consume_again(run, found[0], target)
         return
     for number, message in enumerate(found if show_all else found[:1]):
-        MessageText(run, message).by_unique_key(number)
+        MessageText(run, message, out).by_unique_key(number)

@@ -3,16 +3,25 @@
 Java: RemappingStaticTopicSubCommand.
 """
 
+from pathlib import Path
+
 from trimq.admin.errors import NotFound
 from trimq.admin.remapping import remap
 from trimq.admin.static_topics import epoch_of
 from trimq.mqadmin.framework import Run, admin_command, topic_option
-from trimq.mqadmin.static_topics import target_options, targets, write_mapping, write_remapping
+from trimq.mqadmin.static_topics import (
+    mapping_option,
+    target_options,
+    targets,
+    write_mapping,
+    write_remapping,
+)
 
 
 @admin_command("remappingStaticTopic")
 @target_options
 @topic_option
+@mapping_option
 def command(
     run: Run,
     brokers: str | None,
@@ -20,17 +29,18 @@ def command(
     map_file: str | None,
     force: str | None,
     topic: str,
+    out: Path | None,
 ) -> None:
     chosen = targets(run, brokers, clusters, map_file, force)
     configs = run.admin.topic_configs(topic)
     if not configs:
         raise NotFound(f"no broker has topic {topic!r}")
     epoch = epoch_of(configs)
-    before = write_mapping(topic, configs, epoch, "before")
+    before = write_mapping(topic, configs, epoch, "before", out)
     # The official tool calls both files old.
     run.out.line(f"The old mapping data is written to file {before}")
     remapping = remap(topic, configs, chosen, run.admin.link.now())
-    after = write_remapping(topic, configs, remapping)
+    after = write_remapping(topic, configs, remapping, out)
     run.out.line(f"The old mapping data is written to file {after}")
     run.admin.complete_static_topic(topic, configs)
     run.admin.move_static_queues(topic, configs, remapping)

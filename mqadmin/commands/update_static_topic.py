@@ -1,10 +1,12 @@
 """updateStaticTopic: create a static topic, or give it more queues. Java: UpdateStaticTopicSubCommand."""
 
+from pathlib import Path
+
 import click
 
 from trimq.admin.static_topics import epoch_of, extend
 from trimq.mqadmin.framework import Run, admin_command, topic_option
-from trimq.mqadmin.static_topics import target_options, targets, write_mapping
+from trimq.mqadmin.static_topics import mapping_option, target_options, targets, write_mapping
 
 
 @admin_command("updateStaticTopic")
@@ -18,6 +20,7 @@ from trimq.mqadmin.static_topics import target_options, targets, write_mapping
     required=True,
     help="Queues in all, on all brokers together.",
 )
+@mapping_option
 def command(
     run: Run,
     brokers: str | None,
@@ -26,14 +29,15 @@ def command(
     force: str | None,
     topic: str,
     total: int,
+    out: Path | None,
 ) -> None:
     chosen = targets(run, brokers, clusters, map_file, force)
     configs = run.admin.topic_configs(topic)
     now = run.admin.link.now()
-    before = write_mapping(topic, configs, epoch_of(configs) if configs else now, "before")
+    before = write_mapping(topic, configs, epoch_of(configs) if configs else now, "before", out)
     run.out.line(f"The old mapping data is written to file {before}")
     epoch = extend(topic, configs, chosen, total, run.admin.link.now())
-    after = write_mapping(topic, configs, epoch, "after")
+    after = write_mapping(topic, configs, epoch, "after", out)
     run.out.line(f"The new mapping data is written to file {after}")
     run.admin.complete_static_topic(topic, configs)
     run.admin.put_static_topics(configs)

@@ -119,6 +119,28 @@ def test_a_body_that_the_terminal_cannot_show(server: TestServer) -> None:
     assert "BODY: Zürich ?\n".encode("latin-1") in done.stdout
 
 
+@pytest.mark.parametrize("flags", [[], ["--json"]])
+def test_a_terminal_gets_no_control_characters_of_messages(
+    server: TestServer, flags: list[str]
+) -> None:
+    topic = f"Escapes{len(flags)}"
+    body = "red \x1b[31m \x9b2J \x7f \u202e"
+    run(server, "sendMessage", "-t", topic, "-p", body, "-k", "\x1b]0;title\x07")
+    words = ["printMsg", "-t", topic, *flags]
+    shown = on_a_terminal(server, *words)
+    assert not set(shown) & set("\x1b\x9b\x7f\x07\u202e")
+    if flags:
+        message = json.loads(shown)
+        assert message["properties"]["KEYS"] == "\x1b]0;title\x07"
+        assert message == json.loads(run(server, *words).stdout)
+    else:
+        assert "BODY: red \\x1b[31m \\x9b2J \\x7f \\u202e" in shown
+        # A pipe gets what was sent, as from the official tool.
+        assert f"BODY: {body}\n" in run(server, *words).stdout
+    refused = on_a_terminal(server, "topicRoute", "-t", "\x9b2J")
+    assert "\x9b" not in refused
+
+
 def test_json_has_one_way_to_write_names(server: TestServer) -> None:
     sent = json.loads(run(server, "sendMessage", "-t", "Named", "-p", BODY, "--json").stdout)
     assert set(sent) == {"status", "messageId", "offsetId", "queue", "queueOffset"}
