@@ -86,6 +86,10 @@ class NameServerLink:
                     await self._keep(client)
             except (TransportError, CodecError) as error:
                 self._lost(str(error))
+            except Exception as error:
+                # A bug, or an answer that nobody thought of: the other NameServers are kept informed.
+                _log.exception("registering failed: namesrv=%s", self.addr)
+                self._lost(str(error))
             finally:
                 self._client = None
             self._tried()

@@ -167,6 +167,10 @@ class Server:
                 "connection failed peer=%s reason=%s", remote_addr, error.__cause__ or error
             )
             self._shared.counters.errors += 1
+        except Exception:
+            # A bug, or what nobody thought of: this connection's, and nobody else's.
+            log.exception("connection failed peer=%s", remote_addr)
+            self._shared.counters.errors += 1
         finally:
             self._greeting -= 1
             if wire is None:

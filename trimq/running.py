@@ -2,9 +2,10 @@
 
 import gc
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 
 import trio
 
@@ -13,10 +14,11 @@ from trimq.broker.identity import BrokerIdentity
 from trimq.broker.registration import name_server_list
 from trimq.broker.topics import stored_batch_topics
 from trimq.endpoints import HA_OFFSET, BrokerSockets, Endpoint, listen_broker
-from trimq.metrics import metrics_server
+from trimq.metrics import Sample, metrics_server
 from trimq.options import ServerPlan, told_endpoint
 from trimq.remoting.limits import Limits
 from trimq.remoting.server import Server
+from trimq.samples import ProcessState, process_samples
 from trimq.store.message_store import MessageStore
 from trimq.store.recovery import RecoveryReport
 from trimq.tls import server_context
@@ -38,7 +40,7 @@ class RunningBroker:
 
 @asynccontextmanager
 async def open_broker(
-    plan: ServerPlan, namesrv_addr: str, tell_local: TellLocal | None
+    plan: ServerPlan, namesrv_addr: str, tell_local: TellLocal | None, process: ProcessState
 ) -> AsyncIterator[RunningBroker]:
     """Ports first, then the store, then services, then clients; and back in the other order.
 
@@ -73,7 +75,7 @@ async def open_broker(
                 plan, identity, store, clock, name_server_list(namesrv_addr), tell_local
             )
             try:
-                async with _serving(plan, broker, sockets) as metrics_addr:
+                async with _serving(plan, broker, sockets, process) as metrics_addr:
                     yield RunningBroker(identity.address, metrics_addr)
             finally:
                 broker.persist()
@@ -103,17 +105,19 @@ def _identity(plan: ServerPlan, port: int) -> BrokerIdentity:
 
 @asynccontextmanager
 async def _serving(
-    plan: ServerPlan, broker: Broker, sockets: BrokerSockets
+    plan: ServerPlan, broker: Broker, sockets: BrokerSockets, process: ProcessState
 ) -> AsyncIterator[str | None]:
     """Services outside, listeners inside: the last replies may still need a flush."""
     metrics_addr: str | None = None
     async with AsyncExitStack() as stack:
         services = await stack.enter_async_context(trio.open_nursery())
-        for service in broker.services:
-            services.start_soon(service)
+        for name, service in broker.services.items():
+            services.start_soon(process.supervisor.keep, name, service)
         if plan.metrics is not None:
             metrics_addr = str(
-                await stack.enter_async_context(metrics_server(plan.metrics, broker.samples))
+                await stack.enter_async_context(
+                    metrics_server(plan.metrics, partial(_samples, broker, process))
+                )
             )
             log.info("metrics served address=%s path=/metrics", metrics_addr)
         # Listeners end first: their last replies may wait for a flush.
@@ -121,7 +125,9 @@ async def _serving(
         listeners = await stack.enter_async_context(trio.open_nursery())
         await _listen(plan, broker, sockets, listeners)
         # Registered means found: from here on clients come.
-        await services.start(broker.state.registration.run)
+        await services.start(
+            process.supervisor.keep_started, "registration", broker.state.registration.run
+        )
         # What is alive now lives as long as the process: no need to look at it again and again.
         gc.collect()
         gc.freeze()
@@ -129,6 +135,11 @@ async def _serving(
         with trio.CancelScope(shield=True), trio.move_on_after(_LEAVE_SECONDS):
             await broker.state.registration.leave()
         listeners.cancel_scope.cancel()
+
+
+def _samples(broker: Broker, process: ProcessState) -> Iterator[Sample]:
+    yield from broker.samples()
+    yield from process_samples(process)
 
 
 async def _listen(

@@ -2,15 +2,26 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from trimq.codec.codes import RequestCode
+from trimq.loop_steps import LoopSteps
 from trimq.metrics import Sample
+from trimq.supervision import Supervisor
 
 if TYPE_CHECKING:
     from trimq.wiring.broker import Broker
 
 _NAMES = {int(code): code.name for code in RequestCode}
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessState:
+    """What broker and NameServer of one process share."""
+
+    supervisor: Supervisor = field(default_factory=Supervisor)
+    steps: LoopSteps = field(default_factory=LoopSteps)
 
 
 class RequestCounters:
@@ -30,6 +41,32 @@ def broker_samples(broker: "Broker") -> Iterator[Sample]:
     yield from _requests(broker)
     yield from _remoting(broker)
     yield from _state(broker)
+
+
+def process_samples(process: ProcessState) -> Iterator[Sample]:
+    """What holds for the whole process; reading it begins a new measurement of the longest step."""
+    steps = process.steps
+    yield Sample("trimq_loop_steps", "Steps of the event loop.", "counter", steps.steps)
+    yield Sample(
+        "trimq_loop_long_steps",
+        "Steps of the event loop above 20 ms.",
+        "counter",
+        steps.long_steps,
+    )
+    yield Sample(
+        "trimq_loop_longest_step_seconds",
+        "Longest step of the event loop since the last scrape.",
+        "gauge",
+        steps.take_longest(),
+    )
+    for service, count in process.supervisor.failures.items():
+        yield Sample(
+            "trimq_service_failures",
+            "Failures of background services; each was started anew.",
+            "counter",
+            count,
+            {"service": service},
+        )
 
 
 def _requests(broker: "Broker") -> Iterator[Sample]:

@@ -12,6 +12,7 @@ from trimq import settings as setting_texts
 from trimq.broker.clock import Clock
 from trimq.endpoints import Endpoint, listen
 from trimq.failures import explained_plainly
+from trimq.loop_steps import watched
 from trimq.namesrv.config import NamesrvConfig
 from trimq.options import (
     NamesrvOptions,
@@ -24,7 +25,9 @@ from trimq.remoting.dispatch import Dispatcher
 from trimq.remoting.limits import Limits
 from trimq.remoting.server import Server
 from trimq.running import open_broker
+from trimq.samples import ProcessState
 from trimq.server_config import ServerConfig
+from trimq.supervision import Supervisor
 from trimq.tls import server_context
 from trimq.wiring.namesrv import Namesrv, build_namesrv
 
@@ -80,16 +83,20 @@ async def open_server(options: ServerOptions) -> AsyncIterator[RunningServer]:
     prepare_store(plan.store.root)
     async with explained_plainly(), AsyncExitStack() as stack:
         namesrv_addr = plan.broker.namesrv_addr or ""
+        process = ProcessState()
+        stack.enter_context(watched(process.steps))
         namesrv: Namesrv | None = None
         if plan.namesrv_listen is not None:
             namesrv = build_namesrv(plan.namesrv, Clock(), _shown(plan.namesrv_listen))
             namesrv_addr = str(
                 await stack.enter_async_context(
-                    open_namesrv(namesrv, plan.namesrv_listen, plan.server)
+                    open_namesrv(namesrv, plan.namesrv_listen, plan.server, process.supervisor)
                 )
             )
         tell_local = namesrv.routes.register_topic if namesrv is not None else None
-        broker = await stack.enter_async_context(open_broker(plan, namesrv_addr, tell_local))
+        broker = await stack.enter_async_context(
+            open_broker(plan, namesrv_addr, tell_local, process)
+        )
         yield RunningServer(namesrv_addr, broker.address, plan.store.root, broker.metrics_addr)
 
 
@@ -99,7 +106,7 @@ def _shown(endpoint: Endpoint) -> dict[str, str]:
 
 @asynccontextmanager
 async def open_namesrv(
-    namesrv: Namesrv, endpoint: Endpoint, config: ServerConfig
+    namesrv: Namesrv, endpoint: Endpoint, config: ServerConfig, supervisor: Supervisor
 ) -> AsyncIterator[Endpoint]:
     """Serve a NameServer until the block ends; yields the address it really listens on."""
     server = Server(
@@ -112,8 +119,8 @@ async def open_namesrv(
     sock = listen(endpoint)
     bound = Endpoint(endpoint.host, sock.getsockname()[1])
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(namesrv.routes.scan)
-        nursery.start_soon(namesrv.notices.run)
+        nursery.start_soon(supervisor.keep, "scan brokers", namesrv.routes.scan)
+        nursery.start_soon(supervisor.keep, "send notices of brokers", namesrv.notices.run)
         await nursery.start(server.serve, [sock])
         yield bound
         nursery.cancel_scope.cancel()
@@ -141,7 +148,7 @@ async def run_namesrv(options: NamesrvOptions, ready: Ready) -> None:
     with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
         endpoint = Endpoint.parse(options.listen)
         namesrv = build_namesrv(config, Clock(), _shown(endpoint))
-        async with open_namesrv(namesrv, endpoint, server_config) as bound:
+        async with open_namesrv(namesrv, endpoint, server_config, Supervisor()) as bound:
             ready(f"TriMQ ready: namesrv={bound}")
             await anext(aiter(signals))
 

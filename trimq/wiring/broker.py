@@ -1,7 +1,7 @@
 """A broker's parts, built in one place: state, processors, listeners, services."""
 
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -37,12 +37,12 @@ from trimq.samples import RequestCounters, broker_samples
 from trimq.store.config import StoreConfig
 from trimq.store.errors import StoreError
 from trimq.store.message_store import MessageStore
+from trimq.supervision import Service
 from trimq.tls import name_server_context
 from trimq.wiring.processors import on_main_port_only, processors
 
 log = logging.getLogger("trimq.server")
 
-Service = Callable[[], Awaitable[object]]
 TellLocal = Callable[[str, list[QueueData]], None]
 
 
@@ -70,14 +70,17 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Broker:
-    """Everything that runs. ``persist`` writes every config file and blocks: for the shutdown."""
+    """Everything that runs; ``services`` by the names that logs and metrics show.
+
+    ``persist`` writes every config file and blocks: for the shutdown.
+    """
 
     state: State
     main: Dispatcher
     vip: Dispatcher
     listener: ConnectionListener
     gate: Gate
-    services: list[Service]
+    services: Mapping[str, Service]
     requests: RequestCounters = field(default_factory=RequestCounters)
 
     def persist(self) -> None:
@@ -210,34 +213,42 @@ def _tell_queue_type(store: MessageStore, topic: TopicConfig) -> None:
         store.declare_batch_topic(topic.topic_name)
 
 
-def _services(plan: ServerPlan, state: State, gate: Gate) -> list[Service]:
+def _services(plan: ServerPlan, state: State, gate: Gate) -> dict[str, Service]:
     flush: Any = (
         services.flush_on_demand
         if plan.store.flush_disk_type == "SYNC_FLUSH"
         else services.flush_by_interval
     )
     offsets_every = plan.broker.flush_consumer_offset_interval / 1000
-    return [
-        partial(flush, state.store, gate, plan.store),
-        partial(services.write_derived, state.store, plan.store),
-        partial(housekeeping.delete_old_files, state.store, plan.store),
-        partial(services.every_async, offsets_every, state.offsets.persist_in_steps),
-        partial(services.every_async, services.SETTLE_SECONDS, state.topics.settle),
-        partial(services.every_async, services.SETTLE_SECONDS, state.groups.settle),
-        partial(services.every_async, services.SETTLE_SECONDS, state.modes.settle),
-        partial(services.every, services.SCAN_SECONDS, state.consumers.scan_expired),
-        partial(services.every, services.SCAN_SECONDS, state.producers.scan_expired),
-        partial(services.every, services.NOTICE_SECONDS, state.consumers.send_waiting_notices),
-        partial(services.every, 1, state.stats.tick),
-        *(
-            partial(services.every_async, period.millis / 1000, partial(state.stats.sample, period))
-            for period in PERIODS
+    settle = partial(partial, services.every_async, services.SETTLE_SECONDS)
+    scan = partial(partial, services.every, services.SCAN_SECONDS)
+    return {
+        "flush": partial(flush, state.store, gate, plan.store),
+        "write derived files": partial(services.write_derived, state.store, plan.store),
+        "delete old files": partial(housekeeping.delete_old_files, state.store, plan.store),
+        "write offsets": partial(
+            services.every_async, offsets_every, state.offsets.persist_in_steps
         ),
-        state.delays.run,
-        state.others.run,
-        partial(
+        "settle topics": settle(state.topics.settle),
+        "settle groups": settle(state.groups.settle),
+        "settle request modes": settle(state.modes.settle),
+        "scan consumers": scan(state.consumers.scan_expired),
+        "scan producers": scan(state.producers.scan_expired),
+        "send waiting notices": partial(
+            services.every, services.NOTICE_SECONDS, state.consumers.send_waiting_notices
+        ),
+        "tick statistics": partial(services.every, 1, state.stats.tick),
+        **{
+            f"sample statistics every {period.millis // 1000} s": partial(
+                services.every_async, period.millis / 1000, partial(state.stats.sample, period)
+            )
+            for period in PERIODS
+        },
+        "deliver delayed messages": state.delays.run,
+        "connections to other brokers": state.others.run,
+        "clean parts": partial(
             housekeeping.clean_parts,
             state.store.cleaning,
             PartCleaning(state.topics.mappings, state.static, state.store),
         ),
-    ]
+    }
