@@ -1,7 +1,6 @@
 """One NameServer as a broker sees it: a connection that is kept, and what was said over it."""
 
 import logging
-import ssl
 from collections.abc import Callable
 from typing import Final
 
@@ -17,7 +16,7 @@ from trimq.codec.command import RemotingCommand
 from trimq.codec.errors import CodecError
 from trimq.codec.headers.base import Header, decode_header
 from trimq.codec.headers.namesrv import QueryDataVersionResponseHeader, RegisterTopicRequestHeader
-from trimq.remoting.client import Client
+from trimq.remoting.client import Client, Tls
 from trimq.remoting.errors import PeerGone, TransportError
 
 _log: Final = logging.getLogger("trimq.broker")
@@ -44,7 +43,7 @@ class NameServerLink:
         config: BrokerConfig,
         order_topics: Callable[[KVTable], None],
         progress: Callable[[], None],
-        tls: ssl.SSLContext | None = None,
+        tls: Tls | None = None,
     ) -> None:
         self.addr = addr
         self._tls = tls

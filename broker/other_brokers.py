@@ -1,7 +1,6 @@
 """Questions to other brokers, by their names (BrokerOuterAPI's RpcClient, ClientMetadata)."""
 
 import logging
-import ssl
 from collections.abc import Sequence
 from typing import Final
 
@@ -15,7 +14,7 @@ from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.command import RemotingCommand
 from trimq.codec.errors import CodecError
 from trimq.codec.headers.base import Header
-from trimq.remoting.client import Client
+from trimq.remoting.client import Client, Tls
 from trimq.remoting.contract import RemotingError
 from trimq.remoting.errors import RemotingTimeout, TransportError
 
@@ -37,7 +36,7 @@ class OtherBrokers:
     """
 
     def __init__(
-        self, config: BrokerConfig, name_servers: Sequence[str], tls: ssl.SSLContext | None = None
+        self, config: BrokerConfig, name_servers: Sequence[str], tls: Tls | None = None
     ) -> None:
         self._config = config
         self._name_servers = name_servers

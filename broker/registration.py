@@ -4,7 +4,6 @@ The default broker sends no heartbeats of its own to NameServers: registering ev
 of life (BROKER_HEARTBEAT goes with enableSlaveActingMaster).
 """
 
-import ssl
 from collections.abc import Callable, Sequence
 from functools import partial
 
@@ -18,6 +17,7 @@ from trimq.broker.topics import Topics
 from trimq.codec.bodies.kv import KVTable
 from trimq.codec.bodies.route import QueueData
 from trimq.codec.bodies.topics import TopicConfig
+from trimq.remoting.client import Tls
 from trimq.remoting.contract import Holdback
 
 
@@ -42,7 +42,7 @@ class Registration:
         topics: Topics,
         name_servers: Sequence[str],
         tell_local: Callable[[str, list[QueueData]], None] | None = None,
-        tls: ssl.SSLContext | None = None,
+        tls: Tls | None = None,
     ) -> None:
         self._topics = topics
         self._tell_local = tell_local

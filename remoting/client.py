@@ -16,10 +16,13 @@ from trimq.codec.headers.base import Header
 from trimq.remoting.connection import Connection, Shared
 from trimq.remoting.dispatch import AnyProcessor, Dispatcher
 from trimq.remoting.errors import RemotingConnectError, RemotingTimeout, reason_of
-from trimq.remoting.handshake import client_wire
+from trimq.remoting.handshake import client_wire, context_of
 from trimq.remoting.limits import Limits
 from trimq.remoting.peer import Body
+from trimq.remoting.tls import TlsContext
 from trimq.remoting.wire import SocketWire, Wire, address_of
+
+Tls = ssl.SSLContext | TlsContext
 
 
 class Client:
@@ -36,7 +39,7 @@ class Client:
     async def connect(
         cls,
         addr: str,
-        tls: ssl.SSLContext | None = None,
+        tls: Tls | None = None,
         *,
         processors: Sequence[AnyProcessor] = (),
         limits: Limits | None = None,
@@ -102,7 +105,7 @@ class Client:
         self._connection.oneway(code, header, body)
 
 
-async def _open(addr: str, tls: ssl.SSLContext | None, seconds: float) -> tuple[Wire, str]:
+async def _open(addr: str, tls: Tls | None, seconds: float) -> tuple[Wire, str]:
     host, _, port = addr.rpartition(":")
     host = host.strip("[]")
     try:
@@ -116,10 +119,14 @@ async def _open(addr: str, tls: ssl.SSLContext | None, seconds: float) -> tuple[
         raise RemotingConnectError(f"no connection to {addr}: {reason}") from error
 
 
-async def _wire(sock: socket.socket, tls: ssl.SSLContext | None, host: str) -> tuple[Wire, str]:
+async def _wire(sock: socket.socket, tls: Tls | None, host: str) -> tuple[Wire, str]:
     try:
         remote_addr = address_of(sock)
-        wire = SocketWire(sock) if tls is None else await client_wire(sock, tls, host)
+        wire = (
+            SocketWire(sock)
+            if tls is None
+            else await client_wire(sock, await context_of(tls), host)
+        )
     except BaseException:
         sock.close()
         raise

@@ -6,7 +6,7 @@ from typing import Final
 
 import trio
 
-from trimq.remoting.tls import TlsMode, TlsRefused
+from trimq.remoting.tls import TlsContext, TlsFilesError, TlsMode, TlsRefused
 from trimq.remoting.wire import SocketWire, StreamWire, Wire
 
 # A TLS record that carries a handshake message.
@@ -24,19 +24,46 @@ async def first_byte(sock: socket.socket) -> int | None:
         return data[0] if data else None
 
 
-async def server_wire(
-    sock: socket.socket, first: int, context: ssl.SSLContext | None, mode: TlsMode
-) -> Wire:
-    """Plain or TLS, as the client began and the mode allows; a TLS handshake is done here."""
-    if first != _HANDSHAKE:
-        if mode is TlsMode.ENFORCING:
-            raise TlsRefused("plain text, but tls.server.mode is enforcing")
-        return SocketWire(sock)
-    if mode is TlsMode.DISABLED:
-        raise TlsRefused("a TLS handshake, but tls.server.mode is disabled")
-    if context is None:
-        raise TlsRefused("a TLS handshake, but no certificate is configured (tls.server.certPath)")
-    return await _secured(sock, context, server_side=True)
+class ServerTls:
+    """Whether a server's clients may or must talk TLS, and with which certificate."""
+
+    def __init__(
+        self, mode: TlsMode = TlsMode.PERMISSIVE, source: TlsContext | None = None
+    ) -> None:
+        """Without a `source` a TLS hello is refused."""
+        self.mode = mode
+        self._source = source
+        # One thread at a time looks at the files, however many clients say hello.
+        self._limiter = trio.CapacityLimiter(1)
+
+    async def wire(self, sock: socket.socket, first: int) -> Wire:
+        """Plain or TLS, as the client began and the mode allows; a TLS handshake is done here."""
+        if first != _HANDSHAKE:
+            if self.mode is TlsMode.ENFORCING:
+                raise TlsRefused("plain text, but tls.server.mode is enforcing")
+            return SocketWire(sock)
+        if self.mode is TlsMode.DISABLED:
+            raise TlsRefused("a TLS handshake, but tls.server.mode is disabled")
+        if self._source is None:
+            raise TlsRefused(
+                "a TLS handshake, but no certificate is configured (tls.server.certPath)"
+            )
+        try:
+            context = await context_of(self._source, self._limiter)
+        except TlsFilesError as error:
+            raise TlsRefused(f"a TLS handshake, but {error}") from error
+        return await _secured(sock, context, server_side=True)
+
+
+async def context_of(
+    source: ssl.SSLContext | TlsContext, limiter: trio.CapacityLimiter | None = None
+) -> ssl.SSLContext:
+    """The context to use now; files are read in a worker thread."""
+    if isinstance(source, ssl.SSLContext):
+        return source
+    if (settled := source.settled) is not None:
+        return settled
+    return await trio.to_thread.run_sync(source.current, limiter=limiter)
 
 
 async def client_wire(sock: socket.socket, context: ssl.SSLContext, host: str) -> Wire:

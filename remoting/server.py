@@ -3,7 +3,6 @@
 import errno
 import logging
 import socket
-import ssl
 from collections.abc import Sequence
 from typing import Final
 
@@ -15,10 +14,10 @@ from trimq.remoting.contract import ConnectionListener
 from trimq.remoting.counters import RemotingCounters
 from trimq.remoting.dispatch import Dispatcher
 from trimq.remoting.gate import Gate
-from trimq.remoting.handshake import first_byte, server_wire
+from trimq.remoting.handshake import ServerTls, first_byte
 from trimq.remoting.limits import Limits
 from trimq.remoting.poller import AVAILABLE, Poller
-from trimq.remoting.tls import TlsMode, TlsRefused
+from trimq.remoting.tls import TlsRefused
 from trimq.remoting.wire import Wire, address_of
 
 log = logging.getLogger("trimq.remoting")
@@ -39,15 +38,13 @@ class Server:
         dispatcher: Dispatcher,
         *,
         listener: ConnectionListener | None = None,
-        tls: ssl.SSLContext | None = None,
-        tls_mode: TlsMode | str = TlsMode.PERMISSIVE,
+        tls: ServerTls | None = None,
         gate: Gate | None = None,
         limits: Limits | None = None,
     ) -> None:
         self._limits = Limits() if limits is None else limits
         self._shared = Shared(dispatcher, self._limits, gate, listener)
-        self._tls = tls
-        self._tls_mode = TlsMode(tls_mode)
+        self._tls = ServerTls() if tls is None else tls
         self._connections: set[Connection] = set()
         self._greeting = 0
         self._full_logged = False
@@ -158,7 +155,7 @@ class Server:
                 first = await first_byte(sock)
                 if first is not None:
                     with trio.move_on_after(self._limits.handshake_seconds):
-                        wire = await server_wire(sock, first, self._tls, self._tls_mode)
+                        wire = await self._tls.wire(sock, first)
         except TlsRefused as error:
             log.warning("connection refused peer=%s reason=%s", remote_addr, error)
             self._shared.counters.refused += 1

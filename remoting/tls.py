@@ -1,7 +1,22 @@
-"""How clients may talk to a server: plain text, TLS, or either. Free of Trio."""
+"""TLS without Trio: modes, contexts made of files, and contexts that follow their files."""
 
+import logging
+import os
 import ssl
+import threading
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
+
+from trimq.remoting.tls_suites import restrict
+
+log = logging.getLogger("trimq.remoting")
+
+_REASONS: Final = {
+    "KEY_VALUES_MISMATCH": "the key is not that of the certificate",
+    "NO_CERTIFICATE_OR_CRL_FOUND": "there is no certificate in it",
+}
 
 
 class TlsMode(StrEnum):
@@ -16,10 +31,149 @@ class TlsRefused(Exception):
     """The client's way of talking is not the one this server is configured for."""
 
 
+class TlsFilesError(ValueError):
+    """Certificates or keys that cannot be used; the text names the file and says why."""
+
+
+class TlsContext:
+    """A context made when it is first needed, and made anew when one of its files has changed.
+
+    What FileWatchService is for in RocketMQ; connections that exist keep theirs. New files that
+    cannot be used are logged once, and the context before stays.
+    """
+
+    def __init__(self, make: Callable[[], ssl.SSLContext], files: Iterable[str] = ()) -> None:
+        """`make` raises TlsFilesError when it cannot; empty names of files count as none."""
+        self._make = make
+        self._files = tuple(filter(None, files))
+        self._made: ssl.SSLContext | None = None
+        self._stamps: object = None
+        self._turn = threading.Lock()
+
+    @property
+    def settled(self) -> ssl.SSLContext | None:
+        """The context if it is made and can never change."""
+        return None if self._files else self._made
+
+    def current(self) -> ssl.SSLContext:
+        """Blocks: in a worker thread. TlsFilesError when there never was a usable one."""
+        with self._turn:
+            # Looked at before they are read: a change in between is seen the next time.
+            stamps = [_stamp(file) for file in self._files]
+            if self._made is None:
+                self._made = self._make()
+            elif stamps != self._stamps:
+                self._renew()
+            self._stamps = stamps
+            return self._made
+
+    def _renew(self) -> None:
+        try:
+            self._made = self._make()
+        except TlsFilesError as error:
+            log.error("TLS files changed, but the ones before stay in use: %s", error)
+        else:
+            log.info("TLS files changed, new connections use them files=%s", " ".join(self._files))
+
+
+def _stamp(file: str) -> tuple[int, int, int] | None:
+    try:
+        found = os.stat(file)
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino
+
+
+def load_pair(context: ssl.SSLContext, certificate: str, key: str, password: str = "") -> None:
+    """A certificate chain and its key from PEM files; TlsFilesError, never a question."""
+
+    asked = False
+
+    def secret() -> str:
+        nonlocal asked
+        asked = True
+        # Without this OpenSSL would ask on the terminal.
+        if not password:
+            raise TlsFilesError(f"{key} is encrypted, and its password is not configured")
+        return password
+
+    _check_readable(certificate, key)
+    try:
+        context.load_cert_chain(certificate, key, secret)
+    except ssl.SSLError as error:
+        # OpenSSL has no name for a wrong password.
+        reason = (
+            "the password does not open the key" if asked and not error.reason else _reason(error)
+        )
+        raise TlsFilesError(f"cannot use {certificate} with {key}: {reason}") from error
+
+
+def load_authorities(context: ssl.SSLContext, file: str) -> None:
+    """Trust what these PEM certificates have signed; TlsFilesError."""
+    _check_readable(file)
+    try:
+        context.load_verify_locations(file)
+    except ssl.SSLError as error:
+        raise TlsFilesError(f"cannot use {file}: {_reason(error)}") from error
+
+
+def _check_readable(*files: str) -> None:
+    for file in files:
+        try:
+            with open(file, "rb"):
+                pass
+        except OSError as error:
+            raise TlsFilesError(f"cannot read {file}: {error.strerror or error}") from error
+
+
+def _reason(error: ssl.SSLError) -> str:
+    return _REASONS.get(error.reason or "", str(error))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientTls:
+    """How a client talks TLS. Files are PEM; an empty text means: none.
+
+    With `authorities` the server's certificate must be signed by one of them, with `checked` alone by
+    one of the system's; with neither, any is taken, as by RocketMQ's clients. `named`: it must also be
+    made out to the host that was asked for, which RocketMQ's clients do not look at.
+    """
+
+    authorities: str = ""
+    checked: bool = False
+    named: bool = True
+    certificate: str = ""
+    key: str = ""
+    password: str = ""
+    ciphers: str = ""
+    protocols: str = ""
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        return self.authorities, self.certificate, self.key
+
+    def context(self) -> ssl.SSLContext:
+        """TlsFilesError when a file, a cipher or a protocol cannot be used."""
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname = False
+        if self.authorities:
+            load_authorities(context, self.authorities)
+        elif self.checked:
+            context.load_default_certs()
+        else:
+            context.verify_mode = ssl.CERT_NONE
+        context.check_hostname = self.named and context.verify_mode is ssl.CERT_REQUIRED
+        if bool(self.certificate) != bool(self.key):
+            raise TlsFilesError("a client's certificate and its key belong together: name both")
+        if self.certificate:
+            load_pair(context, self.certificate, self.key, self.password)
+        try:
+            restrict(context, self.ciphers, self.protocols)
+        except ValueError as error:
+            raise TlsFilesError(str(error)) from None
+        return context
+
+
 def client_context(trusted: str | None = None) -> ssl.SSLContext:
     """The Java client's default: encrypt, trust any certificate; with a CA file, verify."""
-    context = ssl.create_default_context(cafile=trusted)
-    if trusted is None:
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
-    return context
+    return ClientTls(authorities=trusted or "").context()

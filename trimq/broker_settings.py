@@ -44,7 +44,7 @@ _LIVE_NAMES: Final = """
 _FIXED: Final = frozenset(_FIXED_NAMES.split())
 _LIVE_IN_STORE: Final = frozenset(_LIVE_NAMES.split())
 # In the file, but told to nobody who asks.
-_HIDDEN: Final = frozenset({"tls.server.keyPassword"})
+_HIDDEN: Final = frozenset({"tls.server.keyPassword", "tls.client.keyPassword"})
 _WHOLE_NUMBER: Final = re.compile(r"[+-]?\d+")
 
 
@@ -63,7 +63,7 @@ class BrokerSettings:
         on_permission: Callable[[], None],
     ) -> None:
         """`shown` are texts of settings whose value was found out at the start."""
-        self._configs = (plan.broker, plan.store, plan.server)
+        self._configs = (plan.broker, plan.store, plan.server, plan.tls)
         self._file = ConfigFile(plan.config_file or plan.store.root / "config/broker.properties")
         self._is_read_at_start = plan.config_file is not None
         self._clock = clock

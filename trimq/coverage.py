@@ -16,6 +16,7 @@ from trimq.options import ServerOptions, server_plan
 from trimq.server_config import ServerConfig
 from trimq.store.config import StoreConfig
 from trimq.store.message_store import MessageStore
+from trimq.tls_config import TlsConfig
 from trimq.wiring.broker import build_state
 from trimq.wiring.namesrv import build_namesrv
 from trimq.wiring.processors import on_main_port_only, processors
@@ -116,6 +117,7 @@ def setting_classes() -> list[tuple[str, type[Any]]]:
     return [
         ("Broker", BrokerConfig),
         ("Store", StoreConfig),
-        ("Listening, TLS, metrics", ServerConfig),
+        ("Listening, metrics", ServerConfig),
+        ("TLS", TlsConfig),
         ("NameServer", NamesrvConfig),
     ]

@@ -16,6 +16,7 @@ from trimq.namesrv.config import NamesrvConfig
 from trimq.server_config import ServerConfig
 from trimq.store.config import StoreConfig
 from trimq.store.files import make_durable_directory
+from trimq.tls_config import TlsConfig
 
 log = logging.getLogger("trimq.server")
 
@@ -55,6 +56,7 @@ class ServerPlan:
     broker: BrokerConfig
     store: StoreConfig
     server: ServerConfig
+    tls: TlsConfig
     namesrv: NamesrvConfig
     listen: Endpoint
     namesrv_listen: Endpoint | None
@@ -68,7 +70,7 @@ def server_plan(options: ServerOptions) -> ServerPlan:
     """Flags win over ``--set``, which wins over the file. Unknown keys are warned of."""
     values = {**(settings.read_file(options.config) if options.config else {}), **options.settings}
     for warning in settings.unknown_keys(
-        values, (BrokerConfig, StoreConfig, ServerConfig, NamesrvConfig)
+        values, (BrokerConfig, StoreConfig, ServerConfig, TlsConfig, NamesrvConfig)
     ):
         log.warning(warning)
     server = settings.build(ServerConfig, values)
@@ -100,6 +102,7 @@ def server_plan(options: ServerOptions) -> ServerPlan:
         broker=dataclasses.replace(broker, namesrv_addr=named or None),
         store=store,
         server=server,
+        tls=settings.build(TlsConfig, values),
         namesrv=settings.build(NamesrvConfig, _beside_the_store(values, root)),
         listen=listen,
         namesrv_listen=namesrv_listen,

@@ -21,7 +21,7 @@ from trimq.remoting.server import Server
 from trimq.samples import ProcessState, process_samples
 from trimq.store.message_store import MessageStore
 from trimq.store.recovery import RecoveryReport
-from trimq.tls import server_context
+from trimq.tls import server_tls
 from trimq.wiring.broker import Broker, TellLocal, build_broker
 
 log = logging.getLogger("trimq.server")
@@ -149,13 +149,12 @@ async def _listen(
         idle_seconds=plan.server.channel_idle_seconds,
         durable_seconds=plan.store.sync_flush_timeout / 1000,
     )
-    context = server_context(plan.server)
+    tls = server_tls(plan.tls)
     for dispatcher, sock in ((broker.main, sockets.main), (broker.vip, sockets.vip)):
         server = Server(
             dispatcher,
             listener=broker.listener,
-            tls=context,
-            tls_mode=plan.server.tls_mode,
+            tls=tls,
             gate=broker.gate,
             limits=limits,
         )

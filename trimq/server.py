@@ -28,7 +28,8 @@ from trimq.running import open_broker
 from trimq.samples import ProcessState
 from trimq.server_config import ServerConfig
 from trimq.supervision import Supervisor
-from trimq.tls import server_context
+from trimq.tls import server_tls
+from trimq.tls_config import TlsConfig
 from trimq.wiring.namesrv import Namesrv, build_namesrv
 
 Ready = Callable[[str], None]
@@ -90,7 +91,9 @@ async def open_server(options: ServerOptions) -> AsyncIterator[RunningServer]:
             namesrv = build_namesrv(plan.namesrv, Clock(), _shown(plan.namesrv_listen))
             namesrv_addr = str(
                 await stack.enter_async_context(
-                    open_namesrv(namesrv, plan.namesrv_listen, plan.server, process.supervisor)
+                    open_namesrv(
+                        namesrv, plan.namesrv_listen, plan.server, plan.tls, process.supervisor
+                    )
                 )
             )
         tell_local = namesrv.routes.register_topic if namesrv is not None else None
@@ -106,14 +109,17 @@ def _shown(endpoint: Endpoint) -> dict[str, str]:
 
 @asynccontextmanager
 async def open_namesrv(
-    namesrv: Namesrv, endpoint: Endpoint, config: ServerConfig, supervisor: Supervisor
+    namesrv: Namesrv,
+    endpoint: Endpoint,
+    config: ServerConfig,
+    tls: TlsConfig,
+    supervisor: Supervisor,
 ) -> AsyncIterator[Endpoint]:
     """Serve a NameServer until the block ends; yields the address it really listens on."""
     server = Server(
         Dispatcher(namesrv.processors),
         listener=namesrv.routes,
-        tls=server_context(config),
-        tls_mode=config.tls_mode,
+        tls=server_tls(tls),
         limits=limits_of(config),
     )
     sock = listen(endpoint)
@@ -145,10 +151,11 @@ async def run_namesrv(options: NamesrvOptions, ready: Ready) -> None:
     }
     config = setting_texts.build(NamesrvConfig, values)
     server_config = setting_texts.build(ServerConfig, values)
+    tls = setting_texts.build(TlsConfig, values)
     with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
         endpoint = Endpoint.parse(options.listen)
         namesrv = build_namesrv(config, Clock(), _shown(endpoint))
-        async with open_namesrv(namesrv, endpoint, server_config, Supervisor()) as bound:
+        async with open_namesrv(namesrv, endpoint, server_config, tls, Supervisor()) as bound:
             ready(f"TriMQ ready: namesrv={bound}")
             await anext(aiter(signals))
 

@@ -17,8 +17,8 @@ from trimq.mqadmin.framework import (
 )
 from trimq.mqadmin.java_text import hash_order
 
-# A broker takes it, but shows it to nobody.
-_SECRET: Final = "tls.server.keyPassword"
+# A broker takes them, but shows them to nobody.
+_SECRETS: Final = ("tls.server.keyPassword", "tls.client.keyPassword")
 
 
 @admin_command("updateBrokerConfig")
@@ -42,7 +42,7 @@ def command(
         entry = {"addr": addr, "key": key, "value": value}
         run.out.row(f"update broker config success, {addr}", entry)
         now = run.admin.broker_config(addr).get(key)
-        if now is None and key != _SECRET:
+        if now is None and key not in _SECRETS:
             run.problem(f"{addr} has no setting {key!r}: nothing has changed")
         elif now is not None and not _is_same(now, value):
             run.problem(f"{addr} did not take {key}={value}: it is {now!r}")

@@ -17,7 +17,9 @@ from trimq.remoting.blocking import BlockingClient
 from trimq.remoting.contract import Processor, Response
 from trimq.remoting.dispatch import Dispatcher
 from trimq.remoting.errors import PeerGone, RemotingConnectError, RemotingTimeout, TransportError
+from trimq.remoting.handshake import ServerTls
 from trimq.remoting.server import Server
+from trimq.remoting.tls import TlsContext
 
 
 class NameHeader(Header):
@@ -105,7 +107,10 @@ async def test_tls(nursery):
     authority.configure_trust(trusting)
     sock = socket.create_server(("127.0.0.1", 0))
     addr = f"127.0.0.1:{sock.getsockname()[1]}"
-    await nursery.start(Server(Dispatcher([Echo()]), tls=context).serve, [sock])
+    await nursery.start(
+        Server(Dispatcher([Echo()]), tls=ServerTls(source=TlsContext(lambda: context))).serve,
+        [sock],
+    )
 
     def use():
         with BlockingClient(addr, tls=trusting) as client:

@@ -20,9 +20,10 @@ from trimq.remoting.client import Client
 from trimq.remoting.contract import Gate, Processor, Response
 from trimq.remoting.dispatch import Dispatcher
 from trimq.remoting.errors import RemotingConnectError
+from trimq.remoting.handshake import ServerTls
 from trimq.remoting.limits import Limits
 from trimq.remoting.server import Server
-from trimq.remoting.tls import client_context
+from trimq.remoting.tls import TlsContext, TlsMode, client_context
 from trimq.remoting.wire import SocketWire, remove
 
 BIG = bytes(range(256)) * 1024  # 256 KiB, as a full pull
@@ -307,12 +308,12 @@ def certificates():
     authority.issue_cert("127.0.0.1", "localhost").configure_cert(server)
     trusting = ssl.create_default_context()
     authority.configure_trust(trusting)
-    return server, trusting
+    return TlsContext(lambda: server), trusting
 
 
 async def test_tls_and_plain_text_share_a_port(start, certificates):
     context, trusting = certificates
-    running = await start(tls=context)
+    running = await start(tls=ServerTls(source=context))
     for tls in (None, trusting, client_context()):
         async with Client.connect(running.addr, tls) as client:
             assert (await client.request(12)).body == BIG + BIG
@@ -322,7 +323,7 @@ async def test_tls_and_plain_text_share_a_port(start, certificates):
 
 async def test_tls_is_refused_when_disabled_and_demanded_when_enforced(start, certificates, caplog):
     context, trusting = certificates
-    disabled = await start(tls=context, tls_mode="disabled")
+    disabled = await start(tls=ServerTls(TlsMode.DISABLED, context))
     with pytest.raises(RemotingConnectError):
         async with Client.connect(disabled.addr, trusting):
             pytest.fail("TLS accepted")
@@ -330,7 +331,7 @@ async def test_tls_is_refused_when_disabled_and_demanded_when_enforced(start, ce
     with pytest.raises(RemotingConnectError):
         async with Client.connect(without.addr, trusting):
             pytest.fail("TLS accepted")
-    enforcing = await start(tls=context, tls_mode="enforcing")
+    enforcing = await start(tls=ServerTls(TlsMode.ENFORCING, context))
     async with await enforcing.raw() as stream:
         await stream.send_all(frame())
         assert await ended(stream)
@@ -345,7 +346,7 @@ async def test_tls_is_refused_when_disabled_and_demanded_when_enforced(start, ce
 
 async def test_a_failed_handshake_harms_nobody(start, certificates, caplog):
     context, trusting = certificates
-    running = await start(tls=context)
+    running = await start(tls=ServerTls(source=context))
     async with await running.raw() as stream:
         await stream.send_all(b"\x16\x03\x01\x00\x05hello")
         await running.until(lambda: running.server.counters.errors == 1)
@@ -357,7 +358,9 @@ async def test_a_failed_handshake_harms_nobody(start, certificates, caplog):
 
 
 async def test_a_handshake_that_never_ends_is_cut_off(start, certificates):
-    running = await start(tls=certificates[0], limits=Limits(handshake_seconds=0.05))
+    running = await start(
+        tls=ServerTls(source=certificates[0]), limits=Limits(handshake_seconds=0.05)
+    )
     async with await running.raw() as stream:
         await stream.send_all(b"\x16\x03\x01")
         with trio.fail_after(60):

@@ -164,7 +164,7 @@ def build_state(
     config, directory = plan.broker, plan.store.root / "config"
     topics = Topics(config, directory, clock)
     traffic = Traffic(topics.is_system_topic)
-    tls = name_server_context(plan.server)
+    tls = name_server_context(plan.tls)
     others = OtherBrokers(config, name_servers, tls)
     state = State(
         topics=topics,
