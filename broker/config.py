@@ -137,3 +137,25 @@ class BrokerConfig:
     split_registration_size: int = setting(800, "Topics in one part of a registration.", at_least=1)
     enable_split_metadata: bool = setting(True, "Answer topic and group tables in pages.")
     split_metadata_size: int = setting(2000, "Topics or groups in one page.", at_least=1)
+
+    # TriMQ's own: what peers can make this broker keep. 0 is no limit.
+    max_topics: int = setting(
+        100_000, "Topics of this broker. 0: any number. (TriMQ's own.)", at_least=0
+    )
+    max_groups: int = setting(
+        100_000, "Subscription groups of this broker. 0: any number. (TriMQ's own.)", at_least=0
+    )
+    max_topic_queues: int = setting(
+        16_384, "Queues of one topic. 0: any number. (TriMQ's own.)", at_least=0
+    )
+    max_new_names_per_address: int = setting(
+        100,
+        "Topics and groups created on first use, a second and an address other than this machine's;"
+        " ten times as many at once. 0: any number. (TriMQ's own.)",
+        at_least=0,
+    )
+    max_heartbeat_groups: int = setting(
+        1000,
+        "Producer and consumer groups in one heartbeat. 0: any number. (TriMQ's own.)",
+        at_least=0,
+    )

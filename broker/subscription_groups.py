@@ -15,7 +15,8 @@ from trimq.broker.clock import Clock
 from trimq.broker.config import BrokerConfig
 from trimq.broker.data_version import encoded_version, new_version, next_version, page_of
 from trimq.broker.json_members import JsonMembers, pretty
-from trimq.broker.table_file import TableFile
+from trimq.broker.new_names import NewNames, check_room
+from trimq.broker.table_file import TableFile, Writer
 from trimq.codec.bodies.base import decode_body
 from trimq.codec.bodies.groups import SubscriptionGroupConfig, SubscriptionGroupWrapper
 
@@ -40,6 +41,7 @@ class SubscriptionGroups:
         """`directory` is the store's `config` folder."""
         self._config = config
         self._clock = clock
+        self._new_names = NewNames(config, clock)
         self._file = TableFile(directory / "subscriptionGroup.json", self._pieces)
         self._table: dict[str, SubscriptionGroupConfig] = {}
         self._forbidden: dict[str, dict[str, int]] = {}
@@ -50,11 +52,16 @@ class SubscriptionGroups:
 
     # --- looking up
 
-    def find(self, group: str) -> SubscriptionGroupConfig | None:
-        """The group's settings; a group that nobody has used before is created here."""
+    def find(self, group: str, asked_by: str = "") -> SubscriptionGroupConfig | None:
+        """The group's settings; a group that nobody has used before is created here.
+
+        LimitReached when there are too many, or too many new ones from `asked_by` ("ip:port").
+        """
         found = self._table.get(group)
         if found is not None or not self._may_create(group):
             return found
+        self._check_room()
+        self._new_names.admit(asked_by)
         created = SubscriptionGroupConfig(group_name=group)
         self._put(created)
         next_version(self.data_version, self._clock)
@@ -102,6 +109,8 @@ class SubscriptionGroups:
         try:
             for group in groups:
                 old = self._table.get(group.group_name)
+                if old is None:
+                    self._check_room()
                 current = None if old is None else (old.attributes or {})
                 group.attributes = alter(GROUP_ATTRIBUTES, current, group.attributes or {})
                 self._put(group)
@@ -159,8 +168,12 @@ class SubscriptionGroups:
         self.data_version = loaded.data_version
 
     def persist(self) -> None:
-        """Write the table now, without waiting for the disk; a failure is made good by settle."""
-        self._file.write()
+        """Have the table written without waiting for the disk; a failure is made good by settle."""
+        self._file.changed()
+
+    def write_by(self, writer: Writer) -> None:
+        """Leave it to a writer when changes are written; without one they are at once."""
+        self._file.write_by(writer)
 
     async def settle(self) -> None:
         """Let the last change survive a power loss; a service calls it every few seconds."""
@@ -171,6 +184,9 @@ class SubscriptionGroups:
         self._file.close()
 
     # --- inside
+
+    def _check_room(self) -> None:
+        check_room(len(self._table), self._config.max_groups, "groups", "maxGroups")
 
     def _may_create(self, group: str) -> bool:
         allowed = self._config.auto_create_subscription_group or (

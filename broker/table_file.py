@@ -13,7 +13,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import trio
 
@@ -34,6 +34,12 @@ log = logging.getLogger("trimq.broker")
 T = TypeVar("T")
 
 
+class Writer(Protocol):
+    """Told of tables that have changed."""
+
+    def changed(self, file: "TableFile") -> None: ...
+
+
 class TableDamaged(Exception):
     """Neither the file nor its twin can be read as the table that it should hold."""
 
@@ -51,6 +57,25 @@ class TableFile:
         self._version = 0
         self._synced = -1
         self._safe = False
+        # Decides when `changed` writes; without one it does at once.
+        self._writer: Writer | None = None
+        # How large the last version is, and how many changes it lacks.
+        self.size = 0
+        self.changes = 0
+        # Being written beside the loop: nothing newer may be overtaken by that.
+        self.busy = False
+
+    def write_by(self, writer: Writer) -> None:
+        """Leave it to a writer when changes are written."""
+        self._writer = writer
+
+    def changed(self) -> None:
+        """The table has changed, and what is answered next promises that this is kept."""
+        self.changes += 1
+        if self._writer is None:
+            self.write()
+        else:
+            self._writer.changed(self)
 
     def load(self, decode: Callable[[bytes], T]) -> T | None:
         """The table, from its twin if the newest version makes no sense; None on a fresh store."""
@@ -59,6 +84,7 @@ class TableFile:
         if data is None:
             return None
         self._safe = True
+        self.size = len(data)
         try:
             table = decode(data)
         except CodecError as error:
@@ -85,22 +111,36 @@ class TableFile:
 
     def write(self) -> None:
         """Write the table now, into the page cache. A failure is logged and made good later."""
+        self.changes = 0
         self._write(self._pieces())
 
     async def settle(self) -> None:
         """Make good a failed write and let the last version survive a power loss."""
         if self._unsaved:
-            self.write()
+            self.changed()
         if self._unsynced:
             await trio.to_thread.run_sync(self.sync)
 
     async def write_in_steps(self) -> None:
         """Write a large table: encoded between other work, written and synced in a thread."""
+        await trio.to_thread.run_sync(self._write_and_sync, await self._encoded())
+
+    async def write_beside_the_loop(self) -> None:
+        """The same into the page cache only."""
+        self.busy = True
+        try:
+            self.changes = 0
+            await trio.to_thread.run_sync(self._write, await self._encoded())
+        finally:
+            self.busy = False
+
+    async def _encoded(self) -> list[bytes]:
+        """One step for each piece."""
         pieces: list[bytes] = []
         for piece in self._pieces():
             pieces.append(piece)
             await trio.lowlevel.checkpoint()
-        await trio.to_thread.run_sync(self._write_and_sync, pieces)
+        return pieces
 
     def close(self) -> None:
         """Write and sync, whatever it takes. Blocks: after the loop's work is done."""
@@ -129,7 +169,9 @@ class TableFile:
 
     def _write(self, pieces: Iterable[bytes]) -> None:
         try:
-            self._replace(list(pieces))
+            whole = list(pieces)
+            self._replace(whole)
+            self.size = sum(map(len, whole))
             self._unsaved = False
         except OSError as error:
             self._unsaved = True

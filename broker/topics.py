@@ -14,8 +14,9 @@ from trimq.broker.clock import Clock
 from trimq.broker.config import BrokerConfig
 from trimq.broker.data_version import encoded_version, new_version, next_version, page_of
 from trimq.broker.json_members import JsonMembers, pretty
+from trimq.broker.new_names import NewNames, check_room
 from trimq.broker.system_topics import system_topics
-from trimq.broker.table_file import TableFile
+from trimq.broker.table_file import TableFile, Writer
 from trimq.broker.topic_mappings import TopicMappings
 from trimq.broker.topic_names import (
     AUTO_CREATE_TOPIC,
@@ -25,7 +26,9 @@ from trimq.broker.topic_names import (
 )
 from trimq.codec.bodies.base import decode_body
 from trimq.codec.bodies.topics import TopicConfig, TopicConfigSerializeWrapper
+from trimq.codec.codes import ResponseCode
 from trimq.codec.flags import Perm
+from trimq.remoting.contract import LimitReached
 
 log = logging.getLogger("trimq.broker")
 Listener = Callable[[TopicConfig], None]
@@ -38,6 +41,7 @@ class Topics:
         """`directory` is the store's `config` folder."""
         self._config = config
         self._clock = clock
+        self._new_names = NewNames(config, clock)
         self._file = TableFile(directory / "topics.json", self._pieces)
         self._table: dict[str, TopicConfig] = {}
         self._members = JsonMembers(lambda name: pretty(self._table[name], 2))
@@ -123,6 +127,7 @@ class Topics:
                 remote_addr,
             )
             return None
+        self._new_names.admit(remote_addr)
         queues = max(0, min(client_default_queue_nums, template.write_queue_nums))
         created = TopicConfig(
             topic_name=topic,
@@ -189,6 +194,7 @@ class Topics:
         changed: list[TopicConfig] = []
         try:
             for topic in topics:
+                self._check_room(topic)
                 self._apply_attributes(topic)
                 what = "updated" if topic.topic_name in self._table else "created"
                 log.info("topic %s: %s", what, described(topic))
@@ -245,8 +251,12 @@ class Topics:
         self.data_version = loaded.data_version
 
     def persist(self) -> None:
-        """Write the table now, without waiting for the disk; a failure is made good by settle."""
-        self._file.write()
+        """Have the table written without waiting for the disk; a failure is made good by settle."""
+        self._file.changed()
+
+    def write_by(self, writer: Writer) -> None:
+        """Leave it to a writer when changes are written; without one they are at once."""
+        self._file.write_by(writer)
 
     async def settle(self) -> None:
         """Let the last change survive a power loss; a service calls it every few seconds."""
@@ -260,7 +270,20 @@ class Topics:
 
     # --- inside
 
+    def _check_room(self, topic: TopicConfig) -> None:
+        if topic.topic_name not in self._table:
+            check_room(len(self._table), self._config.max_topics, "topics", "maxTopics")
+        most = self._config.max_topic_queues
+        queues = max(topic.read_queue_nums, topic.write_queue_nums)
+        if most and queues > most:
+            raise LimitReached(
+                ResponseCode.INVALID_PARAMETER,
+                f"a topic of {queues} queues: no more than {most} are allowed (maxTopicQueues)",
+                "maxTopicQueues",
+            )
+
     def _create(self, topic: TopicConfig, why: str) -> None:
+        self._check_room(topic)
         self._put(topic)
         next_version(self.data_version, self._clock)
         log.info("topic created: %s %s", described(topic), why)

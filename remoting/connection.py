@@ -269,12 +269,16 @@ class Connection(Peer):
         holdback = self._shared.dispatcher.holdback
         return holdback is not None and holdback.wanted
 
+    async def _held_back(self) -> None:
+        """Wait while the replies may not leave yet."""
+        holdback = self._shared.dispatcher.holdback
+        if holdback is not None and holdback.wanted:
+            await holdback.passed()
+
     async def _finish(self, turn: Turn) -> None:
         """Send the replies, and take the turns that are left."""
-        holdback = self._shared.dispatcher.holdback
         while True:
-            if holdback is not None and holdback.wanted:
-                await holdback.passed()
+            await self._held_back()
             self._end_turn(turn)
             if not turn.more:
                 return
@@ -316,6 +320,7 @@ class Connection(Peer):
             # Not even started while the peer does not read: its answer would only pile up here.
             await self._outbox.room()
             response = await self._shared.dispatcher.finish(request)
+            await self._held_back()
         finally:
             self._held -= 1
             self._shared.counters.held -= 1

@@ -7,7 +7,7 @@ from collections.abc import Awaitable
 from typing import ClassVar, Generic, Protocol, cast
 
 from trimq.codec.headers.base import Header, decode_header
-from trimq.remoting.errors import PeerGone, RemotingError
+from trimq.remoting.errors import LimitReached, PeerGone, RemotingError
 from trimq.remoting.exchange import H, Request, Response
 from trimq.remoting.gate import Gate
 from trimq.remoting.holdback import Holdback
@@ -20,6 +20,7 @@ __all__ = [
     "Gate",
     "H",
     "Holdback",
+    "LimitReached",
     "Peer",
     "PeerGone",
     "Processor",

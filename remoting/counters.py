@@ -1,5 +1,7 @@
 """What the remoting layer counts; metrics read it."""
 
+from collections import Counter
+
 
 class RemotingCounters:
     """Plain numbers, touched from the event loop only."""
@@ -14,6 +16,7 @@ class RemotingCounters:
         "frames_in",
         "frames_out",
         "held",
+        "limits",
         "opened",
         "protocol_errors",
         "refused",
@@ -29,6 +32,8 @@ class RemotingCounters:
         self.bytes_in = 0
         self.bytes_out = 0
         self.held = 0
+        # Refusals by the key of the limit that was reached.
+        self.limits: Counter[str] = Counter()
         self.errors = 0
         self.protocol_errors = 0
         self.dropped_pushes = 0

@@ -12,7 +12,7 @@ from trimq.codec.command import RemotingCommand
 from trimq.codec.errors import CodecError
 from trimq.remoting.contract import Processor
 from trimq.remoting.counters import RemotingCounters
-from trimq.remoting.errors import RemotingError
+from trimq.remoting.errors import LimitReached, RemotingError
 from trimq.remoting.exchange import Request, Response
 from trimq.remoting.holdback import Holdback
 from trimq.remoting.peer import Peer
@@ -143,6 +143,8 @@ class Dispatcher:
 
     def _failed(self, code: int, peer: Peer, error: Exception) -> Response:
         if isinstance(error, RemotingError):
+            if isinstance(error, LimitReached):
+                self.counters.limits[error.limit] += 1
             return Response(error.code, error.remark)
         self.counters.errors += 1
         if isinstance(error, CodecError):

@@ -13,6 +13,14 @@ class RemotingError(Exception):
         return f"{self.remark} (code {int(self.code)})"
 
 
+class LimitReached(RemotingError):
+    """A bound would be exceeded. `limit` is the setting's key; refusals are counted by it."""
+
+    def __init__(self, code: int, remark: str, limit: str) -> None:
+        super().__init__(code, remark)
+        self.limit = limit
+
+
 class TransportError(Exception):
     """The request got no answer: the connection or the other end failed it."""
 

@@ -1,4 +1,4 @@
-"""Replies that wait until somebody else has heard of what their requests did."""
+"""Replies that wait until what their requests did is where it has to be: told to others, in a file."""
 
 from collections.abc import Awaitable, Callable
 
@@ -14,8 +14,13 @@ class Holdback:
     def __init__(self, heard: Callable[[], Awaitable[object]]) -> None:
         """`heard` returns when everybody knows, or when that takes too long."""
         self.wanted = False
-        self._heard = heard
+        self._heard = [heard]
+
+    def also(self, heard: Callable[[], Awaitable[object]]) -> None:
+        """Something else that has to return first."""
+        self._heard.append(heard)
 
     async def passed(self) -> None:
         self.wanted = False
-        await self._heard()
+        for heard in self._heard:
+            await heard()

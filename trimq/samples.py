@@ -85,6 +85,9 @@ def _remoting(broker: "Broker") -> Iterator[Sample]:
     yield Sample("trimq_frames_sent", "Frames sent.", "counter", counters.frames_out)
     yield Sample("trimq_protocol_errors", "Broken frames.", "counter", counters.protocol_errors)
     yield Sample("trimq_request_errors", "Failed requests.", "counter", counters.errors)
+    for key, count in counters.limits.items():
+        labels = {"limit": key}
+        yield Sample("trimq_limit_refusals", "Refused for a limit.", "counter", count, labels)
     yield Sample("trimq_held_requests", "Requests that wait, e.g. pulls.", "gauge", counters.held)
 
 

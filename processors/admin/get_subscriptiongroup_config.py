@@ -15,7 +15,7 @@ class GetSubscriptiongroupConfig(Processor[GetSubscriptionGroupConfigRequestHead
         self._groups = groups
 
     def handle(self, request: Request[GetSubscriptionGroupConfigRequestHeader]) -> Response:
-        group = self._groups.find(request.header.group)
+        group = self._groups.find(request.header.group, request.peer.remote_addr)
         if group is None:
             raise RemotingError(
                 ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, "No group in this broker"

@@ -7,6 +7,10 @@ unless refuseInconsistentSubscription is on and members of a group would contrad
 """
 
 import logging
+from collections.abc import Iterator
+from typing import Final
+
+import trio
 
 from trimq.broker.clients import Client
 from trimq.broker.clock import Clock
@@ -18,13 +22,23 @@ from trimq.broker.subscription_groups import SubscriptionGroups
 from trimq.broker.topic_names import retry_topic
 from trimq.broker.topics import Topics
 from trimq.codec.bodies.base import decode_body
-from trimq.codec.bodies.heartbeat import ConsumerData, HeartbeatData
+from trimq.codec.bodies.heartbeat import ConsumerData, HeartbeatData, ProducerData
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.errors import CodecError
 from trimq.codec.flags import Perm, TopicSysFlag
-from trimq.remoting.contract import Processor, RemotingError, Request, Response
+from trimq.remoting.contract import (
+    LimitReached,
+    Peer,
+    Processor,
+    RemotingError,
+    Request,
+    Response,
+)
 
 log = logging.getLogger("trimq.broker")
+
+# What a new group costs, with its retry topic and its log lines, is some 0.1 ms.
+_GROUPS_PER_STEP: Final = 50
 
 
 class GroupTopics:
@@ -35,11 +49,23 @@ class GroupTopics:
         self._topics = topics
         self._groups = groups
 
-    def admit(self, data: ConsumerData) -> bool | None:
+    def check_size(self, data: HeartbeatData) -> None:
+        """LimitReached when it names more groups than any client is in."""
+        count = len(data.consumer_data_set) + len(data.producer_data_set)
+        most = self._config.max_heartbeat_groups
+        if most and count > most:
+            raise LimitReached(
+                ResponseCode.SYSTEM_ERROR,
+                f"a heartbeat of {count} groups: no more than {most} are allowed"
+                " (maxHeartbeatGroups)",
+                "maxHeartbeatGroups",
+            )
+
+    def admit(self, data: ConsumerData, peer: Peer) -> bool | None:
         """Whether members of the group are told of changes; None when it may not consume here."""
         if self._config.reject_pull_consumer_enable and data.consume_type == CONSUME_ACTIVELY:
             return None
-        group = self._groups.find(data.group_name)
+        group = self._groups.find(data.group_name, peer.remote_addr)
         if group is None:
             return None
         ordered = any(
@@ -56,8 +82,39 @@ class GroupTopics:
         return group.notify_consumer_ids_changed_enable
 
 
+class _Heard:
+    """A heartbeat, and what came of it so far."""
+
+    __slots__ = ("changed", "data", "limit", "objections")
+
+    def __init__(self, data: HeartbeatData) -> None:
+        self.data = data
+        self.changed = False
+        self.objections: list[str] = []
+        self.limit: LimitReached | None = None
+
+    @property
+    def size(self) -> int:
+        return len(self.data.consumer_data_set) + len(self.data.producer_data_set)
+
+    def response(self) -> Response:
+        if self.limit is not None:
+            raise self.limit
+        if self.objections:
+            raise RemotingError(ResponseCode.SYSTEM_ERROR, " ".join(self.objections))
+        # A heartbeat of version 1 is always told "changed" (it does not look).
+        told = self.changed or not self.data.heartbeat_fingerprint
+        return Response(
+            ext_fields={
+                "IS_SUPPORT_HEART_BEAT_V2": "true",
+                "IS_SUB_CHANGE": "true" if told else "false",
+            }
+        )
+
+
 class HeartBeat(Processor[None]):
     codes = (RequestCode.HEART_BEAT,)
+    waits = True
 
     def __init__(
         self, admission: GroupTopics, consumers: Consumers, producers: Producers, clock: Clock
@@ -67,25 +124,37 @@ class HeartBeat(Processor[None]):
         self._producers = producers
         self._clock = clock
 
-    def handle(self, request: Request[None]) -> Response:
-        data = decode_body(HeartbeatData, request.body)
-        changed = False
-        # Those who are refused do not keep the client's other groups from being heard.
-        objections: list[str] = []
-        for consumer in data.consumer_data_set:
-            changed = self._consume(request, data, consumer, objections) or changed
-        for producer in data.producer_data_set:
-            self._producers.register(producer.group_name, self._client(request, data))
-        if objections:
-            raise RemotingError(ResponseCode.SYSTEM_ERROR, " ".join(objections))
-        # A heartbeat of version 1 is always told "changed" (it does not look).
-        told = changed or not data.heartbeat_fingerprint
-        return Response(
-            ext_fields={
-                "IS_SUPPORT_HEART_BEAT_V2": "true",
-                "IS_SUB_CHANGE": "true" if told else "false",
-            }
-        )
+    def handle_at_once(self, request: Request[None]) -> Response | None:
+        """A heartbeat of usual size; a large one is heard in steps, in a task of its own."""
+        heard = _Heard(decode_body(HeartbeatData, request.body))
+        self._admission.check_size(heard.data)
+        if heard.size > _GROUPS_PER_STEP:
+            return None
+        for _ in self._steps(request, heard):
+            pass
+        return heard.response()
+
+    async def handle(self, request: Request[None]) -> Response:
+        heard = _Heard(decode_body(HeartbeatData, request.body))
+        for _ in self._steps(request, heard):
+            await trio.lowlevel.checkpoint()
+        return heard.response()
+
+    def _steps(self, request: Request[None], heard: "_Heard") -> Iterator[None]:
+        data = heard.data
+        said: list[ConsumerData | ProducerData] = [*data.consumer_data_set, *data.producer_data_set]
+        for number, one in enumerate(said, 1):
+            # Those who are refused do not keep the client's other groups from being heard.
+            try:
+                if isinstance(one, ConsumerData):
+                    changed = self._consume(request, data, one, heard.objections)
+                    heard.changed = changed or heard.changed
+                else:
+                    self._producers.register(one.group_name, self._client(request, data))
+            except LimitReached as error:
+                heard.limit = error
+            if number % _GROUPS_PER_STEP == 0:
+                yield
 
     def _consume(
         self,
@@ -97,7 +166,7 @@ class HeartBeat(Processor[None]):
         """Register a member, or say why not; whether the group's last fingerprint was another."""
         if not consumer.group_name:
             raise CodecError("ConsumerData needs groupName")
-        notify = self._admission.admit(consumer)
+        notify = self._admission.admit(consumer, request.peer)
         if notify is None:
             return False
         client = self._client(request, data)

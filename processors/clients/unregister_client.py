@@ -42,7 +42,7 @@ class UnregisterClient(Processor[UnregisterClientRequestHeader]):
         if header.producer_group is not None:
             self._producers.unregister(header.producer_group, client)
         if header.consumer_group is not None:
-            group = self._groups.find(header.consumer_group)
+            group = self._groups.find(header.consumer_group, request.peer.remote_addr)
             notify = group is None or group.notify_consumer_ids_changed_enable
             self._consumers.unregister(header.consumer_group, client, notify)
         return Response()

@@ -75,7 +75,7 @@ class PullChecks:
         """
         header = request.header
         self._check_broker(request)
-        group = self._group(header.consumer_group)
+        group = self._group(header.consumer_group, request.peer)
         topic = self._topic(header, request.peer)
         part: PartPull | None = None
         if header.topic in self._static_topics:
@@ -103,8 +103,8 @@ class PullChecks:
                 f"the broker[{self._host}] for lite pull consumer is forbidden",
             )
 
-    def _group(self, name: str) -> SubscriptionGroupConfig:
-        group = self._groups.find(name)
+    def _group(self, name: str, peer: Peer) -> SubscriptionGroupConfig:
+        group = self._groups.find(name, peer.remote_addr)
         if group is None:
             raise RemotingError(
                 ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST,

@@ -31,7 +31,7 @@ class SetMessageRequestMode(Processor[None]):
             )
         if self._topics.get(mode.topic) is None:
             raise RemotingError(ResponseCode.TOPIC_NOT_EXIST, f"topic[{mode.topic}] not exist")
-        if self._groups.find(mode.consumer_group) is None:
+        if self._groups.find(mode.consumer_group, request.peer.remote_addr) is None:
             raise RemotingError(
                 ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, "subscription group does not exist"
             )

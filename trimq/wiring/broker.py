@@ -23,6 +23,7 @@ from trimq.broker.request_modes import RequestModes
 from trimq.broker.static_queues import StaticQueues
 from trimq.broker.stats import PERIODS, BrokerStats
 from trimq.broker.subscription_groups import SubscriptionGroups
+from trimq.broker.table_writer import TableWriter
 from trimq.broker.topics import Topics, has_batch_queues
 from trimq.broker.traffic import Traffic
 from trimq.broker_settings import BrokerSettings
@@ -51,6 +52,7 @@ class State:
     """What the broker knows; each object has one owner, this one, and its own file."""
 
     topics: Topics
+    tables: TableWriter
     static: StaticQueues
     others: OtherBrokers
     groups: SubscriptionGroups
@@ -126,7 +128,7 @@ def build_broker(
     counters = RemotingCounters()
     dispatcher = partial(
         Dispatcher,
-        end_of_receive=partial(_write_staged, store, plan.store),
+        end_of_receive=partial(_end_receive, state.tables, store, plan.store),
         on_request=requests.count,
         counters=counters,
         holdback=state.registration.holdback,
@@ -142,8 +144,9 @@ def build_broker(
     )
 
 
-def _write_staged(store: MessageStore, config: StoreConfig) -> None:
-    """At the end of a receive; a failure answers every send of it as the real broker would."""
+def _end_receive(tables: TableWriter, store: MessageStore, config: StoreConfig) -> None:
+    """Write what it changed; a failing log answers every send of it as the real broker would."""
+    tables.end_of_receive()
     try:
         store.write_staged()
     except StoreError as error:
@@ -166,8 +169,10 @@ def build_state(
     traffic = Traffic(topics.is_system_topic)
     tls = name_server_context(plan.tls)
     others = OtherBrokers(config, name_servers, tls)
+    tables = TableWriter()
     state = State(
         topics=topics,
+        tables=tables,
         static=StaticQueues(topics.mappings, others),
         others=others,
         groups=SubscriptionGroups(config, directory, clock),
@@ -184,6 +189,9 @@ def build_state(
         stats=BrokerStats(config.broker_cluster_name, traffic, clock),
         settings=BrokerSettings(plan, _found_out(plan, identity), clock, topics.told_anew),
     )
+    tables.hold_replies_with(state.registration.holdback)
+    state.topics.write_by(tables)
+    state.groups.write_by(tables)
     state.topics.load()
     state.groups.load()
     state.modes.load()
@@ -226,6 +234,7 @@ def _services(plan: ServerPlan, state: State, gate: Gate) -> dict[str, Service]:
         "flush": partial(flush, state.store, gate, plan.store),
         "write derived files": partial(services.write_derived, state.store, plan.store),
         "delete old files": partial(housekeeping.delete_old_files, state.store, plan.store),
+        "write tables": state.tables.run,
         "write offsets": partial(
             services.every_async, offsets_every, state.offsets.persist_in_steps
         ),

@@ -37,7 +37,8 @@ class Clients:
     def beat(self, *groups: ConsumerData, **settings: Any) -> dict[str, str]:
         data = HeartbeatData(client_id="c1", consumer_data_set=list(groups), **settings)
         request = Request(RequestCode.HEART_BEAT, None, self.peer, encode_body(data), 513)
-        response = self.heart_beat.handle(request)
+        response = self.heart_beat.handle_at_once(request)
+        assert response is not None
         assert (response.code, response.remark, response.body) == (0, None, b"")
         return response.ext_fields or {}
 
@@ -113,7 +114,7 @@ def test_who_contradicts_the_group_is_refused_if_wished(make_broker: Any) -> Non
     with pytest.raises(
         RemotingError, match=r"topic T \(c2: nothing, c1: '\*' \(TAG\)\)"
     ) as refused:
-        second.heart_beat.handle(Request(34, None, second.peer, encode_body(data), 513))
+        second.heart_beat.handle_at_once(Request(34, None, second.peer, encode_body(data), 513))
     assert refused.value.code == ResponseCode.SYSTEM_ERROR
     groups = clients.broker.consumers.groups()
     assert {name: group.client_ids() for name, group in groups.items()} == {
@@ -151,7 +152,7 @@ def test_version_2_may_leave_subscriptions_out(clients: Clients) -> None:
 def test_what_is_no_heartbeat_is_refused(clients: Clients) -> None:
     for body in (b"", b"[]", b"{", b'{"consumerDataSet":5}'):
         with pytest.raises(CodecError):
-            clients.heart_beat.handle(Request(34, None, clients.peer, body))
+            clients.heart_beat.handle_at_once(Request(34, None, clients.peer, body))
 
 
 def test_goodbye_ends_membership(clients: Clients) -> None:

@@ -1,0 +1,104 @@
+"""When the tables that peers make grow are written: once a receive, and a tenth of the time at most.
+
+Whoever creates a topic or a group is answered when the table that has it is in the page cache: a
+kill -9 right after the answer must not lose it. A small table is written on the loop before the
+replies of the receive leave. A large one, or one that was written a moment ago, is encoded between
+other work and written by a thread; until then the replies of that receive wait, and nobody else's.
+"""
+
+from collections.abc import Callable
+from time import perf_counter
+from typing import Final
+
+import trio
+
+from trimq.broker.table_file import TableFile
+from trimq.remoting.contract import Holdback
+
+# After a write so many times as long as it took without another.
+_REST: Final = 9
+# What takes well below a millisecond on the loop.
+_SMALL_BYTES: Final = 128 * 1024
+_FEW_CHANGES: Final = 64
+
+
+class TableWriter:
+    """Writes the tables of one broker. `loop_writes` and `thread_writes` count what it did."""
+
+    def __init__(self, now: Callable[[], float] = perf_counter) -> None:
+        self._now = now
+        self._dirty: dict[TableFile, None] = {}
+        self._due = 0.0
+        self._changes = 0
+        self._saved = 0
+        self._wake = trio.Event()
+        self._parked = trio.lowlevel.ParkingLot()
+        self._holdback: Holdback | None = None
+        self.loop_writes = 0
+        self.thread_writes = 0
+
+    def hold_replies_with(self, holdback: Holdback) -> None:
+        """What makes the replies of a receive wait."""
+        self._holdback = holdback
+        holdback.also(self.written)
+
+    def changed(self, file: TableFile) -> None:
+        """The table has a change that is not in its file yet."""
+        self._dirty[file] = None
+        self._changes += 1
+        self._wake.set()
+        if self._holdback is not None:
+            self._holdback.wanted = True
+
+    def end_of_receive(self) -> None:
+        """Write what changed, now if that is quick; else the replies of this receive wait."""
+        if not self._dirty:
+            return
+        for file in tuple(self._dirty):
+            if self._now() >= self._due and _is_quick(file):
+                began = self._now()
+                del self._dirty[file]
+                file.write()
+                self.loop_writes += 1
+                self._rest(began)
+        if not self._dirty:
+            self._is_saved(self._changes)
+
+    async def written(self) -> None:
+        """Wait until everything that has changed so far is in its file."""
+        changes = self._changes
+        while self._saved < changes:
+            await self._parked.park()
+
+    async def run(self) -> None:
+        """Background service: writes what nobody wrote at the end of a receive."""
+        while True:
+            await self._wake.wait()
+            self._wake = trio.Event()
+            while self._dirty:
+                await trio.sleep(max(0.0, self._due - self._now()))
+                await self._write_all()
+
+    async def _write_all(self) -> None:
+        changes = self._changes
+        for file in tuple(self._dirty):
+            began = self._now()
+            del self._dirty[file]
+            try:
+                await file.write_beside_the_loop()
+            finally:
+                self.thread_writes += 1
+                self._rest(began)
+        self._is_saved(changes)
+
+    def _rest(self, began: float) -> None:
+        now = self._now()
+        self._due = now + _REST * (now - began)
+
+    def _is_saved(self, changes: int) -> None:
+        self._saved = changes
+        self._parked.unpark_all()
+
+
+def _is_quick(file: TableFile) -> bool:
+    return not file.busy and file.size <= _SMALL_BYTES and file.changes <= _FEW_CHANGES
