@@ -10,7 +10,7 @@ class ClusterInfo(Body, kw_only=True):
     """GET_BROKER_CLUSTER_INFO."""
 
     broker_addr_table: dict[str, BrokerData] = msgspec.field(default_factory=dict)
-    cluster_addr_table: dict[str, set[str]] = msgspec.field(default_factory=dict)
+    cluster_addr_table: dict[str, list[str]] = msgspec.field(default_factory=dict)
 
 
 class BrokerMemberGroup(Body, kw_only=True):
