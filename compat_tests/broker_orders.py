@@ -27,7 +27,7 @@ REGISTER, UNREGISTER, ROUTE, CLUSTERS, ALL_TOPICS, OF_CLUSTER, SYSTEM = (
     304,
 )
 
-LETTERS: Final = [f"broker-{letter}" for letter in "abcdefghijklmnopqrstuvwxyz"]
+LETTERS: Final = [f"mq-{letter}" for letter in "abcdefghijklmnopqrstuvwxyz"]
 NUMBERS: Final = [f"broker-{number}" for number in range(30)]
 HOSTS: Final = [f"mq{number:02d}.rack{number % 3}.dc" for number in range(16)]
 NAMES: Final = ["eins", "zwei", "drei", "vier", "fünf", "six 六", "Broker", "𝄞", "DEFAULT", "a_b"]
