@@ -102,7 +102,7 @@ FAILURES = (
     ("updateTopic -b {b} -t {sent} --drain -w 2 -p 6", 2, "leave -a, -p"),
     ("updateTopic -b {b} -t {sent} --drain -w 3 -r 2", 2, "-r must be at least -w"),
     ("updateTopic -b {b} -t NoSuchTopic --drain -w 2", 1, "does not have topic 'NoSuchTopic'"),
-    ("createUser -u me", 2, "comes with access control"),
+    ("createUser -u me", 2, "is about access control"),
 )
 
 

@@ -11,16 +11,24 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from trimq.mqadmin import names
+from trimq.mqadmin.moments import FORMS
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-_EPILOG: Final = """\b
+_EPILOG: Final = (
+    """\b
 Examples:
-  mqadmin topicList -n 127.0.0.1:9876
-  NAMESRV_ADDR=127.0.0.1:9876 mqadmin topicRoute -t MyTopic --json
+  mqadmin topicList
+  mqadmin tail MyTopic -f
+  mqadmin -n 192.0.2.7:9876 topicRoute -t MyTopic --json
   mqadmin help updateTopic
+Without -n and NAMESRV_ADDR the NameServer at 127.0.0.1:9876 is asked.
+A TIME is """
+    + FORMS
+    + """.
 """
+)
 
 
 class Commands(click.Group):
@@ -39,8 +47,9 @@ class Commands(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The list of commands, without loading any."""
-        with formatter.section("Commands"):
-            formatter.write_dl(sorted(names.COMMANDS.items()))
+        for subject, commands in names.SUBJECTS.items():
+            with formatter.section(subject):
+                formatter.write_dl(list(commands.items()))
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -76,13 +85,21 @@ def _nearest(text: str) -> str | None:
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
+@click.option(
+    "-n",
+    "--namesrvAddr",
+    "namesrv_addr",
+    metavar="HOST:PORT;...",
+    help="The NameServers; may also stand behind the command.",
+)
 @click.version_option(package_name="trimq", message="mqadmin of TriMQ %(version)s")
 @click.pass_context
-def main(ctx: click.Context) -> None:
+def main(ctx: click.Context, namesrv_addr: str | None) -> None:
     """Administer RocketMQ and TriMQ: topics, groups, messages, brokers, NameServers."""
     # Bodies hold what they like: what a terminal cannot show is a question mark there.
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
+    ctx.obj = namesrv_addr
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
 

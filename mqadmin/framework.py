@@ -10,15 +10,35 @@ import click
 
 from trimq.admin.addresses import check_addr
 from trimq.admin.blocking import BlockingAdminClient
-from trimq.admin.errors import AdminError, Invalid
+from trimq.admin.errors import AdminError, Invalid, Refused
 from trimq.admin.signing import AccessKeys
+from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.errors import CodecError
 from trimq.mqadmin.names import COMMANDS
 from trimq.mqadmin.output import Output, complain
-from trimq.remoting.errors import TransportError
+from trimq.remoting.errors import RemotingConnectError, TransportError
 
 FAILURES: Final = (AdminError, TransportError, CodecError)
 """What a server or the way to it can do to a command."""
+
+DEFAULT_NAMESRV: Final = "127.0.0.1:9876"
+"""Where `trimq server` and the official NameServer listen unless they are told otherwise."""
+
+# What only NameServers know.
+_OF_NAME_SERVERS: Final = frozenset(
+    {
+        RequestCode.GET_ROUTEINFO_BY_TOPIC,
+        RequestCode.GET_BROKER_CLUSTER_INFO,
+        RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER,
+        RequestCode.GET_KV_CONFIG,
+        RequestCode.PUT_KV_CONFIG,
+        RequestCode.DELETE_KV_CONFIG,
+        RequestCode.GET_NAMESRV_CONFIG,
+        RequestCode.UPDATE_NAMESRV_CONFIG,
+        RequestCode.WIPE_WRITE_PERM_OF_BROKER,
+        RequestCode.ADD_WRITE_PERM_OF_BROKER,
+    }
+)
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
@@ -44,14 +64,32 @@ class Run:
     out: Output
     partly_failed: bool = False
     timeout: float = 5.0
+    # Nobody named a NameServer: the default is asked.
+    by_default: bool = False
     said: set[str] = field(default_factory=set)
 
     def problem(self, error: Exception | str) -> None:
         """Say what failed, once, and go on; the exit code will be 1."""
         self.partly_failed = True
-        if str(error) not in self.said:
-            self.said.add(str(error))
-            complain(str(error))
+        self._say(self.sentence(error), "red")
+
+    def warn(self, text: str) -> None:
+        """Say what the user may not have meant, once, and go on; no failure."""
+        self._say(text, "yellow")
+
+    def sentence(self, error: Exception | str) -> str:
+        """What failed, and what may be behind it."""
+        text = str(error)
+        if isinstance(error, Refused) and _is_for_name_servers(error):
+            text += f"; is {error.addr} a broker? -n takes NameServers"
+        if isinstance(error, RemotingConnectError) and self.by_default:
+            text += _tried_by_default(text)
+        return text
+
+    def _say(self, text: str, colour: str) -> None:
+        if text not in self.said:
+            self.said.add(text)
+            complain(text, colour)
 
     def on_each(self, addrs: Iterable[str], action: Callable[[str], None]) -> bool:
         """Do it for every address; those that fail do not keep the others from it.
@@ -66,6 +104,18 @@ class Run:
                 all_done = False
                 self.problem(error)
         return all_done
+
+
+def _is_for_name_servers(error: Refused) -> bool:
+    """Whether somebody who is not a NameServer was asked what only NameServers know."""
+    is_unknown = error.code == ResponseCode.REQUEST_CODE_NOT_SUPPORTED
+    return is_unknown and error.request in _OF_NAME_SERVERS
+
+
+def _tried_by_default(text: str) -> str:
+    if f" {DEFAULT_NAMESRV}:" not in text:
+        return ""
+    return f"; neither -n nor NAMESRV_ADDR names a NameServer, so {DEFAULT_NAMESRV} was tried"
 
 
 def boolean(value: Any) -> bool:
@@ -83,6 +133,7 @@ def admin_command(name: str) -> Callable[[Callable[..., None]], click.Command]:
         @wraps(function)
         def invoke(**options: Any) -> None:
             common = {key: options.pop(key) for key in _COMMON}
+            common["namesrv_addr"] = _name_servers(common["namesrv_addr"])
             _run(function, common, {key: _stripped(value) for key, value in options.items()})
 
         return click.command(name, help=COMMANDS[name])(_common_options(invoke))
@@ -107,7 +158,7 @@ def local_command(name: str) -> Callable[[Callable[..., None]], click.Command]:
 def _no_nan(ctx: click.Context, param: click.Parameter, value: float) -> float:
     # No comparison finds it out of a range.
     if math.isnan(value):
-        raise click.BadParameter("nan is no number of seconds")
+        raise click.BadParameter("nan is not a number of seconds")
     return value
 
 
@@ -125,7 +176,7 @@ def _common_options(function: F) -> F:
             "namesrv_addr",
             envvar="NAMESRV_ADDR",
             metavar="HOST:PORT;...",
-            help="The NameServers; without it, the environment's NAMESRV_ADDR.  [required]",
+            help=f"The NameServers; without it NAMESRV_ADDR in the environment, else {DEFAULT_NAMESRV}.",
         ),
         _json_option,
         click.option(
@@ -148,7 +199,7 @@ def _common_options(function: F) -> F:
             "--secret-key",
             envvar="MQADMIN_SECRET_KEY",
             metavar="SECRET",
-            help="Or MQADMIN_SECRET_KEY, which a list of processes does not show.",
+            help="Or MQADMIN_SECRET_KEY, which `ps` does not show.",
         ),
     )
     for option in reversed(options):
@@ -158,22 +209,32 @@ def _common_options(function: F) -> F:
 
 def _run(function: Callable[..., None], common: dict[str, Any], options: dict[str, Any]) -> None:
     keys = _keys(common["access_key"], common["secret_key"])
-    if not common["namesrv_addr"]:
-        raise click.UsageError("name a NameServer: with -n, or in the environment's NAMESRV_ADDR")
+    addrs = common["namesrv_addr"] or DEFAULT_NAMESRV
     try:
-        admin = BlockingAdminClient(common["namesrv_addr"], timeout=common["timeout"], keys=keys)
+        admin = BlockingAdminClient(addrs, timeout=common["timeout"], keys=keys)
     except Invalid as error:
         raise click.UsageError(f"-n: {error}") from None
     with admin:
         run = Run(admin, Output(common["as_json"]), timeout=common["timeout"])
+        run.by_default = not common["namesrv_addr"]
         try:
             function(run, **options)
         except FAILURES as error:
-            raise Failed(str(error)) from None
+            raise Failed(run.sentence(error)) from None
         except KeyboardInterrupt:
             raise Failed("interrupted") from None
     if run.partly_failed:
         raise click.exceptions.Exit(Failed.exit_code)
+
+
+def _name_servers(named: str | None) -> str | None:
+    """Those of the command's own -n, else of the one before the command, else of the environment."""
+    ctx = click.get_current_context()
+    before = ctx.find_object(str)
+    on_command_line = click.core.ParameterSource.COMMANDLINE
+    if before and ctx.get_parameter_source("namesrv_addr") is not on_command_line:
+        return before
+    return named
 
 
 def _keys(access_key: str | None, secret_key: str | None) -> AccessKeys | None:

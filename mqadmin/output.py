@@ -6,6 +6,7 @@ On a terminal, heads of tables are bold and long work shows a progress bar. A pi
 import dataclasses
 import errno
 import os
+import select
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -94,6 +95,12 @@ class Output:
         self.line(text)
         self.value(value)
 
+    def is_unread(self) -> bool:
+        """Whether whoever read the pipe that this goes to is gone: nobody would see the next line."""
+        watched = select.poll()
+        watched.register(sys.stdout, 0)
+        return bool(watched.poll(0))
+
     def progress(self, items: Sequence[T], label: str) -> Iterator[T]:
         """The items, with a progress bar where somebody is watching."""
         bar: AbstractContextManager[Iterable[T]] = nullcontext(items)
@@ -112,12 +119,15 @@ def _print(text: str | bytes) -> None:
         if error.errno == errno.EPIPE:
             # Who read it has seen enough; click ends quietly.
             raise
-        _give_up_stdout()
+        give_up_stdout()
         raise CannotPrint(f"cannot print: {error.strerror}") from None
 
 
-def _give_up_stdout() -> None:
-    """Python tries once more at its end to write what is buffered, and would complain in its own words."""
+def give_up_stdout() -> None:
+    """Nothing more is printed.
+
+    Python tries once more at its end to write what is buffered, and would complain in its own words.
+    """
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)

@@ -16,7 +16,6 @@ from trimq.codec.bodies.route import BrokerData, QueueData, TopicRouteData
 from trimq.codec.bodies.topics import DataVersion, TopicQueueMappingInfo
 from trimq.codec.flags import Perm
 from trimq.codec.headers.namesrv import RegisterBrokerRequestHeader
-from trimq.namesrv import listing
 from trimq.namesrv.brokers import MASTER_ID, BrokerKey, Brokers, LiveBroker, copy_of
 from trimq.namesrv.config import NamesrvSettings
 from trimq.namesrv.topic_queues import TopicQueues
@@ -155,8 +154,7 @@ class RouteTable:
     def route(self, topic: str) -> TopicRouteData | None:
         """Queues and brokers of a topic; None when no known broker serves it."""
         queues = self.topics.brokers(topic)
-        known = [name for name in listing.copied(queues) if self._brokers.known(name)]
-        groups = [self._brokers.groups[name] for name in known]
+        groups = [self._brokers.groups[name] for name in queues if self._brokers.known(name)]
         if not groups:
             return None
         filter_servers: dict[str, list[str]] = {}
@@ -164,7 +162,7 @@ class RouteTable:
             addresses = group.broker_addrs.values()
             filter_servers |= self._brokers.filter_servers(group.cluster, addresses)
         found = TopicRouteData(
-            queue_datas=[queues[name] for name in listing.grown(queues)],
+            queue_datas=list(queues.values()),
             broker_datas=[copy_of(group) for group in groups],
             filter_server_table=filter_servers,
             topic_queue_mapping_by_broker=self._mappings.get(topic),
@@ -175,15 +173,13 @@ class RouteTable:
             _name_acting_masters(found.broker_datas, queues)
         return found
 
-    def clusters(self) -> dict[str, list[str]]:
+    def clusters(self) -> Mapping[str, set[str]]:
         """Cluster name -> broker names."""
-        known = self._brokers.clusters
-        return {name: listing.grown(known[name]) for name in listing.clusters(known)}
+        return self._brokers.clusters
 
-    def groups(self) -> dict[str, BrokerData]:
+    def groups(self) -> Mapping[str, BrokerData]:
         """Broker name -> members."""
-        known = self._brokers.groups
-        return {name: known[name] for name in listing.brokers(known)}
+        return self._brokers.groups
 
     def members(self, broker_name: str) -> dict[int, str]:
         """Broker id -> address of one broker group."""

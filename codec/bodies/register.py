@@ -18,7 +18,6 @@ from trimq.codec.bodies.topics import (
     TopicConfigAndMappingSerializeWrapper,
     TopicQueueMappingInfo,
 )
-from trimq.codec.enums import TOPIC_FILTER_TYPES
 from trimq.codec.errors import CodecError
 
 # MQVersion V5_0_0: from then on static topics follow.
@@ -136,9 +135,9 @@ def _parse_topic_words(data: bytes) -> TopicConfig:
             read_queue_nums=int(reads),
             write_queue_nums=int(writes),
             perm=int(perm),
-            topic_filter_type=TOPIC_FILTER_TYPES[filter_type],
+            topic_filter_type=filter_type,
         )
-    except (ValueError, KeyError):
+    except ValueError:
         raise CodecError(f"no topic in a register body: {data[:60]!r}") from None
     if len(words) > 5 and words[5]:
         topic.attributes = fastjson.loads_as(dict[str, str], words[5])

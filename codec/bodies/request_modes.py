@@ -2,8 +2,7 @@
 
 import msgspec
 
-from trimq.codec.bodies.base import Body, Int32
-from trimq.codec.enums import MessageRequestMode
+from trimq.codec.bodies.base import Body
 
 
 class SetMessageRequestModeRequestBody(Body, kw_only=True):
@@ -13,8 +12,8 @@ class SetMessageRequestModeRequestBody(Body, kw_only=True):
     """
 
     consumer_group: str = ""
-    mode: MessageRequestMode = "PULL"
-    pop_share_queue_num: Int32 = 0
+    mode: str = "PULL"
+    pop_share_queue_num: int = 0
     topic: str = ""
 
 

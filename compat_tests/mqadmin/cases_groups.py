@@ -190,7 +190,7 @@ FAILURES: Final[tuple[tuple[str, int, str], ...]] = (
         "refused INVOKE_BROKER_TO_RESET_OFFSET.*Group NoSuchGroup does not exist",
     ),
     ("resetOffsetByTime -g {member} -t NoSuchTopic -s 0", 1, "has no route of topic 'NoSuchTopic'"),
-    (f"{_RESET} -s yesterday", 2, "neither milliseconds nor"),
+    (f"{_RESET} -s yesterday", 2, "is not a time: now"),
     (f"{_RESET} -s 0 -b {{b}}", 2, "-b and -q belong together"),
     (f"{_RESET} -s 0 -o 1", 2, "-o needs -b and -q"),
     (f"{_RESET} -s 0 -f maybe", 2, "neither true nor false"),

@@ -11,7 +11,7 @@ from trimq.mqadmin.message_text import (
     places_in_order,
     queue_text,
 )
-from trimq.mqadmin.moments import MOMENT, moment
+from trimq.mqadmin.moments import MOMENT, moment, start_moment
 
 
 @admin_command("printMsg")
@@ -21,7 +21,12 @@ from trimq.mqadmin.moments import MOMENT, moment
 )
 @click.option("-s", "--subExpression", "tags", default="*", metavar="TAG || TAG", help="Tags.")
 @click.option(
-    "-b", "--beginTimestamp", "begin", type=moment, metavar=MOMENT, help="Stored then or later."
+    "-b",
+    "--beginTimestamp",
+    "begin",
+    type=start_moment,
+    metavar=MOMENT,
+    help="Stored then or later.",
 )
 @click.option(
     "-e", "--endTimestamp", "end", type=moment, metavar=MOMENT, help="Stored before that."

@@ -7,7 +7,7 @@ import click
 from trimq.mqadmin.framework import Run, admin_command, boolean, topic_option
 from trimq.mqadmin.java_text import hash_order
 from trimq.mqadmin.message_text import body_codec, message_text, message_value
-from trimq.mqadmin.moments import MOMENT, moment
+from trimq.mqadmin.moments import MOMENT, moment, start_moment
 
 
 @admin_command("printMsgByQueue")
@@ -21,7 +21,12 @@ from trimq.mqadmin.moments import MOMENT, moment
 )
 @click.option("-s", "--subExpression", "tags", default="*", metavar="TAG || TAG", help="Tags.")
 @click.option(
-    "-b", "--beginTimestamp", "begin", type=moment, metavar=MOMENT, help="Stored then or later."
+    "-b",
+    "--beginTimestamp",
+    "begin",
+    type=start_moment,
+    metavar=MOMENT,
+    help="Stored then or later.",
 )
 @click.option(
     "-e", "--endTimestamp", "end", type=moment, metavar=MOMENT, help="Stored before that."

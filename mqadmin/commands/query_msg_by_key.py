@@ -7,6 +7,7 @@ import click
 from trimq.admin.messages import END_OF_TIME, KEY, TAG, MessageQuery
 from trimq.mqadmin.framework import Failed, Run, admin_command, topic_option
 from trimq.mqadmin.message_text import message_value
+from trimq.mqadmin.moments import MOMENT, moment, start_moment
 
 _HEAD: Final = "{:<50} {:>4} {:>40} {:<200}"
 _HOUR: Final = 3_600_000
@@ -20,18 +21,18 @@ _WHAT: Final = {KEY: "key", TAG: "tag"}
     "-b",
     "--beginTimestamp",
     "begin",
-    type=int,
+    type=start_moment,
     default=0,
-    metavar="MILLIS",
+    metavar=MOMENT,
     help="Stored then or later.",
 )
 @click.option(
     "-e",
     "--endTimestamp",
     "end",
-    type=int,
+    type=moment,
     default=END_OF_TIME,
-    metavar="MILLIS",
+    metavar=MOMENT,
     help="Stored then or earlier.",
 )
 @click.option(
@@ -53,7 +54,12 @@ _WHAT: Final = {KEY: "key", TAG: "tag"}
     show_default=True,
     help="K for keys, T for tags.",
 )
-@click.option("-l", "--lastKey", "last_key", help="Go on behind this #IndexKey.")
+@click.option(
+    "-l",
+    "--lastKey",
+    "last_key",
+    help="Continue after this #IndexKey, the last one of the answer before.",
+)
 def command(
     run: Run,
     topic: str,

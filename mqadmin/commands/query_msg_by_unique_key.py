@@ -11,6 +11,7 @@ from trimq.admin.messages import UNIQUE_KEY, MessageQuery
 from trimq.mqadmin.direct import consume_again, target_of
 from trimq.mqadmin.framework import Failed, Run, admin_command, topic_option
 from trimq.mqadmin.message_text import MessageText, bodies_option
+from trimq.mqadmin.moments import MOMENT, moment, start_moment
 
 _WINDOW = 36 * 3600 * 1000
 
@@ -23,9 +24,16 @@ _WINDOW = 36 * 3600 * 1000
 @click.option("-a", "--showAll", "show_all", is_flag=True, help="All that have it, at most 32.")
 @click.option("-c", "--cluster", help="Search this cluster only.")
 @click.option(
-    "-s", "--startTime", "begin", type=int, metavar="MILLIS", help="Stored then or later."
+    "-s",
+    "--startTime",
+    "begin",
+    type=start_moment,
+    metavar=MOMENT,
+    help="Stored then or later; needs -e.",
 )
-@click.option("-e", "--endTime", "end", type=int, metavar="MILLIS", help="Stored then or earlier.")
+@click.option(
+    "-e", "--endTime", "end", type=moment, metavar=MOMENT, help="Stored then or earlier; needs -s."
+)
 @bodies_option
 def command(
     run: Run,

@@ -7,9 +7,11 @@ from typing import Final
 
 import click
 
+from trimq.admin.errors import NotFound
 from trimq.admin.messages import END_OF_TIME, MessageQuery
 from trimq.mqadmin.framework import Failed, Run, admin_command
 from trimq.mqadmin.java_text import hash_order, java, local_seconds
+from trimq.mqadmin.moments import MOMENT, moment, start_moment
 from trimq.mqadmin.traces import CONSUMED, SENT, TRACE_TOPIC, Trace, traces_of
 
 _ROW: Final = "{:<10} {:<20} {:<20} {:<20} {:<10} {:<10}"
@@ -20,6 +22,10 @@ _SENT_TITLES: Final = (
     "#SendTime",
     "#CostTimes",
     "#Status",
+)
+# Without the first, no broker has the topic; without the second, nothing is in it.
+_NO_TRACES: Final = (
+    "traces are kept where brokers have traceTopicEnable=true and clients have traces enabled"
 )
 _CONSUMED_TITLES: Final = (
     "#Type",
@@ -45,18 +51,18 @@ _CONSUMED_TITLES: Final = (
     "-b",
     "--beginTimestamp",
     "begin",
-    type=int,
+    type=start_moment,
     default=0,
-    metavar="MILLIS",
+    metavar=MOMENT,
     help="Stored then or later.",
 )
 @click.option(
     "-e",
     "--endTimestamp",
     "end",
-    type=int,
+    type=moment,
     default=END_OF_TIME,
-    metavar="MILLIS",
+    metavar=MOMENT,
     help="Stored then or earlier.",
 )
 @click.option(
@@ -70,13 +76,13 @@ _CONSUMED_TITLES: Final = (
 )
 def command(run: Run, message_id: str, topic: str, begin: int, end: int, limit: int) -> None:
     query = MessageQuery(topic=topic, key=message_id, limit=limit, begin=begin, end=end)
-    found = [
-        trace
-        for message in run.admin.query_messages(query)
-        for trace in traces_of(message, message_id)
-    ]
+    try:
+        messages = run.admin.query_messages(query)
+    except NotFound as error:
+        raise Failed(f"{error}: {_NO_TRACES}") from None
+    found = [trace for message in messages for trace in traces_of(message, message_id)]
     if not found:
-        raise Failed(f"no trace of message {message_id} in topic {topic!r}")
+        raise Failed(f"no trace of message {message_id} in topic {topic!r}: {_NO_TRACES}")
     by_group: dict[str, list[Trace]] = {}
     for trace in found:
         run.out.value(trace)

@@ -4,7 +4,6 @@ One queue, a topic, or all topics of the group; to the first or the next offset,
 Says for each queue where the group was, and for what is refused, why.
 """
 
-import time
 from typing import Final
 
 import click
@@ -13,7 +12,7 @@ from trimq.admin.errors import Invalid
 from trimq.admin.progress import Moved, Side, Target
 from trimq.mqadmin.framework import FAILURES, Failed, Run, admin_command
 from trimq.mqadmin.java_text import cut
-from trimq.mqadmin.moments import MOMENT, moment
+from trimq.mqadmin.moments import FORMS, MOMENT, moment, say_if_future
 
 _ROW: Final = "{:<64}  {:<32}  {:>4}  {:>20}  {:>20}"
 _TITLES: Final = ("#Topic", "#Broker Name", "#QID", "#From", "#To")
@@ -23,7 +22,7 @@ _SIDES: Final = {
     "latest": Side.LATEST,
     "max": Side.LATEST,
 }
-_TARGETS: Final = f"earliest|latest|now|OFFSET|{MOMENT}"
+_TARGETS: Final = f"earliest|latest|OFFSET|{MOMENT}"
 # Numbers from here on are milliseconds (since September 2001), below they are offsets.
 _FIRST_MILLIS: Final = 10**12
 
@@ -33,22 +32,22 @@ def target_of(text: str) -> Target:
     word = text.strip().lower()
     if word in _SIDES:
         return Target(_SIDES[word])
-    if word == "now":
-        return Target(Side.TIME, time.time_ns() // 1_000_000)
     if word.isdecimal() and int(word) < _FIRST_MILLIS:
         return Target(Side.OFFSET, int(word))
-    if word.startswith("-"):
-        raise click.BadParameter(f"{text!r} is no offset: there are none below 0")
+    if word.removeprefix("-").isdecimal() and word.startswith("-"):
+        raise click.BadParameter(f"{text!r} is not an offset: there are none below 0")
     try:
-        return Target(Side.TIME, moment(text))
+        millis = moment(text)
     except click.BadParameter:
-        raise click.BadParameter(f"{text!r} is none of {_TARGETS}") from None
+        raise click.BadParameter(f"{text!r} is none of {_TARGETS}; a TIME is {FORMS}") from None
+    say_if_future(millis, "every queue's end is taken")
+    return Target(Side.TIME, millis)
 
 
 @admin_command("resetOffset")
 @click.option("-g", "--group", required=True, help="The group.")
 @click.option("-t", "--topic", help="The topic.")
-@click.option("--all-topics", is_flag=True, help="Every topic of the group, but its retry topic.")
+@click.option("--all-topics", is_flag=True, help="Every topic of the group except its retry topic.")
 @click.option("-q", "--queue", "queue_id", type=click.IntRange(min=0), help="Only this queue.")
 @click.option("-b", "--broker", "broker_name", help="Only at the broker of this name.")
 @click.option(

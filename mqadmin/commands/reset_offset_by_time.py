@@ -11,7 +11,7 @@ from trimq.admin.pulling import Place
 from trimq.codec.bodies.locks import MessageQueue
 from trimq.mqadmin.framework import Run, admin_command, boolean, chosen_addrs, topic_option
 from trimq.mqadmin.java_text import java
-from trimq.mqadmin.moments import MOMENT, moment
+from trimq.mqadmin.moments import MOMENT, moment, say_if_future
 from trimq.mqadmin.offset_text import show_committed, show_reset
 from trimq.mqadmin.resetting import reset_everywhere, route_topic_of
 
@@ -24,7 +24,7 @@ from trimq.mqadmin.resetting import reset_everywhere, route_topic_of
     "--timestamp",
     "when",
     required=True,
-    metavar=f"now|{MOMENT}",
+    metavar=MOMENT,
     help="The time; -1 for the end.",
 )
 @click.option(
@@ -32,7 +32,9 @@ from trimq.mqadmin.resetting import reset_everywhere, route_topic_of
 )
 @click.option("-b", "--broker", "broker_addr", metavar="HOST:PORT", help="With -q: only there.")
 @click.option("-q", "--queue", "queue_id", type=click.IntRange(min=0), help="Only this queue.")
-@click.option("-o", "--offset", type=click.IntRange(min=0), help="With -q: this offset, no time.")
+@click.option(
+    "-o", "--offset", type=click.IntRange(min=0), help="With -q: this offset, whatever -s says."
+)
 @click.option("-c", "--cluster", help="For light topics: the topic whose route is taken.")
 def command(
     run: Run,
@@ -45,11 +47,13 @@ def command(
     offset: int | None,
     cluster: str | None,
 ) -> None:
-    millis = run.admin.now() if when == "now" else moment(when, "-s")
+    millis = moment(when, "-s")
     if (broker_addr is None) != (queue_id is None):
         raise click.UsageError("-b and -q belong together: a broker and one of its queues")
     if offset is not None and queue_id is None:
         raise click.UsageError("-o needs -b and -q")
+    if offset is None:
+        say_if_future(millis, "every queue's end is taken")
     if broker_addr is not None and queue_id is not None:
         (addr,) = chosen_addrs(run, broker_addr, None)
         words = f"topic[{topic}], queueId[{queue_id}], broker[{addr}]"

@@ -3,7 +3,6 @@
 import click
 
 from trimq.codec.bodies.request_modes import SetMessageRequestModeRequestBody
-from trimq.codec.enums import MessageRequestMode
 from trimq.mqadmin.framework import Run, admin_command, broker_or_cluster, chosen_addrs
 from trimq.mqadmin.java_text import hash_order
 
@@ -33,7 +32,7 @@ def command(
     cluster: str | None,
     topic: str,
     group: str,
-    mode: MessageRequestMode,
+    mode: str,
     share: int,
 ) -> None:
     wanted = SetMessageRequestModeRequestBody(

@@ -84,7 +84,7 @@ def _shown(message: Message, out: Path | None) -> Run:
     return made
 
 
-def _message(unique_id: str, body: bytes = b"body") -> Message:
+def message(unique_id: str, body: bytes = b"body") -> Message:
     numbers = dict.fromkeys(
         (
             "queue_id",
@@ -119,7 +119,7 @@ def test_a_producer_does_not_choose_where_bodies_go(
     victim = tmp_path / "authorized_keys"
     victim.write_text("mine")
     name = str(victim) if is_absolute else "../authorized_keys"
-    shown = _shown(_message(name, b"theirs"), tmp_path / "bodies")
+    shown = _shown(message(name, b"theirs"), tmp_path / "bodies")
     assert victim.read_text() == "mine"
     assert not shown.partly_failed
     (file,) = (tmp_path / "bodies").iterdir()
@@ -130,16 +130,16 @@ def test_a_producer_does_not_choose_where_bodies_go(
 
 def test_the_same_message_is_looked_at_twice(tmp_path: Path) -> None:
     for _ in range(2):
-        assert not _shown(_message("id"), tmp_path).partly_failed
+        assert not _shown(message("id"), tmp_path).partly_failed
     assert [file.name for file in tmp_path.iterdir()] == ["id"]
 
 
 def test_another_file_of_that_name_stays(tmp_path: Path) -> None:
     (tmp_path / "Makefile").write_text("all:")
-    assert not _shown(_message("Makefile", b"theirs"), tmp_path).partly_failed
+    assert not _shown(message("Makefile", b"theirs"), tmp_path).partly_failed
     assert (tmp_path / "Makefile").read_text() == "all:"
     assert (tmp_path / "7F00000100002A9F0000000000000000").read_bytes() == b"theirs"
-    again = _shown(_message("Makefile", b"other"), tmp_path)
+    again = _shown(message("Makefile", b"other"), tmp_path)
     assert again.partly_failed
     assert (tmp_path / "7F00000100002A9F0000000000000000").read_bytes() == b"theirs"
 
@@ -149,7 +149,7 @@ def test_a_link_in_place_of_a_body_is_not_followed(tmp_path: Path) -> None:
     victim.write_text("mine")
     folder.mkdir()
     (folder / "id").symlink_to(victim)
-    assert not _shown(_message("id", b"theirs"), folder).partly_failed
+    assert not _shown(message("id", b"theirs"), folder).partly_failed
     assert victim.read_text() == "mine"
 
 

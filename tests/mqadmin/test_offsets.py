@@ -228,7 +228,7 @@ def test_a_date_is_a_target() -> None:
     assert target_of("now").value > 10**12
 
 
-@pytest.mark.parametrize("text", ["-1", "soon", "1.5", "", "2026-01-31"])
+@pytest.mark.parametrize("text", ["-1", "soon", "1.5", "", "2026-01-32"])
 def test_what_is_no_target(text: str) -> None:
     with pytest.raises(click.BadParameter):
         target_of(text)

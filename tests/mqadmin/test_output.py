@@ -170,12 +170,6 @@ def test_help_completes_names_of_commands(server: TestServer) -> None:
     assert done.stdout.splitlines() == ["plain,topicRoute"]
 
 
-def test_who_to_ask_is_not_known(server: TestServer) -> None:
-    done = run(server, "topicList", NAMESRV_ADDR="")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "with -n, or in the environment's NAMESRV_ADDR" in done.stderr
-
-
 def test_ctrl_c_while_nobody_answers() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         addr = f"127.0.0.1:{silent.getsockname()[1]}"
