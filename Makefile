@@ -12,12 +12,19 @@ SPARK_LOCK := requirements/spark.txt
 # A copy of the tree with its hot modules compiled.
 TREE := build/compiled
 
+# What `make serve` runs: TriMQ as `pip install .` installs it. The source tree stays free of compiled modules.
+CAN_COMPILE := $(shell test "$$TRIMQ_COMPILE" != 0 && command -v $${CC:-cc} >/dev/null \
+  && $(PYTHON) -c 'import os, sysconfig; os.stat(sysconfig.get_path("include") + "/Python.h")' 2>/dev/null && echo yes)
+SERVED := build/$(if $(CAN_COMPILE),served-compiled,served-plain)
+SOURCES := $(shell find -L trimq -name '*.py' -o -name '*.c')
+
 .PHONY: help serve test unit compat compiled compat-mutants bench bench-smoke bench-store bench-spark spark-versions soak soak-spark lint fmt docs clean
 
 .DEFAULT_GOAL := help
 
-serve: $(INSTALLED)
-	@exec $(BIN)/trimq server --namesrv-listen 127.0.0.1:9876 --listen 127.0.0.1:10911 --store ./data
+serve: $(SERVED)/.installed
+	@exec env PYTHONPATH=$(abspath $(SERVED)) $(SERVED)/bin/trimq server \
+	  --namesrv-listen 127.0.0.1:9876 --listen 127.0.0.1:10911 --store ./data
 
 # Spark first, so that no unit test of it is skipped.
 test: lint $(SPARKING) unit compiled compat bench-smoke
@@ -103,7 +110,7 @@ fmt: $(TESTING)
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) build dist .editable *.egg-info .mypy_cache .ruff_cache .pytest_cache
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -112,10 +119,17 @@ $(BIN)/python:
 	  || { echo "Python's venv module is missing: on Debian run 'apt-get install python3-venv'" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
-# Plain Python, whatever is wished for: what is compiled is in $(TREE).
+# Plain Python: what is compiled is in $(TREE) and $(SERVED).
 $(INSTALLED): $(BIN)/python pyproject.toml $(LOCK)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r $(LOCK)
-	TRIMQ_COMPILE=0 $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	@touch $@
+
+$(SERVED)/.installed: $(INSTALLED) $(SOURCES) setup.py mypyc.ini building/compiling.py requirements/build.txt
+	@echo 'make serve: $(if $(CAN_COMPILE),compiling TriMQ once takes a minute or two ("TRIMQ_COMPILE=0 make serve" \
+	does not),installing TriMQ)' >&2
+	@rm -rf $(SERVED)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --target $(SERVED) .
 	@touch $@
 
 $(TESTING): $(INSTALLED) $(TEST_LOCK)

@@ -1,24 +1,22 @@
 """Compiles the modules that every message crosses with mypyc, where a C compiler is there.
 
-The sources are the same either way: without a compiler the modules stay plain Python. The environment
-variable TRIMQ_COMPILE decides: ``0`` never, ``1`` compile or fail, otherwise compile if possible.
-Editable installs stay plain unless it is ``1``: a compiled module would hide later edits of its source.
+The sources are the same either way: without a compiler the modules stay plain Python
+(building/compiling.py). Editable installs stay plain: a compiled module would hide later edits.
 """
 
-from __future__ import annotations
-
-import os
+import atexit
+import shutil
 import sys
 import tempfile
 from pathlib import Path
 from typing import Final
 
-from setuptools import Extension, setup
-from setuptools.command.build_ext import build_ext
-from setuptools.errors import BaseError
+from setuptools import setup
 
 HERE: Final = Path(__file__).parent
-WISH: Final = os.environ.get("TRIMQ_COMPILE", "auto")
+sys.path.insert(0, str(HERE / "building"))
+import compiling  # noqa: E402  # it lies beside this file, which is not a package
+
 # Plain typed Python without construct, trio and click; a class whose base is here must be here too.
 HOT: Final = """
     trimq/codec/batch trimq/codec/command trimq/codec/flags trimq/codec/frame
@@ -38,71 +36,43 @@ HOT: Final = """
     trimq/processors/produce/_admission trimq/processors/produce/_properties
     trimq/processors/produce/_retries trimq/processors/produce/_sending
 """
-# What a batch costs per message, in C; docs/speed.md says why. Each function has a twin in Python.
-KERNEL: Final = "trimq/codec/_kernel.c"
 
 
-class BuildOptional(build_ext):
-    """The modules are worth having compiled, and work without."""
-
-    def run(self) -> None:
-        try:
-            super().run()
-        except BaseError as error:
-            if WISH == "1":
-                raise
-            print(f"trimq: stays plain Python, compiling failed: {error}", file=sys.stderr)
-            self._remove_outputs()
-            self.extensions = []
-
-    def _remove_outputs(self) -> None:
-        """All or nothing: the modules import each other's compiled form."""
-        for extension in self.extensions:
-            Path(self.get_ext_fullpath(extension.name)).unlink(missing_ok=True)
+def scratch() -> str:
+    """A new folder for what is built: from an earlier state of the sources nothing may stay."""
+    folder = tempfile.mkdtemp(prefix="trimq-build-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
 
 
-def can_compile() -> bool:
-    """Whether there is a C compiler, and Python's headers."""
-    from setuptools._distutils.ccompiler import new_compiler
-    from setuptools._distutils.sysconfig import customize_compiler, get_python_inc
+def editable_layout() -> dict[str, str]:
+    """A folder with nothing in it but `trimq`, to be put on the path of who installs it editable.
 
-    compiler = new_compiler()
-    customize_compiler(compiler)
-    with tempfile.TemporaryDirectory() as folder:
-        source = Path(folder) / "probe.c"
-        source.write_text("#include <Python.h>\n")
-        try:
-            compiler.compile([str(source)], output_dir=folder, include_dirs=[get_python_inc()])
-        except BaseError:
-            return False
-    return True
+    Neither the other folders of the checkout nor an import hook: a hook comes after the working
+    directory, in which a checkout that is called `trimq` as well would be found first.
+    """
+    folder = HERE / ".editable"
+    folder.mkdir(exist_ok=True)
+    if not (folder / "trimq").is_symlink():
+        (folder / "trimq").symlink_to("../trimq")
+    return {"": folder.name}
 
 
-def is_wanted() -> bool:
-    if WISH == "1":
-        return True
-    return WISH != "0" and "editable_wheel" not in sys.argv and can_compile()
-
-
-def hot_modules() -> list[Extension]:
-    """The extensions to build; none when the modules stay plain."""
-    if not is_wanted():
-        return []
+reasons = compiling.Reasons()
+options = {"egg_info": {"egg_base": "."}}
+extensions = []
+if compiling.BUILDING & set(sys.argv):
+    built = scratch()
+    if "--inplace" not in sys.argv:
+        options["build"] = {"build_base": built}
     try:
-        from mypyc.build import mypycify
-    except ImportError:
-        if WISH == "1":
-            raise
-        print("trimq: stays plain Python, mypy is not installed", file=sys.stderr)
-        return []
-    paths = [f"{module}.py" for module in HOT.split()]
-    # The packages that TriMQ runs with need not be there: `make lint` has checked the types.
-    options = ["--config-file", str(HERE / "mypyc.ini")]
-    extensions: list[Extension] = mypycify([*options, *paths], opt_level="3")
-    extensions.append(
-        Extension("trimq.codec._kernel", [KERNEL], extra_compile_args=["-O3", "-Wall"])
-    )
-    return extensions
+        extensions = compiling.extensions(HOT.split(), str(HERE / "mypyc.ini"), built)
+    except compiling.CannotCompile as missing:
+        reasons.give(str(missing))
 
-
-setup(ext_modules=hot_modules(), cmdclass={"build_ext": BuildOptional})
+setup(
+    ext_modules=extensions,
+    cmdclass=compiling.commands(reasons),
+    package_dir=editable_layout() if "editable_wheel" in sys.argv else {},
+    options=options,
+)

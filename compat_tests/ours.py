@@ -23,7 +23,7 @@ COMPILED_TREE: Final = HERE.parent / "build" / "compiled"
 
 def builds() -> dict[str, Path]:
     """The trees that TriMQ can run from: plain Python, and compiled if that was made."""
-    if list(HERE.parent.glob("codec/*.so")):
+    if [*HERE.parent.glob("codec/*.so"), *HERE.parent.glob("trimq/*.so")]:
         raise RuntimeError(
             f"{HERE.parent} holds compiled modules: remove its *.so, 'make compiled' has its own tree"
         )

@@ -4,6 +4,7 @@ Standard output carries the one ready line; logs and errors go to standard error
 clean shutdown, 1 when the server cannot run, 2 for wrong usage.
 """
 
+import logging
 import sys
 import time
 from collections.abc import Callable
@@ -20,6 +21,7 @@ from trimq.offsets_command import offsets
 from trimq.spark_command import spark
 
 _STARTED = time.monotonic()
+log = logging.getLogger(__name__)
 F = TypeVar("F", bound=Callable[..., Any])
 
 SERVER_EXAMPLES = """
@@ -160,6 +162,7 @@ def _run(start: Callable[[], Any], log_level: str, log_format: str) -> None:
     """Run an async main to its end; a clean shutdown (SIGINT, SIGTERM) is exit code 0."""
     logs.configure(log_level, log_format)
     logs.switch_level_on_signal(log_level)
+    log.info("TriMQ %s: %s", trimq.__version__, compiled.description())
     # Trio is loaded here, so that --help and usage errors stay instant.
     import trio
 

@@ -1,0 +1,39 @@
+"""How TriMQ is built (PEP 517): by setuptools; with mypy where the hot modules can be compiled.
+
+Where they cannot, or are not wanted compiled, the build needs setuptools alone.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import compiling
+from setuptools import build_meta
+from setuptools.build_meta import (
+    build_editable,
+    build_sdist,
+    build_wheel,
+    get_requires_for_build_editable,
+    get_requires_for_build_sdist,
+    prepare_metadata_for_build_editable,
+    prepare_metadata_for_build_wheel,
+)
+
+__all__ = [
+    "build_editable",
+    "build_sdist",
+    "build_wheel",
+    "get_requires_for_build_editable",
+    "get_requires_for_build_sdist",
+    "get_requires_for_build_wheel",
+    "prepare_metadata_for_build_editable",
+    "prepare_metadata_for_build_wheel",
+]
+
+
+def get_requires_for_build_wheel(config_settings: Any = None) -> list[str]:
+    """The compiling of the modules needs mypy, and the packages whose types it has to know."""
+    needed = build_meta.get_requires_for_build_wheel(config_settings)
+    if compiling.obstacle() is None:
+        lines = (Path(__file__).parents[1] / "requirements" / "build.txt").read_text().splitlines()
+        needed += [line for line in lines if line and not line.startswith("#")]
+    return needed
