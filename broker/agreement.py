@@ -66,11 +66,11 @@ class Agreement:
         if self.since.keys() == before.keys():
             return
         if not found:
-            log.warning("members of a group agree again: group=%s", self.name)
+            log.info("members of a group agree again: group=%s", self.name)
         elif not before:
             self.begun += 1
             log.warning(
-                "members of a group subscribe differently, messages will be missed: group=%s %s",
+                "members of a group subscribe differently, messages will be missed: group=%s who=%s",
                 self.name,
                 "; ".join(_line(point, members) for point in self.since),
             )

@@ -1,5 +1,6 @@
 """A connected client as heartbeats describe it (ClientChannelInfo)."""
 
+from trimq.codec.versions import version_name
 from trimq.remoting.contract import Peer
 
 
@@ -18,4 +19,4 @@ class Client:
         self.last_update = last_update
 
     def __repr__(self) -> str:
-        return f"{self.client_id} {self.peer.remote_addr} version {self.version}"
+        return f"{self.client_id} {self.peer.remote_addr} {version_name(self.version)}"

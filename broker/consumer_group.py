@@ -8,6 +8,7 @@ so that this can be shown.
 
 import logging
 from collections.abc import Iterable, Iterator
+from typing import Final
 
 from trimq.broker.agreement import Agreement
 from trimq.broker.clients import Client
@@ -16,6 +17,8 @@ from trimq.codec.bodies.heartbeat import SubscriptionData
 from trimq.remoting.contract import Peer
 
 log = logging.getLogger("trimq.broker")
+
+DESCRIBED: Final = "topic=%s expression=%s type=%s version=%d"
 
 BROADCASTING = "BROADCASTING"
 CONSUME_ACTIVELY = "CONSUME_ACTIVELY"
@@ -96,27 +99,34 @@ class ConsumerGroup:
                 self.subscriptions[topic] = subscription
                 put(topic, by, subscription, now)
                 changed = True
-                log.info("subscription added: group=%s %s", self.name, described(subscription))
+                log.info(
+                    f"subscription added: group=%s {DESCRIBED}", self.name, *described(subscription)
+                )
             elif subscription.sub_version > old.sub_version:
                 self.subscriptions[topic] = subscription
                 put(topic, by, subscription, now)
                 if self.consume_type == CONSUME_PASSIVELY:
                     log.info(
-                        "subscription replaced: group=%s old=[%s] new=[%s]",
+                        f"subscription replaced: group=%s old=%s {DESCRIBED}",
                         self.name,
-                        described(old),
-                        described(subscription),
+                        old.sub_string,
+                        *described(subscription),
                     )
         for topic in self.subscriptions.keys() - said.keys():
             removed = self.subscriptions.pop(topic)
             put(topic, by, None, now)
             changed = True
-            log.warning("subscription removed: group=%s %s", self.name, described(removed))
+            log.warning(
+                f"subscription removed: group=%s {DESCRIBED}", self.name, *described(removed)
+            )
         return changed
 
 
-def described(subscription: SubscriptionData) -> str:
+def described(subscription: SubscriptionData) -> tuple[str | None, str | None, str | None, int]:
+    """The values of `DESCRIBED`."""
     return (
-        f"topic={subscription.topic} expression={subscription.sub_string} "
-        f"type={subscription.expression_type} version={subscription.sub_version}"
+        subscription.topic,
+        subscription.sub_string,
+        subscription.expression_type,
+        subscription.sub_version,
     )

@@ -137,7 +137,7 @@ class Consumers:
         if len(self._refused) >= _REFUSED:
             self._refused.clear()
         self._refused[who] = hash(reason)
-        log.warning("consumer refused: client=%s %s", who[1], reason)
+        log.warning("consumer refused: client=%s reason=%s", who[1], reason)
 
     def register(
         self, client: Client, data: ConsumerData, notify: bool, *, without_sub: bool = False

@@ -106,7 +106,7 @@ class NameServerLink:
         try:
             await client.request(RequestCode.UNREGISTER_BROKER, header, timeout=_FAREWELL_SECONDS)
         except TransportError as error:
-            _log.warning("not unregistered: namesrv=%s %s", self.addr, error)
+            _log.warning("not unregistered: namesrv=%s reason=%s", self.addr, error)
         else:
             _log.info("unregistered: namesrv=%s", self.addr)
 
@@ -210,12 +210,12 @@ class NameServerLink:
         self.registered = False
         if self._state != "refused":
             self._state = "refused"
-            _log.error("registration refused: namesrv=%s %s", self.addr, why)
+            _log.error("registration refused: namesrv=%s reason=%s", self.addr, why)
         self._progress()
 
     def _lost(self, why: str) -> None:
         self.registered = self._busy = False
         if self._state != "lost" and not self._leaving:
             self._state = "lost"
-            _log.warning("NameServer lost, will be tried again: namesrv=%s %s", self.addr, why)
+            _log.warning("NameServer lost, trying again: namesrv=%s reason=%s", self.addr, why)
         self._progress()

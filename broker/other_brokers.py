@@ -118,5 +118,5 @@ class OtherBrokers:
 
 
 def _failed(name: str, why: str) -> RemotingError:
-    log.warning("another broker was asked in vain: name=%s %s", name, why)
+    log.warning("another broker did not answer: name=%s reason=%s", name, why)
     return RemotingError(ResponseCode.SYSTEM_ERROR, f"broker {name} was asked in vain: {why}")

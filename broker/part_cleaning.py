@@ -49,7 +49,7 @@ class PartCleaning:
                     if await self._is_empty(topic, detail, items[0]):
                         emptied[number] = items[0]
                 except (RemotingError, CodecError) as error:
-                    log.warning("first part not looked at: topic=%s %s", topic, error)
+                    log.warning("first part not looked at: topic=%s reason=%s", topic, error)
             self._forget(topic, emptied)
 
     async def _is_empty(

@@ -8,6 +8,9 @@ import logging
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
+from typing import Any
+
+from msgspec import to_builtins
 
 from trimq.broker import topic_names as names
 from trimq.broker.attributes import GROUP_ATTRIBUTES, alter
@@ -116,7 +119,7 @@ class SubscriptionGroups:
                 self._put(group)
                 next_version(self.data_version, self._clock)
                 what = "created" if old is None else "updated"
-                log.info("group %s: group=%s config=%s", what, group.group_name, group)
+                log.info(f"group {what}: group=%s settings=%s", group.group_name, _chosen(group))
                 changed = True
         finally:
             if changed:
@@ -209,3 +212,10 @@ class SubscriptionGroups:
 
 def _decode(data: bytes) -> SubscriptionGroupWrapper:
     return decode_body(SubscriptionGroupWrapper, data)
+
+
+def _chosen(group: SubscriptionGroupConfig) -> dict[str, Any] | None:
+    """What is not as it is in a new group, under the names that clients use."""
+    usual = to_builtins(SubscriptionGroupConfig(group_name=group.group_name))
+    told = to_builtins(group)
+    return {key: value for key, value in told.items() if value != usual[key]} or None

@@ -8,6 +8,7 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
+from typing import Any, Final
 
 from trimq.broker.attributes import TOPIC_ATTRIBUTES, alter
 from trimq.broker.clock import Clock
@@ -20,6 +21,8 @@ from trimq.broker.table_file import TableFile, Writer
 from trimq.broker.topic_mappings import TopicMappings
 from trimq.broker.topic_names import (
     AUTO_CREATE_TOPIC,
+    DLQ_PREFIX,
+    RETRY_PREFIX,
     SYSTEM_TOPICS,
     TRANS_CHECK_MAX_TIME_TOPIC,
     is_system_topic,
@@ -31,6 +34,8 @@ from trimq.codec.flags import Perm
 from trimq.remoting.contract import LimitReached
 
 log = logging.getLogger("trimq.broker")
+
+DESCRIBED: Final = "topic=%s read=%d write=%d perm=%d order=%s attributes=%s"
 Listener = Callable[[TopicConfig], None]
 
 
@@ -137,7 +142,7 @@ class Topics:
             topic_sys_flag=sys_flag,
             topic_filter_type=template.topic_filter_type,
         )
-        self._create(created, f"template={default_topic} producer={remote_addr}")
+        self._create(created, f"sent to by {remote_addr}, template {default_topic}")
         return created
 
     def create_in_send_back(
@@ -197,7 +202,7 @@ class Topics:
                 self._check_room(topic)
                 self._apply_attributes(topic)
                 what = "updated" if topic.topic_name in self._table else "created"
-                log.info("topic %s: %s", what, described(topic))
+                log.info(f"topic {what}: {DESCRIBED}", *described(topic))
                 self._put(topic)
                 next_version(self.data_version, self._clock)
                 changed.append(topic)
@@ -230,7 +235,10 @@ class Topics:
     def delete(self, name: str) -> None:
         self.mappings.delete(name)
         if self._table.pop(name, None) is None:
-            log.warning("topic not deleted, it does not exist: topic=%s", name)
+            # Whoever deletes a group has these deleted too, whether they were ever needed or not.
+            of_a_group = name.startswith((RETRY_PREFIX, DLQ_PREFIX))
+            level = logging.DEBUG if of_a_group else logging.WARNING
+            log.log(level, "topic not deleted, it does not exist: topic=%s", name)
             return
         self._members.removed(name)
         log.info("topic deleted: topic=%s", name)
@@ -286,14 +294,14 @@ class Topics:
         self._check_room(topic)
         self._put(topic)
         next_version(self.data_version, self._clock)
-        log.info("topic created: %s %s", described(topic), why)
+        log.info(f"topic created: {DESCRIBED} why=%s", *described(topic), why)
         self.persist()
         self._announce(topic)
 
     def _changed(self, topic: TopicConfig, why: str) -> None:
         self._put(topic)
         next_version(self.data_version, self._clock)
-        log.info("topic updated: %s %s", described(topic), why)
+        log.info(f"topic updated: {DESCRIBED} why=%s", *described(topic), why)
         self.persist()
         self._announce(topic)
 
@@ -329,10 +337,15 @@ def stored_batch_topics(directory: Path) -> frozenset[str]:
     return frozenset(topic.topic_name for topic in topics if has_batch_queues(topic))
 
 
-def described(topic: TopicConfig) -> str:
+def described(topic: TopicConfig) -> tuple[Any, ...]:
+    """The values of `DESCRIBED`."""
     return (
-        f"topic={topic.topic_name} read={topic.read_queue_nums} write={topic.write_queue_nums} "
-        f"perm={topic.perm} order={topic.order} attributes={topic.attributes}"
+        topic.topic_name,
+        topic.read_queue_nums,
+        topic.write_queue_nums,
+        topic.perm,
+        topic.order,
+        topic.attributes or None,
     )
 
 

@@ -123,7 +123,7 @@ class NamesrvSettings:
         try:
             ConfigFile(self.current.config_store_path).save(self.text().encode())
         except StoreError as error:
-            _log.error("settings not saved: %s", error)
+            _log.error("settings not saved: reason=%s", error)
 
 
 def _parse(text: str, old: object) -> object:

@@ -31,7 +31,7 @@ class KVConfig:
         try:
             self._tables = decode_body(KVConfigSerializeWrapper, data).config_table
         except CodecError as error:
-            _log.error("key-value configuration ignored: file=%s %s", self._file.path, error)
+            _log.error("key-value configuration ignored: file=%s reason=%s", self._file.path, error)
 
     def put(self, namespace: str, key: str, value: str | None) -> None:
         """Set a value; without one the key counts as absent."""
@@ -64,4 +64,4 @@ class KVConfig:
         try:
             self._file.save(encode_body(KVConfigSerializeWrapper(config_table=self._tables)))
         except StoreError as error:
-            _log.error("key-value configuration not saved: %s", error)
+            _log.error("key-value configuration not saved: reason=%s", error)

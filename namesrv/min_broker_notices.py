@@ -59,6 +59,6 @@ async def _tell(address: str, header: NotifyMinBrokerIdChangeRequestHeader) -> N
         async with Client.connect(address, timeout=_SECONDS_PER_BROKER) as client:
             client.oneway(RequestCode.NOTIFY_MIN_BROKER_ID_CHANGE, header)
     except TransportError as error:
-        _log.warning("broker not told its lowest id: broker=%s %s", address, error)
+        _log.warning("broker not told its lowest id: broker=%s reason=%s", address, error)
     else:
         _log.info("broker told its lowest id: broker=%s id=%s", address, header.min_broker_id)

@@ -7,7 +7,7 @@ at once.
 
 import logging
 from collections.abc import Callable, Mapping
-from typing import Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 import trio
 
@@ -22,6 +22,7 @@ from trimq.namesrv.topic_queues import TopicQueues
 from trimq.remoting.contract import Peer
 
 _log: Final = logging.getLogger("trimq.namesrv")
+_DESCRIBED: Final = "cluster=%s name=%s id=%d address=%s"
 
 # TopicValidator.SYNC_BROKER_MEMBER_GROUP_PREFIX: such a topic never gets an acting master.
 _MEMBER_TOPIC_PREFIX: Final = "rmq_sys_SYNC_BROKER_MEMBER_"
@@ -85,7 +86,9 @@ class RouteTable:
             return Registered()
         topics = body.topic_config_serialize_wrapper.topic_config_table
         if header.broker_id not in addresses and len(topics) == 1:
-            _log.warning("topic of an unregistered broker refused: %s", _describe(header))
+            _log.warning(
+                f"topic of an unregistered broker refused: {_DESCRIBED}", *_described(header)
+            )
             return None
         first = not addresses.get(header.broker_id)
         addresses[header.broker_id] = header.broker_addr
@@ -205,7 +208,9 @@ class RouteTable:
         known = self.data_version(key.cluster, holder)
         if known is None or known.state_version <= version.state_version:
             return False
-        _log.warning("broker ignored, %s holds its id: address=%s", holder, key.address)
+        _log.warning(
+            "broker ignored, another holds its id: address=%s holder=%s", key.address, holder
+        )
         return True
 
     def _take_topics(
@@ -239,7 +244,9 @@ class RouteTable:
         peer: Peer,
     ) -> None:
         if key not in self._brokers.live:
-            _log.info("broker registered: %s peer=%s", _describe(header), peer.remote_addr)
+            _log.info(
+                f"broker registered: {_DESCRIBED} peer=%s", *_described(header), peer.remote_addr
+            )
         self._brokers.live[key] = LiveBroker(
             version, peer, header.ha_server_addr, self._now(), header.heartbeat_timeout_millis
         )
@@ -254,7 +261,7 @@ class RouteTable:
         return Registered() if live is None else Registered(master, live.ha_address)
 
     def _lose(self, key: BrokerKey, why: str) -> None:
-        _log.warning("broker lost, %s: cluster=%s address=%s", why, key.cluster, key.address)
+        _log.warning("broker lost: cluster=%s address=%s reason=%s", key.cluster, key.address, why)
         known = self._brokers.find(key)
         if known is None:
             del self._brokers.live[key]
@@ -268,11 +275,9 @@ class RouteTable:
             self._min_broker.changed(addresses, offline, ha_address)
 
 
-def _describe(header: RegisterBrokerRequestHeader) -> str:
-    return (
-        f"cluster={header.cluster_name} name={header.broker_name} "
-        f"id={header.broker_id} address={header.broker_addr}"
-    )
+def _described(header: RegisterBrokerRequestHeader) -> tuple[Any, ...]:
+    """The values of `_DESCRIBED`."""
+    return header.cluster_name, header.broker_name, header.broker_id, header.broker_addr
 
 
 def _drop_other_ids(addresses: dict[int, str], address: str, broker_id: int) -> None:

@@ -71,7 +71,7 @@ class TopicQueues:
         if old != queues:
             brokers[broker_name] = queues
             what = "topic changed" if old is not None else "topic registered"
-            _log.debug("%s: topic=%s broker=%s", what, topic.topic_name, broker_name)
+            _log.debug(f"{what}: topic=%s broker=%s", topic.topic_name, broker_name)
 
     def register(
         self, topic: str, queues: Iterable[QueueData], known: Callable[[str], bool]

@@ -71,7 +71,7 @@ class TlsContext:
         try:
             self._made = self._make()
         except TlsFilesError as error:
-            log.error("TLS files changed, but the ones before stay in use: %s", error)
+            log.error("TLS files changed, but the ones before stay in use: reason=%s", error)
         else:
             log.info("TLS files changed, new connections use them files=%s", " ".join(self._files))
 

@@ -185,7 +185,7 @@ class LogCleaning:
             return False
         waited = self._now_millis() - segment.removed_at
         if waited >= self._config.destroy_maped_file_interval_forcibly:
-            log.warning("%s is deleted although it is still being read", segment.path)
+            log.warning("a file is deleted although it is still being read: path=%s", segment.path)
             return False
         return True
 
@@ -225,7 +225,9 @@ class LogCleaning:
             self._warned = False
         elif one is not None and one.deleted == 0 and not self._warned:
             self._warned = True
-            log.warning("the disk will be full soon (%s), but no file can go; %s", self.use, ADVICE)
+            log.warning(
+                f"the disk will be full soon, but no file can go; {ADVICE}: use=%s", self.use
+            )
 
 
 def clamped(percent: int, low: int, high: int) -> float:

@@ -34,7 +34,7 @@ async def delete_old_files(store: MessageStore, config: StoreConfig) -> None:
             try:
                 await act()
             except StoreError as error:
-                log.error("deleting old files failed, trying again: %s", error)
+                log.error("deleting old files failed, trying again: reason=%s", error)
         await trio.sleep(config.clean_resource_interval / 1000)
 
 

@@ -1,4 +1,4 @@
-"""Structured logs: one line an event, as text (``key=value`` in the message) or as JSON.
+"""Structured logs: one line an event, as text (``key=value`` behind a sentence) or as JSON.
 
 Loggers are named by layer (``trimq.remoting``, ``trimq.broker``, ...). The level is given by flag;
 SIGUSR1 switches a running server to DEBUG and back.
@@ -9,7 +9,9 @@ import logging
 import signal
 import sys
 from types import FrameType
-from typing import Final
+from typing import Any, Final
+
+from trimq.log_lines import line_of, plain, text_of, time_of
 
 ROOT: Final = "trimq"
 LEVELS: Final = ("debug", "info", "warning", "error")
@@ -17,27 +19,35 @@ FORMATS: Final = ("text", "json")
 
 
 class JsonFormatter(logging.Formatter):
-    """One JSON object a line: time, level, logger, message, and the traceback if there is one."""
+    """One JSON object a line: time, level, logger, message, then the fields, then a traceback."""
 
     def format(self, record: logging.LogRecord) -> str:
-        line: dict[str, str] = {
-            "time": self.formatTime(record, "%Y-%m-%dT%H:%M:%S") + f".{int(record.msecs):03d}",
+        line = line_of(record)
+        said: dict[str, Any] = {
+            "time": time_of(record),
             "level": record.levelname.lower(),
             "logger": record.name,
-            "message": record.getMessage(),
+            "message": line.sentence,
         }
+        for name, value in line.fields.items():
+            said[f"{name}_" if name in said or name == "traceback" else name] = plain(value)
         if record.exc_info:
-            line["traceback"] = self.formatException(record.exc_info)
-        return json.dumps(line, ensure_ascii=False)
+            said["traceback"] = self.formatException(record.exc_info)
+        return json.dumps(said, ensure_ascii=False)
 
 
 class TextFormatter(logging.Formatter):
-    """``2026-01-31 12:00:00.123 INFO trimq.broker message``."""
+    """``2026-01-31T12:00:00.123+01:00 INFO trimq.broker consumer joined: group=g client=c``."""
 
-    default_msec_format = "%s.%03d"
-
-    def __init__(self) -> None:
-        super().__init__("%(asctime)s %(levelname)s %(name)s %(message)s")
+    def format(self, record: logging.LogRecord) -> str:
+        line = line_of(record)
+        text = f"{time_of(record)} {record.levelname} {record.name} {line.sentence}"
+        if line.fields:
+            fields = (f"{name}={text_of(value)}" for name, value in line.fields.items())
+            text += ": " + " ".join(fields)
+        if record.exc_info:
+            text += "\n" + self.formatException(record.exc_info)
+        return text
 
 
 def configure(level: str, form: str) -> None:

@@ -119,7 +119,7 @@ async def _serving(
                     metrics_server(plan.metrics, partial(_samples, broker, process))
                 )
             )
-            log.info("metrics served address=%s path=/metrics", metrics_addr)
+            log.info("metrics served: address=%s", metrics_addr)
         # Listeners end first: their last replies may wait for a flush.
         stack.callback(services.cancel_scope.cancel)
         listeners = await stack.enter_async_context(trio.open_nursery())

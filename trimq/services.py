@@ -78,7 +78,7 @@ async def _flush(store: MessageStore, gate: Gate) -> None:
         gate.advance(await trio.to_thread.run_sync(store.flush))
     except StoreError as error:
         # Replies that wait are answered FLUSH_DISK_TIMEOUT; the next round tries again.
-        log.error("flush failed: %s", error)
+        log.error("flush failed: reason=%s", error)
         await trio.sleep(1)
 
 
@@ -101,4 +101,4 @@ async def write_derived(store: MessageStore, config: StoreConfig) -> None:
                 await trio.to_thread.run_sync(store.plan_checkpoint().run)
                 done_at = written
         except StoreError as error:
-            log.error("writing consume queues failed, trying again: %s", error)
+            log.error("writing consume queues failed, trying again: reason=%s", error)

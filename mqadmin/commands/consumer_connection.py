@@ -4,9 +4,9 @@ from typing import Final
 
 import click
 
+from trimq.codec.versions import version_name
 from trimq.mqadmin.framework import Run, admin_command
 from trimq.mqadmin.java_text import hash_order, java
-from trimq.mqadmin.versions import version_name
 
 _CLIENT: Final = "{:<36} {:<22} {:<10} {}"
 

@@ -12,11 +12,11 @@ from trimq.admin.groups import RETRY_PREFIX, ConsumeStats
 from trimq.codec.bodies.clients import ConsumerConnection
 from trimq.codec.bodies.locks import MessageQueue
 from trimq.codec.bodies.progress import OffsetWrapper
+from trimq.codec.versions import version_name
 from trimq.mqadmin.framework import FAILURES, Run, admin_command, boolean
 from trimq.mqadmin.gathering import progress_of
 from trimq.mqadmin.group_names import group_of
 from trimq.mqadmin.java_text import cut, hash_order, java, local_seconds
-from trimq.mqadmin.versions import version_name
 
 _TITLES: Final = ("#Topic", "#Broker Name", "#QID", "#Broker Offset", "#Consumer Offset")
 _HEAD: Final = "{:<64}  {:<32}  {:<4}  {:<20}  {:<20}  {:<20} {:<20}{}"

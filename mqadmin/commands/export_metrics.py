@@ -13,10 +13,10 @@ from trimq.admin.cluster import MASTER_ID
 from trimq.admin.errors import AdminError
 from trimq.codec.bodies.groups import SubscriptionGroupConfig
 from trimq.codec.bodies.progress import BrokerStatsData
+from trimq.codec.versions import version_name
 from trimq.mqadmin.export_files import folder_option, write_export
 from trimq.mqadmin.framework import Run, admin_command
 from trimq.mqadmin.java_text import filled_order, hash_order, java, string_map
-from trimq.mqadmin.versions import version_name
 
 _PUTS: Final = "TOPIC_PUT_NUMS"
 _HALF_MESSAGES: Final = "RMQ_SYS_TRANS_HALF_TOPIC"

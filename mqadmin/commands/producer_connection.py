@@ -2,9 +2,9 @@
 
 import click
 
+from trimq.codec.versions import version_name
 from trimq.mqadmin.framework import Run, admin_command, topic_option
 from trimq.mqadmin.java_text import java
-from trimq.mqadmin.versions import version_name
 
 
 @admin_command("producerConnection")

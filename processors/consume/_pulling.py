@@ -129,9 +129,9 @@ class Pulling:
                 response.body = await load_cold(self._store, extents)
             except MessagesGone as error:
                 # Their file was deleted while they were read: what is there now?
-                log.info("messages were deleted while they were read: %s", error)
+                log.info("messages were deleted while they were read: reason=%s", error)
             except StoreError as failure:
-                log.error("reading messages failed: %s", failure)
+                log.error("reading messages failed: reason=%s", failure)
                 raise RemotingError(
                     ResponseCode.SYSTEM_ERROR, f"reading the messages failed: {failure}"
                 ) from None

@@ -73,7 +73,9 @@ class ClientReset:
         body = _for_c(table) if request.language == LanguageCode.CPP else _for_java(table)
         for client in group.clients():
             client.peer.oneway(RequestCode.RESET_CONSUMER_CLIENT_OFFSET, told, body)
-            log.info("offset reset sent: group=%s topic=%s %s", header.group, header.topic, client)
+            log.info(
+                "offset reset sent: group=%s topic=%s client=%s", header.group, header.topic, client
+            )
         return Response(body=_for_java(table))
 
     def _chosen(self, header: ResetOffsetRequestHeader, queue: MessageQueue) -> int:

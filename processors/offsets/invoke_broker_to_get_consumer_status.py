@@ -74,5 +74,7 @@ async def _offsets_of(
             for key, offset in body.message_queue_table.items()
         }
     except (trio.TooSlowError, PeerGone, CodecError) as error:
-        log.warning("no consumer status: group=%s %s %s", question.group, client, error)
+        log.warning(
+            "no consumer status: group=%s client=%s reason=%s", question.group, client, error
+        )
         return None

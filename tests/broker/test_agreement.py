@@ -74,7 +74,8 @@ def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
 
 
 @pytest.fixture
-def members(clock: Any) -> Members:
+def members(clock: Any, caplog: pytest.LogCaptureFixture) -> Members:
+    caplog.set_level("INFO", "trimq.broker")
     return Members(clock)
 
 
@@ -92,7 +93,7 @@ def test_a_dispute_begins_and_ends_once(
     assert (members.consumers.disagreements, members.consumers.groups_in_dispute) == (1, 1)
     assert warnings(caplog) == [
         "members of a group subscribe differently, messages will be missed: group=g "
-        "topic T [a: 'A' (TAG), b: 'B || C' (TAG)]"
+        "who=topic T [a: 'A' (TAG), b: 'B || C' (TAG)]"
     ]
     members.beat("b", sub(expression="A", version=6))
     members.beat("a", sub(expression="A", version=7))
@@ -243,7 +244,7 @@ def test_the_second_who_disagrees_is_refused_if_wished(
     )
     assert again == reason
     assert [text for text in caplog.messages if "refused" in text] == [
-        f"consumer refused: client=b {reason}"
+        f"consumer refused: client=b reason={reason}"
     ]
     assert members.objection("b", sub(expression="A", version=3)) is None
     # The same client on a new connection, before the old one is known to be gone.

@@ -314,7 +314,7 @@ async def test_a_name_server_that_comes_back_is_told_again(
     states = [record.getMessage() for record in caplog.records if server.addr in record.message]
     assert [state.partition(":")[0] for state in states] == [
         "registered",
-        "NameServer lost, will be tried again",
+        "NameServer lost, trying again",
         "registered",
     ]
 

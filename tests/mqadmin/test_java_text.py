@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trimq.codec.bodies.locks import MessageQueue
+from trimq.codec.versions import version_name
 from trimq.mqadmin.java_text import (
     filled_order,
     hash_order,
@@ -13,7 +14,6 @@ from trimq.mqadmin.java_text import (
     queue_hash,
     string_map,
 )
-from trimq.mqadmin.versions import version_name
 
 
 @pytest.mark.parametrize(

@@ -85,7 +85,7 @@ def test_an_unknown_setting_is_a_warning_and_metrics_are_served(tmp_path: Path) 
         log = ""
         while "metrics served" not in log:
             log += it.stderr.readline()
-        address = re.search(r"metrics served address=([\d.:]+)", log)
+        address = re.search(r'"metrics served", "address": "([\d.:]+)"', log)
         assert address is not None
         with urllib.request.urlopen(f"http://{address[1]}/metrics", timeout=10) as response:
             page = response.read().decode()

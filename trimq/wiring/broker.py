@@ -150,7 +150,7 @@ def _end_receive(tables: TableWriter, store: MessageStore, config: StoreConfig) 
     try:
         store.write_staged()
     except StoreError as error:
-        log.error("messages not stored: %s", error)
+        log.error("messages not stored: reason=%s", error)
         code, remark = put_answer(error, config, store.disk_use)
         raise RemotingError(code, remark) from error
 
