@@ -14,6 +14,7 @@ from trimq.broker.agreement import Agreement
 from trimq.broker.clients import Client
 from trimq.broker.member import Member
 from trimq.codec.bodies.heartbeat import SubscriptionData
+from trimq.codec.enums import ConsumeFromWhere, ConsumeType, MessageModel
 from trimq.remoting.contract import Peer
 
 log = logging.getLogger("trimq.broker")
@@ -32,9 +33,9 @@ class ConsumerGroup:
 
     def __init__(self, name: str, now: int) -> None:
         self.name = name
-        self.consume_type: str | None = None
-        self.message_model: str | None = None
-        self.consume_from_where: str | None = None
+        self.consume_type: ConsumeType | None = None
+        self.message_model: MessageModel | None = None
+        self.consume_from_where: ConsumeFromWhere | None = None
         self.members: dict[Peer, Member] = {}
         self.subscriptions: Subscriptions = {}
         self.last_update = now

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import TypeVar
 
 from trimq.broker.clock import Clock
-from trimq.codec.bodies.base import decode_body
+from trimq.codec.bodies.base import decode_request
 from trimq.codec.bodies.topics import DataVersion
 from trimq.codec.errors import CodecError
 
@@ -29,7 +29,7 @@ def same_version(text: str | None, version: DataVersion) -> bool:
     """Whether a request speaks of this very version; a blank one never does."""
     if text is None or not text.strip():
         return False
-    return decode_body(DataVersion, text.encode()) == version
+    return decode_request(DataVersion, text.encode()) == version
 
 
 def page_of(

@@ -29,7 +29,7 @@ from trimq.broker.json_members import pretty
 from trimq.broker.records import ColdRecord, NoRecord, fetch_record, record_in_memory
 from trimq.broker.table_file import TableFile
 from trimq.broker.topic_names import ROCKSDB_TRANS_HALF_TOPIC, SCHEDULE_TOPIC, TRANS_HALF_TOPIC
-from trimq.codec.bodies.base import decode_body, encode_body
+from trimq.codec.bodies.base import decode_file, encode_body
 from trimq.codec.bodies.offsets import DelayOffsetSerializeWrapper
 from trimq.codec.numbers import parse_int
 from trimq.codec.properties import find_property
@@ -324,4 +324,4 @@ def _delivered(record: Record) -> Message | None:
 
 
 def _decode(data: bytes) -> DelayOffsetSerializeWrapper:
-    return decode_body(DelayOffsetSerializeWrapper, data)
+    return decode_file(DelayOffsetSerializeWrapper, data)

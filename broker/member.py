@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from trimq.broker.clients import Client
 from trimq.codec.bodies.heartbeat import ConsumerData, SubscriptionData
+from trimq.codec.enums import ConsumeFromWhere, ConsumeType, MessageModel
 
 Point = tuple[str, str]
 """What members may say differently: (TOPIC, its name), or (one of MANNERS, "")."""
@@ -37,9 +38,9 @@ class Member:
     def __init__(self, client: Client) -> None:
         self.client = client
         self.since = client.last_update
-        self.consume_type: str | None = None
-        self.message_model: str | None = None
-        self.consume_from_where: str | None = None
+        self.consume_type: ConsumeType | None = None
+        self.message_model: MessageModel | None = None
+        self.consume_from_where: ConsumeFromWhere | None = None
         self.subscriptions: dict[str, SubscriptionData] | None = None
         self.opinions: dict[Point, Opinion] = {}
 

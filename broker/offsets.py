@@ -15,7 +15,7 @@ from trimq.broker.config import BrokerConfig
 from trimq.broker.data_version import encoded_version, new_version, next_version
 from trimq.broker.json_members import JsonMembers, pretty_array, pretty_object, quoted
 from trimq.broker.table_file import TableFile
-from trimq.codec.bodies.base import decode_body
+from trimq.codec.bodies.base import decode_file
 from trimq.codec.bodies.offsets import ConsumerOffsetSerializeWrapper
 
 log = logging.getLogger("trimq.broker")
@@ -270,4 +270,4 @@ def _group_of(key: str) -> str | None:
 
 
 def _decode(data: bytes) -> ConsumerOffsetSerializeWrapper:
-    return decode_body(ConsumerOffsetSerializeWrapper, data)
+    return decode_file(ConsumerOffsetSerializeWrapper, data)

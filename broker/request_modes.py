@@ -9,7 +9,7 @@ from pathlib import Path
 
 from trimq.broker.json_members import pretty
 from trimq.broker.table_file import TableFile
-from trimq.codec.bodies.base import decode_body, encode_body
+from trimq.codec.bodies.base import decode_file, encode_body
 from trimq.codec.bodies.request_modes import MessageRequestModes, SetMessageRequestModeRequestBody
 
 log = logging.getLogger("trimq.broker")
@@ -65,4 +65,4 @@ class RequestModes:
 
 
 def _decode(data: bytes) -> MessageRequestModes:
-    return decode_body(MessageRequestModes, data)
+    return decode_file(MessageRequestModes, data)

@@ -20,7 +20,7 @@ from trimq.broker.data_version import encoded_version, new_version, next_version
 from trimq.broker.json_members import JsonMembers, pretty
 from trimq.broker.new_names import NewNames, check_room
 from trimq.broker.table_file import TableFile, Writer
-from trimq.codec.bodies.base import decode_body
+from trimq.codec.bodies.base import decode_file
 from trimq.codec.bodies.groups import SubscriptionGroupConfig, SubscriptionGroupWrapper
 
 log = logging.getLogger("trimq.broker")
@@ -211,7 +211,7 @@ class SubscriptionGroups:
 
 
 def _decode(data: bytes) -> SubscriptionGroupWrapper:
-    return decode_body(SubscriptionGroupWrapper, data)
+    return decode_file(SubscriptionGroupWrapper, data)
 
 
 def _chosen(group: SubscriptionGroupConfig) -> dict[str, Any] | None:

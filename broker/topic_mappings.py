@@ -12,7 +12,7 @@ from trimq.broker.clock import Clock
 from trimq.broker.data_version import encoded_version, new_version, next_version
 from trimq.broker.json_members import pretty
 from trimq.broker.table_file import TableFile
-from trimq.codec.bodies.base import decode_body
+from trimq.codec.bodies.base import decode_file
 from trimq.codec.bodies.static_topics import (
     LogicQueueMappingItem,
     TopicQueueMappingDetail,
@@ -169,4 +169,4 @@ def _refused(reason: str) -> RemotingError:
 
 
 def _decode(data: bytes) -> TopicQueueMappingSerializeWrapper:
-    return decode_body(TopicQueueMappingSerializeWrapper, data)
+    return decode_file(TopicQueueMappingSerializeWrapper, data)

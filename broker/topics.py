@@ -27,7 +27,7 @@ from trimq.broker.topic_names import (
     TRANS_CHECK_MAX_TIME_TOPIC,
     is_system_topic,
 )
-from trimq.codec.bodies.base import decode_body
+from trimq.codec.bodies.base import decode_file
 from trimq.codec.bodies.topics import TopicConfig, TopicConfigSerializeWrapper
 from trimq.codec.codes import ResponseCode
 from trimq.codec.flags import Perm
@@ -350,4 +350,4 @@ def described(topic: TopicConfig) -> tuple[Any, ...]:
 
 
 def _decode(data: bytes) -> TopicConfigSerializeWrapper:
-    return decode_body(TopicConfigSerializeWrapper, data)
+    return decode_file(TopicConfigSerializeWrapper, data)

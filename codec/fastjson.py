@@ -6,51 +6,73 @@ strings for both: the digits, or the key object's own text. Bean properties leav
 alphabetical order, nulls are left out.
 """
 
-import re
 from functools import cache
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Literal, TypeVar, get_origin
 
 import msgspec
 
 from trimq.codec.errors import CodecError
+from trimq.codec.java_values import fit
+from trimq.codec.json_scan import DEPTH, LARGE, OWN_FILES, DialectScanner, JsonLimits
 
 T = TypeVar("T")
 
 _encode: Final = msgspec.json.encode
-_TOKEN: Final = re.compile(
-    r"""\s*(?:(?P<string>"(?:[^"\\]|\\.)*")|(?P<mark>[{}\[\],:])|(?P<word>[^\s"{}\[\],:]+))""",
-    re.DOTALL,
-)
-_BARE_KEY: Final = re.compile(r'("(?:[^"\\]|\\.)*")|([{,]\s*)(-?\d+)(?=\s*:)', re.DOTALL)
-_STRING_OR_OBJECT_KEY: Final = re.compile(r'"(?:[^"\\]|\\.)*"|(}\s*:)', re.DOTALL)
 
 
-def loads(data: bytes | str) -> Any:
-    """Read JSON or the dialect; map keys come as strings."""
+def loads(data: bytes | str, limits: JsonLimits = OWN_FILES) -> Any:
+    """Read JSON or the dialect; map keys come as strings. CodecError beyond the limits."""
     try:
-        return msgspec.json.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        pass
+        return _read(data, Any, limits)
+    except msgspec.ValidationError as error:
+        raise CodecError(f"this JSON has no value: {error}") from None
+
+
+def loads_as(cls: type[T], data: bytes | str, limits: JsonLimits = LARGE) -> T:
+    """Read JSON or the dialect into a type; what does not fit it is a CodecError.
+
+    Values are taken as Java's classes take them (`java_values`): a null counts as an absent value, an
+    enum may be its number, numbers, texts and truth values are taken for each other.
+    """
     try:
-        return msgspec.json.decode(_repair(data))
-    except (msgspec.DecodeError, RecursionError) as error:
+        found: T = _read(data, cls, limits)
+    except msgspec.ValidationError:
+        # Most bodies fit; the others get a slower second look.
+        value = fit(loads(data, limits), cls)
+    else:
+        return found
+    try:
+        return msgspec.convert(value, cls, strict=False, str_keys=True)
+    except (msgspec.ValidationError, RecursionError) as error:
+        raise CodecError(f"this is no {getattr(cls, '__name__', cls)}: {error}") from None
+
+
+def _read(data: bytes | str, kind: Any, limits: JsonLimits) -> Any:
+    """Decode strict JSON as it is; the dialect, and what could nest too deeply, is scanned first."""
+    text = _bytes(data)
+    if limits.check(text) > DEPTH:
+        text = DialectScanner(text).strict()
+    try:
+        return msgspec.json.decode(text, type=kind)
+    except msgspec.ValidationError:
+        raise
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        strict = DialectScanner(text).strict()
+        if strict is text:
+            raise CodecError(f"this is no JSON: {error}") from None
+    try:
+        return msgspec.json.decode(strict, type=kind)
+    except msgspec.ValidationError:
+        raise
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise CodecError(f"this is no JSON: {error}") from None
 
 
-def loads_as(cls: type[T], data: bytes | str) -> T:
-    """Read JSON or the dialect into a type; what does not fit it is a CodecError.
-
-    A null counts as an absent value, numbers and text are taken for each other, as Java does.
-    """
+def _bytes(data: bytes | str) -> bytes:
     try:
-        return msgspec.json.decode(data, type=cls)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        # Most bodies are plain JSON that fits; the others get a slower second look.
-        value = loads(data)
-    try:
-        return msgspec.convert(_without_nulls(value), cls, strict=False, str_keys=True)
-    except (msgspec.ValidationError, RecursionError) as error:
-        raise CodecError(f"this is no {getattr(cls, '__name__', cls)}: {error}") from None
+        return data.encode() if isinstance(data, str) else bytes(data)
+    except UnicodeEncodeError as error:
+        raise CodecError(f"this JSON is no text: {error}") from None
 
 
 def dumps(
@@ -158,49 +180,8 @@ def _is_plain(cls: type[msgspec.Struct]) -> bool:
     fields = msgspec.structs.fields(cls)
     names = [field.encode_name for field in fields]
     return names == sorted(names) and all(
-        field.type in (bool, int, str, dict[str, str], list[str]) for field in fields
+        get_origin(field.type) is Literal
+        or getattr(field.type, "__origin__", field.type) in (bool, int, str)
+        or field.type in (dict[str, str], list[str])
+        for field in fields
     )
-
-
-def _without_nulls(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _without_nulls(item) for key, item in value.items() if item is not None}
-    if isinstance(value, list):
-        return [_without_nulls(item) for item in value if item is not None]
-    return value
-
-
-def _repair(data: bytes | str) -> str:
-    """The same value as strict JSON."""
-    try:
-        text = data if isinstance(data, str) else bytes(data).decode()
-    except UnicodeDecodeError as error:
-        raise CodecError(f"this JSON is not UTF-8: {error}") from None
-    has_object_keys = any(match.group(1) for match in _STRING_OR_OBJECT_KEY.finditer(text))
-    return _quote_keys(text) if has_object_keys else _BARE_KEY.sub(_quoted, text)
-
-
-def _quoted(match: re.Match[str]) -> str:
-    return match.group(1) or f'{match.group(2)}"{match.group(3)}"'
-
-
-def _quote_keys(text: str) -> str:
-    """Turn every bare or object key into a string that holds its text."""
-    parts: list[str] = []
-    opened: list[int] = []
-    last = ""
-    start = 0
-    for match in _TOKEN.finditer(text):
-        token = match.group().strip()
-        if token == "{":
-            opened.append(len(parts))
-        elif token == "}" and opened:
-            start = opened.pop()
-        elif token == ":":
-            if last == "}":
-                parts[start:] = [_encode("".join(parts[start:])).decode()]
-            elif last and last[0] not in '"{}[],:':
-                parts[-1] = f'"{last}"'
-        parts.append(token)
-        last = token
-    return "".join(parts)

@@ -34,6 +34,12 @@ class Connection:
         self._opaque = 0
 
     def ask(self, ask: Ask) -> Answer:
+        reply = self.ask_raw(ask)
+        remark = reply.remark if ask.exact else None
+        return reply.code, remark, dict(reply.ext), readable(reply.body)
+
+    def ask_raw(self, ask: Ask) -> frames.Frame:
+        """The answer as it came, with the order of whatever is listed in its body."""
         self._opaque += 1
         frame = frames.Frame(
             ask.code, self._opaque, ext=ask.ext, body=ask.body, version=ask.version
@@ -42,8 +48,7 @@ class Connection:
         (length,) = struct.unpack(">i", self._exactly(4))
         reply = frames.decode(self._exactly(length))
         assert reply.opaque == self._opaque
-        remark = reply.remark if ask.exact else None
-        return reply.code, remark, dict(reply.ext), readable(reply.body)
+        return reply
 
     def close(self) -> None:
         self._socket.close()

@@ -1,17 +1,21 @@
-"""Values as Java prints them, and the orders in which its hash tables list their keys.
+"""Values as Java prints them, in the orders of its hash tables.
 
 The official tool prints maps and sets in the order of its hash tables, so the same order is needed
 for the same output.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any
 
+from trimq.codec import java_tables
 from trimq.codec.bodies.locks import MessageQueue
 from trimq.codec.java import string_hash
 
-K = TypeVar("K")
+# The commands find all that is Java's here.
+hash_order = java_tables.hash_order
+filled_order = java_tables.filled_order
+properties_order = java_tables.concurrent_order
 
 
 def java(value: Any) -> str:
@@ -70,65 +74,6 @@ def queue_hash(queue: MessageQueue) -> int:
     return value
 
 
-def hash_order(
-    keys: Iterable[K], hash_of: Callable[[Any], int] = string_hash, capacity: int = 16
-) -> list[K]:
-    """Keys in the order of a `HashMap` or `HashSet` that they were put into one by one.
-
-    A table grows to twice its size when it is more than three quarters full; keys of one bucket
-    stay in the order in which they came.
-    """
-    listed = list(dict.fromkeys(keys))
-    while len(listed) > capacity * 3 // 4:
-        capacity *= 2
-    return sorted(listed, key=lambda key: _spread(hash_of(key)) & (capacity - 1))
-
-
 def string_map(values: Mapping[str, Any], capacity: int = 16) -> dict[str, Any]:
     """A map of strings in the order of a `HashMap`."""
     return {key: values[key] for key in hash_order(values, capacity=capacity)}
-
-
-def properties_order(keys: Iterable[str]) -> list[str]:
-    """Keys in the order of a `java.util.Properties`, which is a `ConcurrentHashMap`.
-
-    It starts with 16 buckets and doubles when it is three quarters full; moving a bucket to the new
-    table turns round all nodes but the last run of those that stay together.
-    """
-    table: list[list[str]] = [[] for _ in range(16)]
-    for count, key in enumerate(dict.fromkeys(keys), 1):
-        table[_spread(string_hash(key)) & (len(table) - 1)].append(key)
-        if count >= len(table) * 3 // 4:
-            table = _doubled(table)
-    return [key for bucket in table for key in bucket]
-
-
-def filled_order(keys: Iterable[str]) -> list[str]:
-    """Keys in the order of an empty `ConcurrentHashMap` that got another one's by `putAll`.
-
-    That makes room for half as many again, and twice of that, before it puts in anything.
-    """
-    listed = properties_order(keys)
-    room = 1 << (len(listed) + len(listed) // 2).bit_length()
-    return hash_order(listed, capacity=max(2 * room, 16))
-
-
-def _doubled(table: list[list[str]]) -> list[list[str]]:
-    size = len(table)
-    bigger: list[list[str]] = [[] for _ in range(2 * size)]
-    for index, bucket in enumerate(table):
-        sides = [_spread(string_hash(key)) & size for key in bucket]
-        last = len(bucket)
-        while last > 1 and sides[last - 2] == sides[-1]:
-            last -= 1
-        start = last - 1 if bucket else 0
-        for place, side in ((index, 0), (index + size, size)):
-            run = bucket[start:] if bucket and sides[-1] == side else []
-            turned = [bucket[at] for at in range(start - 1, -1, -1) if sides[at] == side]
-            bigger[place] = turned + run
-    return bigger
-
-
-def _spread(value: int) -> int:
-    value &= 0xFFFFFFFF
-    return value ^ value >> 16

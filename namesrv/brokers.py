@@ -115,5 +115,5 @@ class Brokers:
 
 
 def copy_of(group: BrokerData) -> BrokerData:
-    """A copy that a reply may change."""
-    return msgspec.structs.replace(group, broker_addrs=dict(group.broker_addrs))
+    """A copy that a reply may change; the lowest id comes first, as in Java's tables of numbers."""
+    return msgspec.structs.replace(group, broker_addrs=dict(sorted(group.broker_addrs.items())))

@@ -4,7 +4,7 @@ import logging
 from pathlib import Path
 from typing import Final
 
-from trimq.codec.bodies.base import decode_body, encode_body
+from trimq.codec.bodies.base import decode_file, encode_body
 from trimq.codec.bodies.kv import KVConfigSerializeWrapper
 from trimq.codec.errors import CodecError
 from trimq.store.errors import StoreError
@@ -29,7 +29,7 @@ class KVConfig:
         if data is None:
             return
         try:
-            self._tables = decode_body(KVConfigSerializeWrapper, data).config_table
+            self._tables = decode_file(KVConfigSerializeWrapper, data).config_table
         except CodecError as error:
             _log.error("key-value configuration ignored: file=%s reason=%s", self._file.path, error)
 

@@ -16,6 +16,7 @@ from trimq.codec.bodies.route import BrokerData, QueueData, TopicRouteData
 from trimq.codec.bodies.topics import DataVersion, TopicQueueMappingInfo
 from trimq.codec.flags import Perm
 from trimq.codec.headers.namesrv import RegisterBrokerRequestHeader
+from trimq.namesrv import listing
 from trimq.namesrv.brokers import MASTER_ID, BrokerKey, Brokers, LiveBroker, copy_of
 from trimq.namesrv.config import NamesrvSettings
 from trimq.namesrv.topic_queues import TopicQueues
@@ -157,7 +158,8 @@ class RouteTable:
     def route(self, topic: str) -> TopicRouteData | None:
         """Queues and brokers of a topic; None when no known broker serves it."""
         queues = self.topics.brokers(topic)
-        groups = [self._brokers.groups[name] for name in queues if self._brokers.known(name)]
+        known = [name for name in listing.copied(queues) if self._brokers.known(name)]
+        groups = [self._brokers.groups[name] for name in known]
         if not groups:
             return None
         filter_servers: dict[str, list[str]] = {}
@@ -165,7 +167,7 @@ class RouteTable:
             addresses = group.broker_addrs.values()
             filter_servers |= self._brokers.filter_servers(group.cluster, addresses)
         found = TopicRouteData(
-            queue_datas=list(queues.values()),
+            queue_datas=[queues[name] for name in listing.grown(queues)],
             broker_datas=[copy_of(group) for group in groups],
             filter_server_table=filter_servers,
             topic_queue_mapping_by_broker=self._mappings.get(topic),
@@ -176,13 +178,15 @@ class RouteTable:
             _name_acting_masters(found.broker_datas, queues)
         return found
 
-    def clusters(self) -> Mapping[str, set[str]]:
+    def clusters(self) -> dict[str, list[str]]:
         """Cluster name -> broker names."""
-        return self._brokers.clusters
+        known = self._brokers.clusters
+        return {name: listing.grown(known[name]) for name in listing.clusters(known)}
 
-    def groups(self) -> Mapping[str, BrokerData]:
+    def groups(self) -> dict[str, BrokerData]:
         """Broker name -> members."""
-        return self._brokers.groups
+        known = self._brokers.groups
+        return {name: known[name] for name in listing.brokers(known)}
 
     def members(self, broker_name: str) -> dict[int, str]:
         """Broker id -> address of one broker group."""

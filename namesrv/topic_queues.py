@@ -7,6 +7,7 @@ from typing import Final
 from trimq.codec.bodies.route import QueueData
 from trimq.codec.bodies.topics import TopicConfig
 from trimq.codec.flags import Perm, TopicSysFlag
+from trimq.namesrv import listing
 
 _log: Final = logging.getLogger("trimq.namesrv")
 
@@ -42,11 +43,11 @@ class TopicQueues:
         return [topic for topic, brokers in self._table.items() if not wanted.isdisjoint(brokers)]
 
     def topics_with(self, wanted: Callable[[int], bool]) -> list[str]:
-        """The topics whose system flag fits; like the real one, any one broker's flag decides."""
+        """The topics whose system flag fits; the flag of the broker that is listed first decides."""
         return [
             topic
             for topic, brokers in self._table.items()
-            if wanted(next(iter(brokers.values())).topic_sys_flag)
+            if wanted(brokers[listing.grown(brokers)[0]].topic_sys_flag)
         ]
 
     def brokers(self, topic: str) -> dict[str, QueueData]:

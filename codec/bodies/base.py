@@ -3,11 +3,16 @@
 Every property has the default of its Java class, because Java reads whatever is there.
 """
 
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
 import msgspec
 
 from trimq.codec import fastjson
+from trimq.codec.json_scan import LARGE, OWN_FILES, SMALL
+
+# Java's int and long: other numbers are refused, and no key of a table can be as long as a text.
+Int32 = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
+Int64 = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 
 
 class Body(msgspec.Struct, rename="camel", kw_only=True):
@@ -18,8 +23,18 @@ B = TypeVar("B", bound=Body)
 
 
 def decode_body(cls: type[B], data: bytes) -> B:
-    """Read a body; CodecError when it is no JSON or does not fit."""
-    return fastjson.loads_as(cls, data)
+    """Read what a server or an administrator sent; CodecError when it is no JSON or does not fit."""
+    return fastjson.loads_as(cls, data, LARGE)
+
+
+def decode_request(cls: type[B], data: bytes) -> B:
+    """Read what a client sent: at most 1 MiB. CodecError as above."""
+    return fastjson.loads_as(cls, data, SMALL)
+
+
+def decode_file(cls: type[B], data: bytes) -> B:
+    """Read a file of our own, of any length. CodecError as above."""
+    return fastjson.loads_as(cls, data, OWN_FILES)
 
 
 def encode_body(value: Body) -> bytes:

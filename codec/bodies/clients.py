@@ -2,7 +2,7 @@
 
 import msgspec
 
-from trimq.codec.bodies.base import Body
+from trimq.codec.bodies.base import Body, Int32, Int64
 from trimq.codec.bodies.heartbeat import SubscriptionData
 
 
@@ -18,7 +18,7 @@ class Connection(Body, kw_only=True):
     client_addr: str | None = None
     client_id: str | None = None
     language: str | None = None
-    version: int = 0
+    version: Int32 = 0
 
 
 class ConsumerConnection(Body, kw_only=True):
@@ -39,7 +39,7 @@ class MemberAccount(Body, kw_only=True):
     consume_from_where: str | None = None
     consume_type: str | None = None
     message_model: str | None = None
-    since: int = 0
+    since: Int64 = 0
     subscriptions: list[SubscriptionData] | None = None
 
 
@@ -47,7 +47,7 @@ class DisputeBegin(Body, kw_only=True):
     """Since when members differ on a topic, or (without one) on what `about` names."""
 
     about: str = ""
-    since: int = 0
+    since: Int64 = 0
     topic: str | None = None
 
 
@@ -60,9 +60,9 @@ class OverwriteCount(Body, kw_only=True):
     after: str | None = None
     before: str | None = None
     by: str = ""
-    count: int = 0
-    first: int = 0
-    last: int = 0
+    count: Int32 = 0
+    first: Int64 = 0
+    last: Int64 = 0
     of: str = ""
     topic: str = ""
 

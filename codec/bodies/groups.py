@@ -2,8 +2,9 @@
 
 import msgspec
 
-from trimq.codec.bodies.base import Body
+from trimq.codec.bodies.base import Body, Int32, Int64
 from trimq.codec.bodies.topics import DataVersion
+from trimq.codec.enums import GroupRetryPolicyType
 
 
 class SimpleSubscriptionData(Body, kw_only=True):
@@ -12,21 +13,21 @@ class SimpleSubscriptionData(Body, kw_only=True):
     expression: str | None = None
     expression_type: str | None = None
     topic: str | None = None
-    version: int = 0
+    version: Int64 = 0
 
 
 class CustomizedRetryPolicy(Body, kw_only=True):
     """Waiting times in milliseconds, one per retry."""
 
-    next: list[int] = msgspec.field(default_factory=list)
+    next: list[Int64] = msgspec.field(default_factory=list)
 
 
 class ExponentialRetryPolicy(Body, kw_only=True):
     """Waiting times in milliseconds that grow by a factor."""
 
-    initial: int = 5000
-    max: int = 7200000
-    multiplier: int = 2
+    initial: Int64 = 5000
+    max: Int64 = 7200000
+    multiplier: Int64 = 2
 
 
 class GroupRetryPolicy(Body, kw_only=True):
@@ -34,34 +35,34 @@ class GroupRetryPolicy(Body, kw_only=True):
 
     customized_retry_policy: CustomizedRetryPolicy | None = None
     exponential_retry_policy: ExponentialRetryPolicy | None = None
-    type: str = "CUSTOMIZED"
+    type: GroupRetryPolicyType = "CUSTOMIZED"
 
 
 class SubscriptionGroupConfig(Body, kw_only=True):
     """One consumer group."""
 
     attributes: dict[str, str] = msgspec.field(default_factory=dict)
-    broker_id: int = 0
+    broker_id: Int64 = 0
     consume_broadcast_enable: bool = True
     consume_enable: bool = True
     consume_from_min_enable: bool = True
     consume_message_orderly: bool = False
-    consume_timeout_minute: int = 15
+    consume_timeout_minute: Int32 = 15
     group_name: str = ""
     group_retry_policy: GroupRetryPolicy = msgspec.field(default_factory=GroupRetryPolicy)
-    group_sys_flag: int = 0
+    group_sys_flag: Int32 = 0
     notify_consumer_ids_changed_enable: bool = True
-    retry_max_times: int = 16
-    retry_queue_nums: int = 1
+    retry_max_times: Int32 = 16
+    retry_queue_nums: Int32 = 1
     subscription_data_set: list[SimpleSubscriptionData] | None = None
-    which_broker_when_consume_slowly: int = 1
+    which_broker_when_consume_slowly: Int64 = 1
 
 
 class SubscriptionGroupWrapper(Body, kw_only=True):
     """`subscriptionGroup.json`, and the answer to GET_ALL_SUBSCRIPTIONGROUP_CONFIG."""
 
     data_version: DataVersion = msgspec.field(default_factory=DataVersion)
-    forbidden_table: dict[str, dict[str, int]] = msgspec.field(default_factory=dict)
+    forbidden_table: dict[str, dict[str, Int32]] = msgspec.field(default_factory=dict)
     subscription_group_table: dict[str, SubscriptionGroupConfig] = msgspec.field(
         default_factory=dict
     )

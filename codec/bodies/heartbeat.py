@@ -1,20 +1,19 @@
 """What clients say in heartbeats and ask before they start."""
 
-from typing import Annotated
-
 import msgspec
 
-from trimq.codec.bodies.base import Body
+from trimq.codec.bodies.base import Body, Int32, Int64
+from trimq.codec.enums import ConsumeFromWhere, ConsumeType, MessageModel
 
 
 class SubscriptionData(Body, kw_only=True):
     """What a group wants of one topic."""
 
     class_filter_mode: bool = False
-    code_set: set[int] = msgspec.field(default_factory=set)
+    code_set: set[Int32] = msgspec.field(default_factory=set)
     expression_type: str | None = "TAG"
     sub_string: str | None = None
-    sub_version: int = 0
+    sub_version: Int64 = 0
     tags_set: set[str] = msgspec.field(default_factory=set)
     topic: str = ""
 
@@ -35,10 +34,10 @@ class SubscriptionData(Body, kw_only=True):
 class ConsumerData(Body, kw_only=True):
     """One consumer group that a client is a member of."""
 
-    consume_from_where: str | None = None
-    consume_type: str | None = None
+    consume_from_where: ConsumeFromWhere | None = None
+    consume_type: ConsumeType | None = None
     group_name: str = ""
-    message_model: str | None = None
+    message_model: MessageModel | None = None
     subscription_data_set: list[SubscriptionData] = msgspec.field(default_factory=list)
     unit_mode: bool = False
 
@@ -54,7 +53,7 @@ class HeartbeatData(Body, kw_only=True):
 
     client_id: str = msgspec.field(name="clientID", default="")
     consumer_data_set: list[ConsumerData] = msgspec.field(default_factory=list)
-    heartbeat_fingerprint: Annotated[int, msgspec.Meta(ge=-(2**31), lt=2**31)] = 0
+    heartbeat_fingerprint: Int32 = 0
     producer_data_set: list[ProducerData] = msgspec.field(default_factory=list)
     without_sub: bool = False
 

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from trimq.codec.bodies.base import Body
+from trimq.codec.bodies.base import Body, Int32, Int64
 from trimq.codec.bodies.progress import OffsetWrapper
 from trimq.codec.bodies.queue_tables import TopicOffset
 
@@ -10,26 +10,26 @@ from trimq.codec.bodies.queue_tables import TopicOffset
 class GetBrokerLiteInfoResponseBody(Body, kw_only=True):
     """GET_BROKER_LITE_INFO: sizes of tables; lite topics' lifetimes in minutes, groups by topic."""
 
-    cq_table_size: int = 0
-    current_lmq_num: int = 0
-    event_map_size: int = 0
+    cq_table_size: Int32 = 0
+    current_lmq_num: Int32 = 0
+    event_map_size: Int32 = 0
     group_meta: dict[str, list[str]] | None = None
-    lite_subscription_count: int = 0
-    max_lmq_num: int = 0
-    offset_table_size: int = 0
-    order_info_count: int = 0
+    lite_subscription_count: Int32 = 0
+    max_lmq_num: Int32 = 0
+    offset_table_size: Int32 = 0
+    order_info_count: Int32 = 0
     store_type: str | None = None
-    topic_meta: dict[str, int] | None = None
+    topic_meta: dict[str, Int32] | None = None
 
 
 class GetParentTopicInfoResponseBody(Body, kw_only=True):
     """GET_PARENT_TOPIC_INFO; `ttl` in minutes, -1: no end."""
 
     groups: list[str] | None = None
-    lite_topic_count: int = 0
-    lmq_num: int = 0
+    lite_topic_count: Int32 = 0
+    lmq_num: Int32 = 0
     topic: str | None = None
-    ttl: int = 0
+    ttl: Int32 = 0
 
 
 class ClientGroup(Body, kw_only=True):
@@ -54,9 +54,9 @@ class GetLiteClientInfoResponseBody(Body, kw_only=True):
 
     client_id: str | None = None
     group: str | None = None
-    last_access_time: int = 0
-    last_consume_time: int = 0
-    lite_topic_count: int = 0
+    last_access_time: Int64 = 0
+    last_consume_time: Int64 = 0
+    lite_topic_count: Int32 = 0
     lite_topic_set: list[str] | None = None
     parent_topic: str | None = None
 
@@ -64,15 +64,15 @@ class GetLiteClientInfoResponseBody(Body, kw_only=True):
 class LiteLagInfo(Body, kw_only=True):
     """How far a group is behind in one lite topic."""
 
-    earliest_unconsumed_timestamp: int = 0
-    lag_count: int = 0
+    earliest_unconsumed_timestamp: Int64 = 0
+    lag_count: Int64 = 0
     lite_topic: str | None = None
 
 
 class GetLiteGroupInfoResponseBody(Body, kw_only=True):
     """GET_LITE_GROUP_INFO: of one lite topic, or those that are furthest behind."""
 
-    earliest_unconsumed_timestamp: int = -1
+    earliest_unconsumed_timestamp: Int64 = -1
     group: str | None = None
     lag_count_top_k: list[LiteLagInfo] | None = msgspec.field(name="lagCountTopK", default=None)
     lag_timestamp_top_k: list[LiteLagInfo] | None = msgspec.field(
@@ -81,4 +81,4 @@ class GetLiteGroupInfoResponseBody(Body, kw_only=True):
     lite_topic: str | None = None
     lite_topic_offset_wrapper: OffsetWrapper | None = None
     parent_topic: str | None = None
-    total_lag_count: int = 0
+    total_lag_count: Int64 = 0

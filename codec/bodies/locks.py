@@ -2,14 +2,14 @@
 
 import msgspec
 
-from trimq.codec.bodies.base import Body
+from trimq.codec.bodies.base import Body, Int32
 
 
 class MessageQueue(msgspec.Struct, rename="camel", kw_only=True, frozen=True, order=True):
     """A queue of a topic on a broker; frozen, because it is a key of sets and maps."""
 
     broker_name: str = ""
-    queue_id: int = 0
+    queue_id: Int32 = 0
     topic: str = ""
 
 

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from trimq.codec.bodies.base import Body
+from trimq.codec.bodies.base import Body, Int32, Int64
 from trimq.codec.bodies.topics import DataVersion
 
 
@@ -14,12 +14,12 @@ class ConsumerOffsetSerializeWrapper(Body, kw_only=True):
 
     data_version: DataVersion | None = None
     group_topic_map: dict[str, list[str]] | None = None
-    offset_table: dict[str, dict[int, int]] = msgspec.field(default_factory=dict)
-    pull_offset_table: dict[str, dict[int, int]] | None = None
+    offset_table: dict[str, dict[Int32, Int64]] = msgspec.field(default_factory=dict)
+    pull_offset_table: dict[str, dict[Int32, Int64]] | None = None
 
 
 class DelayOffsetSerializeWrapper(Body, kw_only=True):
     """`delayOffset.json`: progress by delay level."""
 
     data_version: DataVersion | None = None
-    offset_table: dict[int, int] = msgspec.field(default_factory=dict)
+    offset_table: dict[Int32, Int64] = msgspec.field(default_factory=dict)

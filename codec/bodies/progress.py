@@ -2,7 +2,7 @@
 
 import msgspec
 
-from trimq.codec.bodies.base import Body
+from trimq.codec.bodies.base import Body, Int32, Int64
 from trimq.codec.bodies.heartbeat import SubscriptionData
 from trimq.codec.bodies.locks import MessageQueue
 
@@ -24,15 +24,15 @@ class QuerySubscriptionResponseBody(Body, kw_only=True):
 class ResetOffsetBody(Body, kw_only=True):
     """INVOKE_BROKER_TO_RESET_OFFSET, and what RESET_CONSUMER_CLIENT_OFFSET tells clients."""
 
-    offset_table: dict[MessageQueue, int] = msgspec.field(default_factory=dict)
+    offset_table: dict[MessageQueue, Int64] = msgspec.field(default_factory=dict)
 
 
 class MessageQueueForC(Body, kw_only=True):
     """A queue and its offset in one object: the C++ client cannot read objects as keys."""
 
     broker_name: str = ""
-    offset: int = 0
-    queue_id: int = 0
+    offset: Int64 = 0
+    queue_id: Int32 = 0
     topic: str = ""
 
 
@@ -48,20 +48,20 @@ class GetConsumerStatusBody(Body, kw_only=True):
     Keys of tables that were read are the text of a MessageQueue.
     """
 
-    consumer_table: dict[str, dict[MessageQueue, int]] = msgspec.field(default_factory=dict)
-    message_queue_table: dict[str, int] = msgspec.field(default_factory=dict)
+    consumer_table: dict[str, dict[MessageQueue, Int64]] = msgspec.field(default_factory=dict)
+    message_queue_table: dict[str, Int64] = msgspec.field(default_factory=dict)
 
 
 class QueueTimeSpan(Body, kw_only=True):
     """Store times in milliseconds since 1970 and as local time; `delay_time` is a duration."""
 
-    consume_time_stamp: int = 0
+    consume_time_stamp: Int64 = 0
     consume_time_stamp_str: str | None = None
-    delay_time: int = 0
-    max_time_stamp: int = 0
+    delay_time: Int64 = 0
+    max_time_stamp: Int64 = 0
     max_time_stamp_str: str | None = None
     message_queue: MessageQueue = MessageQueue()
-    min_time_stamp: int = 0
+    min_time_stamp: Int64 = 0
     min_time_stamp_str: str | None = None
 
 
@@ -74,7 +74,7 @@ class QueryConsumeTimeSpanBody(Body, kw_only=True):
 class QueryCorrectionOffsetBody(Body, kw_only=True):
     """QUERY_CORRECTION_OFFSET: by queue id."""
 
-    correction_offsets: dict[int, int] = msgspec.field(default_factory=dict)
+    correction_offsets: dict[Int32, Int64] = msgspec.field(default_factory=dict)
 
 
 class GroupForbidden(Body, kw_only=True):
@@ -92,17 +92,17 @@ class ConsumeQueueData(Body, kw_only=True):
     eval: bool = False
     extend_data_json: str | None = None
     msg: str | None = None
-    physic_offset: int = 0
-    physic_size: int = 0
-    tags_code: int = 0
+    physic_offset: Int64 = 0
+    physic_size: Int32 = 0
+    tags_code: Int64 = 0
 
 
 class QueryConsumeQueueResponseBody(Body, kw_only=True):
     """QUERY_CONSUME_QUEUE."""
 
     filter_data: str | None = None
-    max_queue_index: int = 0
-    min_queue_index: int = 0
+    max_queue_index: Int64 = 0
+    min_queue_index: Int64 = 0
     queue_data: list[ConsumeQueueData] | None = None
     subscription_data: SubscriptionData | None = None
 
@@ -112,9 +112,9 @@ class ProducerInfo(Body, kw_only=True):
 
     client_id: str | None = None
     language: str | None = None
-    last_update_timestamp: int = 0
+    last_update_timestamp: Int64 = 0
     remote_ip: str | None = msgspec.field(name="remoteIP", default=None)
-    version: int = 0
+    version: Int32 = 0
 
 
 class ProducerTableInfo(Body, kw_only=True):
@@ -126,10 +126,10 @@ class ProducerTableInfo(Body, kw_only=True):
 class OffsetWrapper(Body, kw_only=True):
     """Where a group stands in one queue."""
 
-    broker_offset: int = 0
-    consumer_offset: int = 0
-    last_timestamp: int = 0
-    pull_offset: int = 0
+    broker_offset: Int64 = 0
+    consumer_offset: Int64 = 0
+    last_timestamp: Int64 = 0
+    pull_offset: Int64 = 0
 
 
 class ConsumeStats(Body, kw_only=True):
@@ -144,15 +144,15 @@ class ConsumeStatsList(Body, kw_only=True):
 
     broker_addr: str | None = None
     consume_stats_list: list[dict[str, list[ConsumeStats]]] = msgspec.field(default_factory=list)
-    total_diff: int = 0
-    total_inflight_diff: int = 0
+    total_diff: Int64 = 0
+    total_inflight_diff: Int64 = 0
 
 
 class BrokerStatsItem(Body, kw_only=True):
     """A counter over some time: its growth, growth per second, and per call."""
 
     avgpt: float = 0.0
-    sum: int = 0
+    sum: Int64 = 0
     tps: float = 0.0
 
 

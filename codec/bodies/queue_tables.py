@@ -5,10 +5,11 @@ from typing import Any, TypeVar
 import msgspec
 
 from trimq.codec import fastjson
-from trimq.codec.bodies.base import Body
+from trimq.codec.bodies.base import Body, Int32, Int64
 from trimq.codec.bodies.heartbeat import SubscriptionData
 from trimq.codec.bodies.locks import MessageQueue
 from trimq.codec.bodies.progress import OffsetWrapper
+from trimq.codec.enums import ConsumeResult
 
 V = TypeVar("V")
 
@@ -16,9 +17,9 @@ V = TypeVar("V")
 class TopicOffset(Body, kw_only=True):
     """One queue: its first offset, its next one, when it was last written to (milliseconds, or 0)."""
 
-    last_update_timestamp: int = 0
-    max_offset: int = 0
-    min_offset: int = 0
+    last_update_timestamp: Int64 = 0
+    max_offset: Int64 = 0
+    min_offset: Int64 = 0
 
 
 class TopicStatsTable(Body, kw_only=True):
@@ -42,47 +43,47 @@ class BrokerConsumeStatsTable(Body, kw_only=True):
     consume_stats_list: list[dict[str, list[ConsumeStatsTable]]] = msgspec.field(
         default_factory=list
     )
-    total_diff: int = 0
-    total_inflight_diff: int = 0
+    total_diff: Int64 = 0
+    total_inflight_diff: Int64 = 0
 
 
 class ResetOffsetTable(Body, kw_only=True):
     """INVOKE_BROKER_TO_RESET_OFFSET (ResetOffsetBody); keys are the JSON of a MessageQueue."""
 
-    offset_table: dict[str, int] = msgspec.field(default_factory=dict)
+    offset_table: dict[str, Int64] = msgspec.field(default_factory=dict)
 
 
 class ProcessQueueInfo(Body, kw_only=True):
     """What a push consumer holds of one queue; times are milliseconds since 1970."""
 
-    cached_msg_count: int = 0
-    cached_msg_max_offset: int = 0
-    cached_msg_min_offset: int = 0
-    cached_msg_size_in_mib: int = msgspec.field(name="cachedMsgSizeInMiB", default=0)
-    commit_offset: int = 0
+    cached_msg_count: Int32 = 0
+    cached_msg_max_offset: Int64 = 0
+    cached_msg_min_offset: Int64 = 0
+    cached_msg_size_in_mib: Int32 = msgspec.field(name="cachedMsgSizeInMiB", default=0)
+    commit_offset: Int64 = 0
     droped: bool = False
-    last_consume_timestamp: int = 0
-    last_lock_timestamp: int = 0
-    last_pull_timestamp: int = 0
+    last_consume_timestamp: Int64 = 0
+    last_lock_timestamp: Int64 = 0
+    last_pull_timestamp: Int64 = 0
     locked: bool = False
-    transaction_msg_count: int = 0
-    transaction_msg_max_offset: int = 0
-    transaction_msg_min_offset: int = 0
-    try_unlock_times: int = 0
+    transaction_msg_count: Int32 = 0
+    transaction_msg_max_offset: Int64 = 0
+    transaction_msg_min_offset: Int64 = 0
+    try_unlock_times: Int64 = 0
 
 
 class PopProcessQueueInfo(Body, kw_only=True):
     """What a popping consumer holds of one queue."""
 
     droped: bool = False
-    last_pop_timestamp: int = 0
-    wait_ack_count: int = 0
+    last_pop_timestamp: Int64 = 0
+    wait_ack_count: Int32 = 0
 
 
 class ConsumeStatus(Body, kw_only=True):
     """A consumer's pace with one topic: milliseconds, and messages a second."""
 
-    consume_failed_msgs: int = 0
+    consume_failed_msgs: Int64 = 0
     consume_failed_tps: float = msgspec.field(name="consumeFailedTPS", default=0.0)
     consume_ok_tps: float = msgspec.field(name="consumeOKTPS", default=0.0)
     consume_rt: float = msgspec.field(name="consumeRT", default=0.0)
@@ -106,10 +107,10 @@ class ConsumeMessageDirectlyResult(Body, kw_only=True):
     """CONSUME_MESSAGE_DIRECTLY: what a consumer made of one message (a CMResult), in how many ms."""
 
     auto_commit: bool = True
-    consume_result: str | None = None
+    consume_result: ConsumeResult | None = None
     order: bool = False
     remark: str | None = None
-    spent_time_mills: int = 0
+    spent_time_mills: Int64 = 0
 
 
 def by_queue(table: dict[str, V]) -> dict[MessageQueue, V]:

@@ -18,6 +18,7 @@ from trimq.codec.bodies.topics import (
     TopicConfigAndMappingSerializeWrapper,
     TopicQueueMappingInfo,
 )
+from trimq.codec.enums import TOPIC_FILTER_TYPES
 from trimq.codec.errors import CodecError
 
 # MQVersion V5_0_0: from then on static topics follow.
@@ -135,9 +136,9 @@ def _parse_topic_words(data: bytes) -> TopicConfig:
             read_queue_nums=int(reads),
             write_queue_nums=int(writes),
             perm=int(perm),
-            topic_filter_type=filter_type,
+            topic_filter_type=TOPIC_FILTER_TYPES[filter_type],
         )
-    except ValueError:
+    except (ValueError, KeyError):
         raise CodecError(f"no topic in a register body: {data[:60]!r}") from None
     if len(words) > 5 and words[5]:
         topic.attributes = fastjson.loads_as(dict[str, str], words[5])

@@ -2,7 +2,8 @@
 
 import msgspec
 
-from trimq.codec.bodies.base import Body
+from trimq.codec.bodies.base import Body, Int32
+from trimq.codec.enums import MessageRequestMode
 
 
 class SetMessageRequestModeRequestBody(Body, kw_only=True):
@@ -12,8 +13,8 @@ class SetMessageRequestModeRequestBody(Body, kw_only=True):
     """
 
     consumer_group: str = ""
-    mode: str = "PULL"
-    pop_share_queue_num: int = 0
+    mode: MessageRequestMode = "PULL"
+    pop_share_queue_num: Int32 = 0
     topic: str = ""
 
 

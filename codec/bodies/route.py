@@ -3,14 +3,14 @@
 import msgspec
 
 from trimq.codec import fastjson
-from trimq.codec.bodies.base import Body
+from trimq.codec.bodies.base import Body, Int32, Int64
 from trimq.codec.bodies.topics import TopicQueueMappingInfo
 
 
 class BrokerData(Body, kw_only=True):
     """A broker name and the addresses behind it, by broker id; 0 is the master."""
 
-    broker_addrs: dict[int, str] = msgspec.field(default_factory=dict)
+    broker_addrs: dict[Int64, str] = msgspec.field(default_factory=dict)
     broker_name: str = ""
     cluster: str | None = None
     enable_acting_master: bool = False
@@ -21,10 +21,10 @@ class QueueData(Body, kw_only=True):
     """The queues of one topic on one broker name."""
 
     broker_name: str = ""
-    perm: int = 0
-    read_queue_nums: int = 0
-    topic_sys_flag: int = 0
-    write_queue_nums: int = 0
+    perm: Int32 = 0
+    read_queue_nums: Int32 = 0
+    topic_sys_flag: Int32 = 0
+    write_queue_nums: Int32 = 0
 
 
 class TopicRouteData(Body, kw_only=True):

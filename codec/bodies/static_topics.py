@@ -5,7 +5,7 @@ Java: org.apache.rocketmq.remoting.protocol.statictopic.
 
 import msgspec
 
-from trimq.codec.bodies.base import Body
+from trimq.codec.bodies.base import Body, Int32, Int64
 from trimq.codec.bodies.topics import DataVersion, TopicConfig, TopicQueueMappingInfo
 
 CREATED = "CREATE_OR_UPDATE"
@@ -21,13 +21,13 @@ class LogicQueueMappingItem(Body, kw_only=True):
     """
 
     bname: str | None = None
-    end_offset: int = -1
-    gen: int = 0
-    logic_offset: int = 0
-    queue_id: int = 0
-    start_offset: int = 0
-    time_of_end: int = -1
-    time_of_start: int = -1
+    end_offset: Int64 = -1
+    gen: Int32 = 0
+    logic_offset: Int64 = 0
+    queue_id: Int32 = 0
+    start_offset: Int64 = 0
+    time_of_end: Int64 = -1
+    time_of_start: Int64 = -1
 
     @property
     def is_decided(self) -> bool:
@@ -71,7 +71,7 @@ class LogicQueueMappingItem(Body, kw_only=True):
 class TopicQueueMappingDetail(TopicQueueMappingInfo, kw_only=True):
     """A static topic as one broker keeps it: the parts of each queue by global number."""
 
-    hosted_queues: dict[int, list[LogicQueueMappingItem]] = msgspec.field(default_factory=dict)
+    hosted_queues: dict[Int32, list[LogicQueueMappingItem]] = msgspec.field(default_factory=dict)
 
 
 class TopicConfigAndQueueMapping(TopicConfig, kw_only=True):
@@ -95,6 +95,6 @@ class TopicRemappingDetailWrapper(Body, kw_only=True):
     broker_config_map: dict[str, TopicConfigAndQueueMapping] = msgspec.field(default_factory=dict)
     broker_to_map_in: list[str] = msgspec.field(default_factory=list)
     broker_to_map_out: list[str] = msgspec.field(default_factory=list)
-    epoch: int = 0
+    epoch: Int64 = 0
     topic: str | None = None
     type: str | None = None

@@ -4,16 +4,17 @@ from typing import Any
 
 import msgspec
 
-from trimq.codec.bodies.base import Body
+from trimq.codec.bodies.base import Body, Int32, Int64
+from trimq.codec.enums import TopicFilterType
 from trimq.codec.flags import Perm
 
 
 class DataVersion(Body, kw_only=True):
     """Says whether one side's tables differ from the other's: equal in all three, or changed."""
 
-    counter: int = 0
-    state_version: int = 0
-    timestamp: int = 0
+    counter: Int64 = 0
+    state_version: Int64 = 0
+    timestamp: Int64 = 0
 
 
 class TopicConfig(Body, kw_only=True):
@@ -21,12 +22,12 @@ class TopicConfig(Body, kw_only=True):
 
     attributes: dict[str, str] = msgspec.field(default_factory=dict)
     order: bool = False
-    perm: int = Perm.READ | Perm.WRITE
-    read_queue_nums: int = 16
-    topic_filter_type: str = "SINGLE_TAG"
+    perm: Int32 = Perm.READ | Perm.WRITE
+    read_queue_nums: Int32 = 16
+    topic_filter_type: TopicFilterType = "SINGLE_TAG"
     topic_name: str = ""
-    topic_sys_flag: int = 0
-    write_queue_nums: int = 16
+    topic_sys_flag: Int32 = 0
+    write_queue_nums: Int32 = 16
 
 
 class TopicConfigSerializeWrapper(Body, kw_only=True):
@@ -40,12 +41,12 @@ class TopicQueueMappingInfo(Body, kw_only=True):
     """What the NameServer knows of a static topic's queues on one broker."""
 
     bname: str | None = None
-    curr_id_map: dict[int, int] = msgspec.field(default_factory=dict)
+    curr_id_map: dict[Int32, Int32] = msgspec.field(default_factory=dict)
     dirty: bool = False
-    epoch: int = 0
+    epoch: Int64 = 0
     scope: str | None = "__global__"
     topic: str | None = None
-    total_queues: int = 0
+    total_queues: Int32 = 0
 
 
 class TopicConfigAndMappingSerializeWrapper(TopicConfigSerializeWrapper, kw_only=True):

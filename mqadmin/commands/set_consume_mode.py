@@ -3,6 +3,7 @@
 import click
 
 from trimq.codec.bodies.request_modes import SetMessageRequestModeRequestBody
+from trimq.codec.enums import MessageRequestMode
 from trimq.mqadmin.framework import Run, admin_command, broker_or_cluster, chosen_addrs
 from trimq.mqadmin.java_text import hash_order
 
@@ -32,7 +33,7 @@ def command(
     cluster: str | None,
     topic: str,
     group: str,
-    mode: str,
+    mode: MessageRequestMode,
     share: int,
 ) -> None:
     wanted = SetMessageRequestModeRequestBody(

@@ -7,15 +7,23 @@ from trimq.broker.topic_names import validate_topic
 from trimq.broker.topics import Topics
 from trimq.codec.bodies.topics import TopicConfig
 from trimq.codec.codes import ResponseCode
+from trimq.codec.enums import TOPIC_FILTER_TYPES, TopicFilterType
 from trimq.remoting.contract import RemotingError
 
 # Returns when the NameServers know all topics, or when that takes too long (Registration.settled).
 Announced = Callable[[], Awaitable[object]]
 
-FILTER_TYPES = ("SINGLE_TAG", "MULTI_TAG")
 
 # The real broker forgets to clear this on success; tools show it, so it is kept.
 SUCCESS_REMARK = "not set any response code"
+
+
+def filter_type(name: str) -> TopicFilterType:
+    """The type of that name; refused when there is none (CreateTopicRequestHeader.checkFields)."""
+    found = TOPIC_FILTER_TYPES.get(name)
+    if found is None:
+        raise RemotingError(ResponseCode.SYSTEM_ERROR, f"topicFilterType = [{name}] value invalid")
+    return found
 
 
 def check_name(name: str) -> None:

@@ -2,7 +2,7 @@
 
 from trimq.broker.config import BrokerConfig
 from trimq.broker.topics import Topics
-from trimq.codec.bodies.base import decode_body
+from trimq.codec.bodies.base import decode_request
 from trimq.codec.bodies.static_topics import TopicQueueMappingDetail
 from trimq.codec.bodies.topics import TopicConfig
 from trimq.codec.codes import RequestCode
@@ -12,6 +12,7 @@ from trimq.processors.admin._topic_checks import (
     Announced,
     check_name,
     check_not_system,
+    filter_type,
 )
 from trimq.remoting.contract import Processor, Request, Response
 
@@ -33,7 +34,8 @@ class UpdateAndCreateStaticTopic(Processor[CreateTopicRequestHeader]):
 
     async def handle(self, request: Request[CreateTopicRequestHeader]) -> Response:
         header = request.header
-        detail = decode_body(TopicQueueMappingDetail, bytes(request.body))
+        kind = filter_type(header.topic_filter_type)
+        detail = decode_request(TopicQueueMappingDetail, bytes(request.body))
         check_name(header.topic)
         check_not_system(self._config, self._topics, header.topic)
         detail.topic = header.topic
@@ -42,7 +44,7 @@ class UpdateAndCreateStaticTopic(Processor[CreateTopicRequestHeader]):
             topic_name=header.topic,
             read_queue_nums=header.read_queue_nums,
             write_queue_nums=header.write_queue_nums,
-            topic_filter_type=header.topic_filter_type,
+            topic_filter_type=kind,
             perm=header.perm,
             topic_sys_flag=header.topic_sys_flag or 0,
         )

@@ -2,7 +2,7 @@
 
 from trimq.broker.subscription_groups import SubscriptionGroups
 from trimq.broker.topic_names import validate_group
-from trimq.codec.bodies.base import decode_body
+from trimq.codec.bodies.base import decode_request
 from trimq.codec.bodies.groups import SubscriptionGroupConfig
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.remoting.contract import Processor, RemotingError, Request, Response
@@ -18,7 +18,7 @@ class UpdateAndCreateSubscriptiongroup(Processor[None]):
 
     def handle(self, request: Request[None]) -> Response:
         if request.body and request.body.strip() != b"null":
-            group = decode_body(SubscriptionGroupConfig, request.body)
+            group = decode_request(SubscriptionGroupConfig, request.body)
             remark = validate_group(group.group_name)
             if remark is not None:
                 raise RemotingError(ResponseCode.INVALID_PARAMETER, remark)

@@ -4,17 +4,17 @@ from trimq.broker.attributes import parse_changes
 from trimq.broker.config import BrokerConfig
 from trimq.broker.topics import Topics
 from trimq.codec.bodies.topics import TopicConfig
-from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.codes import RequestCode
 from trimq.codec.headers.topics import CreateTopicRequestHeader
 from trimq.processors.admin._topic_checks import (
-    FILTER_TYPES,
     SUCCESS_REMARK,
     Announced,
     check_message_type,
     check_name,
     check_not_system,
+    filter_type,
 )
-from trimq.remoting.contract import Processor, RemotingError, Request, Response
+from trimq.remoting.contract import Processor, Request, Response
 
 
 class UpdateAndCreateTopic(Processor[CreateTopicRequestHeader]):
@@ -39,18 +39,14 @@ class UpdateAndCreateTopic(Processor[CreateTopicRequestHeader]):
 
     async def handle(self, request: Request[CreateTopicRequestHeader]) -> Response:
         header = request.header
-        if header.topic_filter_type not in FILTER_TYPES:
-            raise RemotingError(
-                ResponseCode.SYSTEM_ERROR,
-                f"topicFilterType = [{header.topic_filter_type}] value invalid",
-            )
+        kind = filter_type(header.topic_filter_type)
         check_name(header.topic)
         check_not_system(self._config, self._topics, header.topic)
         topic = TopicConfig(
             topic_name=header.topic,
             read_queue_nums=header.read_queue_nums,
             write_queue_nums=header.write_queue_nums,
-            topic_filter_type=header.topic_filter_type,
+            topic_filter_type=kind,
             perm=header.perm,
             topic_sys_flag=header.topic_sys_flag or 0,
             order=header.order,

@@ -1,6 +1,6 @@
 """CHECK_CLIENT_CONFIG: may a client subscribe like this? Java clients ask before they start."""
 
-from trimq.codec.bodies.base import decode_body
+from trimq.codec.bodies.base import decode_request
 from trimq.codec.bodies.heartbeat import CheckClientRequestBody
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.remoting.contract import Processor, RemotingError, Request, Response
@@ -15,7 +15,7 @@ class CheckClientConfig(Processor[None]):
 
     def handle(self, request: Request[None]) -> Response:
         if request.body:
-            subscription = decode_body(CheckClientRequestBody, request.body).subscription_data
+            subscription = decode_request(CheckClientRequestBody, request.body).subscription_data
             if subscription is not None and subscription.expression_type not in _TAG_TYPES:
                 raise RemotingError(
                     ResponseCode.SYSTEM_ERROR,

@@ -21,7 +21,7 @@ from trimq.broker.producers import Producers
 from trimq.broker.subscription_groups import SubscriptionGroups
 from trimq.broker.topic_names import retry_topic
 from trimq.broker.topics import Topics
-from trimq.codec.bodies.base import decode_body
+from trimq.codec.bodies.base import decode_request
 from trimq.codec.bodies.heartbeat import ConsumerData, HeartbeatData, ProducerData
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.errors import CodecError
@@ -126,7 +126,7 @@ class HeartBeat(Processor[None]):
 
     def handle_at_once(self, request: Request[None]) -> Response | None:
         """A heartbeat of usual size; a large one is heard in steps, in a task of its own."""
-        heard = _Heard(decode_body(HeartbeatData, request.body))
+        heard = _Heard(decode_request(HeartbeatData, request.body))
         self._admission.check_size(heard.data)
         if heard.size > _GROUPS_PER_STEP:
             return None
@@ -135,7 +135,7 @@ class HeartBeat(Processor[None]):
         return heard.response()
 
     async def handle(self, request: Request[None]) -> Response:
-        heard = _Heard(decode_body(HeartbeatData, request.body))
+        heard = _Heard(decode_request(HeartbeatData, request.body))
         for _ in self._steps(request, heard):
             await trio.lowlevel.checkpoint()
         return heard.response()

@@ -1,7 +1,7 @@
 """LOCK_BATCH_MQ: a consumer wants queues for itself alone, to consume in order, or renews them."""
 
 from trimq.broker.queue_locks import QueueLocks
-from trimq.codec.bodies.base import decode_body, encode_body
+from trimq.codec.bodies.base import decode_request, encode_body
 from trimq.codec.bodies.locks import LockBatchRequestBody, LockBatchResponseBody
 from trimq.codec.codes import RequestCode
 from trimq.codec.errors import CodecError
@@ -20,7 +20,7 @@ class LockBatchMq(Processor[None]):
         self._locks = locks
 
     def handle(self, request: Request[None]) -> Response:
-        asked = decode_body(LockBatchRequestBody, request.body)
+        asked = decode_request(LockBatchRequestBody, request.body)
         if not asked.mq_set:
             return Response(body=encode_body(LockBatchResponseBody()))
         if asked.consumer_group is None or asked.client_id is None:

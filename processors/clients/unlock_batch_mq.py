@@ -1,7 +1,7 @@
 """UNLOCK_BATCH_MQ: a consumer gives queues up; mostly sent one-way."""
 
 from trimq.broker.queue_locks import QueueLocks
-from trimq.codec.bodies.base import decode_body
+from trimq.codec.bodies.base import decode_request
 from trimq.codec.bodies.locks import UnlockBatchRequestBody
 from trimq.codec.codes import RequestCode
 from trimq.codec.errors import CodecError
@@ -15,7 +15,7 @@ class UnlockBatchMq(Processor[None]):
         self._locks = locks
 
     def handle(self, request: Request[None]) -> Response:
-        asked = decode_body(UnlockBatchRequestBody, request.body)
+        asked = decode_request(UnlockBatchRequestBody, request.body)
         if asked.consumer_group is None:
             raise CodecError("UnlockBatchRequestBody needs consumerGroup")
         # Nobody holds a lock without a name.

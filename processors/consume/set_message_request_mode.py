@@ -4,7 +4,7 @@ from trimq.broker.request_modes import RequestModes
 from trimq.broker.subscription_groups import SubscriptionGroups
 from trimq.broker.topic_names import RETRY_PREFIX
 from trimq.broker.topics import Topics
-from trimq.codec.bodies.base import decode_body
+from trimq.codec.bodies.base import decode_request
 from trimq.codec.bodies.request_modes import SetMessageRequestModeRequestBody
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.remoting.contract import Processor, RemotingError, Request, Response
@@ -24,7 +24,7 @@ class SetMessageRequestMode(Processor[None]):
         self._modes = modes
 
     def handle(self, request: Request[None]) -> Response:
-        mode = decode_body(SetMessageRequestModeRequestBody, bytes(request.body))
+        mode = decode_request(SetMessageRequestModeRequestBody, bytes(request.body))
         if mode.topic.startswith(RETRY_PREFIX):
             raise RemotingError(
                 ResponseCode.NO_PERMISSION, "retry topic is not allowed to set mode"

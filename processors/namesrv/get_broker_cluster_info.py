@@ -15,7 +15,7 @@ class GetBrokerClusterInfo(Processor[None]):
 
     def handle(self, request: Request[None]) -> Response:
         info = ClusterInfo(
-            broker_addr_table=dict(self._routes.groups()),
-            cluster_addr_table=dict(self._routes.clusters()),
+            broker_addr_table=self._routes.groups(),
+            cluster_addr_table=self._routes.clusters(),
         )
         return Response(body=encode_body(info))

@@ -6,6 +6,7 @@ The caller asks that broker for the rest (GET_SYSTEM_TOPIC_LIST_FROM_BROKER).
 from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.topics import TopicList
 from trimq.codec.codes import RequestCode
+from trimq.codec.java_tables import concurrent_order
 from trimq.namesrv.routes import RouteTable
 from trimq.remoting.contract import Processor, Request, Response
 
@@ -17,12 +18,11 @@ class GetSystemTopicListFromNs(Processor[None]):
         self._routes = routes
 
     def handle(self, request: Request[None]) -> Response:
-        names: dict[str, None] = {}
+        names: list[str] = []
         for cluster, brokers in self._routes.clusters().items():
-            names |= dict.fromkeys([cluster, *sorted(brokers)])
-        return Response(
-            body=encode_body(TopicList(topic_list=list(names), broker_addr=self._any()))
-        )
+            names += [cluster, *brokers]
+        listed = concurrent_order(names)
+        return Response(body=encode_body(TopicList(topic_list=listed, broker_addr=self._any())))
 
     def _any(self) -> str | None:
         for group in self._routes.groups().values():

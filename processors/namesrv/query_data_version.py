@@ -1,6 +1,6 @@
 """QUERY_DATA_VERSION: a broker asks whether its topics are known in their present version."""
 
-from trimq.codec.bodies.base import decode_body, encode_body
+from trimq.codec.bodies.base import decode_request, encode_body
 from trimq.codec.bodies.topics import DataVersion
 from trimq.codec.codes import RequestCode
 from trimq.codec.headers.namesrv import (
@@ -24,7 +24,7 @@ class QueryDataVersion(Processor[QueryDataVersionRequestHeader]):
         cluster, address = request.header.cluster_name, request.header.broker_addr
         known = self._routes.data_version(cluster, address)
         self._routes.heard_of(cluster, address)
-        asked = decode_body(DataVersion, request.body) if request.body else None
+        asked = decode_request(DataVersion, request.body) if request.body else None
         changed = known is None or known != asked
         return Response(
             header=QueryDataVersionResponseHeader(changed=changed),

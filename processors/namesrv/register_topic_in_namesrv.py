@@ -1,6 +1,6 @@
 """REGISTER_TOPIC_IN_NAMESRV: queues of one topic (brokers with enableSingleTopicRegister)."""
 
-from trimq.codec.bodies.base import decode_body
+from trimq.codec.bodies.base import decode_request
 from trimq.codec.bodies.route import TopicRouteData
 from trimq.codec.codes import RequestCode
 from trimq.codec.headers.namesrv import RegisterTopicRequestHeader
@@ -17,7 +17,7 @@ class RegisterTopicInNamesrv(Processor[RegisterTopicRequestHeader]):
 
     def handle(self, request: Request[RegisterTopicRequestHeader]) -> Response:
         if request.body:
-            queues = decode_body(TopicRouteData, request.body).queue_datas
+            queues = decode_request(TopicRouteData, request.body).queue_datas
             topic = request.header.topic
             if topic is not None:
                 self._routes.register_topic(topic, queues)

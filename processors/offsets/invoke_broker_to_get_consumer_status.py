@@ -8,7 +8,7 @@ import trio
 from trimq.broker.clients import Client
 from trimq.broker.consumers import Consumers
 from trimq.codec import fastjson
-from trimq.codec.bodies.base import decode_body, encode_body
+from trimq.codec.bodies.base import decode_request, encode_body
 from trimq.codec.bodies.locks import MessageQueue
 from trimq.codec.bodies.progress import GetConsumerStatusBody
 from trimq.codec.codes import RequestCode, ResponseCode
@@ -68,7 +68,7 @@ async def _offsets_of(
         answer = await client.peer.ask(code, question, timeout=_PATIENCE_SECONDS)
         if answer.code != ResponseCode.SUCCESS or not answer.body:
             return None
-        body = decode_body(GetConsumerStatusBody, answer.body)
+        body = decode_request(GetConsumerStatusBody, answer.body)
         return {
             fastjson.loads_as(MessageQueue, key): offset
             for key, offset in body.message_queue_table.items()

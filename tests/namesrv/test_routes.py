@@ -42,7 +42,7 @@ def test_two_brokers_serve_one_topic(parts: Parts) -> None:
     parts.register(topics("T", "U"))
     parts.register(topics("T", "V"), broker_name="broker-b", broker_addr=SLAVE)
     assert {data.broker_name for data in route(parts, "T").queue_datas} == {"broker-a", "broker-b"}
-    assert parts.routes.clusters() == {"c": {"broker-a", "broker-b"}}
+    assert parts.routes.clusters() == {"c": ["broker-b", "broker-a"]}
 
 
 def test_a_single_topic_needs_a_registered_broker(parts: Parts) -> None:
@@ -103,7 +103,7 @@ def test_unregistering_takes_topics_group_and_cluster(parts: Parts) -> None:
     parts.register(topics("U", "V"), broker_name="b", broker_addr=SLAVE, cluster_name="d")
     parts.routes.unregister_broker("c", ADDRESS, "broker-a", 0)
     assert parts.routes.topics.topics() == ["U", "V"]
-    assert parts.routes.clusters() == {"d": {"b"}}
+    assert parts.routes.clusters() == {"d": ["b"]}
     assert parts.routes.data_version("c", ADDRESS) is None
 
 

@@ -1,0 +1,207 @@
+"""One pass over FastJSON's dialect: strict JSON of the same value, or a refusal.
+
+Bare integer keys (`{0:"a"}`) and keys that are objects (`{{"queueId":0}:5}`) become texts; all else
+stays as it came, mistakes too: msgspec reads the result and has the last word. What msgspec
+must not see is refused here first: text that is too long, has too many values, or nests too deeply.
+
+The pass is linear whatever the text: every pattern is possessive, so none is tried anew, and what a
+step looks at in vain is looked at once more at most. A step of Python is taken per bracket that has
+brackets inside, per bare key and per object key, not per character.
+"""
+
+import re
+from typing import Final
+
+from trimq.codec.errors import CodecError
+
+DEPTH: Final = 32
+
+_WS: Final = rb"[ \t\r\n]*+"
+_STRING: Final = rb'"(?:[^"\\\x00-\x1f]++|\\.)*+"'
+_INT_KEY: Final = rb"-?\d++" + _WS + rb":"
+# What needs no look: texts, words, blanks, colons, and commas with no bare key behind them.
+_DULL: Final = rb'[^",{}\[\]]++|' + _STRING + rb"|,(?!" + _WS + _INT_KEY + rb")"
+# An array or object that has no bracket inside and is not the key of something.
+_FLAT_ARRAY: Final = rb'\[(?:[^"{}\[\]]++|' + _STRING + rb")*+\]"
+_FLAT_OBJECT: Final = rb"\{(?!" + _WS + _INT_KEY + rb")(?:" + _DULL + rb")*+\}(?!" + _WS + rb":)"
+
+_SHALLOW_RUN: Final = re.compile(rb"(?:" + _DULL + rb")*+", re.DOTALL)
+_RUN: Final = re.compile(
+    rb"(?:" + _DULL + rb"|" + _FLAT_ARRAY + rb"|" + _FLAT_OBJECT + rb")*+", re.DOTALL
+)
+_BARE_KEY: Final = re.compile(_WS + rb"(-?\d++)(?=" + _WS + rb":)")
+_KEY_NEXT: Final = re.compile(_WS + rb"\{")
+# Whole maps of numbers, as the offsets of a group are: {0:15,1:7}
+_NUMBER: Final = rb"[-+.\deE]++"
+_NUMBER_MAP: Final = re.compile(
+    rb"\{"
+    + _WS
+    + rb"-?\d++"
+    + _WS
+    + rb":"
+    + _WS
+    + _NUMBER
+    + _WS
+    + rb"(?:,"
+    + _WS
+    + rb"-?\d++"
+    + _WS
+    + rb":"
+    + _WS
+    + _NUMBER
+    + _WS
+    + rb")*+\}"
+)
+_NUMBER_MAP_KEY: Final = re.compile(rb"([{,])" + _WS + rb"(-?\d++)" + _WS + rb":")
+_KEY_OBJECT: Final = re.compile(
+    rb'\{(?:[^"{}\[\]]++|' + _STRING + rb")*+\}(?=" + _WS + rb":)", re.DOTALL
+)
+# The same when it is how its text has to be: no blank, no bare key.
+_TIDY_KEY_OBJECT: Final = re.compile(
+    rb'\{(?!-?\d)(?:[^",{}\[\] \t\r\n]++|' + _STRING + rb"|,(?!-?\d++:))*+\}(?=" + _WS + rb":)",
+    re.DOTALL,
+)
+_NOT_BLANK: Final = re.compile(_STRING + rb'|[^" \t\r\n]++', re.DOTALL)
+
+_OBJECT: Final = ord("{")
+_ARRAY: Final = ord("[")
+_END_OBJECT: Final = ord("}")
+_END_ARRAY: Final = ord("]")
+_COMMA: Final = ord(",")
+_QUOTE: Final = ord('"')
+_BLANKS: Final = b" \t\r\n"
+
+
+class JsonLimits:
+    """How long a text may be (bytes), and how many values it may have.
+
+    Values are counted from above: every comma and opening bracket, those inside texts too.
+    """
+
+    __slots__ = ("size", "values")
+
+    def __init__(self, size: int, values: int) -> None:
+        self.size: Final = size
+        self.values: Final = values
+
+    def check(self, text: bytes) -> int:
+        """CodecError when the text is beyond these limits; how many brackets it opens at most."""
+        if len(text) > self.size:
+            raise CodecError(f"a JSON text of {len(text)} bytes is beyond the {self.size} allowed")
+        opened = text.count(b"{") + text.count(b"[")
+        values = opened + text.count(b",")
+        if values > self.values:
+            raise CodecError(f"a JSON text of {values} values is beyond the {self.values} allowed")
+        return opened
+
+
+# A client's heartbeats, locks and questions; a configuration, a data version.
+SMALL: Final = JsonLimits(1 << 20, 1 << 17)
+# What servers and administrators tell each other: 100,000 topics with all they have.
+LARGE: Final = JsonLimits(1 << 26, 1 << 21)
+# Files of our own, which nobody else writes.
+OWN_FILES: Final = JsonLimits(1 << 32, 1 << 32)
+
+
+class DialectScanner:
+    """One pass over one text. `steps` is how many turns of the loop it took."""
+
+    def __init__(self, text: bytes) -> None:
+        self.steps = 0
+        self._text = text
+        self._out: list[bytes] = []
+        # Up to `_copied` the text is in `_out`; at `_run` began what was passed over last.
+        self._copied = 0
+        self._run = 0
+        self._open = bytearray()
+
+    def strict(self) -> bytes:
+        """The text itself where nothing had to change. At most twice as long as it, and 2 bytes."""
+        text, at = self._text, 0
+        while True:
+            self.steps += 1
+            self._run = at
+            at = self._end_of_run(at)
+            if at == len(text):
+                break
+            at = self._step(at)
+        if not self._out:
+            return text
+        self._out.append(text[self._copied :])
+        return b"".join(self._out)
+
+    def _end_of_run(self, at: int) -> int:
+        run = _RUN if len(self._open) < DEPTH else _SHALLOW_RUN
+        match = run.match(self._text, at)
+        return at if match is None else match.end()
+
+    def _step(self, at: int) -> int:
+        """Deal with what ended a run; where to go on."""
+        mark = self._text[at]
+        if mark == _OBJECT:
+            if self._at_key(at):
+                return self._object_key(at)
+            numbers = _NUMBER_MAP.match(self._text, at)
+            if numbers is not None and len(self._open) < DEPTH:
+                self._replace(at, numbers.end(), _NUMBER_MAP_KEY.sub(rb'\1"\2":', numbers[0]))
+                return numbers.end()
+            self._enter(mark, at)
+            return self._key_behind(at + 1)
+        if mark == _ARRAY:
+            self._enter(mark, at)
+            return at + 1
+        if mark == _COMMA:
+            return self._key_behind(at + 1)
+        if mark == _QUOTE:
+            raise CodecError(f"this is no JSON: the text that begins at byte {at} has no end")
+        self._leave(mark, at)
+        return at + 1
+
+    def _enter(self, mark: int, at: int) -> None:
+        if len(self._open) == DEPTH:
+            raise CodecError(f"this JSON nests deeper than {DEPTH} levels at byte {at}")
+        self._open.append(mark)
+
+    def _leave(self, mark: int, at: int) -> None:
+        begun = _OBJECT if mark == _END_OBJECT else _ARRAY
+        if not self._open or self._open.pop() != begun:
+            raise CodecError(f"this is no JSON: nothing is open that byte {at} could close")
+
+    def _key_behind(self, at: int) -> int:
+        """Behind a bracket or comma: quote the integer that is a key there."""
+        if self._open[-1:] != b"{":
+            # In an array: no key, and msgspec says so at the colon.
+            return at
+        key = _BARE_KEY.match(self._text, at)
+        if key is None:
+            return at
+        self._replace(key.start(1), key.end(), b'"%b"' % key[1])
+        return key.end()
+
+    def _at_key(self, at: int) -> bool:
+        """Whether the bracket there stands where an object's key belongs."""
+        if self._open[-1:] != b"{":
+            return False
+        # Runs do not overlap, so looking back over one costs no more than reading it did.
+        before = self._text[self._run : at].rstrip(_BLANKS)
+        return (before[-1] if before else self._text[self._run - 1]) in (_COMMA, _OBJECT)
+
+    def _object_key(self, at: int) -> int:
+        """Turn a flat object into a text that holds it without blanks."""
+        key = _TIDY_KEY_OBJECT.match(self._text, at)
+        inside = b"" if key is None else key[0]
+        if key is None:
+            key = _KEY_OBJECT.match(self._text, at)
+            if key is None:
+                raise CodecError(f"the key at byte {at} is no flat object with a value")
+            scanner = DialectScanner(key[0])
+            inside = b"".join(_NOT_BLANK.findall(scanner.strict()))
+            self.steps += scanner.steps
+        quoted = inside.replace(b"\\", b"\\\\").replace(b'"', b'\\"')
+        self._replace(at, key.end(), b'"%b"' % quoted)
+        return key.end()
+
+    def _replace(self, start: int, end: int, by: bytes) -> None:
+        self._out.append(self._text[self._copied : start])
+        self._out.append(by)
+        self._copied = end
