@@ -31,7 +31,7 @@ Examples:
       NameServer on 127.0.0.1:9876 and broker on 127.0.0.1:10911, data in ./data
   trimq server --listen 0.0.0.0:10911 --namesrv-listen 0.0.0.0:9876 --advertise 192.0.2.7:10911
       reachable from other machines, which are told 192.0.2.7:10911
-  trimq server --namesrv 'ns1:9876;ns2:9876' --config broker.conf
+  trimq server --namesrv 'ns1:9876;ns2:9876' --config broker.conf --listen 0.0.0.0:10911
       a broker of an existing cluster
   trimq server --listen 127.0.0.1:0 --namesrv-listen 127.0.0.1:0 --set flushDiskType=SYNC_FLUSH
       free ports, every message on disk before its answer

@@ -21,6 +21,7 @@ from trimq.options import (
     prepare_store,
     server_plan,
 )
+from trimq.reachable import check_reachable
 from trimq.remoting.dispatch import Dispatcher
 from trimq.remoting.limits import Limits
 from trimq.remoting.server import Server
@@ -81,6 +82,7 @@ async def serve(
 async def open_server(options: ServerOptions) -> AsyncIterator[RunningServer]:
     """Start everything that the options ask for; leaving the block is the clean shutdown."""
     plan = server_plan(options)
+    check_reachable(plan, options.listen is not None or "bindAddress" in plan.given)
     prepare_store(plan.store.root)
     async with explained_plainly(), AsyncExitStack() as stack:
         namesrv_addr = plan.broker.namesrv_addr or ""
