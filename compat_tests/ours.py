@@ -72,7 +72,8 @@ class TrimqServer:
         home.mkdir(parents=True, exist_ok=True)
 
     def _arguments(self) -> list[str]:
-        settings = self._options.merged()
+        # The real one believes everybody who sends a PROXY preamble.
+        settings = self._options.merged() | {"proxyProtocolFrom": HOST}
         tls = self._options.tls
         if tls is not None:
             settings |= {

@@ -73,6 +73,35 @@ DIFFERENCES: Final = (
             "tests/namesrv/test_listing.py::test_a_route_is_the_same_after_a_broker_has_come_back",
         ),
     ),
+    # --- TLS and balancers
+    Difference(
+        "A balancer's PROXY preamble is believed from the addresses of `proxyProtocolFrom` only; the real"
+        " server believes everybody's.",
+        tests=("tests/remoting/test_proxy_protocol.py::test_strangers_are_not_believed",),
+    ),
+    Difference(
+        "A client's IPv6 address from a PROXY preamble stands in brackets in front of its port; the real"
+        " server leaves them out, and one cannot tell where the address ends.",
+        cases=(
+            "PROXY preamble: whose connection it is, a line of IPv6",
+            "PROXY preamble: whose connection it is, binary of IPv6",
+        ),
+    ),
+    Difference(
+        "`tls.server.need.client.auth=require` without authorities to check by refuses the start; the real"
+        " server takes any certificate then.",
+        tests=("tests/trimq/test_tls.py::test_what_cannot_work_refuses_the_start",),
+    ),
+    Difference(
+        "A configured certificate counts whatever `tls.test.mode.enable` says; the real server shows its"
+        " self-signed one as long as that is true.",
+        tests=("tests/trimq/test_tls.py::test_a_changed_certificate_is_shown_to_new_connections",),
+    ),
+    Difference(
+        "A changed certificate is used whether its key has changed or not; the real server waits until both"
+        " have.",
+        tests=("tests/remoting/test_tls.py::test_a_context_follows_its_files",),
+    ),
     # --- what is not there yet
     Difference(
         "SQL92 subscriptions are refused as by a broker with `enablePropertyFilter=false`, whether the"

@@ -17,6 +17,13 @@ from trimq.remoting.gate import Gate
 from trimq.remoting.handshake import ServerTls, first_byte
 from trimq.remoting.limits import Limits
 from trimq.remoting.poller import AVAILABLE, Poller
+from trimq.remoting.proxy_protocol import (
+    FIRST_BYTES,
+    Networks,
+    PreambleError,
+    is_in,
+    read_preamble,
+)
 from trimq.remoting.tls import TlsRefused
 from trimq.remoting.wire import Wire, address_of
 
@@ -41,10 +48,13 @@ class Server:
         tls: ServerTls | None = None,
         gate: Gate | None = None,
         limits: Limits | None = None,
+        balancers: Networks = (),
     ) -> None:
+        """`balancers` are believed when they say whose connection they forward."""
         self._limits = Limits() if limits is None else limits
         self._shared = Shared(dispatcher, self._limits, gate, listener)
         self._tls = ServerTls() if tls is None else tls
+        self._balancers = balancers
         self._connections: set[Connection] = set()
         self._greeting = 0
         self._full_logged = False
@@ -146,17 +156,20 @@ class Server:
     async def _greet(self, sock: socket.socket, connections: trio.Nursery) -> None:
         """Find out who calls and how (plain or TLS), then serve."""
         wire: Wire | None = None
-        remote_addr = "unknown"
+        remote_addr = socket_addr = "unknown"
         try:
             sock.setblocking(False)
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            remote_addr = address_of(sock)
+            remote_addr = socket_addr = address_of(sock)
             with trio.move_on_after(self._limits.idle_seconds):
                 first = await first_byte(sock)
+                if first is not None and first in FIRST_BYTES:
+                    remote_addr = await self._forwarded(sock, first, socket_addr)
+                    first = await first_byte(sock)
                 if first is not None:
                     with trio.move_on_after(self._limits.handshake_seconds):
                         wire = await self._tls.wire(sock, first)
-        except TlsRefused as error:
+        except (TlsRefused, PreambleError) as error:
             log.warning("connection refused peer=%s reason=%s", remote_addr, error)
             self._shared.counters.refused += 1
         except (OSError, trio.BrokenResourceError) as error:
@@ -174,9 +187,18 @@ class Server:
                 trio.lowlevel.notify_closing(sock)
                 sock.close()
         if wire is not None:
-            peer = Connection(wire, self._shared, remote_addr, pack_host(remote_addr))
+            # Records are born where the socket comes from, whatever a balancer says, as in RocketMQ.
+            peer = Connection(wire, self._shared, remote_addr, pack_host(socket_addr))
             self._connections.add(peer)
             connections.start_soon(self._run, peer)
+
+    async def _forwarded(self, sock: socket.socket, first: int, balancer: str) -> str:
+        """Who a balancer says the client is; its own address when it does not say."""
+        if not is_in(balancer, self._balancers):
+            raise PreambleError("a PROXY preamble, but proxyProtocolFrom does not name the sender")
+        with trio.move_on_after(self._limits.handshake_seconds):
+            return await read_preamble(sock, first) or balancer
+        raise PreambleError("a PROXY preamble that does not end")
 
     async def _run(self, connection: Connection) -> None:
         self._connections.add(connection)

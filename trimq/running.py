@@ -155,6 +155,7 @@ async def _listen(
             dispatcher,
             listener=broker.listener,
             tls=tls,
+            balancers=plan.server.balancers,
             gate=broker.gate,
             limits=limits,
         )

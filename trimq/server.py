@@ -122,6 +122,7 @@ async def open_namesrv(
         Dispatcher(namesrv.processors),
         listener=namesrv.routes,
         tls=server_tls(tls),
+        balancers=config.balancers,
         limits=limits_of(config),
     )
     sock = listen(endpoint)

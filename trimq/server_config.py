@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from trimq.remoting.proxy_protocol import Networks, parse_networks
 from trimq.store.settings import setting
 
 
@@ -17,5 +18,13 @@ class ServerConfig:
         "Silence after which a connection is closed.",
         key="serverChannelMaxIdleTimeSeconds",
         at_least=1,
+    )
+    balancers: Networks = setting(
+        (),
+        "Addresses and networks of balancers, with commas, that may say in a PROXY preamble (version 1 or 2) whose"
+        " connection they forward; from others a preamble closes the connection. (TriMQ's own.)",
+        key="proxyProtocolFrom",
+        parse=parse_networks,
+        shown="``",
     )
     metrics: str = setting("", "HOST:PORT that serves /metrics; empty: off.", key="metricsListen")

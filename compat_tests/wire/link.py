@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import select
 import socket
+import ssl
 import struct
 import time
 from collections import deque
@@ -26,10 +27,17 @@ class NoReply(Exception):
 class Link:
     """Replies are kept by opaque, requests of the server in order of arrival."""
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, opening: bytes = b"", tls: bool = False) -> None:
+        """`opening` are the first bytes; TLS takes any certificate, and comes behind them."""
         host, port = address.rsplit(":", 1)
         self._socket = socket.create_connection((host, int(port)), PATIENCE)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._socket.sendall(opening)
+        if tls:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+            context.check_hostname = False
+            context.verify_mode = ssl.CERT_NONE
+            self._socket = context.wrap_socket(self._socket)
         self._pending = bytearray()
         self._replies: dict[int, Frame] = {}
         self._pushed: deque[Frame] = deque()
@@ -110,7 +118,9 @@ class Link:
     def _receive(self, deadline: float) -> bool:
         """Take in one piece of data; False when the deadline came first."""
         left = max(0.0, deadline - time.monotonic())
-        if not select.select([self._socket], [], [], left)[0]:
+        # Part of a TLS record may have been decrypted, and not be on the socket any more.
+        waiting = isinstance(self._socket, ssl.SSLSocket) and self._socket.pending()
+        if not waiting and not select.select([self._socket], [], [], left)[0]:
             return False
         try:
             data = self._socket.recv(1 << 20)

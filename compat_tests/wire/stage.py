@@ -76,6 +76,11 @@ class Stage(AbstractContextManager["Stage", None]):
             self._links[name] = Link(getattr(self.place, name.partition("-")[0]))
         return self._links[name]
 
+    def open(self, name: str, opening: bytes = b"", tls: bool = False) -> Link:
+        """The connection of that name, begun in another way than with a frame."""
+        self._links[name] = Link(getattr(self.place, name.partition("-")[0]), opening, tls)
+        return self._links[name]
+
     def request(self, frame: Frame) -> Frame:
         """A copy of the frame with this case's names in it."""
         ext = {key: self.fill(value) for key, value in frame.ext.items()}

@@ -8,6 +8,7 @@ from compat_tests.wire.cases import (
     batch_topics,
     batches,
     clients,
+    greetings,
     holding,
     locks,
     modes,
@@ -43,6 +44,7 @@ MODULES = (
     modes,
     static_and_lite,
     topics,
+    greetings,
     bad_input,
 )
 
