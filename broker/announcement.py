@@ -36,6 +36,10 @@ class Announcement:
         self._topics = topics
         self._cached: tuple[bytes, list[bytes]] = (b"", [])
 
+    @property
+    def identity(self) -> BrokerIdentity:
+        return self._identity
+
     def all_topics(self) -> list[bytes]:
         """The bodies of a full registration; several with enableSplitRegistration.
 

@@ -8,6 +8,7 @@ import trio
 
 from trimq.broker.announcement import Announcement
 from trimq.broker.config import BrokerConfig
+from trimq.broker.rivals import RivalWatch
 from trimq.codec.bodies.base import decode_body
 from trimq.codec.bodies.kv import KVTable
 from trimq.codec.bodies.topics import TopicConfig
@@ -50,6 +51,7 @@ class NameServerLink:
         self.registered = False
         self._state = ""
         self._announcement = announcement
+        self._rivals = RivalWatch(announcement.identity)
         self._config = config
         self._order_topics = order_topics
         self._progress = progress
@@ -79,6 +81,7 @@ class NameServerLink:
             try:
                 async with Client.connect(self.addr, self._tls) as client:
                     self._client = client
+                    await self._rivals.look(client, self.addr, self._timeout)
                     await self._register_all(client)
                     pause = _SHORTEST_PAUSE
                     self._tried()
@@ -121,6 +124,7 @@ class NameServerLink:
                 await self._register_changed(client)
             elif trio.current_time() >= due:
                 due = self._next_turn()
+                await self._rivals.look(client, self.addr, self._timeout)
                 if await self._wants_all(client):
                     await self._register_all(client)
             else:

@@ -19,6 +19,7 @@ from trimq.codec.headers.namesrv import RegisterBrokerRequestHeader
 from trimq.namesrv import listing
 from trimq.namesrv.brokers import MASTER_ID, BrokerKey, Brokers, LiveBroker, copy_of
 from trimq.namesrv.config import NamesrvSettings
+from trimq.namesrv.rivals import Rivals
 from trimq.namesrv.topic_queues import TopicQueues
 from trimq.remoting.contract import Peer
 
@@ -59,6 +60,7 @@ class RouteTable:
         self._brokers = Brokers()
         self._mappings: dict[str, dict[str, TopicQueueMappingInfo]] = {}
         self.topics = TopicQueues()
+        self._rivals = Rivals()
 
     # -- brokers come and go -------------------------------------------------------------------
 
@@ -91,6 +93,7 @@ class RouteTable:
                 f"topic of an unregistered broker refused: {_DESCRIBED}", *_described(header)
             )
             return None
+        self._look_for_rival(header, addresses.get(header.broker_id), peer)
         first = not addresses.get(header.broker_id)
         addresses[header.broker_id] = header.broker_addr
         if header.broker_id == MASTER_ID or _is_prime_slave(header, addresses):
@@ -107,6 +110,7 @@ class RouteTable:
         addresses = self._brokers.addresses(name)
         was_lowest = bool(addresses) and broker_id == min(addresses)
         gone = self._brokers.remove_address(name, BrokerKey(cluster, address))
+        self._rivals.gone(address)
         _log.info("broker unregistered: cluster=%s name=%s address=%s", cluster, name, address)
         if gone:
             self.topics.remove_broker(name)
@@ -217,6 +221,16 @@ class RouteTable:
         )
         return True
 
+    def _look_for_rival(
+        self, header: RegisterBrokerRequestHeader, holder: str | None, peer: Peer
+    ) -> None:
+        if not holder or holder == header.broker_addr:
+            return
+        other = self._brokers.live.get(BrokerKey(header.cluster_name, holder))
+        # One connection that changes its address is one broker that has moved.
+        if other is not None and other.peer is not peer and not other.peer.closed:
+            self._rivals.met(header, holder)
+
     def _take_topics(
         self,
         header: RegisterBrokerRequestHeader,
@@ -268,6 +282,7 @@ class RouteTable:
         _log.warning("broker lost: cluster=%s address=%s reason=%s", key.cluster, key.address, why)
         known = self._brokers.find(key)
         if known is None:
+            self._rivals.gone(key.address)
             del self._brokers.live[key]
         else:
             self.unregister_broker(key.cluster, key.address, *known)
