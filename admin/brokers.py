@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import Final
 
 from trimq.admin.link import Link, ask
-from trimq.admin.properties import read_properties, write_properties
 from trimq.codec.bodies.base import decode_body
 from trimq.codec.bodies.kv import KVTable
 from trimq.codec.bodies.progress import BrokerStatsData
@@ -20,6 +19,7 @@ from trimq.codec.headers.brokers import (
 from trimq.codec.headers.groups import GetConsumeStatsInBrokerHeader
 from trimq.codec.headers.messages import ViewBrokerStatsDataRequestHeader
 from trimq.codec.headers.replication import ResetMasterFlushOffsetHeader
+from trimq.codec.java_properties import read_properties, write_properties
 
 CLEANINGS: Final = (
     RequestCode.CLEAN_EXPIRED_CONSUMEQUEUE,
@@ -41,10 +41,13 @@ async def broker_config(link: Link, addr: str) -> dict[str, str]:
     return read_properties(answer.body.decode())
 
 
-async def update_broker_config(link: Link, addr: str, settings: Mapping[str, str]) -> None:
-    """Change settings of a running broker."""
-    body = write_properties(settings)
-    await ask(link, addr, RequestCode.UPDATE_BROKER_CONFIG, body=body)
+async def update_broker_config(link: Link, addr: str, settings: Mapping[str, str]) -> str | None:
+    """Change settings of a running broker.
+
+    Returns what it says of its success: TriMQ names what counts from the next start on only.
+    """
+    body = write_properties(settings).encode()
+    return (await ask(link, addr, RequestCode.UPDATE_BROKER_CONFIG, body=body)).remark or None
 
 
 async def clean_broker(link: Link, addr: str, what: RequestCode) -> None:

@@ -5,7 +5,6 @@ from typing import Final
 
 from trimq.admin.errors import NotFound, Refused
 from trimq.admin.link import Link, ask, ask_name_server, ask_name_servers
-from trimq.admin.properties import read_properties, write_properties
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.headers.base import decode_header
 from trimq.codec.headers.namesrv import (
@@ -18,6 +17,7 @@ from trimq.codec.headers.namesrv import (
     WipeWritePermOfBrokerRequestHeader,
     WipeWritePermOfBrokerResponseHeader,
 )
+from trimq.codec.java_properties import read_properties, write_properties
 
 ORDER_TOPICS: Final = "ORDER_TOPIC_CONFIG"
 """The namespace of ordered topics (NamesrvUtil.NAMESPACE_ORDER_TOPIC_CONFIG)."""
@@ -86,8 +86,14 @@ async def name_server_config(link: Link) -> dict[str, dict[str, str]]:
     }
 
 
-async def update_name_server_config(link: Link, settings: Mapping[str, str]) -> None:
-    """Change settings of every NameServer."""
-    body = write_properties(settings)
-    async for _ in ask_name_servers(link, RequestCode.UPDATE_NAMESRV_CONFIG, body=body):
-        pass
+async def update_name_server_config(
+    link: Link, settings: Mapping[str, str]
+) -> dict[str, str | None]:
+    """Change settings of every NameServer; returns what each says of its success."""
+    body = write_properties(settings).encode()
+    return {
+        addr: answer.remark or None
+        async for addr, answer in ask_name_servers(
+            link, RequestCode.UPDATE_NAMESRV_CONFIG, body=body
+        )
+    }

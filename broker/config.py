@@ -8,8 +8,12 @@ not declared: whoever sets one is told so.
 
 import socket
 from dataclasses import dataclass
+from typing import Any, Final
 
 from trimq.store.settings import computed_setting, setting
+
+# AdminBrokerProcessor.initConfigBlackList refuses these whatever configBlackList says.
+NEVER_AT_RUN_TIME: Final = frozenset({"brokerConfigPath", "rocketmqHome", "configBlackList"})
 
 
 def _host_name() -> str:
@@ -17,9 +21,14 @@ def _host_name() -> str:
     return socket.gethostname() or "DEFAULT_BROKER"
 
 
+def _limit(default: int, doc: str) -> Any:
+    """What peers can make a broker keep is bounded by those who start it."""
+    return setting(default, f"{doc} 0: any number.", at_least=0, guarded=True, own=True)
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BrokerConfig:
-    """The settings of one broker; while it runs only trimq/broker_settings.py changes some."""
+    """The settings of one broker; while it runs only trimq/running_settings.py changes some."""
 
     broker_cluster_name: str = setting("DefaultCluster", "Cluster that this broker belongs to.")
     broker_name: str = computed_setting(
@@ -31,21 +40,27 @@ class BrokerConfig:
         "SLAVE is not there yet.",
         choices=("ASYNC_MASTER", "SYNC_MASTER"),
     )
-    namesrv_addr: str | None = setting(None, "NameServers to register with, HOST:PORT;HOST:PORT.")
-    listen_port: int = setting(10911, "Port for clients.", at_least=0, at_most=65535)
-    broker_ip1: str | None = setting(None, "Address that clients are told.", key="brokerIP1")
-    broker_ip2: str | None = setting(None, "Address that slaves are told.", key="brokerIP2")
-    broker_permission: int = setting(
-        6, "What clients may do on this broker: 2 write, 4 read.", choices=(0, 2, 4, 6)
+    namesrv_addr: str | None = setting(
+        None, "NameServers to register with, HOST:PORT;HOST:PORT.", guarded=True
     )
-    region_id: str = setting("DefaultRegion", "MSG_REGION of stored messages.")
-    trace_on: bool = setting(True, "TRACE_ON of stored messages.")
+    listen_port: int = setting(10911, "Port for clients.", at_least=0, at_most=65535, guarded=True)
+    broker_ip1: str | None = setting(
+        None, "Address that clients are told.", key="brokerIP1", guarded=True
+    )
+    broker_ip2: str | None = setting(
+        None, "Address that slaves are told.", key="brokerIP2", guarded=True
+    )
+    broker_permission: int = setting(
+        6, "What clients may do on this broker: 2 write, 4 read.", choices=(0, 2, 4, 6), live=True
+    )
+    region_id: str = setting("DefaultRegion", "MSG_REGION of stored messages.", live=True)
+    trace_on: bool = setting(True, "TRACE_ON of stored messages.", live=True)
 
     default_topic_queue_nums: int = setting(
         8, "Queues of TBW102, the most that auto-created topics get.", at_least=1
     )
     auto_create_topic_enable: bool = setting(
-        True, "Create a topic when the first message for it is sent."
+        True, "Create a topic when the first message for it is sent.", live=True
     )
     cluster_topic_enable: bool = setting(True, "The topic named after the cluster may be used.")
     broker_topic_enable: bool = setting(True, "The topic named after the broker may be used.")
@@ -53,69 +68,87 @@ class BrokerConfig:
     msg_trace_topic_name: str = setting("RMQ_SYS_TRACE_TOPIC", "The message trace topic.")
     revive_queue_num: int = setting(8, "Queues of the POP revive topic.", at_least=1)
     validate_system_topic_when_update_topic: bool = setting(
-        True, "Refuse to change system topics by UPDATE_AND_CREATE_TOPIC."
+        True, "Refuse to change system topics by UPDATE_AND_CREATE_TOPIC.", live=True
     )
     clear_retry_topic_when_delete_topic: bool = setting(
-        True, "Deleting a topic deletes its POP retry topics too."
+        True, "Deleting a topic deletes its POP retry topics too.", live=True
     )
     auto_create_subscription_group: bool = setting(
-        True, "Create a subscription group when it is first used."
+        True, "Create a subscription group when it is first used.", live=True
     )
     enable_create_sys_group: bool = setting(
-        True, "CID_RMQ_SYS_ groups are created even when auto-creation is off."
+        True, "CID_RMQ_SYS_ groups are created even when auto-creation is off.", live=True
     )
 
-    long_polling_enable: bool = setting(True, "Hold pulls that find nothing until a message lands.")
+    long_polling_enable: bool = setting(
+        True, "Hold pulls that find nothing until a message lands.", live=True
+    )
     short_polling_time_mills: int = setting(
-        1000, "How long a pull is held when long polling is off.", at_least=0
+        1000, "How long a pull is held when long polling is off.", at_least=0, live=True
     )
-    slave_read_enable: bool = setting(False, "Send consumers that lag far behind to a slave.")
-    lite_pull_message_enable: bool = setting(True, "Answer LITE_PULL_MESSAGE.")
-    filter_support_retry: bool = setting(False, "Filter by properties on retry topics too.")
+    slave_read_enable: bool = setting(
+        False, "Send consumers that lag far behind to a slave.", live=True
+    )
+    lite_pull_message_enable: bool = setting(True, "Answer LITE_PULL_MESSAGE.", live=True)
+    filter_support_retry: bool = setting(
+        False, "Filter by properties on retry topics too.", live=True
+    )
     enable_property_filter: bool = setting(
-        False, "Allow SQL92 subscriptions. This version refuses them all the same."
+        False, "Allow SQL92 subscriptions. This version refuses them all the same.", live=True
     )
-    enable_mixed_message_type: bool = setting(False, "Allow topics with message.type=MIXED.")
+    enable_mixed_message_type: bool = setting(
+        False, "Allow topics with message.type=MIXED.", live=True
+    )
     reject_pull_consumer_enable: bool = setting(
-        False, "Ignore heartbeats of consumers that pull by themselves."
+        False, "Ignore heartbeats of consumers that pull by themselves.", live=True
     )
-    reject_transaction_message: bool = setting(False, "Refuse transactional messages.")
+    reject_transaction_message: bool = setting(False, "Refuse transactional messages.", live=True)
     enable_register_producer: bool = setting(
-        True, "Remember producers; only with rejectTransactionMessage can they be forgotten."
+        True,
+        "Remember producers; only with rejectTransactionMessage can they be forgotten.",
+        live=True,
     )
     start_accept_send_request_time_stamp: int = setting(
-        0, "Sends before this time (milliseconds since 1970) are refused.", at_least=0
+        0, "Sends before this time (milliseconds since 1970) are refused.", at_least=0, live=True
     )
 
     notify_consumer_ids_changed_enable: bool = setting(
-        True, "Tell consumers when members of their group come and go."
+        True, "Tell consumers when members of their group come and go.", live=True
     )
     real_time_notify_consumer_change: bool = setting(
-        True, "Tell them at once; otherwise every 15 s."
+        True, "Tell them at once; otherwise every 15 s.", live=True
     )
     refuse_inconsistent_subscription: bool = setting(
         False,
-        "Refuse heartbeats of consumers that subscribe otherwise than a member of their group."
-        " (TriMQ's own.)",
+        "Refuse heartbeats of consumers that subscribe otherwise than a member of their group.",
+        own=True,
+        live=True,
     )
     channel_expired_timeout: int = setting(
-        120_000, "Milliseconds after which a client without heartbeats is dropped.", at_least=1000
+        120_000,
+        "Milliseconds after which a client without heartbeats is dropped.",
+        at_least=1000,
+        live=True,
     )
     use_server_side_reset_offset: bool = setting(
-        True, "Keep offsets reset by an operator until the consumer has seen them."
+        True, "Keep offsets reset by an operator until the consumer has seen them.", live=True
     )
     flush_consumer_offset_interval: int = setting(
         5000, "Milliseconds between two writes of the consumer offsets.", at_least=100
     )
     consumer_offset_update_version_step: int = setting(
-        500, "Offset commits per new data version of the offsets.", at_least=1
+        500, "Offset commits per new data version of the offsets.", at_least=1, live=True
     )
     delay_offset_update_version_step: int = setting(
         200, "Delayed deliveries per new data version of their progress.", at_least=1
     )
 
     register_name_server_period: int = setting(
-        30_000, "Milliseconds between two registrations.", at_least=10_000, at_most=60_000
+        30_000,
+        "Milliseconds between two registrations.",
+        at_least=10_000,
+        at_most=60_000,
+        live=True,
     )
     register_broker_timeout_mills: int = setting(
         24_000, "Milliseconds until a registration has failed.", at_least=1
@@ -125,37 +158,37 @@ class BrokerConfig:
         "Milliseconds until a request to another broker, for its part of a static topic's queue,"
         " has failed.",
         at_least=1,
+        live=True,
     )
-    compressed_register: bool = setting(False, "Send the registration body compressed.")
-    force_register: bool = setting(True, "Register even when nothing has changed.")
+    compressed_register: bool = setting(False, "Send the registration body compressed.", live=True)
+    force_register: bool = setting(True, "Register even when nothing has changed.", live=True)
     enable_single_topic_register: bool = setting(
-        False, "Register a new topic alone instead of the changed ones with their version."
+        False,
+        "Register a new topic alone instead of the changed ones with their version.",
+        live=True,
     )
     enable_split_registration: bool = setting(
-        False, "Register the topics in parts of splitRegistrationSize."
+        False, "Register the topics in parts of splitRegistrationSize.", live=True
     )
-    split_registration_size: int = setting(800, "Topics in one part of a registration.", at_least=1)
-    enable_split_metadata: bool = setting(True, "Answer topic and group tables in pages.")
-    split_metadata_size: int = setting(2000, "Topics or groups in one page.", at_least=1)
+    split_registration_size: int = setting(
+        800, "Topics in one part of a registration.", at_least=1, live=True
+    )
+    enable_split_metadata: bool = setting(
+        True, "Answer topic and group tables in pages.", live=True
+    )
+    split_metadata_size: int = setting(2000, "Topics or groups in one page.", at_least=1, live=True)
+    config_black_list: str = setting(
+        "configBlackList;brokerConfigPath",
+        "Keys that cannot be changed at run time, separated by semicolons.",
+    )
 
     # TriMQ's own: what peers can make this broker keep. 0 is no limit.
-    max_topics: int = setting(
-        100_000, "Topics of this broker. 0: any number. (TriMQ's own.)", at_least=0
-    )
-    max_groups: int = setting(
-        100_000, "Subscription groups of this broker. 0: any number. (TriMQ's own.)", at_least=0
-    )
-    max_topic_queues: int = setting(
-        16_384, "Queues of one topic. 0: any number. (TriMQ's own.)", at_least=0
-    )
-    max_new_names_per_address: int = setting(
+    max_topics: int = _limit(100_000, "Topics of this broker.")
+    max_groups: int = _limit(100_000, "Subscription groups of this broker.")
+    max_topic_queues: int = _limit(16_384, "Queues of one topic.")
+    max_new_names_per_address: int = _limit(
         100,
         "Topics and groups created on first use, a second and an address other than this machine's;"
-        " ten times as many at once. 0: any number. (TriMQ's own.)",
-        at_least=0,
+        " ten times as many at once.",
     )
-    max_heartbeat_groups: int = setting(
-        1000,
-        "Producer and consumer groups in one heartbeat. 0: any number. (TriMQ's own.)",
-        at_least=0,
-    )
+    max_heartbeat_groups: int = _limit(1000, "Producer and consumer groups in one heartbeat.")

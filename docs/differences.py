@@ -173,9 +173,32 @@ DIFFERENCES: Final = (
     ),
     # --- operating
     Difference(
-        "UPDATE_BROKER_CONFIG refuses a value outside of the setting's limits; the real broker takes any"
-        " number.",
-        tests=("tests/trimq/test_broker_settings.py::test_what_is_not_allowed_changes_nothing",),
+        "UPDATE_BROKER_CONFIG and UPDATE_NAMESRV_CONFIG refuse what cannot be read or lies outside of the setting's"
+        " limits; the real ones take any number that Java can read, and answer the rest with success.",
+        tests=(
+            "tests/trimq/test_running_settings.py::test_what_is_not_allowed_changes_nothing",
+            "tests/trimq/test_running_settings.py::test_no_interval_ends_the_name_server",
+        ),
+    ),
+    Difference(
+        "Files, addresses, `tls.*` and secrets cannot be changed over the network (NO_PERMISSION).",
+        tests=(
+            "tests/trimq/test_running_settings.py"
+            "::test_files_addresses_and_protection_are_not_set_over_the_network",
+        ),
+    ),
+    Difference(
+        "A change of settings that is not in force at once, or of a key that there is not, is a success whose"
+        " remark says so; the real ones say nothing.",
+        tests=(
+            "tests/trimq/test_running_settings.py"
+            "::test_what_needs_a_new_start_says_so_and_what_holds_is_shown",
+        ),
+    ),
+    Difference(
+        "Changed settings are written into their lines of the config file, or, where none is named, into a file that"
+        " the next start reads; the real ones write every setting, and read it with `-c` only.",
+        tests=("tests/trimq/test_running_settings.py::test_without_a_config_file_success_lasts",),
     ),
     Difference(
         "SWITCH_TIMER_ENGINE is answered as by a broker with `timerWheelEnable=false`.",
@@ -186,8 +209,12 @@ DIFFERENCES: Final = (
         tests=("tests/processors/admin/test_broker_requests.py::test_read_ahead_is_as_it_is",),
     ),
     Difference(
-        "GET_BROKER_CONFIG has the settings that TriMQ knows, and whatever else is in the config file.",
-        tests=("tests/trimq/test_broker_settings.py::test_every_setting_is_shown",),
+        "GET_BROKER_CONFIG has the settings that TriMQ knows, and whatever else is in the config file, with the"
+        " values that are in force; secrets are masked.",
+        tests=(
+            "tests/trimq/test_running_settings.py::test_every_setting_is_shown",
+            "tests/trimq/test_running_settings.py::test_secrets_are_written_but_not_shown",
+        ),
     ),
     Difference(
         "Runtime info: thread pool queues are always empty, and how long puts take is not measured.",

@@ -5,7 +5,6 @@ A unit test regenerates them in memory and fails when the committed pages differ
 
 from dataclasses import MISSING
 from pathlib import Path
-from typing import Any
 
 from compat_tests.mqadmin.cases import CASES
 from docs.differences import DIFFERENCES
@@ -13,7 +12,7 @@ from trimq import coverage
 from trimq.codec.codes import RequestCode
 from trimq.mqadmin import names
 from trimq.mqadmin.message_lines import LETTERS
-from trimq.settings import keys_of
+from trimq.settings import Setting, settings_of
 
 HERE = Path(__file__).parent
 
@@ -275,31 +274,26 @@ def settings() -> str:
     tables = []
     for title, config in coverage.setting_classes():
         lines = [f"## {title}", "", "| key | default | |", "|---|---|---|"]
-        lines += [_setting_row(key, field) for key, field in keys_of(config).items()]
+        lines += [_setting_row(one) for one in settings_of(config).values()]
         tables.append("\n".join(lines))
     return SETTINGS.format(tables="\n\n".join(tables))
 
 
-def _setting_row(key: str, field: Any) -> str:
-    doc = field.metadata.get("doc", "")
+def _setting_row(one: Setting) -> str:
+    declared = one.declaration
     limits = []
-    if "choices" in field.metadata:
-        limits.append("one of " + ", ".join(map(str, field.metadata["choices"])))
-    if "at_least" in field.metadata:
-        limits.append(f"at least {field.metadata['at_least']}")
-    if "at_most" in field.metadata:
-        limits.append(f"at most {field.metadata['at_most']}")
-    text = f"{doc} {'; '.join(limits).capitalize() + '.' if limits else ''}".strip()
-    shown = field.metadata.get("shown")
-    if shown is None:
-        shown = "of the machine" if field.default is MISSING else f"`{_plain(field.default)}`"
-    return f"| `{key}` | {shown} | {text} |"
-
-
-def _plain(value: object) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    return "" if value is None else str(value)
+    if declared.choices:
+        limits.append("one of " + ", ".join(map(str, declared.choices)))
+    if declared.at_least is not None:
+        limits.append(f"at least {declared.at_least}")
+    if declared.at_most is not None:
+        limits.append(f"at most {declared.at_most}")
+    text = f"{declared.doc} {'; '.join(limits).capitalize() + '.' if limits else ''}".strip()
+    if declared.own:
+        text += " (TriMQ's own.)"
+    default = one.field.default
+    shown = "of the machine" if default is MISSING else f"`{one.text(default) or ''}`"
+    return f"| `{one.key}` | {shown} | {text} |"
 
 
 PAGES = {"compatibility.md": compatibility, "settings.md": settings, "mqadmin.md": mqadmin}

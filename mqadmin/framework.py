@@ -91,6 +91,12 @@ class Run:
             self.said.add(text)
             complain(text, colour)
 
+    def note(self, sentence: str) -> None:
+        """Say once on standard error what has to be known of a success."""
+        if sentence not in self.said:
+            self.said.add(sentence)
+            complain(sentence)
+
     def on_each(self, addrs: Iterable[str], action: Callable[[str], None]) -> bool:
         """Do it for every address; those that fail do not keep the others from it.
 

@@ -18,7 +18,7 @@ from trimq.codec.flags import Perm
 from trimq.codec.headers.namesrv import RegisterBrokerRequestHeader
 from trimq.namesrv import listing
 from trimq.namesrv.brokers import MASTER_ID, BrokerKey, Brokers, LiveBroker, copy_of
-from trimq.namesrv.config import NamesrvSettings
+from trimq.namesrv.config import NamesrvConfig
 from trimq.namesrv.rivals import Rivals
 from trimq.namesrv.topic_queues import TopicQueues
 from trimq.remoting.contract import Peer
@@ -50,11 +50,11 @@ class RouteTable:
 
     def __init__(
         self,
-        settings: NamesrvSettings,
+        config: NamesrvConfig,
         now_millis: Callable[[], int],
         min_broker: MinBrokerListener | None = None,
     ) -> None:
-        self._settings = settings
+        self._config = config
         self._now = now_millis
         self._min_broker = min_broker
         self._brokers = Brokers()
@@ -154,7 +154,7 @@ class RouteTable:
     async def scan(self) -> None:
         """Background service: look for silent brokers every now and then."""
         while True:
-            await trio.sleep(self._settings.current.scan_not_active_broker_interval / 1000)
+            await trio.sleep(self._config.scan_not_active_broker_interval / 1000)
             self.drop_silent()
 
     # -- what is asked -------------------------------------------------------------------------
@@ -176,9 +176,7 @@ class RouteTable:
             filter_server_table=filter_servers,
             topic_queue_mapping_by_broker=self._mappings.get(topic),
         )
-        if self._settings.current.support_acting_master and not topic.startswith(
-            _MEMBER_TOPIC_PREFIX
-        ):
+        if self._config.support_acting_master and not topic.startswith(_MEMBER_TOPIC_PREFIX):
             _name_acting_masters(found.broker_datas, queues)
         return found
 
@@ -241,7 +239,7 @@ class RouteTable:
         wrapper = body.topic_config_serialize_wrapper
         mappings = wrapper.topic_queue_mapping_info_map
         name = header.broker_name
-        if self._settings.current.delete_topic_with_broker_registration and not mappings:
+        if self._config.delete_topic_with_broker_registration and not mappings:
             for topic in self.topics.topics_of([name]):
                 if topic not in wrapper.topic_config_table:
                     self.topics.remove(topic, [name])
@@ -290,7 +288,7 @@ class RouteTable:
     def _tell_lowest(
         self, addresses: Mapping[int, str], offline: str | None, ha_address: str | None
     ) -> None:
-        if self._min_broker is not None and self._settings.current.notify_min_broker_id_changed:
+        if self._min_broker is not None and self._config.notify_min_broker_id_changed:
             self._min_broker.changed(addresses, offline, ha_address)
 
 

@@ -55,19 +55,25 @@ def physical_memory() -> int:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
-def _own(default: Any, doc: str, **metadata: Any) -> Any:
+def _own(default: Any, doc: str, **declared: Any) -> Any:
     """A setting that RocketMQ does not have."""
-    return setting(default, f"{doc} (TriMQ's own.)", at_least=1, **metadata)
+    return setting(default, doc, own=True, at_least=1, **declared)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreConfig:
     """One store's settings. Sizes in bytes, times in milliseconds.
 
-    While it is open only trimq/broker_settings.py changes some.
+    While it is open only trimq/running_settings.py changes some.
     """
 
-    root: Path = field(metadata={"internal": True})
+    root: Path = setting(
+        Path("data"),
+        "The store directory.",
+        key="storePathRootDir",
+        rocketmq_default="$HOME/store",
+        why="a start finds its data where it was started, and no store of another one",
+    )
     commit_log_directory: Path | None = setting(
         None,
         "Directory of the commit log; default: commitlog below the root.",
@@ -97,20 +103,22 @@ class StoreConfig:
         "ASYNC_FLUSH", "Whether a send waits for the disk.", choices=FLUSH_TYPES
     )
     flush_interval_commit_log: int = setting(
-        500, "Milliseconds between two flushes of the commit log.", at_least=1
+        500, "Milliseconds between two flushes of the commit log.", at_least=1, live=True
     )
     flush_commit_log_least_pages: int = setting(
         4,
         "Pages of 4 KiB that must be unflushed for a flush by interval (ASYNC_FLUSH).",
         at_least=0,
+        live=True,
     )
     flush_commit_log_thorough_interval: int = setting(
         10_000,
         "Milliseconds after which fewer pages are flushed too (ASYNC_FLUSH).",
         at_least=1,
+        live=True,
     )
     flush_interval_consume_queue: int = setting(
-        1000, "Milliseconds between two writes of consume-queue entries.", at_least=1
+        1000, "Milliseconds between two writes of consume-queue entries.", at_least=1, live=True
     )
     flush_consume_queue_thorough_interval: int = setting(
         # RocketMQ waits 60 s. What came after the last checkpoint is scanned again after a crash.
@@ -155,7 +163,7 @@ class StoreConfig:
     )
     max_msgs_num_batch: int = setting(64, "Messages that one query by key finds.", at_least=1)
     default_query_max_num: int = setting(
-        32, "Messages that one query by unique key finds.", at_least=1
+        32, "Messages that one query by unique key finds.", at_least=1, live=True
     )
     max_filter_message_size: int = setting(
         16_000, "Bytes of consume-queue entries that one filtered pull looks at.", at_least=20
@@ -168,16 +176,17 @@ class StoreConfig:
         "Delays of the levels 1, 2, ...: numbers with a unit (s, m, h, d).",
         key="messageDelayLevel",
         parse=parse_delay_levels,
-        shown=f"`{DEFAULT_DELAY_LEVELS}`",
+        shown=DEFAULT_DELAY_LEVELS,
     )
     file_reserved_time: int = setting(
-        72, "Hours that a commit-log file is kept after its last change.", at_least=0
+        72, "Hours that a commit-log file is kept after its last change.", at_least=0, live=True
     )
     delete_when: tuple[int, ...] = setting(
         (4,),
         "Hours of the day, local time, in which old files are deleted: 04, or 04;16.",
         parse=parse_hours,
-        shown="`04`",
+        shown="04",
+        live=True,
     )
     disk_max_used_space_ratio: int = setting(
         75,
@@ -192,27 +201,39 @@ class StoreConfig:
         "Above this percentage no messages are taken; it counts as 35 to 90.",
     )
     clean_file_forcibly_enable: bool = setting(
-        True, "Whether a nearly full disk makes files go before their time."
+        True, "Whether a nearly full disk makes files go before their time.", live=True
     )
     clean_resource_interval: int = setting(
-        10_000, "Milliseconds between two looks at what may be deleted.", at_least=1
+        10_000, "Milliseconds between two looks at what may be deleted.", at_least=1, live=True
     )
-    delete_file_batch_max: int = setting(10, "Commit-log files deleted in one go.", at_least=1)
+    delete_file_batch_max: int = setting(
+        10, "Commit-log files deleted in one go.", at_least=1, live=True
+    )
     delete_commit_log_files_interval: int = setting(
-        100, "Milliseconds between two deleted commit-log files.", at_least=0
+        100, "Milliseconds between two deleted commit-log files.", at_least=0, live=True
     )
     delete_consume_queue_files_interval: int = setting(
-        100, "Milliseconds between two consume queues of which files are deleted.", at_least=0
+        100,
+        "Milliseconds between two consume queues of which files are deleted.",
+        at_least=0,
+        live=True,
     )
     destroy_maped_file_interval_forcibly: int = setting(
-        120_000, "Milliseconds that a deletion waits for those who still read.", at_least=0
+        120_000,
+        "Milliseconds that a deletion waits for those who still read.",
+        at_least=0,
+        live=True,
     )
     redelete_hanged_file_interval: int = setting(
-        120_000, "Milliseconds until such a deletion is tried again at other hours.", at_least=0
+        120_000,
+        "Milliseconds until such a deletion is tried again at other hours.",
+        at_least=0,
+        live=True,
     )
     checkpoint_bytes: int = _own(
         64 * 1024 * 1024,
         "A checkpoint is written after so many bytes of commit log, whatever the time.",
+        live=True,
     )
     hot_bytes: int = _own(
         32 * 1024 * 1024, "How far behind its end the commit log surely is in the page cache."
@@ -223,7 +244,7 @@ class StoreConfig:
     queue_buffer_bytes: int = _own(
         64 * 1024, "A consume queue with more unwritten bytes is written without waiting its turn."
     )
-    physical_memory: int = field(default_factory=physical_memory, metadata={"internal": True})
+    physical_memory: int = field(default_factory=physical_memory)
 
     @property
     def commit_log(self) -> Path:

@@ -167,10 +167,22 @@ def sync_file(path: Path | str) -> None:
         os.close(fd)
 
 
-def replace_file(path: Path, data: bytes) -> None:
-    """Write beside, sync, rename over: there is the old content or the new one, whatever happens."""
+def _create_private(path: Path, mode: int) -> int:
+    """A file of our own making with this mode: what stood under the name is gone, links too."""
+    path.unlink(missing_ok=True)
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    fd = os.open(path, flags, 0o600)
+    os.fchmod(fd, mode)
+    return fd
+
+
+def replace_file(path: Path, data: bytes, mode: int | None = None) -> None:
+    """Write beside, sync, rename over: there is the old content or the new one, whatever happens.
+
+    With a `mode` nobody whom it shuts out can read the data at any moment.
+    """
     beside = path.with_name(path.name + ".tmp")
-    fd = create(beside)
+    fd = create(beside) if mode is None else _create_private(beside, mode)
     try:
         os.ftruncate(fd, 0)
         write_fully(fd, [data], 0)

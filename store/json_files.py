@@ -36,10 +36,11 @@ class ConfigFile:
         except FileNotFoundError:
             return None
 
-    def save(self, data: bytes) -> None:
+    def save(self, data: bytes, mode: int | None = None) -> None:
         """Replace the file in one step; the version before becomes the twin (MixAll.string2File).
 
-        Neither name is ever missing or half written, whenever the process ends.
+        Neither name is ever missing or half written, whenever the process ends. `mode` is that of
+        both files, for contents that not everybody may read.
         """
         try:
             make_durable_directory(self.path.parent)
@@ -47,8 +48,8 @@ class ConfigFile:
             if previous == data:
                 return
             if previous:
-                replace_file(self.backup, previous)
-            replace_file(self.path, data)
+                replace_file(self.backup, previous, mode)
+            replace_file(self.path, data, mode)
             sync_directory(self.path.parent)
         except OSError as error:
             raise store_error(error, f"saving {self.path}") from error

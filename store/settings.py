@@ -1,20 +1,54 @@
-"""Declaring a setting once: name, type, default, limits and what it does.
+"""Declaring a setting once: name, type, default, limits, and everything else there is to say of it.
 
-A setting is a field of a frozen dataclass. Its RocketMQ key is the field's name in camelCase unless
-the declaration names another; trimq/settings.py reads files and flags by these declarations, and
+A setting is a field of a frozen dataclass, with its Declaration in the metadata; its RocketMQ key is
+the field's name in camelCase unless the declaration names another. trimq/settings.py reads texts by
+these declarations, trimq/running_settings.py changes values by them while a server runs, and
 docs/settings.md is generated from them.
 """
 
 from collections.abc import Callable
-from dataclasses import field
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+# The key of a field's metadata.
+DECLARED: Final = "setting"
 
 
-def setting(default: Any, doc: str, **limits: Any) -> Any:
-    """A field with its documentation and limits: at_least, at_most, choices, key (the exact name)."""
-    return field(default=default, metadata={"doc": doc, **limits})
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Declaration:
+    """What a setting's field does not say by its name, type and default.
+
+    Whole numbers are Java's `int` unless `long`; `at_least` and `at_most` narrow that.
+    """
+
+    doc: str
+    key: str | None = None
+    at_least: float | None = None
+    at_most: float | None = None
+    choices: tuple[Any, ...] = ()
+    # Makes a value of a text for types that are none of bool, int, float, str, Path; ValueError
+    # says what is wrong. `shown` is then the default's text.
+    parse: Callable[[str], Any] | None = None
+    shown: str | None = None
+    long: bool = False
+    # Looked at anew each time: a change at run time is in force at once.
+    live: bool = False
+    # Names a file, a directory, an address or a protection: nobody sets it over the network.
+    guarded: bool = False
+    # Told to nobody who asks, and not logged.
+    secret: bool = False
+    # RocketMQ does not have it.
+    own: bool = False
+    # RocketMQ's default as a text, where ours is another one on purpose; `why` says the purpose.
+    rocketmq_default: str | None = None
+    why: str | None = None
 
 
-def computed_setting(factory: Callable[[], Any], doc: str, **limits: Any) -> Any:
+def setting(default: Any, doc: str, **declared: Any) -> Any:
+    """A field with its Declaration, whose attributes `declared` names."""
+    return field(default=default, metadata={DECLARED: Declaration(doc=doc, **declared)})
+
+
+def computed_setting(factory: Callable[[], Any], doc: str, **declared: Any) -> Any:
     """A field whose default is known only on the machine."""
-    return field(default_factory=factory, metadata={"doc": doc, **limits})
+    return field(default_factory=factory, metadata={DECLARED: Declaration(doc=doc, **declared)})

@@ -120,9 +120,7 @@ def server(log_level: str, log_format: str, assignments: tuple[str, ...], **opti
 @click.option(
     "--listen",
     metavar="HOST:PORT",
-    default="127.0.0.1:9876",
-    show_default=True,
-    help="Where the NameServer listens.",
+    help="Where the NameServer listens.  [default: listenPort of the file, or 127.0.0.1:9876]",
 )
 @click.option("--config", type=click.Path(path_type=Path), help="A RocketMQ namesrv.conf.")
 @click.option("--set", "assignments", metavar="KEY=VALUE", multiple=True, help="A setting.")

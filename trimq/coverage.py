@@ -100,7 +100,7 @@ def answered_codes() -> tuple[set[int], set[int], set[int]]:
         store = MessageStore(plan.store, clock.millis)
         identity = BrokerIdentity("c", "b", 0, "127.0.0.1:10911", "127.0.0.1:10912")
         table = processors(plan, identity, build_state(plan, identity, store, clock), clock)
-        namesrv = build_namesrv(plan.namesrv, clock).processors
+        namesrv = build_namesrv(NamesrvConfig(kv_config_path=Path(folder) / "kv"), clock).processors
     return (
         _codes(table),
         _codes([one for one in table if not on_main_port_only(one)]),

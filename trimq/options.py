@@ -1,7 +1,6 @@
 """What a caller chose (flags, files, arguments), resolved to typed configs and addresses."""
 
 import dataclasses
-import logging
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,13 +13,13 @@ from trimq.broker.registration import name_server_list
 from trimq.endpoints import Endpoint, told_address
 from trimq.namesrv.config import NamesrvConfig
 from trimq.server_config import ServerConfig
+from trimq.sources import Sources, given, only_of, warn_of_unknown, with_changes
 from trimq.store.config import StoreConfig
 from trimq.store.files import make_durable_directory
 from trimq.tls_config import TlsConfig
 
-log = logging.getLogger("trimq.server")
-
 NAMESRV_DEFAULT = "127.0.0.1:9876"
+_BROKER_CONFIGS = (BrokerConfig, StoreConfig, ServerConfig, TlsConfig)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,59 +38,66 @@ class ServerOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamesrvOptions:
-    """The flags of ``trimq namesrv``."""
+    """The flags of ``trimq namesrv``; None means: as configured, or the default."""
 
-    listen: str = NAMESRV_DEFAULT
+    listen: str | None = None
     config: Path | None = None
     settings: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
-class ServerPlan:
-    """Typed configs, and where to listen. ``namesrv_listen`` is None when others are named.
+class NamesrvPlan:
+    """A NameServer's typed configs, where they came from, and where to listen."""
 
-    ``given`` are the texts of the settings in the file and of ``--set``.
+    namesrv: NamesrvConfig
+    server: ServerConfig
+    tls: TlsConfig
+    listen: Endpoint
+    sources: Sources
+
+
+@dataclass(frozen=True, slots=True)
+class ServerPlan:
+    """Typed configs, where they came from, and where to listen.
+
+    ``embedded`` is the NameServer of the same process; None when others are named.
     """
 
     broker: BrokerConfig
     store: StoreConfig
     server: ServerConfig
     tls: TlsConfig
-    namesrv: NamesrvConfig
     listen: Endpoint
-    namesrv_listen: Endpoint | None
+    embedded: NamesrvPlan | None
     advertise: Endpoint | None
     metrics: Endpoint | None
-    config_file: Path | None = None
-    given: Mapping[str, str] = field(default_factory=dict)
+    sources: Sources = Sources()
 
 
 def server_plan(options: ServerOptions) -> ServerPlan:
     """Flags win over ``--set``, which wins over the file. Unknown keys are warned of."""
-    values = {**(settings.read_file(options.config) if options.config else {}), **options.settings}
-    for warning in settings.unknown_keys(
-        values, (BrokerConfig, StoreConfig, ServerConfig, TlsConfig, NamesrvConfig)
-    ):
-        log.warning(warning)
-    server = settings.build(ServerConfig, values)
-    root = options.store or server.store_root
+    sources = given(options.config, options.settings)
+    root = options.store or settings.build(StoreConfig, sources.texts).root
     if str(root) in ("", "."):
         raise settings.SettingsError("the store directory has no name; give one with --store")
-    store = settings.build(StoreConfig, values, root=root)
-    broker = settings.build(BrokerConfig, values)
+    sources = with_changes(sources, root / "config/broker.properties", _BROKER_CONFIGS)
+    server = settings.build(ServerConfig, sources.texts)
+    store = settings.build(StoreConfig, sources.texts, root=root)
+    broker = settings.build(BrokerConfig, sources.texts)
     named = options.namesrv or broker.namesrv_addr
     for address in name_server_list(named or ""):
         Endpoint.parse(address)
     _check_ip("brokerIP1", broker.broker_ip1)
     _check_ip("brokerIP2", broker.broker_ip2)
-    namesrv_listen = None
+    embedded = None
     if not named:
-        namesrv_listen = Endpoint.parse(options.namesrv_listen or NAMESRV_DEFAULT)
+        embedded = _embedded(options, sources, root)
     elif options.namesrv_listen:
         raise settings.SettingsError(
             f"a NameServer is named already ({named}, by --namesrv or namesrvAddr):"
             " --namesrv-listen would start another one; leave one of them out"
         )
+    warn_of_unknown(sources, (*_BROKER_CONFIGS, NamesrvConfig) if embedded else _BROKER_CONFIGS)
     listen = (
         Endpoint.parse(options.listen)
         if options.listen
@@ -102,14 +108,50 @@ def server_plan(options: ServerOptions) -> ServerPlan:
         broker=dataclasses.replace(broker, namesrv_addr=named or None),
         store=store,
         server=server,
-        tls=settings.build(TlsConfig, values),
-        namesrv=settings.build(NamesrvConfig, _beside_the_store(values, root)),
+        tls=settings.build(TlsConfig, sources.texts),
         listen=listen,
-        namesrv_listen=namesrv_listen,
+        embedded=embedded,
         advertise=Endpoint.parse(options.advertise) if options.advertise else None,
         metrics=Endpoint.parse(metrics) if metrics else None,
-        config_file=options.config,
-        given=values,
+        sources=sources,
+    )
+
+
+def _embedded(options: ServerOptions, sources: Sources, root: Path) -> NamesrvPlan:
+    """An embedded NameServer keeps its files in the store, not in the user's home directory."""
+    own = root / "namesrv"
+    beside = {
+        "kvConfigPath": str(own / "kvConfig.json"),
+        "configStorePath": str(own / "namesrv.properties"),
+    }
+    mine = only_of(sources, (NamesrvConfig, ServerConfig, TlsConfig))
+    mine = dataclasses.replace(mine, texts={**beside, **mine.texts})
+    endpoint = Endpoint.parse(options.namesrv_listen or NAMESRV_DEFAULT)
+    return _namesrv_plan(mine, endpoint)
+
+
+def namesrv_plan(options: NamesrvOptions) -> NamesrvPlan:
+    """A NameServer of its own; listenPort and bindAddress of its file count unless --listen does."""
+    sources = given(options.config, options.settings)
+    warn_of_unknown(sources, (NamesrvConfig, ServerConfig, TlsConfig))
+    server = settings.build(ServerConfig, sources.texts)
+    port = settings.build(NamesrvConfig, sources.texts).listen_port
+    endpoint = (
+        Endpoint.parse(options.listen) if options.listen else Endpoint(server.bind_address, port)
+    )
+    return _namesrv_plan(sources, endpoint)
+
+
+def _namesrv_plan(sources: Sources, listen: Endpoint) -> NamesrvPlan:
+    kept = settings.build(NamesrvConfig, sources.texts).config_store_path
+    sources = with_changes(sources, kept, (NamesrvConfig,))
+    shown = {"listenPort": str(listen.port), "bindAddress": listen.host}
+    return NamesrvPlan(
+        namesrv=settings.build(NamesrvConfig, sources.texts),
+        server=settings.build(ServerConfig, sources.texts),
+        tls=settings.build(TlsConfig, sources.texts),
+        listen=listen,
+        sources=dataclasses.replace(sources, shown=shown),
     )
 
 
@@ -136,16 +178,6 @@ def prepare_store(root: Path) -> None:
             f"the store directory {root} cannot be used: {error.strerror or error};"
             " choose another with --store"
         ) from error
-
-
-def _beside_the_store(values: Mapping[str, str], root: Path) -> dict[str, str]:
-    """An embedded NameServer keeps its files in the store, not in the user's home directory."""
-    own = root / "namesrv"
-    return {
-        "kvConfigPath": str(own / "kvConfig.json"),
-        "configStorePath": str(own / "namesrv.properties"),
-        **values,
-    }
 
 
 def told_endpoint(plan: ServerPlan, port: int) -> Endpoint:

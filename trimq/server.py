@@ -8,16 +8,16 @@ from pathlib import Path
 
 import trio
 
-from trimq import settings as setting_texts
 from trimq.broker.clock import Clock
 from trimq.endpoints import Endpoint, listen
 from trimq.failures import explained_plainly
 from trimq.loop_steps import watched
-from trimq.namesrv.config import NamesrvConfig
 from trimq.options import (
     NamesrvOptions,
+    NamesrvPlan,
     ServerOptions,
     ServerPlan,
+    namesrv_plan,
     prepare_store,
     server_plan,
 )
@@ -30,7 +30,6 @@ from trimq.samples import ProcessState
 from trimq.server_config import ServerConfig
 from trimq.supervision import Supervisor
 from trimq.tls import server_tls
-from trimq.tls_config import TlsConfig
 from trimq.wiring.namesrv import Namesrv, build_namesrv
 
 Ready = Callable[[str], None]
@@ -82,20 +81,18 @@ async def serve(
 async def open_server(options: ServerOptions) -> AsyncIterator[RunningServer]:
     """Start everything that the options ask for; leaving the block is the clean shutdown."""
     plan = server_plan(options)
-    check_reachable(plan, options.listen is not None or "bindAddress" in plan.given)
+    check_reachable(plan, options.listen is not None or "bindAddress" in plan.sources.texts)
     prepare_store(plan.store.root)
     async with explained_plainly(), AsyncExitStack() as stack:
         namesrv_addr = plan.broker.namesrv_addr or ""
         process = ProcessState()
         stack.enter_context(watched(process.steps))
         namesrv: Namesrv | None = None
-        if plan.namesrv_listen is not None:
-            namesrv = build_namesrv(plan.namesrv, Clock(), _shown(plan.namesrv_listen))
+        if plan.embedded is not None:
+            namesrv = _namesrv(plan.embedded)
             namesrv_addr = str(
                 await stack.enter_async_context(
-                    open_namesrv(
-                        namesrv, plan.namesrv_listen, plan.server, plan.tls, process.supervisor
-                    )
+                    open_namesrv(namesrv, plan.embedded, process.supervisor)
                 )
             )
         tell_local = namesrv.routes.register_topic if namesrv is not None else None
@@ -105,28 +102,24 @@ async def open_server(options: ServerOptions) -> AsyncIterator[RunningServer]:
         yield RunningServer(namesrv_addr, broker.address, plan.store.root, broker.metrics_addr)
 
 
-def _shown(endpoint: Endpoint) -> dict[str, str]:
-    return {"listenPort": str(endpoint.port), "bindAddress": endpoint.host}
+def _namesrv(plan: NamesrvPlan) -> Namesrv:
+    return build_namesrv(plan.namesrv, Clock(), plan.sources, (plan.server, plan.tls))
 
 
 @asynccontextmanager
 async def open_namesrv(
-    namesrv: Namesrv,
-    endpoint: Endpoint,
-    config: ServerConfig,
-    tls: TlsConfig,
-    supervisor: Supervisor,
+    namesrv: Namesrv, plan: NamesrvPlan, supervisor: Supervisor
 ) -> AsyncIterator[Endpoint]:
     """Serve a NameServer until the block ends; yields the address it really listens on."""
     server = Server(
         Dispatcher(namesrv.processors),
         listener=namesrv.routes,
-        tls=server_tls(tls),
-        balancers=config.balancers,
-        limits=limits_of(config),
+        tls=server_tls(plan.tls),
+        balancers=plan.server.balancers,
+        limits=limits_of(plan.server),
     )
-    sock = listen(endpoint)
-    bound = Endpoint(endpoint.host, sock.getsockname()[1])
+    sock = listen(plan.listen)
+    bound = Endpoint(plan.listen.host, sock.getsockname()[1])
     async with trio.open_nursery() as nursery:
         nursery.start_soon(supervisor.keep, "scan brokers", namesrv.routes.scan)
         nursery.start_soon(supervisor.keep, "send notices of brokers", namesrv.notices.run)
@@ -148,17 +141,10 @@ async def run_server(options: ServerOptions, ready: Ready) -> None:
 
 async def run_namesrv(options: NamesrvOptions, ready: Ready) -> None:
     """``trimq namesrv``: until SIGINT or SIGTERM."""
-    values = {
-        **(setting_texts.read_file(options.config) if options.config else {}),
-        **options.settings,
-    }
-    config = setting_texts.build(NamesrvConfig, values)
-    server_config = setting_texts.build(ServerConfig, values)
-    tls = setting_texts.build(TlsConfig, values)
+    plan = namesrv_plan(options)
     with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
-        endpoint = Endpoint.parse(options.listen)
-        namesrv = build_namesrv(config, Clock(), _shown(endpoint))
-        async with open_namesrv(namesrv, endpoint, server_config, tls, Supervisor()) as bound:
+        namesrv = _namesrv(plan)
+        async with open_namesrv(namesrv, plan, Supervisor()) as bound:
             ready(f"TriMQ ready: namesrv={bound}")
             await anext(aiter(signals))
 

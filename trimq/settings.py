@@ -1,24 +1,144 @@
 """Turn ``broker.conf`` keys and ``--set key=value`` into the typed configs of the layers.
 
-A setting is declared once, as a field of a frozen dataclass with metadata (``doc``, limits, ``choices``);
-its RocketMQ key is the field's name in camelCase unless the metadata names another (``key``).
+A setting is declared once, as a field of a frozen dataclass (trimq/store/settings.py). What is read
+here is the same at a start and while a server runs.
 """
 
 import dataclasses
 import difflib
+import re
 import types
 import typing
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
-from trimq.properties_file import parse_properties_text
+from trimq.codec.java_properties import decode_properties, read_properties
+from trimq.store.settings import DECLARED, Declaration
 
 C = TypeVar("C")
+
+_INT: Final = (-(2**31), 2**31 - 1)
+_LONG: Final = (-(2**63), 2**63 - 1)
+# Longer ones are outside of any limits; int() would take a second for some of them.
+_WHOLE_NUMBER: Final = re.compile(r"[+-]?[0-9]{1,40}")
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
+_SHOWN_CHARACTERS: Final = 100
 
 
 class SettingsError(ValueError):
     """A value or a file that cannot be used; the text names key, value and what is allowed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One declared setting: how its text is read, and how its value is written."""
+
+    key: str
+    attribute: str
+    kind: Any
+    declaration: Declaration
+    field: dataclasses.Field[Any]
+
+    @property
+    def is_guarded(self) -> bool:
+        """Whether only those who start the server set it."""
+        return (
+            self.declaration.guarded
+            or self.declaration.secret
+            or self.kind is Path
+            or self.key.startswith("tls.")
+        )
+
+    def read(self, text: str) -> Any:
+        """The value of a text; SettingsError names key, value and what is allowed."""
+        text = text.strip()
+        reader = _READERS.get(self.kind, Setting._parsed)
+        value = reader(self, text)
+        choices = self.declaration.choices
+        if choices and value not in choices:
+            raise self._refused(text, f"must be one of {', '.join(map(str, choices))}")
+        return value
+
+    def text(self, value: Any) -> str | None:
+        """The value as a config file says it; None for none, and for what only its text tells."""
+        if self.declaration.parse is not None:
+            return self.declaration.shown if value == self.field.default else None
+        if value is None:
+            return None
+        return str(value).lower() if isinstance(value, bool) else str(value)
+
+    def limits(self) -> tuple[float, float] | None:
+        """The least and the greatest number; None for what is not a number."""
+        if self.kind not in (int, float):
+            return None
+        low, high = _LONG if self.declaration.long or self.kind is float else _INT
+        at_least, at_most = self.declaration.at_least, self.declaration.at_most
+        return (low if at_least is None else at_least, high if at_most is None else at_most)
+
+    def _refused(self, text: str, allowed: str) -> SettingsError:
+        if self.declaration.secret:
+            text = "******"
+        elif len(text) > _SHOWN_CHARACTERS:
+            text = f"{text[:_SHOWN_CHARACTERS]}..."
+        return SettingsError(f"{self.key}={text}: {allowed}")
+
+    def _boolean(self, text: str) -> bool:
+        lowered = text.lower()
+        if lowered not in ("true", "false"):
+            raise self._refused(text, "must be true or false")
+        return lowered == "true"
+
+    def _integer(self, text: str) -> int:
+        if not _WHOLE_NUMBER.fullmatch(text):
+            low, high = self.limits() or _INT
+            raise self._refused(text, f"must be a whole number from {low} to {high}")
+        value = int(text)
+        self._check_within(value, text)
+        return value
+
+    def _number(self, text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            raise self._refused(text, "must be a number") from None
+        self._check_within(value, text)
+        return value
+
+    def _check_within(self, value: float, text: str) -> None:
+        low, high = self.limits() or _INT
+        # Written so that "not a number" is refused too.
+        if not value >= low:
+            raise self._refused(text, f"must be at least {low}")
+        if not value <= high:
+            raise self._refused(text, f"must be at most {high}")
+
+    def _line(self, text: str) -> str:
+        if _CONTROL.search(text):
+            raise self._refused(repr(text), "must be one line of printable characters")
+        return text
+
+    def _path(self, text: str) -> Path:
+        return Path(self._line(text))
+
+    def _parsed(self, text: str) -> Any:
+        parse = self.declaration.parse
+        if parse is None:
+            raise TypeError(f"setting '{self.key}' says no parse")
+        try:
+            return parse(text)
+        except ValueError as error:
+            raise self._refused(text, str(error)) from None
+
+
+_READERS: Final[Mapping[Any, Any]] = {
+    bool: Setting._boolean,
+    int: Setting._integer,
+    float: Setting._number,
+    str: Setting._line,
+    Path: Setting._path,
+}
 
 
 def camel(name: str) -> str:
@@ -27,23 +147,33 @@ def camel(name: str) -> str:
     return head + "".join(part[:1].upper() + part[1:] for part in rest)
 
 
-def keys_of(config: type[Any]) -> dict[str, dataclasses.Field[Any]]:
-    """RocketMQ key -> field, for every setting that a config class declares."""
-    return {
-        field.metadata.get("key") or camel(field.name): field
-        for field in dataclasses.fields(config)
-        if field.init and not field.metadata.get("internal")
-    }
+def settings_of(config: type[Any]) -> dict[str, Setting]:
+    """RocketMQ key -> setting, for every one that a config class declares."""
+    hints = typing.get_type_hints(config)
+    found = {}
+    for field in dataclasses.fields(config):
+        declaration = field.metadata.get(DECLARED)
+        if declaration is not None:
+            key = declaration.key or camel(field.name)
+            kind = _plain_type(hints[field.name])
+            found[key] = Setting(key, field.name, kind, declaration, field)
+    return found
+
+
+def _plain_type(hint: Any) -> Any:
+    """``int | None`` -> ``int``."""
+    if isinstance(hint, types.UnionType) or typing.get_origin(hint) is typing.Union:
+        plain = [part for part in typing.get_args(hint) if part is not type(None)]
+        return plain[0] if len(plain) == 1 else None
+    return hint
 
 
 def read_file(path: Path) -> dict[str, str]:
     """The keys and values of a ``broker.conf``."""
     try:
-        return parse_properties_text(path.read_text("utf-8"))
+        return read_properties(decode_properties(path.read_bytes()))
     except OSError as error:
         raise SettingsError(f"cannot read {path}: {error.strerror or error}") from error
-    except UnicodeDecodeError as error:
-        raise SettingsError(f"{path} is not UTF-8 text: {error}") from error
     except ValueError as error:
         raise SettingsError(f"cannot read {path}: {error}") from error
 
@@ -61,20 +191,9 @@ def parse_assignments(assignments: Iterable[str]) -> dict[str, str]:
 
 def build(config: type[C], values: Mapping[str, str], **given: Any) -> C:
     """A config from texts; ``given`` are fields whose values are known already."""
-    fields = keys_of(config)
-    hints = typing.get_type_hints(config)
-    chosen: dict[str, Any] = {}
-    for key, text in values.items():
-        field = fields.get(key)
-        if field is not None:
-            chosen[field.name] = _value(key, text, hints[field.name], field.metadata)
+    known = settings_of(config)
+    chosen = {known[key].attribute: known[key].read(values[key]) for key in known if key in values}
     return config(**{**chosen, **given})
-
-
-def value_of(config: type[Any], key: str, text: str) -> Any:
-    """One setting's value from its text; SettingsError when it cannot be used."""
-    field = keys_of(config)[key]
-    return _value(key, text, typing.get_type_hints(config)[field.name], field.metadata)
 
 
 def unknown_keys(
@@ -83,78 +202,12 @@ def unknown_keys(
     """A warning for each key that no config declares, with the nearest known name."""
     known = set(also)
     for config in configs:
-        known |= keys_of(config).keys()
-    warnings = []
-    for key in values:
-        if key not in known:
-            near = difflib.get_close_matches(key, known, n=1, cutoff=0.8)
-            hint = f"; did you mean '{near[0]}'?" if near else ""
-            warnings.append(f"unknown setting '{key}' is ignored: TriMQ does not have it{hint}")
-    return warnings
+        known |= settings_of(config).keys()
+    return [unknown_key(key, known) for key in values if key not in known]
 
 
-def _value(key: str, text: str, hint: Any, metadata: Mapping[str, Any]) -> Any:
-    kind = _plain_type(hint)
-    value: Any = text
-    if kind is bool:
-        value = _boolean(key, text)
-    elif kind is int:
-        value = _integer(key, text)
-    elif kind is float:
-        value = _number(key, text)
-    elif kind is Path:
-        value = Path(text)
-    elif kind is not str:
-        parse = metadata.get("parse")
-        if parse is None:
-            raise SettingsError(f"setting '{key}' cannot be given as text")
-        value = _parsed(key, text, parse)
-    _check_limits(key, value, metadata)
-    return value
-
-
-def _plain_type(hint: Any) -> Any:
-    """``int | None`` -> ``int``."""
-    if isinstance(hint, types.UnionType) or typing.get_origin(hint) is typing.Union:
-        plain = [part for part in typing.get_args(hint) if part is not type(None)]
-        return plain[0] if len(plain) == 1 else None
-    return hint
-
-
-def _boolean(key: str, text: str) -> bool:
-    lowered = text.strip().lower()
-    if lowered not in ("true", "false"):
-        raise SettingsError(f"{key}={text}: must be true or false")
-    return lowered == "true"
-
-
-def _integer(key: str, text: str) -> int:
-    try:
-        return int(text.strip())
-    except ValueError:
-        raise SettingsError(f"{key}={text}: must be a whole number") from None
-
-
-def _number(key: str, text: str) -> float:
-    try:
-        return float(text.strip())
-    except ValueError:
-        raise SettingsError(f"{key}={text}: must be a number") from None
-
-
-def _parsed(key: str, text: str, parse: Any) -> Any:
-    try:
-        return parse(text)
-    except ValueError as error:
-        raise SettingsError(f"{key}={text}: {error}") from None
-
-
-def _check_limits(key: str, value: Any, metadata: Mapping[str, Any]) -> None:
-    choices = metadata.get("choices")
-    if choices and value not in choices:
-        raise SettingsError(f"{key}={value}: must be one of {', '.join(map(str, choices))}")
-    low, high = metadata.get("at_least"), metadata.get("at_most")
-    if low is not None and value < low:
-        raise SettingsError(f"{key}={value}: must be at least {low}")
-    if high is not None and value > high:
-        raise SettingsError(f"{key}={value}: must be at most {high}")
+def unknown_key(key: str, known: Iterable[str]) -> str:
+    """What is said of a key that there is not, with the nearest one that there is."""
+    near = difflib.get_close_matches(key[:_SHOWN_CHARACTERS], known, n=1, cutoff=0.8)
+    hint = f"; did you mean '{near[0]}'?" if near else ""
+    return f"unknown setting '{key[:_SHOWN_CHARACTERS]}' is ignored: TriMQ does not have it{hint}"

@@ -20,7 +20,7 @@ from trimq.remoting.tls import (
     load_pair,
 )
 from trimq.remoting.tls_suites import restrict
-from trimq.settings import SettingsError, build, keys_of, read_file, unknown_keys
+from trimq.settings import SettingsError, build, read_file, settings_of, unknown_keys
 from trimq.tls_config import NOT_IN_FILE, TLS_FILE, TlsConfig
 
 log = logging.getLogger("trimq.server")
@@ -46,7 +46,7 @@ def tls_in_force(config: TlsConfig) -> TlsConfig:
         log.warning("%s: %s", file, warning)
     values = {key: text for key, text in values.items() if key not in NOT_IN_FILE}
     found = build(TlsConfig, values)
-    names = [field.name for key, field in keys_of(TlsConfig).items() if key in values]
+    names = [one.attribute for key, one in settings_of(TlsConfig).items() if key in values]
     return dataclasses.replace(config, **{name: getattr(found, name) for name in names})
 
 

@@ -40,7 +40,10 @@ class TlsConfig:
     )
     key: str = setting("", "PEM file of the certificate's key.", key="tls.server.keyPath")
     key_password: str = setting(
-        "", "Password of the key file, if it is encrypted.", key="tls.server.keyPassword"
+        "",
+        "Password of the key file, if it is encrypted.",
+        key="tls.server.keyPassword",
+        secret=True,
     )
     client_auth: str = setting(
         "none",
@@ -68,7 +71,7 @@ class TlsConfig:
     )
     client_key: str = setting("", "PEM file of that certificate's key.", key="tls.client.keyPath")
     client_key_password: str = setting(
-        "", "Password of that key file.", key="tls.client.keyPassword"
+        "", "Password of that key file.", key="tls.client.keyPassword", secret=True
     )
     checks_servers: bool = setting(
         False,

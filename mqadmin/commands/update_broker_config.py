@@ -1,10 +1,9 @@
 """updateBrokerConfig: change a setting of running brokers. Java: UpdateBrokerConfigSubCommand.
 
-A broker answers with success even if it has no such setting or cannot read the value, so its settings
-are looked at afterwards.
+TriMQ says what its success means when the change is not in force at once. RocketMQ answers with
+success even if it has no such setting or cannot read the value, so its settings are looked at
+afterwards.
 """
-
-from typing import Final
 
 import click
 
@@ -16,9 +15,6 @@ from trimq.mqadmin.framework import (
     chosen_members,
 )
 from trimq.mqadmin.java_text import hash_order
-
-# A broker takes them, but shows them to nobody.
-_SECRETS: Final = ("tls.server.keyPassword", "tls.client.keyPassword")
 
 
 @admin_command("updateBrokerConfig")
@@ -38,13 +34,15 @@ def command(
     choose = chosen_addrs if all_brokers is None else chosen_members
 
     def change(addr: str) -> None:
-        run.admin.update_broker_config(addr, {key: value})
+        said = run.admin.update_broker_config(addr, {key: value})
         entry = {"addr": addr, "key": key, "value": value}
         run.out.row(f"update broker config success, {addr}", entry)
         now = run.admin.broker_config(addr).get(key)
-        if now is None and key not in _SECRETS:
+        if said is not None:
+            (run.problem if now is None else run.note)(f"{addr}: {said}")
+        elif now is None:
             run.problem(f"{addr} has no setting {key!r}: nothing has changed")
-        elif now is not None and not _is_same(now, value):
+        elif not _is_same(now, value):
             run.problem(f"{addr} did not take {key}={value}: it is {now!r}")
 
     run.on_each(hash_order(choose(run, broker_addr, cluster)), change)

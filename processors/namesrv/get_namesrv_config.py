@@ -1,14 +1,19 @@
 """GET_NAMESRV_CONFIG: all settings as java.util.Properties text."""
 
+from typing import Protocol
+
 from trimq.codec.codes import RequestCode
-from trimq.namesrv.config import NamesrvSettings
 from trimq.remoting.contract import Processor, Request, Response
+
+
+class Settings(Protocol):
+    def text(self) -> str: ...
 
 
 class GetNamesrvConfig(Processor[None]):
     codes = (RequestCode.GET_NAMESRV_CONFIG,)
 
-    def __init__(self, settings: NamesrvSettings) -> None:
+    def __init__(self, settings: Settings) -> None:
         self._settings = settings
 
     def handle(self, request: Request[None]) -> Response:

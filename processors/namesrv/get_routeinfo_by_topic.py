@@ -7,7 +7,7 @@ from trimq.codec.bodies.route import BrokerData, TopicRouteData, encode_route
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.headers.namesrv import GetRouteInfoRequestHeader
 from trimq.namesrv.brokers import MASTER_ID
-from trimq.namesrv.config import NamesrvSettings
+from trimq.namesrv.config import NamesrvConfig
 from trimq.namesrv.kv_config import ORDER_TOPIC_CONFIG, KVConfig
 from trimq.namesrv.routes import RouteTable
 from trimq.processors.namesrv._texts import java_text
@@ -26,12 +26,12 @@ class GetRouteinfoByTopic(Processor[GetRouteInfoRequestHeader]):
         self,
         routes: RouteTable,
         kv_config: KVConfig,
-        settings: NamesrvSettings,
+        config: NamesrvConfig,
         now_millis: Callable[[], int],
     ) -> None:
         self._routes = routes
         self._kv_config = kv_config
-        self._settings = settings
+        self._config = config
         self._now = now_millis
         self._started_at = now_millis()
 
@@ -43,7 +43,7 @@ class GetRouteinfoByTopic(Processor[GetRouteInfoRequestHeader]):
         if topic is None or route is None:
             remark = f"No topic route info in name server for the topic: {java_text(topic)}{_HELP}"
             raise RemotingError(ResponseCode.TOPIC_NOT_EXIST, remark)
-        if self._settings.current.order_message_enable:
+        if self._config.order_message_enable:
             route.order_topic_conf = self._kv_config.get(ORDER_TOPIC_CONFIG, topic)
         quoted = request.version >= _READS_STANDARD_JSON
         quoted = quoted or request.header.accept_standard_json_only is True
@@ -54,7 +54,7 @@ class GetRouteinfoByTopic(Processor[GetRouteInfoRequestHeader]):
         return Response(body=encode_route(route, quoted_keys=quoted))
 
     def _ready(self) -> bool:
-        config = self._settings.current
+        config = self._config
         if not config.need_wait_for_service:
             return True
         return self._now() - self._started_at >= config.wait_seconds_for_service * 1000

@@ -4,7 +4,7 @@ from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.topics import TopicList
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.headers.topics import GetTopicsByClusterRequestHeader
-from trimq.namesrv.config import NamesrvSettings
+from trimq.namesrv.config import NamesrvConfig
 from trimq.namesrv.routes import RouteTable
 from trimq.remoting.contract import Processor, RemotingError, Request, Response
 
@@ -13,12 +13,12 @@ class GetTopicsByCluster(Processor[GetTopicsByClusterRequestHeader]):
     codes = (RequestCode.GET_TOPICS_BY_CLUSTER,)
     header = GetTopicsByClusterRequestHeader
 
-    def __init__(self, routes: RouteTable, settings: NamesrvSettings) -> None:
+    def __init__(self, routes: RouteTable, config: NamesrvConfig) -> None:
         self._routes = routes
-        self._settings = settings
+        self._config = config
 
     def handle(self, request: Request[GetTopicsByClusterRequestHeader]) -> Response:
-        if not self._settings.current.enable_topic_list:
+        if not self._config.enable_topic_list:
             raise RemotingError(ResponseCode.SYSTEM_ERROR, "disable")
         names = self._routes.clusters().get(request.header.cluster or "", ())
         return Response(

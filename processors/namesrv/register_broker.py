@@ -13,7 +13,7 @@ from trimq.codec.bodies.topics import (
 )
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.headers.namesrv import RegisterBrokerRequestHeader, RegisterBrokerResponseHeader
-from trimq.namesrv.config import NamesrvSettings
+from trimq.namesrv.config import NamesrvConfig
 from trimq.namesrv.kv_config import ORDER_TOPIC_CONFIG, KVConfig
 from trimq.namesrv.routes import RouteTable
 from trimq.remoting.contract import Processor, RemotingError, Request, Response
@@ -34,10 +34,10 @@ class RegisterBroker(Processor[RegisterBrokerRequestHeader]):
     codes = (RequestCode.REGISTER_BROKER,)
     header = RegisterBrokerRequestHeader
 
-    def __init__(self, routes: RouteTable, kv_config: KVConfig, settings: NamesrvSettings) -> None:
+    def __init__(self, routes: RouteTable, kv_config: KVConfig, config: NamesrvConfig) -> None:
         self._routes = routes
         self._kv_config = kv_config
-        self._settings = settings
+        self._config = config
         self._decode = lru_cache(_BODIES)(decode_register)
 
     def handle(self, request: Request[RegisterBrokerRequestHeader]) -> Response:
@@ -55,7 +55,7 @@ class RegisterBroker(Processor[RegisterBrokerRequestHeader]):
         return Response(header=reply, body=self._order_topics())
 
     def _order_topics(self) -> bytes:
-        if not self._settings.current.return_order_topic_config_to_broker:
+        if not self._config.return_order_topic_config_to_broker:
             return b""
         table = self._kv_config.table(ORDER_TOPIC_CONFIG)
         return b"" if table is None else encode_body(KVTable(table=table))

@@ -130,25 +130,45 @@ def test_a_part_that_fails_is_said_and_counts(server: TestServer) -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "value", "sentence"),
+    ("key", "value", "sentence", "code"),
     [
-        ("fileReservedTime", "071", None),
-        ("traceOn", "TRUE", None),
-        ("fileReservedTime", "x", "did not take fileReservedTime=x: it is '"),
-        ("fileReservdTime", "71", "has no setting 'fileReservdTime'"),
+        ("fileReservedTime", "071", None, 0),
+        ("traceOn", "TRUE", None, 0),
+        ("flushDiskType", "SYNC_FLUSH", "flushDiskType: in force from the next start on", 0),
+        ("fileReservdTime", "71", "did you mean 'fileReservedTime'?", 1),
     ],
 )
-def test_a_success_that_changes_nothing_is_told(
-    server: TestServer, key: str, value: str, sentence: str | None
+def test_a_success_that_changes_nothing_yet_is_told(
+    server: TestServer, key: str, value: str, sentence: str | None, code: int
 ) -> None:
     words = ["updateBrokerConfig", "-b", server.broker_addr, "-k", key, "-v", value]
     done = run(server, *words)
     assert done.stdout == f"update broker config success, {server.broker_addr}\n"
-    if sentence is None:
-        assert (done.returncode, done.stderr) == (0, "")
-    else:
-        assert done.returncode == 1
-        assert sentence in done.stderr
+    assert done.returncode == code
+    assert done.stderr == "" if sentence is None else sentence in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "sentence"),
+    [
+        ("fileReservedTime", "x", "fileReservedTime=x: must be a whole number from 0"),
+        ("storePathRootDir", "/", "storePathRootDir: set where the server is started"),
+    ],
+)
+def test_a_setting_that_cannot_be_is_refused(
+    server: TestServer, key: str, value: str, sentence: str
+) -> None:
+    done = run(server, "updateBrokerConfig", "-b", server.broker_addr, "-k", key, "-v", value)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert sentence in done.stderr
+
+
+def test_a_name_server_tells_what_it_does_not_know(server: TestServer) -> None:
+    words = ["updateNamesrvConfig", "-k", "suportActingMaster", "-v", "true"]
+    done = run(server, *words)
+    assert done.returncode == 1
+    assert "did you mean 'supportActingMaster'?" in done.stderr
+    assert run(server, "updateNamesrvConfig", "-k", "enableTopicList", "-v", "true").stderr == ""
 
 
 def test_completion_lists_commands(server: TestServer) -> None:

@@ -13,7 +13,7 @@ from trimq.codec.bodies.topics import (
 )
 from trimq.codec.headers.base import encode_header
 from trimq.codec.headers.namesrv import RegisterBrokerRequestHeader
-from trimq.namesrv.config import NamesrvConfig, NamesrvSettings
+from trimq.namesrv.config import NamesrvConfig
 from trimq.namesrv.kv_config import KVConfig
 from trimq.namesrv.routes import Registered, RouteTable
 from trimq.remoting.contract import Peer, Processor, Request, Response
@@ -36,16 +36,19 @@ class Parts:
 
     def __init__(self, folder: Path, **settings: Any) -> None:
         self.time = Time()
-        self.settings = NamesrvSettings(
-            NamesrvConfig(
-                kv_config_path=folder / "kvConfig.json",
-                config_store_path=folder / "namesrv.properties",
-                **settings,
-            )
+        self.config = NamesrvConfig(
+            kv_config_path=folder / "kvConfig.json",
+            config_store_path=folder / "namesrv.properties",
+            **settings,
         )
         self.kv = KVConfig(folder / "kvConfig.json")
-        self.routes = RouteTable(self.settings, self.time.millis)
+        self.routes = RouteTable(self.config, self.time.millis)
         self._peers = 0
+
+    def change(self, **values: Any) -> None:
+        """What a change at run time does."""
+        for name, value in values.items():
+            object.__setattr__(self.config, name, value)
 
     def peer(self) -> Peer:
         self._peers += 1

@@ -33,7 +33,6 @@ from trimq.processors.namesrv.get_has_unit_sub_topic_list import GetHasUnitSubTo
 from trimq.processors.namesrv.get_has_unit_sub_ununit_topic_list import GetHasUnitSubUnunitTopicList
 from trimq.processors.namesrv.get_kv_config import GetKvConfig
 from trimq.processors.namesrv.get_kvlist_by_namespace import GetKvlistByNamespace
-from trimq.processors.namesrv.get_namesrv_config import GetNamesrvConfig
 from trimq.processors.namesrv.get_routeinfo_by_topic import GetRouteinfoByTopic
 from trimq.processors.namesrv.get_system_topic_list_from_ns import GetSystemTopicListFromNs
 from trimq.processors.namesrv.get_topics_by_cluster import GetTopicsByCluster
@@ -43,7 +42,6 @@ from trimq.processors.namesrv.query_data_version import QueryDataVersion
 from trimq.processors.namesrv.register_broker import RegisterBroker
 from trimq.processors.namesrv.register_topic_in_namesrv import RegisterTopicInNamesrv
 from trimq.processors.namesrv.unregister_broker import UnregisterBroker
-from trimq.processors.namesrv.update_namesrv_config import UpdateNamesrvConfig
 from trimq.processors.namesrv.wipe_write_perm_of_broker import WipeWritePermOfBroker
 from trimq.remoting.contract import Processor, RemotingError
 
@@ -71,12 +69,12 @@ def refusal(processor: Processor[Any], *args: Any, **kwargs: Any) -> tuple[int, 
 
 
 def route_processor(parts: Parts) -> GetRouteinfoByTopic:
-    return GetRouteinfoByTopic(parts.routes, parts.kv, parts.settings, parts.time.millis)
+    return GetRouteinfoByTopic(parts.routes, parts.kv, parts.config, parts.time.millis)
 
 
 @pytest.mark.parametrize("compressed", [False, True])
 def test_register_broker(parts: Parts, compressed: bool) -> None:
-    processor = RegisterBroker(parts.routes, parts.kv, parts.settings)
+    processor = RegisterBroker(parts.routes, parts.kv, parts.config)
     body = encode_register(body_of("T", "U"), compressed)
     crc = zlib.crc32(body) & 0x7FFFFFFF
     header = encode_header(register_header(compressed=compressed, body_crc32=crc))
@@ -97,7 +95,7 @@ def test_register_broker_decodes_the_same_topics_once(
         return decode_register(body, compressed, version)
 
     monkeypatch.setattr(register_broker, "decode_register", noting)
-    processor = RegisterBroker(parts.routes, parts.kv, parts.settings)
+    processor = RegisterBroker(parts.routes, parts.kv, parts.config)
     header = encode_header(register_header())
     body, other = (encode_register(body_of(*names), False) for names in (("T", "U"), ("T", "V")))
     for sent in (body, bytes(bytearray(body))):
@@ -113,7 +111,7 @@ def test_register_broker_decodes_the_same_topics_once(
 
 
 def test_register_broker_without_body_and_by_an_ancient_broker(parts: Parts) -> None:
-    processor = RegisterBroker(parts.routes, parts.kv, parts.settings)
+    processor = RegisterBroker(parts.routes, parts.kv, parts.config)
     header = encode_header(register_header())
     assert ask(processor, header).code == 0
     ancient = TopicConfigSerializeWrapper(
@@ -124,24 +122,24 @@ def test_register_broker_without_body_and_by_an_ancient_broker(parts: Parts) -> 
 
 
 def test_register_broker_refuses_a_single_topic_of_a_stranger(parts: Parts) -> None:
-    processor = RegisterBroker(parts.routes, parts.kv, parts.settings)
+    processor = RegisterBroker(parts.routes, parts.kv, parts.config)
     header = encode_header(register_header())
     body = encode_register(body_of("T"), False)
     assert refusal(processor, header, body) == (1, "register broker failed")
 
 
 def test_register_broker_tells_ordered_topics(parts: Parts) -> None:
-    processor = RegisterBroker(parts.routes, parts.kv, parts.settings)
+    processor = RegisterBroker(parts.routes, parts.kv, parts.config)
     header = encode_header(register_header())
     parts.kv.put("ORDER_TOPIC_CONFIG", "T", "broker-a:4")
     body = encode_register(body_of("T", "U"), False)
     assert text(ask(processor, header, body)) == '{"table":{"T":"broker-a:4"}}'
-    parts.settings.update({"returnOrderTopicConfigToBroker": "false"})
+    parts.change(return_order_topic_config_to_broker=False)
     assert text(ask(processor, header, body)) == ""
 
 
 def test_register_broker_tells_a_slave_its_master(parts: Parts) -> None:
-    processor = RegisterBroker(parts.routes, parts.kv, parts.settings)
+    processor = RegisterBroker(parts.routes, parts.kv, parts.config)
     parts.register(topics("T", "U"))
     header = encode_header(register_header(broker_id=1, broker_addr="10.0.0.2:10911"))
     answer = ask(processor, header, encode_register(body_of("T", "U"), False))
@@ -150,7 +148,7 @@ def test_register_broker_tells_a_slave_its_master(parts: Parts) -> None:
 
 @pytest.mark.parametrize("body", [b"{", b"\x78\x9c\x00", b"[1]"])
 def test_register_broker_refuses_an_unreadable_body(parts: Parts, body: bytes) -> None:
-    processor = RegisterBroker(parts.routes, parts.kv, parts.settings)
+    processor = RegisterBroker(parts.routes, parts.kv, parts.config)
     for compressed in (False, True):
         with pytest.raises(CodecError):
             ask(processor, encode_header(register_header(compressed=compressed)), body)
@@ -281,7 +279,7 @@ def test_topic_lists(parts: Parts) -> None:
         [topic_config("P"), topic_config("U", flag=1), topic_config("S", flag=2),
          topic_config("B", flag=3)]
     )  # fmt: skip
-    flags = parts.routes.topics, parts.settings
+    flags = parts.routes.topics, parts.config
     lists = {
         GetAllTopicListFromNameserver(*flags): ["P", "U", "S", "B"],
         GetUnitTopicList(*flags): ["U", "B"],
@@ -290,13 +288,13 @@ def test_topic_lists(parts: Parts) -> None:
     }
     for processor, expected in lists.items():
         assert json.loads(text(ask(processor))) == {"topicList": expected}
-    by_cluster = GetTopicsByCluster(parts.routes, parts.settings)
+    by_cluster = GetTopicsByCluster(parts.routes, parts.config)
     assert json.loads(text(ask(by_cluster, {"cluster": "x"}))) == {"topicList": []}
     in_c = json.loads(text(ask(by_cluster, {"cluster": "c"})))
     assert in_c == {"topicList": ["P", "U", "S", "B"]}
     system = json.loads(text(ask(GetSystemTopicListFromNs(parts.routes))))
     assert system == {"brokerAddr": ADDRESS, "topicList": ["c", "broker-a"]}
-    parts.settings.update({"enableTopicList": "false", "enableAllTopicList": "false"})
+    parts.change(enable_topic_list=False, enable_all_topic_list=False)
     for processor in lists:
         assert refusal(processor) == (1, "disable")
     assert refusal(by_cluster, {"cluster": "c"}) == (1, "disable")
@@ -334,22 +332,6 @@ def test_key_values(parts: Parts) -> None:
     assert text(ask(GetKvlistByNamespace(parts.kv), item)) == '{"table":{}}'
 
 
-def test_settings_at_run_time(parts: Parts) -> None:
-    def parse(properties: str) -> dict[str, str]:
-        if "\\u" in properties:
-            raise ValueError("malformed")
-        return dict(line.split("=") for line in properties.splitlines())
-
-    update = UpdateNamesrvConfig(parts.settings, parse)
-    assert ask(update).code == 0
-    assert ask(update, body=b"enableTopicList=false").code == 0
-    assert "enableTopicList=false\n" in text(ask(GetNamesrvConfig(parts.settings)))
-    black = (16, "Can not update config in black list.")
-    assert refusal(update, body=b"kvConfigPath=/x") == black
-    assert refusal(update, body=b"a=\\u12") == (1, "string2Properties error")
-    assert ask(update, body=b"\xff=1").code == 0
-
-
 def test_requests_without_their_fields_get_the_real_answers(parts: Parts) -> None:
     parts.register(topics("T", "U"))
     assert refusal(route_processor(parts))[1].startswith(
@@ -359,7 +341,7 @@ def test_requests_without_their_fields_get_the_real_answers(parts: Parts) -> Non
     assert refusal(GetKvlistByNamespace(parts.kv)) == (22, "No config item, Namespace: null")
     assert reply_fields(ask(WipeWritePermOfBroker(parts.routes.topics)))["wipeTopicCount"] == "0"
     assert reply_fields(ask(AddWritePermOfBroker(parts.routes.topics)))["addTopicCount"] == "0"
-    assert text(ask(GetTopicsByCluster(parts.routes, parts.settings))) == '{"topicList":[]}'
+    assert text(ask(GetTopicsByCluster(parts.routes, parts.config))) == '{"topicList":[]}'
     assert reply_fields(ask(QueryDataVersion(parts.routes), BROKER)) == {"changed": "true"}
     silent = [
         UnregisterBroker(parts.routes),

@@ -280,7 +280,7 @@ class _Notices:
 def test_a_lower_broker_id_is_noticed_when_asked_for(tmp_path: Path) -> None:
     notices = _Notices()
     parts = Parts(tmp_path, notify_min_broker_id_changed=True)
-    parts.routes = RouteTable(parts.settings, parts.time.millis, notices)
+    parts.routes = RouteTable(parts.config, parts.time.millis, notices)
     parts.register(topics("T", "U"), broker_id=2, broker_addr=SLAVE, enable_acting_master=True)
     assert notices.seen == []
     parts.register(topics("T", "U"), enable_acting_master=True)

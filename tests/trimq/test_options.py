@@ -15,7 +15,8 @@ from trimq.settings import SettingsError
 def test_a_server_is_open_to_this_machine_only(tmp_path: Path) -> None:
     plan = server_plan(ServerOptions(store=tmp_path))
     assert plan.listen == Endpoint("127.0.0.1", 10911)
-    assert plan.namesrv_listen == Endpoint("127.0.0.1", 9876)
+    assert plan.embedded is not None
+    assert plan.embedded.listen == Endpoint("127.0.0.1", 9876)
 
 
 def check(**options: Any) -> None:

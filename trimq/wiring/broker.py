@@ -1,5 +1,6 @@
 """A broker's parts, built in one place: state, processors, listeners, services."""
 
+import dataclasses
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,6 +10,7 @@ from typing import Any
 from trimq import housekeeping, services
 from trimq.broker.arrivals import Arrivals
 from trimq.broker.clock import Clock
+from trimq.broker.config import NEVER_AT_RUN_TIME
 from trimq.broker.consumers import Consumers
 from trimq.broker.delays import DelayService
 from trimq.broker.identity import BrokerIdentity
@@ -26,7 +28,6 @@ from trimq.broker.subscription_groups import SubscriptionGroups
 from trimq.broker.table_writer import TableWriter
 from trimq.broker.topics import Topics, has_batch_queues
 from trimq.broker.traffic import Traffic
-from trimq.broker_settings import BrokerSettings
 from trimq.codec.bodies.route import QueueData
 from trimq.codec.bodies.topics import TopicConfig
 from trimq.metrics import Sample
@@ -34,6 +35,7 @@ from trimq.options import ServerPlan
 from trimq.remoting.contract import ConnectionListener, Gate, Peer, RemotingError
 from trimq.remoting.counters import RemotingCounters
 from trimq.remoting.dispatch import Dispatcher
+from trimq.running_settings import RunningSettings
 from trimq.samples import RequestCounters, broker_samples
 from trimq.store.config import StoreConfig
 from trimq.store.errors import StoreError
@@ -67,7 +69,7 @@ class State:
     registration: Registration
     traffic: Traffic
     stats: BrokerStats
-    settings: BrokerSettings
+    settings: RunningSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +189,7 @@ def build_state(
         registration=Registration(config, identity, topics, name_servers, tell_local, tls),
         traffic=traffic,
         stats=BrokerStats(config.broker_cluster_name, traffic, clock),
-        settings=BrokerSettings(plan, _found_out(plan, identity), clock, topics.told_anew),
+        settings=_settings(plan, identity, topics, clock),
     )
     tables.hold_replies_with(state.registration.holdback)
     state.topics.write_by(tables)
@@ -202,6 +204,17 @@ def build_state(
     store.add_listener(state.delays.arrived)
     store.add_listener(traffic.stored)
     return state
+
+
+def _settings(
+    plan: ServerPlan, identity: BrokerIdentity, topics: Topics, clock: Clock
+) -> RunningSettings:
+    sources = dataclasses.replace(plan.sources, shown=_found_out(plan, identity))
+    never = NEVER_AT_RUN_TIME | set(plan.broker.config_black_list.split(";"))
+    configs = (plan.broker, plan.store, plan.server, plan.tls)
+    settings = RunningSettings(configs, sources, clock, never)
+    settings.when_given("brokerPermission", topics.told_anew)
+    return settings
 
 
 def _found_out(plan: ServerPlan, identity: BrokerIdentity) -> dict[str, str]:

@@ -1,11 +1,11 @@
 """A NameServer's parts."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from trimq.broker.clock import Clock
-from trimq.namesrv.config import NamesrvConfig, NamesrvSettings
+from trimq.namesrv.config import NEVER_AT_RUN_TIME, NamesrvConfig
 from trimq.namesrv.kv_config import KVConfig
 from trimq.namesrv.min_broker_notices import MinBrokerNotices
 from trimq.namesrv.routes import RouteTable
@@ -34,8 +34,9 @@ from trimq.processors.namesrv.register_topic_in_namesrv import RegisterTopicInNa
 from trimq.processors.namesrv.unregister_broker import UnregisterBroker
 from trimq.processors.namesrv.update_namesrv_config import UpdateNamesrvConfig
 from trimq.processors.namesrv.wipe_write_perm_of_broker import WipeWritePermOfBroker
-from trimq.properties_file import parse_properties_text
 from trimq.remoting.contract import Processor
+from trimq.running_settings import RunningSettings
+from trimq.sources import Sources
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,45 +45,49 @@ class Namesrv:
 
     routes: RouteTable
     kv_config: KVConfig
-    settings: NamesrvSettings
+    settings: RunningSettings
     processors: list[Processor[Any]]
     notices: MinBrokerNotices
 
 
 def build_namesrv(
-    config: NamesrvConfig, clock: Clock, shown: Mapping[str, str] | None = None
+    config: NamesrvConfig,
+    clock: Clock,
+    sources: Sources | None = None,
+    process: Sequence[Any] = (),
 ) -> Namesrv:
     """Everything a NameServer consists of; ``kv_config`` is loaded from its file.
 
-    ``shown`` are settings of the process that GET_NAMESRV_CONFIG prints too.
+    ``process`` are the configs of the process that it shows with its own.
     """
-    settings = NamesrvSettings(config, shown)
+    never = NEVER_AT_RUN_TIME | set(config.config_black_list.split(";"))
+    settings = RunningSettings((config, *process), sources or Sources(), clock, never)
     notices = MinBrokerNotices()
-    routes = RouteTable(settings, clock.millis, notices)
+    routes = RouteTable(config, clock.millis, notices)
     kv_config = KVConfig(config.kv_config_path)
     kv_config.load()
     processors: list[Processor[Any]] = [
-        *_routes(routes, kv_config, settings, clock),
-        *_topics(routes, settings),
+        *_routes(routes, kv_config, config, clock),
+        *_topics(routes, config),
         PutKvConfig(kv_config),
         GetKvConfig(kv_config),
         DeleteKvConfig(kv_config),
         GetKvlistByNamespace(kv_config),
-        UpdateNamesrvConfig(settings, parse_properties_text),
+        UpdateNamesrvConfig(settings),
         GetNamesrvConfig(settings),
     ]
     return Namesrv(routes, kv_config, settings, processors, notices)
 
 
 def _routes(
-    routes: RouteTable, kv_config: KVConfig, settings: NamesrvSettings, clock: Clock
+    routes: RouteTable, kv_config: KVConfig, config: NamesrvConfig, clock: Clock
 ) -> list[Processor[Any]]:
     return [
-        RegisterBroker(routes, kv_config, settings),
+        RegisterBroker(routes, kv_config, config),
         UnregisterBroker(routes),
         BrokerHeartbeat(routes),
         QueryDataVersion(routes),
-        GetRouteinfoByTopic(routes, kv_config, settings, clock.millis),
+        GetRouteinfoByTopic(routes, kv_config, config, clock.millis),
         GetBrokerClusterInfo(routes),
         GetBrokerMemberGroup(routes),
         WipeWritePermOfBroker(routes.topics),
@@ -90,14 +95,14 @@ def _routes(
     ]
 
 
-def _topics(routes: RouteTable, settings: NamesrvSettings) -> list[Processor[Any]]:
+def _topics(routes: RouteTable, config: NamesrvConfig) -> list[Processor[Any]]:
     return [
-        GetAllTopicListFromNameserver(routes.topics, settings),
+        GetAllTopicListFromNameserver(routes.topics, config),
         GetSystemTopicListFromNs(routes),
-        GetTopicsByCluster(routes, settings),
-        GetUnitTopicList(routes.topics, settings),
-        GetHasUnitSubTopicList(routes.topics, settings),
-        GetHasUnitSubUnunitTopicList(routes.topics, settings),
+        GetTopicsByCluster(routes, config),
+        GetUnitTopicList(routes.topics, config),
+        GetHasUnitSubTopicList(routes.topics, config),
+        GetHasUnitSubUnunitTopicList(routes.topics, config),
         RegisterTopicInNamesrv(routes),
         DeleteTopicInNamesrv(routes),
     ]

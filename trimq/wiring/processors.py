@@ -97,7 +97,6 @@ from trimq.processors.produce.consumer_send_msg_back import ConsumerSendMsgBack
 from trimq.processors.produce.send_batch_message import SendBatchMessage
 from trimq.processors.produce.send_message import SendMessage
 from trimq.processors.produce.send_message_v2 import SendMessageV2
-from trimq.properties_file import parse_properties_text
 from trimq.remoting.contract import Processor
 
 if TYPE_CHECKING:
@@ -277,7 +276,7 @@ def _broker(plan: ServerPlan, state: "State", clock: Clock) -> list[Processor[An
     figures = StoreFigures(plan.broker, plan.store, state.store)
     return [
         GetBrokerConfig(state.settings),
-        UpdateBrokerConfig(state.settings, parse_properties_text),
+        UpdateBrokerConfig(state.settings),
         GetBrokerRuntimeInfo(state.stats, figures, state.delays, clock),
         ViewBrokerStatsData(state.stats),
         GetBrokerHaStatus(state.store),

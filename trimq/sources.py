@@ -1,0 +1,77 @@
+"""Where the values of a start come from: a config file, the command line, and what operators changed.
+
+The command line wins over the rest. Run-time changes go into the config file; without one they are
+kept in a file of their own, which the next start reads.
+"""
+
+import logging
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from trimq.settings import read_file, settings_of, unknown_keys
+
+log: Final = logging.getLogger("trimq.server")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sources:
+    """The texts of a start's settings, and where later changes of them go.
+
+    `texts` are all settings by key, `commanded` the keys of the command line, which wins over the
+    file at the next start too. `shown` are texts of what was found out at the start.
+    """
+
+    texts: Mapping[str, str] = field(default_factory=dict)
+    commanded: frozenset[str] = frozenset()
+    file: Path | None = None
+    shown: Mapping[str, str] = field(default_factory=dict)
+
+
+def given(file: Path | None, commanded: Mapping[str, str]) -> Sources:
+    """What the file and the command line say."""
+    texts = {**(read_file(file) if file is not None else {}), **commanded}
+    return Sources(texts=texts, commanded=frozenset(commanded), file=file)
+
+
+def with_changes(sources: Sources, kept: Path, configs: Iterable[type[Any]]) -> Sources:
+    """Where no config file is named, run-time changes go to `kept`: take over what stands there.
+
+    What can be set over the network only: no file and no address comes from there.
+    """
+    if sources.file is not None:
+        if kept.exists():
+            log.warning(
+                "settings changed at run time are not read: %s; the file named with --config counts",
+                kept,
+            )
+        return sources
+    if not kept.exists():
+        return Sources(texts=sources.texts, commanded=sources.commanded, file=kept)
+    allowed = {
+        key
+        for config in configs
+        for key, setting in settings_of(config).items()
+        if not setting.is_guarded
+    }
+    found = read_file(kept)
+    changes = {key: found[key] for key in sorted(allowed & found.keys())}
+    if changes:
+        log.info("settings changed at run time are read: file=%s keys=%s", kept, ",".join(changes))
+    commanded = {key: sources.texts[key] for key in sources.commanded}
+    texts = {**sources.texts, **changes, **commanded}
+    return Sources(texts=texts, commanded=sources.commanded, file=kept)
+
+
+def only_of(sources: Sources, configs: Iterable[type[Any]]) -> Sources:
+    """The part of another server's sources that concerns these configs; their file is not its own."""
+    known = {key for config in configs for key in settings_of(config)}
+    texts = {key: text for key, text in sources.texts.items() if key in known}
+    return Sources(texts=texts, commanded=sources.commanded & texts.keys())
+
+
+def warn_of_unknown(sources: Sources, configs: Iterable[type[Any]]) -> None:
+    """A log line for each key that no config declares."""
+    for warning in unknown_keys(sources.texts, configs):
+        log.warning(warning)
