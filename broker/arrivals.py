@@ -57,7 +57,7 @@ class Arrivals:
 
         The caller must not have awaited anything since it read, or it misses what landed meanwhile.
         """
-        if self.held >= self._limit:
+        if self._limit and self.held >= self._limit:
             raise TooManyHeld(f"{self.held} pulls are held already")
         with trio.move_on_after(seconds) as scope:
             held = _Held(offset, codes, scope)

@@ -8,9 +8,9 @@ not declared: whoever sets one is told so.
 
 import socket
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
-from trimq.store.settings import computed_setting, setting
+from trimq.store.settings import computed_setting, limit, setting
 
 # AdminBrokerProcessor.initConfigBlackList refuses these whatever configBlackList says.
 NEVER_AT_RUN_TIME: Final = frozenset({"brokerConfigPath", "rocketmqHome", "configBlackList"})
@@ -19,11 +19,6 @@ NEVER_AT_RUN_TIME: Final = frozenset({"brokerConfigPath", "rocketmqHome", "confi
 def _host_name() -> str:
     """BrokerIdentity.defaultBrokerName: the machine's name."""
     return socket.gethostname() or "DEFAULT_BROKER"
-
-
-def _limit(default: int, doc: str) -> Any:
-    """What peers can make a broker keep is bounded by those who start it."""
-    return setting(default, f"{doc} 0: any number.", at_least=0, guarded=True, own=True)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -183,12 +178,16 @@ class BrokerConfig:
     )
 
     # TriMQ's own: what peers can make this broker keep. 0 is no limit.
-    max_topics: int = _limit(100_000, "Topics of this broker.")
-    max_groups: int = _limit(100_000, "Subscription groups of this broker.")
-    max_topic_queues: int = _limit(16_384, "Queues of one topic.")
-    max_new_names_per_address: int = _limit(
+    max_topics: int = limit(100_000, "Topics of this broker.")
+    max_groups: int = limit(100_000, "Subscription groups of this broker.")
+    max_topic_queues: int = limit(16_384, "Queues of one topic.")
+    max_new_names_per_address: int = limit(
         100,
         "Topics and groups created on first use, a second and an address other than this machine's;"
         " ten times as many at once.",
     )
-    max_heartbeat_groups: int = _limit(1000, "Producer and consumer groups in one heartbeat.")
+    max_heartbeat_groups: int = limit(1000, "Producer and consumer groups in one heartbeat.")
+    max_held_pulls: int = limit(100_000, "Pulls that wait for messages at a time.")
+    max_suspend_seconds: int = limit(
+        300, "Seconds that a pull waits for messages at most, whatever it asks for."
+    )

@@ -17,7 +17,7 @@ class FrameBuffer:
     hold no more than the limit and what one receive brought.
     """
 
-    __slots__ = ("_at", "_data", "_limit", "_needed", "_partial")
+    __slots__ = ("_at", "_data", "_limit", "_partial", "frames", "needed")
 
     def __init__(self, limit: int = FRAME_LIMIT) -> None:
         self._limit: int = limit
@@ -25,13 +25,15 @@ class FrameBuffer:
         self._at: int = 0
         # A frame that is still incomplete, however small the pieces it comes in.
         self._partial: bytearray = bytearray()
-        self._needed: int = 0
+        # Its bytes with the length word, as far as known; and how many frames came before it.
+        self.needed: int = 0
+        self.frames: int = 0
 
     def feed(self, data: bytes) -> None:
         """Take what was received."""
         if self._partial:
             self._partial += data
-            if len(self._partial) < self._needed:
+            if len(self._partial) < self.needed:
                 return
             self._data = bytes(self._partial)
             self._partial = bytearray()
@@ -56,7 +58,13 @@ class FrameBuffer:
             self._keep(4 + length)
             return None
         self._at = end
+        self.frames += 1
         return data[at + 4 : end]
+
+    @property
+    def pending(self) -> int:
+        """Bytes of a frame that is still incomplete."""
+        return len(self._partial)
 
     @property
     def is_empty(self) -> bool:
@@ -67,7 +75,7 @@ class FrameBuffer:
         """Set what is left aside until `needed` bytes of the next frame are there."""
         if self._at < len(self._data):
             self._partial += self._data[self._at :]
-            self._needed = needed
+            self.needed = needed
         # An idle connection must not hold on to its last, perhaps large, frame.
         self._data = b""
         self._at = 0

@@ -33,6 +33,7 @@ from trimq.remoting.turn import (
     encode_request,
     take_turn,
 )
+from trimq.remoting.unfinished import SMALL, FrameWatch, Unfinished
 from trimq.remoting.wire import SocketWire, Wire
 
 log = logging.getLogger("trimq.remoting")
@@ -43,7 +44,16 @@ _BUSY: Final = "[OVERLOAD]system busy, start flow control for a while"
 class Shared:
     """What all connections of one server, or of one client, have in common."""
 
-    __slots__ = ("coding", "counters", "dispatcher", "gate", "limits", "listener", "poller")
+    __slots__ = (
+        "coding",
+        "counters",
+        "dispatcher",
+        "gate",
+        "limits",
+        "listener",
+        "poller",
+        "unfinished",
+    )
 
     def __init__(
         self,
@@ -58,6 +68,7 @@ class Shared:
         self.gate = gate
         self.listener = listener
         self.counters = dispatcher.counters
+        self.unfinished = Unfinished(limits.unfinished_limit, self.counters)
         # The header coding of our own requests; a reply always has that of its request.
         self.coding = coding
         # Reads the plain sockets of a server; without it each connection has a reading task.
@@ -89,7 +100,9 @@ class Connection(Peer):
         "_reason",
         "_serving",
         "_shared",
+        "_unfinished",
         "_waiting",
+        "_watch",
         "_wire",
     )
 
@@ -113,6 +126,9 @@ class Connection(Peer):
         self._questions: dict[int, _Question] = {}
         self._opaque = 0
         self._reason = ""
+        self._watch = FrameWatch()
+        # Bytes of an unfinished frame that count in the budget of all.
+        self._unfinished = 0
         self._moved = True
         self._idle_since = trio.current_time()
 
@@ -163,6 +179,13 @@ class Connection(Peer):
             self._moved = self._outbox.moved = False
             self._idle_since = now
         return now - self._idle_since >= self._shared.limits.idle_seconds
+
+    def owes_too_long(self, now: float) -> bool:
+        """Called every few seconds; whether a frame that has begun should have ended long ago."""
+        frames = self._frames
+        # While we do not read, it is not the peer's doing.
+        needed = frames.needed if frames.pending and not self._outbox.full else 0
+        return self._watch.is_late(frames.frames, needed, now, self._shared.limits.frame_seconds)
 
     def oneway(self, code: int, header: Header | None = None, body: Body = b"") -> None:
         if self.closed:
@@ -262,7 +285,12 @@ class Connection(Peer):
 
     def _take_turn(self) -> Turn:
         shared = self._shared
-        return take_turn(self._frames, shared.dispatcher, self, shared.limits.outbox_limit)
+        turn = take_turn(self._frames, shared.dispatcher, self, shared.limits.outbox_limit)
+        pending = self._frames.pending
+        if (pending > SMALL or self._unfinished) and not self.closed:
+            self._unfinished = pending
+            shared.unfinished.note(self, pending, turn.frames > 0)
+        return turn
 
     def _must_wait(self) -> bool:
         """Whether the replies may not leave yet."""
@@ -304,15 +332,29 @@ class Connection(Peer):
             self._stop("protocol broken")
 
     def _hold(self, held: Held) -> None:
-        if self._held >= self._shared.limits.held_limit:
+        counters = self._shared.counters
+        limit = self._held_limit(held.size)
+        if limit is not None:
+            counters.limits[limit] += 1
             if not held.request.oneway:
-                busy = Response(ResponseCode.SYSTEM_BUSY, _BUSY)
+                busy = Response(ResponseCode.SYSTEM_BUSY, f"{_BUSY} ({limit})")
                 self._send([Reply(held.request.opaque, held.coding, busy)])
             return
         assert self._waiting is not None
         self._held += 1
-        self._shared.counters.held += 1
+        counters.held += 1
+        counters.held_bytes += held.size
         self._waiting.start_soon(self._answer_later, held)
+
+    def _held_limit(self, size: int) -> str | None:
+        """The setting that forbids holding one more request of that size, if one does."""
+        limits = self._shared.limits
+        if limits.held_limit and self._held >= limits.held_limit:
+            return "maxHeldRequestsPerConnection"
+        most = limits.held_bytes_limit
+        if most and self._shared.counters.held_bytes + size > most:
+            return "maxHeldRequestBytes"
+        return None
 
     async def _answer_later(self, held: Held) -> None:
         request = held.request
@@ -324,6 +366,7 @@ class Connection(Peer):
         finally:
             self._held -= 1
             self._shared.counters.held -= 1
+            self._shared.counters.held_bytes -= held.size
         if request.oneway or response.no_reply:
             return
         replies = [Reply(request.opaque, held.coding, response)]
@@ -364,6 +407,7 @@ class Connection(Peer):
         if self.closed:
             return
         self.closed = True
+        self._shared.unfinished.note(self, 0, True)
         for question in self._questions.values():
             question.done.set()
         log.info(

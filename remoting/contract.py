@@ -40,6 +40,8 @@ class Processor(Generic[H]):
     codes: ClassVar[tuple[int, ...]] = ()
     header: ClassVar[type[Header] | None] = None
     waits: ClassVar[bool] = False
+    # Whether a request that waits needs its body then.
+    keeps_body: ClassVar[bool] = True
 
     def decode_header(self, ext_fields: dict[str, str]) -> H:
         """The typed header; the codes of every message override this with a compiled decoder."""

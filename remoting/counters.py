@@ -16,6 +16,7 @@ class RemotingCounters:
         "frames_in",
         "frames_out",
         "held",
+        "held_bytes",
         "limits",
         "opened",
         "protocol_errors",
@@ -32,6 +33,7 @@ class RemotingCounters:
         self.bytes_in = 0
         self.bytes_out = 0
         self.held = 0
+        self.held_bytes = 0
         # Refusals by the key of the limit that was reached.
         self.limits: Counter[str] = Counter()
         self.errors = 0

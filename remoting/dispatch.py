@@ -31,13 +31,14 @@ _NOT_SUPPORTED: Final = int(ResponseCode.REQUEST_CODE_NOT_SUPPORTED)
 class Route:
     """One row of the table: a processor with its methods bound, so that none is looked up."""
 
-    __slots__ = ("decode", "handle", "handle_at_once", "waits")
+    __slots__ = ("decode", "handle", "handle_at_once", "keeps_body", "waits")
 
     def __init__(self, processor: AnyProcessor) -> None:
         self.decode: Callable[[dict[str, str]], Any] = processor.decode_header
         self.handle: Callable[[Request[Any]], Any] = processor.handle
         self.handle_at_once: Callable[[Request[Any]], Response | None] = processor.handle_at_once
         self.waits: bool = processor.waits
+        self.keeps_body: bool = processor.keeps_body
 
 
 def _nothing() -> None:
@@ -101,6 +102,8 @@ class Dispatcher:
             if route.waits:
                 ready = route.handle_at_once(request)
                 if ready is None:
+                    if not route.keeps_body:
+                        request.body = b""
                     return request
                 response = ready
             else:

@@ -4,6 +4,7 @@ import errno
 import logging
 import socket
 from collections.abc import Sequence
+from math import inf
 from typing import Final
 
 import trio
@@ -13,6 +14,7 @@ from trimq.remoting.connection import Connection, Shared
 from trimq.remoting.contract import ConnectionListener
 from trimq.remoting.counters import RemotingCounters
 from trimq.remoting.dispatch import Dispatcher
+from trimq.remoting.doorkeeper import Doorkeeper
 from trimq.remoting.gate import Gate
 from trimq.remoting.handshake import ServerTls, first_byte
 from trimq.remoting.limits import Limits
@@ -35,6 +37,7 @@ _EXHAUSTED_PAUSE: Final = 0.1
 # Hundreds that connect at once must not keep the others waiting for long.
 _ACCEPT_IN_A_ROW: Final = 8
 _SWEEPS_PER_IDLE_TIME: Final = 24
+_LONGEST_PAUSE: Final = 5
 
 
 class Server:
@@ -49,15 +52,18 @@ class Server:
         gate: Gate | None = None,
         limits: Limits | None = None,
         balancers: Networks = (),
+        doorkeeper: Doorkeeper | None = None,
     ) -> None:
-        """`balancers` are believed when they say whose connection they forward."""
+        """`balancers` are believed when they say whose connection they forward.
+
+        `doorkeeper` is for servers that count their connections together.
+        """
         self._limits = Limits() if limits is None else limits
         self._shared = Shared(dispatcher, self._limits, gate, listener)
         self._tls = ServerTls() if tls is None else tls
         self._balancers = balancers
         self._connections: set[Connection] = set()
-        self._greeting = 0
-        self._full_logged = False
+        self.door = doorkeeper or Doorkeeper(self._limits, dispatcher.counters, balancers)
 
     @property
     def counters(self) -> RemotingCounters:
@@ -128,10 +134,11 @@ class Server:
             await trio.lowlevel.wait_readable(sock)
             try:
                 for _ in range(_ACCEPT_IN_A_ROW):
-                    accepted, _ = sock.accept()
-                    if self._has_room(accepted):
-                        self._greeting += 1
-                        listeners.start_soon(self._greet, accepted, connections)
+                    accepted, address = sock.accept()
+                    if self.door.admit(address[0], trio.current_time()):
+                        listeners.start_soon(self._greet, accepted, address[0], connections)
+                    else:
+                        accepted.close()
             except BlockingIOError:
                 continue
             except OSError as error:
@@ -142,18 +149,7 @@ class Server:
                     # Of the connection that was to be accepted, and no more.
                     log.debug("accept failed reason=%s", error)
 
-    def _has_room(self, accepted: socket.socket) -> bool:
-        if len(self._connections) + self._greeting < self._limits.connection_limit:
-            self._full_logged = False
-            return True
-        accepted.close()
-        self._shared.counters.refused += 1
-        if not self._full_logged:
-            self._full_logged = True
-            log.error("connections refused limit=%d", self._limits.connection_limit)
-        return False
-
-    async def _greet(self, sock: socket.socket, connections: trio.Nursery) -> None:
+    async def _greet(self, sock: socket.socket, host: str, connections: trio.Nursery) -> None:
         """Find out who calls and how (plain or TLS), then serve."""
         wire: Wire | None = None
         remote_addr = socket_addr = "unknown"
@@ -161,11 +157,13 @@ class Server:
             sock.setblocking(False)
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             remote_addr = socket_addr = address_of(sock)
-            with trio.move_on_after(self._limits.idle_seconds):
+            silent_seconds = self._limits.first_byte_seconds or self._limits.idle_seconds
+            with trio.move_on_after(silent_seconds) as silence:
                 first = await first_byte(sock)
                 if first is not None and first in FIRST_BYTES:
                     remote_addr = await self._forwarded(sock, first, socket_addr)
                     first = await first_byte(sock)
+                silence.deadline = inf
                 if first is not None:
                     with trio.move_on_after(self._limits.handshake_seconds):
                         wire = await self._tls.wire(sock, first)
@@ -181,16 +179,20 @@ class Server:
             # A bug, or what nobody thought of: this connection's, and nobody else's.
             log.exception("connection failed peer=%s", remote_addr)
             self._shared.counters.errors += 1
+        else:
+            if silence.cancelled_caught and self._limits.first_byte_seconds:
+                self._shared.counters.limits["firstByteSeconds"] += 1
+                log.debug("connection closed: it said nothing peer=%s", remote_addr)
         finally:
-            self._greeting -= 1
             if wire is None:
+                self.door.left(host)
                 trio.lowlevel.notify_closing(sock)
                 sock.close()
         if wire is not None:
             # Records are born where the socket comes from, whatever a balancer says, as in RocketMQ.
             peer = Connection(wire, self._shared, remote_addr, pack_host(socket_addr))
             self._connections.add(peer)
-            connections.start_soon(self._run, peer)
+            connections.start_soon(self._run, peer, host)
 
     async def _forwarded(self, sock: socket.socket, first: int, balancer: str) -> str:
         """Who a balancer says the client is; its own address when it does not say."""
@@ -200,7 +202,7 @@ class Server:
             return await read_preamble(sock, first) or balancer
         raise PreambleError("a PROXY preamble that does not end")
 
-    async def _run(self, connection: Connection) -> None:
+    async def _run(self, connection: Connection, host: str | None = None) -> None:
         self._connections.add(connection)
         try:
             await connection.run()
@@ -210,13 +212,19 @@ class Server:
             log.exception("connection failed peer=%s", connection.remote_addr)
         finally:
             self._connections.discard(connection)
+            if host is not None:
+                self.door.left(host)
 
     async def _sweep(self) -> None:
         """One look at all connections every few seconds costs less than a time-out per receive."""
         while True:
-            await trio.sleep(self._limits.idle_seconds / _SWEEPS_PER_IDLE_TIME)
+            pause = self._limits.idle_seconds / _SWEEPS_PER_IDLE_TIME
+            await trio.sleep(min(pause, _LONGEST_PAUSE))
             now = trio.current_time()
             for connection in tuple(self._connections):
                 if connection.sweep(now):
                     self._shared.counters.closed_idle += 1
                     connection.close("idle")
+                elif connection.owes_too_long(now):
+                    self._shared.counters.limits["maxFrameSeconds"] += 1
+                    connection.close("a frame that has begun does not end: maxFrameSeconds")

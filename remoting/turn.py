@@ -19,6 +19,9 @@ _LAST_BINARY_CODE: Final = 32767
 # No step may hold the event loop for long: so many requests take a few milliseconds.
 _FRAMES_PER_TURN: Final = 128
 
+# What a request that waits takes besides the texts of its header.
+_HELD_SIZE: Final = 2048
+
 # What a reply without a body takes, roughly.
 _HEAD_SIZE: Final = 256
 
@@ -39,13 +42,14 @@ class Reply:
 
 
 class Held:
-    """A request that has to wait, and where its reply goes."""
+    """A request that has to wait, and where its reply goes. `size`: bytes that it keeps, roughly."""
 
-    __slots__ = ("coding", "request")
+    __slots__ = ("coding", "request", "size")
 
-    def __init__(self, request: Request[Any], coding: int) -> None:
+    def __init__(self, request: Request[Any], coding: int, size: int = 0) -> None:
         self.request: Request[Any] = request
         self.coding: int = coding
+        self.size: int = size
 
 
 class Turn:
@@ -79,7 +83,7 @@ def take_turn(frames: FrameBuffer, dispatcher: Dispatcher, peer: Peer, room: int
             if command.flag & RESPONSE_BIT:
                 turn.answers.append(command)
             else:
-                room -= _handle(command, turn, dispatcher, peer)
+                room -= _handle(command, turn, dispatcher, peer, len(frame))
         else:
             turn.more = True
     except CodecError as error:
@@ -89,11 +93,14 @@ def take_turn(frames: FrameBuffer, dispatcher: Dispatcher, peer: Peer, room: int
     return turn
 
 
-def _handle(command: RemotingCommand, turn: Turn, dispatcher: Dispatcher, peer: Peer) -> int:
+def _handle(
+    command: RemotingCommand, turn: Turn, dispatcher: Dispatcher, peer: Peer, frame_size: int
+) -> int:
     """Answer one request; the bytes that its reply takes, roughly."""
     outcome = dispatcher.begin(command, peer)
     if isinstance(outcome, Request):
-        turn.held.append(Held(outcome, command.coding))
+        size = _HELD_SIZE + frame_size - len(command.body) + len(outcome.body)
+        turn.held.append(Held(outcome, command.coding, size))
         return 0
     if outcome.no_reply or command.is_oneway:
         return 0

@@ -52,3 +52,8 @@ def setting(default: Any, doc: str, **declared: Any) -> Any:
 def computed_setting(factory: Callable[[], Any], doc: str, **declared: Any) -> Any:
     """A field whose default is known only on the machine."""
     return field(default_factory=factory, metadata={DECLARED: Declaration(doc=doc, **declared)})
+
+
+def limit(default: int, doc: str, **declared: Any) -> Any:
+    """What peers can make a server keep, bounded by those who start it: not over the network."""
+    return setting(default, f"{doc} 0: no limit.", at_least=0, guarded=True, own=True, **declared)

@@ -16,9 +16,10 @@ from trimq.broker.topics import stored_batch_topics
 from trimq.endpoints import HA_OFFSET, BrokerSockets, Endpoint, listen_broker
 from trimq.metrics import Sample, metrics_server
 from trimq.options import ServerPlan, told_endpoint
-from trimq.remoting.limits import Limits
+from trimq.remoting.doorkeeper import Doorkeeper
 from trimq.remoting.server import Server
 from trimq.samples import ProcessState, process_samples
+from trimq.server_config import limits_of
 from trimq.store.message_store import MessageStore
 from trimq.store.recovery import RecoveryReport
 from trimq.tls import server_tls
@@ -145,10 +146,8 @@ def _samples(broker: Broker, process: ProcessState) -> Iterator[Sample]:
 async def _listen(
     plan: ServerPlan, broker: Broker, sockets: BrokerSockets, nursery: trio.Nursery
 ) -> None:
-    limits = Limits(
-        idle_seconds=plan.server.channel_idle_seconds,
-        durable_seconds=plan.store.sync_flush_timeout / 1000,
-    )
+    limits = limits_of(plan.server, plan.store.sync_flush_timeout / 1000)
+    doorkeeper = Doorkeeper(limits, broker.main.counters, plan.server.balancers)
     tls = server_tls(plan.tls)
     for dispatcher, sock in ((broker.main, sockets.main), (broker.vip, sockets.vip)):
         server = Server(
@@ -158,5 +157,6 @@ async def _listen(
             balancers=plan.server.balancers,
             gate=broker.gate,
             limits=limits,
+            doorkeeper=doorkeeper,
         )
         await nursery.start(server.serve, [sock])

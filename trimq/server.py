@@ -3,7 +3,7 @@
 import signal
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import trio
@@ -23,11 +23,10 @@ from trimq.options import (
 )
 from trimq.reachable import check_reachable
 from trimq.remoting.dispatch import Dispatcher
-from trimq.remoting.limits import Limits
 from trimq.remoting.server import Server
 from trimq.running import open_broker
 from trimq.samples import ProcessState
-from trimq.server_config import ServerConfig
+from trimq.server_config import limits_of
 from trimq.supervision import Supervisor
 from trimq.tls import server_tls
 from trimq.wiring.namesrv import Namesrv, build_namesrv
@@ -43,11 +42,6 @@ class RunningServer:
     broker_addr: str
     store: Path
     metrics_addr: str | None
-
-
-def limits_of(config: ServerConfig, durable_seconds: float = 5) -> Limits:
-    """The remoting bounds that settings change."""
-    return Limits(idle_seconds=config.channel_idle_seconds, durable_seconds=durable_seconds)
 
 
 @asynccontextmanager
@@ -116,7 +110,8 @@ async def open_namesrv(
         listener=namesrv.routes,
         tls=server_tls(plan.tls),
         balancers=plan.server.balancers,
-        limits=limits_of(plan.server),
+        # Java clients connect to every NameServer that they know, and speak to one.
+        limits=replace(limits_of(plan.server), first_byte_seconds=0),
     )
     sock = listen(plan.listen)
     bound = Endpoint(plan.listen.host, sock.getsockname()[1])

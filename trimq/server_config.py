@@ -2,8 +2,10 @@
 
 from dataclasses import dataclass
 
+from trimq.descriptors import room_for_connections
+from trimq.remoting.limits import Limits
 from trimq.remoting.proxy_protocol import Networks, parse_networks
-from trimq.store.settings import setting
+from trimq.store.settings import limit, setting
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,4 +38,59 @@ class ServerConfig:
         shown="",
         guarded=True,
         own=True,
+    )
+    frame_max_length: int = setting(
+        16 * 1024 * 1024,
+        "Largest frame that is taken, in bytes with its length word.",
+        key="com.rocketmq.remoting.frameMaxLength",
+        at_least=65_536,
+        guarded=True,
+    )
+    max_connections: int = limit(
+        10_000, "Connections of this process, never more than its open files allow."
+    )
+    max_connections_per_address: int = limit(
+        2000, "Connections of one address; this machine and balancers are free."
+    )
+    max_new_connections_per_address: int = limit(
+        200,
+        "New connections a second of one address, ten times as many at once; this machine and"
+        " balancers are free.",
+    )
+    first_byte_seconds: int = limit(
+        10,
+        "Seconds that a new connection to the broker may be silent. Java clients connect to"
+        " NameServers without a word, so there the idle time counts.",
+    )
+    max_frame_seconds: int = limit(
+        30, "Seconds that a frame may take once it has begun, and one more for each 64 KiB."
+    )
+    max_unfinished_frame_bytes: int = limit(
+        256 * 1024 * 1024,
+        "Bytes of frames that have begun, on all connections of a port; above, the one that began"
+        " first is given up with its connection.",
+        long=True,
+    )
+    max_held_requests_per_connection: int = limit(
+        10_000, "Requests of one connection that wait at a time (held pulls)."
+    )
+    max_held_request_bytes: int = limit(
+        256 * 1024 * 1024, "Bytes that all requests that wait may keep.", long=True
+    )
+
+
+def limits_of(config: ServerConfig, durable_seconds: float = 5) -> Limits:
+    """The remoting bounds that settings change; makes room for the connections."""
+    return Limits(
+        frame_limit=config.frame_max_length,
+        idle_seconds=config.channel_idle_seconds,
+        durable_seconds=durable_seconds,
+        connection_limit=room_for_connections(config.max_connections),
+        address_limit=config.max_connections_per_address,
+        address_rate=config.max_new_connections_per_address,
+        first_byte_seconds=config.first_byte_seconds,
+        frame_seconds=config.max_frame_seconds,
+        unfinished_limit=config.max_unfinished_frame_bytes,
+        held_limit=config.max_held_requests_per_connection,
+        held_bytes_limit=config.max_held_request_bytes,
     )

@@ -26,7 +26,7 @@ from trimq.codec.headers.fast import PullHeader, encode_pull_response
 from trimq.processors.consume._answers import PullForbidden
 from trimq.processors.consume._checks import Allowed, PullChecks
 from trimq.processors.consume._static_pulls import LiesElsewhere, PartPull
-from trimq.remoting.contract import Body, RemotingError, Request, Response
+from trimq.remoting.contract import Body, LimitReached, RemotingError, Request, Response
 from trimq.store.errors import MessagesGone, StoreError
 from trimq.store.message_store import MessageStore
 from trimq.store.reading import MAX_PULL_BYTES, ReadResult, ReadStatus
@@ -109,10 +109,7 @@ class Pulling:
             return await self._load(request, may_hold=True)
         except _Hold as hold:
             header, codes = hold.header, hold.codes
-        if not await self._wait(header, codes):
-            return Response(
-                ResponseCode.SYSTEM_BUSY, "[HELD_PULLS]broker busy, too many pulls are held"
-            )
+        await self._wait(header, codes)
         # One message may answer many pulls of a peer: it has to read what it gets.
         await request.peer.room()
         return await self._load(request, may_hold=False)
@@ -150,22 +147,26 @@ class Pulling:
             return Response(code, "", ext_fields=fields, body=reply.body)
         return Response(code, None, ext_fields=fields)
 
-    async def _wait(self, header: PullHeader, codes: frozenset[int] | None) -> bool:
-        """Until the queue is worth another look; False when no more pulls can be held."""
+    async def _wait(self, header: PullHeader, codes: frozenset[int] | None) -> None:
+        """Until the queue is worth another look; LimitReached when no more pulls can be held."""
         if not self._config.long_polling_enable:
             await trio.sleep(self._config.short_polling_time_mills / 1000)
-            return True
+            return
         if header.suspend_timeout_millis is None:
             raise CodecError("PullMessageRequestHeader needs the field 'suspendTimeoutMillis'")
         seconds = max(header.suspend_timeout_millis, 0) / 1000
+        if self._config.max_suspend_seconds:
+            seconds = min(seconds, self._config.max_suspend_seconds)
         try:
             await self._arrivals.wait(
                 store_topic(header), header.queue_id, header.queue_offset, codes, seconds
             )
-        except TooManyHeld as error:
-            log.warning("pull not held topic=%s reason=%s", header.topic, error)
-            return False
-        return True
+        except TooManyHeld:
+            raise LimitReached(
+                ResponseCode.SYSTEM_BUSY,
+                "[HELD_PULLS]broker busy, too many pulls are held (maxHeldPulls)",
+                "maxHeldPulls",
+            ) from None
 
     def _answer(self, request: PullRequest, may_hold: bool) -> Response:
         try:

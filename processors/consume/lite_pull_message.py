@@ -14,6 +14,7 @@ class LitePullMessage(Processor[PullHeader]):
     codes = (RequestCode.LITE_PULL_MESSAGE,)
     header = PullMessageRequestHeader
     waits = True
+    keeps_body = False
 
     def __init__(self, pulling: Pulling) -> None:
         self._pulling = pulling

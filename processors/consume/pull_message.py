@@ -11,6 +11,7 @@ class PullMessage(Processor[PullHeader]):
     codes = (RequestCode.PULL_MESSAGE,)
     header = PullMessageRequestHeader
     waits = True
+    keeps_body = False
 
     def __init__(self, pulling: Pulling) -> None:
         self._pulling = pulling

@@ -28,6 +28,7 @@ class QueryMessage(Processor[QueryMessageRequestHeader]):
     codes = (RequestCode.QUERY_MESSAGE,)
     header = QueryMessageRequestHeader
     waits = True
+    keeps_body = False
 
     def __init__(self, config: StoreConfig, store: MessageStore) -> None:
         self._config = config

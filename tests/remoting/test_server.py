@@ -210,7 +210,7 @@ async def test_a_thousand_connections_leave_nothing_behind(start):
         async with trio.open_nursery() as nursery:
             for number in range(100):
                 nursery.start_soon(visit, batch * 100 + number)
-    await running.until(lambda: not server.connections and server._greeting == 0)
+    await running.until(lambda: not server.connections and server.door.inside == 0)
     assert server.counters.connections == 0
     assert server.counters.held == 0
     gc.collect()
@@ -243,13 +243,13 @@ async def test_what_is_no_frame_closes_its_connection_only(start, caplog, bad):
 async def test_connections_above_the_limit_are_refused(start, caplog):
     running = await start(limits=Limits(connection_limit=2))
     async with await running.raw(), await running.raw():
-        await running.until(lambda: running.server._greeting == 2)
+        await running.until(lambda: running.server.door.inside == 2)
         for _ in range(2):
             async with await running.raw() as third:
                 assert await ended(third)
     assert running.server.counters.refused == 2
-    assert len([r for r in caplog.records if "limit=2" in r.getMessage()]) == 1
-    await running.until(lambda: running.server._greeting == 0)
+    assert len([r for r in caplog.records if "limit=maxConnections" in r.getMessage()]) == 1
+    await running.until(lambda: running.server.door.inside == 0)
     async with Client.connect(running.addr) as client:
         assert (await client.request(10)).code == 0
 

@@ -183,7 +183,7 @@ def build_state(
         producers=Producers(config, clock),
         offsets=ConsumerOffsets(config, directory, clock),
         locks=QueueLocks(clock),
-        arrivals=Arrivals(),
+        arrivals=Arrivals(config.max_held_pulls),
         delays=DelayService(config, store, plan.store.delay_levels, directory, clock),
         store=store,
         registration=Registration(config, identity, topics, name_servers, tell_local, tls),

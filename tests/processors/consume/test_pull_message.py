@@ -10,6 +10,7 @@ from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.flags import Perm
 from trimq.codec.java import string_hash
 from trimq.codec.record import parse_record
+from trimq.remoting.contract import LimitReached
 
 SEE_FAQ = "\nSee https://rocketmq.apache.org/docs/bestPractice/06FAQ for further details."
 HELD = SUSPEND | SUBSCRIPTION
@@ -383,6 +384,13 @@ class TestHolding:
         assert response.code == 0
 
     async def test_only_so_many(self, consuming, autojump_clock):
-        consuming.pull_message._pulling._arrivals = Arrivals(limit=0)
-        response = await consuming.wait(sysFlag=HELD)
-        assert response.code == ResponseCode.SYSTEM_BUSY
+        arrivals = consuming.pull_message._pulling._arrivals = Arrivals(limit=1)
+        arrivals.held = 1
+        with pytest.raises(LimitReached, match="maxHeldPulls") as refused:
+            await consuming.wait(sysFlag=HELD)
+        assert refused.value.code == ResponseCode.SYSTEM_BUSY
+
+    async def test_nobody_waits_for_days(self, consuming, autojump_clock):
+        began = trio.current_time()
+        await consuming.wait(sysFlag=HELD, suspendTimeoutMillis="86400000000")
+        assert trio.current_time() - began == pytest.approx(300)

@@ -1,0 +1,41 @@
+"""How often each of many may do something: so many a second, and some seconds' worth at once."""
+
+from ipaddress import ip_address
+from typing import Final
+
+# Names that are remembered; who is forgotten begins with a full allowance.
+_REMEMBERED: Final = 10_000
+
+
+class Allowances:
+    """What each name has left, refilled by `rate` a second up to `burst`."""
+
+    __slots__ = ("_left",)
+
+    def __init__(self) -> None:
+        self._left: dict[str, tuple[float, float]] = {}
+
+    def take(self, name: str, now: float, rate: float, burst: float) -> bool:
+        """Use one, if there is one. `now` in seconds."""
+        left, at = self._left.pop(name, (burst, now))
+        left = min(burst, left + max(0.0, now - at) * rate)
+        if len(self._left) >= _REMEMBERED:
+            del self._left[next(iter(self._left))]
+        enough = left >= 1
+        self._left[name] = (left - 1 if enough else left, now)
+        return enough
+
+
+def host_of(remote_addr: str) -> str:
+    """The host of "ip:port" or "[ip]:port"."""
+    return remote_addr.rpartition(":")[0].strip("[]")
+
+
+def is_loopback(host: str) -> bool:
+    """Whether it is this machine."""
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return False
+    mapped = getattr(address, "ipv4_mapped", None)
+    return bool((mapped or address).is_loopback)
