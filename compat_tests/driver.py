@@ -39,6 +39,10 @@ class Driver(Protocol):
     @property
     def name(self) -> str: ...
 
+    @property
+    def plays_plain(self) -> bool:
+        """Whether the plain build plays its scenarios too where there is a compiled one."""
+
     def command(self, folder: Path, tls: Tls | None) -> Sequence[str]:
         """How it is started; ``folder`` is its own to write to."""
 
@@ -49,6 +53,7 @@ class JavaDriver:
 
     client: str
     parallel: int = 6
+    plays_plain: bool = False
 
     @property
     def name(self) -> str:

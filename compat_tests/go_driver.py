@@ -43,6 +43,7 @@ class GoDriver:
     """go/ against the Go client v2.1.2, which has no TLS."""
 
     parallel: int = 4
+    plays_plain: bool = True
     name: str = "go-2.1.2"
 
     def command(self, folder: Path, tls: Tls | None) -> Sequence[str]:

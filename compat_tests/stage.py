@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +30,8 @@ SETTINGS: Final[dict[str, dict[str, str]]] = {
 }
 SHOWN: Final = 40
 REAL: Final = "real"
+PLAIN: Final = "pure"
+COMPILED: Final = "compiled"
 
 
 @dataclass(frozen=True)
@@ -83,6 +86,7 @@ class Stage:
         self._builds = builds
         self._groups: dict[str, Group] = {}
         self._stops: dict[str, ExitStack] = {}
+        # By driver, batch and side.
         self._played: dict[tuple[str, str, str], tuple[Server, dict[str, Outcome]]] = {}
         # Cases that differed in the crowd of their batch and were played again alone, and how.
         self.again: list[tuple[Case, str]] = []
@@ -126,7 +130,8 @@ class Stage:
         either server. So one that differs is played once more, alone, and that counts; the report
         names it.
         """
-        for build in self._builds or ("itself",):
+        self._play(case)
+        for build in self._rivals(case):
             real_server, real = self._outcome(case, REAL)
             our_server, ours = self._outcome(case, build)
             try:
@@ -147,17 +152,40 @@ class Stage:
         names = [case.scenario]
         return play(case.driver, server, names, folder, how=case.batch.how, tls=tls)[case.scenario]
 
-    def _outcome(self, case: Case, side: str) -> tuple[Server, Outcome]:
-        key = (case.driver.name, case.batch.name, side)
-        if key not in self._played:
-            group = self.group(case.batch.servers)
+    def _rivals(self, case: Case) -> list[str]:
+        """What is compared with the real server. Where a compiled build is, it plays everything and the
+        plain one, which is of the same sources, what its driver is chosen for.
+        """
+        builds = list(self._builds) or ["itself"]
+        if COMPILED in builds and not case.driver.plays_plain:
+            return [build for build in builds if build != PLAIN]
+        return builds
+
+    def _play(self, case: Case) -> None:
+        """The case's whole batch, once, on all sides at a time: scenarios mostly wait."""
+        if self._key(case, REAL) in self._played:
+            return
+        group = self.group(case.batch.servers)
+        same = (case.driver, case.batch)
+        names = [c.scenario for c in self._selected if (c.driver, c.batch) == same]
+
+        def play_on(side: str) -> tuple[Server, dict[str, Outcome]]:
             server = group.side(side)
-            same = (case.driver, case.batch)
-            names = [c.scenario for c in self._selected if (c.driver, c.batch) == same]
-            folder = self.folder / "-".join(key)
-            played = play(case.driver, server, names, folder, how=case.batch.how, tls=group.tls)
-            self._played[key] = server, played
-        server, played = self._played[key]
+            folder = self.folder / "-".join(self._key(case, side))
+            how = case.batch.how
+            return server, play(case.driver, server, names, folder, how=how, tls=group.tls)
+
+        sides = [REAL, *self._rivals(case)]
+        with ThreadPoolExecutor(len(sides)) as pool:
+            for side, played in zip(sides, pool.map(play_on, sides), strict=True):
+                self._played[self._key(case, side)] = played
+
+    @staticmethod
+    def _key(case: Case, side: str) -> tuple[str, str, str]:
+        return case.driver.name, case.batch.name, side
+
+    def _outcome(self, case: Case, side: str) -> tuple[Server, Outcome]:
+        server, played = self._played[self._key(case, side)]
         return server, played[case.scenario]
 
     def close(self) -> None:
