@@ -18,7 +18,7 @@ CAN_COMPILE := $(shell test "$$TRIMQ_COMPILE" != 0 && command -v $${CC:-cc} >/de
 SERVED := build/$(if $(CAN_COMPILE),served-compiled,served-plain)
 SOURCES := $(shell find -L trimq -name '*.py' -o -name '*.c')
 
-.PHONY: help serve test unit compat compiled compat-mutants bench bench-smoke bench-store bench-spark spark-versions soak soak-spark lint fmt docs clean
+.PHONY: help serve test unit compat compat-live compat-record compiled compat-mutants bench bench-smoke bench-store bench-spark spark-versions soak soak-spark lint fmt docs clean
 
 .DEFAULT_GOAL := help
 
@@ -39,7 +39,16 @@ unit: $(TESTING)
 	$(BIN)/python -m pytest tests
 
 compat: $(TREE)/.built $(SPARKING)
-	$(BIN)/python -m pytest compat_tests -p no:randomly
+	$(BIN)/python -m pytest compat_tests -p no:randomly --durations=10
+
+# Everything on the real server too, whatever compat_tests/records holds: before a release.
+compat-live: $(TREE)/.built $(SPARKING)
+	$(BIN)/python -m pytest compat_tests -p no:randomly --durations=10 --live
+
+# What scenarios show on the real server, anew: after a change of scenarios, drivers or normalise.py.
+compat-record: $(TREE)/.built
+	$(BIN)/python -m pytest -p no:randomly --durations=10 --record compat_tests/test_java.py \
+	  compat_tests/test_go.py compat_tests/test_restart.py compat_tests/test_tls.py compat_tests/test_cluster_mix.py
 
 # The unit tests once more, on the compiled modules. TRIMQ_COMPILE=1 makes a missing compiler an error.
 compiled: $(TREE)/.built
@@ -93,6 +102,8 @@ help:
 	@echo 'make lint            ruff, mypy --strict, import contract'
 	@echo 'make compiled        the unit tests on a compiled copy of the tree'
 	@echo 'make compat          official clients on the real RocketMQ and on TriMQ (JDK 17, Maven, Go)'
+	@echo 'make compat-live     the same, and nothing of the real server is taken from a record'
+	@echo 'make compat-record   records anew what scenarios show on the real server'
 	@echo 'make compat-mutants  deliberately wrong builds, each of which a scenario must notice'
 	@echo 'make bench           both brokers side by side; writes bench/RESULTS.md'
 	@echo 'make bench-smoke     every part of that for a moment; writes nothing'

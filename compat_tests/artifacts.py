@@ -71,14 +71,19 @@ def classpath(folder: Path) -> str:
     return f"{folder}/*"
 
 
+def java_sources(client: str) -> list[Path]:
+    """The scenario driver's sources for the client ``client``."""
+    sources = sorted((HERE / "java" / "src").rglob("*.java"))
+    return sources + sorted((HERE / "java" / "shim" / client).rglob("*.java"))
+
+
 def java_driver(client: str) -> str:
     """The class path of the compiled scenario driver and of the client ``client``.
 
     Same sources for both client lines; what moved between them is in ``java/shim/<client>``. Classes are
     cached under the hash of the sources, so an edit compiles anew and nothing else does.
     """
-    sources = sorted((HERE / "java" / "src").rglob("*.java"))
-    sources += sorted((HERE / "java" / "shim" / client).rglob("*.java"))
+    sources = java_sources(client)
     lib = jars(client)
     classes = cache_root() / "compat-classes" / f"{client}-{_digest(sources)}"
     if not classes.is_dir():

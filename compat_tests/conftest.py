@@ -12,6 +12,7 @@ import pytest
 
 from compat_tests.ours import builds
 from compat_tests.real import Launcher, launcher
+from compat_tests.records import Records
 from compat_tests.scenarios import Case
 from compat_tests.server import Server
 from compat_tests.stage import Stage
@@ -27,6 +28,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default="trimq",
         help="what is compared with the real server: trimq in every build there is, one of them, or the real "
         "server's own second run",
+    )
+    parser.addoption(
+        "--live",
+        action="store_true",
+        help="play everything on the real server, whatever is recorded",
+    )
+    parser.addoption(
+        "--record",
+        action="store_true",
+        help="play everything live and record what the real server did",
     )
     parser.addoption(
         "--kills",
@@ -82,7 +93,11 @@ def stage(
     params = [item.callspec.params for item in request.session.items if hasattr(item, "callspec")]
     cases = [case for case in (p.get("case") for p in params) if isinstance(case, Case)]
     folder = tmp_path_factory.mktemp("compat")
-    made = Stage(launch, folder, cases, _builds(request.config))
+    records = Records(
+        live=request.config.getoption("--live") or request.config.getoption("--subject") == "real",
+        writing=request.config.getoption("--record"),
+    )
+    made = Stage(launch, folder, cases, _builds(request.config), records)
     request.config.stash[_STAGE] = made
     yield made
     made.close()

@@ -43,6 +43,9 @@ class Driver(Protocol):
     def plays_plain(self) -> bool:
         """Whether the plain build plays its scenarios too where there is a compiled one."""
 
+    def sources(self) -> Sequence[Path]:
+        """Everything that decides what its scenarios do."""
+
     def command(self, folder: Path, tls: Tls | None) -> Sequence[str]:
         """How it is started; ``folder`` is its own to write to."""
 
@@ -58,6 +61,9 @@ class JavaDriver:
     @property
     def name(self) -> str:
         return f"java-{self.client.rsplit('-', 1)[1]}"
+
+    def sources(self) -> Sequence[Path]:
+        return artifacts.java_sources(self.client)
 
     def command(self, folder: Path, tls: Tls | None) -> Sequence[str]:
         java = shutil.which("java") or "java"

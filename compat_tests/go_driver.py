@@ -18,10 +18,14 @@ from compat_tests.server import Tls
 SOURCES: Final = HERE / "go"
 
 
+def sources() -> list[Path]:
+    """Of the driver, with the client's version."""
+    return sorted([*SOURCES.glob("*.go"), SOURCES / "go.mod", SOURCES / "go.sum"])
+
+
 def binary() -> Path:
     """The built driver; go fetches the client named in go.mod when it has not got it yet."""
-    files = sorted([*SOURCES.glob("*.go"), SOURCES / "go.mod", SOURCES / "go.sum"])
-    digest = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]
+    digest = hashlib.sha256(b"".join(file.read_bytes() for file in sources())).hexdigest()[:16]
     built = cache_root() / "compat-go" / digest / "driver"
     if not built.exists():
         go = shutil.which("go")
@@ -45,6 +49,9 @@ class GoDriver:
     parallel: int = 4
     plays_plain: bool = True
     name: str = "go-2.1.2"
+
+    def sources(self) -> Sequence[Path]:
+        return sources()
 
     def command(self, folder: Path, tls: Tls | None) -> Sequence[str]:
         # The client takes the folder for broadcasting groups' offsets from a variable whose name

@@ -6,17 +6,17 @@ import tempfile
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 import trustme
 from cryptography.hazmat.primitives import serialization
 
-from compat_tests.driver import Outcome, play
-from compat_tests.normalise import differences, normalise
+from compat_tests.driver import play
+from compat_tests.normalise import differences
 from compat_tests.ours import TrimqServer
 from compat_tests.real import Launcher, RealServer
+from compat_tests.records import Records, Seen
 from compat_tests.scenarios import Case
 from compat_tests.server import Options, Server, Tls
 
@@ -32,18 +32,42 @@ SHOWN: Final = 40
 REAL: Final = "real"
 PLAIN: Final = "pure"
 COMPILED: Final = "compiled"
+ITSELF: Final = "itself"
 
 
-@dataclass(frozen=True)
 class Group:
-    """The real server and ours, by build, started with the same options."""
+    """The real server and ours, by build, with the same options. The real one starts when it is asked for."""
 
-    real: Server
-    ours: dict[str, Server]
-    tls: Tls | None = None
+    def __init__(
+        self, launch: Launcher, home: Path, options: Options, builds: Mapping[str, Path]
+    ) -> None:
+        """`builds` are the trees that TriMQ runs from; without any the real server is its own rival."""
+        self.tls = options.tls
+        self.settings = options.settings
+        self._real = RealServer(launch, home / "real", options)
+        self._running = False
+        self._stops = ExitStack()
+        self.ours: dict[str, Server] = {}
+        with ExitStack() as stack:
+            for build, tree in builds.items():
+                ours = self.ours[build] = TrimqServer(home / build, options, tree=tree).start()
+                stack.callback(ours.stop)
+            self._stops = stack.pop_all()
+
+    @property
+    def real(self) -> Server:
+        if not self._running:
+            self._real.start()
+            self._stops.callback(self._real.kill)
+            self._running = True
+        return self._real
 
     def side(self, name: str) -> Server:
-        return self.real if name == REAL else self.ours[name]
+        return self.real if name in (REAL, ITSELF) else self.ours[name]
+
+    def close(self) -> None:
+        """Stops everything; a server of ours that does not end cleanly is an error."""
+        self._stops.close()
 
 
 def make_tls(folder: Path) -> Tls:
@@ -78,16 +102,17 @@ class Stage:
         folder: Path,
         selected: Iterable[Case],
         builds: Mapping[str, Path],
+        records: Records,
     ) -> None:
         """`builds` are the trees that TriMQ runs from; without any the real server is its own rival."""
         self.launch = launch
         self.folder = folder
+        self.records = records
         self._selected = list(selected)
         self._builds = builds
         self._groups: dict[str, Group] = {}
-        self._stops: dict[str, ExitStack] = {}
         # By driver, batch and side.
-        self._played: dict[tuple[str, str, str], tuple[Server, dict[str, Outcome]]] = {}
+        self._seen: dict[tuple[str, str, str], dict[str, Seen]] = {}
         # Cases that differed in the crowd of their batch and were played again alone, and how.
         self.again: list[tuple[Case, str]] = []
 
@@ -100,106 +125,106 @@ class Stage:
         """The servers that are started with the options of this name."""
         if key not in self._groups:
             for other in self._groups.keys() - {"plain"}:
-                self._stop(other)
-            with ExitStack() as stack:
-                self._groups[key] = self._start(key, stack)
-                self._stops[key] = stack.pop_all()
+                self._groups.pop(other).close()
+            home = Path(tempfile.mkdtemp(prefix=f"{key}-", dir=self.folder))
+            self._groups[key] = Group(self.launch, home, self.options(key), self._builds)
         return self._groups[key]
-
-    def _start(self, key: str, stack: ExitStack) -> Group:
-        home = Path(tempfile.mkdtemp(prefix=f"{key}-", dir=self.folder))
-        options = self.options(key)
-        real = RealServer(self.launch, home / "real", options).start()
-        stack.callback(real.kill)
-        if not self._builds:
-            return Group(real, {"itself": real}, options.tls)
-        ours: dict[str, Server] = {}
-        for build, tree in self._builds.items():
-            ours[build] = started = TrimqServer(home / build, options, tree=tree).start()
-            stack.callback(started.stop)
-        return Group(real, ours, options.tls)
-
-    def _stop(self, key: str) -> None:
-        del self._groups[key]
-        self._stops.pop(key).close()
 
     def check(self, case: Case) -> None:
         """Raises AssertionError with every difference between the outcomes of a scenario.
 
         Scenarios of a batch run side by side, and on a busy machine a client's 3 s are soon over, on
-        either server. So one that differs is played once more, alone, and that counts; the report
-        names it.
+        either server. So one that differs is played once more, alone and live, and that counts; the
+        report names it.
         """
         self._play(case)
-        for build in self._rivals(case):
-            real_server, real = self._outcome(case, REAL)
-            our_server, ours = self._outcome(case, build)
+        recorded = self._recorded(case).get(case.scenario)
+        real = self._seen[self._key(case, REAL)][case.scenario]
+        if recorded is not None and recorded is not real:
             try:
-                assert_same(real, real_server, ours, our_server)
+                assert_same(recorded, real)
+            except AssertionError as crowded:
+                self.again.append((case, f"record: {crowded}"))
+                real = self._alone(case, REAL)
+                assert_same(recorded, real)
+        for build in self._rivals(case):
+            try:
+                assert_same(real, self._seen[self._key(case, build)][case.scenario])
             except AssertionError as crowded:
                 self.again.append((case, f"{build}: {crowded}"))
-                self._check_alone(case, build)
-
-    def _check_alone(self, case: Case, build: str) -> None:
-        # The group may have been stopped meanwhile, and is started anew then.
-        group = self.group(case.batch.servers)
-        real, ours = group.real, group.side(build)
-        theirs, mine = (self._alone(case, server, group.tls) for server in (real, ours))
-        assert_same(theirs, real, mine, ours)
-
-    def _alone(self, case: Case, server: Server, tls: Tls | None) -> Outcome:
-        folder = Path(tempfile.mkdtemp(prefix="alone-", dir=self.folder))
-        names = [case.scenario]
-        return play(case.driver, server, names, folder, how=case.batch.how, tls=tls)[case.scenario]
+                real = self._alone(case, REAL)
+                assert_same(real, self._alone(case, build))
+                if recorded is not None:
+                    assert_same(recorded, real)
+        self.records.keep(case.driver, case.batch, self._settings(case), {case.scenario: real})
 
     def _rivals(self, case: Case) -> list[str]:
         """What is compared with the real server. Where a compiled build is, it plays everything and the
         plain one, which is of the same sources, what its driver is chosen for.
         """
-        builds = list(self._builds) or ["itself"]
+        builds = list(self._builds) or [ITSELF]
         if COMPILED in builds and not case.driver.plays_plain:
             return [build for build in builds if build != PLAIN]
         return builds
 
+    def _settings(self, case: Case) -> dict[str, str]:
+        return SETTINGS.get(case.batch.servers, {})
+
+    def _recorded(self, case: Case) -> dict[str, Seen]:
+        return self.records.find(case.driver, case.batch, self._settings(case))
+
     def _play(self, case: Case) -> None:
         """The case's whole batch, once, on all sides at a time: scenarios mostly wait."""
-        if self._key(case, REAL) in self._played:
+        if self._key(case, REAL) in self._seen:
             return
         group = self.group(case.batch.servers)
         same = (case.driver, case.batch)
         names = [c.scenario for c in self._selected if (c.driver, c.batch) == same]
+        recorded = self._recorded(case)
+        sides = self._rivals(case)
+        if recorded.keys() >= set(names) and not self.records.is_due(*same):
+            self._seen[self._key(case, REAL)] = recorded
+        else:
+            sides.append(REAL)
 
-        def play_on(side: str) -> tuple[Server, dict[str, Outcome]]:
-            server = group.side(side)
+        def play_on(side: str) -> dict[str, Seen]:
             folder = self.folder / "-".join(self._key(case, side))
-            how = case.batch.how
-            return server, play(case.driver, server, names, folder, how=how, tls=group.tls)
+            return self._live(case, group, side, names, folder)
 
-        sides = [REAL, *self._rivals(case)]
         with ThreadPoolExecutor(len(sides)) as pool:
-            for side, played in zip(sides, pool.map(play_on, sides), strict=True):
-                self._played[self._key(case, side)] = played
+            for side, seen in zip(sides, pool.map(play_on, sides), strict=True):
+                self._seen[self._key(case, side)] = seen
+
+    def _live(
+        self, case: Case, group: Group, side: str, names: list[str], folder: Path
+    ) -> dict[str, Seen]:
+        server, how = group.side(side), case.batch.how
+        played = play(case.driver, server, names, folder, how=how, tls=group.tls)
+        return {name: Seen.of(outcome, server) for name, outcome in played.items()}
+
+    def _alone(self, case: Case, side: str) -> Seen:
+        # The group may have been stopped meanwhile, and is started anew then.
+        group = self.group(case.batch.servers)
+        folder = Path(tempfile.mkdtemp(prefix="alone-", dir=self.folder))
+        return self._live(case, group, side, [case.scenario], folder)[case.scenario]
 
     @staticmethod
     def _key(case: Case, side: str) -> tuple[str, str, str]:
         return case.driver.name, case.batch.name, side
 
-    def _outcome(self, case: Case, side: str) -> tuple[Server, Outcome]:
-        server, played = self._played[self._key(case, side)]
-        return server, played[case.scenario]
-
     def close(self) -> None:
         """Stops everything; a server of ours that does not end cleanly is an error."""
-        for key in list(self._groups):
-            self._stop(key)
+        self.records.write()
+        while self._groups:
+            self._groups.popitem()[1].close()
 
 
-def assert_same(real: Outcome, real_server: Server, ours: Outcome, our_server: Server) -> None:
+def assert_same(real: Seen, ours: Seen) -> None:
     if real.error:
         raise AssertionError(f"the scenario failed on the real server: {real.error}")
     if ours.error:
         raise AssertionError(f"the scenario failed on TriMQ: {ours.error}")
-    found = list(differences(normalise(real, real_server), normalise(ours, our_server)))
+    found = list(differences(real.outcome, ours.outcome))
     if found:
         more = f"\n... and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
         raise AssertionError(f"{len(found)} differences\n" + "\n".join(found[:SHOWN]) + more)
