@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
@@ -235,3 +237,39 @@ def test_official_clients_use_a_static_topic(stage: AdminStage, kind: str) -> No
         return sorted(stage.official.ask("received", group).out.split())
 
     wait_until("everything is consumed", lambda: received() == bodies)
+
+
+@pytest.mark.parametrize("kind", ["real", "trimq"])
+def test_messages_are_sent_from_a_file_and_seen(
+    stage: AdminStage, kind: str, tmp_path: Path
+) -> None:
+    server, topic = stage.servers[kind], "OwnTail"
+
+    def run(*words: str) -> Printed:
+        return stage.ours.run(server.namesrv_addr, words)
+
+    def numbers(*words: str) -> list[int]:
+        lines = run("tail", topic, "--json", "--body", "json", *words).out.splitlines()
+        return [json.loads(line)["body"]["n"] for line in lines]
+
+    _update(stage, kind, topic, "-r 4 -w 4")
+    with BlockingAdminClient(server.namesrv_addr) as admin:
+        groups = set(admin.groups_of(server.broker_addr))
+        source = tmp_path / "lines"
+        for part, tag in ((range(10), "A"), (range(10, 20), "B")):
+            source.write_text("".join(f'{{"n": {number}}}\n' for number in part))
+            words = ["--file", str(source), "--lines", "-c", tag, "-k", f"key-{tag} all"]
+            sent = run("sendMessage", "-t", topic, *words, "--property", "colour=red")
+            assert (sent.code, sent.err, sent.out.count("SEND_OK")) == (0, "", 10)
+        wait_until("all are seen", lambda: numbers("-N", "100") == list(range(20)))
+        assert numbers("-N", "3") == [17, 18, 19]
+        assert numbers("-N", "3", "--tag", "A") == [7, 8, 9]
+        assert numbers("--key", "key-B", "--since", "-1h") == list(range(10, 20))
+        assert sorted(numbers("-q", "0", "-q", f"{BROKER}:3")) != list(range(20))
+        assert numbers("--since", "earliest", "--until", "-1h") == []
+        shown = run("tail", topic, "-N", "1", "--format", "%t %g %{colour} %b").out
+        assert shown == f'{topic} B red {{"n": 19}}\n'
+        assert run("tail", topic, "-f", "-N", "2", "-m", "2").out.count("\n") == 2
+        assert set(admin.groups_of(server.broker_addr)) == groups
+    later = run("sendMessage", "-t", topic, "-p", "later", "--delay", "3600")
+    assert later.code == (0 if kind == "real" else 1), later.err

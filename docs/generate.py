@@ -156,6 +156,19 @@ mqadmin tail %DLQ%my-group --since -1d --format '%b' > dead-letters.txt
 `--json`, `body` is text and `bodyEncoding` says so, or says `json`, `hex`, or `base64` for a body that is not UTF-8;
 times are milliseconds.
 
+## Sending messages
+
+```sh
+mqadmin sendMessage -t MyTopic -p '{{"id": 17}}' -k order-17 -c created --property source=shell
+echo hello | mqadmin sendMessage -t MyTopic --stdin          # the whole input, with its line end
+mqadmin sendMessage -t MyTopic --file order.json --file other.bin
+mqadmin tail MyTopic --since -1h --format '%b' | mqadmin sendMessage -t Copy --stdin --lines
+mqadmin sendMessage -t MyTopic -p later --delay-level 5  # a minute; --delay and --deliver-at need timers
+```
+
+Lines are sent as they come, to the queues in turn, and empty ones are passed over. The first failure ends it, with the
+number of messages that were sent before.
+
 ## Compared with the official tool
 
 Each command is run by the official tool on the real server, and by the tools below; times, ports and ids apart, they
