@@ -62,6 +62,11 @@ class Output:
     def __init__(self, as_json: bool) -> None:
         self.as_json = as_json
 
+    @property
+    def is_piped_text(self) -> bool:
+        """Whether text goes where programs read it: there it is the official tool's, to the byte."""
+        return not self.as_json and not sys.stdout.isatty()
+
     def text(self, text: str) -> None:
         """Text as it is, without a line end of its own."""
         if not self.as_json:
@@ -77,6 +82,13 @@ class Output:
             shown = harmless(text, sys.stdout)
             bold = colour() is not False and sys.stdout.isatty()
             _print((click.style(shown, bold=True) if bold else shown) + "\n")
+
+    def aside(self, text: str) -> None:
+        """A line of lesser weight, dim on a terminal."""
+        if not self.as_json:
+            shown = harmless(text, sys.stdout)
+            dim = colour() is not False and sys.stdout.isatty()
+            _print((click.style(shown, dim=True) if dim else shown) + "\n")
 
     def value(self, value: Any) -> None:
         """One JSON value on a line of its own: dicts, lists, Structs, dataclasses, scalars.

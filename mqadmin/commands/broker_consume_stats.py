@@ -54,10 +54,16 @@ def command(
     patience = timeout_millis / 1000 / run.timeout
     table = run.admin.broker_consume_stats(addr, ordered_only, patience)
     run.out.head(_HEAD.format(*_TITLES))
+    hidden = 0
     for group, queue, progress in _queues(table):
         behind = progress.broker_offset - progress.consumer_offset
+        if behind < level:
+            continue
+        value = {"group": group, "queue": queue, "progress": progress, "diff": behind}
+        run.out.value(value)
         # Without a time nothing was consumed yet; the official tool leaves such queues out.
-        if behind < level or progress.last_timestamp <= 0:
+        if progress.last_timestamp <= 0:
+            hidden += 1
             continue
         line = _HEAD.format(
             cut(queue.topic, 64),
@@ -69,8 +75,10 @@ def command(
             behind,
             local_seconds(progress.last_timestamp),
         )
-        run.out.row(line, {"group": group, "queue": queue, "progress": progress})
+        run.out.line(line)
     run.out.line(f"\nDiff Total: {table.total_diff}")
+    if hidden and not run.out.as_json:
+        run.warn(f"{hidden} queues without a time of consumption are not listed: --json shows them")
 
 
 def _queues(table: BrokerConsumeStatsTable) -> Iterator[tuple[str, MessageQueue, OffsetWrapper]]:

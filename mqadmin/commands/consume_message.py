@@ -50,7 +50,7 @@ class Window:
     type=click.IntRange(min=1),
     default=128,
     show_default=True,
-    help="How many at most.",
+    help="How many at most; a queue takes one more than it has, unless --json is given.",
 )
 def command(
     run: Run,
@@ -81,11 +81,17 @@ def command(
 
 
 def _any_queue(run: Run, topic: str, window: Window, group: str | None) -> None:
+    places = places_in_order(run.admin.read_queues(topic))
+    if run.out.as_json:
+        _counted(run, places, window, group)
+        return
     left = window.limit
-    for place in places_in_order(run.admin.read_queues(topic)):
-        if left == 0:
-            return
+    printed = there = 0
+    for place in places:
         first, last = window.offsets(run, place)
+        there += last - first
+        if left == 0:
+            continue
         if last - first > left:
             queue_id = place.queue.queue_id
             run.out.line(f"The older {left} message of the {queue_id} queue will be provided")
@@ -94,7 +100,21 @@ def _any_queue(run: Run, topic: str, window: Window, group: str | None) -> None:
         else:
             # A queue counts for one more than it has, as in the official tool.
             left -= last - first + 1
-        _print(run, place, first, last, group)
+        printed += _print(run, place, first, last, group)
+    if printed < min(there, window.limit):
+        run.warn(
+            f"{printed} of {there} messages are shown: each queue takes one more of -c than it has;"
+            f" 'mqadmin tail {topic} -N {window.limit}' or --json shows {window.limit}"
+        )
+
+
+def _counted(run: Run, places: list[Place], window: Window, group: str | None) -> None:
+    """As many messages as were asked for: only the table's count is the official tool's."""
+    left = window.limit
+    for place in places:
+        first, last = window.offsets(run, place)
+        if first < last and left > 0:
+            left -= _print(run, place, first, min(last, first + left) - 1, group)
 
 
 def _one_queue(run: Run, place: Place, window: Window, offset: int, group: str | None) -> None:
@@ -110,7 +130,9 @@ def _one_queue(run: Run, place: Place, window: Window, offset: int, group: str |
     _print(run, place, first, last, group)
 
 
-def _print(run: Run, place: Place, first: int, last: int, group: str | None) -> None:
+def _print(run: Run, place: Place, first: int, last: int, group: str | None) -> int:
+    """Messages up to and with the last offset; returns how many there were."""
+    printed = 0
     offset = first
     queue = queue_text(place.queue)
     while offset <= last:
@@ -118,6 +140,7 @@ def _print(run: Run, place: Place, first: int, last: int, group: str | None) -> 
         offset = pulled.next_offset
         if pulled.status == "FOUND":
             run.out.line("Consume ok")
+            printed += len(pulled.messages)
             for message in pulled.messages:
                 body = message.body.decode("utf-8", "replace")
                 text = f"MSGID: {message.message_id} {message_text(message)} BODY: {body}"
@@ -126,4 +149,5 @@ def _print(run: Run, place: Place, first: int, last: int, group: str | None) -> 
             run.out.line(f"{queue} no matched msg. status={pulled.status}, offset={offset}")
         else:
             run.out.line(f"{queue} print msg finished. status={pulled.status}, offset={offset}")
-            return
+            break
+    return printed

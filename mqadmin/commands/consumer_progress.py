@@ -16,7 +16,8 @@ from trimq.codec.versions import version_name
 from trimq.mqadmin.framework import FAILURES, Run, admin_command, boolean
 from trimq.mqadmin.gathering import progress_of
 from trimq.mqadmin.group_names import group_of
-from trimq.mqadmin.java_text import cut, hash_order, java, local_seconds
+from trimq.mqadmin.java_text import cut, java, local_seconds
+from trimq.mqadmin.listing import in_order
 
 _TITLES: Final = ("#Topic", "#Broker Name", "#QID", "#Broker Offset", "#Consumer Offset")
 _HEAD: Final = "{:<64}  {:<32}  {:<4}  {:<20}  {:<20}  {:<20} {:<20}{}"
@@ -39,7 +40,7 @@ _GROUP_TITLES: Final = ("#Group", "#Count", "#Version", "#Type", "#Model", "#TPS
     default=False,
     help="Who has each queue, too.",
 )
-@click.option("-c", "--cluster", help="Accepted as the official tool does; light topics need it.")
+@click.option("-c", "--cluster", help="Accepted as by the official tool; lite topics need it.")
 def command(
     run: Run, group: str | None, topic: str | None, with_clients: bool, cluster: str | None
 ) -> None:
@@ -52,26 +53,42 @@ def command(
 
 
 def _one_group(run: Run, stats: ConsumeStats, group: str, with_clients: bool) -> None:
-    owners: dict[MessageQueue, str] = {}
+    owners = _owners(run, group, with_clients)
+    titles = ("#Diff", "#Inflight", "#LastTime")
     if with_clients:
-        try:
-            owners = run.admin.queue_owners(group)
-        except FAILURES as error:
-            run.problem(error)
-        run.out.head(_CLIENT_HEAD.format(*_TITLES, "#Client IP", "#Diff", "#Inflight", "#LastTime"))
+        run.out.head(_CLIENT_HEAD.format(*_TITLES, "#Client IP", *titles))
     else:
-        run.out.head(_HEAD.format(*_TITLES, "#Diff", "#Inflight", "#LastTime"))
+        run.out.head(_HEAD.format(*_TITLES, *titles))
     in_flight = 0
     for queue in sorted(stats.offsets, key=lambda one: (one.topic, one.broker_name, one.queue_id)):
         progress = stats.offsets[queue]
         in_flight += progress.pull_offset - progress.consumer_offset
         client = owners.get(queue, "N/A") if with_clients else None
         run.out.line(_queue_line(queue, progress, client))
-        run.out.value({"queue": queue, "progress": progress, "client": client})
+        value = {
+            "queue": queue,
+            "progress": progress,
+            "diff": progress.broker_offset - progress.consumer_offset,
+            "inflight": progress.pull_offset - progress.consumer_offset,
+            "client": owners.get(queue),
+        }
+        run.out.value(value)
     run.out.line()
     run.out.line(f"Consume TPS: {stats.consume_tps:.2f}")
     run.out.line(f"Consume Diff Total: {stats.behind}")
     run.out.line(f"Consume Inflight Total: {in_flight}")
+
+
+def _owners(run: Run, group: str, with_clients: bool) -> dict[MessageQueue, str]:
+    """Who has which queue. JSON has it in any case, as far as it is known."""
+    if not with_clients and not run.out.as_json:
+        return {}
+    try:
+        return run.admin.queue_owners(group)
+    except FAILURES as error:
+        if with_clients:
+            run.problem(error)
+        return {}
 
 
 def _queue_line(queue: MessageQueue, progress: OffsetWrapper, client: str | None) -> str:
@@ -95,7 +112,7 @@ def _queue_line(queue: MessageQueue, progress: OffsetWrapper, client: str | None
 
 def _all_groups(run: Run) -> None:
     run.out.head(_GROUP.format(*_GROUP_TITLES))
-    names = hash_order(run.admin.topic_names())
+    names = in_order(run, run.admin.topic_names())
     groups = [group_of(name) for name in names if name.startswith(RETRY_PREFIX)]
     for group in run.out.progress(groups, "groups"):
         stats, connection = _state_of(run, group)

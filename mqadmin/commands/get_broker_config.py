@@ -3,7 +3,7 @@
 from functools import partial
 
 from trimq.mqadmin.framework import Run, admin_command, broker_or_cluster, chosen_addrs
-from trimq.mqadmin.java_text import properties_order
+from trimq.mqadmin.listing import settings_order
 from trimq.mqadmin.members import NO_MASTER, masters_with_slaves
 
 
@@ -26,7 +26,7 @@ def command(run: Run, broker_addr: str | None, cluster: str | None) -> None:
 def _show(run: Run, addr: str, title: str) -> None:
     run.out.line(f"============{title}============")
     settings = run.admin.broker_config(addr)
-    for key in properties_order(settings):
+    for key in settings_order(run, settings):
         run.out.line(f"{key:<50}=  {settings[key]}")
     run.out.line()
-    run.out.value({"addr": addr, "settings": settings})
+    run.out.value({"addr": addr, "settings": dict(sorted(settings.items()))})

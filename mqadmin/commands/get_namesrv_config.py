@@ -1,7 +1,8 @@
 """getNamesrvConfig: the settings of every NameServer. Java: GetNamesrvConfigCommand."""
 
 from trimq.mqadmin.framework import Run, admin_command
-from trimq.mqadmin.java_text import hash_order, properties_order
+from trimq.mqadmin.java_text import hash_order
+from trimq.mqadmin.listing import settings_order
 
 
 @admin_command("getNamesrvConfig")
@@ -10,6 +11,6 @@ def command(run: Run) -> None:
     for addr in hash_order(configs, capacity=4):
         settings = configs[addr]
         run.out.line(f"============{addr}============")
-        for key in properties_order(settings):
+        for key in settings_order(run, settings):
             run.out.line(f"{key:<50}=  {settings[key]}")
-        run.out.value({"addr": addr, "settings": settings})
+        run.out.value({"addr": addr, "settings": dict(sorted(settings.items()))})

@@ -10,7 +10,8 @@ from trimq.admin.groups import DEAD_LETTER_PREFIX, RETRY_PREFIX
 from trimq.codec.bodies.progress import BrokerStatsData, BrokerStatsItem
 from trimq.mqadmin.framework import Run, admin_command
 from trimq.mqadmin.gathering import progress_of
-from trimq.mqadmin.java_text import cut, hash_order
+from trimq.mqadmin.java_text import cut
+from trimq.mqadmin.listing import in_order
 from trimq.remoting.errors import TransportError
 
 _HEAD: Final = "{:<64}  {:<64} {:>12} {:>11} {:>11} {:>14} {:>14}"
@@ -32,7 +33,7 @@ _GET: Final = "GROUP_GET_NUMS"
 @click.option("-a", "--activeTopic", "active_only", is_flag=True, help="Only topics in use.")
 @click.option("-t", "--topic", "only", help="Only this topic.")
 def command(run: Run, active_only: bool, only: str | None) -> None:
-    names = hash_order(run.admin.topic_names())
+    names = in_order(run, run.admin.topic_names())
     run.out.head(_HEAD.format(*_TITLES))
     own = (RETRY_PREFIX, DEAD_LETTER_PREFIX)
     chosen = [name for name in names if not name.startswith(own) and only in (None, "", name)]
@@ -51,7 +52,7 @@ def _show_topic(run: Run, topic: str, active_only: bool) -> None:
     addrs = [one.broker_addrs[MASTER_ID] for one in brokers if MASTER_ID in one.broker_addrs]
     taken = _Rate(run, addrs, _PUT, topic)
     try:
-        groups = hash_order(run.admin.topic_groups(topic))
+        groups = in_order(run, run.admin.topic_groups(topic))
     except TransportError as error:
         run.problem(error)
         return
