@@ -4,6 +4,7 @@ The broker compares hashes only; clients compare the tags themselves again.
 """
 
 from functools import lru_cache
+from typing import Final
 
 from trimq.codec.bodies.heartbeat import SubscriptionData
 from trimq.codec.java import string_hash
@@ -11,6 +12,10 @@ from trimq.codec.java import string_hash
 SUBSCRIBE_ALL = "*"
 TAG = "TAG"
 SQL92 = "SQL92"
+
+# Longer ones are refused; only short ones are remembered, because clients choose them.
+_LONGEST: Final = 1 << 16
+_LONGEST_REMEMBERED: Final = 1 << 10
 
 
 class SubscriptionUnreadable(ValueError):
@@ -22,25 +27,51 @@ def is_tag_type(expression_type: str | None) -> bool:
     return not expression_type or expression_type == TAG
 
 
-@lru_cache(maxsize=4096)
 def parse_tags(expression: str | None) -> frozenset[str] | None:
     """The tags of `A || B`; None for all of them.
 
-    Blank tags are left out, so a blank expression wants none. One of separators alone is an error.
+    Blank tags are left out, so a blank expression wants none. One of separators alone is an error,
+    and so is one of more than 65,536 characters.
     """
     if not expression or expression == SUBSCRIBE_ALL:
         return None
+    if len(expression) <= _LONGEST_REMEMBERED:
+        return _remembered_tags(expression)
+    return _split(expression)
+
+
+def parse_tag_codes(expression: str | None) -> frozenset[int] | None:
+    """The hashes of the tags of `A || B`; None for all."""
+    if not expression or expression == SUBSCRIBE_ALL:
+        return None
+    if len(expression) <= _LONGEST_REMEMBERED:
+        return _remembered_codes(expression)
+    return _hashed(expression)
+
+
+def _split(expression: str) -> frozenset[str]:
+    if len(expression) > _LONGEST:
+        raise SubscriptionUnreadable(
+            f"an expression of {len(expression)} characters is beyond the {_LONGEST} allowed"
+        )
     parts = expression.split("||")
     if not any(parts):
         raise SubscriptionUnreadable(f"no tags in {expression!r}")
     return frozenset(part for part in map(str.strip, parts) if part)
 
 
+def _hashed(expression: str) -> frozenset[int]:
+    return frozenset(map(string_hash, _split(expression)))
+
+
 @lru_cache(maxsize=4096)
-def parse_tag_codes(expression: str | None) -> frozenset[int] | None:
-    """The hashes of the tags of `A || B`; None for all."""
-    tags = parse_tags(expression)
-    return None if tags is None else frozenset(map(string_hash, tags))
+def _remembered_tags(expression: str) -> frozenset[str]:
+    return _split(expression)
+
+
+@lru_cache(maxsize=4096)
+def _remembered_codes(expression: str) -> frozenset[int]:
+    return _hashed(expression)
 
 
 def requested_codes(expression: str | None, expression_type: str | None) -> frozenset[int] | None:

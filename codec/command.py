@@ -12,8 +12,15 @@ from typing import Final
 
 import msgspec
 
-from trimq.codec.errors import CodecError
-from trimq.codec.json_head import language_name, language_number, read_json_head
+from trimq.codec.errors import CodecError, HeaderTooLarge
+from trimq.codec.json_head import (
+    FIELDS_LIMIT,
+    count_fields,
+    find_number,
+    language_name,
+    language_number,
+    read_json_head,
+)
 
 JSON: Final = 0
 ROCKETMQ: Final = 1
@@ -31,6 +38,9 @@ _WORDS: Final = struct.Struct(">II")
 _INT: Final = struct.Struct(">i")
 _KEY_LENGTH: Final = struct.Struct(">h")
 _MAX_HEADER: Final = 0xFFFFFF
+# What a header that comes in may have. Fields of a small one need not be counted before.
+_HEADER_LIMIT: Final = 1 << 20
+_SMALL_HEADER: Final = 1 << 14
 _encode_json: Final = msgspec.json.encode
 
 
@@ -81,13 +91,18 @@ class RemotingCommand:
 
 
 def decode_command(frame: bytes) -> RemotingCommand:
-    """Read a frame without its length word."""
+    """Read a frame without its length word.
+
+    HeaderTooLarge: the header is longer than 1 MiB or has more than 512 ext fields.
+    """
     if len(frame) < 4:
         raise CodecError(f"a frame of {len(frame)} bytes has no room for its header length")
     coding = frame[0]
     end = 4 + (frame[1] << 16 | frame[2] << 8 | frame[3])
     if end > len(frame):
         raise CodecError(f"header length {end - 4} is beyond a frame of {len(frame)} bytes")
+    if end > _SMALL_HEADER:
+        _check_large(frame, end)
     if coding == JSON:
         return _decode_json(frame, end)
     if coding == ROCKETMQ:
@@ -110,8 +125,32 @@ def encode_command(command: RemotingCommand) -> bytes:
     return encode_head(command, len(command.body)) + command.body
 
 
+def _check_large(frame: bytes, end: int) -> None:
+    """Refuse a header by its length, a JSON one by the number of its fields too, undecoded."""
+    if end - 4 > _HEADER_LIMIT:
+        said = f"a header of {end - 4} bytes is beyond the {_HEADER_LIMIT} allowed"
+        raise _too_large(frame, end, said)
+    if frame[0] == JSON and count_fields(frame[4:end]) > FIELDS_LIMIT:
+        raise _too_many_fields(frame, end)
+
+
+def _too_many_fields(frame: bytes, end: int) -> HeaderTooLarge:
+    return _too_large(frame, end, f"a header has more than the {FIELDS_LIMIT} fields allowed")
+
+
+def _too_large(frame: bytes, end: int, said: str) -> HeaderTooLarge:
+    if frame[0] == ROCKETMQ and end >= 4 + _FIXED_SIZE:
+        fixed: tuple[int, int, int, int, int, int] = _FIXED.unpack_from(frame, 4)
+        return HeaderTooLarge(said, fixed[3], fixed[4], ROCKETMQ)
+    header = frame[4:end]
+    return HeaderTooLarge(said, find_number(header, "opaque"), find_number(header, "flag"), JSON)
+
+
 def _decode_json(frame: bytes, end: int) -> RemotingCommand:
     head = read_json_head(frame[4:end])
+    given: dict[str, str] | None = head.extFields
+    if given is not None and len(given) > FIELDS_LIMIT:
+        raise _too_many_fields(frame, end)
     language: str = head.language
     return RemotingCommand(
         head.code,
@@ -163,6 +202,8 @@ def _decode_binary(frame: bytes, end: int) -> RemotingCommand:
     if ext_length > end - at:
         raise CodecError(f"ext-field block length {ext_length} is beyond the header")
     fields = _read_ext_fields(frame, at, at + ext_length)
+    if len(fields) > FIELDS_LIMIT:
+        raise _too_many_fields(frame, end)
     return RemotingCommand(
         code, opaque, flag, remark, fields, frame[end:], ROCKETMQ, language, version
     )
@@ -174,7 +215,7 @@ def _read_ext_fields(frame: bytes, at: int, end: int) -> dict[str, str]:
     Bytes that are no UTF-8 are replaced, as Java does.
     """
     fields: dict[str, str] = {}
-    while at < end:
+    while at < end and len(fields) <= FIELDS_LIMIT:
         if at + 6 > end:
             raise CodecError(f"the ext-field block breaks off at byte {at}")
         length = frame[at] << 8 | frame[at + 1]

@@ -1,4 +1,7 @@
-"""Packed message bodies (CompressionType, MessageSysFlag.getCompressionType): zlib, LZ4 frames, Zstandard."""
+"""Packed message bodies (CompressionType, MessageSysFlag.getCompressionType): zlib, LZ4 frames, Zstandard.
+
+What a body says of its own length is not believed: nothing beyond the limit is unpacked.
+"""
 
 import zlib
 from typing import Final
@@ -6,24 +9,67 @@ from typing import Final
 from trimq.codec.errors import CodecError
 from trimq.codec.flags import SysFlag
 
-# A body that claims to be larger when unpacked is not unpacked.
+# A body that is larger when unpacked is not unpacked.
 _BODY_LIMIT: Final = 1 << 27
+_PIECE: Final = 1 << 20
 
 
-def unpack_body(body: bytes, sys_flag: int) -> bytes:
-    """The body as it was sent; the packing is in the sysFlag. CodecError when it is broken."""
+def unpack_body(body: bytes, sys_flag: int, limit: int = _BODY_LIMIT) -> bytes:
+    """The body as it was sent; the packing is in the sysFlag.
+
+    CodecError when it is broken, not whole, or longer than `limit` bytes.
+    """
     if not sys_flag & SysFlag.COMPRESSED or not body:
         return body
     packing = sys_flag & SysFlag.COMPRESSION_MASK
     try:
         if packing == SysFlag.COMPRESSION_LZ4:
-            import lz4.frame  # type: ignore[import-untyped]
-
-            return bytes(lz4.frame.decompress(body))
+            return _unpack_lz4(body, limit)
         if packing == SysFlag.COMPRESSION_ZSTD:
-            import zstandard
-
-            return zstandard.ZstdDecompressor().decompress(body, max_output_size=_BODY_LIMIT)
-        return zlib.decompressobj().decompress(body, _BODY_LIMIT)
+            return _unpack_zstd(body, limit)
+        return _unpack_zlib(body, limit)
+    except CodecError:
+        raise
     except Exception as error:
         raise CodecError(f"a compressed message body is broken: {error}") from None
+
+
+def _unpack_zlib(body: bytes, limit: int) -> bytes:
+    inflater = zlib.decompressobj()
+    unpacked = inflater.decompress(body, limit + 1)
+    if len(unpacked) > limit:
+        raise _too_long(limit)
+    if not inflater.eof:
+        raise CodecError("a compressed message body breaks off")
+    return unpacked
+
+
+def _unpack_lz4(body: bytes, limit: int) -> bytes:
+    import lz4.frame  # type: ignore[import-untyped]
+
+    unpacker = lz4.frame.LZ4FrameDecompressor()
+    unpacked = bytearray(unpacker.decompress(body, max_length=_PIECE))
+    while not unpacker.eof:
+        if unpacker.needs_input:
+            raise CodecError("a compressed message body breaks off")
+        unpacked += unpacker.decompress(b"", max_length=_PIECE)
+        if len(unpacked) > limit:
+            raise _too_long(limit)
+    if len(unpacked) > limit:
+        raise _too_long(limit)
+    return bytes(unpacked)
+
+
+def _unpack_zstd(body: bytes, limit: int) -> bytes:
+    import zstandard
+
+    unpacker = zstandard.ZstdDecompressor()
+    stated = zstandard.frame_content_size(body)
+    if stated > limit:
+        raise _too_long(limit)
+    # The library holds an output without a stated length to this one, and a stated length to itself.
+    return unpacker.decompress(body, max_output_size=limit)
+
+
+def _too_long(limit: int) -> CodecError:
+    return CodecError(f"a compressed message body is longer than {limit} bytes when unpacked")

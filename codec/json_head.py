@@ -4,12 +4,16 @@ Stays uncompiled: mypyc drops a Struct's renamed fields. Keys are alphabetical, 
 out, as RocketMQ writes them.
 """
 
-from typing import Annotated, Any, Final, cast
+import re
+from typing import Annotated, Any, Final
 
 import msgspec
 
 from trimq.codec.codes import LanguageCode
 from trimq.codec.errors import CodecError
+from trimq.codec.fastjson import loads
+from trimq.codec.java_values import fit
+from trimq.codec.json_scan import SMALL
 
 Int32 = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
 
@@ -29,7 +33,11 @@ class JsonHead(msgspec.Struct, omit_defaults=True, gc=False):
 _DECODER: Final = msgspec.json.Decoder(JsonHead)
 _LANGUAGES: Final = {language.name: int(language) for language in LanguageCode}
 _NAMES: Final = {int(language): language.name for language in LanguageCode}
-_encode_text: Final = msgspec.json.encode
+# How many ext fields a header may have.
+FIELDS_LIMIT: Final = 512
+# The other keys of a header, and then some.
+_OTHER_KEYS: Final = 16
+_KEY: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"[ \t\r\n]*+(:)?+', re.DOTALL)
 
 
 def read_json_head(data: bytes) -> JsonHead:
@@ -50,23 +58,32 @@ def language_name(number: int) -> str:
     return _NAMES.get(number, "OTHER")
 
 
+def count_fields(header: bytes) -> int:
+    """How many keys a JSON header has apart from its own, roughly; counting ends beyond the limit."""
+    if header.count(b'"') <= 2 * FIELDS_LIMIT:
+        return 0
+    count = -_OTHER_KEYS
+    for key in _KEY.finditer(header):
+        count += key[1] is not None
+        if count > FIELDS_LIMIT:
+            break
+    return count
+
+
+def find_number(header: bytes, name: str) -> int:
+    """The number of that name in a JSON header that is not decoded; 0 when none is found."""
+    at = header.rfind(b'"%b"' % name.encode())
+    found = re.match(rb"[ \t\r\n]*+:[ \t\r\n]*+(-?\d{1,10})", header[at + len(name) + 2 :][:64])
+    number = int(found[1]) if at >= 0 and found is not None else 0
+    return number if -(2**31) <= number < 2**31 else 0
+
+
 def _read_lenient(data: bytes) -> JsonHead:
     """FastJSON turns numbers and booleans into text where text is wanted, and back."""
     try:
-        head = msgspec.json.decode(data)
-        if isinstance(head, dict):
-            head = {key: value for key, value in head.items() if value is not None}
-            if isinstance(head.get("language"), int):
-                head["language"] = language_name(head["language"])
-        if isinstance(head, dict) and isinstance(head.get("extFields"), dict):
-            fields = cast("dict[str, Any]", head["extFields"])
-            head["extFields"] = {
-                key: _as_text(value) for key, value in fields.items() if value is not None
-            }
-        return msgspec.convert(head, JsonHead, strict=False)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        head: Any = loads(data, SMALL)
+        if isinstance(head, dict) and type(head.get("language")) is int:
+            head["language"] = language_name(head["language"])
+        return msgspec.convert(fit(head, JsonHead), JsonHead, strict=False)
+    except (msgspec.ValidationError, CodecError) as error:
         raise CodecError(f"the JSON header of a frame is wrong: {error}") from None
-
-
-def _as_text(value: object) -> str:
-    return value if isinstance(value, str) else _encode_text(value).decode()

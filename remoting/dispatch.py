@@ -144,6 +144,12 @@ class Dispatcher:
         log.error("response does not fit a frame code=%d", response.code, exc_info=error)
         return Response(_SYSTEM_ERROR, _describe(error))
 
+    def refuse_header(self, error: CodecError, peer: Peer) -> Response:
+        """Instead of handling a request whose header is beyond its limits."""
+        self.counters.limits["header"] += 1
+        log.warning("request refused peer=%s reason=%s", peer.remote_addr, error)
+        return Response(_SYSTEM_ERROR, str(error))
+
     def _failed(self, code: int, peer: Peer, error: Exception) -> Response:
         if isinstance(error, RemotingError):
             if isinstance(error, LimitReached):

@@ -5,8 +5,14 @@ Hot: every message crosses this. Knows no socket and no event loop.
 
 from typing import Any, Final
 
-from trimq.codec.command import RESPONSE_BIT, RemotingCommand, decode_command, encode_head
-from trimq.codec.errors import CodecError
+from trimq.codec.command import (
+    ONEWAY_BIT,
+    RESPONSE_BIT,
+    RemotingCommand,
+    decode_command,
+    encode_head,
+)
+from trimq.codec.errors import CodecError, HeaderTooLarge
 from trimq.codec.frame import FrameBuffer
 from trimq.codec.headers.base import Header, encode_header
 from trimq.remoting.dispatch import Dispatcher
@@ -79,7 +85,11 @@ def take_turn(frames: FrameBuffer, dispatcher: Dispatcher, peer: Peer, room: int
             if frame is None:
                 break
             turn.frames += 1
-            command = decode_command(frame)
+            try:
+                command = decode_command(frame)
+            except HeaderTooLarge as error:
+                room -= _refuse(error, turn, dispatcher, peer)
+                continue
             if command.flag & RESPONSE_BIT:
                 turn.answers.append(command)
             else:
@@ -91,6 +101,15 @@ def take_turn(frames: FrameBuffer, dispatcher: Dispatcher, peer: Peer, room: int
     finally:
         _end(turn, dispatcher)
     return turn
+
+
+def _refuse(error: HeaderTooLarge, turn: Turn, dispatcher: Dispatcher, peer: Peer) -> int:
+    """Answer a frame that was not decoded; the bytes that its reply takes, roughly."""
+    response = dispatcher.refuse_header(error, peer)
+    if error.flag & (RESPONSE_BIT | ONEWAY_BIT):
+        return 0
+    turn.replies.append(Reply(error.opaque, error.coding, response, 0))
+    return _HEAD_SIZE
 
 
 def _handle(

@@ -2,6 +2,7 @@
 
 import pytest
 
+from trimq.broker import tag_filters
 from trimq.broker.tag_filters import (
     SubscriptionUnreadable,
     build_subscription,
@@ -60,3 +61,15 @@ def test_a_subscription_of_a_pull():
     assert (subscription.topic, subscription.sub_string, subscription.code_set) == ("T", "A", {65})
     assert build_subscription("T", "", None, 7).sub_string == "*"
     assert build_subscription("T", "a>1", "SQL92", 7).expression_type == "SQL92"
+
+
+def test_long_expressions_are_not_remembered_and_longer_ones_refused():
+    before = tag_filters._remembered_tags.cache_info().currsize
+    for number in range(5):
+        assert len(parse_tags(f"{number}||" + "||".join(f"tag{n}" for n in range(300)))) == 301
+        assert len(parse_tag_codes("x" * 1025 + str(number))) == 1
+    assert tag_filters._remembered_tags.cache_info().currsize == before
+    for parse in (parse_tags, parse_tag_codes):
+        parse("x" * 65_536)
+        with pytest.raises(SubscriptionUnreadable, match="65537 characters"):
+            parse("x" * 65_537)

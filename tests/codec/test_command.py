@@ -1,4 +1,5 @@
 import json
+import struct
 from contextlib import suppress
 
 import pytest
@@ -14,7 +15,7 @@ from trimq.codec.command import (
     encode_command,
     encode_head,
 )
-from trimq.codec.errors import CodecError
+from trimq.codec.errors import CodecError, HeaderTooLarge
 from trimq.codec.layouts.frame import FRAME
 
 INT16 = st.integers(-(2**15), 2**15 - 1)
@@ -206,3 +207,50 @@ def test_flag_bits():
     assert RemotingCommand(0, 1, flag=1).is_response
     assert not RemotingCommand(0, 1, flag=1).is_oneway
     assert RemotingCommand(0, 1, flag=2).is_oneway
+
+
+def with_fields(coding: int, count: int, size: int = 1) -> bytes:
+    """A frame without its length word that has so many fields."""
+    ext = {f"key{number}": "x" * size for number in range(count)}
+    command = RemotingCommand(10, opaque=77, flag=2, ext_fields=ext, body=b"body", coding=coding)
+    return encode_command(command)[4:]
+
+
+@pytest.mark.parametrize("coding", [JSON, ROCKETMQ])
+def test_a_header_has_limits(coding):
+    assert len(decode_command(with_fields(coding, 512)).ext_fields) == 512
+    assert len(decode_command(with_fields(coding, 2, 500_000)).ext_fields) == 2
+    for frame in (
+        with_fields(coding, 513),
+        with_fields(coding, 100_000),
+        with_fields(coding, 3, 400_000),
+    ):
+        with pytest.raises(HeaderTooLarge, match="allowed") as refused:
+            decode_command(frame)
+        assert (refused.value.opaque, refused.value.flag) == (77, 2)
+        assert refused.value.coding == coding
+
+
+def test_keys_of_a_large_header_are_counted_not_what_looks_like_them():
+    """Texts may have any number of quotes and colons, as properties with JSON inside have."""
+    text = json.dumps({"a": json.dumps({f'"k{n}\\': "v" for n in range(900)})})
+    command = RemotingCommand(10, opaque=1, ext_fields={"properties": text})
+    assert decode_command(encode_command(command)[4:]).ext_fields == {"properties": text}
+    tricky = {f"a{n}\\": "b" for n in range(2000)}
+    with pytest.raises(HeaderTooLarge):
+        decode_command(encode_command(RemotingCommand(10, opaque=1, ext_fields=tricky))[4:])
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        b"[" * 900_000,
+        b'{"x":' * 150_000,
+        b'{"x":' + b"[" * 900_000,
+        b'{"language":1,"x":' + b"[[]," * 200_000,
+    ],
+    ids=["arrays", "objects", "arrays in one", "lenient"],
+)
+def test_a_header_that_nests_is_refused(header):
+    with pytest.raises(CodecError):
+        decode_command(struct.pack(">I", len(header)) + header)

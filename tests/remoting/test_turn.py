@@ -311,3 +311,19 @@ def test_garbage_breaks_nothing_but_its_own_connection(data, at):
     turn = turn_of(good[:at] + data + good[at:], Plain())
     assert turn.broken is None or isinstance(turn.broken, str)
     commands(turn)
+
+
+@pytest.mark.parametrize("coding", [JSON, ROCKETMQ])
+def test_a_header_beyond_its_limits_costs_its_request_only(coding):
+    large = {f"k{number}": "v" for number in range(600)}
+    turn = turn_of(
+        frame(opaque=1, fields=large, coding=coding)
+        + frame(opaque=2, fields=large, flag=ONEWAY_BIT, coding=coding)
+        + frame(opaque=3, body=b"served", coding=coding),
+        Plain(),
+    )
+    assert turn.broken is None
+    refused, served = turn.replies
+    assert (refused.opaque, refused.response.code) == (1, ResponseCode.SYSTEM_ERROR)
+    assert "512 fields" in (refused.response.remark or "")
+    assert (served.opaque, served.response.body) == (3, b"served")
