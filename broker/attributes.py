@@ -67,6 +67,11 @@ GROUP_ATTRIBUTES: Mapping[str, Attribute] = {
 }
 
 
+def is_compacted(attributes: Mapping[str, str] | None) -> bool:
+    """Whether a topic keeps the newest message of each key (CleanupPolicyUtils.isCompaction)."""
+    return attributes is not None and attributes.get("cleanup.policy") == "COMPACTION"
+
+
 def refused(reason: str) -> RemotingError:
     return RemotingError(ResponseCode.SYSTEM_ERROR, reason)
 

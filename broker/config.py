@@ -177,6 +177,14 @@ class BrokerConfig:
         "Keys that cannot be changed at run time, separated by semicolons.",
     )
 
+    leave_pending_messages: bool = setting(
+        False,
+        "Start on a store of another broker although it has messages that TriMQ can neither deliver nor"
+        " keep: they are left where they are.",
+        guarded=True,
+        own=True,
+    )
+
     # TriMQ's own: what peers can make this broker keep. 0 is no limit.
     max_topics: int = limit(100_000, "Topics of this broker.")
     max_groups: int = limit(100_000, "Subscription groups of this broker.")

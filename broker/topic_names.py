@@ -21,6 +21,7 @@ CHECKPOINT_TOPIC: Final = "CHECKPOINT_TOPIC"
 TIMER_TOPIC: Final = "rmq_sys_wheel_timer"
 
 SYSTEM_PREFIX: Final = "rmq_sys_"
+REVIVE_TOPIC_PREFIX: Final = f"{SYSTEM_PREFIX}REVIVE_LOG_"
 RETRY_PREFIX: Final = "%RETRY%"
 DLQ_PREFIX: Final = "%DLQ%"
 LMQ_PREFIX: Final = "%LMQ%"
@@ -34,6 +35,7 @@ ONSAPI_PULL_GROUP: Final = "CID_ONSAPI_PULL"
 ONSAPI_PERMISSION_GROUP: Final = "CID_ONSAPI_PERMISSION"
 ONSAPI_OWNER_GROUP: Final = "CID_ONSAPI_OWNER"
 TRANS_GROUP: Final = "CID_RMQ_SYS_TRANS"
+REVIVE_GROUP: Final = "CID_RMQ_SYS_REVIVE_GROUP"
 
 SYSTEM_TOPICS: Final = frozenset(
     {
@@ -155,7 +157,7 @@ def reply_topic(cluster: str) -> str:
 
 
 def revive_topic(cluster: str) -> str:
-    return f"{SYSTEM_PREFIX}REVIVE_LOG_{cluster}"
+    return f"{REVIVE_TOPIC_PREFIX}{cluster}"
 
 
 def sync_member_topic(broker: str) -> str:

@@ -120,6 +120,16 @@ DIFFERENCES: Final = (
         tests=("tests/processors/produce/test_send_message.py::test_refusals",),
     ),
     Difference(
+        "Topics with `cleanup.policy=COMPACTION` are not created: their messages would be deleted by age.",
+        cases=("create topic: attributes '+cleanup.policy=COMPACTION'",),
+        tests=("tests/processors/admin/test_topic_requests.py::test_compaction_is_not_there_yet",),
+    ),
+    Difference(
+        "A store that another broker wrote and that still has timer messages, half messages, messages"
+        " handed out by POP or COMPACTION topics is not opened without `leavePendingMessages=true`.",
+        tests=("tests/broker/test_pending.py::test_the_start_is_refused_with_a_sentence",),
+    ),
+    Difference(
         "Questions about lite topics are answered as by a broker whose lite topics are empty.",
         tests=("tests/processors/test_lite_requests.py::test_an_empty_lite_topic",),
     ),

@@ -11,6 +11,7 @@ import trio
 
 from trimq.broker.clock import Clock
 from trimq.broker.identity import BrokerIdentity
+from trimq.broker.pending.kinds import refuse_pending
 from trimq.broker.registration import name_server_list
 from trimq.broker.topics import stored_batch_topics
 from trimq.endpoints import HA_OFFSET, BrokerSockets, Endpoint, listen_broker
@@ -72,6 +73,9 @@ async def open_broker(
                 report.dropped,
             )
         try:
+            await trio.to_thread.run_sync(
+                refuse_pending, store, plan.store.root, plan.broker.leave_pending_messages
+            )
             broker = build_broker(
                 plan, identity, store, clock, name_server_list(namesrv_addr), tell_local
             )

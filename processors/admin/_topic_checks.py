@@ -45,3 +45,13 @@ def check_message_type(config: BrokerConfig, topic: TopicConfig) -> None:
         and (topic.attributes or {}).get("+message.type") == "MIXED"
     ):
         raise RemotingError(ResponseCode.INVALID_PARAMETER, "MIXED message type is not supported.")
+
+
+def check_cleanup_policy(topics: Topics, topic: TopicConfig) -> None:
+    """Such a topic's messages would go by age: better none. Of those that are there, no policy changes."""
+    wanted = (topic.attributes or {}).get("+cleanup.policy")
+    if wanted == "COMPACTION" and topics.get(topic.topic_name) is None:
+        raise RemotingError(
+            ResponseCode.INVALID_PARAMETER,
+            "COMPACTION topics are not supported yet; create the topic with cleanup.policy=DELETE.",
+        )

@@ -9,6 +9,7 @@ from trimq.codec.headers.topics import CreateTopicRequestHeader
 from trimq.processors.admin._topic_checks import (
     SUCCESS_REMARK,
     Announced,
+    check_cleanup_policy,
     check_message_type,
     check_name,
     check_not_system,
@@ -53,6 +54,7 @@ class UpdateAndCreateTopic(Processor[CreateTopicRequestHeader]):
             attributes=parse_changes(header.attributes),
         )
         check_message_type(self._config, topic)
+        check_cleanup_policy(self._topics, topic)
         if topic != self._topics.get(header.topic):
             self._topics.update(topic)
             await self._announced()

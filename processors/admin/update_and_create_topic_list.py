@@ -8,6 +8,7 @@ from trimq.codec.codes import RequestCode
 from trimq.processors.admin._topic_checks import (
     SUCCESS_REMARK,
     Announced,
+    check_cleanup_policy,
     check_message_type,
     check_name,
     check_not_system,
@@ -32,6 +33,7 @@ class UpdateAndCreateTopicList(Processor[None]):
             check_name(topic.topic_name)
             check_not_system(self._config, self._topics, topic.topic_name)
             check_message_type(self._config, topic)
+            check_cleanup_policy(self._topics, topic)
             if topic == self._topics.get(topic.topic_name):
                 return Response(remark=SUCCESS_REMARK)
         self._topics.update_all(wanted)

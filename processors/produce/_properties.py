@@ -10,6 +10,7 @@ taken apart for the others alone.
 
 from typing import Final
 
+from trimq.broker.attributes import is_compacted
 from trimq.broker.clock import Clock
 from trimq.broker.config import BrokerConfig
 from trimq.broker.unique_ids import UniqueIds
@@ -146,12 +147,7 @@ def add_lite_queue(properties: dict[str, str], topic: str) -> None:
 
 def check_compaction_key(properties: dict[str, str], config: TopicConfig) -> None:
     """A topic that keeps the last message of each key needs a key."""
-    attributes = config.attributes
-    if (
-        attributes
-        and attributes.get("cleanup.policy") == "COMPACTION"
-        and not properties.get(KEYS, "").strip()
-    ):
+    if is_compacted(config.attributes) and not properties.get(KEYS, "").strip():
         raise RemotingError(ResponseCode.MESSAGE_ILLEGAL, "Required message key is missing")
 
 

@@ -15,7 +15,10 @@ from trimq.remoting.blocking import BlockingClient
 from trimq.remoting.client import Client
 from trimq.remoting.tls import client_context
 from trimq.settings import SettingsError
+from trimq.store.config import StoreConfig
 from trimq.store.errors import StoreError
+from trimq.store.message import Message
+from trimq.store.message_store import MessageStore
 from trimq.testing import running_server
 
 
@@ -129,3 +132,22 @@ def test_folders_of_the_users_with_our_layers_names_hide_nothing(tmp_path: Path)
         (tmp_path / name / "__init__.py").write_text("raise SystemExit('the user's own')")
     code = "import sys; sys.path.insert(0, sys.argv[1]); import trimq.server, trimq.mqadmin.cli"
     subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True)
+
+
+async def test_pending_messages_of_another_broker_refuse_the_start(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with trimq.serve(tmp_path):
+        pass
+    store = MessageStore(StoreConfig(root=tmp_path), lambda: 1)
+    store.open()
+    store.put(Message("RMQ_SYS_TRANS_HALF_TOPIC", 0, b"half"))
+    store.close()
+    with pytest.raises(StoreError, match="1 half message of a transaction that has not ended"):
+        async with trimq.serve(tmp_path):
+            pass
+    # It was closed in order: whoever opens it next finds it as it was.
+    assert not (tmp_path / "abort").exists()
+    async with trimq.serve(tmp_path, settings={"leavePendingMessages": "true"}):
+        pass
+    assert "1 half message of a transaction" in caplog.text

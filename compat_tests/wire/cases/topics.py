@@ -90,6 +90,7 @@ def attributes() -> Iterator[Case]:
         "message.type=NORMAL",
         "+queue.type=SimpleCQ",
         "+cleanup.policy=DELETE",
+        "+cleanup.policy=COMPACTION",
         "+surprise=yes",
         "-message.type",
         "+message.type=NORMAL,+queue.type=SimpleCQ",

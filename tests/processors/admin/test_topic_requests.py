@@ -91,6 +91,21 @@ async def test_refused_topics(broker: Any) -> None:
     assert broker.topics.data_version.counter == 0
 
 
+async def test_compaction_is_not_there_yet(broker: Any) -> None:
+    code, remark = await create(broker, "T", attributes="+cleanup.policy=COMPACTION")
+    assert code == INVALID
+    assert remark.startswith("COMPACTION topics are not supported yet")
+    processor = UpdateAndCreateTopicList(broker.config, broker.topics, Announcements())
+    topic = TopicConfig(topic_name="T", attributes={"+cleanup.policy": "COMPACTION"})
+    body = encode_body(CreateTopicListRequestBody(topic_config_list=[topic]))
+    with pytest.raises(RemotingError, match="COMPACTION topics are not supported yet"):
+        await processor.handle(broker.request(18, None, body))
+    assert broker.topics.get("T") is None
+    assert await create(broker, "T", attributes="+cleanup.policy=DELETE") == DONE
+    # What exists is refused as by the real broker.
+    assert (await create(broker, "T", attributes="+cleanup.policy=COMPACTION"))[0] == 1
+
+
 async def test_system_topics_can_be_opened_to_change(make_broker: Any) -> None:
     broker = make_broker(validate_system_topic_when_update_topic=False)
     assert await create(broker, "BenchmarkTest") == DONE

@@ -1,0 +1,51 @@
+"""All kinds of pending messages, and what is said of those that a store has."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Final
+
+from trimq.broker.pending.compaction import COMPACTION
+from trimq.broker.pending.halves import HALVES
+from trimq.broker.pending.pop_retries import POP_RETRIES
+from trimq.broker.pending.pops import POPS
+from trimq.broker.pending.taken_over import TakenOver
+from trimq.broker.pending.timers import TIMERS
+from trimq.store.errors import StoreError
+from trimq.store.message_store import MessageStore
+
+log: Final = logging.getLogger("trimq.server")
+
+KINDS: Final = (TIMERS, HALVES, POPS, POP_RETRIES, COMPACTION)
+
+
+class MessagesPending(StoreError):
+    """The store has messages that TriMQ would neither deliver nor keep."""
+
+
+def pending(store: MessageStore, root: Path) -> list[str]:
+    """What an open store has of each kind, in words. Blocks."""
+    taken = TakenOver(store, root)
+    found = [(kind, kind.count(taken)) for kind in KINDS]
+    return [kind.said(one) for kind, one in found if one.count]
+
+
+def refuse_pending(store: MessageStore, root: Path, leave: bool) -> None:
+    """Raise MessagesPending when the store has any; warn instead when they are to be left. Blocks."""
+    found = pending(store, root)
+    if not found:
+        return
+    listed = ", ".join(found)
+    if leave:
+        log.warning(
+            "pending messages of another broker are left where they are, and deleted with their"
+            " files: %s (leavePendingMessages=true)",
+            listed,
+        )
+        return
+    raise MessagesPending(
+        f"{root} has what TriMQ cannot do yet: {listed}. Start the broker that wrote it until nothing"
+        " is left, or leave them: with --set leavePendingMessages=true they stay where they are, nobody"
+        " gets them, and they are deleted with their files"
+    )
