@@ -39,8 +39,8 @@ def refuse_pending(store: MessageStore, root: Path, leave: bool) -> None:
     listed = ", ".join(found)
     if leave:
         log.warning(
-            "pending messages of another broker are left where they are, and deleted with their"
-            " files: %s (leavePendingMessages=true)",
+            "another broker's pending messages are left where they are, and deleted with their files"
+            " (leavePendingMessages=true): found=%s",
             listed,
         )
         return
