@@ -21,12 +21,14 @@ if TYPE_CHECKING:
     from trimq.codec.bodies.locks import MessageQueue
     from trimq.codec.bodies.topics import TopicConfig
     from trimq.remoting.errors import TransportError
+    from trimq.remoting.tls import ClientTls
 
 __all__ = [
     "AccessKeys",
     "AdminClient",
     "AdminError",
     "BlockingAdminClient",
+    "ClientTls",
     "Invalid",
     "MessageQuery",
     "MessageQueue",
@@ -46,6 +48,7 @@ _HOMES: Final = {
     "AdminClient": "trimq.admin.client",
     "AdminError": "trimq.admin.errors",
     "BlockingAdminClient": "trimq.admin.blocking",
+    "ClientTls": "trimq.remoting.tls",
     "Invalid": "trimq.admin.errors",
     "MessageQuery": "trimq.admin.messages",
     "MessageQueue": "trimq.codec.bodies.locks",

@@ -78,6 +78,10 @@ mqadmin help updateTopic
 - `--timeout SECONDS` is how long to wait for an answer (5).
 - `--access-key` and `--secret-key`, or `MQADMIN_ACCESS_KEY` and `MQADMIN_SECRET_KEY`, or `conf/tools.yml` below
   `ROCKETMQ_HOME`, sign every request for servers with access control.
+- `--tls` talks TLS and takes any certificate, as RocketMQ's tools with `-Dtls.enable=true`. `--tls-ca FILE` checks
+  servers' certificates, and that they are made out to the address that is asked (`--tls-any-name`: to anybody);
+  `--tls-cert`, `--tls-key` and `--tls-key-password` show one to servers that ask for it; `--tls-config FILE` takes all
+  of that from RocketMQ's `tls.properties`. In the environment: `MQADMIN_TLS=true`, `MQADMIN_TLS_CA` and so on.
 - Exit codes: 0 done, 1 failed (or a part of it, or Ctrl-C), 2 wrong usage. What went wrong is one sentence on standard
   error. The official tool ends with 0 and a stack trace. Commands that go on for ever (`startMonitoring`, `clusterRT`,
   `-i`) end with Ctrl-C and 0.
@@ -95,6 +99,10 @@ with BlockingAdminClient("127.0.0.1:9876") as admin:
     stats = admin.consume_stats("my-group")
     print(stats.behind, "messages behind")
 ```
+
+Over TLS: `BlockingAdminClient(addrs, tls=ClientTls(authorities="ca.pem").context())`, likewise `AdminClient.connect`.
+`ClientTls` (from `trimq.admin`) takes `authorities`, `named=False` (certificates may be made out to others),
+`certificate`, `key`, `password`, `ciphers` and `protocols`; without `authorities` it takes any certificate.
 
 ```python
 import trio

@@ -12,11 +12,14 @@ from trimq.admin.addresses import check_addr
 from trimq.admin.blocking import BlockingAdminClient
 from trimq.admin.errors import AdminError, Invalid, Refused
 from trimq.admin.signing import AccessKeys
+from trimq.admin.tls import FLAGS as TLS_FLAGS
+from trimq.admin.tls import Flag, client_tls
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.errors import CodecError
 from trimq.mqadmin.names import COMMANDS
 from trimq.mqadmin.output import Output, complain
-from trimq.remoting.errors import RemotingConnectError, TransportError
+from trimq.remoting.errors import PeerGone, RemotingConnectError, TransportError
+from trimq.remoting.tls import ClientTls, TlsFilesError
 
 FAILURES: Final = (AdminError, TransportError, CodecError)
 """What a server or the way to it can do to a command."""
@@ -66,6 +69,7 @@ class Run:
     timeout: float = 5.0
     # Nobody named a NameServer: the default is asked.
     by_default: bool = False
+    tls: ClientTls | None = None
     said: set[str] = field(default_factory=set)
 
     def problem(self, error: Exception | str) -> None:
@@ -84,6 +88,8 @@ class Run:
             text += f"; is {error.addr} a broker? -n takes NameServers"
         if isinstance(error, RemotingConnectError) and self.by_default:
             text += _tried_by_default(text)
+        if isinstance(error, PeerGone) and "left without an answer" in text:
+            text += _wanted_in_tls(self.tls)
         return text
 
     def _say(self, text: str, colour: str) -> None:
@@ -122,6 +128,13 @@ def _tried_by_default(text: str) -> str:
     if f" {DEFAULT_NAMESRV}:" not in text:
         return ""
     return f"; neither -n nor NAMESRV_ADDR names a NameServer, so {DEFAULT_NAMESRV} was tried"
+
+
+def _wanted_in_tls(tls: ClientTls | None) -> str:
+    """What a server may have wanted that hung up: it has no words for it."""
+    if tls is None:
+        return "; does it take nothing but TLS? --tls talks it"
+    return "" if tls.certificate else "; does it ask for a certificate? --tls-cert shows one"
 
 
 def boolean(value: Any) -> bool:
@@ -171,7 +184,24 @@ def _no_nan(ctx: click.Context, param: click.Parameter, value: float) -> float:
 _json_option: Final = click.option(
     "--json", "as_json", is_flag=True, help="One JSON value per line."
 )
-_COMMON: Final = ("namesrv_addr", "as_json", "timeout", "access_key", "secret_key")
+_COMMON: Final = (
+    "namesrv_addr",
+    "as_json",
+    "timeout",
+    "access_key",
+    "secret_key",
+    *(flag.key for flag in TLS_FLAGS),
+)
+
+
+def _tls_option(flag: Flag) -> Callable[[F], F]:
+    return click.option(
+        flag.name,
+        envvar=flag.variable,
+        is_flag=not flag.metavar,
+        metavar=flag.metavar,
+        help=flag.help,
+    )
 
 
 def _common_options(function: F) -> F:
@@ -207,6 +237,7 @@ def _common_options(function: F) -> F:
             metavar="SECRET",
             help="Or MQADMIN_SECRET_KEY, which `ps` does not show.",
         ),
+        *(_tls_option(flag) for flag in TLS_FLAGS),
     )
     for option in reversed(options):
         function = option(function)
@@ -217,12 +248,18 @@ def _run(function: Callable[..., None], common: dict[str, Any], options: dict[st
     keys = _keys(common["access_key"], common["secret_key"])
     addrs = common["namesrv_addr"] or DEFAULT_NAMESRV
     try:
-        admin = BlockingAdminClient(addrs, timeout=common["timeout"], keys=keys)
+        tls = client_tls(common)
+        admin = BlockingAdminClient(
+            addrs, timeout=common["timeout"], tls=tls.context() if tls else None, keys=keys
+        )
     except Invalid as error:
         raise click.UsageError(f"-n: {error}") from None
+    except TlsFilesError as error:
+        raise click.UsageError(str(error)) from None
     with admin:
         run = Run(admin, Output(common["as_json"]), timeout=common["timeout"])
         run.by_default = not common["namesrv_addr"]
+        run.tls = tls
         try:
             function(run, **options)
         except FAILURES as error:

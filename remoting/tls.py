@@ -3,10 +3,12 @@
 import logging
 import os
 import ssl
+import tempfile
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 from typing import Final
 
 from trimq.remoting.tls_suites import restrict
@@ -101,11 +103,26 @@ def load_pair(context: ssl.SSLContext, certificate: str, key: str, password: str
     try:
         context.load_cert_chain(certificate, key, secret)
     except ssl.SSLError as error:
-        # OpenSSL has no name for a wrong password.
-        reason = (
-            "the password does not open the key" if asked and not error.reason else _reason(error)
-        )
-        raise TlsFilesError(f"cannot use {certificate} with {key}: {reason}") from error
+        if error.reason or not asked:
+            raise TlsFilesError(f"cannot use {certificate} with {key}: {_reason(error)}") from error
+        # OpenSSL has no name for a wrong password, nor for an encryption that it has given up.
+        _load_old_key(context, certificate, key, password)
+
+
+def _load_old_key(context: ssl.SSLContext, certificate: str, key: str, password: str) -> None:
+    """A key as RocketMQ's documentation has it made (PBE-SHA1-RC4-128), which OpenSSL 3 does not read."""
+    try:
+        from trimq.remoting.old_keys import reencrypted
+
+        pem = reencrypted(Path(key).read_bytes(), password)
+    except (ImportError, ValueError) as error:
+        raise TlsFilesError(
+            f"cannot use {certificate} with {key}: the password does not open the key"
+        ) from error
+    with tempfile.TemporaryDirectory(prefix="trimq-") as folder:
+        file = Path(folder) / "key.pem"
+        file.write_bytes(pem)
+        context.load_cert_chain(certificate, file, password)
 
 
 def load_authorities(context: ssl.SSLContext, file: str) -> None:

@@ -7,22 +7,34 @@ from __future__ import annotations
 
 import difflib
 import re
+import ssl
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from trimq.admin.addresses import name_server_list
+from trimq.admin.blocking import BlockingAdminClient
 from trimq.admin.errors import Invalid
 from trimq.admin.pulling import TOOLS_GROUP
 from trimq.admin.signing import AccessKeys
-from trimq.spark.errors import WrongOption
+from trimq.remoting.blocking import BlockingClient
+from trimq.remoting.tls import ClientTls, TlsFilesError
+from trimq.spark.errors import SparkSourceError, WrongOption
 from trimq.spark.positions import Position, parse_position
 
 TRUE: Final = {"true": True, "false": False}
 # Options that Spark itself may put among ours.
 SPARKS_OWN: Final = frozenset({"path", "checkpointlocation", "__datasource_schema__", "queryname"})
 
-CONNECTION: Final = ("namesrv", "accessKey", "secretKey", "timeoutMs", "retries")
+TLS: Final = (
+    "tls",
+    "tlsTrustCertPath",
+    "tlsAnyName",
+    "tlsCertPath",
+    "tlsKeyPath",
+    "tlsKeyPassword",
+)
+CONNECTION: Final = ("namesrv", "accessKey", "secretKey", "timeoutMs", "retries", *TLS)
 READ: Final = (
     *CONNECTION,
     "topic",
@@ -52,6 +64,25 @@ class Connection:
     timeout: float
     retries: int
     keys: AccessKeys | None
+    tls: ClientTls | None = None
+
+    def client(self, addr: str) -> BlockingClient:
+        """A connection of its own to one server; the files of TLS are read where this runs."""
+        return BlockingClient(addr, tls=self._context(), timeout=self.timeout)
+
+    def admin(self) -> BlockingAdminClient:
+        """All operations on all servers."""
+        return BlockingAdminClient(
+            self.name_servers, timeout=self.timeout, tls=self._context(), keys=self.keys
+        )
+
+    def _context(self) -> ssl.SSLContext | None:
+        if self.tls is None:
+            return None
+        try:
+            return self.tls.context()
+        except TlsFilesError as error:
+            raise SparkSourceError(str(error)) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +238,29 @@ def _connection(options: Options) -> Connection:
         timeout=options.number("timeoutMs", 10_000) / 1000,
         retries=options.number("retries", 3, least=0, most=1000),
         keys=keys,
+        tls=_tls(options),
     )
+
+
+def _tls(options: Options) -> ClientTls | None:
+    """The files must be there on every executor, too."""
+    texts = {name: options.text(name) or "" for name in TLS}
+    if not options.flag("tls", any(texts.values())):
+        if any(texts[name] for name in TLS if name != "tls"):
+            raise WrongOption("option 'tls' is 'false', but other options of TLS are given")
+        return None
+    tls = ClientTls(
+        authorities=texts["tlsTrustCertPath"],
+        named=not options.flag("tlsAnyName", False),
+        certificate=texts["tlsCertPath"],
+        key=texts["tlsKeyPath"],
+        password=texts["tlsKeyPassword"],
+    )
+    try:
+        tls.context()
+    except TlsFilesError as error:
+        raise WrongOption(f"options of TLS: {error}") from None
+    return tls
 
 
 def _topics(options: Options) -> tuple[tuple[str, ...], str | None]:

@@ -95,7 +95,7 @@ class GroupProgress:
     ) -> None:
         client = self._clients.get(addr)
         if client is None or client.closed:
-            client = BlockingClient(addr, timeout=self._connection.timeout)
+            client = self._connection.client(addr)
             self._clients[addr] = client
         keys = self._connection.keys
         answer = client.request(code, header if keys is None else keys.signed(header, body), body)

@@ -15,7 +15,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from trimq.admin.blocking import BlockingAdminClient
 from trimq.admin.cluster import preferred_addr
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.command import RemotingCommand
@@ -81,7 +80,7 @@ class Puller:
     def _fill(self) -> None:
         """Ask for the next windows until enough are under way."""
         if self._client is None:
-            self._client = BlockingClient(self._addr, timeout=self._connection.timeout)
+            self._client = self._connection.client(self._addr)
             for window in self._windows:
                 self._ask(window)
         while len(self._windows) < self._pulls.in_flight and self._next < self._part.end:
@@ -178,11 +177,7 @@ class Puller:
             self._client.close()
             self._client = None
         time.sleep(_PAUSE * self._failures)
-        with BlockingAdminClient(
-            self._connection.name_servers,
-            timeout=self._connection.timeout,
-            keys=self._connection.keys,
-        ) as admin:
+        with self._connection.admin() as admin:
             try:
                 route = admin.topic_route(self._part.topic)
             except TransportError:

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Final, Self, TypeVar
 
-from trimq.admin.blocking import BlockingAdminClient
 from trimq.admin.cluster import preferred_addr
 from trimq.admin.errors import NotFound
 from trimq.admin.pulling import Place
@@ -20,7 +19,6 @@ from trimq.codec.bodies.heartbeat import CheckClientRequestBody, SubscriptionDat
 from trimq.codec.bodies.locks import MessageQueue
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.flags import Perm
-from trimq.remoting.blocking import BlockingClient
 from trimq.remoting.errors import TransportError
 from trimq.spark.errors import DataLost, SparkSourceError, WrongOption
 from trimq.spark.names import is_system_topic
@@ -65,9 +63,7 @@ class Cluster:
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self.admin = BlockingAdminClient(
-            connection.name_servers, timeout=connection.timeout, keys=connection.keys
-        )
+        self.admin = connection.admin()
 
     def __enter__(self) -> Self:
         return self
@@ -149,7 +145,7 @@ class Cluster:
             body = encode_body(
                 CheckClientRequestBody(client_id="spark", group=group, subscription_data=wants)
             )
-            with BlockingClient(addr, timeout=self._connection.timeout) as client:
+            with self._connection.client(addr) as client:
                 keys = self._connection.keys
                 header = None if keys is None else keys.signed(None, body)
                 answer = client.request(RequestCode.CHECK_CLIENT_CONFIG, header, body)

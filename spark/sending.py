@@ -13,7 +13,6 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Final
 
-from trimq.admin.blocking import BlockingAdminClient
 from trimq.admin.cluster import MASTER_ID
 from trimq.admin.errors import NotFound
 from trimq.admin.sending import NEW_TOPIC_QUEUES
@@ -258,15 +257,13 @@ class Sender:
     def _client(self, addr: str) -> BlockingClient:
         client = self._clients.get(addr)
         if client is None or client.closed:
-            client = BlockingClient(addr, timeout=self._options.connection.timeout)
+            client = self._options.connection.client(addr)
             self._clients[addr] = client
         return client
 
     def _route(self, topic: str) -> list[_Queue]:
         connection = self._options.connection
-        with BlockingAdminClient(
-            connection.name_servers, timeout=connection.timeout, keys=connection.keys
-        ) as admin:
+        with connection.admin() as admin:
             try:
                 route = admin.sending_route(topic)
             except NotFound as error:

@@ -3,10 +3,12 @@
 import os
 import signal
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
+import trustme
 from hypothesis import HealthCheck, settings
 
 from trimq import compiled
@@ -55,3 +57,41 @@ def memory_path(tmp_path: Path) -> Iterator[Path]:
         return
     with TemporaryDirectory(prefix="trimq-", dir=memory) as folder:
         yield Path(folder)
+
+
+@dataclass(frozen=True)
+class TlsFiles:
+    """PEM files of an authority, and of a server's and a client's certificate for 127.0.0.1."""
+
+    authority: str
+    server: str
+    server_key: str
+    client: str
+    client_key: str
+
+    @property
+    def strict(self) -> dict[str, str]:
+        """Settings of a server that takes nothing but TLS, and nobody without a certificate."""
+        return {
+            "tls.server.mode": "enforcing",
+            "tls.server.certPath": self.server,
+            "tls.server.keyPath": self.server_key,
+            "tls.server.need.client.auth": "require",
+            "tls.server.trustCertPath": self.authority,
+            "tls.client.certPath": self.client,
+            "tls.client.keyPath": self.client_key,
+            "tls.client.trustCertPath": self.authority,
+        }
+
+
+@pytest.fixture(scope="session")
+def tls_files(tmp_path_factory: pytest.TempPathFactory) -> TlsFiles:
+    folder = tmp_path_factory.mktemp("tls")
+    authority = trustme.CA()
+    authority.cert_pem.write_to_path(folder / "ca.pem")
+    for name in ("server", "client"):
+        issued = authority.issue_cert("127.0.0.1", "localhost")
+        issued.private_key_pem.write_to_path(folder / f"{name}.key")
+        issued.cert_chain_pems[0].write_to_path(folder / f"{name}.pem")
+    names = ("ca.pem", "server.pem", "server.key", "client.pem", "client.key")
+    return TlsFiles(*(str(folder / name) for name in names))

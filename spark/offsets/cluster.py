@@ -31,6 +31,7 @@ from trimq.codec.headers.clients import GetConsumerRunningInfoRequestHeader
 from trimq.codec.headers.groups import GetConsumeStatsRequestHeader
 from trimq.codec.headers.topics import GetTopicStatsInfoRequestHeader
 from trimq.remoting.errors import TransportError
+from trimq.remoting.tls import ClientTls
 from trimq.spark.errors import SparkSourceError
 from trimq.spark.names import is_system_group, is_system_topic
 from trimq.spark.offsets.answers import Consumed, QueueName, consumed, ends
@@ -55,6 +56,7 @@ class ClusterSource:
     exact: int = 500
     ask_clients: bool = True
     keys: AccessKeys | None = None
+    tls: ClientTls | None = None
 
     def wants_group(self, name: str) -> bool:
         return not is_system_group(name) and _matches(name, self.groups)
@@ -130,8 +132,10 @@ def snapshot(source: ClusterSource) -> Snapshot:
 
 
 def _brokers(source: ClusterSource, pace: Pace) -> list[_Broker]:
+    tls = source.tls.context() if source.tls else None
+
     def admin() -> PacedAdmin:
-        return PacedAdmin(source.name_servers, source.timeout, source.keys, pace)
+        return PacedAdmin(source.name_servers, source.timeout, source.keys, pace, tls)
 
     with admin() as first:
         info = first.cluster_info()

@@ -6,15 +6,19 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
+from trimq.admin.tls import FLAGS, client_tls
+from trimq.remoting.tls import ClientTls, TlsFilesError
 from trimq.spark.offsets.failures import Failed, failures
 from trimq.spark.offsets.starting import LEVELS
 
 if TYPE_CHECKING:
     from trimq.spark.offsets.cluster import Snapshot
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 EXAMPLES: Final = """
 \b
@@ -34,6 +38,18 @@ Examples:
 Exit code: 0 when all is well, 1 when --max-lag or --max-delay was passed, 2 for wrong usage, when a
 server cannot be asked, or when Spark fails. With --watch it is the last round's.
 """
+
+
+def _tls_options(function: F) -> F:
+    for flag in reversed(FLAGS):
+        function = click.option(
+            flag.name,
+            envvar=flag.variable,
+            is_flag=not flag.metavar,
+            metavar=flag.metavar,
+            help=flag.help,
+        )(function)
+    return function
 
 
 @click.command(epilog=EXAMPLES, context_settings={"help_option_names": ["-h", "--help"]})
@@ -72,6 +88,7 @@ server cannot be asked, or when Spark fails. With --watch it is the last round's
 @click.option("--timeout", type=click.FloatRange(0, min_open=True), default=5, show_default=True)
 @click.option("--access-key", envvar="MQADMIN_ACCESS_KEY")
 @click.option("--secret-key", envvar="MQADMIN_SECRET_KEY")
+@_tls_options
 @click.option("--html", type=click.Path(path_type=Path, dir_okay=False), help="A page with plots.")
 @click.option("--json", metavar="FILE", help="One object; - is standard output.")
 @click.option("--prometheus", metavar="FILE", help="Prometheus's text format; - too.")
@@ -129,6 +146,7 @@ def _source(given: dict[str, Any]) -> Callable[[], Snapshot] | None:
             exact=given["exact"],
             ask_clients=given["clients"],
             keys=AccessKeys(*keys) if all(keys) else None,
+            tls=_tls(given),
         )
         return lambda: cluster.snapshot(source)
     if store:
@@ -137,6 +155,13 @@ def _source(given: dict[str, Any]) -> Callable[[], Snapshot] | None:
         folder = store_folder.FolderSource(store)
         return lambda: store_folder.snapshot(folder)
     return None
+
+
+def _tls(given: dict[str, Any]) -> ClientTls | None:
+    try:
+        return client_tls(given)
+    except TlsFilesError as error:
+        raise Failed(str(error)) from None
 
 
 def _check_installed(*names: str) -> None:

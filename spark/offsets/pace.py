@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 import threading
 import time
 from collections.abc import Callable, Coroutine
@@ -47,9 +48,14 @@ class PacedLink(BlockingLink):
     """Waits before each request; see `admin.link.Link`."""
 
     def __init__(
-        self, name_servers: str, timeout: float, keys: AccessKeys | None, pace: Pace
+        self,
+        name_servers: str,
+        timeout: float,
+        keys: AccessKeys | None,
+        pace: Pace,
+        tls: ssl.SSLContext | None,
     ) -> None:
-        super().__init__(name_server_list(name_servers), timeout, None, keys)
+        super().__init__(name_server_list(name_servers), timeout, tls, keys)
         self._pace = pace
 
     async def ask(
@@ -68,9 +74,14 @@ class PacedAdmin(BlockingAdminClient):
     """The administration client for one thread, over such a link."""
 
     def __init__(
-        self, name_servers: str, timeout: float, keys: AccessKeys | None, pace: Pace
+        self,
+        name_servers: str,
+        timeout: float,
+        keys: AccessKeys | None,
+        pace: Pace,
+        tls: ssl.SSLContext | None = None,
     ) -> None:
-        self.link = PacedLink(name_servers, timeout, keys, pace)
+        self.link = PacedLink(name_servers, timeout, keys, pace, tls)
 
     def body(self, addr: str, code: RequestCode, header: Header, factor: float = 1) -> bytes:
         """The body of a successful answer; Refused, TransportError."""

@@ -1,8 +1,8 @@
 """TLS by settings: the self-signed default, tls.config.file, clients' certificates, both directions."""
 
 import sys
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 import trio
@@ -19,34 +19,6 @@ from trimq.tls import name_server_context, server_tls, tls_in_force
 from trimq.tls_config import TlsConfig
 
 NO_FILE = {"tls.config.file": ""}
-
-
-@dataclass
-class Pair:
-    certificate: str
-    key: str
-
-
-@dataclass
-class Files:
-    authority: str
-    server: Pair
-    client: Pair
-
-
-@pytest.fixture(scope="module")
-def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
-    folder = tmp_path_factory.mktemp("tls")
-    authority = trustme.CA()
-    authority.cert_pem.write_to_path(folder / "ca.pem")
-
-    def pair(name: str) -> Pair:
-        issued = authority.issue_cert("127.0.0.1", "localhost")
-        issued.private_key_pem.write_to_path(folder / f"{name}.key")
-        issued.cert_chain_pems[0].write_to_path(folder / f"{name}.pem")
-        return Pair(str(folder / f"{name}.pem"), str(folder / f"{name}.key"))
-
-    return Files(str(folder / "ca.pem"), pair("server"), pair("client"))
 
 
 def config_of(values: dict[str, str]) -> TlsConfig:
@@ -89,32 +61,20 @@ async def test_enforcing_needs_no_certificate_of_its_own(tmp_path: Path) -> None
             await code_of(server.namesrv_addr, None)
 
 
-async def test_certificates_of_clients_both_ways(tmp_path: Path, files: Files) -> None:
+async def test_certificates_of_clients_both_ways(tmp_path: Path, tls_files: Any) -> None:
     """Server and NameServer demand one; the broker shows its own to the NameServer."""
-    settings = {
-        "tls.server.mode": "enforcing",
-        "tls.server.certPath": files.server.certificate,
-        "tls.server.keyPath": files.server.key,
-        "tls.server.need.client.auth": "require",
-        "tls.server.trustCertPath": files.authority,
-        "tls.client.certPath": files.client.certificate,
-        "tls.client.keyPath": files.client.key,
-        "tls.client.trustCertPath": files.authority,
-    }
     known = ClientTls(
-        authorities=files.authority, certificate=files.client.certificate, key=files.client.key
+        authorities=tls_files.authority, certificate=tls_files.client, key=tls_files.client_key
     )
-    async with trimq.serve(tmp_path, settings=settings) as server:
+    async with trimq.serve(tmp_path, settings=tls_files.strict) as server:
         # The route is there because the broker could register.
         assert await code_of(server.namesrv_addr, known) == ResponseCode.SUCCESS
         for addr in (server.namesrv_addr, server.broker_addr):
             with pytest.raises(TransportError):
-                await code_of(addr, ClientTls(authorities=files.authority))
+                await code_of(addr, ClientTls(authorities=tls_files.authority))
 
 
-async def test_a_changed_certificate_is_shown_to_new_connections(
-    tmp_path: Path, files: Files
-) -> None:
+async def test_a_changed_certificate_is_shown_to_new_connections(tmp_path: Path) -> None:
     old, new = trustme.CA(), trustme.CA()
     chain, key = tmp_path / "chain.pem", tmp_path / "chain.key"
 
@@ -191,15 +151,15 @@ def test_a_broker_talks_tls_to_others_only_when_told_to() -> None:
         name_server_context(config_of({"tls.enable": "true", "tls.client.trustCertPath": "x"}))
 
 
-def test_clients_are_asked_for_certificates_only_to_look_at_them(files: Files) -> None:
+def test_clients_are_asked_for_certificates_only_to_look_at_them(tls_files: Any) -> None:
     """RocketMQ's `optional` without authorities takes any certificate: as good as asking for none."""
     served = {
-        "tls.server.certPath": files.server.certificate,
-        "tls.server.keyPath": files.server.key,
+        "tls.server.certPath": tls_files.server,
+        "tls.server.keyPath": tls_files.server_key,
         "tls.server.need.client.auth": "optional",
     }
     blind = server_tls(config_of(served))
-    looking = server_tls(config_of({**served, "tls.server.trustCertPath": files.authority}))
+    looking = server_tls(config_of({**served, "tls.server.trustCertPath": tls_files.authority}))
     modes = []
     for tls in (blind, looking):
         assert tls._source is not None
