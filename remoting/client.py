@@ -19,6 +19,7 @@ from trimq.remoting.errors import RemotingConnectError, RemotingTimeout, reason_
 from trimq.remoting.handshake import client_wire, context_of
 from trimq.remoting.limits import Limits
 from trimq.remoting.peer import Body
+from trimq.remoting.request_log import RequestLog
 from trimq.remoting.tls import TlsContext
 from trimq.remoting.wire import SocketWire, Wire, address_of
 
@@ -66,7 +67,11 @@ class Client:
         coding: int = JSON,
     ) -> AsyncIterator["Client"]:
         """A client over a wire that is there already."""
-        shared = Shared(Dispatcher(processors), limits or Limits(), coding=coding)
+        shared = Shared(
+            Dispatcher(processors, request_log=RequestLog("client")),
+            limits or Limits(),
+            coding=coding,
+        )
         connection = Connection(wire, shared, remote_addr, pack_host(remote_addr))
         failure: Exception | None = None
         async with trio.open_nursery() as nursery:

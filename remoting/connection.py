@@ -51,6 +51,7 @@ class Shared:
         "gate",
         "limits",
         "listener",
+        "listener_name",
         "poller",
         "unfinished",
     )
@@ -69,6 +70,8 @@ class Shared:
         self.listener = listener
         self.counters = dispatcher.counters
         self.unfinished = Unfinished(limits.unfinished_limit, self.counters)
+        # In log lines: one process may listen as a broker and as a NameServer.
+        self.listener_name = dispatcher.request_log.listener
         # The header coding of our own requests; a reply always has that of its request.
         self.coding = coding
         # Reads the plain sockets of a server; without it each connection has a reading task.
@@ -136,7 +139,12 @@ class Connection(Peer):
         """Serve until the peer leaves, `close` or `finish` is called, or the protocol is broken."""
         shared = self._shared
         shared.counters.connections += 1
-        log.info("connection opened peer=%s id=%d", self.remote_addr, self.id)
+        log.debug(
+            "connection opened: on=%s peer=%s id=%d",
+            shared.listener_name,
+            self.remote_addr,
+            self.id,
+        )
         try:
             if shared.listener is not None:
                 shared.listener.opened(self)
@@ -410,8 +418,9 @@ class Connection(Peer):
         self._shared.unfinished.note(self, 0, True)
         for question in self._questions.values():
             question.done.set()
-        log.info(
-            "connection closed peer=%s id=%d reason=%s",
+        log.debug(
+            "connection closed: on=%s peer=%s id=%d reason=%s",
+            self._shared.listener_name,
             self.remote_addr,
             self.id,
             self._reason or "cancelled",

@@ -5,6 +5,7 @@ The one place that catches everything a processor raises. Java: NettyRemotingAbs
 
 import logging
 from collections.abc import Awaitable, Callable, Sequence
+from time import perf_counter_ns
 from typing import Any, Final
 
 from trimq.codec.codes import ResponseCode
@@ -16,13 +17,11 @@ from trimq.remoting.errors import LimitReached, RemotingError
 from trimq.remoting.exchange import Request, Response
 from trimq.remoting.holdback import Holdback
 from trimq.remoting.peer import Peer
+from trimq.remoting.request_log import RequestLog, request_name
 
 log = logging.getLogger("trimq.remoting")
 
 AnyProcessor = Processor[Any]
-
-# An unknown code is logged once each, up to so many: a peer must not be able to fill the log.
-_UNKNOWN_CODES_LOGGED: Final = 100
 
 _SYSTEM_ERROR: Final = int(ResponseCode.SYSTEM_ERROR)
 _NOT_SUPPORTED: Final = int(ResponseCode.REQUEST_CODE_NOT_SUPPORTED)
@@ -50,10 +49,18 @@ class Dispatcher:
 
     `end_of_receive` runs once after the frames of one receive were handled and before their replies
     leave; `holdback` may make them wait. `on_request(request code, response code)` is told of every
-    answered request.
+    answered request, `request_log` of each when it wants to know.
     """
 
-    __slots__ = ("_end_of_receive", "_on_request", "_routes", "_unknown", "counters", "holdback")
+    __slots__ = (
+        "_end_of_receive",
+        "_on_request",
+        "_routes",
+        "_watched",
+        "counters",
+        "holdback",
+        "request_log",
+    )
 
     def __init__(
         self,
@@ -62,6 +69,7 @@ class Dispatcher:
         on_request: Callable[[int, int], None] | None = None,
         counters: RemotingCounters | None = None,
         holdback: Holdback | None = None,
+        request_log: RequestLog | None = None,
     ) -> None:
         self._routes: dict[int, Route] = {}
         for processor in processors:
@@ -72,7 +80,9 @@ class Dispatcher:
                 self._routes[int(code)] = route
         self._end_of_receive = end_of_receive
         self._on_request = on_request
-        self._unknown: set[int] = set()
+        # Whether the log wants each request: looked up once a receive.
+        self._watched: bool = False
+        self.request_log: RequestLog = RequestLog() if request_log is None else request_log
         self.holdback = holdback
         self.counters: RemotingCounters = RemotingCounters() if counters is None else counters
 
@@ -81,8 +91,22 @@ class Dispatcher:
         """Every request code that has a processor."""
         return frozenset(self._routes)
 
+    def begin_receive(self) -> None:
+        """Call before the requests of one receive."""
+        self._watched = self.request_log.on
+
     def begin(self, command: RemotingCommand, peer: Peer) -> Response | Request[Any]:
         """The response, or the request itself when it has to wait: `finish` it in a task then."""
+        if not self._watched:
+            return self._begin(command, peer)
+        began = perf_counter_ns()
+        outcome = self._begin(command, peer)
+        if isinstance(outcome, Response):
+            nanos = perf_counter_ns() - began
+            self.request_log.answered(command.code, command.ext_fields, peer, outcome, nanos)
+        return outcome
+
+    def _begin(self, command: RemotingCommand, peer: Peer) -> Response | Request[Any]:
         code = command.code
         route = self._routes.get(code)
         if route is None:
@@ -116,6 +140,7 @@ class Dispatcher:
 
     async def finish(self, request: Request[Any]) -> Response:
         """Answer a request that has to wait."""
+        began = perf_counter_ns()
         try:
             waiting: Awaitable[Response] = self._routes[request.code].handle(request)
             response = await waiting
@@ -123,6 +148,11 @@ class Dispatcher:
             response = self._failed(request.code, request.peer, error)
         if self._on_request is not None:
             self._on_request(request.code, response.code)
+        if self.request_log.on:
+            nanos = perf_counter_ns() - began
+            self.request_log.answered(
+                request.code, request.ext_fields, request.peer, response, nanos
+            )
         return response
 
     def end_receive(self) -> Response | None:
@@ -157,17 +187,27 @@ class Dispatcher:
             return Response(error.code, error.remark)
         self.counters.errors += 1
         if isinstance(error, CodecError):
-            log.warning("request refused code=%d peer=%s reason=%s", code, peer.remote_addr, error)
+            log.warning(
+                "request not understood: request=%s code=%d peer=%s reason=%s",
+                request_name(code),
+                code,
+                peer.remote_addr,
+                error,
+            )
             return Response(_SYSTEM_ERROR, str(error))
-        log.error("request failed code=%d peer=%s", code, peer.remote_addr, exc_info=error)
+        log.error(
+            "request failed: request=%s code=%d peer=%s",
+            request_name(code),
+            code,
+            peer.remote_addr,
+            exc_info=error,
+        )
         return Response(_SYSTEM_ERROR, _describe(error))
 
     def _unsupported(self, code: int, peer: Peer) -> Response:
         self.counters.errors += 1
         remark = f" request type {code} not supported"
-        if code not in self._unknown and len(self._unknown) < _UNKNOWN_CODES_LOGGED:
-            self._unknown.add(code)
-            log.warning("request code unknown code=%d peer=%s", code, peer.remote_addr)
+        self.request_log.unanswered(code, peer)
         return Response(_NOT_SUPPORTED, remark)
 
 

@@ -38,6 +38,7 @@ _EXHAUSTED_PAUSE: Final = 0.1
 _ACCEPT_IN_A_ROW: Final = 8
 _SWEEPS_PER_IDLE_TIME: Final = 24
 _LONGEST_PAUSE: Final = 5
+_SUM_SECONDS: Final = 60
 
 
 class Server:
@@ -64,6 +65,8 @@ class Server:
         self._balancers = balancers
         self._connections: set[Connection] = set()
         self.door = doorkeeper or Doorkeeper(self._limits, dispatcher.counters, balancers)
+        # Since the last line about them.
+        self._opened = self._closed = 0
 
     @property
     def counters(self) -> RemotingCounters:
@@ -97,6 +100,7 @@ class Server:
         poller: Poller | None,
         task_status: trio.TaskStatus[None],
     ) -> None:
+        name = self._shared.listener_name
         async with trio.open_nursery() as outer:
             # Connections live in a task that cancellation does not reach: they end in order.
             connections: trio.Nursery = await outer.start(self._keep, stopping)
@@ -104,8 +108,10 @@ class Server:
                 async with trio.open_nursery() as listeners:
                     for sock in sockets:
                         sock.setblocking(False)
+                        log.info("listening: on=%s address=%s", name, _bound(sock))
                         listeners.start_soon(self._accept, sock, listeners, connections)
                     listeners.start_soon(self._sweep)
+                    listeners.start_soon(self._sum_up)
                     if poller is not None:
                         listeners.start_soon(poller.run)
                     task_status.started()
@@ -143,11 +149,15 @@ class Server:
                 continue
             except OSError as error:
                 if error.errno in _EXHAUSTED:
-                    log.error("accept failed, trying again reason=%s", error)
+                    log.error(
+                        "accept failed, trying again: on=%s reason=%s",
+                        self._shared.listener_name,
+                        error,
+                    )
                     await trio.sleep(_EXHAUSTED_PAUSE)
                 else:
                     # Of the connection that was to be accepted, and no more.
-                    log.debug("accept failed reason=%s", error)
+                    log.debug("accept failed: on=%s reason=%s", self._shared.listener_name, error)
 
     async def _greet(self, sock: socket.socket, host: str, connections: trio.Nursery) -> None:
         """Find out who calls and how (plain or TLS), then serve."""
@@ -204,6 +214,7 @@ class Server:
 
     async def _run(self, connection: Connection, host: str | None = None) -> None:
         self._connections.add(connection)
+        self._opened += 1
         try:
             await connection.run()
         except Exception:
@@ -212,19 +223,43 @@ class Server:
             log.exception("connection failed peer=%s", connection.remote_addr)
         finally:
             self._connections.discard(connection)
+            self._closed += 1
             if host is not None:
                 self.door.left(host)
+
+    async def _sum_up(self) -> None:
+        """Each connection is a line at debug; at info, one a minute for all that came and went."""
+        while True:
+            await trio.sleep(_SUM_SECONDS)
+            if self._opened or self._closed:
+                log.info(
+                    "connections within a minute: on=%s opened=%d closed=%d open=%d",
+                    self._shared.listener_name,
+                    self._opened,
+                    self._closed,
+                    len(self._connections),
+                )
+                self._opened = self._closed = 0
 
     async def _sweep(self) -> None:
         """One look at all connections every few seconds costs less than a time-out per receive."""
         while True:
             pause = self._limits.idle_seconds / _SWEEPS_PER_IDLE_TIME
             await trio.sleep(min(pause, _LONGEST_PAUSE))
-            now = trio.current_time()
-            for connection in tuple(self._connections):
-                if connection.sweep(now):
-                    self._shared.counters.closed_idle += 1
-                    connection.close("idle")
-                elif connection.owes_too_long(now):
-                    self._shared.counters.limits["maxFrameSeconds"] += 1
-                    connection.close("a frame that has begun does not end: maxFrameSeconds")
+            self._close_idle(trio.current_time())
+
+    def _close_idle(self, now: float) -> None:
+        # Not in the loop above: its variable would keep the last connection alive.
+        for connection in tuple(self._connections):
+            if connection.sweep(now):
+                self._shared.counters.closed_idle += 1
+                connection.close("idle")
+            elif connection.owes_too_long(now):
+                self._shared.counters.limits["maxFrameSeconds"] += 1
+                connection.close("a frame that has begun does not end: maxFrameSeconds")
+
+
+def _bound(sock: socket.socket) -> str:
+    """Where it listens, as people write it."""
+    host, port = sock.getsockname()[:2]
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

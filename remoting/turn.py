@@ -79,6 +79,7 @@ class Turn:
 def take_turn(frames: FrameBuffer, dispatcher: Dispatcher, peer: Peer, room: int) -> Turn:
     """Handle every complete frame, until the replies take more than `room` bytes."""
     turn = Turn()
+    dispatcher.begin_receive()
     try:
         while room > 0 and turn.frames < _FRAMES_PER_TURN:
             frame = frames.next_frame()

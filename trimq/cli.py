@@ -160,7 +160,8 @@ def _run(start: Callable[[], Any], log_level: str, log_format: str) -> None:
     """Run an async main to its end; a clean shutdown (SIGINT, SIGTERM) is exit code 0."""
     logs.configure(log_level, log_format)
     logs.switch_level_on_signal(log_level)
-    log.info("TriMQ %s: %s", trimq.__version__, compiled.description())
+    python = sys.version.split(maxsplit=1)[0]
+    log.info("TriMQ %s: %s python=%s", trimq.__version__, compiled.description(), python)
     # Trio is loaded here, so that --help and usage errors stay instant.
     import trio
 

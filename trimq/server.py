@@ -23,6 +23,7 @@ from trimq.options import (
 )
 from trimq.reachable import check_reachable
 from trimq.remoting.dispatch import Dispatcher
+from trimq.remoting.request_log import RequestLog
 from trimq.remoting.server import Server
 from trimq.running import open_broker
 from trimq.samples import ProcessState
@@ -106,7 +107,7 @@ async def open_namesrv(
 ) -> AsyncIterator[Endpoint]:
     """Serve a NameServer until the block ends; yields the address it really listens on."""
     server = Server(
-        Dispatcher(namesrv.processors),
+        Dispatcher(namesrv.processors, request_log=RequestLog("NameServer")),
         listener=namesrv.routes,
         tls=server_tls(plan.tls),
         balancers=plan.server.balancers,

@@ -14,6 +14,7 @@ from trimq.remoting.contract import Gate, Holdback, PeerGone, Processor, Respons
 from trimq.remoting.dispatch import Dispatcher
 from trimq.remoting.errors import RemotingTimeout
 from trimq.remoting.limits import Limits
+from trimq.remoting.request_log import RequestLog
 from trimq.remoting.server import Server
 from trimq.remoting.testing import memory_wires
 
@@ -235,9 +236,10 @@ async def test_notices_reach_the_client_and_nobody_answers_them(connected):
 
 
 async def test_connections_are_reported(connected, caplog):
-    caplog.set_level("INFO", "trimq.remoting")
+    caplog.set_level("DEBUG", "trimq.remoting")
     listener = Listener()
-    server = Server(Dispatcher([Do(10, echo)]), listener=listener)
+    dispatcher = Dispatcher([Do(10, echo)], request_log=RequestLog("broker"))
+    server = Server(dispatcher, listener=listener)
     async with connected(server) as client:
         await client.request(10)
         (peer,) = listener.open
@@ -249,10 +251,10 @@ async def test_connections_are_reported(connected, caplog):
     assert server.connections == frozenset()
     assert (server.counters.connections, server.counters.opened) == (0, 1)
     lines = [r.getMessage() for r in caplog.records if f"peer={ADDR}" in r.getMessage()]
-    assert lines == [
-        f"connection opened peer={ADDR} id=1",
-        f"connection closed peer={ADDR} id=1 reason=closed by the peer",
-    ]
+    opened, asked, closed = [line for line in lines if line.endswith("on=broker") or "id=1" in line]
+    assert opened == f"connection opened: on=broker peer={ADDR} id=1"
+    assert f"topic=None group=None peer={ADDR} answer=SUCCESS" in asked
+    assert closed == f"connection closed: on=broker peer={ADDR} id=1 reason=closed by the peer"
 
 
 async def test_closing_a_peer_ends_its_connection(connected):

@@ -35,6 +35,7 @@ from trimq.options import ServerPlan
 from trimq.remoting.contract import ConnectionListener, Gate, Peer, RemotingError
 from trimq.remoting.counters import RemotingCounters
 from trimq.remoting.dispatch import Dispatcher
+from trimq.remoting.request_log import RequestLog
 from trimq.running_settings import RunningSettings
 from trimq.samples import RequestCounters, broker_samples
 from trimq.store.config import StoreConfig
@@ -42,6 +43,7 @@ from trimq.store.errors import StoreError
 from trimq.store.message_store import MessageStore
 from trimq.supervision import Service
 from trimq.tls import name_server_context
+from trimq.unsupported import UNSUPPORTED
 from trimq.wiring.processors import on_main_port_only, processors
 
 log = logging.getLogger("trimq.server")
@@ -135,10 +137,14 @@ def build_broker(
         counters=counters,
         holdback=state.registration.holdback,
     )
+    why_not = {int(code): why for code, why in UNSUPPORTED.items()}
     return Broker(
         state=state,
-        main=dispatcher(table),
-        vip=dispatcher([one for one in table if not on_main_port_only(one)]),
+        main=dispatcher(table, request_log=RequestLog("broker", why_not)),
+        vip=dispatcher(
+            [one for one in table if not on_main_port_only(one)],
+            request_log=RequestLog("broker's VIP port", why_not),
+        ),
         listener=Clients(state.consumers, state.producers),
         gate=gate,
         services=_services(plan, state, gate),
