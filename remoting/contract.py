@@ -7,7 +7,7 @@ from collections.abc import Awaitable
 from typing import ClassVar, Generic, Protocol, cast
 
 from trimq.codec.headers.base import Header, decode_header
-from trimq.remoting.errors import LimitReached, PeerGone, RemotingError
+from trimq.remoting.errors import FeatureMissing, LimitReached, PeerGone, RemotingError
 from trimq.remoting.exchange import H, Request, Response
 from trimq.remoting.gate import Gate
 from trimq.remoting.holdback import Holdback
@@ -17,6 +17,7 @@ __all__ = [
     "Body",
     "Buffer",
     "ConnectionListener",
+    "FeatureMissing",
     "Gate",
     "H",
     "Holdback",

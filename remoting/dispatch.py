@@ -13,7 +13,7 @@ from trimq.codec.command import RemotingCommand
 from trimq.codec.errors import CodecError
 from trimq.remoting.contract import Processor
 from trimq.remoting.counters import RemotingCounters
-from trimq.remoting.errors import LimitReached, RemotingError
+from trimq.remoting.errors import FeatureMissing, LimitReached, RemotingError
 from trimq.remoting.exchange import Request, Response
 from trimq.remoting.holdback import Holdback
 from trimq.remoting.peer import Peer
@@ -184,6 +184,8 @@ class Dispatcher:
         if isinstance(error, RemotingError):
             if isinstance(error, LimitReached):
                 self.counters.limits[error.limit] += 1
+            elif isinstance(error, FeatureMissing):
+                self.request_log.missing(error.reason, code, peer)
             return Response(error.code, error.remark)
         self.counters.errors += 1
         if isinstance(error, CodecError):

@@ -21,6 +21,14 @@ class LimitReached(RemotingError):
         self.limit = limit
 
 
+class FeatureMissing(RemotingError):
+    """A request for something that is off or not supported; `reason` names it for the log."""
+
+    def __init__(self, code: int, remark: str, reason: str) -> None:
+        super().__init__(code, remark)
+        self.reason = reason
+
+
 class TransportError(Exception):
     """The request got no answer: the connection or the other end failed it."""
 

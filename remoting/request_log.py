@@ -1,20 +1,15 @@
 """What the log says of requests: each one at debug, and those that nobody answers at warning."""
 
 import logging
-import time
 from collections.abc import Mapping
 from typing import Final
 
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.remoting.exchange import Response
 from trimq.remoting.peer import Peer
+from trimq.remoting.sparingly import Sparingly
 
 log = logging.getLogger("trimq.remoting")
-
-# What nobody answers is said once a minute for each code, with how often it came meanwhile.
-_PAUSE_SECONDS: Final = 60.0
-# Peers can make codes up: so many are told apart.
-_MOST_CODES: Final = 100
 
 _SEND_V2: Final = frozenset({310, 320, 325})
 _GROUPS: Final = ("consumerGroup", "producerGroup", "group", "groupName")
@@ -28,13 +23,12 @@ class RequestLog:
     `why_not` has, by request code, why nobody answers it: the feature that is missing.
     """
 
-    __slots__ = ("_missed", "_said_at", "_why_not", "listener")
+    __slots__ = ("_sparingly", "_why_not", "listener")
 
     def __init__(self, listener: str = "server", why_not: Mapping[int, str] | None = None) -> None:
         self.listener = listener
         self._why_not = {} if why_not is None else why_not
-        self._said_at: dict[int, float] = {}
-        self._missed: dict[int, int] = {}
+        self._sparingly = Sparingly()
 
     @property
     def on(self) -> bool:
@@ -59,23 +53,21 @@ class RequestLog:
 
     def unanswered(self, code: int, peer: Peer) -> None:
         """A request that no processor knows."""
-        if code not in self._said_at and len(self._said_at) >= _MOST_CODES:
-            return
-        now = time.monotonic()
-        if now < self._said_at.get(code, -_PAUSE_SECONDS) + _PAUSE_SECONDS:
-            self._missed[code] = self._missed.get(code, 0) + 1
-            return
-        self._said_at[code] = now
-        missed = self._missed.pop(code, 0)
-        log.warning(
-            "request refused: reason=%s request=%s code=%d peer=%s more=%s on=%s",
-            self._why_not.get(code, "nothing here answers it"),
-            request_name(code),
-            code,
-            peer.remote_addr,
-            missed or None,
-            self.listener,
-        )
+        self.missing(self._why_not.get(code, "nothing here answers it"), code, peer)
+
+    def missing(self, reason: str, code: int, peer: Peer) -> None:
+        """A request that was refused because of a feature that is off or not there."""
+        times = self._sparingly.times((reason, code))
+        if times:
+            log.warning(
+                "request refused: reason=%s request=%s code=%d peer=%s times=%d on=%s",
+                reason,
+                request_name(code),
+                code,
+                peer.remote_addr,
+                times,
+                self.listener,
+            )
 
 
 def request_name(code: int) -> str:

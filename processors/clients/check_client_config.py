@@ -3,7 +3,7 @@
 from trimq.codec.bodies.base import decode_request
 from trimq.codec.bodies.heartbeat import CheckClientRequestBody
 from trimq.codec.codes import RequestCode, ResponseCode
-from trimq.remoting.contract import Processor, RemotingError, Request, Response
+from trimq.remoting.contract import FeatureMissing, Processor, Request, Response
 
 _TAG_TYPES = (None, "", "TAG")
 
@@ -17,9 +17,10 @@ class CheckClientConfig(Processor[None]):
         if request.body:
             subscription = decode_request(CheckClientRequestBody, request.body).subscription_data
             if subscription is not None and subscription.expression_type not in _TAG_TYPES:
-                raise RemotingError(
+                raise FeatureMissing(
                     ResponseCode.SYSTEM_ERROR,
                     "The broker does not support consumer to filter message by "
                     f"{subscription.expression_type}",
+                    "filters other than tags (SQL92) are not supported yet",
                 )
         return Response()

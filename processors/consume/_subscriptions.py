@@ -23,7 +23,7 @@ from trimq.codec.codes import ResponseCode
 from trimq.codec.errors import CodecError
 from trimq.codec.headers.fast import PullHeader
 from trimq.processors.consume._answers import SEE_FAQ, ForbiddenType, PullForbidden
-from trimq.remoting.contract import Peer, RemotingError
+from trimq.remoting.contract import FeatureMissing, Peer, RemotingError
 
 log = logging.getLogger("trimq.consume")
 
@@ -114,7 +114,8 @@ class PullSubscriptions:
 def _check_type(expression_type: str | None) -> None:
     """Filters over properties: refused as by a broker with enablePropertyFilter=false."""
     if not is_tag_type(expression_type):
-        raise RemotingError(
+        raise FeatureMissing(
             ResponseCode.SYSTEM_ERROR,
             f"The broker does not support consumer to filter message by {expression_type}",
+            "filters other than tags (SQL92) are not supported yet",
         )

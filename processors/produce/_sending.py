@@ -19,6 +19,7 @@ from trimq.broker.puts import (
     PutStatus,
     delay_level,
     put_answer,
+    put_status,
 )
 from trimq.broker.static_queues import StaticQueues
 from trimq.broker.topic_names import RETRY_PREFIX
@@ -43,6 +44,7 @@ from trimq.processors.produce._properties import (
 from trimq.processors.produce._retries import RetrySends, Target
 from trimq.processors.produce._static_sends import static_queue, tell_global
 from trimq.remoting.contract import RemotingError, Request, Response
+from trimq.remoting.sparingly import Sparingly
 from trimq.store.config import StoreConfig
 from trimq.store.errors import StoreError, StoreNotWritable
 from trimq.store.message import Message
@@ -106,6 +108,7 @@ class Sending:
         self._to = destination
         self._static = static
         self._static_topics = static.by_topic
+        self._sparingly = Sparingly()
         # What every message needs, without going through the objects that know it.
         self._store = destination.store
         self._store_host = destination.store_host
@@ -136,9 +139,22 @@ class Sending:
 
     def _refusal(self, topic: str, error: PutRefused | StoreError) -> tuple[int, str]:
         # A full disk was reported when it was found; its producers try again and again.
+        if put_status(error) is PutStatus.WHEEL_TIMER_NOT_ENABLE:
+            self._not_supported("timer messages other than delay levels", topic)
+            return put_answer(error, self._to.config, self._store.disk_use)
         level = logging.DEBUG if isinstance(error, StoreNotWritable) else logging.WARNING
         log.log(level, "send refused topic=%s reason=%s", topic, error)
         return put_answer(error, self._to.config, self._store.disk_use)
+
+    def _not_supported(self, feature: str, topic: str) -> None:
+        times = self._sparingly.times(feature)
+        if times:
+            log.warning(
+                "send refused: reason=%s topic=%s times=%d",
+                f"{feature} are not supported yet",
+                topic,
+                times,
+            )
 
     def _send(self, request: Request[SendHeader]) -> Response:
         header = request.header
@@ -275,11 +291,7 @@ class Sending:
             return
         if (header.reconsume_times or 0) > 0 and delay_level(properties) > 0:
             return
-        log.warning(
-            "transactional message refused, transactions are not supported yet: topic=%s group=%s",
-            header.topic,
-            header.producer_group,
-        )
+        self._not_supported("transactions", header.topic)
         raise RemotingError(
             ResponseCode.NO_PERMISSION,
             f"the broker[{self._admission.host}] sending transaction message is forbidden",

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from trimq.remoting import request_log
+from trimq.remoting import sparingly
 from trimq.remoting.contract import Peer, Response
 from trimq.remoting.request_log import RequestLog
 
@@ -43,7 +43,7 @@ def test_what_is_missing_is_named_once_a_minute(
     peer: Peer, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = 1000.0
-    monkeypatch.setattr(request_log.time, "monotonic", lambda: now)
+    monkeypatch.setattr(sparingly.time, "monotonic", lambda: now)
     log = RequestLog("broker", {37: "transactions are not supported yet"})
     for _ in range(5):
         log.unanswered(37, peer)
@@ -53,7 +53,7 @@ def test_what_is_missing_is_named_once_a_minute(
     first, unknown, again = said(caplog)
     assert "transactions are not supported yet request=END_TRANSACTION code=37" in first
     assert "nothing here answers it request=unknown code=12345" in unknown
-    assert "more=4" in again
+    assert "times=5" in again
 
 
 def test_codes_that_peers_make_up_fill_no_log(peer: Peer, caplog: Any) -> None:

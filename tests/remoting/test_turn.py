@@ -18,7 +18,7 @@ from trimq.codec.command import (
 )
 from trimq.codec.frame import FrameBuffer
 from trimq.codec.headers.base import Header, Integer
-from trimq.remoting.contract import Processor, RemotingError, Request, Response
+from trimq.remoting.contract import FeatureMissing, Processor, RemotingError, Request, Response
 from trimq.remoting.dispatch import Dispatcher
 from trimq.remoting.testing import RecordingPeer
 from trimq.remoting.turn import Turn, encode_replies, take_turn
@@ -130,6 +130,14 @@ def test_an_unknown_code_is_answered_as_the_real_server_does(caplog):
 def test_an_expected_failure_has_its_code_and_remark():
     turn = turn_of(frame(), Plain(fail(RemotingError(ResponseCode.NO_PERMISSION, "no way"))))
     assert (only(turn).code, only(turn).remark) == (16, "no way")
+
+
+def test_a_missing_feature_is_named_in_the_log(caplog):
+    error = FeatureMissing(ResponseCode.SYSTEM_ERROR, "no", "SQL92 is not supported yet")
+    turn = turn_of(frame(1) + frame(2), Plain(fail(error)))
+    assert [one.remark for one in commands(turn)] == ["no", "no"]
+    (line,) = [one.getMessage() for one in caplog.records]
+    assert "request refused: reason=SQL92 is not supported yet" in line
 
 
 def test_a_bug_is_logged_with_code_and_peer_and_answered(caplog):

@@ -343,3 +343,17 @@ def test_both_codes_reach_the_same(producing):
     second = SendMessageV2(producing.sending)
     header = second.decode_header(letters)
     assert second.handle(broker.request(310, header, b"x")).ext_fields["queueOffset"] == "1"
+
+
+@pytest.mark.parametrize(
+    ("props", "feature"),
+    [
+        ("TRAN_MSG\x01true\x02", "transactions are not supported yet"),
+        ("TIMER_DELAY_SEC\x015\x02", "timer messages other than delay levels are not"),
+    ],
+)
+def test_a_missing_feature_is_named_once_a_minute(producing, caplog, props, feature):
+    for _ in range(3):
+        assert producing.send(i=props).code != 0
+    (line,) = [one.getMessage() for one in caplog.records if "send refused" in one.getMessage()]
+    assert feature in line
