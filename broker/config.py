@@ -199,3 +199,12 @@ class BrokerConfig:
     max_suspend_seconds: int = limit(
         300, "Seconds that a pull waits for messages at most, whatever it asks for."
     )
+    max_connection_groups: int = limit(
+        1000, "Consumer groups of one connection, and producer groups as many."
+    )
+    max_connection_subscriptions: int = limit(10_000, "Subscriptions of one connection.")
+    max_group_locks: int = limit(65_536, "Queues of one group that are locked for a consumer.")
+    max_queue_locks: int = limit(1_000_000, "Queues that are locked for a consumer, of all groups.")
+    max_foreign_offsets: int = limit(
+        1000, "Committed offsets of a group for queues that the topic does not have."
+    )

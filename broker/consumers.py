@@ -16,12 +16,15 @@ from trimq.broker.tag_filters import SUBSCRIBE_ALL, TAG
 from trimq.codec.bodies.heartbeat import ConsumerData, SubscriptionData
 from trimq.codec.codes import RequestCode
 from trimq.codec.headers.clients import NotifyConsumerIdsChangedRequestHeader
+from trimq.remoting.allowance import check_room
 from trimq.remoting.contract import Peer
 
 log = logging.getLogger("trimq.broker")
 
 # subscriptionExpiredTimeout: subscriptions known from pulls alone are forgotten after this time.
 _COMPENSATION_MILLIS = 600_000
+# Fewer are not counted: not in that many groups, either.
+_FEW_SUBSCRIPTIONS = 50
 # Refused clients that are remembered, so that each is logged once.
 _REFUSED = 1000
 
@@ -34,6 +37,8 @@ class Consumers:
         self._clock = clock
         self._groups: dict[str, ConsumerGroup] = {}
         self._groups_of: dict[str, set[str]] = {}
+        # The groups of each connection: its end costs no look at others.
+        self._of_peer: dict[Peer, dict[str, None]] = {}
         self._compensated: dict[str, dict[str, SubscriptionData]] = {}
         self._fingerprints: dict[str, int] = {}
         self._waiting_notices: dict[str, list[Peer]] = {}
@@ -147,10 +152,12 @@ class Consumers:
         `notify` is the group's own notifyConsumerIdsChangedEnable. `without_sub`: a heartbeat of
         version 2 that says that nothing has changed since the last full one.
         """
+        self._check_room(client.peer, data)
         group = self._groups.get(data.group_name)
         if group is None:
             group = ConsumerGroup(data.group_name, client.last_update)
             self._groups[data.group_name] = group
+        self._of_peer.setdefault(client.peer, {})[group.name] = None
         topics = (
             list(group.subscriptions)
             if without_sub
@@ -176,6 +183,7 @@ class Consumers:
         group = self._groups.get(name)
         if group is None:
             return
+        self._not_of_peer(client.peer, name)
         if group.leave(client.peer, self._clock.millis()) is not None:
             log.info("consumer left: group=%s client=%s", name, client)
         self._drop_if_empty(group)
@@ -184,7 +192,8 @@ class Consumers:
 
     def closed(self, peer: Peer) -> None:
         """A connection has ended: its members are gone from all groups, the others are told."""
-        for group in [group for group in self._groups.values() if peer in group.members]:
+        for name in self._of_peer.pop(peer, ()):
+            group = self._groups[name]
             member = group.leave(peer, self._clock.millis())
             client = None if member is None else member.client
             log.warning("consumer disconnected: group=%s client=%s", group.name, client)
@@ -203,6 +212,7 @@ class Consumers:
                 if now - member.client.last_update > self._config.channel_expired_timeout:
                     log.warning("consumer expired: group=%s client=%s", group.name, member.client)
                     group.leave(peer, now)
+                    self._not_of_peer(peer, group.name)
                     peer.close("no heartbeat from the consumer")
                     if not group.broadcasting:
                         self._notify(group)
@@ -254,6 +264,29 @@ class Consumers:
             _send_notices(group.name, peers)
         else:
             self._waiting_notices[group.name] = peers
+
+    def _check_room(self, peer: Peer, data: ConsumerData) -> None:
+        """LimitReached when the connection would be in too many groups, or subscribe too much."""
+        mine = self._of_peer.get(peer, {})
+        if data.group_name not in mine:
+            most = self._config.max_connection_groups
+            check_room(len(mine), most, "groups of the connection", "maxConnectionGroups")
+        count = len(data.subscription_data_set)
+        if count < _FEW_SUBSCRIPTIONS and len(mine) < _FEW_SUBSCRIPTIONS:
+            return
+        for name in mine.keys() - {data.group_name}:
+            member = self._groups[name].members[peer]
+            count += len(member.subscriptions or ())
+        most = self._config.max_connection_subscriptions
+        what, key = "subscriptions of the connection", "maxConnectionSubscriptions"
+        check_room(count - 1, most, what, key)
+
+    def _not_of_peer(self, peer: Peer, name: str) -> None:
+        mine = self._of_peer.get(peer)
+        if mine is not None:
+            mine.pop(name, None)
+            if not mine:
+                del self._of_peer[peer]
 
     def _drop_if_empty(self, group: ConsumerGroup) -> None:
         if group.members or self._groups.get(group.name) is not group:

@@ -42,13 +42,3 @@ class NewNames:
                 " are too many (maxNewNamesPerAddress); try again later",
                 "maxNewNamesPerAddress",
             )
-
-
-def check_room(count: int, limit: int, what: str, key: str) -> None:
-    """LimitReached when a table has `limit` members already; 0 is no limit."""
-    if limit and count >= limit:
-        raise LimitReached(
-            ResponseCode.SYSTEM_ERROR,
-            f"there are {count} {what} already, and no more than {limit} are allowed ({key})",
-            key,
-        )

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from trimq.broker.clients import Client
 from trimq.broker.clock import Clock
 from trimq.broker.config import BrokerConfig
+from trimq.remoting.allowance import check_room
 from trimq.remoting.contract import Peer
 
 log = logging.getLogger("trimq.broker")
@@ -25,6 +26,8 @@ class Producers:
         self._config = config
         self._clock = clock
         self._groups: dict[str, dict[Peer, Client]] = {}
+        # The groups of each connection: its end costs no look at others.
+        self._of_peer: dict[Peer, dict[str, None]] = {}
         self._by_client_id: dict[str, Peer] = {}
         self._turn = 0
 
@@ -42,7 +45,7 @@ class Producers:
         return self._by_client_id.get(client_id)
 
     def register(self, group: str, client: Client) -> None:
-        """A heartbeat: a new member, or an old one still alive."""
+        """A heartbeat: a new member, or an old one still alive. LimitReached for too many groups."""
         members = self._groups.get(group)
         known = None if members is None else members.get(client.peer)
         if known is not None:
@@ -50,6 +53,10 @@ class Producers:
             return
         if not self._config.enable_register_producer and self._config.reject_transaction_message:
             return
+        mine = self._of_peer.get(client.peer, {})
+        most = self._config.max_connection_groups
+        check_room(len(mine), most, "producer groups of the connection", "maxConnectionGroups")
+        self._of_peer.setdefault(client.peer, mine)[group] = None
         self._groups.setdefault(group, {})[client.peer] = client
         self._by_client_id[client.client_id] = client.peer
         log.info("producer joined: group=%s client=%s", group, client)
@@ -59,6 +66,7 @@ class Producers:
         if not members:
             return
         old = members.pop(client.peer, None)
+        self._not_of_peer(client.peer, group)
         self._by_client_id.pop(client.client_id, None)
         if old is not None:
             log.info("producer left: group=%s client=%s", group, client)
@@ -66,7 +74,7 @@ class Producers:
 
     def closed(self, peer: Peer) -> None:
         """A connection has ended."""
-        for group in [name for name, members in self._groups.items() if peer in members]:
+        for group in self._of_peer.pop(peer, ()):
             client = self._groups[group].pop(peer)
             self._by_client_id.pop(client.client_id, None)
             log.info("producer disconnected: group=%s client=%s", group, client)
@@ -79,6 +87,7 @@ class Producers:
             for client in list(members.values()):
                 if now - client.last_update > EXPIRY_MILLIS:
                     del members[client.peer]
+                    self._not_of_peer(client.peer, group)
                     if self._by_client_id.get(client.client_id) is client.peer:
                         del self._by_client_id[client.client_id]
                     log.warning("producer expired: group=%s client=%s", group, client)
@@ -98,6 +107,13 @@ class Producers:
             if not peer.closed:
                 return peer
         return None
+
+    def _not_of_peer(self, peer: Peer, group: str) -> None:
+        mine = self._of_peer.get(peer)
+        if mine is not None:
+            mine.pop(group, None)
+            if not mine:
+                del self._of_peer[peer]
 
     def _drop_if_empty(self, group: str) -> None:
         if group in self._groups and not self._groups[group]:

@@ -4,15 +4,24 @@ The owner renews its lock every 20 s; a lock that was not renewed for 60 s may b
 """
 
 import logging
+from collections import Counter
 from collections.abc import Iterable
+from typing import Final
+
+import trio
 
 from trimq.broker.clock import Clock
+from trimq.broker.config import BrokerConfig
 from trimq.codec.bodies.locks import MessageQueue
+from trimq.remoting.allowance import check_room
 
 log = logging.getLogger("trimq.broker")
 
 LOCK_MILLIS = 60_000
 """rocketmq.broker.rebalance.lockMaxLiveTime."""
+_LOCKS_PER_STEP: Final = 1000
+# Other owners that one line of the log names.
+_KINDS: Final = 5
 
 
 class _Lock:
@@ -25,79 +34,112 @@ class _Lock:
         self.last_update = last_update
 
 
-class QueueLocks:
-    """Which client consumes which queue in order, per group."""
+class _Outcome:
+    """What became of the queues of one request, for one line of the log."""
 
-    def __init__(self, clock: Clock, lock_millis: int = LOCK_MILLIS) -> None:
+    def __init__(self) -> None:
+        self._counts: Counter[str] = Counter()
+        self._first: MessageQueue | None = None
+
+    def note(self, what: str, queue: MessageQueue) -> None:
+        self._first = self._first or queue
+        if what in self._counts or len(self._counts) < _KINDS:
+            self._counts[what] += 1
+
+    def log(self, event: str, group: str, client_id: str) -> None:
+        """Renewing is nothing to speak of."""
+        if self._first is not None:
+            outcome = ", ".join(f"{count} {what}" for what, count in self._counts.items())
+            log.info(
+                f"{event}: group=%s client=%s outcome=%s first=%s",
+                group,
+                client_id,
+                outcome,
+                _name(self._first),
+            )
+
+
+class QueueLocks:
+    """Which client consumes which queue in order, per group.
+
+    Locks that have expired are forgotten; LimitReached when a group, or all, hold too many.
+    """
+
+    def __init__(
+        self, clock: Clock, lock_millis: int = LOCK_MILLIS, config: BrokerConfig | None = None
+    ) -> None:
         self._clock = clock
         self._lock_millis = lock_millis
+        self._config = config or BrokerConfig()
         self._groups: dict[str, dict[MessageQueue, _Lock]] = {}
+        self.count = 0
 
     def lock(self, group: str, queues: Iterable[MessageQueue], client_id: str) -> set[MessageQueue]:
         """Lock or renew what can be; returns the queues that the client holds now."""
         now = self._clock.millis()
-        locks = self._groups.setdefault(group, {})
-        return {queue for queue in queues if self._lock(group, locks, queue, client_id, now)}
+        locks = self._groups.get(group, {})
+        outcome = _Outcome()
+        held: set[MessageQueue] = set()
+        for queue in queues:
+            owner = locks.get(queue)
+            if owner is None:
+                self._check_room(locks)
+                locks = self._groups.setdefault(group, locks)
+                locks[queue] = _Lock(client_id, now)
+                self.count += 1
+                outcome.note("locked", queue)
+            elif owner.client_id != client_id:
+                if not self._expired(owner, now):
+                    outcome.note(f"held by {owner.client_id}", queue)
+                    continue
+                outcome.note(f"taken over from {owner.client_id}", queue)
+                owner.client_id = client_id
+                owner.last_update = now
+            else:
+                owner.last_update = now
+            held.add(queue)
+        outcome.log("queues locked", group, client_id)
+        return held
 
     def unlock(self, group: str, queues: Iterable[MessageQueue], client_id: str) -> None:
         """Give up locks; those of others stay."""
         locks = self._groups.get(group, {})
+        outcome = _Outcome()
         for queue in queues:
             held = locks.get(queue)
             if held is None:
-                log.debug("queue was not locked: group=%s queue=%s", group, _name(queue))
-            elif held.client_id != client_id:
-                log.warning(
-                    "queue not unlocked, another holds it: group=%s queue=%s owner=%s client=%s",
-                    group,
-                    _name(queue),
-                    held.client_id,
-                    client_id,
-                )
+                continue
+            if held.client_id != client_id:
+                outcome.note(f"held by {held.client_id}", queue)
             else:
-                del locks[queue]
-                log.info(
-                    "queue unlocked: group=%s queue=%s client=%s", group, _name(queue), client_id
-                )
+                self._forget(group, locks, queue)
+                outcome.note("unlocked", queue)
+        outcome.log("queues unlocked", group, client_id)
 
     def all_expired(self, group: str) -> bool:
         """Whether nobody holds a queue of the group (isLockAllExpired)."""
         now = self._clock.millis()
         return all(self._expired(held, now) for held in self._groups.get(group, {}).values())
 
-    def _lock(
-        self,
-        group: str,
-        locks: dict[MessageQueue, _Lock],
-        queue: MessageQueue,
-        client_id: str,
-        now: int,
-    ) -> bool:
-        held = locks.get(queue)
-        if held is None:
-            locks[queue] = _Lock(client_id, now)
-            log.info("queue locked: group=%s queue=%s client=%s", group, _name(queue), client_id)
-            return True
-        if held.client_id != client_id:
-            if not self._expired(held, now):
-                log.warning(
-                    "queue not locked, another holds it: group=%s queue=%s owner=%s client=%s",
-                    group,
-                    _name(queue),
-                    held.client_id,
-                    client_id,
-                )
-                return False
-            log.warning(
-                "queue taken over, its lock had expired: group=%s queue=%s from=%s to=%s",
-                group,
-                _name(queue),
-                held.client_id,
-                client_id,
-            )
-            held.client_id = client_id
-        held.last_update = now
-        return True
+    async def forget_expired(self) -> None:
+        """Called every few seconds: nobody can tell an expired lock from none."""
+        for group, locks in list(self._groups.items()):
+            for number, (queue, held) in enumerate(list(locks.items()), 1):
+                if self._expired(held, self._clock.millis()) and locks.get(queue) is held:
+                    self._forget(group, locks, queue)
+                if number % _LOCKS_PER_STEP == 0:
+                    await trio.lowlevel.checkpoint()
+            await trio.lowlevel.checkpoint()
+
+    def _check_room(self, locks: dict[MessageQueue, _Lock]) -> None:
+        check_room(len(locks), self._config.max_group_locks, "locks of the group", "maxGroupLocks")
+        check_room(self.count, self._config.max_queue_locks, "queue locks", "maxQueueLocks")
+
+    def _forget(self, group: str, locks: dict[MessageQueue, _Lock], queue: MessageQueue) -> None:
+        del locks[queue]
+        self.count -= 1
+        if not locks:
+            self._groups.pop(group, None)
 
     def _expired(self, held: _Lock, now: int) -> bool:
         return now - held.last_update > self._lock_millis

@@ -18,10 +18,11 @@ from trimq.broker.clock import Clock
 from trimq.broker.config import BrokerConfig
 from trimq.broker.data_version import encoded_version, new_version, next_version, page_of
 from trimq.broker.json_members import JsonMembers, pretty
-from trimq.broker.new_names import NewNames, check_room
+from trimq.broker.new_names import NewNames
 from trimq.broker.table_file import TableFile, Writer
 from trimq.codec.bodies.base import decode_file
 from trimq.codec.bodies.groups import SubscriptionGroupConfig, SubscriptionGroupWrapper
+from trimq.remoting.allowance import check_room
 
 log = logging.getLogger("trimq.broker")
 

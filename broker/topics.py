@@ -15,7 +15,7 @@ from trimq.broker.clock import Clock
 from trimq.broker.config import BrokerConfig
 from trimq.broker.data_version import encoded_version, new_version, next_version, page_of
 from trimq.broker.json_members import JsonMembers, pretty
-from trimq.broker.new_names import NewNames, check_room
+from trimq.broker.new_names import NewNames
 from trimq.broker.system_topics import system_topics
 from trimq.broker.table_file import TableFile, Writer
 from trimq.broker.topic_mappings import TopicMappings
@@ -31,6 +31,7 @@ from trimq.codec.bodies.base import decode_file
 from trimq.codec.bodies.topics import TopicConfig, TopicConfigSerializeWrapper
 from trimq.codec.codes import ResponseCode
 from trimq.codec.flags import Perm
+from trimq.remoting.allowance import check_room
 from trimq.remoting.contract import LimitReached
 
 log = logging.getLogger("trimq.broker")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from trimq.store.settings import computed_setting, setting
+from trimq.store.settings import computed_setting, limit, setting
 
 # DefaultRequestProcessor refuses these whatever configBlackList says.
 NEVER_AT_RUN_TIME: Final = frozenset(
@@ -63,6 +63,11 @@ class NamesrvConfig:
     )
     delete_topic_with_broker_registration: bool = setting(
         False, "Forget a broker's topics that are missing from its registration.", live=True
+    )
+    namesrv_max_brokers: int = limit(10_000, "Brokers that may be registered.")
+    namesrv_max_topics: int = limit(200_000, "Topics of all brokers.")
+    namesrv_max_kv_bytes: int = limit(
+        16 * 1024 * 1024, "Characters of the key-value configuration."
     )
     config_black_list: str = setting(
         "configBlackList;configStorePath;kvConfigPath",

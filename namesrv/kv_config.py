@@ -7,6 +7,7 @@ from typing import Final
 from trimq.codec.bodies.base import decode_file, encode_body
 from trimq.codec.bodies.kv import KVConfigSerializeWrapper
 from trimq.codec.errors import CodecError
+from trimq.remoting.allowance import check_room
 from trimq.store.errors import StoreError
 from trimq.store.json_files import ConfigFile
 
@@ -19,9 +20,12 @@ ORDER_TOPIC_CONFIG: Final = "ORDER_TOPIC_CONFIG"
 class KVConfig:
     """Namespace -> key -> value; every change is written at once."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, most: int = 0) -> None:
+        """`most`: characters of all names and values (namesrvMaxKvBytes); 0 is no limit."""
         self._file = ConfigFile(path)
         self._tables: dict[str, dict[str, str]] = {}
+        self._most = most
+        self._size = 0
 
     def load(self) -> None:
         """Read the file; an unreadable one is reported and left as it is until the next change."""
@@ -30,11 +34,21 @@ class KVConfig:
             return
         try:
             self._tables = decode_file(KVConfigSerializeWrapper, data).config_table
+            self._size = sum(
+                _size(namespace, key, value)
+                for namespace, table in self._tables.items()
+                for key, value in table.items()
+            )
         except CodecError as error:
             _log.error("key-value configuration ignored: file=%s reason=%s", self._file.path, error)
 
     def put(self, namespace: str, key: str, value: str | None) -> None:
-        """Set a value; without one the key counts as absent."""
+        """Set a value; without one the key counts as absent. LimitReached when it is too much."""
+        old = self._tables.get(namespace, {}).get(key)
+        size = self._size + _size(namespace, key, value) - _size(namespace, key, old)
+        if self._most and size > max(self._most, self._size):
+            check_room(size, self._most, "characters of configuration", "namesrvMaxKvBytes")
+        self._size = size
         table = self._tables.setdefault(namespace, {})
         if value is None:
             table.pop(key, None)
@@ -46,7 +60,9 @@ class KVConfig:
     def delete(self, namespace: str | None, key: str | None) -> None:
         """Remove a value; the namespace stays, even empty."""
         table = self._tables.get(namespace or "", {})
-        if table.pop(key or "", None) is not None:
+        value = table.pop(key or "", None)
+        if value is not None:
+            self._size -= _size(namespace or "", key or "", value)
             _log.info("key-value removed: namespace=%s key=%s", namespace, key)
         self._save()
 
@@ -65,3 +81,8 @@ class KVConfig:
             self._file.save(encode_body(KVConfigSerializeWrapper(config_table=self._tables)))
         except StoreError as error:
             _log.error("key-value configuration not saved: reason=%s", error)
+
+
+def _size(namespace: str, key: str, value: str | None) -> int:
+    """What a value takes."""
+    return 0 if value is None else len(namespace) + len(key) + len(value)

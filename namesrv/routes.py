@@ -13,7 +13,11 @@ import trio
 
 from trimq.codec.bodies.register import RegisterBrokerBody
 from trimq.codec.bodies.route import BrokerData, QueueData, TopicRouteData
-from trimq.codec.bodies.topics import DataVersion, TopicQueueMappingInfo
+from trimq.codec.bodies.topics import (
+    DataVersion,
+    TopicConfigSerializeWrapper,
+    TopicQueueMappingInfo,
+)
 from trimq.codec.flags import Perm
 from trimq.codec.headers.namesrv import RegisterBrokerRequestHeader
 from trimq.namesrv import listing
@@ -21,6 +25,7 @@ from trimq.namesrv.brokers import MASTER_ID, BrokerKey, Brokers, LiveBroker, cop
 from trimq.namesrv.config import NamesrvConfig
 from trimq.namesrv.rivals import Rivals
 from trimq.namesrv.topic_queues import TopicQueues
+from trimq.remoting.allowance import check_room
 from trimq.remoting.contract import Peer
 
 _log: Final = logging.getLogger("trimq.namesrv")
@@ -78,6 +83,7 @@ class RouteTable:
         """
         key = BrokerKey(header.cluster_name, header.broker_addr)
         version = body.topic_config_serialize_wrapper.data_version
+        self._check_room(key, header.broker_name, body.topic_config_serialize_wrapper)
         group = self._brokers.group(header.cluster_name, header.broker_name)
         group.enable_acting_master = bool(header.enable_acting_master)
         group.zone_name = zone_name
@@ -103,6 +109,15 @@ class RouteTable:
         if lowest_changes:
             self._tell_lowest(addresses, None, header.ha_server_addr)
         return self._master_of(header, addresses)
+
+    def _check_room(self, key: BrokerKey, name: str, topics: TopicConfigSerializeWrapper) -> None:
+        """LimitReached for one broker, or one topic, too many."""
+        settings, brokers = self._config, self._brokers
+        if key not in brokers.live or not brokers.known(name):
+            # A group may be known without any living broker.
+            count = max(len(brokers.live), len(brokers.groups))
+            check_room(count, settings.namesrv_max_brokers, "brokers", "namesrvMaxBrokers")
+        self.topics.check_room(topics.topic_config_table, settings.namesrv_max_topics)
 
     def unregister_broker(self, cluster: str, address: str, name: str, broker_id: int) -> None:
         """Forget a broker; without a master left, an acting-master group becomes read-only."""
@@ -197,6 +212,7 @@ class RouteTable:
     def register_topic(self, topic: str, queues: list[QueueData]) -> None:
         """Take over one topic's queues on brokers that are known (REGISTER_TOPIC_IN_NAMESRV)."""
         if queues:
+            self.topics.check_room([topic], self._config.namesrv_max_topics)
             self.topics.register(topic, queues, self._brokers.known)
 
     def delete_topic(self, topic: str, cluster: str | None) -> None:

@@ -1,13 +1,14 @@
 """Which broker serves which topic with how many queues (RouteInfoManager's topicQueueTable)."""
 
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Final
 
 from trimq.codec.bodies.route import QueueData
 from trimq.codec.bodies.topics import TopicConfig
 from trimq.codec.flags import Perm, TopicSysFlag
 from trimq.namesrv import listing
+from trimq.remoting.allowance import check_room
 
 _log: Final = logging.getLogger("trimq.namesrv")
 
@@ -57,6 +58,12 @@ class TopicQueues:
     def serves(self, broker_name: str, topic: str) -> bool:
         """Whether the broker's queues of the topic are known."""
         return broker_name in self.brokers(topic)
+
+    def check_room(self, names: Collection[str], most: int) -> None:
+        """LimitReached when there would be more than `most` topics; 0 is no limit."""
+        if most and len(self._table) + len(names) > most:
+            new = sum(name not in self._table for name in names)
+            check_room(len(self._table) + new - 1, most, "topics", "namesrvMaxTopics")
 
     def put(self, broker_name: str, topic: TopicConfig, perm: int) -> None:
         """Take over one topic of a broker's registration, with the permission it has here."""

@@ -1,7 +1,10 @@
-"""How often each of many may do something: so many a second, and some seconds' worth at once."""
+"""What others may make grow, and how fast: the bounds of tables, and so many of a kind a second."""
 
 from ipaddress import ip_address
 from typing import Final
+
+from trimq.codec.codes import ResponseCode
+from trimq.remoting.errors import LimitReached
 
 # Names that are remembered; who is forgotten begins with a full allowance.
 _REMEMBERED: Final = 10_000
@@ -39,3 +42,13 @@ def is_loopback(host: str) -> bool:
         return False
     mapped = getattr(address, "ipv4_mapped", None)
     return bool((mapped or address).is_loopback)
+
+
+def check_room(count: int, limit: int, what: str, key: str) -> None:
+    """LimitReached when a table has `limit` members already; 0 is no limit."""
+    if limit and count >= limit:
+        raise LimitReached(
+            ResponseCode.SYSTEM_ERROR,
+            f"there are {count} {what} already, and no more than {limit} are allowed ({key})",
+            key,
+        )

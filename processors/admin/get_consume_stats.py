@@ -12,7 +12,8 @@ from trimq.codec import fastjson
 from trimq.codec.bodies.locks import MessageQueue
 from trimq.codec.codes import RequestCode
 from trimq.codec.headers.groups import GetConsumeStatsRequestHeader
-from trimq.remoting.contract import Processor, Request, Response
+from trimq.processors._steps import QUEUES_PER_STEP, SteppedProcessor, Steps
+from trimq.remoting.contract import Request, Response
 
 log = logging.getLogger("trimq.broker")
 
@@ -23,7 +24,7 @@ class QueueTimes(Protocol):
     def store_time(self, topic: str, queue_id: int, queue_offset: int) -> int: ...
 
 
-class GetConsumeStats(Processor[GetConsumeStatsRequestHeader]):
+class GetConsumeStats(SteppedProcessor[GetConsumeStatsRequestHeader]):
     """ConsumeStats: positions in every queue, and messages pulled per second in the last minute."""
 
     codes = (RequestCode.GET_CONSUME_STATS,)
@@ -45,7 +46,7 @@ class GetConsumeStats(Processor[GetConsumeStatsRequestHeader]):
         self._store = store
         self._stats = stats
 
-    def handle(self, request: Request[GetConsumeStatsRequestHeader]) -> Response:
+    def steps(self, request: Request[GetConsumeStatsRequestHeader]) -> Steps:
         group = request.header.consumer_group
         table: dict[MessageQueue, dict[str, int]] = {}
         rate = 0.0
@@ -57,12 +58,14 @@ class GetConsumeStats(Processor[GetConsumeStatsRequestHeader]):
             for queue_id in range(topic.read_queue_nums):
                 queue = MessageQueue(broker_name=self._broker_name, queue_id=queue_id, topic=name)
                 table[queue] = self._queue(group, name, queue_id)
+                if len(table) % QUEUES_PER_STEP == 0:
+                    yield
             rate += self._stats.pulled_per_second(group, name)
-        return Response(body=fastjson.dumps({"consumeTps": rate, "offsetTable": table}))
+        return lambda: Response(body=fastjson.dumps({"consumeTps": rate, "offsetTable": table}))
 
     def _chosen(self, header: GetConsumeStatsRequestHeader) -> list[str]:
         """Topics named in a list count as they are, others only if the group subscribes them."""
-        listed = [name for name in (header.topic_list or "").split(";") if name]
+        listed = list(dict.fromkeys(filter(None, (header.topic_list or "").split(";"))))
         if listed:
             return listed
         group = header.consumer_group

@@ -9,7 +9,8 @@ from trimq.codec import fastjson
 from trimq.codec.bodies.locks import MessageQueue
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.headers.topics import GetTopicStatsInfoRequestHeader
-from trimq.remoting.contract import Processor, RemotingError, Request, Response
+from trimq.processors._steps import QUEUES_PER_STEP, SteppedProcessor, Steps
+from trimq.remoting.contract import RemotingError, Request, Response
 
 
 class QueueTimes(Protocol):
@@ -20,7 +21,7 @@ class QueueTimes(Protocol):
     def store_time(self, topic: str, queue_id: int, queue_offset: int) -> int: ...
 
 
-class GetTopicStatsInfo(Processor[GetTopicStatsInfoRequestHeader]):
+class GetTopicStatsInfo(SteppedProcessor[GetTopicStatsInfoRequestHeader]):
     """TopicStatsTable: offsets of every queue, and messages written per second in the last minute."""
 
     codes = (RequestCode.GET_TOPIC_STATS_INFO,)
@@ -34,19 +35,19 @@ class GetTopicStatsInfo(Processor[GetTopicStatsInfoRequestHeader]):
         self._store = store
         self._stats = stats
 
-    def handle(self, request: Request[GetTopicStatsInfoRequestHeader]) -> Response:
+    def steps(self, request: Request[GetTopicStatsInfoRequestHeader]) -> Steps:
         name = request.header.topic
         topic = self._topics.get(name)
         if topic is None:
             raise RemotingError(ResponseCode.TOPIC_NOT_EXIST, f"topic[{name}] not exist")
-        table = {
-            MessageQueue(broker_name=self._broker_name, queue_id=queue_id, topic=name): (
-                self._queue(name, queue_id)
-            )
-            for queue_id in range(max(topic.write_queue_nums, topic.read_queue_nums))
-        }
-        rate = self._stats.written_per_second(name)
-        return Response(body=fastjson.dumps({"offsetTable": table, "topicPutTps": rate}))
+        table: dict[MessageQueue, dict[str, int]] = {}
+        for queue_id in range(max(topic.write_queue_nums, topic.read_queue_nums)):
+            queue = MessageQueue(broker_name=self._broker_name, queue_id=queue_id, topic=name)
+            table[queue] = self._queue(name, queue_id)
+            if len(table) % QUEUES_PER_STEP == 0:
+                yield
+        answer = {"offsetTable": table, "topicPutTps": self._stats.written_per_second(name)}
+        return lambda: Response(body=fastjson.dumps(answer))
 
     def _queue(self, topic: str, queue_id: int) -> dict[str, int]:
         first = max(0, self._store.min_offset(topic, queue_id))

@@ -12,7 +12,8 @@ from trimq.codec.bodies.locks import MessageQueue
 from trimq.codec.bodies.progress import QueryConsumeTimeSpanBody, QueueTimeSpan
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.headers.offsets import QueryConsumeTimeSpanRequestHeader
-from trimq.remoting.contract import Processor, RemotingError, Request, Response
+from trimq.processors._steps import QUEUES_PER_STEP, SteppedProcessor, Steps
+from trimq.remoting.contract import RemotingError, Request, Response
 
 
 class QueueTimes(Protocol):
@@ -23,7 +24,7 @@ class QueueTimes(Protocol):
     def earliest_store_time(self, topic: str, queue_id: int) -> int: ...
 
 
-class QueryConsumeTimeSpan(Processor[QueryConsumeTimeSpanRequestHeader]):
+class QueryConsumeTimeSpan(SteppedProcessor[QueryConsumeTimeSpanRequestHeader]):
     """Store times of each queue's first, last and last consumed message; -1 without one.
 
     `delayTime` is the age of the next message to consume (AdminBrokerProcessor.queryConsumeTimeSpan).
@@ -46,16 +47,18 @@ class QueryConsumeTimeSpan(Processor[QueryConsumeTimeSpanRequestHeader]):
         self._store = store
         self._clock = clock
 
-    def handle(self, request: Request[QueryConsumeTimeSpanRequestHeader]) -> Response:
+    def steps(self, request: Request[QueryConsumeTimeSpanRequestHeader]) -> Steps:
         name = request.header.topic
         topic = self._topics.get(name)
         if topic is None:
             raise RemotingError(ResponseCode.TOPIC_NOT_EXIST, f"topic[{name}] not exist")
-        spans = [
-            self._span(request.header.group, name, queue_id)
-            for queue_id in range(topic.write_queue_nums)
-        ]
-        return Response(body=encode_body(QueryConsumeTimeSpanBody(consume_time_span_set=spans)))
+        spans: list[QueueTimeSpan] = []
+        for queue_id in range(topic.write_queue_nums):
+            spans.append(self._span(request.header.group, name, queue_id))
+            if len(spans) % QUEUES_PER_STEP == 0:
+                yield
+        body = QueryConsumeTimeSpanBody(consume_time_span_set=spans)
+        return lambda: Response(body=encode_body(body))
 
     def _span(self, group: str, topic: str, queue_id: int) -> QueueTimeSpan:
         first = self._store.earliest_store_time(topic, queue_id)

@@ -10,6 +10,7 @@ from trimq.broker.topics import Topics
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.headers.offsets import UpdateConsumerOffsetRequestHeader
 from trimq.processors.offsets._static import QueueProcessor
+from trimq.remoting.allowance import check_room
 from trimq.remoting.contract import RemotingError, Request, Response
 
 log = logging.getLogger("trimq.broker")
@@ -71,7 +72,8 @@ class UpdateConsumerOffset(QueueProcessor[UpdateConsumerOffsetRequestHeader]):
             raise RemotingError(
                 ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, f"Group {group} not exist!"
             )
-        if topic not in self._topics:
+        config = self._topics.get(topic)
+        if config is None:
             raise RemotingError(ResponseCode.TOPIC_NOT_EXIST, f"Topic {topic} not exist!")
         if queue_id is None:
             raise RemotingError(
@@ -91,5 +93,16 @@ class UpdateConsumerOffset(QueueProcessor[UpdateConsumerOffsetRequestHeader]):
                 offset,
             )
             return Response(remark="Offset has been previously reset")
+        queues = max(config.read_queue_nums, config.write_queue_nums)
+        if not 0 <= queue_id < queues:
+            self._check_foreign(group, topic, queue_id, queues)
         self._offsets.commit(request.peer.remote_addr, group, topic, queue_id, offset)
         return Response()
+
+    def _check_foreign(self, group: str, topic: str, queue_id: int, queues: int) -> None:
+        """Offsets of queues that the topic does not have are kept as by RocketMQ, but only so many."""
+        most = self._config.max_foreign_offsets
+        kept = self._offsets.query_all(group, topic) or {}
+        if most and queue_id not in kept:
+            what = f"offsets of group {group} in topic {topic}"
+            check_room(len(kept), queues + most, what, "maxForeignOffsets")

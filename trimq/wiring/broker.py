@@ -188,7 +188,7 @@ def build_state(
         consumers=Consumers(config, clock),
         producers=Producers(config, clock),
         offsets=ConsumerOffsets(config, directory, clock),
-        locks=QueueLocks(clock),
+        locks=QueueLocks(clock, config=config),
         arrivals=Arrivals(config.max_held_pulls),
         delays=DelayService(config, store, plan.store.delay_levels, directory, clock),
         store=store,
@@ -262,6 +262,9 @@ def _services(plan: ServerPlan, state: State, gate: Gate) -> dict[str, Service]:
         "settle request modes": settle(state.modes.settle),
         "scan consumers": scan(state.consumers.scan_expired),
         "scan producers": scan(state.producers.scan_expired),
+        "forget expired locks": partial(
+            services.every_async, services.SCAN_SECONDS, state.locks.forget_expired
+        ),
         "send waiting notices": partial(
             services.every, services.NOTICE_SECONDS, state.consumers.send_waiting_notices
         ),

@@ -64,7 +64,7 @@ def build_namesrv(
     settings = RunningSettings((config, *process), sources or Sources(), clock, never)
     notices = MinBrokerNotices()
     routes = RouteTable(config, clock.millis, notices)
-    kv_config = KVConfig(config.kv_config_path)
+    kv_config = KVConfig(config.kv_config_path, config.namesrv_max_kv_bytes)
     kv_config.load()
     processors: list[Processor[Any]] = [
         *_routes(routes, kv_config, config, clock),

@@ -135,7 +135,7 @@ class Stats:
 
     def ask(self, **asked: Any) -> dict[str, dict[str, int]]:
         header = headers.GetConsumeStatsRequestHeader(consumer_group="g", **asked)
-        body = fastjson.loads(self.processor.handle(self.broker.request(208, header)).body)
+        body = fastjson.loads(self.processor.handle_at_once(self.broker.request(208, header)).body)
         assert body["consumeTps"] == 0
         table = body["offsetTable"]
         return {fastjson.loads(queue)["topic"]: progress for queue, progress in table.items()}

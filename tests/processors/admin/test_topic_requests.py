@@ -210,11 +210,13 @@ def test_topic_stats(broker: Any) -> None:
     processor = GetTopicStatsInfo(broker.config, broker.topics, broker.store, broker.stats)
     header = headers.GetTopicStatsInfoRequestHeader(topic="T")
     name = broker.config.broker_name
-    assert processor.handle(broker.request(202, header)).body.decode() == (
+    assert processor.handle_at_once(broker.request(202, header)).body.decode() == (
         f'{{"offsetTable":{{{{"brokerName":"{name}","queueId":0,"topic":"T"}}:'
         '{"lastUpdateTimestamp":0,"maxOffset":0,"minOffset":0}},"topicPutTps":0.0}'
     )
     with pytest.raises(RemotingError) as refused:
-        processor.handle(broker.request(202, headers.GetTopicStatsInfoRequestHeader(topic="U")))
+        processor.handle_at_once(
+            broker.request(202, headers.GetTopicStatsInfoRequestHeader(topic="U"))
+        )
     assert refused.value.code == ResponseCode.TOPIC_NOT_EXIST
     assert refused.value.remark == "topic[U] not exist"

@@ -183,7 +183,7 @@ def spans(moving: Moving) -> list[dict[str, Any]]:
         broker.config, broker.topics, broker.offsets, broker.store, broker.clock
     )
     header = headers.QueryConsumeTimeSpanRequestHeader(topic="T", group="g")
-    body = json.loads(processor.handle(broker.request(303, header)).body)
+    body = json.loads(processor.handle_at_once(broker.request(303, header)).body)
     found: list[dict[str, Any]] = body["consumeTimeSpanSet"]
     return found
 
@@ -209,7 +209,7 @@ def test_times_of_an_unknown_topic(broker: Any) -> None:
     )
     header = headers.QueryConsumeTimeSpanRequestHeader(topic="U", group="g")
     with pytest.raises(RemotingError) as refused:
-        processor.handle(broker.request(303, header))
+        processor.handle_at_once(broker.request(303, header))
     assert refused.value.code == ResponseCode.TOPIC_NOT_EXIST
 
 
