@@ -225,6 +225,7 @@ class BlockingAdminClient:
     sending_route = _plain(sending.sending_route)
 
     clone_offsets = _plain(offsets.clone_offsets)
+    planned_clone = _plain(offsets.planned_clone)
     commit_offset = _plain(offsets.commit_offset)
     reset_committed = _plain(offsets.reset_committed)
     reset_group = _plain(offsets.reset_group)
@@ -233,6 +234,7 @@ class BlockingAdminClient:
     brokers_with_group = _plain(progress.brokers_with_group)
     group_topics = _plain(progress.group_topics)
     move_group = _plain(progress.move_group)
+    planned_moves = _plain(progress.planned_moves)
     queue_progress = _plain(progress.queue_progress)
     time_spans = _plain(progress.time_spans)
 

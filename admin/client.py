@@ -203,6 +203,7 @@ class AdminClient:
     sending_route = sending.sending_route
 
     clone_offsets = offsets.clone_offsets
+    planned_clone = offsets.planned_clone
     commit_offset = offsets.commit_offset
     reset_committed = offsets.reset_committed
     reset_group = offsets.reset_group
@@ -211,6 +212,7 @@ class AdminClient:
     brokers_with_group = progress.brokers_with_group
     group_topics = progress.group_topics
     move_group = progress.move_group
+    planned_moves = progress.planned_moves
     queue_progress = progress.queue_progress
     time_spans = progress.time_spans
 

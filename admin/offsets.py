@@ -161,18 +161,26 @@ async def clone_offsets(
 
     The other topics of the source are copied too, as by CloneGroupOffsetCommand.
     """
+    copied = {}
+    for addr, queue, offset in await planned_clone(link, source, topic):
+        await commit_offset(link, addr, target, queue, offset)
+        copied[queue] = offset
+    return copied
+
+
+async def planned_clone(link: Link, source: str, topic: str) -> list[tuple[str, MessageQueue, int]]:
+    """What `clone_offsets` would commit, and at which broker; nothing is changed."""
     stats = await consume_stats(link, source)
     brokers = (await topic_route(link, topic)).broker_datas
     addrs = {one.broker_name: addr for one in brokers if (addr := preferred_addr(one))}
-    copied = {}
+    planned = []
     for queue, progress in stats.offsets.items():
         addr = addrs.get(queue.broker_name)
         if addr is None:
             raise NotFound(f"broker {queue.broker_name!r} does not have topic {topic!r}")
         if progress.consumer_offset >= 0:
-            await commit_offset(link, addr, target, queue, progress.consumer_offset)
-            copied[queue] = progress.consumer_offset
-    return copied
+            planned.append((addr, queue, progress.consumer_offset))
+    return planned
 
 
 async def _reset(

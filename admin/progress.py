@@ -152,6 +152,34 @@ async def queue_progress(
     return found
 
 
+async def planned_moves(
+    link: Link,
+    addr: str,
+    group: str,
+    topic: str,
+    target: Target,
+    queue_id: int | None = None,
+) -> list[Moved]:
+    """What `move_group` would do; nothing is changed.
+
+    Invalid when a queue does not have the offset, NotFound when there is no such queue.
+    """
+    ends = (await broker_topic_stats(link, addr, topic)).offsets
+    chosen = {
+        queue: end for queue, end in sorted(ends.items()) if queue_id in (None, queue.queue_id)
+    }
+    if not chosen:
+        raise NotFound(f"{addr} has no queue {queue_id} of topic {topic!r}")
+    offsets = {
+        queue: await _offset(link, addr, queue, end, target) for queue, end in chosen.items()
+    }
+    before = (await broker_progress(link, addr, group, topic)).offsets
+    return [
+        Moved(queue, before.get(queue, OffsetWrapper()).consumer_offset, offset)
+        for queue, offset in offsets.items()
+    ]
+
+
 async def move_group(
     link: Link,
     addr: str,
@@ -165,29 +193,22 @@ async def move_group(
     Nothing is moved if a queue does not have the offset: Invalid. Refused or Invalid when the broker
     leaves resets to members and these cannot do it. NotFound when there is no such queue.
     """
-    ends = (await broker_topic_stats(link, addr, topic)).offsets
-    chosen = {
-        queue: end for queue, end in sorted(ends.items()) if queue_id in (None, queue.queue_id)
-    }
-    if not chosen:
-        raise NotFound(f"{addr} has no queue {queue_id} of topic {topic!r}")
-    offsets = {
-        queue: await _offset(link, addr, queue, end, target) for queue, end in chosen.items()
-    }
-    before = (await broker_progress(link, addr, group, topic)).offsets
+    planned = await planned_moves(link, addr, group, topic, target, queue_id)
     if await resets_by_itself(link, addr):
-        for queue, offset in offsets.items():
-            await reset_queue(link, addr, group, topic, queue.queue_id, offset)
-    elif not await _is_online(link, addr, group):
-        for queue, offset in offsets.items():
-            await commit_offset(link, addr, group, queue, offset)
-    else:
-        if queue_id is not None or target.side is Side.OFFSET:
-            await check_offline(link, addr, group)
-        millis = {Side.EARLIEST: 0, Side.LATEST: END}.get(target.side, target.value)
-        offsets = await reset_group(link, addr, group, topic, millis)
+        for one in planned:
+            await reset_queue(link, addr, group, topic, one.queue.queue_id, one.offset)
+        return planned
+    if not await _is_online(link, addr, group):
+        for one in planned:
+            await commit_offset(link, addr, group, one.queue, one.offset)
+        return planned
+    if queue_id is not None or target.side is Side.OFFSET:
+        await check_offline(link, addr, group)
+    millis = {Side.EARLIEST: 0, Side.LATEST: END}.get(target.side, target.value)
+    offsets = await reset_group(link, addr, group, topic, millis)
+    before = {one.queue: one.before for one in planned}
     return [
-        Moved(queue, before.get(queue, OffsetWrapper()).consumer_offset, offset)
+        Moved(queue, before.get(queue, OffsetWrapper().consumer_offset), offset)
         for queue, offset in sorted(offsets.items())
     ]
 

@@ -164,6 +164,18 @@ mqadmin tail %DLQ%my-group --since -1d --format '%b' > dead-letters.txt
 `--json`, `body` is text and `bodyEncoding` says so, or says `json`, `hex`, or `base64` for a body that is not UTF-8;
 times are milliseconds.
 
+## Before something is moved or deleted
+
+`--dry-run` changes nothing and shows what would happen: the offsets from which and to which groups would move
+(`resetOffset`, `resetOffsetByTime`, `skipAccumulatedMessage`, `cloneGroupOffset`), queues and messages that would be
+gone or out of sight (`deleteTopic`, `deleteSubGroup`, `updateTopic`), queues that would move
+(`remappingStaticTopic`), topics that would refuse writes (`wipeWritePerm`), brokers that would be asked to clean up
+(`cleanUnusedTopic`, `cleanExpiredCQ`, `deleteExpiredCommitLog`). With `--json`, each line has `"dryRun": true`.
+
+Where the official tool says "success" and nothing more, standard error says what it hides: that there was nothing of
+that name to delete, that an `updateTopic` put queues with messages out of sight (and `--drain`, below), that a
+setting counts only from the next start.
+
 ## Sending messages
 
 ```sh

@@ -2,17 +2,26 @@
 
 from trimq.codec.codes import RequestCode
 from trimq.mqadmin.framework import Run, chosen_addrs, chosen_members
+from trimq.mqadmin.planning import would
 
 
-def clean(run: Run, what: RequestCode, broker_addr: str | None, cluster: str | None) -> None:
-    """Ask one broker, a cluster's brokers, or all brokers."""
+def members_to_clean(run: Run, broker_addr: str | None, cluster: str | None) -> list[str]:
+    """One broker, a cluster's brokers, or all brokers."""
     if broker_addr is not None:
-        addrs = chosen_addrs(run, broker_addr, None)
-    elif cluster is not None:
-        addrs = chosen_members(run, None, cluster)
-    else:
-        tables = run.admin.cluster_info().broker_addr_table.values()
-        addrs = [addr for broker in tables for addr in broker.broker_addrs.values()]
+        return chosen_addrs(run, broker_addr, None)
+    if cluster is not None:
+        return chosen_members(run, None, cluster)
+    tables = run.admin.cluster_info().broker_addr_table.values()
+    return [addr for broker in tables for addr in broker.broker_addrs.values()]
+
+
+def clean(run: Run, what: RequestCode, addrs: list[str], dry_run: bool) -> None:
+    """Ask these brokers. Which files they would delete they do not tell beforehand."""
+    if dry_run:
+        for addr in addrs:
+            text = f"ask {addr} for {what.name}; which files that deletes only the broker knows"
+            would(run, text, addr=addr)
+        return
     run.on_each(addrs, lambda addr: run.admin.clean_broker(addr, what))
     if not run.partly_failed:
         # Without a line end, as the official tool.

@@ -97,12 +97,6 @@ class Run:
             self.said.add(text)
             complain(text, colour)
 
-    def note(self, sentence: str) -> None:
-        """Say once on standard error what has to be known of a success."""
-        if sentence not in self.said:
-            self.said.add(sentence)
-            complain(sentence)
-
     def on_each(self, addrs: Iterable[str], action: Callable[[str], None]) -> bool:
         """Do it for every address; those that fail do not keep the others from it.
 
@@ -293,6 +287,13 @@ def _keys(access_key: str | None, secret_key: str | None) -> AccessKeys | None:
 
 def _stripped(value: Any) -> Any:
     return value.strip() if isinstance(value, str) else value
+
+
+def dry_run_option(function: F) -> F:
+    """`--dry-run`, our own flag of commands that move or delete."""
+    return click.option(
+        "--dry-run", is_flag=True, help="Only say what would happen; nothing is changed."
+    )(function)
 
 
 def topic_option(function: F) -> F:

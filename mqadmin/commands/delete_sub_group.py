@@ -13,8 +13,10 @@ from trimq.mqadmin.framework import (
     boolean,
     broker_or_cluster,
     chosen_addrs,
+    dry_run_option,
 )
 from trimq.mqadmin.java_text import hash_order
+from trimq.mqadmin.planning import plan_group_deletion
 
 
 @admin_command("deleteSubGroup")
@@ -29,17 +31,29 @@ from trimq.mqadmin.java_text import hash_order
     default=False,
     help="Its offsets, too.",
 )
+@dry_run_option
 def command(
-    run: Run, broker_addr: str | None, cluster: str | None, group: str, with_offsets: bool
+    run: Run,
+    broker_addr: str | None,
+    cluster: str | None,
+    group: str,
+    with_offsets: bool,
+    dry_run: bool,
 ) -> None:
+    addrs = hash_order(chosen_addrs(run, broker_addr, cluster))
+    if dry_run:
+        plan_group_deletion(run, group, addrs, with_offsets, cluster is not None)
+        return
     where = f" in cluster [{cluster}]" if cluster is not None else ""
 
     def delete(addr: str) -> None:
+        if group not in run.admin.groups_of(addr):
+            run.warn(f"{addr} does not have group {group!r}: nothing to delete there")
         run.admin.delete_group(addr, group, with_offsets)
         text = f"delete subscription group [{group}] from broker [{addr}]{where} success."
         run.out.row(text, {"group": group, "addr": addr, "deleted": True})
 
-    run.on_each(hash_order(chosen_addrs(run, broker_addr, cluster)), delete)
+    run.on_each(addrs, delete)
     if cluster is None:
         return
     try:

@@ -5,14 +5,20 @@ Java: DeleteTopicSubCommand.
 
 import click
 
-from trimq.mqadmin.framework import Run, admin_command, topic_option
+from trimq.mqadmin.framework import Run, admin_command, dry_run_option, topic_option
+from trimq.mqadmin.planning import plan_topic_deletion, warn_of_absent_topic
 
 
 @admin_command("deleteTopic")
 @topic_option
 @click.option("-c", "--clusterName", "cluster", required=True, help="The cluster.")
-def command(run: Run, topic: str, cluster: str) -> None:
+@dry_run_option
+def command(run: Run, topic: str, cluster: str, dry_run: bool) -> None:
     addrs = run.admin.masters(cluster)
+    if dry_run:
+        plan_topic_deletion(run, topic, addrs)
+        return
+    warn_of_absent_topic(run, topic, addrs)
     run.on_each(addrs, lambda addr: run.admin.delete_topic_on_broker(addr, topic))
     if run.partly_failed:
         return

@@ -8,7 +8,8 @@ from pathlib import Path
 from trimq.admin.errors import NotFound
 from trimq.admin.remapping import remap
 from trimq.admin.static_topics import epoch_of
-from trimq.mqadmin.framework import Run, admin_command, topic_option
+from trimq.mqadmin.framework import Run, admin_command, dry_run_option, topic_option
+from trimq.mqadmin.planning import would
 from trimq.mqadmin.static_topics import (
     mapping_option,
     target_options,
@@ -22,6 +23,7 @@ from trimq.mqadmin.static_topics import (
 @target_options
 @topic_option
 @mapping_option
+@dry_run_option
 def command(
     run: Run,
     brokers: str | None,
@@ -30,11 +32,18 @@ def command(
     force: str | None,
     topic: str,
     out: Path | None,
+    dry_run: bool,
 ) -> None:
     chosen = targets(run, brokers, clusters, map_file, force)
     configs = run.admin.topic_configs(topic)
     if not configs:
         raise NotFound(f"no broker has topic {topic!r}")
+    if dry_run:
+        for number, parts in remap(topic, configs, chosen, run.admin.now()).moved.items():
+            old, new = parts[-2].bname, parts[-1].bname
+            text = f"move queue {number} of {topic!r} from {old} to {new}"
+            would(run, text, queue=number, before=old, after=new)
+        return
     epoch = epoch_of(configs)
     before = write_mapping(topic, configs, epoch, "before", out)
     # The official tool calls both files old.

@@ -10,12 +10,10 @@ import click
 
 from trimq.admin.errors import Invalid
 from trimq.admin.progress import Moved, Side, Target
-from trimq.mqadmin.framework import FAILURES, Failed, Run, admin_command
-from trimq.mqadmin.java_text import cut
+from trimq.mqadmin.framework import FAILURES, Failed, Run, admin_command, dry_run_option
 from trimq.mqadmin.moments import FORMS, MOMENT, moment, say_if_future
+from trimq.mqadmin.planning import show_moves
 
-_ROW: Final = "{:<64}  {:<32}  {:>4}  {:>20}  {:>20}"
-_TITLES: Final = ("#Topic", "#Broker Name", "#QID", "#From", "#To")
 _SIDES: Final = {
     "earliest": Side.EARLIEST,
     "min": Side.EARLIEST,
@@ -58,6 +56,7 @@ def target_of(text: str) -> Target:
     metavar=_TARGETS,
     help="Numbers from 1000000000000 on are milliseconds.",
 )
+@dry_run_option
 def command(
     run: Run,
     group: str,
@@ -66,12 +65,14 @@ def command(
     queue_id: int | None,
     broker_name: str | None,
     target: Target,
+    dry_run: bool,
 ) -> None:
     if (topic is None) != all_topics:
         raise click.UsageError("give either -t or --all-topics")
     if topic is None and queue_id is not None:
         raise click.UsageError("-q needs -t: a queue is one of a topic")
     moved: list[Moved] = []
+    move = run.admin.planned_moves if dry_run else run.admin.move_group
     for addr in _addrs(run, group, topic, broker_name):
         try:
             topics = [topic] if topic is not None else run.admin.group_topics(addr, group)
@@ -80,11 +81,11 @@ def command(
             continue
         for name in topics:
             try:
-                moved += run.admin.move_group(addr, group, name, target, queue_id)
+                moved += move(addr, group, name, target, queue_id)
             except FAILURES as error:
                 run.problem(error)
     if moved:
-        _show(run, moved)
+        show_moves(run, moved, dry_run=dry_run)
     elif not run.partly_failed:
         raise Failed(f"no broker has offsets of group {group!r}")
 
@@ -100,12 +101,3 @@ def _addrs(run: Run, group: str, topic: str | None, broker_name: str | None) -> 
     if not here:
         raise Invalid(f"no broker {broker_name!r} has {topic or group!r}")
     return here
-
-
-def _show(run: Run, moved: list[Moved]) -> None:
-    run.out.head(_ROW.format(*_TITLES))
-    for one in moved:
-        queue = one.queue
-        columns = (cut(queue.topic, 64), cut(queue.broker_name, 32), queue.queue_id)
-        value = {"queue": queue, "from": one.before, "to": one.offset}
-        run.out.row(_ROW.format(*columns, one.before, one.offset), value)

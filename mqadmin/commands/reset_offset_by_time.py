@@ -7,12 +7,21 @@ that it does so, and leaves the group where it is.
 import click
 
 from trimq.admin.errors import Invalid
+from trimq.admin.progress import Side, Target
 from trimq.admin.pulling import Place
 from trimq.codec.bodies.locks import MessageQueue
-from trimq.mqadmin.framework import Run, admin_command, boolean, chosen_addrs, topic_option
+from trimq.mqadmin.framework import (
+    Run,
+    admin_command,
+    boolean,
+    chosen_addrs,
+    dry_run_option,
+    topic_option,
+)
 from trimq.mqadmin.java_text import java
 from trimq.mqadmin.moments import MOMENT, moment, say_if_future
 from trimq.mqadmin.offset_text import show_committed, show_reset
+from trimq.mqadmin.planning import plan_reset, show_moves
 from trimq.mqadmin.resetting import reset_everywhere, route_topic_of
 
 
@@ -35,7 +44,8 @@ from trimq.mqadmin.resetting import reset_everywhere, route_topic_of
 @click.option(
     "-o", "--offset", type=click.IntRange(min=0), help="With -q: this offset, whatever -s says."
 )
-@click.option("-c", "--cluster", help="For light topics: the topic whose route is taken.")
+@click.option("-c", "--cluster", help="For lite topics: the topic whose route is taken.")
+@dry_run_option
 def command(
     run: Run,
     group: str,
@@ -46,6 +56,7 @@ def command(
     queue_id: int | None,
     offset: int | None,
     cluster: str | None,
+    dry_run: bool,
 ) -> None:
     millis = moment(when, "-s")
     if (broker_addr is None) != (queue_id is None):
@@ -56,9 +67,21 @@ def command(
         say_if_future(millis, "every queue's end is taken")
     if broker_addr is not None and queue_id is not None:
         (addr,) = chosen_addrs(run, broker_addr, None)
+        if dry_run:
+            _plan_queue(
+                run,
+                group,
+                Place(MessageQueue(topic=topic, queue_id=queue_id), addr),
+                millis,
+                offset,
+            )
+            return
         words = f"topic[{topic}], queueId[{queue_id}], broker[{addr}]"
         run.out.line(_start(group, words, when, millis))
         _one_queue(run, group, MessageQueue(topic=topic, queue_id=queue_id), addr, millis, offset)
+        return
+    if dry_run:
+        plan_reset(run, group, topic, millis, force, route_topic_of(topic, cluster))
         return
     resets = reset_everywhere(run, group, topic, millis, force, route_topic_of(topic, cluster))
     words = f"topic[{topic}], force[{java(force)}]"
@@ -78,6 +101,13 @@ def _start(group: str, words: str, when: str, millis: int) -> str:
         f"start reset consumer offset by specified, group[{group}], {words},"
         f" timestamp(string)[{when}], timestamp(long)[{millis}]"
     )
+
+
+def _plan_queue(run: Run, group: str, place: Place, millis: int, offset: int | None) -> None:
+    target = Target(Side.TIME, millis) if offset is None else Target(Side.OFFSET, offset)
+    queue = place.queue
+    moved = run.admin.planned_moves(place.addr, group, queue.topic, target, queue.queue_id)
+    show_moves(run, moved, dry_run=True)
 
 
 def _one_queue(

@@ -3,8 +3,9 @@
 import click
 
 from trimq.admin.offsets import END
-from trimq.mqadmin.framework import Run, admin_command, boolean, topic_option
+from trimq.mqadmin.framework import Run, admin_command, boolean, dry_run_option, topic_option
 from trimq.mqadmin.offset_text import show_committed, show_reset
+from trimq.mqadmin.planning import plan_reset
 from trimq.mqadmin.resetting import reset_everywhere, route_topic_of
 
 
@@ -14,8 +15,14 @@ from trimq.mqadmin.resetting import reset_everywhere, route_topic_of
 @click.option(
     "-f", "--force", type=boolean, metavar="true|false", default=True, help="false: never forward."
 )
-@click.option("-c", "--cluster", help="For light topics: the topic whose route is taken.")
-def command(run: Run, group: str, topic: str, force: bool, cluster: str | None) -> None:
+@click.option("-c", "--cluster", help="For lite topics: the topic whose route is taken.")
+@dry_run_option
+def command(
+    run: Run, group: str, topic: str, force: bool, cluster: str | None, dry_run: bool
+) -> None:
+    if dry_run:
+        plan_reset(run, group, topic, END, force, route_topic_of(topic, cluster))
+        return
     resets = reset_everywhere(run, group, topic, END, force, route_topic_of(topic, cluster))
     if resets.committed is not None:
         show_committed(run, resets.committed, "#rollbackOffset")

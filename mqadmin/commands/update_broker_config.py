@@ -5,6 +5,8 @@ success even if it has no such setting or cannot read the value, so its settings
 afterwards.
 """
 
+from difflib import get_close_matches
+
 import click
 
 from trimq.mqadmin.framework import (
@@ -37,11 +39,14 @@ def command(
         said = run.admin.update_broker_config(addr, {key: value})
         entry = {"addr": addr, "key": key, "value": value}
         run.out.row(f"update broker config success, {addr}", entry)
-        now = run.admin.broker_config(addr).get(key)
+        settings = run.admin.broker_config(addr)
+        now = settings.get(key)
         if said is not None:
-            (run.problem if now is None else run.note)(f"{addr}: {said}")
+            (run.problem if now is None else run.warn)(f"{addr}: {said}")
         elif now is None:
-            run.problem(f"{addr} has no setting {key!r}: nothing has changed")
+            near = get_close_matches(key, settings, 1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            run.problem(f"{addr} has no setting {key!r}: nothing has changed{hint}")
         elif not _is_same(now, value):
             run.problem(f"{addr} did not take {key}={value}: it is {now!r}")
 

@@ -17,4 +17,4 @@ def command(run: Run, key: str, value: str) -> None:
     said = {addr: text for addr, text in answers.items() if text is not None}
     shown = run.admin.name_server_config() if said else {}
     for addr, text in said.items():
-        (run.note if key in shown[addr] else run.problem)(f"{addr}: {text}")
+        (run.warn if key in shown[addr] else run.problem)(f"{addr}: {text}")

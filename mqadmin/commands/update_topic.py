@@ -18,9 +18,11 @@ from trimq.mqadmin.framework import (
     boolean,
     broker_or_cluster,
     chosen_addrs,
+    dry_run_option,
     topic_option,
 )
 from trimq.mqadmin.java_text import hash_order
+from trimq.mqadmin.planning import hidden_messages, would
 
 _QUEUES = click.IntRange(min=1)
 _DEFAULT_QUEUES = 8
@@ -58,6 +60,7 @@ _NOT_DRAINED = ("attributes", "perm", "order", "unit", "unit_sub")
     help="Do a unit's groups subscribe to it?",
 )
 @drain_options
+@dry_run_option
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -76,7 +79,10 @@ def command(
     drain_timeout: float | None,
     drain_settle: float,
     ignored: tuple[str, ...],
+    dry_run: bool,
 ) -> None:
+    if drain and dry_run:
+        raise click.UsageError("--drain and --dry-run contradict each other")
     if drain:
         _check_drain(ctx, reads, writes)
         wanted = (reads or writes or 0, writes or reads or 0)
@@ -94,8 +100,13 @@ def command(
         attributes=read_changes(attributes),
     )
     addrs = chosen_addrs(run, broker_addr, cluster)
+    hidden = {addr: hidden_messages(run, addr, topic, config.read_queue_nums) for addr in addrs}
+    if dry_run:
+        _plan(run, config, hidden)
+        return
     if broker_addr is not None:
         run.admin.put_topic(broker_addr, config)
+        _warn_of_hidden(run, config, hidden)
         if order:
             _set_broker_order(run, broker_addr, config)
         run.out.line(f"create topic to {broker_addr} success.")
@@ -104,9 +115,37 @@ def command(
         run.on_each(hash_order(addrs), lambda addr: _create(run, addr, config, created))
         if not created:
             return
+        _warn_of_hidden(run, config, {addr: hidden[addr] for addr in created})
         if order and cluster is not None:
             _set_cluster_order(run, cluster, config)
     run.out.row(topic_text(config), config)
+
+
+def _plan(run: Run, config: TopicConfig, hidden: dict[str, tuple[int, int]]) -> None:
+    reads, writes = config.read_queue_nums, config.write_queue_nums
+    for addr, (before, messages) in hidden.items():
+        what = (
+            f"change topic {config.topic_name!r}" if before else f"make topic {config.topic_name!r}"
+        )
+        text = f"{what} on {addr}: {reads} queues to read, {writes} to write"
+        if before:
+            text += f"; to read there are {before} now"
+        if messages:
+            text += f", and {messages} messages would be out of sight"
+        values = {"readQueuesBefore": before, "hiddenMessages": messages}
+        would(run, text, addr=addr, readQueues=reads, writeQueues=writes, **values)
+
+
+def _warn_of_hidden(run: Run, config: TopicConfig, hidden: dict[str, tuple[int, int]]) -> None:
+    """Fewer queues are taken at once, whatever lies in the others."""
+    for addr, (before, messages) in hidden.items():
+        if messages:
+            reads = config.read_queue_nums
+            run.warn(
+                f"{addr}: {messages} messages in the queues {reads} to {before - 1} of"
+                f" {config.topic_name!r} are out of sight now; -r {before} brings them back, and"
+                " --drain takes queues away only when they are read"
+            )
 
 
 def _check_drain(ctx: click.Context, reads: int | None, writes: int | None) -> None:

@@ -1,13 +1,27 @@
 """wipeWritePerm: on every NameServer. Java: WipeWritePermSubCommand."""
 
+from contextlib import suppress
+
 import click
 
-from trimq.mqadmin.framework import FAILURES, Run, admin_command
+from trimq.codec.flags import Perm
+from trimq.mqadmin.framework import FAILURES, Run, admin_command, dry_run_option
+from trimq.mqadmin.planning import would
 
 
 @admin_command("wipeWritePerm")
 @click.option("-b", "--brokerName", "broker_name", required=True, help="The broker's name.")
-def command(run: Run, broker_name: str) -> None:
+@dry_run_option
+def command(run: Run, broker_name: str, dry_run: bool) -> None:
+    broker = None
+    # Without a NameServer's answer each of them says below why there is none.
+    with suppress(*FAILURES):
+        broker = run.admin.cluster_info().broker_addr_table.get(broker_name)
+        if broker is None:
+            run.warn(f"no NameServer's list has a broker {broker_name!r}")
+    if dry_run:
+        _plan(run, broker_name, list(broker.broker_addrs.values()) if broker else [])
+        return
     what = f"wipe write perm of broker[{broker_name}]"
     for addr in run.admin.name_servers:
         try:
@@ -17,3 +31,11 @@ def command(run: Run, broker_name: str) -> None:
             run.problem(error)
             continue
         run.out.row(f"{what} in name server[{addr}] OK, {topics}", {"addr": addr, "topics": topics})
+
+
+def _plan(run: Run, broker_name: str, addrs: list[str]) -> None:
+    for addr in addrs:
+        found = run.admin.topics_of(addr)
+        topics = sorted(name for name, one in found.items() if Perm.writable(one.perm))
+        text = f"stop writes to {len(topics)} topics of {broker_name} ({addr})"
+        would(run, text, broker=broker_name, topics=topics)
