@@ -4,7 +4,7 @@ from trimq.admin.errors import Invalid
 
 
 def name_server_list(text: str) -> tuple[str, ...]:
-    """`host:port;host:port` (commas do too) to its parts; Invalid when one is no HOST:PORT."""
+    """`host:port;host:port` (commas do too) to its parts; Invalid when one is not HOST:PORT."""
     addrs = tuple(part.strip() for part in text.replace(",", ";").split(";") if part.strip())
     if not addrs:
         raise Invalid("no NameServer is named")
@@ -14,8 +14,8 @@ def name_server_list(text: str) -> tuple[str, ...]:
 
 
 def check_addr(addr: str) -> str:
-    """The address itself; Invalid when it is no HOST:PORT."""
+    """The address itself; Invalid when it is not HOST:PORT."""
     host, _, port = addr.rpartition(":")
     if not host or not port.isdecimal() or int(port) > 0xFFFF:
-        raise Invalid(f"{addr!r} is no HOST:PORT")
+        raise Invalid(f"{addr!r} is not HOST:PORT")
     return addr

@@ -199,6 +199,7 @@ class BlockingAdminClient:
     broker_consume_stats = _plain(brokers.broker_consume_stats)
     broker_counter = _plain(brokers.broker_counter)
     ha_status = _plain(brokers.ha_status)
+    knows_pop = _plain(brokers.knows_pop)
     set_read_ahead = _plain(brokers.set_read_ahead)
     switch_timer_engine = _plain(brokers.switch_timer_engine)
     reset_master_flush_offset = _plain(brokers.reset_master_flush_offset)

@@ -177,6 +177,7 @@ class AdminClient:
     broker_consume_stats = brokers.broker_consume_stats
     broker_counter = brokers.broker_counter
     ha_status = brokers.ha_status
+    knows_pop = brokers.knows_pop
     set_read_ahead = brokers.set_read_ahead
     switch_timer_engine = brokers.switch_timer_engine
     reset_master_flush_offset = brokers.reset_master_flush_offset

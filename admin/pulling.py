@@ -69,7 +69,7 @@ def readable_places(topic: str, route: TopicRouteData) -> list[Place]:
 async def read_queues(link: Link, topic: str, route_topic: str | None = None) -> list[Place]:
     """The queues of a topic that may be read; NotFound when there is none.
 
-    A light topic has no route of its own: `route_topic` names the topic whose route is taken.
+    A lite topic has no route of its own: `route_topic` names the topic whose route is taken.
     """
     places = readable_places(topic, await topic_route(link, route_topic or topic))
     if not places:

@@ -13,7 +13,7 @@ def pack_host(text: str) -> bytes:
     """`1.2.3.4:5`, `[::1]:5` or `::1:5` to 8 or 20 bytes."""
     host, colon, port_text = text.rpartition(":")
     if not colon or not port_text.isdecimal() or int(port_text) > 0xFFFF:
-        raise CodecError(f"{text!r} is no HOST:PORT")
+        raise CodecError(f"{text!r} is not HOST:PORT")
     try:
         return ip_address(host.strip("[]")).packed + _PORT.pack(int(port_text))
     except ValueError as error:

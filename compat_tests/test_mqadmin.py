@@ -14,7 +14,7 @@ from compat_tests.mqadmin import cases_groups
 from compat_tests.mqadmin.case import BROKER, AdminCase
 from compat_tests.mqadmin.cases import CASES
 from compat_tests.mqadmin.draining import ROUTE_SECONDS, Producer, commit
-from compat_tests.mqadmin.stage import COMPARED, REFERENCE, AdminStage, Side
+from compat_tests.mqadmin.stage import COMPARED, REFERENCE, SENT, AdminStage, Side
 from compat_tests.mqadmin.tools import Printed
 from compat_tests.ours import builds
 from compat_tests.processes import free_port, wait_until
@@ -78,7 +78,7 @@ FAILURES = (
     ("updateOrderConf -t Unordered -m get", 1, "no entry 'Unordered'"),
     ("wipeWritePerm", 2, "Missing option '-b'"),
     ("updateTopic -t T", 2, "give either -b or -c"),
-    ("updateTopic -b here -t T", 2, "'here' is no HOST:PORT"),
+    ("updateTopic -b here -t T", 2, "'here' is not HOST:PORT"),
     ("updateTopic -b {b} -t T -o maybe", 2, "neither true nor false"),
     ("topicRoute -t T --no-such-flag", 2, "No such option"),
     ("topicRout -t T", 2, "Did you mean topicRoute"),
@@ -88,7 +88,7 @@ FAILURES = (
     ("setCommitLogReadAheadMode -b {b} -m 7", 2, "'7' is not one of '0', '1'"),
     ("addBroker -c {b} -b x.conf", 1, "does not know ADD_BROKER"),
     ("removeBroker -c {b} -b DefaultCluster:broker-a:0", 1, "does not know REMOVE_BROKER"),
-    ("removeBroker -c {b} -b broker-a", 2, "is no CLUSTER:NAME:ID"),
+    ("removeBroker -c {b} -b broker-a", 2, "is not CLUSTER:NAME:ID"),
     ("exportMetadata -c Nowhere", 1, "no cluster 'Nowhere'"),
     ("exportMetadata -b {b} -f {out}", 2, "either topics .-t. or groups"),
     ("exportConfigs -c DefaultCluster -f /dev/null/x", 1, "cannot write /dev/null/x"),
@@ -96,7 +96,7 @@ FAILURES = (
     ("clusterRT -c Nowhere", 1, "no cluster 'Nowhere'"),
     ("dumpCompactionLog -f /no/such/file", 1, "cannot read /no/such/file"),
     ("updateStaticTopic -b nobody -t T -qn 4", 1, "no broker 'nobody'"),
-    ("updateStaticTopic -b broker-a -t {sent} -qn 4", 1, "is no static topic on broker"),
+    ("updateStaticTopic -b broker-a -t {sent} -qn 4", 1, "is not a static topic on broker"),
     ("remappingStaticTopic -b broker-a -t NoSuchTopic", 1, "no broker has topic"),
     ("getLiteTopicInfo -p {sent} -l one", 1, "type not match"),
     ("triggerLiteDispatch -p {sent} -g {member}", 1, "is not a LITE group"),
@@ -273,3 +273,13 @@ def test_messages_are_sent_from_a_file_and_seen(
         assert set(admin.groups_of(server.broker_addr)) == groups
     later = run("sendMessage", "-t", topic, "-p", "later", "--delay", "3600")
     assert later.code == (0 if kind == "real" else 1), later.err
+
+
+@pytest.mark.parametrize("kind", ["real", "trimq"])
+def test_a_mode_without_effect_is_told(stage: AdminStage, kind: str) -> None:
+    server = stage.servers[kind]
+    for mode in ("POP", "PULL"):
+        words = ["setConsumeMode", "-b", server.broker_addr, "-t", SENT, "-g", "Moded", "-m", mode]
+        done = stage.ours.run(server.namesrv_addr, words)
+        told = mode == "POP" and kind == "trimq"
+        assert (done.code, "does not know POP" in done.err) == (0, told)

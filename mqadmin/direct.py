@@ -17,11 +17,11 @@ def target_of(group: str | None, client_id: str | None) -> tuple[str, str] | Non
 
 
 def consume_again(run: Run, message: Message, target: tuple[str, str]) -> None:
-    """Print what the consumer made of it; a problem when it is no push consumer."""
+    """Print what the consumer made of it; a problem when it is not a push consumer."""
     group, client_id = target
     info = run.admin.running_info(group, client_id)
     if info.properties.get("PROP_CONSUME_TYPE") != "CONSUME_PASSIVELY":
-        run.problem(f"{client_id} is no push consumer: a message cannot be handed to it")
+        run.problem(f"{client_id} is not a push consumer: a message cannot be handed to it")
         return
     result = run.admin.consume_directly(message, group, client_id)
     parts = {

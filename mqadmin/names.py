@@ -91,7 +91,7 @@ SUBJECTS: Final[dict[str, dict[str, str]]] = {
     },
     "Lite topics": {
         "getBrokerLiteInfo": "Show the number and sizes of a broker's lite topics.",
-        "getParentTopicInfo": "Show what a topic of lite topics holds.",
+        "getParentTopicInfo": "Show the number and state of lite topics below a parent topic.",
         "getLiteTopicInfo": "Show the offsets and subscribers of a lite topic.",
         "getLiteClientInfo": "Show the lite topics that a client reads.",
         "getLiteGroupInfo": "Show how far a group is behind in lite topics.",

@@ -44,6 +44,6 @@ def reset_everywhere(
 
 
 def route_topic_of(topic: str, cluster: str | None) -> str | None:
-    """Topics without a route of their own (light ones, the timer wheel's) are found by another's."""
+    """Topics without a route of their own (lite ones, the timer wheel's) are found by another's."""
     is_elsewhere = topic.startswith("%LMQ%") or topic == "rmq_sys_wheel_timer"
     return cluster if is_elsewhere else None

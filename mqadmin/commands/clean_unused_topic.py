@@ -1,4 +1,4 @@
-"""cleanUnusedTopic: delete queue files of topics that are no more. Java: CleanUnusedTopicCommand."""
+"""cleanUnusedTopic: delete queue files of topics that no longer exist. Java: CleanUnusedTopicCommand."""
 
 import click
 

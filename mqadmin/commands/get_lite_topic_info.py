@@ -22,7 +22,13 @@ _TITLES: Final = (
 @admin_command("getLiteTopicInfo")
 @parent_option
 @click.option("-l", "--liteTopic", "lite_topic", required=True, help="The lite topic.")
-@click.option("-s", "--showClientId", "with_clients", is_flag=True, help="Who subscribes it.")
+@click.option(
+    "-s",
+    "--showClientId",
+    "with_clients",
+    is_flag=True,
+    help="And the clients that subscribe to it.",
+)
 def command(run: Run, parent: str, lite_topic: str, with_clients: bool) -> None:
     route = run.admin.topic_route(parent)
     run.out.line(f"Lite Topic Info: [{parent}] [{lite_topic}] [{lmq_name(parent, lite_topic)}]")

@@ -27,7 +27,7 @@ _TITLES: Final = (
     "--interval",
     type=click.FloatRange(min=0, min_open=True),
     metavar="SECONDS",
-    help="Ask again and again, until Ctrl-C.",
+    help="Ask at intervals, until Ctrl-C.",
 )
 def command(run: Run, broker_addr: str | None, cluster: str | None, interval: float | None) -> None:
     def show() -> None:

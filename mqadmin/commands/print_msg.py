@@ -40,7 +40,7 @@ from trimq.mqadmin.moments import MOMENT, moment, start_moment
     default=True,
     help="Bodies, too (default).",
 )
-@click.option("-l", "--lmqParentTopic", "parent", help="A light topic's parent.")
+@click.option("-l", "--lmqParentTopic", "parent", help="A lite topic's parent.")
 def command(
     run: Run,
     topic: str,

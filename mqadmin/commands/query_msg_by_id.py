@@ -31,7 +31,7 @@ _OWN: Final = (property_keys.UNIQ_KEY, property_keys.WAIT)
     metavar="true|false",
     help="Send the message once more.",
 )
-@click.option("-u", "--unitName", "unit", help="Accepted as the official tool does.")
+@click.option("-u", "--unitName", "unit", help="Accepted as by the official tool.")
 @click.option("-f", "--bodyFormat", "charset", help="Print the body in this character set.")
 @click.option("-c", "--cluster", help="Search this cluster only.")
 @bodies_option

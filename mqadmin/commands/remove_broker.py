@@ -21,7 +21,7 @@ from trimq.mqadmin.framework import Run, admin_command, container_option
 def command(run: Run, container: str, identity: str) -> None:
     parts = [part.strip() for part in identity.split(":")]
     if len(parts) != 3 or not parts[2].isdecimal():
-        raise click.UsageError(f"-b: {identity!r} is no CLUSTER:NAME:ID")
+        raise click.UsageError(f"-b: {identity!r} is not CLUSTER:NAME:ID")
     cluster, name, broker_id = parts
     run.admin.remove_broker(container, cluster, name, int(broker_id))
     value = {"container": container, "broker": identity}

@@ -1,4 +1,4 @@
-"""startMonitoring: say again and again which groups are behind or stuck. Ctrl-C ends it.
+"""startMonitoring: report at intervals which groups are behind or stuck. Ctrl-C ends it.
 
 Java: StartMonitoringSubCommand, MonitorService. The official tool waits 20 seconds before its first round and
 writes to its log.

@@ -17,7 +17,7 @@ _HEAD: Final = "{:<32}  {:<4}  {:<20}  {:<20}    {}"
 
 @admin_command("topicStatus")
 @topic_option
-@click.option("-c", "--cluster", help="Ask the brokers of this cluster (or light topic's parent).")
+@click.option("-c", "--cluster", help="Ask the brokers of this cluster (or lite topic's parent).")
 def command(run: Run, topic: str, cluster: str | None) -> None:
     stats = _gathered(run, topic, cluster)
     if not stats.offsets:

@@ -45,10 +45,15 @@ _NOT_DRAINED = ("attributes", "perm", "order", "unit", "unit_sub")
     type=boolean,
     metavar="true|false",
     default=False,
-    help="Is it an ordered topic?",
+    help="The topic is an ordered one.",
 )
 @click.option(
-    "-u", "--unit", type=boolean, metavar="true|false", default=False, help="Is it a unit's topic?"
+    "-u",
+    "--unit",
+    type=boolean,
+    metavar="true|false",
+    default=False,
+    help="The topic belongs to a unit.",
 )
 @click.option(
     "-s",
@@ -57,7 +62,7 @@ _NOT_DRAINED = ("attributes", "perm", "order", "unit", "unit_sub")
     type=boolean,
     metavar="true|false",
     default=False,
-    help="Do a unit's groups subscribe to it?",
+    help="Groups of units subscribe to the topic.",
 )
 @drain_options
 @dry_run_option

@@ -55,7 +55,7 @@ def _on_broker(run: Run, addr: str, route: TopicRouteData, config: TopicConfig) 
         one.broker_name for one in route.broker_datas if one.broker_addrs.get(MASTER_ID) == addr
     ]
     if not names:
-        raise Failed(f"{addr} is no master that has topic {config.topic_name!r}")
+        raise Failed(f"{addr} is not a master with topic {config.topic_name!r}")
     before = next((one.perm for one in route.queue_datas if one.broker_name == names[0]), 0)
     if before == config.perm:
         run.out.line("new perm equals to the old one!")

@@ -62,7 +62,7 @@ def test_parts_that_do_not_fit_together() -> None:
 def test_a_topic_that_is_not_static() -> None:
     config = empty_part("T", "a")
     config.mapping_detail = None
-    with pytest.raises(Invalid, match="'T' is no static topic on broker 'a'"):
+    with pytest.raises(Invalid, match="'T' is not a static topic on broker 'a'"):
         epoch_of({"a": config})
 
 

@@ -122,3 +122,24 @@ def test_consume_message_says_when_it_shows_less(server: TestServer) -> None:
     assert "2 of 4 messages are shown" in done.stderr
     assert "'mqadmin tail Zeta -N 3' or --json shows 3" in done.stderr
     assert run(server, "consumeMessage", "-t", "Zeta").stderr == ""
+
+
+@pytest.mark.parametrize(("mode", "told"), [("POP", True), ("PULL", False)])
+def test_a_mode_without_effect_is_told(server: TestServer, mode: str, told: bool) -> None:
+    words = ["setConsumeMode", "-b", server.broker_addr, "-t", "Alpha", "-g", GROUP, "-m", mode]
+    done = run(server, *words)
+    assert (done.exit_code, "does not know POP" in done.stderr) == (0, told)
+
+
+def test_traces_say_how_they_come_to_be(server: TestServer) -> None:
+    done = run(server, "queryMsgTraceById", "-i", "F" * 32)
+    assert done.exit_code == 1
+    assert "traceTopicEnable=true" in done.stderr
+
+
+def test_an_unknown_setting_has_a_near_one(server: TestServer) -> None:
+    words = ["updateBrokerConfig", "-b", server.broker_addr, "-k", "fileReservedTme", "-v", "71"]
+    done = run(server, *words)
+    assert done.exit_code == 1
+    assert "did you mean" in done.stderr.lower()
+    assert "fileReservedTime" in done.stderr

@@ -212,7 +212,7 @@ async def test_a_question_fails_when_the_client_leaves(connected):
         await client.request(10)
         nursery.start_soon(ask, listener.open[0])
         await trio.testing.wait_all_tasks_blocked()
-    assert failures == [f"{ADDR} left without an answer: closed by the peer"]
+    assert failures == [f"{ADDR} ended the connection without an answer: closed by the peer"]
     with pytest.raises(PeerGone):
         await listener.gone[0].ask(220)
 

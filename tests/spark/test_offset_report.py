@@ -184,7 +184,7 @@ def test_durations(millis: float | None, text: str) -> None:
     [
         ([], "say what to report on: --namesrv HOST:PORT, --store DIR or --history DIR"),
         (["--namesrv", "a:1", "--store", "x"], "give --namesrv or --store, not both"),
-        (["--namesrv", "127.0.0.1"], "'127.0.0.1' is no HOST:PORT"),
+        (["--namesrv", "127.0.0.1"], "'127.0.0.1' is not HOST:PORT"),
         (["--namesrv", "127.0.0.1:1"], "no connection to 127.0.0.1:1"),
         (["--store", "/nothing-here"], "/nothing-here is no store"),
         (["--history", "/nothing-here"], "there is no snapshot in /nothing-here"),

@@ -128,7 +128,7 @@ GOOD = {"namesrv": "127.0.0.1:9876", "topic": "T"}
     [
         ({"topc": "x"}, "no option 'topc'; did you mean 'topic'"),
         ({"zzz": "x"}, "no option 'zzz'; there are: namesrv"),
-        ({"namesrv": "here"}, "option 'namesrv': 'here' is no HOST:PORT"),
+        ({"namesrv": "here"}, "option 'namesrv': 'here' is not HOST:PORT"),
         ({"namesrv": ""}, "option 'namesrv' is missing"),
         ({"topic": ""}, "either option 'topic'"),
         ({"topicPattern": "a.*"}, "either option 'topic'"),
