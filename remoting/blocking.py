@@ -158,7 +158,9 @@ class BlockingClient:
         except (OSError, CodecError) as error:
             self.close()
             reason = reason_of(error)
-            raise PeerGone(f"{self.addr} ended the connection without an answer: {reason}") from error
+            raise PeerGone(
+                f"{self.addr} ended the connection without an answer: {reason}"
+            ) from error
 
     def _open_socket(self) -> socket.socket:
         if self._socket is None:

@@ -224,7 +224,9 @@ class Connection(Peer):
             finally:
                 self._questions.pop(opaque, None)
         if question.answer is None:
-            raise PeerGone(f"{self.remote_addr} ended the connection without an answer: {self._reason}")
+            raise PeerGone(
+                f"{self.remote_addr} ended the connection without an answer: {self._reason}"
+            )
         return question.answer
 
     async def _serve(self) -> None:

@@ -107,7 +107,7 @@ HALF_DONE = (
     ("resetOffset -g G --all-topics --to latest", r"(?m)^Read +alive +1 +0 +1$"),
     ("statsAll -t Read", r"(?m)^Read +G +0 "),
     ("haStatus -c DefaultCluster", "#SlaveNum\t0"),
-    ("setConsumeMode -c DefaultCluster -t Read -g G -m POP", "set consume mode to .* success"),
+    ("setConsumeMode -c DefaultCluster -t Read -g G -m PULL", "set consume mode to .* success"),
     ("brokerStatus -c DefaultCluster", "commitLogMaxOffset"),
     ("startMonitoring --rounds 1", "endRound"),
 )
