@@ -88,7 +88,7 @@ class Run:
             text += f"; is {error.addr} a broker? -n takes NameServers"
         if isinstance(error, RemotingConnectError) and self.by_default:
             text += _tried_by_default(text)
-        if isinstance(error, PeerGone) and "left without an answer" in text:
+        if isinstance(error, PeerGone) and "without an answer" in text:
             text += _wanted_in_tls(self.tls)
         return text
 

@@ -144,7 +144,7 @@ def test_a_static_topic_on_one_broker(server: TestServer, admin: BlockingAdminCl
     with pytest.raises(Invalid, match="can only grow"):
         extend("Static", configs, ["broker-a"], 2, admin.link.now())
     configs["broker-a"].mapping_detail = None
-    with pytest.raises(Invalid, match="no static topic"):
+    with pytest.raises(Invalid, match="not a static topic"):
         admin.put_static_topics(configs)
     with pytest.raises(Invalid, match="broker 'nobody' has no master"):
         admin.put_static_topics({"nobody": configs["broker-a"]})
