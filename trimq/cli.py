@@ -100,7 +100,11 @@ def main() -> None:
 @click.option(
     "--set", "assignments", metavar="KEY=VALUE", multiple=True, help="A broker.conf setting."
 )
-@click.option("--metrics", metavar="HOST:PORT", help="Serve Prometheus /metrics there.")
+@click.option(
+    "--metrics",
+    metavar="HOST:PORT",
+    help="Serve Prometheus /metrics there; a port alone: on the loopback.",
+)
 @_logging_options
 def server(log_level: str, log_format: str, assignments: tuple[str, ...], **options: Any) -> None:
     """Run a broker, with an embedded NameServer unless --namesrv names others."""

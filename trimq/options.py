@@ -112,7 +112,7 @@ def server_plan(options: ServerOptions) -> ServerPlan:
         listen=listen,
         embedded=embedded,
         advertise=Endpoint.parse(options.advertise) if options.advertise else None,
-        metrics=Endpoint.parse(metrics) if metrics else None,
+        metrics=_metrics_endpoint(metrics) if metrics else None,
         sources=sources,
     )
 
@@ -187,3 +187,9 @@ def told_endpoint(plan: ServerPlan, port: int) -> Endpoint:
     if plan.broker.broker_ip1:
         return Endpoint(plan.broker.broker_ip1, port)
     return Endpoint(told_address(plan.listen), port)
+
+
+def _metrics_endpoint(text: str) -> Endpoint:
+    """A port alone is one of this machine's own: what metrics tell is nobody else's business."""
+    port = text.strip().removeprefix(":")
+    return Endpoint.parse(f"127.0.0.1:{port}" if port.isdecimal() else text)

@@ -24,7 +24,7 @@ class ServerConfig:
     )
     metrics: str = setting(
         "",
-        "HOST:PORT that serves /metrics; empty: off.",
+        "HOST:PORT that serves /metrics, a port alone on the loopback; empty: off.",
         key="metricsListen",
         guarded=True,
         own=True,
