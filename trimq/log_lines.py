@@ -11,10 +11,16 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import islice
 from typing import Any, Final
 
 _CONVERSION: Final = r"%[-#0 +]*\d*(?:\.\d+)?[a-zA-Z%]"
 _PIECE: Final = re.compile(rf"(?:(?P<name>[A-Za-z_][\w.]*)=)?(?P<how>{_CONVERSION})")
+# Texts of peers are cut here: they may be as long as a frame.
+_LONGEST_VALUE: Final = 256
+_LONGEST_SENTENCE: Final = 1024
+_LONGEST_TRACEBACK_LINE: Final = 2000
+_MOST_ITEMS: Final = 50
 # What needs no quotes in a text line.
 _PLAIN: Final = re.compile(r"[^\s\"=]+")
 
@@ -30,7 +36,7 @@ class Line:
 def line_of(record: logging.LogRecord) -> Line:
     """Take a record apart. What does not fit its template is kept as it is, never raised."""
     if not isinstance(record.msg, str) or not record.args:
-        return Line(printable(str(record.msg)))
+        return Line(printable(short(str(record.msg), _LONGEST_SENTENCE)))
     # A lone mapping is taken out of its tuple by the standard library.
     args = list(record.args) if isinstance(record.args, tuple) else [record.args]
     line = Line("")
@@ -45,11 +51,22 @@ def line_of(record: logging.LogRecord) -> Line:
             if value is not None:
                 line.fields[name] = value if how in {"%s", "%d"} else how % (value,)
             return ""
-        return str(how % (value,))
+        return short(str(how % (value,)), _LONGEST_VALUE)
 
     sentence = _PIECE.sub(take, record.msg)
     line.sentence = printable(" ".join(sentence.split()).rstrip(":, "))
     return line
+
+
+def short(text: str, most: int) -> str:
+    """The beginning of a long text, and how long it is."""
+    return text if len(text) <= most else f"{text[:most]}... ({len(text)} characters)"
+
+
+def traceback_of(text: str, indent: str = "") -> str:
+    """A traceback whose lines can be taken for nothing else, whatever the error's text is."""
+    lines = (printable(short(line, _LONGEST_TRACEBACK_LINE)) for line in text.split("\n"))
+    return "\n".join(indent + line for line in lines)
 
 
 def printable(text: str) -> str:
@@ -80,10 +97,15 @@ def text_of(value: Any) -> str:
 
 def plain(value: Any) -> Any:
     """A value as JSON has it; what JSON does not know becomes its text."""
-    if value is None or isinstance(value, bool | int | float | str):
+    if isinstance(value, str):
+        return short(value, _LONGEST_VALUE)
+    if value is None or isinstance(value, bool | int | float):
         return value
     if isinstance(value, Mapping):
-        return {str(key): plain(one) for key, one in value.items()}
+        some = islice(value.items(), _MOST_ITEMS)
+        said = {short(str(key), _LONGEST_VALUE): plain(one) for key, one in some}
+        return said if len(value) <= _MOST_ITEMS else {**said, "...": len(value)}
     if isinstance(value, list | tuple | set | frozenset):
-        return [plain(one) for one in value]
-    return str(value)
+        items = [plain(one) for one in islice(value, _MOST_ITEMS)]
+        return items if len(value) <= _MOST_ITEMS else [*items, f"... ({len(value)})"]
+    return short(str(value), _LONGEST_VALUE)

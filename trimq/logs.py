@@ -11,7 +11,8 @@ import sys
 from types import FrameType
 from typing import Any, Final
 
-from trimq.log_lines import line_of, plain, text_of, time_of
+from trimq.log_lines import line_of, plain, text_of, time_of, traceback_of
+from trimq.log_writer import ThreadedHandler
 
 ROOT: Final = "trimq"
 LEVELS: Final = ("debug", "info", "warning", "error")
@@ -32,7 +33,7 @@ class JsonFormatter(logging.Formatter):
         for name, value in line.fields.items():
             said[f"{name}_" if name in said or name == "traceback" else name] = plain(value)
         if record.exc_info:
-            said["traceback"] = self.formatException(record.exc_info)
+            said["traceback"] = traceback_of(self.formatException(record.exc_info))
         return json.dumps(said, ensure_ascii=False)
 
 
@@ -46,18 +47,24 @@ class TextFormatter(logging.Formatter):
             fields = (f"{name}={text_of(value)}" for name, value in line.fields.items())
             text += ": " + " ".join(fields)
         if record.exc_info:
-            text += "\n" + self.formatException(record.exc_info)
+            text += "\n" + traceback_of(self.formatException(record.exc_info), "    ")
         return text
 
 
 def configure(level: str, form: str) -> None:
     """Send TriMQ's logs to standard error. Standard output carries the ready line alone."""
-    handler = logging.StreamHandler(sys.stderr)
+    handler = ThreadedHandler(sys.stderr)
     handler.setFormatter(JsonFormatter() if form == "json" else TextFormatter())
     root = logging.getLogger(ROOT)
     root.handlers[:] = [handler]
     root.propagate = False
     root.setLevel(level.upper())
+
+
+def dropped_lines() -> int:
+    """Log lines that found no room because nobody reads standard error."""
+    handlers = logging.getLogger(ROOT).handlers
+    return sum(one.dropped for one in handlers if isinstance(one, ThreadedHandler))
 
 
 def switch_level_on_signal(level: str) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from trimq.codec.codes import RequestCode
+from trimq.logs import dropped_lines
 from trimq.loop_steps import LoopSteps
 from trimq.metrics import Sample
 from trimq.supervision import Supervisor
@@ -58,6 +59,12 @@ def process_samples(process: ProcessState) -> Iterator[Sample]:
         "Longest step of the event loop since the last scrape.",
         "gauge",
         steps.take_longest(),
+    )
+    yield Sample(
+        "trimq_log_lines_dropped",
+        "Log lines lost because nobody reads standard error.",
+        "counter",
+        dropped_lines(),
     )
     for service, count in process.supervisor.failures.items():
         yield Sample(
