@@ -95,6 +95,14 @@ class LogCleaning:
             self._used_share(self._config.commit_log), self._used_share(self._config.consume_queue)
         )
 
+    def look_first(self) -> None:
+        """Blocks: for the metrics before the first round. What is not there yet is as its parent."""
+        folders = (self._config.commit_log, self._config.consume_queue)
+        existing = (
+            next(p for p in (one, *one.absolute().parents) if p.exists()) for one in folders
+        )
+        self.use = DiskUse(*map(self._used_share, existing))
+
     def begin_round(self, use: DiskUse) -> Round | None:
         """What this moment asks for; also whether the store may take messages (isSpaceToDelete)."""
         self.use = use

@@ -9,8 +9,12 @@ from contextlib import asynccontextmanager
 from trimq.broker.table_file import TableDamaged
 from trimq.endpoints import AddressError, AddressSyntaxError
 from trimq.settings import SettingsError
-from trimq.store.errors import StoreError
+from trimq.store.errors import StoreDamaged, StoreError
 
+_DAMAGED = (
+    "Nothing was changed: 'trimq check STORE' says what is affected, and docs/durability.md, under"
+    " 'A store that is refused', how to go on"
+)
 EXPLAINED: tuple[type[Exception], ...] = (
     AddressError,
     SettingsError,
@@ -24,7 +28,13 @@ def explained(errors: BaseExceptionGroup[BaseException]) -> list[str] | None:
     known, rest = errors.split(EXPLAINED)
     if rest is not None or known is None:
         return None
-    return [str(error) for error in _leaves(known)]
+    return [_sentence(error) for error in _leaves(known)]
+
+
+def _sentence(error: BaseException) -> str:
+    if isinstance(error, StoreDamaged):
+        return f"{error}. {_DAMAGED}"
+    return str(error)
 
 
 def is_usage(errors: BaseExceptionGroup[BaseException]) -> bool:

@@ -101,7 +101,7 @@ def inspect(
 
     if limit is None:
         limit = 0 if as_json else DEFAULT_LIMIT
-    damaged = False
+    damaged, count = False, 0
     last: Path | None = None
     try:
         found = inspect_path(path, Kind(kind) if kind else None, Selection(**chosen))
@@ -113,6 +113,7 @@ def inspect(
                     click.echo(heading(item.file))
                 click.echo(text_lines(item, body))
             last = item.file
+            count += isinstance(item, Item)
             damaged = damaged or _is_damage(item)
     except Unreadable as error:
         raise Misused(str(error)) from None
@@ -122,6 +123,9 @@ def inspect(
         raise Misused(f"{error.filename or path} cannot be read: {error.strerror}") from None
     if damaged:
         raise SystemExit(1)
+    if not count:
+        click.echo("nothing to print: no entry there, or none that was asked for", err=True)
+        raise SystemExit(2)
 
 
 def _limited(found: Iterator[Item | End], limit: int) -> Iterator[Item | End]:

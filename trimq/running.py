@@ -94,7 +94,10 @@ async def open_broker(
 
 def _open_store(plan: ServerPlan, store: MessageStore) -> RecoveryReport:
     """Blocks: in a worker thread."""
-    return store.open(stored_batch_topics(plan.store.root / "config"))
+    report = store.open(stored_batch_topics(plan.store.root / "config"))
+    # For those who look at the metrics before the first round of cleaning.
+    store.cleaning.look_first()
+    return report
 
 
 def _identity(plan: ServerPlan, port: int) -> BrokerIdentity:

@@ -95,15 +95,21 @@ def _remoting(broker: "Broker") -> Iterator[Sample]:
     for key, count in counters.limits.items():
         labels = {"limit": key}
         yield Sample("trimq_limit_refusals", "Refused for a limit.", "counter", count, labels)
-    yield Sample("trimq_held_requests", "Requests that wait, e.g. pulls.", "gauge", counters.held)
+    yield Sample(
+        "trimq_held_requests", "Requests that wait, such as held pulls.", "gauge", counters.held
+    )
 
 
 def _state(broker: "Broker") -> Iterator[Sample]:
     state, store = broker.state, broker.state.store
     yield Sample("trimq_topics", "Topics.", "gauge", len(state.topics))
-    yield Sample("trimq_subscription_groups", "Groups.", "gauge", len(state.groups))
-    yield Sample("trimq_consumer_groups", "Groups online.", "gauge", len(state.consumers.groups()))
-    yield Sample("trimq_producer_groups", "Groups online.", "gauge", len(state.producers.groups()))
+    yield Sample("trimq_subscription_groups", "Groups with settings.", "gauge", len(state.groups))
+    yield Sample(
+        "trimq_consumer_groups", "Consumer groups online.", "gauge", len(state.consumers.groups())
+    )
+    yield Sample(
+        "trimq_producer_groups", "Producer groups online.", "gauge", len(state.producers.groups())
+    )
     yield Sample(
         "trimq_subscription_disagreements",
         "Times that members of a group began to subscribe differently.",
@@ -117,9 +123,16 @@ def _state(broker: "Broker") -> Iterator[Sample]:
         state.consumers.groups_in_dispute,
     )
     written = store.max_physical_offset
-    yield Sample("trimq_commit_log_end", "Bytes ever written.", "gauge", written)
+    yield Sample(
+        "trimq_commit_log_end", "Where the commit log ends: bytes ever written.", "gauge", written
+    )
     unflushed = written - store.flushed_offset
-    yield Sample("trimq_commit_log_unflushed", "Bytes not yet on disk.", "gauge", unflushed)
+    yield Sample(
+        "trimq_commit_log_unflushed",
+        "Bytes of the commit log not yet flushed to the disk.",
+        "gauge",
+        unflushed,
+    )
     yield from _retention(broker)
 
 

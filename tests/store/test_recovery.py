@@ -243,6 +243,30 @@ def test_damage_in_front_of_vouched_records_is_refused(bench):
     assert len(bench.bodies(bench.open())) == 20
 
 
+def test_a_refused_log_can_be_cut_by_hand(bench):
+    """What docs/durability.md says under "A store that is refused"."""
+    store = bench.open()
+    fill(bench, store, 40)
+    bench.close(store)
+    files = bench.commit_log_files()
+    content = files[1].read_bytes()
+    files[1].write_bytes(content[:100] + b"\xff" * 30 + content[130:])
+    shutil.rmtree(bench.root / "consumequeue")
+    with pytest.raises(StoreDamaged) as caught:
+        bench.open()
+    for later in files[2:]:
+        later.unlink()
+    os.truncate(caught.value.file, caught.value.offset)
+    os.truncate(caught.value.file, len(content))
+    shutil.rmtree(bench.root / "index", ignore_errors=True)
+    (bench.root / "checkpoint").unlink()
+    store = bench.open()
+    kept = bench.bodies(store)
+    assert 0 < len(kept) < 20
+    store.put(bench.message(b"new"))
+    assert b"new" in bench.bodies(store) + bench.bodies(store, queue_id=1)
+
+
 def test_a_preallocated_empty_file_is_removed(bench):
     """A real broker makes the next file ahead of time."""
     store = bench.open()

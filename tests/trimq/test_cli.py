@@ -11,6 +11,8 @@ import pytest
 from click.testing import CliRunner
 
 from trimq.cli import main
+from trimq.failures import explained
+from trimq.store.errors import StoreDamaged
 
 TRIMQ = [sys.executable, "-m", "trimq"]
 READY = re.compile(
@@ -93,6 +95,12 @@ def test_an_unknown_setting_is_a_warning_and_metrics_are_served(tmp_path: Path) 
         it.communicate(timeout=20)
     assert "did you mean 'brokerName'?" in log
     assert "trimq_topics " in page
+    helps = [line.split(" ", 3)[3] for line in page.splitlines() if line.startswith("# HELP")]
+    assert len(helps) == len(set(helps))
+    # Not only from the first look for old files on.
+    used = re.search(r'trimq_disk_used{path="commitlog"} (\S+)', page)
+    assert used is not None
+    assert float(used[1]) > 0
     assert "trimq_connections_opened_total " in page
 
 
@@ -106,3 +114,10 @@ def test_help_has_examples() -> None:
 def test_importing_what_needs_no_loop_loads_no_trio(name: str) -> None:
     code = f"import sys, {name}; sys.exit('trio' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_damaged_store_is_told_what_to_do() -> None:
+    group = ExceptionGroup("", [StoreDamaged(Path("s/commitlog/0"), 218, "no whole record here")])
+    (sentence,) = explained(group) or []
+    assert "s/commitlog/0 is damaged at byte 218" in sentence
+    assert "'trimq check STORE'" in sentence

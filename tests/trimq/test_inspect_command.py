@@ -76,6 +76,12 @@ def test_damage_is_exit_code_1(tmp_path):
     assert "DAMAGE: the body does not match its CRC" in done.stdout
 
 
+def test_nothing_to_print_is_exit_code_2():
+    done = run(LOG, "--type", "commitlog", "--topic", "NoSuchTopic")
+    assert done.exit_code == 2
+    assert "nothing to print" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
