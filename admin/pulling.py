@@ -56,13 +56,21 @@ class Place:
 
 
 def readable_places(topic: str, route: TopicRouteData) -> list[Place]:
-    """Every queue of a route that may be read and whose master is known."""
+    """Every queue of a route that may be read and whose master is known.
+
+    A static topic's queues go by their global numbers, at the broker that has the last part of each.
+    """
+    mappings = route.topic_queue_mapping_by_broker or {}
     masters = {one.broker_name: one.broker_addrs.get(MASTER_ID) for one in route.broker_datas}
     return [
         Place(MessageQueue(broker_name=data.broker_name, queue_id=number, topic=topic), addr)
         for data in route.queue_datas
         if Perm.readable(data.perm) and (addr := masters.get(data.broker_name))
-        for number in range(data.read_queue_nums)
+        for number in (
+            sorted(mappings[data.broker_name].curr_id_map)
+            if data.broker_name in mappings
+            else range(data.read_queue_nums)
+        )
     ]
 
 

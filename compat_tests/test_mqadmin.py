@@ -237,6 +237,8 @@ def test_official_clients_use_a_static_topic(stage: AdminStage, kind: str) -> No
         return sorted(stage.official.ask("received", group).out.split())
 
     wait_until("everything is consumed", lambda: received() == bodies)
+    seen = stage.ours.run(server.namesrv_addr, ["tail", topic, "--format", "%b"]).out
+    assert sorted(seen.split()) == bodies
 
 
 @pytest.mark.parametrize("kind", ["real", "trimq"])

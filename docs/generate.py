@@ -61,14 +61,16 @@ mqadmin tail MyTopic -f
 mqadmin help updateTopic
 ```
 
-- `-n HOST:PORT;...`, before or behind the command, names the NameServers, or the environment's `NAMESRV_ADDR` does;
+- `-n HOST:PORT;...`, before or after the command, names the NameServers, or the environment's `NAMESRV_ADDR` does;
   otherwise `127.0.0.1:9876` is asked. One that does not answer is passed over.
-- `mqadmin --help` lists the commands by subject.
+- `mqadmin --help` lists the commands by subject. On a pipe, text is the official tool's to the byte; on a terminal
+  and with `--json`, names and settings are sorted, and `topicList` puts the system's topics last (`--user` leaves
+  them out).
 - `--json` prints JSON instead of tables, one value per line: an object for each row, or one for the whole answer. Times
   are milliseconds since 1970, message bodies base64.
-- A TIME is `now`, `-1h30m` (w, d, h, m, s, ms before now), `2026-01-31T12:00:00Z` (or another offset), `2026-01-31
-  12:00:00`, `2026-01-31#12:00:00:000`, or milliseconds since 1970. Without a zone it is local, as the times in tables
-  are (`TZ=UTC mqadmin ...` for another zone). A time in the future is pointed out.
+- A TIME is `now`, `-1h30m` (w, d, h, m, s, ms before now), `2026-01-31T12:00:00Z` (or another offset),
+  `2026-01-31 12:00:00`, `2026-01-31#12:00:00:000`, or milliseconds since 1970. Without a zone it is local, as the
+  times in tables are (`TZ=UTC mqadmin ...` for another zone). A time in the future is pointed out.
 - Files that commands leave (bodies in `/tmp/rocketmq/msgbodys`, exports in `/tmp/rocketmq/export`, accounts of
   clients in a new folder below the current one, mappings of static topics in `/tmp`) go to another folder with
   `--out FOLDER`, exports with `-f`. A name that a producer or client chose is used only if it is an id's; links are not
@@ -86,8 +88,9 @@ mqadmin help updateTopic
   error. The official tool ends with 0 and a stack trace. Commands that go on for ever (`startMonitoring`, `clusterRT`,
   `-i`) end with Ctrl-C and 0.
 - Heads of tables are bold and errors red on a terminal, unless `NO_COLOR` is set; a pipe gets plain text.
-- Completion of commands and flags, with `mqadmin` on the `PATH`: `eval "$(_MQADMIN_COMPLETE=bash_source mqadmin)"`,
-  `zsh_source` likewise, and for fish `_MQADMIN_COMPLETE=fish_source mqadmin | source`.
+- Completion of commands, flags and names of topics, with `mqadmin` on the `PATH`:
+  `eval "$(_MQADMIN_COMPLETE=bash_source mqadmin)"`, `zsh_source` likewise, and for fish
+  `_MQADMIN_COMPLETE=fish_source mqadmin | source`.
 
 ## From Python
 
@@ -209,7 +212,7 @@ print the same bytes, and write the same files.
 `mqadmin updateTopic -c CLUSTER -t TOPIC -r 4 -w 4 --drain` first stops the writes to the queues from number 4 on,
 waits until every group has read them and no producer can send to them any more, and only then takes them away. It
 shows how much each group has left: a bar on a terminal, lines on a pipe. `--drain-timeout` bounds the wait,
-`--ignore-group` passes over groups that nobody runs any more. Interrupted, it says what state the topic is in, and the
+`--ignore-group` leaves out groups that are no longer used. Interrupted, it says what state the topic is in, and the
 same command goes on from there. The last queues have to be quiet for `--drain-settle` seconds, longer than producers
 keep a route. Delayed messages keep the queue that they were sent to: let those come first that are on their way.
 

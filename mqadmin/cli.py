@@ -90,7 +90,7 @@ def _nearest(text: str) -> str | None:
     "--namesrvAddr",
     "namesrv_addr",
     metavar="HOST:PORT;...",
-    help="The NameServers; may also stand behind the command.",
+    help="The NameServers; may also stand after the command.",
 )
 @click.version_option(package_name="trimq", message="mqadmin of TriMQ %(version)s")
 @click.pass_context

@@ -66,6 +66,9 @@ class Tail:
         self._topic = topic
         self._choice = choice
         self._places = self._find_places()
+        route = run.admin.topic_route(topic)
+        # What a broker says of all its queues, and messages themselves, have its own numbers and offsets.
+        self._is_static = bool(route.topic_queue_mapping_by_broker)
         self._ends = {place: self._bounds(place) for place in self._places}
         # Where to go on, by queue: an address may change.
         self._next = {place.queue: end for place, (_, end) in self._ends.items()}
@@ -93,7 +96,8 @@ class Tail:
                     routed = time.monotonic()
                 fresh = self._fresh()
                 for message in self._merged(fresh):
-                    self._next[_queue_of(message)] = message.queue_offset + 1
+                    if not self._is_static:
+                        self._next[_queue_of(message)] = message.queue_offset + 1
                     yield message
                 self._next |= {place.queue: end for place, (_, end) in fresh.items()}
                 self._run.said.clear()
@@ -123,21 +127,30 @@ class Tail:
         return low, high
 
     def _fresh(self) -> dict[Place, tuple[int, int]]:
-        """The queues that have something new, and where; one question for each broker."""
+        """The queues that have something new, and where."""
         found: dict[Place, tuple[int, int]] = {}
+        for place, (low, end) in self._ends_now():
+            start = self._next.get(place.queue, low)
+            if start > end:
+                # Deleted and made anew.
+                start = low
+            if start < end:
+                found[place] = (start, end)
+        return found
+
+    def _ends_now(self) -> Iterator[tuple[Place, tuple[int, int]]]:
+        """First and next offset of each queue; one question for each broker, or for each static queue."""
+        admin = self._run.admin
+        if self._is_static:
+            for place in self._places:
+                yield place, (admin.min_offset(place), admin.max_offset(place))
+            return
         for addr in dict.fromkeys(place.addr for place in self._places):
-            offsets = self._run.admin.broker_topic_stats(addr, self._topic).offsets
+            offsets = admin.broker_topic_stats(addr, self._topic).offsets
             for place in self._places:
                 ends = offsets.get(place.queue)
-                if place.addr != addr or ends is None:
-                    continue
-                start = self._next.get(place.queue, ends.min_offset)
-                if start > ends.max_offset:
-                    # Deleted and made anew.
-                    start = ends.min_offset
-                if start < ends.max_offset:
-                    found[place] = (start, ends.max_offset)
-        return found
+                if place.addr == addr and ends is not None:
+                    yield place, (ends.min_offset, ends.max_offset)
 
     def _merged(self, ends: dict[Place, tuple[int, int]]) -> Iterator[Message]:
         streams: Iterable[Iterator[Message]] = [
@@ -163,7 +176,8 @@ class Tail:
             limit = min(_PULL, end - offset)
             pulled = self._run.admin.pull(place, offset, self._choice.tags, limit)
             for message in pulled.messages:
-                if message.queue_offset < end and self._choice.has(message):
+                is_meant = self._is_static or message.queue_offset < end
+                if is_meant and self._choice.has(message):
                     yield message
             if pulled.status == "NO_NEW_MSG" or pulled.next_offset <= offset:
                 return

@@ -127,7 +127,7 @@ def _all_groups(run: Run) -> None:
         keys = ("group", "count", "version", "type", "model", "tps", "behind")
         run.out.row(
             _GROUP.format(cut(group, 64), *columns),
-            dict(zip(keys, (group, *columns), strict=True)),
+            {**dict(zip(keys, (group, *columns), strict=True)), "diff": stats.behind},
         )
 
 

@@ -10,7 +10,7 @@ from typing import Final
 import click
 
 from trimq.admin.message import Message
-from trimq.mqadmin.framework import Run, admin_command
+from trimq.mqadmin.framework import Run, admin_command, topic_names
 from trimq.mqadmin.message_lines import BODIES, LETTERS, Lines, read_format
 from trimq.mqadmin.moments import MOMENT, moment, start_moment
 from trimq.mqadmin.output import give_up_stdout
@@ -27,7 +27,7 @@ def _since(value: object) -> int:
 
 
 @admin_command("tail")
-@click.argument("topic", required=False)
+@click.argument("topic", required=False, shell_complete=topic_names)
 @click.option("-t", "--topic", "named", metavar="TOPIC", help="The topic, instead of the argument.")
 @click.option("-f", "--follow", is_flag=True, help="Go on with new messages, until Ctrl-C.")
 @click.option(

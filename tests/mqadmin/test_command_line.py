@@ -177,6 +177,19 @@ def test_completion_lists_commands(server: TestServer) -> None:
     assert done.stdout.splitlines() == ["plain,topicRoute"]
 
 
+@pytest.mark.parametrize(
+    "line", ["mqadmin tail TBW1", "mqadmin topicRoute -t TBW1", "mqadmin sendMessage -p x -t TBW1"]
+)
+def test_completion_knows_topics(server: TestServer, line: str) -> None:
+    words = {"COMP_WORDS": line, "COMP_CWORD": str(len(line.split()) - 1)}
+    done = run(server, _MQADMIN_COMPLETE="bash_complete", **words)
+    assert done.stdout.splitlines() == ["plain,TBW102"]
+    nobody = run(
+        server, _MQADMIN_COMPLETE="bash_complete", **words | {"NAMESRV_ADDR": "127.0.0.1:1"}
+    )
+    assert (nobody.stdout, nobody.stderr) == ("\n", "") or nobody.stdout == ""
+
+
 def test_every_command_has_its_file_and_help(server: TestServer) -> None:
     for name in COMMANDS:
         assert (HOME / "mqadmin" / "commands" / f"{module_of(name)}.py").is_file()

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
 import click
@@ -23,6 +24,7 @@ from trimq.admin.sending import NewMessage
 from trimq.admin.topics import TopicStats
 from trimq.codec.bodies.locks import MessageQueue
 from trimq.codec.bodies.queue_tables import TopicOffset
+from trimq.codec.bodies.route import TopicRouteData
 from trimq.mqadmin import tailing
 from trimq.mqadmin.cli import main
 from trimq.mqadmin.framework import Run
@@ -238,6 +240,22 @@ def test_following_until_ctrl_c(server: TestServer) -> None:
     assert (process.returncode, rest, err) == (0, "", "")
 
 
+def test_following_a_static_topic(server: TestServer, tmp_path: Path) -> None:
+    made = ["updateStaticTopic", "-b", "broker-a", "-t", "TailedStatic", "-qn", "3"]
+    words = ["-n", server.namesrv_addr, *made, "--out", str(tmp_path)]
+    assert CliRunner().invoke(main, words).exit_code == 0
+    with BlockingAdminClient(server.namesrv_addr) as admin:
+        for number in range(3):
+            admin.send(NewMessage(topic="TailedStatic", body=b"%d" % number), "broker-a", number)
+        with start(server, "TailedStatic", "-f", "--format", "%b", "-m", "5") as process:
+            assert process.stdout is not None
+            assert [process.stdout.readline() for _ in range(3)] == ["0\n", "1\n", "2\n"]
+            for body in (b"3", b"4"):
+                admin.send(NewMessage(topic="TailedStatic", body=body), "broker-a", 1)
+            rest, err = process.communicate(timeout=30)
+    assert (process.returncode, rest, err) == (0, "3\n4\n", "")
+
+
 @pytest.mark.parametrize("sends", [True, False])
 def test_following_ends_with_its_reader(server: TestServer, sends: bool) -> None:
     topic = f"Unread{sends}"
@@ -263,6 +281,9 @@ class OneQueue:
 
     def read_queues(self, topic: str) -> list[Place]:
         return [Place(MessageQueue(broker_name="broker-a", queue_id=0, topic=topic), "a:1")]
+
+    def topic_route(self, topic: str) -> TopicRouteData:
+        return TopicRouteData()
 
     def min_offset(self, place: Place) -> int:
         return self.first
