@@ -10,7 +10,15 @@ import socket
 from dataclasses import dataclass
 from typing import Final
 
-from trimq.store.settings import computed_setting, limit, setting
+from trimq.store.settings import (
+    WHEN_FALSE,
+    WHEN_TRUE,
+    Refusal,
+    computed_setting,
+    limit,
+    setting,
+    when_one_of,
+)
 
 # AdminBrokerProcessor.initConfigBlackList refuses these whatever configBlackList says.
 NEVER_AT_RUN_TIME: Final = frozenset({"brokerConfigPath", "rocketmqHome", "configBlackList"})
@@ -29,11 +37,20 @@ class BrokerConfig:
     broker_name: str = computed_setting(
         _host_name, "Name of this broker; master and slaves share it."
     )
-    broker_id: int = setting(0, "0 is the master; slaves are not there yet.", choices=(0,))
+    broker_id: int = setting(
+        0,
+        "Taken for 0, a master's id, as RocketMQ does it for every master.",
+        long=True,
+    )
     broker_role: str = setting(
         "ASYNC_MASTER",
-        "SLAVE is not there yet.",
-        choices=("ASYNC_MASTER", "SYNC_MASTER"),
+        "SYNC_MASTER waits for no slave while inSyncReplicas is 1, as in RocketMQ.",
+        choices=("ASYNC_MASTER", "SYNC_MASTER", "SLAVE"),
+        refused=Refusal(
+            when_one_of("SLAVE"),
+            "TriMQ has no replication yet, so this broker would stay empty: set brokerRole=ASYNC_MASTER for a"
+            " broker of its own, or keep the slave on RocketMQ",
+        ),
     )
     namesrv_addr: str | None = setting(
         None, "NameServers to register with, HOST:PORT;HOST:PORT.", guarded=True
@@ -79,7 +96,7 @@ class BrokerConfig:
         True, "Hold pulls that find nothing until a message lands.", live=True
     )
     short_polling_time_mills: int = setting(
-        1000, "How long a pull is held when long polling is off.", at_least=0, live=True
+        1000, "How long a pull is held when long polling is off.", at_least=0, live=True, long=True
     )
     slave_read_enable: bool = setting(
         False, "Send consumers that lag far behind to a slave.", live=True
@@ -89,7 +106,13 @@ class BrokerConfig:
         False, "Filter by properties on retry topics too.", live=True
     )
     enable_property_filter: bool = setting(
-        False, "Allow SQL92 subscriptions. This version refuses them all the same.", live=True
+        False,
+        "Allow SQL92 subscriptions.",
+        refused=Refusal(
+            WHEN_TRUE,
+            "TriMQ does not filter by SQL92 yet: set enablePropertyFilter=false, then such subscriptions are"
+            " refused one by one, or keep this broker on RocketMQ",
+        ),
     )
     enable_mixed_message_type: bool = setting(
         False, "Allow topics with message.type=MIXED.", live=True
@@ -97,14 +120,27 @@ class BrokerConfig:
     reject_pull_consumer_enable: bool = setting(
         False, "Ignore heartbeats of consumers that pull by themselves.", live=True
     )
-    reject_transaction_message: bool = setting(False, "Refuse transactional messages.", live=True)
+    reject_transaction_message: bool = setting(
+        False,
+        "Half messages of transactions are refused whatever it says.",
+        live=True,
+        refused=Refusal(
+            WHEN_FALSE,
+            "TriMQ does not finish transactions yet: leave it out or set rejectTransactionMessage=true, then half"
+            " messages are refused one by one, or keep this broker on RocketMQ",
+        ),
+    )
     enable_register_producer: bool = setting(
         True,
         "Remember producers; only with rejectTransactionMessage can they be forgotten.",
         live=True,
     )
     start_accept_send_request_time_stamp: int = setting(
-        0, "Sends before this time (milliseconds since 1970) are refused.", at_least=0, live=True
+        0,
+        "Sends before this time (milliseconds since 1970) are refused.",
+        at_least=0,
+        live=True,
+        long=True,
     )
 
     notify_consumer_ids_changed_enable: bool = setting(
@@ -124,6 +160,7 @@ class BrokerConfig:
         "Milliseconds after which a client without heartbeats is dropped.",
         at_least=1000,
         live=True,
+        long=True,
     )
     use_server_side_reset_offset: bool = setting(
         True, "Keep offsets reset by an operator until the consumer has seen them.", live=True
@@ -132,10 +169,10 @@ class BrokerConfig:
         5000, "Milliseconds between two writes of the consumer offsets.", at_least=100
     )
     consumer_offset_update_version_step: int = setting(
-        500, "Offset commits per new data version of the offsets.", at_least=1, live=True
+        500, "Offset commits per new data version of the offsets.", at_least=1, live=True, long=True
     )
     delay_offset_update_version_step: int = setting(
-        200, "Delayed deliveries per new data version of their progress.", at_least=1
+        200, "Delayed deliveries per new data version of their progress.", at_least=1, long=True
     )
 
     register_name_server_period: int = setting(
@@ -154,6 +191,7 @@ class BrokerConfig:
         " has failed.",
         at_least=1,
         live=True,
+        long=True,
     )
     compressed_register: bool = setting(False, "Send the registration body compressed.", live=True)
     force_register: bool = setting(True, "Register even when nothing has changed.", live=True)

@@ -144,12 +144,10 @@ def sides(launch: Launcher, folder: Path, **more: str) -> Iterator[dict[str, Sid
 
     `more`: further settings of the brokers.
     """
-    settings = {
-        "enablePropertyFilter": "true",
-        "mappedFileSizeCommitLog": str(COMMIT_LOG_FILE),
-        **more,
-    }
-    real = RealServer(launch, folder / "real", Options(settings))
+    settings = {"mappedFileSizeCommitLog": str(COMMIT_LOG_FILE), **more}
+    # TriMQ has none yet, and refuses to start when it is told to have some.
+    filters = {"enablePropertyFilter": "true"}
+    real = RealServer(launch, folder / "real", Options(settings | filters))
     trimq = TrimqServer(folder / "trimq", Options(settings))
     real.start()
     try:

@@ -185,6 +185,11 @@ DIFFERENCES: Final = (
     Difference(
         "UPDATE_BROKER_CONFIG and UPDATE_NAMESRV_CONFIG refuse what cannot be read or lies outside of the setting's"
         " limits; the real ones take any number that Java can read, and answer the rest with success.",
+        cases=(
+            "settings: no number",
+            "settings: a number of 33 bits",
+            "settings: neither true nor false",
+        ),
         tests=(
             "tests/trimq/test_running_settings.py::test_what_is_not_allowed_changes_nothing",
             "tests/trimq/test_running_settings.py::test_no_interval_ends_the_name_server",
@@ -200,9 +205,18 @@ DIFFERENCES: Final = (
     Difference(
         "A change of settings that is not in force at once, or of a key that there is not, is a success whose"
         " remark says so; the real ones say nothing.",
+        cases=("settings: one of several unknown", "settings: update of an unknown key"),
         tests=(
             "tests/trimq/test_running_settings.py"
             "::test_what_needs_a_new_start_says_so_and_what_holds_is_shown",
+        ),
+    ),
+    Difference(
+        "A setting that promises what TriMQ does not do yet, or a number or boolean of a config file that cannot be"
+        " read, refuses the start; the real servers take their default for what they cannot read.",
+        tests=(
+            "tests/trimq/test_rocketmq_settings.py::test_what_promises_too_much_is_refused",
+            "tests/trimq/test_settings.py::test_a_bad_value_names_key_value_and_what_is_allowed",
         ),
     ),
     Difference(

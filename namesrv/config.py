@@ -41,7 +41,11 @@ class NamesrvConfig:
         True, "Answer a broker's registration with the list of ordered topics.", live=True
     )
     scan_not_active_broker_interval: int = setting(
-        5000, "Milliseconds between two searches for silent brokers.", at_least=100, live=True
+        5000,
+        "Milliseconds between two searches for silent brokers.",
+        at_least=100,
+        live=True,
+        long=True,
     )
     support_acting_master: bool = setting(
         False, "Name the slave with the lowest id as master while a group has none.", live=True

@@ -121,10 +121,11 @@ class StoreConfig:
         1000, "Milliseconds between two writes of consume-queue entries.", at_least=1, live=True
     )
     flush_consume_queue_thorough_interval: int = setting(
-        # RocketMQ waits 60 s. What came after the last checkpoint is scanned again after a crash.
         5000,
         "Milliseconds between checkpoints.",
         at_least=1,
+        rocketmq_default="60000",
+        why="what came after the last checkpoint is scanned again after a crash",
     )
     sync_flush_timeout: int = setting(
         5000,

@@ -14,6 +14,52 @@ from typing import Any, Final
 DECLARED: Final = "setting"
 
 
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """Which texts of a setting promise something: a test of them, and how a page says it."""
+
+    holds: Callable[[str], bool]
+    says: str
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Values that promise what TriMQ does not do yet, and what to do instead, as one sentence."""
+
+    promise: Promise
+    instead: str
+
+    def of(self, key: str, text: str) -> str | None:
+        """The sentence for this value; None for one that promises nothing."""
+        text = text.strip()
+        return f"{key}={text[:100]}: {self.instead}" if self.promise.holds(text) else None
+
+
+# Whatever is not `true` is false, as Java reads it.
+WHEN_TRUE: Final = Promise(lambda text: text.lower() == "true", "true")
+WHEN_FALSE: Final = Promise(lambda text: text.lower() != "true", "false")
+WHEN_GIVEN: Final = Promise(bool, "any")
+
+
+def when_one_of(*promising: str) -> Promise:
+    return Promise(lambda text: text in promising, ", ".join(promising))
+
+
+def unless(*harmless: str) -> Promise:
+    """Every value but these promises something; an empty one does not."""
+    return Promise(lambda text: text not in ("", *harmless), f"all but {', '.join(harmless)}")
+
+
+def when_above(most: int) -> Promise:
+    """A greater number promises something; what is not a number promises nothing."""
+
+    def holds(text: str) -> bool:
+        digits = text.removeprefix("+")
+        return digits.isascii() and digits.isdecimal() and int(digits[:20]) > most
+
+    return Promise(holds, f"above {most}")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Declaration:
     """What a setting's field does not say by its name, type and default.
@@ -39,6 +85,7 @@ class Declaration:
     secret: bool = False
     # RocketMQ does not have it.
     own: bool = False
+    refused: Refusal | None = None
     # RocketMQ's default as a text, where ours is another one on purpose; `why` says the purpose.
     rocketmq_default: str | None = None
     why: str | None = None

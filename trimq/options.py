@@ -13,13 +13,14 @@ from trimq.broker.registration import name_server_list
 from trimq.endpoints import Endpoint, told_address
 from trimq.namesrv.config import NamesrvConfig
 from trimq.server_config import ServerConfig
-from trimq.sources import Sources, given, only_of, warn_of_unknown, with_changes
+from trimq.sources import Sources, check_keys, given, only_of, with_changes
 from trimq.store.config import StoreConfig
 from trimq.store.files import make_durable_directory
 from trimq.tls_config import TlsConfig
 
 NAMESRV_DEFAULT = "127.0.0.1:9876"
 _BROKER_CONFIGS = (BrokerConfig, StoreConfig, ServerConfig, TlsConfig)
+_NAMESRV_CONFIGS = (NamesrvConfig, ServerConfig, TlsConfig)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +86,10 @@ def server_plan(options: ServerOptions) -> ServerPlan:
     store = settings.build(StoreConfig, sources.texts, root=root)
     broker = settings.build(BrokerConfig, sources.texts)
     named = options.namesrv or broker.namesrv_addr
+    if named:
+        check_keys(sources, _BROKER_CONFIGS, (NamesrvConfig,))
+    else:
+        check_keys(sources, (NamesrvConfig, *_BROKER_CONFIGS))
     for address in name_server_list(named or ""):
         Endpoint.parse(address)
     _check_ip("brokerIP1", broker.broker_ip1)
@@ -97,7 +102,6 @@ def server_plan(options: ServerOptions) -> ServerPlan:
             f"a NameServer is named already ({named}, by --namesrv or namesrvAddr):"
             " --namesrv-listen would start another one; leave one of them out"
         )
-    warn_of_unknown(sources, (*_BROKER_CONFIGS, NamesrvConfig) if embedded else _BROKER_CONFIGS)
     listen = (
         Endpoint.parse(options.listen)
         if options.listen
@@ -105,7 +109,7 @@ def server_plan(options: ServerOptions) -> ServerPlan:
     )
     metrics = options.metrics or server.metrics
     return ServerPlan(
-        broker=dataclasses.replace(broker, namesrv_addr=named or None),
+        broker=dataclasses.replace(broker, namesrv_addr=named or None, broker_id=0),
         store=store,
         server=server,
         tls=settings.build(TlsConfig, sources.texts),
@@ -124,7 +128,7 @@ def _embedded(options: ServerOptions, sources: Sources, root: Path) -> NamesrvPl
         "kvConfigPath": str(own / "kvConfig.json"),
         "configStorePath": str(own / "namesrv.properties"),
     }
-    mine = only_of(sources, (NamesrvConfig, ServerConfig, TlsConfig))
+    mine = only_of(sources, _NAMESRV_CONFIGS)
     mine = dataclasses.replace(mine, texts={**beside, **mine.texts})
     endpoint = Endpoint.parse(options.namesrv_listen or NAMESRV_DEFAULT)
     return _namesrv_plan(mine, endpoint)
@@ -133,7 +137,7 @@ def _embedded(options: ServerOptions, sources: Sources, root: Path) -> NamesrvPl
 def namesrv_plan(options: NamesrvOptions) -> NamesrvPlan:
     """A NameServer of its own; listenPort and bindAddress of its file count unless --listen does."""
     sources = given(options.config, options.settings)
-    warn_of_unknown(sources, (NamesrvConfig, ServerConfig, TlsConfig))
+    check_keys(sources, _NAMESRV_CONFIGS, (BrokerConfig, StoreConfig))
     server = settings.build(ServerConfig, sources.texts)
     port = settings.build(NamesrvConfig, sources.texts).listen_port
     endpoint = (

@@ -8,7 +8,7 @@ says which. Changes go to the config file, or to one beside the store that the n
 
 import logging
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -20,6 +20,7 @@ from trimq.codec.bodies.base import encode_body
 from trimq.codec.codes import ResponseCode
 from trimq.codec.java_properties import write_properties
 from trimq.remoting.contract import RemotingError
+from trimq.rocketmq_settings import unheeded
 from trimq.settings import Setting, SettingsError, settings_of, unknown_key
 from trimq.settings_file import SettingsFile
 from trimq.sources import Sources
@@ -28,8 +29,8 @@ from trimq.store.errors import StoreError
 log = logging.getLogger("trimq.admin")
 
 MASK: Final = "******"
-# What a key of somebody else's may be called when its value is a secret.
-_SECRET_NAME: Final = re.compile("password|secret|credential|initauthenticationuser", re.IGNORECASE)
+# What a key that nobody knows may be called when its value is a secret.
+_SECRET_NAME: Final = re.compile("password|secret|credential", re.IGNORECASE)
 _BLACK_LIST_REMARK: Final = "Can not update config in black list."
 # A remark and a log line name so many keys.
 _MOST_NAMED: Final = 8
@@ -69,6 +70,7 @@ class RunningSettings:
             for config in configs
             for key, setting in settings_of(type(config)).items()
         }
+        self._unheeded = unheeded()
         self._sources = sources
         self._never = frozenset(never)
         self._file = SettingsFile(sources.file) if sources.file is not None else None
@@ -77,6 +79,8 @@ class RunningSettings:
         self._concerned: dict[str, Callable[[], None]] = {}
         self._saving = trio.Lock()
         self._version = new_version(clock)
+        # Keys whose value in the file is not the one in force.
+        self._pending: set[str] = set()
         self._texts = dict(sources.texts)
         for key, (config, setting) in self._found.items():
             self._keep_text(key, setting.text(getattr(config, setting.attribute)))
@@ -110,39 +114,55 @@ class RunningSettings:
     def _is_secret(self, key: str) -> bool:
         if key in self._found:
             return self._found[key][1].declaration.secret
+        if key in self._unheeded:
+            return self._unheeded[key].secret
         return _SECRET_NAME.search(key) is not None
 
     async def update(self, values: Mapping[str, str]) -> str | None:
         """Take the values over and write them to the file; returns what has to be said of it.
 
-        RemotingError when one of them cannot be: then nothing has changed.
+        RemotingError when one of them cannot be: then nothing has changed. A value that is what it
+        was is taken, whatever its key.
         """
-        self._check_allowed(values)
+        if not self._never.isdisjoint(values):
+            raise RemotingError(ResponseCode.NO_PERMISSION, _BLACK_LIST_REMARK)
+        given = {key: text.strip() for key, text in values.items()}
+        new = {key: text for key, text in given.items() if not self._is_as_before(key, text)}
+        self._check_allowed(new)
         try:
-            changes = [
-                self._change(key, text) for key, text in values.items() if key in self._found
-            ]
+            changes = [self._change(key, text) for key, text in new.items() if key in self._found]
         except SettingsError as error:
             raise RemotingError(ResponseCode.SYSTEM_ERROR, str(error)) from error
         for change in changes:
             self._take(change)
-        others = values.keys() - self._found.keys()
-        for key in others & self._texts.keys():
-            self._texts[key] = values[key]
+        others = new.keys() & self._texts.keys() - self._found.keys() - self._unheeded.keys()
+        kept = {key: new[key] for key in others}
+        self._texts |= kept
         next_version(self._version, self._clock)
         for listener in self._listeners:
             listener()
         for key in self._concerned.keys() & values.keys():
             self._concerned[key]()
-        kept = {change.setting.key: change.text for change in changes}
-        kept |= {key: values[key] for key in others & self._texts.keys()}
-        said = [*self._said_of(changes), *self._unknown(others - self._texts.keys())]
-        said += await self._save(kept)
+        said = [*self._said_of(changes), *self._without_effect(new.keys() - kept.keys())]
+        said += await self._save({change.setting.key: change.text for change in changes} | kept)
         return "; ".join(said) or None
 
+    def _is_as_before(self, key: str, text: str) -> bool:
+        """Whether the value is in force and in the file already, or is what is shown of a secret."""
+        return (
+            key not in self._pending
+            and self._texts.get(key) is not None
+            and self._shown(key) == text
+        )
+
     def _check_allowed(self, values: Mapping[str, str]) -> None:
-        if not self._never.isdisjoint(values):
-            raise RemotingError(ResponseCode.NO_PERMISSION, _BLACK_LIST_REMARK)
+        rules = {key: one.declaration.refused for key, (_, one) in self._found.items()}
+        rules |= {key: one.refusal for key, one in self._unheeded.items()}
+        for key, text in values.items():
+            rule = rules.get(key)
+            sentence = rule.of(key, text) if rule is not None else None
+            if sentence is not None:
+                raise RemotingError(ResponseCode.SYSTEM_ERROR, sentence)
         guarded = [key for key in values if key in self._found and self._found[key][1].is_guarded]
         guarded += [key for key in values if key not in self._found and self._is_secret(key)]
         if guarded:
@@ -154,7 +174,7 @@ class RunningSettings:
 
     def _change(self, key: str, text: str) -> _Change:
         config, setting = self._found[key]
-        return _Change(config, setting, setting.read(text), text.strip())
+        return _Change(config, setting, setting.read(text), text)
 
     def _take(self, change: _Change) -> None:
         key = change.setting.key
@@ -165,17 +185,18 @@ class RunningSettings:
         log.info("setting changed, in force %s: key=%s value=%s", when, key, change.text)
 
     def _said_of(self, changes: Sequence[_Change]) -> list[str]:
-        later = [
-            change.setting.key
-            for change in changes
-            if not change.is_live
-            and change.value != getattr(change.config, change.setting.attribute)
-        ]
+        later = [change.setting.key for change in changes if not change.is_live]
+        self._pending |= set(later)
         return [f"{_names(later)}: in force from the next start on"] if later else []
 
-    def _unknown(self, keys: Iterable[str]) -> list[str]:
+    def _without_effect(self, keys: Set[str]) -> list[str]:
         """Answered with success, as by the real server: the remark and the log have to say it."""
-        said = [unknown_key(key, self._found) for key in sorted(keys)[:_MOST_NAMED]]
+        said = []
+        for key in sorted(keys - self._found.keys())[:_MOST_NAMED]:
+            if key in self._unheeded:
+                said.append(f"{key} has no effect in TriMQ: {self._unheeded[key].reason}")
+            else:
+                said.append(unknown_key(key, self._found))
         for sentence in said:
             log.warning(sentence)
         return said

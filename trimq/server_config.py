@@ -13,7 +13,12 @@ class ServerConfig:
     """Where to listen and how: the listener's part of ``broker.conf``."""
 
     bind_address: str = setting(
-        "127.0.0.1", "Address to listen on.", key="bindAddress", guarded=True
+        "127.0.0.1",
+        "Address to listen on.",
+        key="bindAddress",
+        guarded=True,
+        rocketmq_default="0.0.0.0",
+        why="a broker without access control should not be open to the network by accident",
     )
     channel_idle_seconds: int = setting(
         120,

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from trimq.settings import read_file, settings_of, unknown_keys
+from trimq.rocketmq_settings import unheeded
+from trimq.settings import SettingsError, read_file, settings_of, unknown_key
 
 log: Final = logging.getLogger("trimq.server")
 
@@ -71,7 +72,28 @@ def only_of(sources: Sources, configs: Iterable[type[Any]]) -> Sources:
     return Sources(texts=texts, commanded=sources.commanded & texts.keys())
 
 
-def warn_of_unknown(sources: Sources, configs: Iterable[type[Any]]) -> None:
-    """A log line for each key that no config declares."""
-    for warning in unknown_keys(sources.texts, configs):
-        log.warning(warning)
+def check_keys(
+    sources: Sources, configs: Iterable[type[Any]], others: Iterable[type[Any]] = ()
+) -> None:
+    """Refuse values that promise what TriMQ does not do, and say which keys have no effect.
+
+    `configs` are this server's, `others` those of the other kind of server. SettingsError names
+    every such value at once.
+    """
+    known = {key: one for config in configs for key, one in settings_of(config).items()}
+    elsewhere = {key for config in others for key in settings_of(config)}
+    foreign = unheeded()
+    rules = {key: one.declaration.refused for key, one in known.items()}
+    rules |= {key: one.refusal for key, one in foreign.items()}
+    refusals = [
+        rule.of(key, text) for key, text in sources.texts.items() if (rule := rules.get(key))
+    ]
+    if any(refusals):
+        raise SettingsError("; ".join(filter(None, refusals)))
+    rest = [key for key in sources.texts if key not in known]
+    for key in rest:
+        if key not in foreign and key not in elsewhere:
+            log.warning(unknown_key(key, known))
+    idle = [key for key in rest if key in foreign or key in elsewhere]
+    if idle:
+        log.info("settings without effect here, docs/settings.md says why: keys=%s", ",".join(idle))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, Final
 
 from compat_tests.wire import frames, reading
@@ -56,6 +57,13 @@ SETTING_NAMES: Final = """
     travelCqFileNumWhenGetMessage useServerSideResetOffset validateSystemTopicWhenUpdateTopic
 """
 SETTINGS: Final = SETTING_NAMES.split()
+UNHEARD: Final = {
+    "no number": b"regionId=R\nshortPollingTimeMills=7x\n",
+    "a number of 33 bits": b"regionId=R\nfileReservedTime=4294967296\n",
+    "neither true nor false": b"regionId=R\ntraceOn=yes\n",
+    "one of several unknown": b"regionId=R\nnonsense=1\n",
+    "a black list over the network": b"regionId=R\nconfigBlackList=x\n",
+}
 RATE: Final = r"(\d+\.\d+(E-?\d+)?)?"
 THREE_RATES: Final = f"{RATE} {RATE} {RATE}"
 NUMBER: Final = r"-?\d+"
@@ -84,6 +92,8 @@ def cases() -> Iterator[Case]:
     yield Case("settings: all", all_settings, alone=True)
     yield from updates()
     yield Case("settings: changed", changed_settings, alone=True)
+    for what, body in UNHEARD.items():
+        yield Case(f"settings: {what}", partial(unheard_setting, body=body), alone=True)
     yield from questions()
     yield from unanswered()
     yield Case("producers of every group", producers)
@@ -192,19 +202,28 @@ def updates() -> Iterator[Case]:
         yield row(f"settings: update of {what}", ask(UPDATE, body=body))
 
 
+def unheard_setting(stage: Stage, body: bytes) -> None:
+    """The answer and what it changes, which is changed back."""
+    before = settings_of(stage)
+    stage.show("answer", ask(UPDATE, body=body))
+    now = settings_of(stage)
+    changed = {key: now[key] for key in SETTINGS if now[key] != before[key]}
+    stage.record("changed", changed)
+    back = "".join(f"{key}={before[key]}\n" for key in changed)
+    stage.must(ask(UPDATE, body=back.encode()))
+
+
 def changed_settings(stage: Stage) -> None:
     """Changes what is changed back at the end."""
     before = settings_of(stage)
     version = counter_of(stage)
     steps = {
         "a number": b"shortPollingTimeMills=7\n",
-        "no number": b"shortPollingTimeMills=7x\n",
         "a number behind a colon": b"shortPollingTimeMills: 9\n",
         "false": b"traceOn=false\n",
-        "neither true nor false": b"traceOn=yes\n",
         "TRUE": b"traceOn=TRUE\n",
         "a text": b"regionId = Some Region \n",
-        "several, one of them unknown": b"regionId=R\nnonsense=1\nfileReservedTime=71\n",
+        "several": b"regionId=R\nfileReservedTime=71\n",
         "hours": b"deleteWhen=5;17\n",
     }
     for what, body in steps.items():

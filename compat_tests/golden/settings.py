@@ -1,0 +1,59 @@
+"""Record every key that a config file of the real RocketMQ 5.5.0 can set, into tests/vectors/settings.tsv.
+
+    python -m compat_tests.golden.settings [--out tests/vectors/settings.tsv]
+
+Settings.java asks the classes of the unmodified jars; a default that is empty because there is none is `\\N`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Final
+
+from compat_tests import artifacts
+
+HERE: Final = Path(__file__).parent
+DEFAULT_OUT: Final = HERE.parents[1] / "tests" / "vectors" / "settings.tsv"
+HOME: Final = "/home/user"
+OF_THE_MACHINE: Final = frozenset({"brokerIP1", "brokerIP2", "brokerName"})
+
+
+def _portable(row: str) -> str:
+    owner, key, kind, default = row.split("\t")
+    return "\t".join((owner, key, kind, "(machine)" if key in OF_THE_MACHINE else default))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", type=Path, default=DEFAULT_OUT)
+    out = parser.parse_args().out
+    lib = artifacts.jars(artifacts.SERVER)
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run(
+            [
+                "java",
+                f"-Duser.home={HOME}",
+                "-cp",
+                artifacts.classpath(lib),
+                HERE / "Settings.java",
+            ],
+            # The name of the machine is a default too.
+            env={"PATH": "/usr/bin:/bin", "ROCKETMQ_HOME": "/rocketmq"},
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+    # The library of logging talks on the same stream.
+    head = "class\tkey\ttype\tdefault\n"
+    rows = done.stdout[done.stdout.index(head) :].splitlines()
+    rows = [row for row in rows if row.count("\t") == 3 and "|-" not in row]
+    out.write_text("".join(f"{_portable(row)}\n" for row in rows))
+    print(f"{len(rows) - 1} keys: {out}")
+
+
+if __name__ == "__main__":
+    main()
