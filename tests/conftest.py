@@ -29,6 +29,7 @@ SOAK_TIMES = 50
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--soak", action="store_true", help="crash, fuzz and property tests for long")
+    parser.addoption("--fuzz-seed", type=int, help="play the frames of this seed alone")
 
 
 def pytest_configure(config: pytest.Config) -> None:
