@@ -76,10 +76,8 @@ class TrimqServer:
         settings = self._options.merged() | {"proxyProtocolFrom": HOST}
         tls = self._options.tls
         if tls is not None:
-            settings |= {
-                "tls.server.certPath": str(tls.certificate),
-                "tls.server.keyPath": str(tls.key),
-            }
+            file = tls.write_properties(self.home / "tls.properties")
+            settings |= {"tls.config.file": str(file), "tls.server.mode": "enforcing"}
         conf = write_broker_conf(self.home / "broker.conf", settings)
         namesrv = "--namesrv" if self._foreign_namesrv else "--namesrv-listen"
         where = [namesrv, self._namesrv, "--listen", self._broker]

@@ -86,18 +86,9 @@ def _tls_arguments(home: Path, tls: Tls | None) -> list[str]:
         return []
     # A container sees its home only.
     tls = tls.copied_to(home)
-    file = home / "tls.properties"
-    settings = {
-        "tls.test.mode.enable": "false",
-        "tls.server.need.client.auth": "none",
-        "tls.server.keyPath": str(tls.key),
-        "tls.server.certPath": str(tls.certificate),
-        "tls.server.authClient": "false",
-        "tls.client.authServer": "true",
-        "tls.client.trustCertPath": str(tls.authority),
-    }
-    file.write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
-    return [f"-Dtls.config.file={file}", "-Dtls.server.mode=permissive"]
+    file = tls.write_properties(home / "tls.properties")
+    # Then the broker talks TLS to the NameServer, too.
+    return [f"-Dtls.config.file={file}", "-Dtls.server.mode=enforcing"]
 
 
 class _Jvm:

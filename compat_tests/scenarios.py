@@ -40,6 +40,8 @@ KILL9: Final = Batch("kill9", how="kill9")
 STRICT: Final = Batch("strict", servers="strict")
 READONLY: Final = Batch("readonly", servers="readonly")
 TLS: Final = Batch("tls", servers="tls")
+# The servers know nothing of TLS, and the clients take any certificate.
+TLS_UNASKED: Final = Batch("tls_unasked")
 MIX: Final = Batch("mix")
 
 JAVA_MAIN: Final = (
@@ -114,6 +116,7 @@ JAVA_TLS: Final = (
     "order_suspend",
     "lite_seek",
 )
+JAVA_TLS_UNASKED: Final = ("send_sync", "pull_held", "push_messages")
 JAVA_MIX: Final = ("mix_two_brokers",)
 
 JAVA_DRIVERS: Final = (JAVA_5, JAVA_4)

@@ -17,20 +17,43 @@ COMMON_SETTINGS: Final[dict[str, str]] = {
     "autoCreateTopicEnable": "true",
     "messageDelayLevel": "1s 3s 1s 1s 2s 1s 1s 1s 1s 1s 1s 1s 1s 1s 1s 1s 1s 1s",
 }
+# Java's names; the certificates' keys are of elliptic curves.
+TLS_CIPHERS: Final = "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384"
 
 
 @dataclass(frozen=True)
 class Tls:
-    """Files of the server's certificate and of the authority that signed it."""
+    """Files of a server's and a client's certificate and of the authority that signed both."""
 
     certificate: Path
     key: Path
     authority: Path
+    client: Path
+    client_key: Path
 
     def copied_to(self, folder: Path) -> Tls:
         """The same files in another folder."""
-        files = (self.certificate, self.key, self.authority)
+        files = (self.certificate, self.key, self.authority, self.client, self.client_key)
         return Tls(*(Path(shutil.copy(file, folder)) for file in files))
+
+    def write_properties(self, file: Path) -> Path:
+        """What servers and clients take by tls.config.file: nobody without a certificate, one version, few ciphers."""
+        settings = {
+            "tls.test.mode.enable": "false",
+            "tls.server.need.client.auth": "require",
+            "tls.server.keyPath": self.key,
+            "tls.server.certPath": self.certificate,
+            "tls.server.authClient": "true",
+            "tls.server.trustCertPath": self.authority,
+            "tls.client.authServer": "true",
+            "tls.client.trustCertPath": self.authority,
+            "tls.client.certPath": self.client,
+            "tls.client.keyPath": self.client_key,
+            "tls.protocols": "TLSv1.2",
+            "tls.ciphers": TLS_CIPHERS,
+        }
+        file.write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
+        return file
 
 
 @dataclass(frozen=True)

@@ -71,23 +71,25 @@ class Group:
 
 
 def make_tls(folder: Path) -> Tls:
-    """A certificate for 127.0.0.1, of an authority that exists for this session only."""
+    """Certificates for 127.0.0.1, of an authority that exists for this session only."""
     folder.mkdir(parents=True, exist_ok=True)
     authority = trustme.CA()
-    issued = authority.issue_cert("127.0.0.1", "localhost")
-    tls = Tls(folder / "server.pem", folder / "server.key", folder / "authority.pem")
-    authority.cert_pem.write_to_path(tls.authority)
-    tls.certificate.write_bytes(b"".join(blob.bytes() for blob in issued.cert_chain_pems))
-    # Netty reads PKCS 8 only.
-    key = serialization.load_pem_private_key(issued.private_key_pem.bytes(), None)
-    tls.key.write_bytes(
-        key.private_bytes(
-            serialization.Encoding.PEM,
-            serialization.PrivateFormat.PKCS8,
-            serialization.NoEncryption(),
+    authority.cert_pem.write_to_path(folder / "authority.pem")
+    for name in ("server", "client"):
+        issued = authority.issue_cert("127.0.0.1", "localhost")
+        chain = b"".join(blob.bytes() for blob in issued.cert_chain_pems)
+        (folder / f"{name}.pem").write_bytes(chain)
+        # Netty reads PKCS 8 only.
+        key = serialization.load_pem_private_key(issued.private_key_pem.bytes(), None)
+        (folder / f"{name}.key").write_bytes(
+            key.private_bytes(
+                serialization.Encoding.PEM,
+                serialization.PrivateFormat.PKCS8,
+                serialization.NoEncryption(),
+            )
         )
-    )
-    return tls
+    names = ("server.pem", "server.key", "authority.pem", "client.pem", "client.key")
+    return Tls(*(folder / name for name in names))
 
 
 class Stage:
