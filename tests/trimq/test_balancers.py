@@ -17,7 +17,7 @@ LINE = b"PROXY TCP4 192.0.2.1 192.0.2.9 56324 10911\r\n"
 async def test_both_servers_believe_balancers_that_are_named(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level("INFO")
+    caplog.set_level("DEBUG", logger="trimq.remoting")
     settings = {"proxyProtocolFrom": "192.0.2.0/24,127.0.0.1"}
     request = encode_command(RemotingCommand(RequestCode.GET_BROKER_CLUSTER_INFO, 1))
     async with trimq.serve(tmp_path, settings=settings) as server:
@@ -26,7 +26,9 @@ async def test_both_servers_believe_balancers_that_are_named(
             async with await trio.open_tcp_stream(host, int(port)) as stream:
                 await stream.send_all(LINE + request)
                 assert await stream.receive_some()
-    opened = [r for r in caplog.messages if "opened peer=192.0.2.1:56324" in r]
+    opened = [
+        r for r in caplog.messages if "connection opened" in r and "peer=192.0.2.1:56324" in r
+    ]
     assert len(opened) == 2
 
 
