@@ -188,7 +188,7 @@ def put_answer(
 
 def disk_usage(config: StoreConfig, disk_use: Callable[[Path], float]) -> str:
     """How full the disks of commit log, consume queues and index are (diskUtil)."""
-    commit_log = disk_use(config.commit_log)
+    commit_log = min(map(disk_use, config.commit_logs))
     consume_queue = disk_use(config.consume_queue)
     index = disk_use(config.root / "index")
     return f"CL: {commit_log:5.2f} CQ: {consume_queue:5.2f} INDEX: {index:5.2f}"

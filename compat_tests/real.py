@@ -165,6 +165,7 @@ class RealBroker(_Jvm):
         self.store = home / "store"
         self.addr = f"{HOST}:{self._port}"
         self.settings: Mapping[str, str] = {
+            "storePathCommitLog": str(self.store / "commitlog"),
             **options.merged(),
             "namesrvAddr": namesrv,
             "listenPort": str(self._port),
@@ -173,7 +174,6 @@ class RealBroker(_Jvm):
             "osPageCacheBusyTimeOutMills": "20000",
             "bindAddress": HOST,
             "storePathRootDir": str(self.store),
-            "storePathCommitLog": str(self.store / "commitlog"),
         }
 
     def arguments(self) -> Sequence[str]:

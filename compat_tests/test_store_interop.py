@@ -12,6 +12,7 @@ import struct
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -176,12 +177,13 @@ def broker(tmp_path: Path) -> Iterator[Real]:
     broker.stop(kill=True)
 
 
-def open_ours(root: Path) -> MessageStore:
+def open_ours(root: Path, **more: Any) -> MessageStore:
     config = StoreConfig(
         root=root,
         mapped_file_size_commit_log=LOG_FILE,
         mapped_file_size_consume_queue=QUEUE_FILE,
         delay_levels=(3_600_000, 7_200_000),
+        **more,
     )
     store = MessageStore(config, lambda: int(time.time() * 1000))
     store.open()
@@ -401,3 +403,34 @@ def test_the_real_broker_opens_ours_without_its_oldest_files(broker: Real, end: 
 def is_left(store: MessageStore, queue_id: int, offset: int) -> bool:
     entry = store.queue_entry(TOPIC, queue_id, offset)
     return entry is not None and entry.physical_offset >= store.min_physical_offset
+
+
+def test_a_commit_log_with_several_paths(tmp_path: Path) -> None:
+    """Both put the same files into the same folders, and each finds what the other one wrote."""
+    disks = [tmp_path / name for name in ("disk-b", "disk-a", "disk-c")]
+    settings = {
+        **SETTINGS,
+        "storePathCommitLog": ",".join(map(str, disks)),
+        "readOnlyCommitLogStorePaths": str(disks[2]),
+    }
+    several = {"commit_log_directories": tuple(disks), "read_only_commit_logs": (disks[2],)}
+    broker = Real(tmp_path / "broker", settings)
+    store = open_ours(broker.store, **several)
+    written = write_ours(store, 1000, seed=11)
+    store.close()
+    try:
+        broker.start()
+        assert [keys(broker.pull(queue_id)) for queue_id in range(QUEUES)] == written
+        for number in range(400):
+            broker.send(number % QUEUES, bytes(2000), "Tag1")
+        broker.stop()
+    finally:
+        broker.stop(kill=True)
+    found = {folder.name: sorted(int(file.name) for file in folder.glob("0*")) for folder in disks}
+    assert found["disk-c"] == []
+    assert found["disk-a"] == list(range(0, found["disk-a"][-1] + 1, 2 * LOG_FILE))
+    assert found["disk-b"] == list(range(LOG_FILE, found["disk-b"][-1] + 1, 2 * LOG_FILE))
+    store = open_ours(broker.store, **several)
+    for queue_id in range(QUEUES):
+        assert len(read_ours(store, queue_id)) == len(written[queue_id]) + 100
+    store.close()

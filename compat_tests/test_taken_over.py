@@ -127,8 +127,9 @@ def eventually(holds: Callable[[], bool], what: str, seconds: float) -> None:
 
 @pytest.fixture
 def broker(tmp_path: Path) -> Iterator[Real]:
-    # A check would put halves back as new messages, which their first copies do not end.
-    never = {"transactionCheckInterval": "3600000"}
+    # A check, and there is one with each stop, would put halves back as new messages, which the end
+    # of the first copy does not end.
+    never = {"transactionTimeOut": "3600000"}
     broker = Real(tmp_path / "broker", {**SETTINGS, **never})
     yield broker
     broker.stop(kill=True)

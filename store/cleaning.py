@@ -35,13 +35,19 @@ ADVICE: Final = "make room on the disk, lower fileReservedTime, or send to anoth
 
 
 class DiskUse:
-    """Shares of the two file systems, 0.0 to 1.0; negative where the path does not exist."""
+    """Shares of the two file systems, 0.0 to 1.0; negative where the path does not exist.
 
-    __slots__ = ("commit_log", "consume_queue")
+    Of several for the commit log the emptiest counts; `full` are those that get no new files.
+    """
 
-    def __init__(self, commit_log: float, consume_queue: float) -> None:
+    __slots__ = ("commit_log", "consume_queue", "full")
+
+    def __init__(
+        self, commit_log: float, consume_queue: float, full: frozenset[Path] = frozenset()
+    ) -> None:
         self.commit_log = commit_log
         self.consume_queue = consume_queue
+        self.full = full
 
     def __str__(self) -> str:
         return f"commit log {self.commit_log:.2f}, consume queues {self.consume_queue:.2f}"
@@ -91,9 +97,9 @@ class LogCleaning:
 
     def measure(self) -> DiskUse:
         """Asks the file systems (worker thread)."""
-        return DiskUse(
-            self._used_share(self._config.commit_log), self._used_share(self._config.consume_queue)
-        )
+        shares = {path: self._used_share(path) for path in self._config.commit_logs}
+        full = frozenset(path for path, share in shares.items() if share > self._forcibly)
+        return DiskUse(min(shares.values()), self._used_share(self._config.consume_queue), full)
 
     def look_first(self) -> None:
         """Blocks: for the metrics before the first round. What is not there yet is as its parent."""
@@ -106,6 +112,7 @@ class LogCleaning:
     def begin_round(self, use: DiskUse) -> Round | None:
         """What this moment asks for; also whether the store may take messages (isSpaceToDelete)."""
         self.use = use
+        self._log.paths.full = use.full
         fullest = self._fullest(use)
         self._mark(use, fullest)
         too_full = fullest > self._limit or use.commit_log < 0 or use.consume_queue < 0

@@ -23,7 +23,6 @@ from trimq.store.files import (
     OpenFiles,
     create_sized,
     last_data,
-    make_durable_directory,
     remove,
     resize,
     store_error,
@@ -32,22 +31,22 @@ from trimq.store.files import (
     write_fully,
     zero_from,
 )
+from trimq.store.log_paths import LogPaths
 from trimq.store.page_cache import MappedFile, PageCache
 from trimq.store.segment import Run, Segment
 
 BLANK_MAGIC: Final = 0xCBD43194
 BLANK_SIZE: Final = 8
 _BLANK: Final = struct.Struct(">iI")
-NAME_DIGITS: Final = 20
 
 
 class CommitLog:
     """`written` is the end of what readers may see, `flushed` of what survives a power loss."""
 
     def __init__(
-        self, directory: Path, file_size: int, open_files: OpenFiles, hot_bytes: int
+        self, paths: LogPaths, file_size: int, open_files: OpenFiles, hot_bytes: int
     ) -> None:
-        self.directory = directory
+        self.paths = paths
         self.file_size = file_size
         self.segments: list[Segment] = []
         self.written = 0
@@ -74,23 +73,18 @@ class CommitLog:
         their length back; None after a clean stop, when there is no excuse. StoreDamaged: nothing
         was changed.
         """
-        make_durable_directory(self.directory)
-        names = sorted(
-            name
-            for name in os.listdir(self.directory)
-            if name.isdigit() and len(name) == NAME_DIGITS
-        )
+        self.paths.make()
+        files = self.paths.files()
         short: list[Path] = []
         empty: Path | None = None
-        for name in names:
-            path = self.directory / name
-            base = int(name)
+        for path in files:
+            base = int(path.name)
             length = path.stat().st_size
-            if length == 0 and name == names[-1] and (vouched is None or len(names) > 1):
+            last = path is files[-1]
+            if length == 0 and last and (vouched is None or len(files) > 1):
                 empty = path
                 break
             if length != self.file_size:
-                last = name == names[-1]
                 excused = vouched is not None and (last or base + self.file_size > vouched)
                 if not excused or length > self.file_size:
                     raise StoreDamaged(
@@ -122,7 +116,7 @@ class CommitLog:
             self._forget(segment)
             remove(segment.path)
             # One by one, from the last: a hole between files would be refused.
-            sync_directory(self.directory)
+            sync_directory(os.path.dirname(segment.path))
         for segment in self.segments:
             if segment.base + self.file_size > min(durable, end):
                 segment.fd = os.open(segment.path, os.O_RDWR | os.O_CLOEXEC)
@@ -230,7 +224,7 @@ class CommitLog:
                 return segment
         self._close_synced()
         base = offset - offset % self.file_size
-        path = self.directory / f"{base:020d}"
+        path = self.paths.path_for(base, self.file_size)
         segment = Segment(base, str(path), create_sized(path, self.file_size))
         self.segments.append(segment)
         self._new_file = True
@@ -276,7 +270,7 @@ class CommitLog:
                         sync_data(segment.fd)
                 if self._new_file:
                     self._new_file = False
-                    sync_directory(self.directory)
+                    self.paths.sync()
             except OSError as error:
                 self._broken = f"flushing the commit log failed: {error}"
                 raise StoreError(self._broken) from error

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from trimq.store.log_paths import parse_paths
 from trimq.store.settings import setting
 
 DEFAULT_DELAY_LEVELS: Final = "1s 5s 10s 30s 1m 2m 3m 4m 5m 6m 7m 8m 9m 10m 20m 30m 1h 2h"
@@ -74,10 +75,22 @@ class StoreConfig:
         rocketmq_default="$HOME/store",
         why="a start finds its data where it was started, and no store of another one",
     )
-    commit_log_directory: Path | None = setting(
-        None,
-        "Directory of the commit log; default: commitlog below the root.",
+    commit_log_directories: tuple[Path, ...] = setting(
+        (),
+        "Directory of the commit log; default: commitlog below the root. Several, with commas between"
+        " them, get new files in turn.",
         key="storePathCommitLog",
+        guarded=True,
+        parse=parse_paths,
+        shown="",
+    )
+    read_only_commit_logs: tuple[Path, ...] = setting(
+        (),
+        "Those of several storePathCommitLog that get no new files.",
+        key="readOnlyCommitLogStorePaths",
+        guarded=True,
+        parse=parse_paths,
+        shown="",
     )
     mapped_file_size_commit_log: int = setting(
         1 << 30, "Bytes in one commit-log file.", at_least=4096
@@ -249,7 +262,12 @@ class StoreConfig:
 
     @property
     def commit_log(self) -> Path:
-        return self.commit_log_directory or self.root / "commitlog"
+        """The one directory of the commit log, or the first of several."""
+        return self.commit_logs[0]
+
+    @property
+    def commit_logs(self) -> tuple[Path, ...]:
+        return self.commit_log_directories or (self.root / "commitlog",)
 
     @property
     def consume_queue(self) -> Path:

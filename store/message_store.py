@@ -34,6 +34,7 @@ from trimq.store.index import Index
 from trimq.store.index_recovery import IndexRecovery
 from trimq.store.index_search import IndexSearch
 from trimq.store.loading import Buffer, join_now, load_now, view_now
+from trimq.store.log_paths import LogPaths
 from trimq.store.message import Appended, AppendedBatch, Message
 from trimq.store.reading import QueueReader, ReadResult
 from trimq.store.recovery import Recovery, RecoveryReport
@@ -61,7 +62,7 @@ class MessageStore:
         self._directory = StoreDirectory(config.root)
         self._open_files = OpenFiles(config.open_files)
         self._log = CommitLog(
-            config.commit_log,
+            LogPaths(config.commit_logs, config.read_only_commit_logs),
             config.mapped_file_size_commit_log,
             self._open_files,
             config.hot_bytes,

@@ -160,7 +160,7 @@ class Recovery:
     def _refuse_without_log(self) -> None:
         if self._queues.topics():
             raise StoreDamaged(
-                self._log.directory,
+                self._log.paths.first,
                 0,
                 "no commit log, but consume queues: bring it back, or remove `consumequeue` too",
             )

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from trimq.store.log_paths import parse_paths
+
 if TYPE_CHECKING:
     from trimq.store.checking.check import CheckReport, Progress
     from trimq.store.checking.findings import Finding
@@ -42,8 +44,7 @@ class Misused(click.ClickException):
 @click.option(
     "--commitlog",
     "commit_log",
-    type=click.Path(path_type=Path),
-    help="The commit log's folder, where storePathCommitLog moved it.",
+    help="The commit log's folder, where storePathCommitLog moved it; several with commas between.",
 )
 @click.option(
     "--examples",
@@ -53,7 +54,7 @@ class Misused(click.ClickException):
     help="How many of each kind to show.",
 )
 @click.option("--json", "as_json", is_flag=True, help="The report as one JSON object.")
-def check(store: Path, quick: bool, commit_log: Path | None, examples: int, as_json: bool) -> None:
+def check(store: Path, quick: bool, commit_log: str | None, examples: int, as_json: bool) -> None:
     """Verify a store directory and say what its next start would do. Nothing is changed, no lock is
     taken.
     """
@@ -67,7 +68,7 @@ def check(store: Path, quick: bool, commit_log: Path | None, examples: int, as_j
             report = StoreCheck(
                 store,
                 quick=quick,
-                commit_log=commit_log,
+                commit_logs=_paths(commit_log or ""),
                 findings=Findings(examples),
                 progress=progress,
             ).run()
@@ -82,6 +83,13 @@ def check(store: Path, quick: bool, commit_log: Path | None, examples: int, as_j
     click.echo(report_json(report, seconds) if as_json else report_text(report, seconds))
     if not report.sound:
         raise SystemExit(1)
+
+
+def _paths(text: str) -> tuple[Path, ...]:
+    try:
+        return parse_paths(text)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--commitlog") from None
 
 
 @contextmanager

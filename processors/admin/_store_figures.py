@@ -27,12 +27,12 @@ class StoreFigures:
 
     def texts(self) -> dict[str, str]:
         store, config = self._store, self._store_config
-        log_use = self._disk_use(config.commit_log)
+        log_uses = {path: self._disk_use(path) for path in config.commit_logs}
         behind = store.max_physical_offset - store.flushed_offset
         return {
-            f"commitLogDiskRatio_{config.commit_log}": log_use,
-            "commitLogDiskRatio": log_use,
-            "consumeQueueDiskRatio": self._disk_use(config.consume_queue),
+            **{f"commitLogDiskRatio_{path}": str(use) for path, use in log_uses.items()},
+            "commitLogDiskRatio": str(min(log_uses.values())),
+            "consumeQueueDiskRatio": str(self._disk_use(config.consume_queue)),
             "commitLogMinOffset": str(store.min_physical_offset),
             "commitLogMaxOffset": str(store.max_physical_offset),
             "commitLogDirCapacity": _capacity(config.root),
@@ -48,10 +48,10 @@ class StoreFigures:
         """The next queue offset of a delay level."""
         return self._store.max_offset(SCHEDULE_TOPIC, queue_of_level(level))
 
-    def _disk_use(self, folder: Path) -> str:
+    def _disk_use(self, folder: Path) -> float:
         """0.0 to 1.0; a folder that is not made yet will be on the root's disk."""
         there = folder if folder.exists() else self._store_config.root
-        return str(float(self._store.disk_use(there)))
+        return float(self._store.disk_use(there))
 
     def _earliest(self) -> int:
         """When the log's first record was stored, in milliseconds since 1970; -1 without one."""

@@ -6,7 +6,7 @@ whatever refers to something is older than what it refers to.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,19 +67,18 @@ class StoreCheck:
         root: Path,
         *,
         quick: bool = False,
-        commit_log: Path | None = None,
+        commit_logs: Sequence[Path] = (),
         findings: Findings | None = None,
         progress: Progress | None = None,
     ) -> None:
         self._root = root
         self._quick = quick
-        self._directory = commit_log or root / "commitlog"
         self._findings = findings or Findings()
         self._progress = progress or (lambda done, total: None)
         self._refuse()
         self._state = StoreState(root, self._findings)
         self._tables = Tables(root / "config", self._findings)
-        files = list_log(self._directory)
+        files = list_log(*(commit_logs or (root / "commitlog",)))
         self._misfit = misfit(files, not self._state.closed)
         if self._misfit:
             self._findings.problem("commit-log file missing or of another length", self._misfit)

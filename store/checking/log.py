@@ -5,9 +5,8 @@ Where no record is, the next one is looked for, so that one torn byte does not h
 
 from __future__ import annotations
 
-import os
 import zlib
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Final
@@ -38,21 +37,26 @@ class LogFile:
         return self.base + self.size
 
 
-def list_log(directory: Path) -> list[LogFile]:
-    """The files in order."""
-    names = sorted(os.listdir(directory)) if directory.is_dir() else []
+def list_log(*directories: Path) -> list[LogFile]:
+    """The files in order, from all folders that the log has."""
+    listed = [path for folder in directories if folder.is_dir() for path in folder.iterdir()]
     files: list[LogFile] = []
-    for name in names:
-        base = base_of(directory / name)
+    for path in sorted(listed, key=lambda path: path.name):
+        base = base_of(path)
         if base is not None:
             # A listing that is read while a broker makes files may lack one that is there.
-            while files and files[-1].end < base:
-                between = directory / f"{files[-1].end:020d}"
-                if not files[-1].size or not between.exists():
+            while files and files[-1].end < base and files[-1].size:
+                between = _found(directories, files[-1].end)
+                if between is None:
                     break
                 files.append(_file(files[-1].end, between))
-            files.append(_file(base, directory / name))
+            files.append(_file(base, path))
     return files
+
+
+def _found(directories: Sequence[Path], base: int) -> Path | None:
+    paths = [folder / f"{base:020d}" for folder in directories]
+    return next((path for path in paths if path.exists()), None)
 
 
 def _file(base: int, path: Path) -> LogFile:

@@ -13,6 +13,7 @@ from trimq.store.inspecting.index import inspect_index
 from trimq.store.inspecting.items import End, Item, Selection, Unreadable
 from trimq.store.inspecting.kinds import Kind, files_of, recognise
 from trimq.store.inspecting.single import inspect_single
+from trimq.store.log_paths import parse_paths
 
 _RANGE: Final = frozenset({"start", "end"})
 _QUEUES: Final = frozenset({"topic", "queue_id"}) | _RANGE
@@ -40,12 +41,16 @@ OPTIONS: Final = {
 
 def inspect(path: Path, kind: Kind | None, selection: Selection) -> Iterator[Item | End]:
     """Items and ends of the file, or of all files below the folder. Unreadable: nothing to print."""
-    if not path.exists():
-        raise Unreadable(f"{path}: no such file or folder")
+    parts = _parts(path)
+    for part in parts:
+        if not part.exists():
+            raise Unreadable(f"{part}: no such file or folder")
     if kind is None:
-        kind = recognise(path)
+        kind = recognise(parts[0])
     _refuse_useless(kind, selection)
-    paths = files_of(path, kind, selection.topic, selection.queue_id)
+    paths = [file for part in parts for file in _files_of(part, kind, selection)]
+    if len(parts) > 1:
+        paths.sort(key=lambda file: file.name)
     if kind is Kind.COMMIT_LOG:
         return inspect_commit_log(paths, selection)
     if kind in LAYOUTS:
@@ -55,6 +60,19 @@ def inspect(path: Path, kind: Kind | None, selection: Selection) -> Iterator[Ite
     if kind is Kind.INDEX:
         return inspect_index(paths, _with_index_key(selection))
     return inspect_single(paths, kind)
+
+
+def _parts(path: Path) -> tuple[Path, ...]:
+    """A commit log may have several folders, named as in storePathCommitLog."""
+    try:
+        parts = () if path.exists() else parse_paths(str(path))
+    except ValueError:
+        parts = ()
+    return parts or (path,)
+
+
+def _files_of(part: Path, kind: Kind, selection: Selection) -> list[Path]:
+    return files_of(part, kind, selection.topic, selection.queue_id)
 
 
 def _refuse_useless(kind: Kind, selection: Selection) -> None:

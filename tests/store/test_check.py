@@ -180,7 +180,7 @@ def test_a_commit_log_elsewhere(tmp_path):
     writer.do(("close", 0))
     shutil.move(tmp_path / "store" / "commitlog", tmp_path / "moved")
     assert not StoreCheck(tmp_path / "store").run().sound
-    report = StoreCheck(tmp_path / "store", commit_log=tmp_path / "moved").run()
+    report = StoreCheck(tmp_path / "store", commit_logs=[tmp_path / "moved"]).run()
     assert report.sound
     assert report.records == 30
 

@@ -32,6 +32,7 @@ from trimq.store.index_file import NO_ORIGIN, seconds_from
 from trimq.store.index_keys import KeyHashes
 from trimq.store.index_slots import SlotTable, copy_in_python
 from trimq.store.loading import append_in_python
+from trimq.store.log_paths import LogPaths
 from trimq.store.message import Dispatched, Message
 from trimq.store.reading import QueueReader, ReadResult, ReadStatus
 from trimq.store.record_limits import RecordLimits
@@ -52,7 +53,7 @@ items = st.builds(BatchItem, int32, st.binary(max_size=300), blocks)
 
 @pytest.fixture(scope="module")
 def limits(tmp_path_factory):
-    log = CommitLog(tmp_path_factory.mktemp("log"), 4096, OpenFiles(4), 0)
+    log = CommitLog(LogPaths([tmp_path_factory.mktemp("log")]), 4096, OpenFiles(4), 0)
     return RecordLimits(log, 256)
 
 
@@ -201,7 +202,7 @@ numbers = st.integers(0, 3000)
 )
 def test_entries_of_a_pull(entries, bounds, limits, more):
     low, written, file_size, memory = bounds
-    log = CommitLog(Path("/nowhere"), file_size + 1, OpenFiles(1), 0)
+    log = CommitLog(LogPaths([Path("/nowhere")]), file_size + 1, OpenFiles(1), 0)
     log.segments = [Segment(low, "")] if low else []
     log.written = written
     reader = QueueReader(StoreConfig(root=Path("/nowhere")), log)

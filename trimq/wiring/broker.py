@@ -230,7 +230,7 @@ def _found_out(plan: ServerPlan, identity: BrokerIdentity) -> dict[str, str]:
         "listenPort": port,
         "brokerIP1": host,
         "storePathRootDir": str(plan.store.root),
-        "storePathCommitLog": str(plan.store.commit_log),
+        "storePathCommitLog": ",".join(map(str, plan.store.commit_logs)),
     }
 
 
