@@ -103,11 +103,9 @@ class LogCleaning:
 
     def look_first(self) -> None:
         """Blocks: for the metrics before the first round. What is not there yet is as its parent."""
-        folders = (self._config.commit_log, self._config.consume_queue)
-        existing = (
-            next(p for p in (one, *one.absolute().parents) if p.exists()) for one in folders
-        )
-        self.use = DiskUse(*map(self._used_share, existing))
+        logs = [self._used_share(_existing(path)) for path in self._config.commit_logs]
+        queues = self._used_share(_existing(self._config.consume_queue))
+        self.use = DiskUse(min(logs), queues)
 
     def begin_round(self, use: DiskUse) -> Round | None:
         """What this moment asks for; also whether the store may take messages (isSpaceToDelete)."""
@@ -243,6 +241,10 @@ class LogCleaning:
             log.warning(
                 f"the disk will be full soon, but no file can go; {ADVICE}: use=%s", self.use
             )
+
+
+def _existing(path: Path) -> Path:
+    return next(one for one in (path, *path.absolute().parents) if one.exists())
 
 
 def clamped(percent: int, low: int, high: int) -> float:

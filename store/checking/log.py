@@ -5,6 +5,7 @@ Where no record is, the next one is looked for, so that one torn byte does not h
 
 from __future__ import annotations
 
+import os
 import zlib
 from collections.abc import Generator, Iterator, Sequence
 from itertools import pairwise
@@ -39,7 +40,8 @@ class LogFile:
 
 def list_log(*directories: Path) -> list[LogFile]:
     """The files in order, from all folders that the log has."""
-    listed = [path for folder in directories if folder.is_dir() for path in folder.iterdir()]
+    folders = [folder for folder in directories if folder.is_dir()]
+    listed = [folder / name for folder in folders for name in os.listdir(folder)]
     files: list[LogFile] = []
     for path in sorted(listed, key=lambda path: path.name):
         base = base_of(path)

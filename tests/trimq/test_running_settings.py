@@ -225,7 +225,7 @@ def test_no_address_and_no_file_comes_from_what_was_changed(tmp_path: Path) -> N
     running.kept.write_text("bindAddress=0.0.0.0\nstorePathCommitLog=/etc\nregionId=Z\n")
     running.start()
     assert running.plan.server.bind_address == "127.0.0.1"
-    assert running.plan.store.commit_log_directory is None
+    assert running.plan.store.commit_log_directories == ()
     assert running.plan.broker.region_id == "Z"
 
 
