@@ -4,6 +4,8 @@ What is in memory is there at once; the rest is read in a worker thread (Default
 lookMessageByOffset, which reads wherever it is told to: here what is no record is not found).
 """
 
+import zlib
+
 import trio
 
 from trimq.codec.errors import CodecError
@@ -21,6 +23,31 @@ class NoRecord(LookupError):
 
 class ColdRecord(Exception):
     """The record has to be fetched from disk: await `fetch_record`."""
+
+
+def check_sound(record: Record) -> None:
+    """NoRecord when others' bytes would be taken for a part of this record.
+
+    Whoever sends a message knows where it will lie, and may put the head of a record into its body:
+    one that claims what follows in the log. But nobody knows the CRC of that; and the head of the
+    next record is no text, as a topic and properties are.
+    """
+    try:
+        record.properties.decode()
+    except UnicodeDecodeError as error:
+        raise NoRecord(record.physical_offset) from error
+    if record.body and zlib.crc32(record.body) & 0x7FFFFFFF != record.body_crc:
+        raise NoRecord(record.physical_offset)
+
+
+def sound_record(data: bytes) -> Record | None:
+    """The record of these bytes; None for one whose head lies about what belongs to it."""
+    try:
+        record = parse_record(data, check_crc=False)
+        check_sound(record)
+    except (CodecError, NoRecord):
+        return None
+    return record
 
 
 def record_in_memory(store: MessageStore, offset: int) -> Record:
@@ -88,7 +115,7 @@ async def _fetch(store: MessageStore, extents: list[tuple[int, int]]) -> list[Bu
 def _is_inside(store: MessageStore, offset: int, size: int) -> bool:
     """Whether that may be a record of the commit log."""
     low, high = store.min_physical_offset, store.max_physical_offset
-    return size >= FIXED_SIZE and low <= offset <= high - size
+    return FIXED_SIZE <= size <= store.largest_record and low <= offset <= high - size
 
 
 def _check_place(store: MessageStore, offset: int, size: int) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from trimq.store.log_paths import parse_paths
-from trimq.store.settings import setting
+from trimq.store.settings import limit, setting
 
 DEFAULT_DELAY_LEVELS: Final = "1s 5s 10s 30s 1m 2m 3m 4m 5m 6m 7m 8m 9m 10m 20m 30m 1h 2h"
 FLUSH_TYPES: Final = ("ASYNC_FLUSH", "SYNC_FLUSH")
@@ -146,6 +146,9 @@ class StoreConfig:
         at_least=1,
     )
     max_message_size: int = setting(4 * 1024 * 1024, "Bytes of the largest body.", at_least=1)
+    max_index_steps: int = limit(
+        1_000_000, "Entries of the index that one search by key looks at; keys may share a hash."
+    )
     max_transfer_bytes_on_message_in_memory: int = setting(
         256 * 1024, "Bytes of one pull from memory.", at_least=1
     )

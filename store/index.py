@@ -7,6 +7,7 @@ again from the commit log.
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable
 from typing import Final
@@ -34,6 +35,7 @@ class Index:
         self.last_name = ""
         """No file has had a later one."""
         self._most = config.max_msgs_num_batch
+        self._most_steps = config.max_index_steps or sys.maxsize
         self._now_millis = now_millis
         self._keys = KeyHashes()
         self._pending: list[Dispatched] = []
@@ -97,6 +99,7 @@ class Index:
         self._enter()
         text = f"{topic}#{TAG_TYPE}#{key}" if index_type == TAG_TYPE else f"{topic}#{key}"
         wanted = Wanted(key_hash(text), min(max_count, self._most), begin, end)
+        wanted.steps_left = self._most_steps
         files = [file.search(wanted.key_hash) for file in reversed(self.files)]
         return IndexSearch(wanted, files)
 

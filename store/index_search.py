@@ -7,20 +7,31 @@ that very many messages have makes a long way, which belongs into a worker threa
 
 from __future__ import annotations
 
+import sys
+import time
+from typing import Final
+
 from trimq.codec.index_entry import FIRST_ENTRY, IndexEntry, IndexHeader
 from trimq.store.index_entries import EntryReader, Shape
 
+_STEPS_IN_A_ROW: Final = 1000
+_PAUSE_SECONDS: Final = 0.000_5
+
 
 class Wanted:
-    """What is looked for, in store timestamps from `begin` to `end`, both included."""
+    """What is looked for, in store timestamps from `begin` to `end`, both included.
 
-    __slots__ = ("begin", "end", "key_hash", "max_count")
+    `steps_left`: how many entries may be looked at.
+    """
+
+    __slots__ = ("begin", "end", "key_hash", "max_count", "steps_left")
 
     def __init__(self, key_hash: int, max_count: int, begin: int, end: int) -> None:
         self.key_hash = key_hash
         self.max_count = max_count
         self.begin = begin
         self.end = end
+        self.steps_left = sys.maxsize
 
 
 class FileSearch:
@@ -67,6 +78,12 @@ class FileSearch:
     def _walk(self, reader: EntryReader, number: int, wanted: Wanted, found: list[int]) -> None:
         count = self.header.count
         while 0 < number < count and len(found) < wanted.max_count:
+            wanted.steps_left -= 1
+            if wanted.steps_left < 0:
+                return
+            if wanted.steps_left % _STEPS_IN_A_ROW == 0:
+                # The interpreter is shared with the event loop.
+                time.sleep(_PAUSE_SECONDS)
             entry = reader.entry(number)
             if entry.seconds < 0:
                 return
@@ -96,13 +113,19 @@ class IndexSearch:
         self._wanted = wanted
         self._files = files
 
+    @property
+    def cut_short(self) -> bool:
+        """Whether it ended because there was too much to look at."""
+        return self._wanted.steps_left < 0
+
     def run(self) -> None:
         """Find physical offsets, in the order of the log then."""
         wanted = self._wanted
         for file in self._files:
             if file.covers(wanted):
                 file.run(wanted, self.offsets)
-            if file.header.begin_timestamp < wanted.begin or len(self.offsets) >= wanted.max_count:
+            enough = len(self.offsets) >= wanted.max_count
+            if file.header.begin_timestamp < wanted.begin or enough or self.cut_short:
                 break
         if self.offsets:
             self.offsets.sort()

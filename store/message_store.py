@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
+from trimq.codec.frame import FRAME_LIMIT
 from trimq.codec.queue_entry import QueueEntry
 from trimq.codec.record import FIXED_SIZE, MAGIC_V1, MAGIC_V2, peek
 from trimq.store.append import Appender, Listener
@@ -59,6 +60,8 @@ class MessageStore:
         disk_use: Callable[[Path], float] = used_share,
     ) -> None:
         self._config = config
+        # No frame brings more, but for a setting; topic and properties are below 64 KiB each.
+        self.largest_record = max(FRAME_LIMIT, config.max_message_size + 128 * 1024)
         self._directory = StoreDirectory(config.root)
         self._open_files = OpenFiles(config.open_files)
         self._log = CommitLog(
@@ -272,13 +275,15 @@ class MessageStore:
             held.release()
 
     def record_at(self, physical_offset: int) -> bytes | None:
-        """The record that begins exactly there."""
+        """The record that begins exactly there, if it is no larger than a message can be."""
         head = self._log.read(physical_offset, FIXED_SIZE)
         if head is None:
             return None
         size, magic = peek(head)
         named = int.from_bytes(head[_PHYSICAL_OFFSET_AT : _PHYSICAL_OFFSET_AT + 8], "big")
         if magic not in (MAGIC_V1, MAGIC_V2) or named != physical_offset:
+            return None
+        if size > self.largest_record:
             return None
         return self._log.read(physical_offset, size)
 

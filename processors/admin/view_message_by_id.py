@@ -2,6 +2,7 @@
 
 from typing import Protocol
 
+from trimq.broker.records import sound_record
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.headers.messages import ViewMessageRequestHeader
 from trimq.remoting.contract import Processor, RemotingError, Request, Response
@@ -21,7 +22,7 @@ class ViewMessageById(Processor[ViewMessageRequestHeader]):
     def handle(self, request: Request[ViewMessageRequestHeader]) -> Response:
         offset = request.header.offset
         record = self._store.record_at(offset)
-        if record is None:
+        if record is None or sound_record(record) is None:
             raise RemotingError(
                 ResponseCode.SYSTEM_ERROR, f"can not find message by the offset, {offset}"
             )

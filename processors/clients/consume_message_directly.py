@@ -6,6 +6,7 @@ import msgspec
 
 from trimq.broker.config import BrokerConfig
 from trimq.broker.consumers import Consumers
+from trimq.broker.records import sound_record
 from trimq.broker.subscription_groups import SubscriptionGroups
 from trimq.broker.topics import Topics
 from trimq.codec.codes import RequestCode, ResponseCode
@@ -63,7 +64,7 @@ class ConsumeMessageDirectly(Processor[ConsumeMessageDirectlyResultRequestHeader
             )
         _, offset = parse_offset_message_id(message_id)
         record = self._store.record_at(offset)
-        if record is None:
+        if record is None or sound_record(record) is None:
             raise RemotingError(
                 ResponseCode.SYSTEM_ERROR, f"can not find message by the offset, {offset}"
             )

@@ -11,7 +11,7 @@ from trimq.broker.records import fetch_buffers
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.frame import FRAME_LIMIT
 from trimq.codec.headers.messages import QueryMessageRequestHeader, QueryMessageResponseHeader
-from trimq.remoting.contract import Processor, RemotingError, Request, Response
+from trimq.remoting.contract import LimitReached, Processor, RemotingError, Request, Response
 from trimq.store.config import StoreConfig
 from trimq.store.errors import StoreError
 from trimq.store.message_store import MessageStore
@@ -56,6 +56,13 @@ class QueryMessage(Processor[QueryMessageRequestHeader]):
         )
         try:
             await trio.to_thread.run_sync(search.run, limiter=self._searches)
+            if search.cut_short:
+                raise LimitReached(
+                    ResponseCode.SYSTEM_ERROR,
+                    "too many messages have this key, or one with the same hash (maxIndexSteps);"
+                    " ask for a shorter time",
+                    "maxIndexSteps",
+                )
             body = await fetch_buffers(self._store, search.offsets, LARGEST_BODY)
         except (OSError, StoreError) as error:
             raise RemotingError(

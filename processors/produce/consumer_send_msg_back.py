@@ -9,7 +9,13 @@ import logging
 import random
 
 from trimq.broker.puts import PutRefused, PutRules, put_status
-from trimq.broker.records import ColdRecord, NoRecord, fetch_record, record_in_memory
+from trimq.broker.records import (
+    ColdRecord,
+    NoRecord,
+    check_sound,
+    fetch_record,
+    record_in_memory,
+)
 from trimq.broker.topic_names import retry_topic
 from trimq.broker.topics import Topics
 from trimq.codec.bodies.groups import SubscriptionGroupConfig
@@ -69,6 +75,7 @@ class ConsumerSendMsgBack(Processor[ConsumerSendMsgBackRequestHeader]):
         offset = request.header.offset
         try:
             record = await fetch_record(self._to.store, offset)
+            check_sound(record)
         except NoRecord:
             raise _not_found(offset) from None
         # Everything is looked at again: groups and topics may have changed meanwhile.
@@ -134,9 +141,11 @@ class ConsumerSendMsgBack(Processor[ConsumerSendMsgBackRequestHeader]):
 
     def _record(self, offset: int) -> Record:
         try:
-            return record_in_memory(self._to.store, offset)
+            record = record_in_memory(self._to.store, offset)
+            check_sound(record)
         except NoRecord:
             raise _not_found(offset) from None
+        return record
 
     def _is_dead(
         self, request: BackRequest, group: SubscriptionGroupConfig, record: Record

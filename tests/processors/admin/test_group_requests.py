@@ -16,6 +16,7 @@ from trimq.codec.bodies.heartbeat import ConsumerData, SubscriptionData
 from trimq.codec.codes import ResponseCode
 from trimq.codec.headers import groups as headers
 from trimq.codec.headers.messages import ViewMessageRequestHeader
+from trimq.codec.record import parse_record
 from trimq.processors.admin.delete_subscriptiongroup import DeleteSubscriptiongroup
 from trimq.processors.admin.get_all_subscriptiongroup_config import GetAllSubscriptiongroupConfig
 from trimq.processors.admin.get_consume_stats import GetConsumeStats
@@ -28,6 +29,7 @@ from trimq.processors.admin.update_and_create_subscriptiongroup_list import (
 )
 from trimq.processors.admin.view_message_by_id import ViewMessageById
 from trimq.remoting.contract import RemotingError
+from trimq.store.message import Message
 
 
 def test_create_and_change(broker: Any) -> None:
@@ -164,13 +166,10 @@ def test_topics_that_are_not_subscribed_do_not_count_while_the_group_is_online(
 
 
 def test_a_message_by_its_physical_offset(broker: Any) -> None:
-    class Records:
-        def record_at(self, physical_offset: int) -> bytes | None:
-            return b"record" if physical_offset == 100 else None
-
-    processor = ViewMessageById(Records())
-    request = broker.request(33, ViewMessageRequestHeader(offset=100))
-    assert processor.handle(request).body == b"record"
+    offset = broker.store.put(Message("T", 0, b"body")).physical_offset
+    processor = ViewMessageById(broker.store)
+    request = broker.request(33, ViewMessageRequestHeader(offset=offset))
+    assert parse_record(processor.handle(request).body).body == b"body"
     with pytest.raises(RemotingError) as refused:
         processor.handle(broker.request(33, ViewMessageRequestHeader(offset=101)))
     assert refused.value.code == ResponseCode.SYSTEM_ERROR
