@@ -51,13 +51,13 @@ def _read(data: bytes | str, kind: Any, limits: JsonLimits) -> Any:
     """Decode strict JSON as it is; the dialect, and what could nest too deeply, is scanned first."""
     text = _bytes(data)
     if limits.check(text) > DEPTH:
-        text = DialectScanner(text).strict()
+        text = DialectScanner(text, limits.steps).strict()
     try:
         return msgspec.json.decode(text, type=kind)
     except msgspec.ValidationError:
         raise
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        strict = DialectScanner(text).strict()
+        strict = DialectScanner(text, limits.steps).strict()
         if strict is text:
             raise CodecError(f"this is no JSON: {error}") from None
     try:

@@ -73,16 +73,17 @@ _BLANKS: Final = b" \t\r\n"
 
 
 class JsonLimits:
-    """How long a text may be (bytes), and how many values it may have.
+    """How long a text may be (bytes), how many values it may have, and steps to scan it.
 
     Values are counted from above: every comma and opening bracket, those inside texts too.
     """
 
-    __slots__ = ("size", "values")
+    __slots__ = ("size", "steps", "values")
 
-    def __init__(self, size: int, values: int) -> None:
+    def __init__(self, size: int, values: int, steps: int) -> None:
         self.size: Final = size
         self.values: Final = values
+        self.steps: Final = steps
 
     def check(self, text: bytes) -> int:
         """CodecError when the text is beyond these limits; how many brackets it opens at most."""
@@ -96,18 +97,20 @@ class JsonLimits:
 
 
 # A client's heartbeats, locks and questions; a configuration, a data version.
-SMALL: Final = JsonLimits(1 << 20, 1 << 17)
-# What servers and administrators tell each other: 100,000 topics with all they have.
-LARGE: Final = JsonLimits(1 << 26, 1 << 21)
+SMALL: Final = JsonLimits(1 << 20, 1 << 17, 1 << 15)
+# What servers and administrators tell each other: 100,000 topics with all they have. The longest such
+# text takes some tenths of a second.
+LARGE: Final = JsonLimits(1 << 26, 1 << 21, 1 << 19)
 # Files of our own, which nobody else writes.
-OWN_FILES: Final = JsonLimits(1 << 32, 1 << 32)
+OWN_FILES: Final = JsonLimits(1 << 40, 1 << 40, 1 << 40)
 
 
 class DialectScanner:
     """One pass over one text. `steps` is how many turns of the loop it took."""
 
-    def __init__(self, text: bytes) -> None:
+    def __init__(self, text: bytes, most_steps: int = 1 << 40) -> None:
         self.steps = 0
+        self._most_steps = most_steps
         self._text = text
         self._out: list[bytes] = []
         # Up to `_copied` the text is in `_out`; at `_run` began what was passed over last.
@@ -124,6 +127,8 @@ class DialectScanner:
             at = self._end_of_run(at)
             if at == len(text):
                 break
+            if self.steps > self._most_steps:
+                raise CodecError(f"this JSON has too many brackets and keys to be read: byte {at}")
             at = self._step(at)
         if not self._out:
             return text

@@ -80,6 +80,24 @@ DIFFERENCES: Final = (
         tests=("tests/remoting/test_proxy_protocol.py::test_strangers_are_not_believed",),
     ),
     Difference(
+        "A request's header has at most 1 MiB and 512 ext fields, the JSON body of a client (heartbeat, locks, one"
+        " topic or group) 1 MiB; JSON nests at most 32 levels deep, and a key that is an object holds no further"
+        " objects or arrays. More is answered with code 1. The real server has no such limits.",
+        tests=(
+            "tests/codec/test_command.py::test_a_header_has_limits",
+            "tests/codec/test_json_scan.py::test_so_many_levels_and_no_more",
+            "tests/codec/test_json_scan.py::test_keys_that_are_objects_are_flat",
+            "tests/codec/test_json_scan.py::test_a_clients_body_has_a_limit_of_a_mebibyte",
+        ),
+    ),
+    Difference(
+        "A tag expression has at most 65,536 characters; longer ones are refused as unreadable.",
+        tests=(
+            "tests/broker/test_tag_filters.py::"
+            "test_long_expressions_are_not_remembered_and_longer_ones_refused",
+        ),
+    ),
+    Difference(
         "A client's IPv6 address from a PROXY preamble stands in brackets in front of its port; the real"
         " server leaves them out, and one cannot tell where the address ends.",
         cases=(

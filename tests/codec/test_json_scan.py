@@ -13,7 +13,7 @@ from tests.codec import old_dialect_reader
 from trimq.codec import fastjson
 from trimq.codec.bodies.base import decode_request
 from trimq.codec.bodies.heartbeat import HeartbeatData
-from trimq.codec.bodies.locks import MessageQueue
+from trimq.codec.bodies.locks import LockBatchRequestBody, MessageQueue
 from trimq.codec.command import decode_command
 from trimq.codec.errors import CodecError
 from trimq.codec.json_scan import DEPTH, LARGE, SMALL, DialectScanner, JsonLimits
@@ -149,14 +149,27 @@ def test_hostile_texts_are_refused_in_few_steps(text: bytes) -> None:
 
 
 def test_limits_bound_the_steps_of_a_clients_text() -> None:
-    """The worst text that is let in: values are counted before anything is read."""
-    worst = b"[" + b"[[]]," * 43_000 + b"[]]"
-    assert fastjson.loads(worst, SMALL)
-    scanner = DialectScanner(worst)
-    scanner.strict()
-    assert scanner.steps < SMALL.values
+    assert fastjson.loads(b"[" + b"[[]]," * 16_000 + b"[]]", SMALL)
+    worst = b"[" + b"[[]]," * 17_000 + b"[]]"
+    with pytest.raises(CodecError, match="too many brackets"):
+        fastjson.loads(worst, SMALL)
+    scanner = DialectScanner(worst, SMALL.steps)
+    with pytest.raises(CodecError, match="too many brackets"):
+        scanner.strict()
+    assert scanner.steps == SMALL.steps + 1
     with pytest.raises(CodecError, match="values is beyond"):
-        fastjson.loads(b"[" + b"[[]]," * 44_000 + b"[]]", SMALL)
+        fastjson.loads(b"[" + b"1," * SMALL.values + b"1]", SMALL)
+
+
+def test_a_client_may_say_as_much_as_its_settings_let_it() -> None:
+    """1,000 groups with four subscriptions each; 16,384 queues to lock."""
+    wanted = {"topic": "T", "codeSet": [1], "tagsSet": ["a"], "subString": "a", "subVersion": 1}
+    group = {"groupName": "g", "consumeType": 1, "subscriptionDataSet": [wanted] * 4}
+    body = json.dumps({"clientID": "c", "consumerDataSet": [group] * 1000}).encode()
+    assert len(decode_request(HeartbeatData, body).consumer_data_set) == 1000
+    queues = [MessageQueue(topic="T", broker_name="b", queue_id=n) for n in range(16_384)]
+    body = fastjson.dumps({"mqSet": queues})
+    assert len(decode_request(LockBatchRequestBody, body).mq_set) == 16_384
 
 
 @given(text=DIALECT)
@@ -177,7 +190,7 @@ def test_what_comes_out_is_at_most_twice_as_long(text: str) -> None:
 
 def test_a_text_that_is_too_long_is_not_looked_at() -> None:
     with pytest.raises(CodecError, match="4 bytes is beyond the 3"):
-        fastjson.loads(b"[1,2", JsonLimits(3, 100))
+        fastjson.loads(b"[1,2", JsonLimits(3, 100, 100))
 
 
 def test_a_clients_body_has_a_limit_of_a_mebibyte() -> None:

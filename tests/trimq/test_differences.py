@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from compat_tests.wire.cases.catalogue import all_cases
+from docs.clients import CLIENTS, Client
 from docs.differences import DIFFERENCES, Difference, deliberate_cases
 
 ROOT = Path(__file__).parents[2]
@@ -22,3 +23,9 @@ def test_the_cases_exist_and_each_differs_for_one_reason() -> None:
     named = [case for one in DIFFERENCES for case in one.cases]
     assert len(named) == len(set(named))
     assert deliberate_cases().keys() <= {case.name for case in all_cases()}
+
+
+@pytest.mark.parametrize("one", CLIENTS, ids=lambda one: one.name[:40])
+def test_what_is_said_of_a_client_is_tested(one: Client) -> None:
+    assert one.tests or "not" in one.tried
+    assert all((ROOT / test).exists() for test in one.tests)
