@@ -2,6 +2,7 @@
 
 import socket
 import ssl
+from contextlib import suppress
 from typing import Final
 
 import trio
@@ -82,5 +83,12 @@ async def _secured(
         # RocketMQ's peers close the socket without TLS's own goodbye.
         https_compatible=True,
     )
-    await stream.do_handshake()
+    try:
+        await stream.do_handshake()
+    except trio.BrokenResourceError:
+        # Trio's stream keeps the alert, which tells the other end why, to itself.
+        alert = stream._outgoing.read()
+        with suppress(OSError):
+            sock.send(alert)
+        raise
     return StreamWire(stream)

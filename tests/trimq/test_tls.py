@@ -1,5 +1,6 @@
 """TLS by settings: the self-signed default, tls.config.file, clients' certificates, both directions."""
 
+import dataclasses
 import sys
 from pathlib import Path
 from typing import Any
@@ -72,6 +73,17 @@ async def test_certificates_of_clients_both_ways(tmp_path: Path, tls_files: Any)
         for addr in (server.namesrv_addr, server.broker_addr):
             with pytest.raises(TransportError):
                 await code_of(addr, ClientTls(authorities=tls_files.authority))
+
+
+async def test_a_client_is_told_why_it_is_not_taken(tmp_path: Path, tls_files: Any) -> None:
+    settings = {**tls_files.strict, "tls.protocols": "TLSv1.2"}
+    known = ClientTls(certificate=tls_files.client, key=tls_files.client_key)
+    async with trimq.serve(tmp_path, settings=settings) as server:
+        with pytest.raises(TransportError, match="alert handshake failure"):
+            await code_of(server.namesrv_addr, ClientTls())
+        newer = dataclasses.replace(known, protocols="TLSv1.3")
+        with pytest.raises(TransportError, match="alert protocol version"):
+            await code_of(server.namesrv_addr, newer)
 
 
 async def test_a_changed_certificate_is_shown_to_new_connections(tmp_path: Path) -> None:
