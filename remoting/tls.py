@@ -122,7 +122,10 @@ def _load_old_key(context: ssl.SSLContext, certificate: str, key: str, password:
     with tempfile.TemporaryDirectory(prefix="trimq-") as folder:
         file = Path(folder) / "key.pem"
         file.write_bytes(pem)
-        context.load_cert_chain(certificate, file, password)
+        try:
+            context.load_cert_chain(certificate, file, password)
+        except ssl.SSLError as error:
+            raise TlsFilesError(f"cannot use {certificate} with {key}: {_reason(error)}") from error
 
 
 def load_authorities(context: ssl.SSLContext, file: str) -> None:

@@ -111,13 +111,16 @@ def test_an_encrypted_key_needs_its_password(context, authority, tmp_path):
         load_pair(context, certificate, key, "wrong")
 
 
-def test_a_key_as_rocketmqs_documentation_has_it_made(context, tmp_path):
+def test_a_key_as_rocketmqs_documentation_has_it_made(context, authority, tmp_path):
     """`openssl pkcs8 -topk8 -v1 PBE-SHA1-RC4-128`: OpenSSL 3 has given that up."""
     files = Path(__file__).parents[1] / "vectors" / "tls"
     pair = (str(files / "rc4.pem"), str(files / "rc4.key"))
     load_pair(context, *pair, "123456")
     with pytest.raises(TlsFilesError, match="the password does not open the key"):
         load_pair(context, *pair, "654321")
+    other, _ = write_pair(authority, tmp_path)
+    with pytest.raises(TlsFilesError, match="the key is not that of the certificate"):
+        load_pair(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), other, pair[1], "123456")
 
 
 def test_files_that_do_not_do_are_named(context, authority, tmp_path):
