@@ -107,7 +107,7 @@ async def reset_master_flush_offset(link: Link, addr: str, offset: int) -> None:
 async def add_broker(link: Link, addr: str, config_path: str) -> None:
     """Let a BrokerContainer start a broker with a config file of its machine.
 
-    Refused by everything that is no BrokerContainer, as TriMQ and plain brokers are not.
+    Refused by everything except a BrokerContainer: by TriMQ and by plain brokers.
     """
     header = AddBrokerRequestHeader(config_path=config_path)
     await ask(link, addr, RequestCode.ADD_BROKER, header, factor=4)

@@ -1,6 +1,6 @@
 """Lite topics (5.5.0): many small topics inside of one, each with a queue of its own.
 
-Every operation asks one broker; Refused when a topic or a group there is no lite one.
+Every operation asks one broker; Refused when a topic or a group there is not a lite one.
 """
 
 from trimq.admin.link import Link, ask

@@ -45,7 +45,7 @@ async def get_kv(link: Link, namespace: str, key: str) -> str:
 
 
 async def delete_kv(link: Link, namespace: str, key: str) -> None:
-    """Remove an entry from every NameServer; one that is not there is no error."""
+    """Remove an entry from every NameServer; one that is not there is not an error."""
     header = DeleteKVConfigRequestHeader(namespace=namespace, key=key)
     async for _ in ask_name_servers(link, RequestCode.DELETE_KV_CONFIG, header):
         pass

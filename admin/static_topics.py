@@ -138,7 +138,7 @@ async def put_static_topic(
 
 
 def mapping_of(name: str, config: TopicConfigAndQueueMapping) -> TopicQueueMappingDetail:
-    """A broker's part of the mapping; Invalid when the topic is no static one there."""
+    """A broker's part of the mapping; Invalid when the topic is not static there."""
     if config.mapping_detail is None:
         raise Invalid(f"topic {config.topic_name!r} is not a static topic on broker {name!r}")
     return config.mapping_detail

@@ -132,7 +132,7 @@ def _all_groups(run: Run) -> None:
 
 
 def _state_of(run: Run, group: str) -> tuple[ConsumeStats, ConsumerConnection | None]:
-    """Progress and connections; a group without members or offsets is no failure."""
+    """Progress and connections; a group without members or offsets is not a failure."""
     stats, connection = ConsumeStats(), None
     try:
         stats = progress_of(run, group)

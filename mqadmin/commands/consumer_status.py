@@ -37,16 +37,17 @@ def command(
 ) -> None:
     connection = run.admin.consumer_connection(group, broker_addr)
     if client_id is None:
-        _all_clients(run, group, connection, with_stacks, out)
+        show_clients(run, group, connection, with_stacks=with_stacks, out=out)
         return
     info = run.admin.running_info(group, client_id, with_stacks)
     run.out.text(running_text(info))
     run.out.value({"clientId": client_id, "runningInfo": info})
 
 
-def _all_clients(
-    run: Run, group: str, connection: ConsumerConnection, with_stacks: bool, out: Path | None
+def show_clients(
+    run: Run, group: str, connection: ConsumerConnection, *, with_stacks: bool, out: Path | None
 ) -> None:
+    """All members of a group, with a file for each, and what is wrong between them."""
     folder = out or Path(str(run.admin.now()))
     titles = ("#Index", "#ClientId", "#Version", "#ConsumerRunningInfoFile")
     run.out.head(_CLIENT.format(*titles))

@@ -72,6 +72,11 @@ def command(
     count: bool,
 ) -> None:
     codec = body_codec(charset) or "UTF-8"
+    if not show and not count:
+        run.warn(
+            "nothing is printed without -p true or -f true;"
+            f" 'mqadmin tail {topic} -q {broker_name}:{queue_id}' shows messages"
+        )
     admin = run.admin
     place = admin.place_of(topic, broker_name, queue_id)
     offset = admin.min_offset(place) if begin is None else admin.search_offset(place, begin)

@@ -12,7 +12,10 @@ from trimq.admin import sending
 from trimq.admin.blocking import BlockingAdminClient
 from trimq.admin.message import Message
 from trimq.admin.sending import NewMessage
+from trimq.codec.bodies.clients import Connection, ConsumerConnection
+from trimq.codec.bodies.queue_tables import ConsumerRunningInfo
 from trimq.mqadmin import files, message_text
+from trimq.mqadmin.commands import consumer_status
 from trimq.mqadmin.files import is_plain_name, write_file
 from trimq.mqadmin.framework import Run
 from trimq.mqadmin.message_text import MessageText
@@ -231,3 +234,35 @@ def test_a_body_of_a_hostile_producer(
         assert (done.returncode, done.stderr) == (0, "")
         assert [file.read_bytes() for file in folder.iterdir()] == [b"theirs"]
     assert not victim.exists()
+
+
+class HostileClients:
+    """A client of a cluster in which members of a group chose these ids."""
+
+    def __init__(self, *names: str) -> None:
+        self.names = names
+
+    def now(self) -> int:
+        return 1
+
+    def consumer_connection(self, group: str, addr: str | None) -> ConsumerConnection:
+        clients = [Connection(client_id=name) for name in self.names]
+        return ConsumerConnection(connection_set=clients)
+
+    def running_info(self, group: str, client_id: str, stacks: bool) -> ConsumerRunningInfo:
+        return ConsumerRunningInfo()
+
+
+def test_accounts_of_clients_stay_in_their_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    names = ("127.0.0.1@4711", "../escaped", str(tmp_path / "absolute"), ".bashrc", "a\x1b[2Jb")
+    made = Run(HostileClients(*names), Output(False))  # type: ignore[arg-type]
+    for out in (None, tmp_path / "chosen"):
+        connection = made.admin.consumer_connection("G", None)
+        consumer_status.show_clients(made, "G", connection, with_stacks=False, out=out)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["1", "chosen"]
+    for folder in ("1", "chosen"):
+        written = sorted(path.name for path in (tmp_path / folder).iterdir())
+        assert written == ["127.0.0.1@4711", "client-2", "client-3", "client-4", "client-5"]

@@ -143,3 +143,11 @@ def test_an_unknown_setting_has_a_near_one(server: TestServer) -> None:
     assert done.exit_code == 1
     assert "did you mean" in done.stderr.lower()
     assert "fileReservedTime" in done.stderr
+
+
+def test_print_msg_by_queue_says_what_prints(server: TestServer) -> None:
+    words = ["printMsgByQueue", "-t", "Alpha", "-a", "broker-a", "-i", "3"]
+    done = run(server, *words)
+    assert (done.exit_code, done.stdout) == (0, "")
+    assert "'mqadmin tail Alpha -q broker-a:3' shows messages" in done.stderr
+    assert run(server, *words, "-p", "true").stderr == ""
