@@ -15,8 +15,12 @@ from trimq.remoting.tls_suites import restrict
 
 log = logging.getLogger("trimq.remoting")
 
+_OTHER_KEY: Final = "the key is not that of the certificate"
 _REASONS: Final = {
-    "KEY_VALUES_MISMATCH": "the key is not that of the certificate",
+    "KEY_VALUES_MISMATCH": _OTHER_KEY,
+    "KEY_TYPE_MISMATCH": _OTHER_KEY,
+    # So OpenSSL calls a key of another kind than the certificate's.
+    "NO_CERTIFICATE_ASSIGNED": _OTHER_KEY,
     "NO_CERTIFICATE_OR_CRL_FOUND": "there is no certificate in it",
 }
 
