@@ -1,4 +1,4 @@
-"""Write the generated pages: compatibility, settings, mqadmin. ``make docs``.
+"""Write the generated pages: compatibility, settings, mqadmin, security. ``make docs``.
 
 A unit test regenerates them in memory and fails when the committed pages differ.
 """
@@ -8,6 +8,7 @@ from pathlib import Path
 from compat_tests.mqadmin.cases import CASES
 from docs.clients import CLIENTS
 from docs.differences import DIFFERENCES
+from docs.security_page import security
 from docs.settings_page import settings
 from trimq import coverage
 from trimq.codec.codes import RequestCode
@@ -304,7 +305,12 @@ def compatibility() -> str:
     )
 
 
-PAGES = {"compatibility.md": compatibility, "settings.md": settings, "mqadmin.md": mqadmin}
+PAGES = {
+    "compatibility.md": compatibility,
+    "settings.md": settings,
+    "mqadmin.md": mqadmin,
+    "security.md": security,
+}
 
 
 def main() -> None:
