@@ -162,6 +162,13 @@ class BrokerConfig:
         live=True,
         long=True,
     )
+    subscription_expired_timeout: int = setting(
+        600_000,
+        "Milliseconds after which a subscription that is known from pulls alone is forgotten.",
+        at_least=1000,
+        long=True,
+        live=True,
+    )
     use_server_side_reset_offset: bool = setting(
         True, "Keep offsets reset by an operator until the consumer has seen them.", live=True
     )

@@ -21,8 +21,6 @@ from trimq.remoting.contract import Peer
 
 log = logging.getLogger("trimq.broker")
 
-# subscriptionExpiredTimeout: subscriptions known from pulls alone are forgotten after this time.
-_COMPENSATION_MILLIS = 600_000
 # Fewer are not counted: not in that many groups, either.
 _FEW_SUBSCRIPTIONS = 50
 # Refused clients that are remembered, so that each is logged once.
@@ -241,9 +239,10 @@ class Consumers:
         return True
 
     def _forget_compensated(self, now: int) -> None:
+        expired = self._config.subscription_expired_timeout
         for group, topics in list(self._compensated.items()):
             for topic, subscription in list(topics.items()):
-                if now - subscription.sub_version > _COMPENSATION_MILLIS:
+                if now - subscription.sub_version > expired:
                     del topics[topic]
             if not topics:
                 del self._compensated[group]

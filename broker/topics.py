@@ -157,7 +157,8 @@ class Topics:
         if existing is not None:
             if existing.order != order:
                 existing.order = order
-                self._changed(existing, "order changed")
+                # Written, and told to NameServers with the next registration.
+                self._changed(existing, "order changed", tell=False)
             return existing
         created = TopicConfig(
             topic_name=topic,
@@ -299,12 +300,13 @@ class Topics:
         self.persist()
         self._announce(topic)
 
-    def _changed(self, topic: TopicConfig, why: str) -> None:
+    def _changed(self, topic: TopicConfig, why: str, tell: bool = True) -> None:
         self._put(topic)
         next_version(self.data_version, self._clock)
         log.info(f"topic updated: {DESCRIBED} why=%s", *described(topic), why)
         self.persist()
-        self._announce(topic)
+        if tell:
+            self._announce(topic)
 
     def _apply_attributes(self, topic: TopicConfig) -> None:
         old = self._table.get(topic.topic_name)

@@ -160,11 +160,14 @@ class RouteTable:
             self._lose(key, "its connection closed")
 
     def drop_silent(self) -> None:
-        """Forget every broker that was silent for longer than it said."""
+        """Forget every broker that was silent for longer than it said, and close its connection."""
         now = self._now()
-        silent = [key for key, live in self._brokers.live.items() if live.expired(now)]
-        for key in silent:
-            self._lose(key, "silent for too long")
+        silent = [(key, live) for key, live in self._brokers.live.items() if live.expired(now)]
+        for key, live in silent:
+            # Another one on the same connection may have gone with it already.
+            if key in self._brokers.live:
+                self._lose(key, "silent for too long")
+            live.peer.close("silent for too long")
 
     async def scan(self) -> None:
         """Background service: look for silent brokers every now and then."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 from trimq.store.log_paths import parse_paths
+from trimq.store.memory import physical_memory
 from trimq.store.settings import limit, setting
 
 DEFAULT_DELAY_LEVELS: Final = "1s 5s 10s 30s 1m 2m 3m 4m 5m 6m 7m 8m 9m 10m 20m 30m 1h 2h"
@@ -49,11 +49,6 @@ def parse_hours(text: str) -> tuple[int, ...]:
 
 
 DELAY_LEVELS: Final = parse_delay_levels(DEFAULT_DELAY_LEVELS)
-
-
-def physical_memory() -> int:
-    """Bytes of RAM of this machine."""
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def _own(default: Any, doc: str, **declared: Any) -> Any:

@@ -179,7 +179,6 @@ _HARMLESS: Final[Mapping[str, str]] = {
     """,
     _BALANCING: """
         loadBalancePollNameServerInterval serverLoadBalancerEnable useStaticSubscription
-        subscriptionExpiredTimeout
     """,
     _DELAYS: """
         enableScheduleAsyncDeliver flushDelayOffsetInterval scheduleAsyncDeliverMaxPendingLimit
@@ -305,8 +304,6 @@ _REFUSED: Final = (
         for key in ("controllerDLegerGroup", "controllerDLegerPeers", "controllerDLegerSelfId", "jRaftServerId",
                     "jRaftInitConf", "jRaftControllerRPCAddr")
     ),
-    ("readOnlyCommitLogStorePaths", WHEN_GIVEN, "TriMQ keeps its commit log in one directory: leave it empty once the"
-     " files there are moved to storePathCommitLog"),
     # BrokerContainerConfig: its file is not a broker's.
     ("brokerConfigPaths", WHEN_GIVEN, "TriMQ has no broker containers: start one `trimq server --config FILE` for each"
      " of these files"),

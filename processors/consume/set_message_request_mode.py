@@ -1,5 +1,7 @@
 """SET_MESSAGE_REQUEST_MODE: whether a group pulls or pops a topic."""
 
+import logging
+
 from trimq.broker.request_modes import RequestModes
 from trimq.broker.subscription_groups import SubscriptionGroups
 from trimq.broker.topic_names import RETRY_PREFIX
@@ -8,6 +10,8 @@ from trimq.codec.bodies.base import decode_request
 from trimq.codec.bodies.request_modes import SetMessageRequestModeRequestBody
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.remoting.contract import Processor, RemotingError, Request, Response
+
+log = logging.getLogger("trimq.broker")
 
 
 class SetMessageRequestMode(Processor[None]):
@@ -36,4 +40,10 @@ class SetMessageRequestMode(Processor[None]):
                 ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, "subscription group does not exist"
             )
         self._modes.put(mode)
+        if mode.mode == "POP":
+            log.warning(
+                "POP is not there yet, so the group goes on pulling: topic=%s group=%s",
+                mode.topic,
+                mode.consumer_group,
+            )
         return Response()

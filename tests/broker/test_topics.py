@@ -76,11 +76,15 @@ def test_without_a_template_that_may_be_inherited_nothing_is_created(
 
 
 def test_a_retry_topics_order_follows_the_last_request(topics: Topics) -> None:
+    announced: list[str] = []
+    topics.add_listener(lambda topic: announced.append(topic.topic_name))
     made = topics.create_in_send_back("%RETRY%g", 1, 6, 0)
     assert (made.write_queue_nums, made.perm, made.order) == (1, 6, False)
     topics.create_in_send_back("%RETRY%g", 1, 6, 0, order=True)
     assert topics.is_order_topic("%RETRY%g")
     assert topics.data_version.counter == 2
+    # NameServers hear of it with the next registration only.
+    assert announced == ["%RETRY%g"]
     topics.create_in_send_back("%RETRY%g", 3, 6, 0, order=True)
     assert topics.data_version.counter == 2
 

@@ -141,13 +141,17 @@ def test_an_ignored_broker_leaves_nothing_behind(parts: Parts) -> None:
 
 @pytest.mark.parametrize(("timeout", "limit"), [(None, 120_000), (10_000, 10_000)])
 def test_a_silent_broker_expires(parts: Parts, timeout: int | None, limit: int) -> None:
-    parts.register(topics("T", "U"), heartbeat_timeout_millis=timeout)
+    peer = parts.peer()
+    parts.register(topics("T", "U"), heartbeat_timeout_millis=timeout, peer=peer)
     parts.time.now += limit
     parts.routes.drop_silent()
     assert parts.routes.route("T") is not None
+    assert not peer.closed
     parts.time.now += 1
     parts.routes.drop_silent()
     assert parts.routes.route("T") is None
+    # It may hang: when it wakes up it has to come anew.
+    assert peer.closed
 
 
 def test_a_sign_of_life_puts_expiry_off(parts: Parts) -> None:

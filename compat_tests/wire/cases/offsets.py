@@ -105,6 +105,9 @@ def queue_offsets() -> Iterator[Case]:
     for kind in ("lower", "upper", "ELVISH", ""):
         request = search_offset(1 << 42, boundaryType=kind)
         yield row(f"search offset: boundary {kind!r}", request, before=KNOWN)
+    for moment in (-1, 1 << 42):
+        request = search_offset(moment, liteTopic="child")
+        yield row(f"search offset: lite topic at {moment}", request, before=KNOWN)
     yield row("search offset: unknown topic", search_offset(0))
     yield row("search offset: queue 99", search_offset(0, queueId=99), before=KNOWN)
 

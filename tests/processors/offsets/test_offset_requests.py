@@ -214,6 +214,14 @@ def test_searching_by_time(broker: Any, boundary: str | None, upper: bool) -> No
     assert queue.asked == [(123, upper)]
 
 
+def test_a_lite_topic_is_not_its_parent(broker: Any) -> None:
+    header = headers.SearchOffsetRequestHeader(
+        topic="T", queue_id=0, timestamp=123, lite_topic="child"
+    )
+    search = SearchOffsetByTimestamp(broker.static, Queue())
+    assert _answer(search, broker.request(29, header)).header.offset == 0
+
+
 async def test_all_offsets_leave_compact(broker: Any) -> None:
     broker.offsets.commit("c", "g", "T", 0, 5)
     broker.offsets.commit_pull("g", "T", 1, 6)
