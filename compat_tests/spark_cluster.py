@@ -10,7 +10,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,15 +38,15 @@ class SparkCluster:
     python: Path
     logs: Path
 
-    def submit(self, archive: Path, *job: object) -> subprocess.CompletedProcess[str]:
-        """Run a script with its arguments as a job, with what `trimq spark package` wrote."""
+    def submit(self, archives: Sequence[Path], *job: object) -> subprocess.CompletedProcess[str]:
+        """Run a script with its arguments as a job, with what `trimq spark package` wrote, and others."""
         config = {**_CONFIG, "spark.pyspark.driver.python": sys.executable}
         config["spark.pyspark.python"] = str(self.python)
         return subprocess.run(
             [
                 *(str(_home() / "bin" / "spark-submit"), "--master", self.master),
                 *("--driver-memory", _MEMORY, "--executor-memory", _MEMORY),
-                *("--executor-cores", "1", "--py-files", str(archive)),
+                *("--executor-cores", "1", "--py-files", ",".join(map(str, archives))),
                 *(f"--conf={key}={value}" for key, value in config.items()),
                 *map(str, job),
             ],

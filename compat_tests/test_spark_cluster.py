@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
+from compat_tests import foreign
 from compat_tests.ours import TrimqServer
 from trimq.codec.bodies.groups import SubscriptionGroupConfig
 from trimq.codec.bodies.locks import MessageQueue
@@ -79,7 +81,7 @@ def test_the_report(
     first = snapshot(ClusterSource(name_servers=side.namesrv))
     append(tmp_path / "history", first.table)
     results = ["--json", tmp_path / "json", "--max-lag", 4]
-    done = cluster.submit(archive, ROOT / words[script], *options, *results)
+    done = cluster.submit([archive], ROOT / words[script], *options, *results)
     assert done.returncode == 1, done.stderr[-3000:]
     # spark-submit puts what a script says on standard error there, too.
     assert "group Readers is 18 messages behind, more than 4\n" in done.stdout
@@ -91,15 +93,21 @@ def test_the_report(
     assert len(set(ran)) == WORKERS
 
 
-def test_a_topic(cluster: SparkCluster, side: Side, archive: Path) -> None:
-    done = cluster.submit(
-        archive, ROOT / "compat_tests" / "spark_cluster_job.py", side.namesrv, "Orders"
-    )
+def test_a_topic_beside_packages_of_the_same_names(
+    cluster: SparkCluster, side: Side, archive: Path, tmp_path: Path
+) -> None:
+    """The job lies in a folder that has `store`, `admin` and so on, and its own archive brings them as well."""
+    folder = foreign.write_folder(tmp_path / "job")
+    job = shutil.copy(ROOT / "compat_tests" / "spark_cluster_job.py", folder)
+    others = foreign.write_archive(tmp_path / "others.zip")
+    done = cluster.submit([others, archive], job, side.namesrv, "Orders")
     assert done.returncode == 0, done.stderr[-3000:]
     value = json.loads(done.stdout.splitlines()[-1])
     assert value["master"] == cluster.master
     assert {int(body.split()[1]) for body in value["bodies"]} == set(range(20))
-    folders, files, trio = zip(*value["places"], strict=True)
+    assert value["owner"] == foreign.OWNER
+    folders, files, trio, owners = zip(*value["places"], strict=True)
+    assert set(owners) == {foreign.OWNER}
     assert len(set(folders)) == WORKERS
     assert all(Path(file).parent.parent.name == archive.name for file in files)
     assert not any(trio)
