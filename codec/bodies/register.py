@@ -20,11 +20,14 @@ from trimq.codec.bodies.topics import (
 )
 from trimq.codec.enums import TOPIC_FILTER_TYPES
 from trimq.codec.errors import CodecError
+from trimq.codec.numbers import parse_int
 
 # MQVersion V5_0_0: from then on static topics follow.
 _WITH_STATIC_TOPICS: Final = 413
 # An inflated body; a million topics take less.
 _INFLATED_LIMIT: Final = 1 << 26
+# A body may have so many topics, and so many static ones: reading one takes some microseconds.
+_MOST_TOPICS: Final = 1 << 18
 _INT: Final = struct.Struct(">i")
 
 
@@ -64,7 +67,7 @@ def decode_register(data: bytes, compressed: bool, broker_version: int) -> Regis
     wrapper = TopicConfigAndMappingSerializeWrapper(
         data_version=decode_body(DataVersion, reader.sized())
     )
-    for _ in range(reader.number()):
+    for _ in range(reader.count()):
         topic = _parse_topic_words(reader.sized())
         wrapper.topic_config_table[topic.topic_name] = topic
     body = RegisterBrokerBody(
@@ -72,7 +75,7 @@ def decode_register(data: bytes, compressed: bool, broker_version: int) -> Regis
         topic_config_serialize_wrapper=wrapper,
     )
     if broker_version >= _WITH_STATIC_TOPICS:
-        for _ in range(reader.number()):
+        for _ in range(reader.count()):
             info = decode_body(TopicQueueMappingInfo, reader.sized())
             if info.topic is None:
                 raise CodecError("a static topic without a name in a register body")
@@ -93,6 +96,14 @@ class _Reader:
         value: int = _INT.unpack_from(self._data, self._at)[0]
         self._at += 4
         return value
+
+    def count(self) -> int:
+        count = self.number()
+        if count > _MOST_TOPICS:
+            raise CodecError(
+                f"{count} topics in a register body are beyond the {_MOST_TOPICS} allowed"
+            )
+        return count
 
     def sized(self) -> bytes:
         length = self.number()
@@ -127,15 +138,22 @@ def _topic_words(topic: TopicConfig) -> bytes:
     ).encode()
 
 
+def _int(text: str) -> int:
+    number = parse_int(text)
+    if number is None:
+        raise ValueError(text)
+    return number
+
+
 def _parse_topic_words(data: bytes) -> TopicConfig:
     words = data.decode("utf-8", "replace").split(" ", 5)
     try:
         name, reads, writes, perm, filter_type = words[:5]
         topic = TopicConfig(
             topic_name=name,
-            read_queue_nums=int(reads),
-            write_queue_nums=int(writes),
-            perm=int(perm),
+            read_queue_nums=_int(reads),
+            write_queue_nums=_int(writes),
+            perm=_int(perm),
             topic_filter_type=TOPIC_FILTER_TYPES[filter_type],
         )
     except (ValueError, KeyError):

@@ -1,6 +1,7 @@
 import importlib
 import json
 import pkgutil
+import struct
 import zlib
 
 import msgspec
@@ -229,3 +230,19 @@ def test_a_body_that_inflates_without_end_is_refused():
 def test_a_broken_compact_form_is_refused():
     with pytest.raises(CodecError, match="broken"):
         decode_register(b"no zlib", True, 513)
+
+
+def compact_form(topics: int, *words: bytes) -> bytes:
+    """A deflated register body that claims so many topics and has these."""
+    sized = [struct.pack(">i", len(word)) + word for word in (b'{"counter":1}', *words, b"[]")]
+    return zlib.compress(b"".join((sized[0], struct.pack(">i", topics), *sized[1:])))
+
+
+def test_a_register_body_has_a_bounded_number_of_topics_and_numbers_of_32_bits():
+    read = decode_register(compact_form(1, b"T 4 4 6 SINGLE_TAG {}"), True, 412)
+    assert read.topic_config_serialize_wrapper.topic_config_table["T"].perm == 6
+    with pytest.raises(CodecError, match="topics in a register body"):
+        decode_register(compact_form(1 << 19, b""), True, 412)
+    for words in (b"T 4 4 99999999999 SINGLE_TAG {}", b"T 4 x 6 SINGLE_TAG {}", b"T 4 4 6 NONE {}"):
+        with pytest.raises(CodecError, match="no topic"):
+            decode_register(compact_form(1, words), True, 412)
