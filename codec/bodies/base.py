@@ -10,7 +10,8 @@ import msgspec
 from trimq.codec import fastjson
 from trimq.codec.json_scan import LARGE, OWN_FILES, SMALL
 
-# Java's int and long: other numbers are refused, and no key of a table can be as long as a text.
+# Java's byte, int and long: other numbers are refused, and no key of a table can be as long as a text.
+Int8 = Annotated[int, msgspec.Meta(ge=-(2**7), le=2**7 - 1)]
 Int32 = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
 Int64 = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 

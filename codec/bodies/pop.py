@@ -1,6 +1,6 @@
 """What POP keeps of the messages that it handed out, as records of the revive topic."""
 
-from trimq.codec.bodies.base import Body
+from trimq.codec.bodies.base import Body, Int8, Int32, Int64
 
 
 class PopCheckPoint(Body, kw_only=True):
@@ -11,15 +11,15 @@ class PopCheckPoint(Body, kw_only=True):
     until they come again.
     """
 
-    t: str | None = None
+    bm: Int32 = 0
     c: str | None = None
-    q: int = 0
-    so: int = 0
-    n: int = 0
-    d: list[int] | None = None
-    bm: int = 0
-    pt: int = 0
-    it: int = 0
+    d: list[Int32] | None = None
+    it: Int64 = 0
+    n: Int8 = 0
+    pt: Int64 = 0
+    q: Int32 = 0
+    so: Int64 = 0
+    t: str | None = None
 
     def open_offsets(self) -> list[int]:
         """The offsets of the messages that nobody has acknowledged."""
@@ -30,10 +30,10 @@ class PopCheckPoint(Body, kw_only=True):
 class AckMsg(Body, kw_only=True):
     """An `ack` record, or with `aol` a `bAck`: the offsets ao or aol of one checkpoint."""
 
-    t: str | None = None
+    ao: Int64 = -1
+    aol: list[Int64] | None = None
     c: str | None = None
-    q: int = 0
-    so: int = 0
-    ao: int = -1
-    aol: list[int] | None = None
-    pt: int = 0
+    pt: Int64 = 0
+    q: Int32 = 0
+    so: Int64 = 0
+    t: str | None = None
