@@ -5,6 +5,7 @@ Broadcasting groups are not told: every member reads everything anyway.
 """
 
 import logging
+import sys
 from collections.abc import Callable, Mapping, Sequence
 
 from trimq.broker.clients import Client
@@ -162,7 +163,7 @@ class Consumers:
             else [subscription.topic for subscription in data.subscription_data_set]
         )
         for topic in topics:
-            self._groups_of.setdefault(topic, set()).add(group.name)
+            self._note_topic(topic, group.name)
         self._refused.pop((group.name, client.client_id), None)
         group.consume_type = data.consume_type
         group.message_model = data.message_model
@@ -279,6 +280,14 @@ class Consumers:
         most = self._config.max_connection_subscriptions
         what, key = "subscriptions of the connection", "maxConnectionSubscriptions"
         check_room(count - 1, most, what, key)
+
+    def _note_topic(self, topic: str, group: str) -> None:
+        """Remembered until the group is gone, but not more topics than there may be."""
+        known = self._groups_of.get(topic)
+        if known is not None:
+            known.add(group)
+        elif len(self._groups_of) < (2 * self._config.max_topics or sys.maxsize):
+            self._groups_of[topic] = {group}
 
     def _not_of_peer(self, peer: Peer, name: str) -> None:
         mine = self._of_peer.get(peer)

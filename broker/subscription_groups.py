@@ -134,6 +134,9 @@ class SubscriptionGroups:
             self._forbidden.pop(group, None)
             log.info("group ban cleared: group=%s topic=%s", group, topic)
             return
+        if topic not in self._forbidden.get(group, {}):
+            count = sum(map(len, self._forbidden.values()))
+            check_room(count, self._config.max_groups, "bans of groups", "maxGroups")
         self._forbidden.setdefault(group, {})[topic] = value
         log.info("group ban set: group=%s topic=%s bits=%d", group, topic, value)
         next_version(self.data_version, self._clock)

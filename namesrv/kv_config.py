@@ -4,6 +4,8 @@ import logging
 from pathlib import Path
 from typing import Final
 
+import trio
+
 from trimq.codec.bodies.base import decode_file, encode_body
 from trimq.codec.bodies.kv import KVConfigSerializeWrapper
 from trimq.codec.errors import CodecError
@@ -18,7 +20,7 @@ ORDER_TOPIC_CONFIG: Final = "ORDER_TOPIC_CONFIG"
 
 
 class KVConfig:
-    """Namespace -> key -> value; every change is written at once."""
+    """Namespace -> key -> value; whoever changes it awaits `save` before it is answered."""
 
     def __init__(self, path: Path, most: int = 0) -> None:
         """`most`: characters of all names and values (namesrvMaxKvBytes); 0 is no limit."""
@@ -26,6 +28,8 @@ class KVConfig:
         self._tables: dict[str, dict[str, str]] = {}
         self._most = most
         self._size = 0
+        self._changed = False
+        self._writing = trio.Lock()
 
     def load(self) -> None:
         """Read the file; an unreadable one is reported and left as it is until the next change."""
@@ -55,7 +59,7 @@ class KVConfig:
         else:
             table[key] = value
         _log.info("key-value set: namespace=%s key=%s value=%s", namespace, key, value)
-        self._save()
+        self._changed = True
 
     def delete(self, namespace: str | None, key: str | None) -> None:
         """Remove a value; the namespace stays, even empty."""
@@ -64,7 +68,7 @@ class KVConfig:
         if value is not None:
             self._size -= _size(namespace or "", key or "", value)
             _log.info("key-value removed: namespace=%s key=%s", namespace, key)
-        self._save()
+        self._changed = True
 
     def get(self, namespace: str | None, key: str | None) -> str | None:
         if namespace is None or key is None:
@@ -75,10 +79,21 @@ class KVConfig:
         """Every value of a namespace; None when there is no such namespace."""
         return None if namespace is None else self._tables.get(namespace)
 
-    def _save(self) -> None:
-        # Answered as done all the same: the real NameServer, too, only logs a failing disk.
+    async def save(self) -> None:
+        """Write what was changed, in a worker thread; several changes at once are one write.
+
+        Answered as done whatever comes of it: the real NameServer, too, only logs a failing disk.
+        """
+        async with self._writing:
+            if self._changed:
+                self._changed = False
+                tables = {namespace: dict(table) for namespace, table in self._tables.items()}
+                await trio.to_thread.run_sync(self._write, tables)
+
+    def _write(self, tables: dict[str, dict[str, str]]) -> None:
+        """Blocks."""
         try:
-            self._file.save(encode_body(KVConfigSerializeWrapper(config_table=self._tables)))
+            self._file.save(encode_body(KVConfigSerializeWrapper(config_table=tables)))
         except StoreError as error:
             _log.error("key-value configuration not saved: reason=%s", error)
 

@@ -9,10 +9,12 @@ from trimq.remoting.contract import Processor, Request, Response
 class DeleteKvConfig(Processor[DeleteKVConfigRequestHeader]):
     codes = (RequestCode.DELETE_KV_CONFIG,)
     header = DeleteKVConfigRequestHeader
+    waits = True
 
     def __init__(self, kv_config: KVConfig) -> None:
         self._kv_config = kv_config
 
-    def handle(self, request: Request[DeleteKVConfigRequestHeader]) -> Response:
+    async def handle(self, request: Request[DeleteKVConfigRequestHeader]) -> Response:
         self._kv_config.delete(request.header.namespace, request.header.key)
+        await self._kv_config.save()
         return Response()

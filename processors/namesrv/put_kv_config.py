@@ -9,13 +9,15 @@ from trimq.remoting.contract import Processor, RemotingError, Request, Response
 class PutKvConfig(Processor[PutKVConfigRequestHeader]):
     codes = (RequestCode.PUT_KV_CONFIG,)
     header = PutKVConfigRequestHeader
+    waits = True
 
     def __init__(self, kv_config: KVConfig) -> None:
         self._kv_config = kv_config
 
-    def handle(self, request: Request[PutKVConfigRequestHeader]) -> Response:
+    async def handle(self, request: Request[PutKVConfigRequestHeader]) -> Response:
         header = request.header
         if header.namespace is None or header.key is None:
             raise RemotingError(ResponseCode.SYSTEM_ERROR, "namespace or key is null")
         self._kv_config.put(header.namespace, header.key, header.value)
+        await self._kv_config.save()
         return Response()

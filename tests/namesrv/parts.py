@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import trio
+
 from trimq.codec.bodies.register import RegisterBrokerBody
 from trimq.codec.bodies.topics import (
     DataVersion,
@@ -126,8 +128,13 @@ def ask(
             ext_fields=fields,
         )
     )
-    assert isinstance(answer, Response)
-    return answer
+    if isinstance(answer, Response):
+        return answer
+
+    async def waited() -> Response:
+        return await answer
+
+    return trio.run(waited)
 
 
 def reply_fields(response: Response) -> dict[str, str]:

@@ -8,13 +8,14 @@ from tests.namesrv.parts import Parts
 from trimq.namesrv.kv_config import KVConfig
 
 
-def test_values_survive_a_restart(tmp_path: Path) -> None:
+async def test_values_survive_a_restart(tmp_path: Path) -> None:
     path = tmp_path / "namesrv" / "kvConfig.json"
     first = KVConfig(path)
     first.load()
     first.put("ORDER_TOPIC_CONFIG", "T", "broker-a:4")
     first.put("ORDER_TOPIC_CONFIG", "U", "broker-a:1")
     first.delete("ORDER_TOPIC_CONFIG", "U")
+    await first.save()
     assert path.read_text() == '{"configTable":{"ORDER_TOPIC_CONFIG":{"T":"broker-a:4"}}}'
     second = KVConfig(path)
     second.load()
@@ -42,11 +43,12 @@ def test_a_damaged_file_is_reported_not_fatal(
     assert "kvConfig.json" in caplog.text
 
 
-def test_a_full_disk_is_reported_not_fatal(
+async def test_a_full_disk_is_reported_not_fatal(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "a-file").write_text("")
     kv = KVConfig(tmp_path / "a-file" / "kvConfig.json")
     kv.put("n", "k", "v")
+    await kv.save()
     assert kv.get("n", "k") == "v"
     assert [record.levelname for record in caplog.records].count("ERROR") == 1
