@@ -29,8 +29,10 @@ from trimq.cli import main
 from trimq.codec.bodies.groups import SubscriptionGroupConfig
 from trimq.codec.bodies.locks import MessageQueue
 
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'trimq[spark]'")
-pytest.importorskip("plotly", reason="plotly is not installed: pip install 'trimq[spark]'")
+pytest.importorskip(
+    "pyspark", reason="pyspark is not installed: pip install '/path/to/trimq[spark]'"
+)
+pytest.importorskip("plotly", reason="plotly is not installed: pip install '/path/to/trimq[spark]'")
 
 ROOT = Path(__file__).parent.parent
 KINDS = ("real", "trimq")

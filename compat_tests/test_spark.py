@@ -17,7 +17,7 @@ from trimq.admin import BlockingAdminClient
 from trimq.spark.versions import has_streams
 
 pyspark = pytest.importorskip(
-    "pyspark", reason="pyspark is not installed: pip install 'trimq[spark]'"
+    "pyspark", reason="pyspark is not installed: pip install '/path/to/trimq[spark]'"
 )
 
 MESSAGES = 300

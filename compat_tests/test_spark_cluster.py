@@ -17,7 +17,9 @@ from compat_tests.ours import TrimqServer
 from trimq.codec.bodies.groups import SubscriptionGroupConfig
 from trimq.codec.bodies.locks import MessageQueue
 
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'trimq[spark]'")
+pytest.importorskip(
+    "pyspark", reason="pyspark is not installed: pip install '/path/to/trimq[spark]'"
+)
 
 from compat_tests.spark_cluster import WORKERS, SparkCluster, spark_cluster
 from compat_tests.spark_stage import Side

@@ -25,7 +25,9 @@ from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.headers.send import ConsumerSendMsgBackRequestHeader
 from trimq.remoting.blocking import BlockingClient
 
-pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'trimq[spark]'")
+pytest.importorskip(
+    "pyspark", reason="pyspark is not installed: pip install '/path/to/trimq[spark]'"
+)
 
 KINDS = ("real", "trimq")
 MESSAGES = 240

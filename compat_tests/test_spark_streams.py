@@ -28,7 +28,7 @@ from trimq.codec.codes import RequestCode
 from trimq.spark.versions import has_streams
 
 pyspark = pytest.importorskip(
-    "pyspark", reason="pyspark is not installed: pip install 'trimq[spark]'"
+    "pyspark", reason="pyspark is not installed: pip install '/path/to/trimq[spark]'"
 )
 if not has_streams(pyspark.__version__):
     pytest.skip(f"Spark {pyspark.__version__} has no streams for us", allow_module_level=True)

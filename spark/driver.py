@@ -6,7 +6,7 @@ from trimq import __version__
 
 for _package in ("pyspark", "pyarrow"):
     if find_spec(_package) is None:
-        raise ImportError(f"{_package} is not installed: pip install 'trimq[spark]'")
+        raise ImportError(f"{_package} is not installed: pip install '/path/to/trimq[spark]'")
 
 import pyspark  # noqa: E402 - after the checks
 
@@ -14,7 +14,7 @@ from trimq.spark.versions import is_supported  # noqa: E402
 
 if not is_supported(pyspark.__version__):
     raise ImportError(
-        f"trimq.spark works with Spark 4, this is {pyspark.__version__}: pip install 'trimq[spark]'"
+        f"trimq.spark works with Spark 4, this is {pyspark.__version__}: pip install '/path/to/trimq[spark]'"
     )
 
 from trimq.spark.errors import DataLost, SparkSourceError, WrongOption  # noqa: E402

@@ -19,4 +19,4 @@ class _Offsets(click.Group):
 
 @click.group(cls=_Offsets)
 def offsets() -> None:
-    """Consumer groups' offsets, with Spark (pip install 'trimq[spark]')."""
+    """Consumer groups' offsets, with Spark (pip install '/path/to/trimq[spark]')."""

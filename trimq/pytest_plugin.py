@@ -2,10 +2,14 @@
 
 ``rocketmq_server``: a NameServer and a broker on free ports for the whole test run, data in a temporary
 folder. ``fresh_rocketmq_server``: the same, new for each test. Both have ``namesrv_addr``,
-``broker_addr`` and ``store``.
+``broker_addr`` and ``store``, and ``send`` and ``messages`` for tests in Python. Both are started with
+what ``rocketmq_settings`` returns, which a conftest.py may override. Their log is in pytest's report
+of a test that fails.
 """
 
-from collections.abc import Iterator
+import logging
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,18 +20,41 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(scope="session")
-def rocketmq_server(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[TestServer]":
-    """A RocketMQ-compatible server shared by all tests of this process: use topics of your own."""
-    from trimq.testing import running_server
+def rocketmq_settings() -> Mapping[str, object]:
+    """``broker.conf`` keys and values for the servers of these fixtures: override it."""
+    return {}
 
-    with running_server(store=tmp_path_factory.mktemp("trimq")) as server:
+
+@pytest.fixture(scope="session")
+def rocketmq_server(
+    tmp_path_factory: pytest.TempPathFactory, rocketmq_settings: Mapping[str, object]
+) -> "Iterator[TestServer]":
+    """A RocketMQ-compatible server shared by all tests of this process: use topics of your own."""
+    with _running(tmp_path_factory.mktemp("trimq"), rocketmq_settings) as server:
         yield server
 
 
 @pytest.fixture
-def fresh_rocketmq_server(tmp_path: Path) -> "Iterator[TestServer]":
+def fresh_rocketmq_server(
+    tmp_path: Path, rocketmq_settings: Mapping[str, object]
+) -> "Iterator[TestServer]":
     """An empty RocketMQ-compatible server for one test."""
+    with _running(tmp_path / "trimq", rocketmq_settings) as server:
+        yield server
+
+
+@contextmanager
+def _running(store: Path, settings: Mapping[str, object]) -> "Iterator[TestServer]":
+    # Nothing of the server is loaded in a run that does not use it.
     from trimq.testing import running_server
 
-    with running_server(store=tmp_path / "trimq") as server:
-        yield server
+    log = logging.getLogger("trimq")
+    before = log.level
+    if before == logging.NOTSET:
+        # Else the report would have warnings only.
+        log.setLevel(logging.INFO)
+    try:
+        with running_server(store, settings) as server:
+            yield server
+    finally:
+        log.setLevel(before)

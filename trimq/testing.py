@@ -11,11 +11,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 import trio
 
+from trimq.broker.config import BrokerConfig
+from trimq.namesrv.config import NamesrvConfig
 from trimq.options import ServerOptions
 from trimq.server import open_server
+from trimq.server_config import ServerConfig
+from trimq.settings import SettingsError, unknown_keys
+from trimq.store.config import StoreConfig
+from trimq.tls_config import TlsConfig
+
+if TYPE_CHECKING:
+    from trimq.admin.message import Message
+
+_CONFIGS = (BrokerConfig, StoreConfig, ServerConfig, TlsConfig, NamesrvConfig)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,26 +40,68 @@ class TestServer:
     broker_addr: str
     store: Path
 
+    def send(
+        self, topic: str, body: bytes | str, *, tags: str | None = None, keys: str | None = None
+    ) -> str:
+        """Send one message and return its id; a topic that does not exist is created.
+
+        Raises trimq.admin.AdminError when the broker does not take it.
+        """
+        from trimq.admin import BlockingAdminClient
+        from trimq.admin.sending import NewMessage
+
+        data = body.encode() if isinstance(body, str) else body
+        with BlockingAdminClient(self.namesrv_addr) as admin:
+            return admin.send(NewMessage(topic=topic, body=data, tags=tags, keys=keys)).message_id
+
+    def messages(self, topic: str) -> "list[Message]":
+        """Every message of a topic, in the order in which it was stored; no group's offset moves."""
+        from trimq.admin import BlockingAdminClient, NotFound
+
+        found: list[Message] = []
+        with BlockingAdminClient(self.namesrv_addr) as admin:
+            try:
+                places = admin.read_queues(topic)
+            except NotFound:
+                return []
+            for place in places:
+                pulled = admin.pull(place, 0)
+                while pulled.messages:
+                    found += pulled.messages
+                    pulled = admin.pull(place, pulled.next_offset)
+        return sorted(found, key=lambda message: message.physical_offset)
+
 
 @contextmanager
 def running_server(
-    store: Path | str | None = None, settings: Mapping[str, str] | None = None
+    store: Path | str | None = None, settings: Mapping[str, object] | None = None
 ) -> Iterator[TestServer]:
     """A NameServer and a broker until the block ends.
 
     ``store`` is the data directory (default: a temporary folder that is removed afterwards),
-    ``settings`` are ``broker.conf`` keys. An error of the server is raised where the block ends.
+    ``settings`` are ``broker.conf`` keys with texts, numbers or booleans; SettingsError for one that
+    there is not. An error of the server is raised where the block ends.
     """
     if store is None:
         with TemporaryDirectory(prefix="trimq-") as folder, running_server(folder, settings) as it:
             yield it
         return
-    thread = _ServerThread(Path(store), settings or {})
+    thread = _ServerThread(Path(store), _texts(settings or {}))
     server = thread.start()
     try:
         yield server
     finally:
         thread.stop()
+
+
+def _texts(settings: Mapping[str, object]) -> dict[str, str]:
+    """As a file would say them. A misspelt key would make a test of something else."""
+    for complaint in unknown_keys(dict.fromkeys(settings, ""), _CONFIGS):
+        raise SettingsError(complaint)
+    return {
+        key: str(value).lower() if isinstance(value, bool) else str(value)
+        for key, value in settings.items()
+    }
 
 
 class _ServerThread:

@@ -169,14 +169,14 @@ def _check_installed(*names: str) -> None:
 
     for name in names:
         if find_spec(name) is None:
-            raise Failed(f"{name} is not installed: pip install 'trimq[spark]'")
+            raise Failed(f"{name} is not installed: pip install '/path/to/trimq[spark]'")
     import pyspark
 
     from trimq.spark.versions import is_supported
 
     if not is_supported(pyspark.__version__):
         raise Failed(
-            f"the report works with Spark 4, this is {pyspark.__version__}: pip install 'trimq[spark]'"
+            f"the report works with Spark 4, this is {pyspark.__version__}: pip install '/path/to/trimq[spark]'"
         )
 
 

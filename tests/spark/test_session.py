@@ -58,7 +58,7 @@ def python(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
             "import sys; sys.modules['pyarrow'] = None; import importlib.util as u\n"
             "real = u.find_spec; u.find_spec = lambda n, *a: None if n == 'pyarrow' else real(n, *a)\n"
             "from trimq.spark import RocketMQDataSource",
-            "pyarrow is not installed: pip install 'trimq[spark]'",
+            "pyarrow is not installed: pip install '/path/to/trimq[spark]'",
         ),
     ],
 )

@@ -1,0 +1,85 @@
+"""What README and docs/testing.md show works as it is pasted."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+JARS = Path.home() / ".cache/trimq/rocketmq-5.5.0/lib"
+PAGES = ("README.md", "docs/testing.md", "docs/configuration.md", "docs/mqadmin.md")
+
+
+def snippets(page: str, language: str) -> list[str]:
+    text = (ROOT / page).read_text("utf-8")
+    return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_python_can_be_compiled(page: str) -> None:
+    for code in snippets(page, "python"):
+        compile(code, page, "exec")
+
+
+def test_python_of_the_testing_page_runs(tmp_path: Path) -> None:
+    first, settings, *programs = snippets("docs/testing.md", "python")
+    (tmp_path / "conftest.py").write_text(settings.replace("False", "True"))
+    (tmp_path / "test_it.py").write_text("def start_app(namesrv): pass\n" + first)
+    (tmp_path / "test_programs.py").write_text(
+        "import runpy\n"
+        + "".join(
+            f"def test_{number}(): runpy.run_path('program{number}.py')\n"
+            for number in range(len(programs))
+        )
+    )
+    for number, program in enumerate(programs):
+        (tmp_path / f"program{number}.py").write_text(program)
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    done = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert "3 passed" in done.stdout, done.stdout + done.stderr
+
+
+@pytest.mark.skipif(shutil.which("javac") is None, reason="javac is not installed")
+@pytest.mark.skipif(not JARS.is_dir(), reason="RocketMQ's jars are not there: make compat gets them")
+@pytest.mark.parametrize("page", ["README.md", "docs/testing.md"])
+def test_java_compiles(page: str, tmp_path: Path) -> None:
+    for code in snippets(page, "java"):
+        name = re.search(r"class (\w+)", code)
+        assert name is not None
+        (tmp_path / f"{name[1]}.java").write_text(code)
+    files = sorted(map(str, tmp_path.glob("*.java")))
+    command = ["javac", "-proc:none", "-cp", f"{JARS}/*", "-d", str(tmp_path), *files]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.skipif(shutil.which("gofmt") is None, reason="Go is not installed")
+@pytest.mark.parametrize("page", ["README.md", "docs/testing.md"])
+def test_go_is_whole_files(page: str, tmp_path: Path) -> None:
+    for number, code in enumerate(snippets(page, "go")):
+        file = tmp_path / f"snippet{number}.go"
+        file.write_text(code)
+        done = subprocess.run(
+            ["gofmt", "-e", str(file)], capture_output=True, text=True, timeout=60, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        imported = re.findall(r'^\s+"(?:[\w./-]+/)?(\w+)"$', code, re.MULTILINE)
+        assert all(f"{one}." in code for one in imported if one not in ("v2",)), imported
+
+
+def test_no_page_names_a_package_that_no_index_has() -> None:
+    pages = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    for page in pages:
+        assert not re.search(r"pip install '?trimq", page.read_text("utf-8")), page
+
+
+def test_readme_and_the_speed_page_agree() -> None:
+    readme = (ROOT / "README.md").read_text("utf-8")
+    speed = (ROOT / "docs/speed.md").read_text("utf-8")
+    (figure,) = re.findall(r"the same, 1 thread, 128 B \| [\d,]+ \| ([\d,]+) \|", readme)
+    assert figure in speed
