@@ -45,7 +45,9 @@ def test_python_of_the_testing_page_runs(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(shutil.which("javac") is None, reason="javac is not installed")
-@pytest.mark.skipif(not JARS.is_dir(), reason="RocketMQ's jars are not there: make compat gets them")
+@pytest.mark.skipif(
+    not JARS.is_dir(), reason="RocketMQ's jars are not there: make compat gets them"
+)
 @pytest.mark.parametrize("page", ["README.md", "docs/testing.md"])
 def test_java_compiles(page: str, tmp_path: Path) -> None:
     for code in snippets(page, "java"):
