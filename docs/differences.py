@@ -221,7 +221,7 @@ DIFFERENCES: Final = (
         ),
     ),
     Difference(
-        "A change of settings that is not in force at once, or of a key that there is not, is a success whose"
+        "A change of settings that is not in force at once, or of a key that does not exist, is a success whose"
         " remark says so; the real ones say nothing.",
         cases=("settings: one of several unknown", "settings: update of an unknown key"),
         tests=(

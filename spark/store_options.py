@@ -69,7 +69,7 @@ def _root(text: str) -> Path:
     if root.name == "commitlog" and not (root / "commitlog").is_dir():
         root = root.parent
     if not (root / "commitlog").is_dir():
-        raise WrongOption(f"{root} is no store: there is no folder 'commitlog' in it")
+        raise WrongOption(f"{root} is not a store: there is no folder 'commitlog' in it")
     return root
 
 

@@ -150,7 +150,8 @@ def report_text(report: "CheckReport", seconds: float) -> str:
         f"{report.store}: {report.state}{owner}, {'quick' if report.quick else 'full'} check",
         f"commit log {report.start}..{report.end}: {report.records} records, {size / 1e6:.1f} MB "
         f"in {seconds:.1f} s ({_speed(report, seconds):.0f} MB/s)",
-        f"{report.queues} queues, {report.index_files} index files, {report.tables} tables",
+        f"{_counted(report.queues, 'queue')}, {_counted(report.index_files, 'index file')}, "
+        f"{_counted(report.tables, 'table')}",
     ]
     for finding in report.findings.problems():
         lines += _text("PROBLEM", finding)
@@ -158,7 +159,7 @@ def report_text(report: "CheckReport", seconds: float) -> str:
         lines += _text("note", finding)
     lines += ["", forecast_text(report), ""]
     count = sum(finding.count for finding in report.findings.problems())
-    lines.append("sound" if report.sound else f"not sound: {count} problems")
+    lines.append("sound" if report.sound else f"not sound: {_counted(count, 'problem')}")
     return "\n".join(lines)
 
 
@@ -170,6 +171,10 @@ def _text(word: str, finding: "Finding") -> list[str]:
     return lines
 
 
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+
+
 def forecast_text(report: "CheckReport") -> str:
     """What recovery would do, as a sentence."""
     forecast = report.forecast
@@ -178,7 +183,7 @@ def forecast_text(report: "CheckReport") -> str:
         return f"recovery: {when} would refuse to open it: {forecast.refusal}"
     records = "the records"
     if forecast.complete:
-        records = "1 record" if forecast.records == 1 else f"{forecast.records} records"
+        records = _counted(forecast.records, "record")
     return (
         f"recovery: {when} would scan {records} from {forecast.start} on, end the log at "
         f"{forecast.end} and write missing entries of {forecast.queues} queues"

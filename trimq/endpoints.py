@@ -113,7 +113,7 @@ def _listen_pair(endpoint: Endpoint) -> BrokerSockets:
     except AddressError as error:
         main.close()
         raise AddressError(
-            f"the VIP port of {endpoint} (its port - 2) cannot be had: {error}"
+            f"cannot listen on the VIP port of {endpoint} (its port - 2): {error}"
         ) from error
     return BrokerSockets(main, vip, endpoint.port)
 

@@ -79,7 +79,9 @@ class _Queue:
 def snapshot(source: FolderSource) -> Snapshot:
     """Read the directory; SparkSourceError when it is no store that can be read."""
     if not (source.root / "commitlog").is_dir():
-        raise SparkSourceError(f"{source.root} is no store: there is no folder 'commitlog' in it")
+        raise SparkSourceError(
+            f"{source.root} is not a store: there is no folder 'commitlog' in it"
+        )
     if (source.root / "consumequeue" / "CURRENT").is_file():
         raise SparkSourceError(
             f"{source.root}/consumequeue is a RocksDB; only RocketMQ's own files can be read"

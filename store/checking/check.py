@@ -89,10 +89,10 @@ class StoreCheck:
     def _refuse(self) -> None:
         root = self._root
         if not root.is_dir():
-            raise NotAStore(f"{root} is no folder")
+            raise NotAStore(f"{root} is not a folder")
         names = ("commitlog", "consumequeue", "checkpoint", "config")
         if not any((root / name).exists() for name in names):
-            raise NotAStore(f"{root} is no store: it has none of {', '.join(names)}")
+            raise NotAStore(f"{root} is not a store: it has none of {', '.join(names)}")
         try:
             StoreDirectory(root).refuse_foreign()
         except StoreError as error:
@@ -230,7 +230,7 @@ class StoreCheck:
     def _note_state(self) -> None:
         if self._state.state is State.ABORTED:
             text = "`abort` is there and nobody holds the lock: the broker was killed"
-            self._findings.note("not closed in order", text)
+            self._findings.note("not shut down cleanly", text)
 
 
 def _has_queues(root: Path) -> bool:

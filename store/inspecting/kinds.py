@@ -54,7 +54,9 @@ def recognise(path: Path) -> Kind:
     kind = _kind_of_folder(path) if path.is_dir() else _kind_of_file(path)
     if kind is None:
         kinds = ", ".join(Kind)
-        raise Unreadable(f"{path}: its name tells no kind of store file; give --type: {kinds}")
+        raise Unreadable(
+            f"{path}: its name does not say what kind of store file it is; give --type: {kinds}"
+        )
     return kind
 
 

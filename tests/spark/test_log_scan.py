@@ -199,7 +199,7 @@ def test_conditions_become_options(root: Path) -> None:
 @pytest.mark.parametrize(
     ("more", "sentence"),
     [
-        ({"path": "/nowhere"}, "/nowhere is no store"),
+        ({"path": "/nowhere"}, "/nowhere is not a store"),
         ({"path": ""}, "give the store's directory"),
         ({"table": "queues"}, "there are: messages, consumequeue, index"),
         ({"startTimestamp": "earliest"}, "not a time like"),

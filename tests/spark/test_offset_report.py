@@ -186,7 +186,7 @@ def test_durations(millis: float | None, text: str) -> None:
         (["--namesrv", "a:1", "--store", "x"], "give --namesrv or --store, not both"),
         (["--namesrv", "127.0.0.1"], "'127.0.0.1' is not HOST:PORT"),
         (["--namesrv", "127.0.0.1:1"], "no connection to 127.0.0.1:1"),
-        (["--store", "/nothing-here"], "/nothing-here is no store"),
+        (["--store", "/nothing-here"], "/nothing-here is not a store"),
         (["--history", "/nothing-here"], "there is no snapshot in /nothing-here"),
         (["--max-lag", "many"], "'many' is not a valid integer"),
     ],

@@ -129,7 +129,7 @@ def test_what_the_store_writes_is_sound(tmp_path_factory, steps, end):
         report = StoreCheck(writer.root, quick=quick).run()
         assert problems(report) == {}
         assert report.state is (State.CLOSED if end == "close" else State.ABORTED)
-    assert ("not closed in order" in notes(report)) == (end == "kill")
+    assert ("not shut down cleanly" in notes(report)) == (end == "kill")
     assert_forecast(report, writer.root)
 
 
@@ -154,9 +154,9 @@ def test_what_a_torn_end_means_for_the_next_start(tmp_path_factory, steps, cut, 
 
 
 def test_a_fresh_and_an_empty_store(tmp_path):
-    with pytest.raises(NotAStore, match="no folder"):
+    with pytest.raises(NotAStore, match="not a folder"):
         StoreCheck(tmp_path / "nothing")
-    with pytest.raises(NotAStore, match="is no store"):
+    with pytest.raises(NotAStore, match="is not a store"):
         StoreCheck(tmp_path)
     writer = Writer(tmp_path)
     writer.do(("close", 0))

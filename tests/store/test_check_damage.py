@@ -327,7 +327,7 @@ def test_after_a_kill_the_same_is_what_recovery_repairs(site: Site) -> None:
         "torn end, which recovery cuts off": 1,
         "entries behind the log's end, which recovery drops": 2,
         "entries that recovery writes": 2,
-        "not closed in order": 1,
+        "not shut down cleanly": 1,
         "no index": 1,
     }
     forecast = report.forecast

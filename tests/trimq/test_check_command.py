@@ -47,7 +47,7 @@ def test_problems_are_exit_code_1(store):
     done = run(store)
     assert done.exit_code == 1
     assert "PROBLEM: missing entry\n  T 1 offset 3, record at" in done.stdout
-    assert done.stdout.splitlines()[-1] == "not sound: 1 problems"
+    assert done.stdout.splitlines()[-1] == "not sound: 1 problem"
     done = run(store, "--json")
     assert done.exit_code == 1
     report = json.loads(done.stdout)
@@ -58,7 +58,7 @@ def test_problems_are_exit_code_1(store):
 
 
 def test_what_is_no_store_is_exit_code_2(tmp_path):
-    for path, sentence in ((tmp_path / "x", "is no folder"), (tmp_path, "is no store")):
+    for path, sentence in ((tmp_path / "x", "is not a folder"), (tmp_path, "is not a store")):
         done = run(path)
         assert done.exit_code == 2
         assert sentence in done.stderr

@@ -86,7 +86,10 @@ def test_nothing_to_print_is_exit_code_2():
     ("arguments", "sentence"),
     [
         (["/does/not/exist"], "no such file or folder"),
-        ([LOG], "its name tells no kind of store file; give --type: commitlog, consumequeue,"),
+        (
+            [LOG],
+            "its name does not say what kind of store file it is; give --type: commitlog, consumequeue,",
+        ),
         ([LOG, "--type", "nonsense"], "is not one of"),
         ([LOG, "--type", "commitlog", "--offset", "x"], "write 17 or 17..42"),
         ([LOG, "--type", "commitlog", "--offset", "9..3"], "ends before it begins"),
