@@ -82,6 +82,10 @@ class Appender:
         self.last_offset = -1
         self.last_timestamp = 0
 
+    def limit_bodies(self, longest: int) -> None:
+        """From now on no body may have more bytes (maxMessageSize)."""
+        self._limits.limit_bodies(longest)
+
     def add_listener(self, listener: Listener) -> None:
         self._listeners.append(listener)
 

@@ -77,9 +77,6 @@ class LogCleaning:
         self._log = commit_log
         self._now_millis = now_millis
         self._used_share = used_share
-        self._warning = clamped(config.disk_space_warning_level_ratio, 35, 90)
-        self._forcibly = clamped(config.disk_space_clean_forcibly_ratio, 30, 85)
-        self._limit = clamped(config.disk_max_used_space_ratio, 10, 95)
         self._manual_rounds = 0
         self._retried_at = 0
         self._warned = False
@@ -92,6 +89,21 @@ class LogCleaning:
     def order(self) -> None:
         """Delete what is old enough in the next rounds, whatever the hour (executeDeleteFilesManually)."""
         self._manual_rounds = MANUAL_ROUNDS
+
+    @property
+    def _warning(self) -> float:
+        """Above this share of the disk no messages are taken."""
+        return clamped(self._config.disk_space_warning_level_ratio, 35, 90)
+
+    @property
+    def _forcibly(self) -> float:
+        """Above this share files go whatever their age."""
+        return clamped(self._config.disk_space_clean_forcibly_ratio, 30, 85)
+
+    @property
+    def _limit(self) -> float:
+        """Above this share old files go at any hour."""
+        return clamped(self._config.disk_max_used_space_ratio, 10, 95)
 
     # --- when
 

@@ -140,27 +140,33 @@ class StoreConfig:
         "Milliseconds until a send that waits for the disk is answered FLUSH_DISK_TIMEOUT.",
         at_least=1,
     )
-    max_message_size: int = setting(4 * 1024 * 1024, "Bytes of the largest body.", at_least=1)
+    max_message_size: int = setting(
+        4 * 1024 * 1024, "Bytes of the largest body.", at_least=1, live=True
+    )
     max_index_steps: int = limit(
         1_000_000, "Entries of the index that one search by key looks at; keys may share a hash."
     )
     max_transfer_bytes_on_message_in_memory: int = setting(
-        256 * 1024, "Bytes of one pull from memory.", at_least=1
+        256 * 1024, "Bytes of one pull from memory.", at_least=1, live=True
     )
     max_transfer_count_on_message_in_memory: int = setting(
-        32, "Messages of one pull from memory.", at_least=1
+        32, "Messages of one pull from memory.", at_least=1, live=True
     )
     max_transfer_bytes_on_message_in_disk: int = setting(
-        64 * 1024, "Bytes of one pull from disk.", at_least=1
+        64 * 1024, "Bytes of one pull from disk.", at_least=1, live=True
     )
     max_transfer_count_on_message_in_disk: int = setting(
-        8, "Messages of one pull from disk.", at_least=1
+        8, "Messages of one pull from disk.", at_least=1, live=True
     )
     access_message_in_memory_max_ratio: int = setting(
-        40, "Percentage of RAM behind the log's end that counts as memory.", at_least=1, at_most=100
+        40,
+        "Percentage of RAM behind the log's end that counts as memory.",
+        at_least=1,
+        at_most=100,
+        live=True,
     )
     message_index_enable: bool = setting(
-        True, "Whether the index takes the keys of messages, so that queries find them."
+        True, "Whether the index takes the keys of messages, so that queries find them.", live=True
     )
     message_index_safe: bool = setting(
         False,
@@ -173,15 +179,20 @@ class StoreConfig:
     max_index_num: int = setting(
         20_000_000, "Entries of one index file, less one. Fixed once there is one.", at_least=2
     )
-    max_msgs_num_batch: int = setting(64, "Messages that one query by key finds.", at_least=1)
+    max_msgs_num_batch: int = setting(
+        64, "Messages that one query by key finds.", at_least=1, live=True
+    )
     default_query_max_num: int = setting(
         32, "Messages that one query by unique key finds.", at_least=1, live=True
     )
     max_filter_message_size: int = setting(
-        16_000, "Bytes of consume-queue entries that one filtered pull looks at.", at_least=20
+        16_000,
+        "Bytes of consume-queue entries that one filtered pull looks at.",
+        at_least=20,
+        live=True,
     )
     travel_cq_file_num_when_get_message: int = setting(
-        1, "Consume-queue files that one filtered pull looks at.", at_least=1
+        1, "Consume-queue files that one filtered pull looks at.", at_least=1, live=True
     )
     delay_levels: tuple[int, ...] = setting(
         DELAY_LEVELS,
@@ -203,14 +214,13 @@ class StoreConfig:
     disk_max_used_space_ratio: int = setting(
         75,
         "Above this percentage of the disk old files go at any hour; it counts as 10 to 95.",
+        live=True,
     )
     disk_space_clean_forcibly_ratio: int = setting(
-        85,
-        "Above this percentage files go whatever their age; it counts as 30 to 85.",
+        85, "Above this percentage files go whatever their age; it counts as 30 to 85.", live=True
     )
     disk_space_warning_level_ratio: int = setting(
-        90,
-        "Above this percentage no messages are taken; it counts as 35 to 90.",
+        90, "Above this percentage no messages are taken; it counts as 35 to 90.", live=True
     )
     clean_file_forcibly_enable: bool = setting(
         True, "Whether a nearly full disk makes files go before their time.", live=True

@@ -28,13 +28,12 @@ class Index:
     """`files` are in the order of their names; only the last one takes keys."""
 
     def __init__(self, config: StoreConfig, now_millis: Callable[[], int]) -> None:
+        self._config = config
         self.directory = config.index
         self.shape = Shape(config.max_hash_slot_num, config.max_index_num)
-        self.enabled = config.message_index_enable
         self.files: list[IndexFile] = []
         self.last_name = ""
         """No file has had a later one."""
-        self._most = config.max_msgs_num_batch
         self._most_steps = config.max_index_steps or sys.maxsize
         self._now_millis = now_millis
         self._keys = KeyHashes()
@@ -43,10 +42,17 @@ class Index:
         self._frozen: list[IndexFile] = []
         self._expired: list[str] = []
 
+    @property
+    def enabled(self) -> bool:
+        """Whether it takes keys now; what it did not take stays unknown to it."""
+        return self._config.message_index_enable
+
     # --- taking keys
 
     def arrived(self, messages: list[Dispatched]) -> None:
         """A listener of the store."""
+        if not self._config.message_index_enable:
+            return
         self._pending += messages
         if len(self._pending) >= MESSAGES_AT_ONCE:
             self._enter()
@@ -98,7 +104,7 @@ class Index:
         """What to `run` in a worker thread. Type T looks for a tag, any other for a key."""
         self._enter()
         text = f"{topic}#{TAG_TYPE}#{key}" if index_type == TAG_TYPE else f"{topic}#{key}"
-        wanted = Wanted(key_hash(text), min(max_count, self._most), begin, end)
+        wanted = Wanted(key_hash(text), min(max_count, self._config.max_msgs_num_batch), begin, end)
         wanted.steps_left = self._most_steps
         files = [file.search(wanted.key_hash) for file in reversed(self.files)]
         return IndexSearch(wanted, files)

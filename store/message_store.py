@@ -76,8 +76,7 @@ class MessageStore:
             self._log, self._queues, self._tags, config.max_message_size, now_millis
         )
         self._index = Index(config, now_millis)
-        if config.message_index_enable:
-            self._appender.add_listener(self._index.arrived)
+        self._appender.add_listener(self._index.arrived)
         self._reader = QueueReader(config, self._log)
         self._batch_reader = BatchQueueReader(config, self._log)
         self._batches = self._queues.batches
@@ -97,6 +96,12 @@ class MessageStore:
         # A write that failed with messages whose stager does not know yet.
         self._owed: StoreError | None = None
         self._is_open = False
+
+    def heed_settings(self) -> None:
+        """Settings have changed: take over what is kept beside them for speed."""
+        self._appender.limit_bodies(self._config.max_message_size)
+        self._reader.heed_settings()
+        self._batch_reader.heed_settings()
 
     # --- opening and closing
 

@@ -114,6 +114,7 @@ class QueueReader:
     """One per store; holds the limits, no state."""
 
     __slots__ = (
+        "_config",
         "_disk_bytes",
         "_disk_count",
         "_files_per_read",
@@ -125,7 +126,13 @@ class QueueReader:
     )
 
     def __init__(self, config: StoreConfig, log: CommitLog) -> None:
+        self._config = config
         self._log = log
+        self.heed_settings()
+
+    def heed_settings(self) -> None:
+        """Settings have changed; kept here, they cost nothing at each read."""
+        config = self._config
         self._memory = config.memory_bytes
         self._memory_bytes = config.max_transfer_bytes_on_message_in_memory
         self._memory_count = config.max_transfer_count_on_message_in_memory

@@ -24,8 +24,12 @@ class RecordLimits:
 
     def __init__(self, log: CommitLog, longest_body: int) -> None:
         self._log = log
-        self._longest_record = longest_body + ROOM_BESIDE_BODY
-        self.longest_body = longest_body
+        self.limit_bodies(longest_body)
+
+    def limit_bodies(self, longest: int) -> None:
+        """Bytes of the longest body from now on."""
+        self._longest_record = longest + ROOM_BESIDE_BODY
+        self.longest_body = longest
 
     def check(self, body: bytes, properties: bytes, size: int) -> None:
         """Raises what is wrong with a record of this size, in the order of MessageExtEncoder.encode."""

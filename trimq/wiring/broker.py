@@ -206,6 +206,7 @@ def build_state(
     state.offsets.load()
     state.delays.load()
     state.topics.add_listener(partial(_tell_queue_type, store))
+    state.settings.add_listener(store.heed_settings)
     store.add_listener(state.arrivals.arrived)
     store.add_listener(state.delays.arrived)
     store.add_listener(traffic.stored)
