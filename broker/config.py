@@ -6,6 +6,7 @@ in store/config.py. Keys of RocketMQ that have no effect here (thread pools, que
 not declared: whoever sets one is told so.
 """
 
+import os
 import socket
 from dataclasses import dataclass
 from typing import Final
@@ -52,15 +53,30 @@ class BrokerConfig:
             " broker of its own, or keep the slave on RocketMQ",
         ),
     )
-    namesrv_addr: str | None = setting(
-        None, "NameServers to register with, HOST:PORT;HOST:PORT.", guarded=True
+    namesrv_addr: str | None = computed_setting(
+        lambda: os.environ.get("NAMESRV_ADDR", "").strip() or None,
+        "NameServers to register with, HOST:PORT;HOST:PORT. Without it the environment's NAMESRV_ADDR,"
+        " else a NameServer is embedded.",
+        guarded=True,
+    )
+    zone: str = computed_setting(
+        lambda: os.environ.get("ROCKETMQ_ZONE", ""),
+        "Zone of this broker, told to NameServers. Without it the environment's ROCKETMQ_ZONE.",
+        key="rocketmq.zone",
+        guarded=True,
+    )
+    zone_mode: str = computed_setting(
+        lambda: os.environ.get("ROCKETMQ_ZONE_MODE", ""),
+        "Told with the zone. Without it the environment's ROCKETMQ_ZONE_MODE.",
+        key="rocketmq.zone.mode",
+        guarded=True,
     )
     listen_port: int = setting(10911, "Port for clients.", at_least=0, at_most=65535, guarded=True)
     broker_ip1: str | None = setting(
-        None, "Address that clients are told.", key="brokerIP1", guarded=True
+        None, "Address or host name that clients are told.", key="brokerIP1", guarded=True
     )
     broker_ip2: str | None = setting(
-        None, "Address that slaves are told.", key="brokerIP2", guarded=True
+        None, "Address or host name that slaves are told.", key="brokerIP2", guarded=True
     )
     broker_permission: int = setting(
         6, "What clients may do on this broker: 2 write, 4 read.", choices=(0, 2, 4, 6), live=True
@@ -184,9 +200,7 @@ class BrokerConfig:
 
     register_name_server_period: int = setting(
         30_000,
-        "Milliseconds between two registrations.",
-        at_least=10_000,
-        at_most=60_000,
+        "Milliseconds between two registrations; it counts as 10000 to 60000.",
         live=True,
     )
     register_broker_timeout_mills: int = setting(

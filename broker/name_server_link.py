@@ -79,7 +79,8 @@ class NameServerLink:
         pause = _SHORTEST_PAUSE
         while True:
             try:
-                async with Client.connect(self.addr, self._tls) as client:
+                fields = self._announcement.identity.zone_fields
+                async with Client.connect(self.addr, self._tls, extra_fields=fields) as client:
                     self._client = client
                     await self._rivals.look(client, self.addr, self._timeout)
                     await self._register_all(client)
@@ -140,7 +141,9 @@ class NameServerLink:
             self._first_attempt = None
 
     def _next_turn(self) -> float:
-        return trio.current_time() + self._config.register_name_server_period / 1000
+        # As BrokerController.start clamps it.
+        period = min(max(self._config.register_name_server_period, 10_000), 60_000)
+        return trio.current_time() + period / 1000
 
     async def _wants_all(self, client: Client) -> bool:
         """Whether the period's full registration is due (BrokerController.needRegister)."""

@@ -5,7 +5,7 @@ Reconnecting is left to callers, who know what to say again.
 
 import socket
 import ssl
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 
 import trio
@@ -46,12 +46,17 @@ class Client:
         limits: Limits | None = None,
         coding: int = JSON,
         timeout: float = 3,  # noqa: ASYNC109
+        extra_fields: Mapping[str, str] | None = None,
     ) -> AsyncIterator["Client"]:
-        """Connect to "host:port"; `processors` answer what the server asks. Times in seconds."""
+        """Connect to "host:port"; `processors` answer what the server asks. Times in seconds.
+
+        `extra_fields` go with every request, besides the fields of its header.
+        """
         wire, remote_addr = await _open(addr, tls, timeout)
         async with cls.over(
             wire, remote_addr, addr=addr, processors=processors, limits=limits, coding=coding
         ) as client:
+            client._connection.add_to_requests(dict(extra_fields or {}))
             yield client
 
     @classmethod

@@ -48,6 +48,7 @@ class Shared:
         "coding",
         "counters",
         "dispatcher",
+        "extra_fields",
         "gate",
         "limits",
         "listener",
@@ -74,6 +75,8 @@ class Shared:
         self.listener_name = dispatcher.request_log.listener
         # The header coding of our own requests; a reply always has that of its request.
         self.coding = coding
+        # Fields of every request of ours besides those of its header.
+        self.extra_fields: dict[str, str] = {}
         # Reads the plain sockets of a server; without it each connection has a reading task.
         self.poller: Poller | None = None
 
@@ -203,6 +206,10 @@ class Connection(Peer):
             log.debug("notice dropped code=%d peer=%s: it does not read", code, self.remote_addr)
             return
         self._request(RemotingCommand(code, self._next_opaque(), ONEWAY_BIT), header, body)
+
+    def add_to_requests(self, fields: dict[str, str]) -> None:
+        """Fields of every request of ours from now on, besides those of its header."""
+        self._shared.extra_fields = fields
 
     async def ask(
         self,
@@ -391,6 +398,7 @@ class Connection(Peer):
 
     def _request(self, command: RemotingCommand, header: Header | None, body: Body) -> None:
         command.coding = self._shared.coding
+        command.ext_fields = dict(self._shared.extra_fields)
         out = encode_request(command, header, body)
         self._shared.counters.frames_out += 1
         self._outbox.put(out, sum(map(body_size, out)))

@@ -178,7 +178,9 @@ def encode_reply(reply: Reply, out: list[Buffer]) -> int:
 def encode_request(command: RemotingCommand, header: Header | None, body: Body) -> list[Buffer]:
     """The buffers of a request of our own."""
     if header is not None:
-        command.ext_fields = encode_header(header)
+        fields = encode_header(header)
+        fields.update(command.ext_fields)
+        command.ext_fields = fields
     out: list[Buffer] = []
     _encode(command, body, body_size(body), out)
     return out

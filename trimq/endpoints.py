@@ -125,7 +125,7 @@ def told_address(listening: Endpoint) -> str:
     that is not a loopback one (what RocketMQ's ``brokerIP1`` defaults to).
     """
     if listening.host not in ("0.0.0.0", "::", ""):
-        return _literal(listening.host)
+        return address_of(listening.host)
     try:
         found = socket.getaddrinfo(socket.gethostname(), None, socket.AF_INET, socket.SOCK_STREAM)
     except OSError:
@@ -146,9 +146,15 @@ def _routed_address() -> str | None:
         return str(probe.getsockname()[0])
 
 
-def _literal(host: str) -> str:
-    """An IP literal for a host name: records and message ids hold addresses, not names."""
+def address_of(host: str) -> str:
+    """An IP literal for a host name, IPv4 if it has one, as Java chooses.
+
+    Records and message ids hold addresses, not names.
+    """
     try:
-        return str(socket.getaddrinfo(host, None, 0, socket.SOCK_STREAM)[0][4][0])
-    except OSError as error:
-        raise AddressError(f"'{host}' does not resolve: {error.strerror or error}") from error
+        found = socket.getaddrinfo(host, None, 0, socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise AddressError(f"'{host}' does not resolve: {why}") from error
+    found.sort(key=lambda one: one[0] != socket.AF_INET)
+    return str(found[0][4][0])

@@ -1,22 +1,24 @@
 """What a caller chose (flags, files, arguments), resolved to typed configs and addresses."""
 
 import dataclasses
+import logging
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from ipaddress import ip_address
 from pathlib import Path
 
 from trimq import settings
 from trimq.broker.config import BrokerConfig
 from trimq.broker.registration import name_server_list
-from trimq.endpoints import Endpoint, told_address
+from trimq.endpoints import AddressError, Endpoint, address_of, told_address
 from trimq.namesrv.config import NamesrvConfig
 from trimq.server_config import ServerConfig
 from trimq.sources import Sources, check_keys, given, only_of, with_changes
 from trimq.store.config import StoreConfig
 from trimq.store.files import make_durable_directory
 from trimq.tls_config import TlsConfig
+
+log = logging.getLogger("trimq.server")
 
 NAMESRV_DEFAULT = "127.0.0.1:9876"
 _BROKER_CONFIGS = (BrokerConfig, StoreConfig, ServerConfig, TlsConfig)
@@ -85,23 +87,16 @@ def server_plan(options: ServerOptions) -> ServerPlan:
     server = settings.build(ServerConfig, sources.texts)
     store = settings.build(StoreConfig, sources.texts, root=root)
     broker = settings.build(BrokerConfig, sources.texts)
-    named = options.namesrv or broker.namesrv_addr
+    named = _named_servers(options, sources, broker)
     if named:
         check_keys(sources, _BROKER_CONFIGS, (NamesrvConfig,))
     else:
         check_keys(sources, (NamesrvConfig, *_BROKER_CONFIGS))
     for address in name_server_list(named or ""):
         Endpoint.parse(address)
-    _check_ip("brokerIP1", broker.broker_ip1)
-    _check_ip("brokerIP2", broker.broker_ip2)
-    embedded = None
-    if not named:
-        embedded = _embedded(options, sources, root)
-    elif options.namesrv_listen:
-        raise settings.SettingsError(
-            f"a NameServer is named already ({named}, by --namesrv or namesrvAddr):"
-            " --namesrv-listen would start another one; leave one of them out"
-        )
+    _check_host("brokerIP1", broker.broker_ip1)
+    _check_host("brokerIP2", broker.broker_ip2)
+    embedded = None if named else _embedded(options, sources, root)
     listen = (
         Endpoint.parse(options.listen)
         if options.listen
@@ -119,6 +114,26 @@ def server_plan(options: ServerOptions) -> ServerPlan:
         metrics=_metrics_endpoint(metrics) if metrics else None,
         sources=sources,
     )
+
+
+def _named_servers(options: ServerOptions, sources: Sources, broker: BrokerConfig) -> str | None:
+    """The NameServers to register with; None when one is to be embedded.
+
+    The environment's NAMESRV_ADDR counts least: who says where the embedded one listens, wants it.
+    """
+    named = options.namesrv or sources.texts.get("namesrvAddr", "").strip()
+    if named and options.namesrv_listen:
+        raise settings.SettingsError(
+            f"a NameServer is named already ({named}, by --namesrv or namesrvAddr):"
+            " --namesrv-listen would start another one; leave one of them out"
+        )
+    if named or options.namesrv_listen or not broker.namesrv_addr:
+        return named or None
+    log.info(
+        "no NameServer is started here, those of the environment's NAMESRV_ADDR are used: namesrv=%s",
+        broker.namesrv_addr,
+    )
+    return broker.namesrv_addr
 
 
 def _embedded(options: ServerOptions, sources: Sources, root: Path) -> NamesrvPlan:
@@ -159,13 +174,15 @@ def _namesrv_plan(sources: Sources, listen: Endpoint) -> NamesrvPlan:
     )
 
 
-def _check_ip(key: str, text: str | None) -> None:
-    """Records hold addresses as bytes, so a name will not do."""
+def _check_host(key: str, text: str | None) -> None:
+    """Routes keep a name as it is, records hold its address."""
     try:
         if text:
-            ip_address(text)
-    except ValueError:
-        raise settings.SettingsError(f"{key}={text}: must be an IP address") from None
+            address_of(text)
+    except AddressError as error:
+        raise settings.SettingsError(
+            f"{key}={text}: must be an IP address, or a name that this machine can resolve ({error})"
+        ) from None
 
 
 def prepare_store(root: Path) -> None:

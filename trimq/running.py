@@ -14,7 +14,7 @@ from trimq.broker.identity import BrokerIdentity
 from trimq.broker.pending.kinds import refuse_pending
 from trimq.broker.registration import name_server_list
 from trimq.broker.topics import stored_batch_topics
-from trimq.endpoints import HA_OFFSET, BrokerSockets, Endpoint, listen_broker
+from trimq.endpoints import HA_OFFSET, BrokerSockets, Endpoint, address_of, listen_broker
 from trimq.metrics import Sample, metrics_server
 from trimq.options import ServerPlan, told_endpoint
 from trimq.remoting.doorkeeper import Doorkeeper
@@ -102,12 +102,16 @@ def _open_store(plan: ServerPlan, store: MessageStore) -> RecoveryReport:
 
 def _identity(plan: ServerPlan, port: int) -> BrokerIdentity:
     told = told_endpoint(plan, port)
+    stored = Endpoint(address_of(told.host), told.port)
     return BrokerIdentity(
         cluster=plan.broker.broker_cluster_name,
         name=plan.broker.broker_name,
         broker_id=plan.broker.broker_id,
         address=str(told),
         ha_address=str(Endpoint(plan.broker.broker_ip2 or told.host, port + HA_OFFSET)),
+        stored=str(stored),
+        zone=plan.broker.zone,
+        zone_mode=plan.broker.zone_mode,
     )
 
 

@@ -353,3 +353,13 @@ async def test_leaving_without_a_name_server(broker: Broker) -> None:
     async with broker.registered("127.0.0.1:1") as registration:
         await registration.leave()
         assert registration.registered_with() == []
+
+
+@pytest.mark.parametrize(("period", "counts_as"), [(1, 10), (2**31 - 1, 60)])
+async def test_the_period_has_bounds(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock, period: int, counts_as: int
+) -> None:
+    broker = Broker(tmp_path, {"register_name_server_period": period})
+    async with broker.registered("127.0.0.1:1") as registration:
+        link = registration._links[0]
+        assert link._next_turn() - trio.current_time() == counts_as

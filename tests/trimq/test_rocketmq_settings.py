@@ -14,7 +14,7 @@ from trimq.settings import Setting, SettingsError, settings_of
 VECTOR = Path(__file__).parents[1] / "vectors" / "settings.tsv"
 # BrokerStartup and NamesrvStartup set them, the machine decides, or -D does.
 NOT_BY_CLASS = {"listenPort", "brokerName", "brokerIP1", "brokerIP2"}
-SYSTEM_PROPERTIES = {"com.rocketmq.remoting.frameMaxLength"}
+SYSTEM_PROPERTIES = {"com.rocketmq.remoting.frameMaxLength", "rocketmq.zone", "rocketmq.zone.mode"}
 # BrokerContainerConfig: not a file of a broker or NameServer.
 CONTAINERS = {"brokerConfigPaths"}
 JAVA_TYPES = {bool: "boolean", float: "double"}
