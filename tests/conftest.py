@@ -96,3 +96,12 @@ def tls_files(tmp_path_factory: pytest.TempPathFactory) -> TlsFiles:
         issued.cert_chain_pems[0].write_to_path(folder / f"{name}.pem")
     names = ("ca.pem", "server.pem", "server.key", "client.pem", "client.key")
     return TlsFiles(*(str(folder / name) for name in names))
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _environment_of_nobody() -> Iterator[None]:
+    """What a developer has exported for RocketMQ's tools decides nothing in tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("NAMESRV_ADDR", "ROCKETMQ_ZONE", "ROCKETMQ_ZONE_MODE"):
+            patch.delenv(name, raising=False)
+        yield

@@ -196,7 +196,7 @@ class RunningSettings:
             if key in self._unheeded:
                 said.append(f"{key} has no effect in TriMQ: {self._unheeded[key].reason}")
             else:
-                said.append(unknown_key(key, self._found))
+                said.append(unknown_key(key, self._found.keys() | self._unheeded.keys()))
         for sentence in said:
             log.warning(sentence)
         return said

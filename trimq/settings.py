@@ -129,7 +129,7 @@ class Setting:
         try:
             return parse(text)
         except ValueError as error:
-            raise self._refused(text, str(error)) from None
+            raise self._refused(text, str(error)[:300]) from None
 
 
 _READERS: Final[Mapping[Any, Any]] = {

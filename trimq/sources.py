@@ -93,7 +93,7 @@ def check_keys(
     rest = [key for key in sources.texts if key not in known]
     for key in rest:
         if key not in foreign and key not in elsewhere:
-            log.warning(unknown_key(key, known))
+            log.warning(unknown_key(key, known.keys() | foreign.keys()))
     idle = [key for key in rest if key in foreign or key in elsewhere]
     if idle:
         log.info("settings without effect here, docs/settings.md says why: keys=%s", ",".join(idle))

@@ -18,6 +18,7 @@ import trio
 from trimq.broker.config import BrokerConfig
 from trimq.namesrv.config import NamesrvConfig
 from trimq.options import ServerOptions
+from trimq.rocketmq_settings import unheeded
 from trimq.server import open_server
 from trimq.server_config import ServerConfig
 from trimq.settings import SettingsError, unknown_keys
@@ -96,7 +97,7 @@ def running_server(
 
 def _texts(settings: Mapping[str, object]) -> dict[str, str]:
     """As a file would say them. A misspelt key would make a test of something else."""
-    for complaint in unknown_keys(dict.fromkeys(settings, ""), _CONFIGS):
+    for complaint in unknown_keys(dict.fromkeys(settings, ""), _CONFIGS, unheeded()):
         raise SettingsError(complaint)
     return {
         key: str(value).lower() if isinstance(value, bool) else str(value)

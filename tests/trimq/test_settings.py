@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from trimq import settings
+from trimq.store.config import StoreConfig
 from trimq.store.settings import setting
 
 
@@ -62,6 +63,12 @@ def test_a_number_of_many_digits_is_refused_at_once() -> None:
     with pytest.raises(settings.SettingsError, match="whole number from 1") as told:
         settings.build(Example, {"queueNums": "1" + "0" * 400})
     assert len(str(told.value)) < 200
+
+
+def test_a_long_text_is_not_said_again() -> None:
+    with pytest.raises(settings.SettingsError) as told:
+        settings.settings_of(StoreConfig)["deleteWhen"].read("x" * 100_000)
+    assert len(str(told.value)) < 500
 
 
 def test_limits_are_javas_unless_narrower() -> None:
