@@ -1,4 +1,5 @@
-"""When the tables that peers make grow are written: once a receive, and a tenth of the time at most.
+"""When the tables that peers make grow are written: once a receive, and a tenth of the time at most
+(where a write takes less than 28 ms; longer ones, which are a thread's, are 250 ms apart).
 
 Whoever creates a topic or a group is answered when the table that has it is in the page cache: a
 kill -9 right after the answer must not lose it. A small table is written on the loop before the
@@ -15,8 +16,10 @@ import trio
 from trimq.broker.table_file import TableFile
 from trimq.remoting.contract import Holdback
 
-# After a write so many times as long as it took without another.
+# After a write so many times as long as it took without another, but a disk that was slow once must
+# not hold up clients that wait for an answer.
 _REST: Final = 9
+_LONGEST_REST: Final = 0.25
 # What takes well below a millisecond on the loop.
 _SMALL_BYTES: Final = 128 * 1024
 _FEW_CHANGES: Final = 64
@@ -93,7 +96,7 @@ class TableWriter:
 
     def _rest(self, began: float) -> None:
         now = self._now()
-        self._due = now + _REST * (now - began)
+        self._due = now + min(_LONGEST_REST, _REST * (now - began))
 
     def _is_saved(self, changes: int) -> None:
         self._saved = changes

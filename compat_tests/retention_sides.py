@@ -84,8 +84,13 @@ class Side:
 
     def start(self) -> None:
         self._broker.start()
-        broker = self._broker
-        self._links = [Link(broker.addr if isinstance(broker, RealBroker) else broker.broker_addr)]
+
+    def _link(self) -> Link:
+        """The connection, made when it is used: ours closes one that says nothing for ten seconds."""
+        if not self._links:
+            it = self._broker
+            self._links.append(Link(it.addr if isinstance(it, RealBroker) else it.broker_addr))
+        return self._links[0]
 
     def stop(self) -> None:
         self.close()
@@ -103,7 +108,7 @@ class Side:
 
     def ask(self, frame: Frame) -> Answer:
         """What of an answer must be alike; messages are named by their bodies."""
-        reply = self._links[0].ask(frame)
+        reply = self._link().ask(frame)
         seen: Answer = {"code": reply.code, "remark": reply.remark, **reply.ext}
         if reply.body:
             seen["bodies"] = [record.body for record in records.read_records(reply.body)]
