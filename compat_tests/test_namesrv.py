@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
+import trio
 
 from compat_tests import artifacts
 from compat_tests.broker_orders import orders
@@ -25,6 +26,9 @@ from compat_tests.namesrv_asks import Ask, Connection, ask_once
 from compat_tests.ours import TrimqNameServer, TrimqServer
 from compat_tests.real import Launcher, RealBroker, RealNameServer
 from compat_tests.server import Options
+from trimq.broker.identity import BrokerIdentity
+from trimq.broker.rivals import RivalWatch
+from trimq.remoting.client import Client
 
 MQADMIN: Final = "org.apache.rocketmq.tools.command.MQAdminStartup"
 # The broker registers every 30 s; a full round must fit.
@@ -259,6 +263,24 @@ def test_both_list_brokers_in_the_same_order(field: Field) -> None:
     assert list(ours["clusterAddrTable"]) == list(real["clusterAddrTable"])
     for topic in ("set-0", f"set-{len(real['routes']) - 1}"):
         field.forgets(topic)
+
+
+@pytest.mark.parametrize("number", [0, 1], ids=["real", "ours"])
+def test_a_broker_learns_of_its_rival(
+    field: Field, caplog: pytest.LogCaptureFixture, number: int
+) -> None:
+    """Whoever keeps the NameServer, and whoever the other broker is: here it is the real one."""
+    field.serves("broker-a", "broker-a")
+    watch = RivalWatch(BrokerIdentity("DefaultCluster", "broker-a", 0, "127.0.0.1:1", ""))
+    addr = field.addrs[number]
+
+    async def look() -> None:
+        async with Client.connect(addr) as client:
+            await watch.look(client, addr, 10)
+
+    trio.run(look)
+    (line,) = [text for text in caplog.messages if text.startswith("two brokers have one name")]
+    assert f"other={field.real_broker.addr}" in line
 
 
 def test_a_broker_goes_with_its_connection(field: Field) -> None:
