@@ -43,7 +43,7 @@ class TableWriter:
     def hold_replies_with(self, holdback: Holdback) -> None:
         """What makes the replies of a receive wait."""
         self._holdback = holdback
-        holdback.also(self.written)
+        holdback.also(self.written, lambda: self._saved < self._changes)
 
     def changed(self, file: TableFile) -> None:
         """The table has a change that is not in its file yet."""

@@ -246,7 +246,7 @@ class Connection(Peer):
                 await self._outbox.room()
                 turn = self._received(await wire.receive())
                 if turn is not None:
-                    await self._finish(turn)
+                    await self._finish(turn, self._must_wait())
         except (OSError, trio.BrokenResourceError, trio.ClosedResourceError) as error:
             self._stop(f"receive failed: {error}")
 
@@ -268,25 +268,28 @@ class Connection(Peer):
         assert self._waiting is not None
         try:
             turn: Turn | None = None
+            must_wait = False
             if not self._outbox.full:
                 data = wire.receive_now()
                 turn = None if data is None else self._received(data)
                 if turn is None:
                     return
-                if not turn.more and not self._must_wait():
+                # Looked at now: another connection that waits too takes the wish back.
+                must_wait = self._must_wait()
+                if not turn.more and not must_wait:
                     self._end_turn(turn)
                     return
             poller.pause(wire.fileno())
-            self._waiting.start_soon(self._catch_up, turn, poller, wire.fileno())
+            self._waiting.start_soon(self._catch_up, turn, must_wait, poller, wire.fileno())
         except OSError as error:
             self._stop(f"receive failed: {error}")
         except Exception as error:
             # A bug, but this connection's: it must not end the poller.
             self._waiting.start_soon(_fail, error)
 
-    async def _catch_up(self, turn: Turn | None, poller: Poller, fd: int) -> None:
+    async def _catch_up(self, turn: Turn | None, must_wait: bool, poller: Poller, fd: int) -> None:
         if turn is not None:
-            await self._finish(turn)
+            await self._finish(turn, must_wait)
         await self._outbox.room()
         poller.resume(fd)
 
@@ -314,16 +317,12 @@ class Connection(Peer):
         holdback = self._shared.dispatcher.holdback
         return holdback is not None and holdback.wanted
 
-    async def _held_back(self) -> None:
-        """Wait while the replies may not leave yet."""
-        holdback = self._shared.dispatcher.holdback
-        if holdback is not None and holdback.wanted:
-            await holdback.passed()
-
-    async def _finish(self, turn: Turn) -> None:
+    async def _finish(self, turn: Turn, must_wait: bool) -> None:
         """Send the replies, and take the turns that are left."""
+        holdback = self._shared.dispatcher.holdback
         while True:
-            await self._held_back()
+            if must_wait and holdback is not None:
+                await holdback.passed()
             self._end_turn(turn)
             if not turn.more:
                 return
@@ -331,6 +330,7 @@ class Connection(Peer):
             await trio.lowlevel.checkpoint()
             await self._outbox.room()
             turn = self._take_turn()
+            must_wait = self._must_wait()
 
     def _end_turn(self, turn: Turn) -> None:
         self._shared.counters.frames_in += turn.frames
@@ -379,7 +379,9 @@ class Connection(Peer):
             # Not even started while the peer does not read: its answer would only pile up here.
             await self._outbox.room()
             response = await self._shared.dispatcher.finish(request)
-            await self._held_back()
+            holdback = self._shared.dispatcher.holdback
+            if holdback is not None and holdback.is_behind():
+                await holdback.passed()
         finally:
             self._held -= 1
             self._shared.counters.held -= 1

@@ -9,16 +9,22 @@ class Holdback:
     The connection that handles them then sends their replies, and reads on, only after `passed`.
     """
 
-    __slots__ = ("_heard", "wanted")
+    __slots__ = ("_heard", "_is_behind", "wanted")
 
     def __init__(self, heard: Callable[[], Awaitable[object]]) -> None:
         """`heard` returns when everybody knows, or when that takes too long."""
         self.wanted = False
         self._heard = [heard]
+        self._is_behind: Callable[[], bool] = lambda: False
 
-    def also(self, heard: Callable[[], Awaitable[object]]) -> None:
-        """Something else that has to return first."""
+    def also(self, heard: Callable[[], Awaitable[object]], is_behind: Callable[[], bool]) -> None:
+        """Something else that has to return first; `is_behind` tells whether it would wait."""
         self._heard.append(heard)
+        self._is_behind = is_behind
+
+    def is_behind(self) -> bool:
+        """Whether what was done a while ago, by a request that waited meanwhile, may be unheard of."""
+        return self._is_behind()
 
     async def passed(self) -> None:
         self.wanted = False

@@ -55,12 +55,19 @@ async def test_what_is_answered_is_in_the_file_also_when_that_takes_longer(
 ) -> None:
     """A large table is written beside the loop; the reply waits for it."""
     monkeypatch.setattr(table_writer, "_is_quick", lambda file: False)
-    async with trimq.serve(tmp_path) as server, Client.connect(server.broker_addr) as client:
-        for number in range(20):
-            topic = f"Created{number}"
-            answer = await client.request(RequestCode.SEND_MESSAGE, send_header(topic), b"x")
-            assert answer.code == ResponseCode.SUCCESS
-            assert topic in _stored(tmp_path, "topics.json")["topicConfigTable"]
+
+    async def create(address: str, name: str) -> None:
+        async with Client.connect(address) as client:
+            for number in range(10):
+                header = send_header(f"{name}{number}")
+                answer = await client.request(RequestCode.SEND_MESSAGE, header, b"x", timeout=30)
+                assert answer.code == ResponseCode.SUCCESS
+                table = _stored(tmp_path, "topics.json")["topicConfigTable"]
+                assert f"{name}{number}" in table
+
+    async with trimq.serve(tmp_path) as server, trio.open_nursery() as nursery:
+        for name in "ABCDEFGH":
+            nursery.start_soon(create, server.broker_addr, name)
 
 
 async def test_sends_to_ever_new_topics_do_not_rewrite_the_table_each_time(
@@ -98,10 +105,12 @@ async def test_tables_have_an_end(tmp_path: Path, key: str) -> None:
         for number in range(60):
             if key == "maxTopics":
                 header = send_header(f"T{number}")
-                answers.append(await client.request(RequestCode.SEND_MESSAGE, header, b"x"))
+                answers.append(
+                    await client.request(RequestCode.SEND_MESSAGE, header, b"x", timeout=30)
+                )
             else:
                 body = heartbeat([f"g{number}"])
-                answers.append(await client.request(RequestCode.HEART_BEAT, None, body))
+                answers.append(await client.request(RequestCode.HEART_BEAT, None, body, timeout=30))
         assert answers[0].code == ResponseCode.SUCCESS
         assert answers[-1].code == ResponseCode.SYSTEM_ERROR
         assert key in (answers[-1].remark or "")
