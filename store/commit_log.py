@@ -34,6 +34,7 @@ from trimq.store.files import (
 from trimq.store.log_paths import LogPaths
 from trimq.store.page_cache import MappedFile, PageCache
 from trimq.store.segment import Run, Segment
+from trimq.store.system import NOWAIT
 
 BLANK_MAGIC: Final = 0xCBD43194
 BLANK_SIZE: Final = 8
@@ -60,7 +61,7 @@ class CommitLog:
         self._run = Run(0)
         self._runs: list[Run] = []
         self._new_file = False
-        self._nowait = hasattr(os, "RWF_NOWAIT")
+        self._nowait = NOWAIT != 0
         self._broken = ""
         self._flush_lock = threading.Lock()
 
@@ -345,7 +346,7 @@ class CommitLog:
         segment = self.segment_of(offset)
         buffer = bytearray(size)
         try:
-            count = os.preadv(self._fd_of(segment), [buffer], offset - segment.base, os.RWF_NOWAIT)
+            count = os.preadv(self._fd_of(segment), [buffer], offset - segment.base, NOWAIT)
         except BlockingIOError:
             return None
         except OSError:

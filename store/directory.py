@@ -6,7 +6,6 @@ store is open and holds the process id; found at opening, it means that the last
 
 from __future__ import annotations
 
-import fcntl
 import os
 from contextlib import suppress
 from pathlib import Path
@@ -22,6 +21,7 @@ from trimq.store.files import (
     sync_directory,
     write_fully,
 )
+from trimq.store.system import lock_alone
 
 
 class StoreDirectory:
@@ -29,31 +29,26 @@ class StoreDirectory:
         self.root = root
         self.abort_file = root / "abort"
         self.checkpoint_file = root / "checkpoint"
-        self._lock = -1
+        # The lock file and the directory, while they are locked.
+        self._held: list[int] = []
 
     def lock(self) -> None:
-        """Raise StoreInUse when somebody else has it.
-
-        Java locks the first byte by fcntl, so a real broker and we see each other. Such a lock
-        belongs to a process as a whole; flock beside it keeps two stores of one process apart.
-        """
+        """Raise StoreInUse when somebody else has it."""
         make_durable_directory(self.root)
         fd = create(self.root / "lock")
+        self._held = [fd, os.open(self.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)]
         try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            fcntl.lockf(fd, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, 0)
+            lock_alone(*self._held)
         except OSError as error:
-            os.close(fd)
+            self.unlock()
             raise StoreInUse(
                 f"{self.root} is in use by another broker; stop it or choose another directory"
             ) from error
-        self._lock = fd
         rewrite_if_room(fd, b"lock")
 
     def unlock(self) -> None:
-        if self._lock >= 0:
-            os.close(self._lock)
-            self._lock = -1
+        while self._held:
+            os.close(self._held.pop())
 
     def refuse_foreign(self) -> None:
         """A broker with `storeType=defaultRocksDB` keeps its consume queues where we find none.

@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
+from trimq.store import system
 from trimq.store.errors import DiskFull, StoreError
 
 # Linux takes at most this many buffers in one vectored write (IOV_MAX).
@@ -30,7 +31,7 @@ def write_fully(fd: int, chunks: list[bytes], position: int) -> None:
     """Write all chunks one behind the other; one system call unless the kernel cuts it short."""
     pending: list[bytes | memoryview] = list(chunks)
     while pending:
-        written = os.pwritev(fd, pending[:MAX_BUFFERS], position)
+        written = system.write_at(fd, pending[:MAX_BUFFERS], position)
         if written == 0:
             raise OSError(errno.EIO, "nothing could be written")
         position += written
@@ -156,7 +157,7 @@ def rename(source: Path, target: Path) -> None:
 
 def sync_data(fd: int) -> None:
     """Blocks until the file's bytes and length are on the disk."""
-    os.fdatasync(fd)
+    system.sync(fd)
 
 
 def sync_file(path: Path | str) -> None:
@@ -196,7 +197,7 @@ def sync_directory(path: Path | str) -> None:
     """A new file survives a power loss only when its directory entry does."""
     fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        os.fsync(fd)
+        system.sync_entries(fd)
     finally:
         os.close(fd)
 

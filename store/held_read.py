@@ -14,6 +14,7 @@ from typing import Final
 from trimq.store.errors import MessagesGone, StoreError
 from trimq.store.files import store_error
 from trimq.store.segment import Segment
+from trimq.store.system import fetch_ahead
 
 # Between the messages of one queue lie those of the others; the disk reads in larger pieces anyway.
 _LARGEST_GAP: Final = 64 * 1024
@@ -95,8 +96,8 @@ def read_file(path: str, position: int, size: int, ahead: int = 0) -> bytes:
     """The bytes; the kernel begins to fetch so many more behind them."""
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        if ahead and hasattr(os, "posix_fadvise"):
-            os.posix_fadvise(fd, position, size + ahead, os.POSIX_FADV_WILLNEED)
+        if ahead:
+            fetch_ahead(fd, position, size + ahead)
         return os.pread(fd, size, position)
     finally:
         os.close(fd)

@@ -15,13 +15,12 @@ import os
 from collections import OrderedDict
 from typing import Final
 
+from trimq.store.system import NOWAIT, residency
+
 _PAGE: Final = mmap.PAGESIZE
 # Address space only: a file of the log has 1 GiB.
 _MOST_FILES: Final = 16
-_LIBC: Final = ctypes.CDLL(None, use_errno=True)
-_mincore: Final = getattr(_LIBC, "mincore", None)
-if _mincore is not None:
-    _mincore.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p)
+_mincore: Final = residency()
 _FLAGS: Final = mmap.MAP_PRIVATE | getattr(mmap, "MAP_NORESERVE", 0)
 # The widest piece that is asked about at once; more is read from the disk.
 _MOST_BYTES: Final = 16 * 1024 * 1024
@@ -33,7 +32,6 @@ _USES: Final = 64
 _PROBE: Final = 16 * 1024
 # Where it has come, that is remembered for so many bytes, until one of them is no longer in the cache.
 _CHUNK: Final = 64 * 1024
-_NOWAIT: Final = getattr(os, "RWF_NOWAIT", 0)
 
 
 class MappedFile:
@@ -67,7 +65,7 @@ class PageCache:
         self._known_to = 0
         self._uses_left = 0
         self._probed = [bytearray(1)]
-        self._nowait = _NOWAIT != 0
+        self._nowait = NOWAIT != 0
 
     def file(self, base: int, path: str) -> MappedFile:
         """The file with this first offset. OSError when it cannot be opened or mapped."""
@@ -144,7 +142,7 @@ class PageCache:
         while self._nowait and begin < end:
             behind = min(begin + _PROBE, end)
             try:
-                os.preadv(fd, self._probed, behind - 1, _NOWAIT)
+                os.preadv(fd, self._probed, behind - 1, NOWAIT)
             except BlockingIOError:
                 return begin
             except OSError:

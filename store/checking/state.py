@@ -6,18 +6,13 @@ next start repairs what lies behind the checkpoint; under a running broker the e
 
 from __future__ import annotations
 
-import fcntl
 import os
-import struct
 from enum import StrEnum
 from pathlib import Path
-from typing import Final
 
 from trimq.store.checking.findings import Findings
 from trimq.store.checkpoint import LAYOUT, Checkpoint
-
-# struct flock of Linux with 64-bit offsets: type, whence, start, length, process id.
-_FLOCK: Final = struct.Struct("@hhqqi")
+from trimq.store.system import lock_holder
 
 
 class State(StrEnum):
@@ -65,11 +60,9 @@ def lock_owner(path: Path) -> int | None:
     except FileNotFoundError:
         return None
     try:
-        asked = _FLOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, 0, 1, 0)
-        answer = _FLOCK.unpack(fcntl.fcntl(fd, fcntl.F_GETLK, asked))
+        return lock_holder(fd)
     finally:
         os.close(fd)
-    return None if answer[0] == fcntl.F_UNLCK else max(answer[4], 0)
 
 
 def _load_checkpoint(path: Path, findings: Findings) -> Checkpoint:
