@@ -18,7 +18,7 @@ CAN_COMPILE := $(shell test "$$TRIMQ_COMPILE" != 0 && command -v $${CC:-cc} >/de
 SERVED := build/$(if $(CAN_COMPILE),served-compiled,served-plain)
 SOURCES := $(shell find -L trimq -name '*.py' -o -name '*.c')
 
-.PHONY: help serve test unit compat compat-live compat-record compiled compat-mutants bench bench-smoke bench-store bench-spark spark-versions soak soak-spark lint fmt docs clean
+.PHONY: help serve test unit unit-bare compat compat-live compat-record compiled compat-mutants bench bench-smoke bench-store bench-spark spark-versions soak soak-spark lint fmt docs clean
 
 .DEFAULT_GOAL := help
 
@@ -27,7 +27,7 @@ serve: $(SERVED)/.installed
 	  --namesrv-listen 127.0.0.1:9876 --listen 127.0.0.1:10911 --store ./data
 
 # Spark first, so that no unit test of it is skipped.
-test: lint $(SPARKING) unit compiled compat bench-smoke
+test: lint $(SPARKING) unit unit-bare compiled compat bench-smoke
 
 lint: $(TESTING)
 	$(BIN)/ruff check .
@@ -37,6 +37,13 @@ lint: $(TESTING)
 
 unit: $(TESTING)
 	$(BIN)/python -m pytest tests
+
+# Without what not every system has (tests/bare takes it away). Left out: tests that replace just that, or see Trio loaded.
+BARE_TESTS := tests/remoting $(addprefix tests/trimq/test_,server.py cli.py kill_server.py) \
+  $(addprefix tests/store/test_,system.py reading.py recovery.py append.py kill.py check.py)
+NOT_BARE := no_trio or hot_cold_and_blocking or without_nowait or kill_changes_no_queue_file or one_write_for_all
+unit-bare: $(TESTING)
+	PYTHONPATH=tests/bare $(BIN)/python -m pytest $(BARE_TESTS) -k 'not ($(NOT_BARE))'
 
 compat: $(TREE)/.built $(SPARKING)
 	$(BIN)/python -m pytest compat_tests -p no:randomly --durations=10
@@ -97,8 +104,9 @@ docs: $(TESTING)
 
 help:
 	@echo 'make serve           a NameServer on 9876 and a broker on 10911, data in ./data'
-	@echo 'make test            everything: lint, unit, compiled, compat, bench-smoke'
+	@echo 'make test            everything: lint, unit, unit-bare, compiled, compat, bench-smoke'
 	@echo 'make unit            tests that need nothing but Python'
+	@echo 'make unit-bare       some of them without what Linux has and macOS lacks'
 	@echo 'make lint            ruff, mypy --strict, import contract'
 	@echo 'make compiled        the unit tests on a compiled copy of the tree'
 	@echo 'make compat          official clients on the real RocketMQ and on TriMQ (JDK 17, Maven, Go)'

@@ -1,6 +1,6 @@
 """``python -m trimq`` is the ``trimq`` command."""
 
-from trimq.cli import main
+from trimq.command import main
 
 if __name__ == "__main__":
     main()

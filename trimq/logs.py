@@ -76,4 +76,6 @@ def switch_level_on_signal(level: str) -> None:
         root.setLevel(usual if root.level == logging.DEBUG else logging.DEBUG)
         root.warning("log level is now %s", logging.getLevelName(root.level).lower())
 
-    signal.signal(signal.SIGUSR1, toggle)
+    # Not every system has it.
+    if hasattr(signal, "SIGUSR1"):
+        signal.signal(signal.SIGUSR1, toggle)

@@ -1,0 +1,11 @@
+"""The way into the ``trimq`` command."""
+
+import sys
+
+
+def main() -> None:
+    if sys.platform == "win32":
+        sys.exit("TriMQ runs on Linux and macOS; on Windows, run it in WSL")
+    from trimq.cli import main as run
+
+    run()
