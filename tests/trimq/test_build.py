@@ -2,6 +2,7 @@
 
 import ast
 import importlib
+import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
@@ -116,3 +117,13 @@ def test_the_log_says_why_nothing_is_compiled(
     assert "'pip install .' compiles" in compiled.description()
     (tmp_path / "plain.txt").write_text("no luck\n")
     assert compiled.description() == "pure Python (no luck)"
+
+
+def test_an_editable_installation_is_found_beside_a_checkout_of_that_name(tmp_path: Path) -> None:
+    """The working directory comes first, and has a folder `trimq` that is not the package."""
+    (tmp_path / "trimq").symlink_to(ROOT)
+    code = "from trimq.admin import NewMessage; print(NewMessage.__module__)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, "trimq.admin.sending\n"), done.stderr
