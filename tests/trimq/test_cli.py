@@ -1,10 +1,12 @@
 """The commands as a shell runs them: ready line, exit codes, sentences instead of tracebacks."""
 
+import logging
 import re
 import signal
 import subprocess
 import sys
 import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,6 +21,16 @@ READY = re.compile(
     r"TriMQ ready: namesrv=(127\.0\.0\.1:\d+) broker=(127\.0\.0\.1:\d+) store=(\S+) in (\d+) ms\n"
 )
 FREE = ["--listen", "127.0.0.1:0", "--namesrv-listen", "127.0.0.1:0"]
+
+
+@pytest.fixture(autouse=True)
+def logs_as_before() -> Iterator[None]:
+    """The command sets up the log of the whole process: not for the tests that come later."""
+    root = logging.getLogger("trimq")
+    before = root.level, root.propagate, root.handlers[:]
+    yield
+    root.level, root.propagate, root.handlers[:] = before
+    root.setLevel(before[0])
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
