@@ -32,8 +32,11 @@ class TableWriter:
         self._now = now
         self._dirty: dict[TableFile, None] = {}
         self._due = 0.0
+        # How many changes there were, and how many of the first of them are in their files.
         self._changes = 0
         self._saved = 0
+        # A thread writes tables that are not in `_dirty` any more and not in their files yet.
+        self._writing = False
         self._wake = trio.Event()
         self._parked = trio.lowlevel.ParkingLot()
         self._holdback: Holdback | None = None
@@ -64,7 +67,7 @@ class TableWriter:
                 file.write()
                 self.loop_writes += 1
                 self._rest(began)
-        if not self._dirty:
+        if not self._dirty and not self._writing:
             self._is_saved(self._changes)
 
     async def written(self) -> None:
@@ -84,22 +87,28 @@ class TableWriter:
 
     async def _write_all(self) -> None:
         changes = self._changes
-        for file in tuple(self._dirty):
-            began = self._now()
-            del self._dirty[file]
-            try:
+        self._writing = True
+        try:
+            for file in tuple(self._dirty):
+                # It may have been written at the end of a receive while another one was.
+                if file not in self._dirty:
+                    continue
+                del self._dirty[file]
+                began = self._now()
                 await file.write_beside_the_loop()
-            finally:
                 self.thread_writes += 1
                 self._rest(began)
-        self._is_saved(changes)
+        finally:
+            self._writing = False
+        # What came meanwhile is saved as well if it was written at the end of its receive.
+        self._is_saved(changes if self._dirty else self._changes)
 
     def _rest(self, began: float) -> None:
         now = self._now()
         self._due = now + min(_LONGEST_REST, _REST * (now - began))
 
     def _is_saved(self, changes: int) -> None:
-        self._saved = changes
+        self._saved = max(self._saved, changes)
         self._parked.unpark_all()
 
 
