@@ -9,6 +9,9 @@ LOCK := requirements/runtime.txt
 TEST_LOCK := requirements/test.txt
 SPARKING := $(VENV)/.sparking
 SPARK_LOCK := requirements/spark.txt
+# Where `make serve` listens; port 0 picks a free one.
+NAMESRV_LISTEN ?= 127.0.0.1:9876
+LISTEN ?= 127.0.0.1:10911
 # A copy of the tree with its hot modules compiled.
 TREE := build/compiled
 
@@ -24,7 +27,7 @@ SOURCES := $(shell find -L trimq -name '*.py' -o -name '*.c')
 
 serve: $(SERVED)/.installed
 	@exec env PYTHONPATH=$(abspath $(SERVED)) $(SERVED)/bin/trimq server \
-	  --namesrv-listen 127.0.0.1:9876 --listen 127.0.0.1:10911 --store ./data
+	  --namesrv-listen $(NAMESRV_LISTEN) --listen $(LISTEN) --store ./data
 
 # Spark first, so that no unit test of it is skipped.
 test: lint $(SPARKING) unit unit-bare compiled compat bench-smoke

@@ -18,7 +18,7 @@ import threading
 from pathlib import Path
 from typing import Final
 
-from trimq.store.errors import StoreDamaged, StoreError, StoreNotWritable
+from trimq.store.errors import StoreDamaged, StoreError, StoreNotWritable, WrongFileSize
 from trimq.store.files import (
     OpenFiles,
     create_sized,
@@ -76,6 +76,7 @@ class CommitLog:
         """
         self.paths.make()
         files = self.paths.files()
+        check_file_size(files, self.file_size)
         short: list[Path] = []
         empty: Path | None = None
         for path in files:
@@ -378,3 +379,14 @@ class CommitLog:
 
     def _fd_of(self, segment: Segment) -> int:
         return segment.fd if segment.fd >= 0 else self._open_files.get(segment.path)
+
+
+def check_file_size(files: list[Path], file_size: int) -> None:
+    """WrongFileSize when whole files were made with another mappedFileSizeCommitLog."""
+    if not files:
+        return
+    length = files[0].stat().st_size
+    base = int(files[0].name)
+    is_whole = int(files[1].name) == base + length if len(files) > 1 else length > file_size
+    if is_whole and length != file_size:
+        raise WrongFileSize(files[0], length, file_size)

@@ -45,3 +45,14 @@ class StoreDamaged(StoreError):
         self.file = file
         self.offset = offset
         self.reason = reason
+
+
+class WrongFileSize(StoreError):
+    """The files of the commit log were made with another `mappedFileSizeCommitLog`."""
+
+    def __init__(self, file: Path, length: int, setting: int) -> None:
+        super().__init__(
+            f"mappedFileSizeCommitLog={setting} does not fit the commit log, whose files ({file}) have {length}"
+            " bytes each. Nothing is damaged: set it to that again, with --set, in the file of --config, or,"
+            " when it was changed at run time, in config/broker.properties of the store"
+        )

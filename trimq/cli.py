@@ -77,8 +77,9 @@ def main() -> None:
 
 
 @main.command(epilog=SERVER_EXAMPLES)
-@click.option("--config", type=click.Path(path_type=Path), help="A RocketMQ broker.conf.")
+@click.option("-c", "--config", type=click.Path(path_type=Path), help="A RocketMQ broker.conf.")
 @click.option(
+    "-n",
     "--namesrv",
     metavar="HOST:PORT;...",
     help="NameServers to register with. Without it, one is embedded.",

@@ -6,6 +6,10 @@ import sys
 def main() -> None:
     if sys.platform == "win32":
         sys.exit("TriMQ runs on Linux and macOS; on Windows, run it in WSL")
-    from trimq.cli import main as run
+    try:
+        from trimq.cli import main as run
 
-    run()
+        run()
+    except KeyboardInterrupt:
+        # While modules were still being loaded.
+        sys.exit(130)

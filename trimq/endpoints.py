@@ -64,7 +64,7 @@ def _why(endpoint: Endpoint, error: OSError) -> str:
     if error.errno == errno.EADDRINUSE:
         return (
             f"port {endpoint.port} on {endpoint.host} is in use: another broker or NameServer may be"
-            " running; stop it or choose another port (port 0 picks a free one)"
+            " running; stop it or choose another port with --listen or --namesrv-listen (port 0 picks a free one)"
         )
     return f"cannot listen on {endpoint}: {error.strerror or error}"
 

@@ -127,8 +127,14 @@ def _named_servers(options: ServerOptions, sources: Sources, broker: BrokerConfi
             f"a NameServer is named already ({named}, by --namesrv or namesrvAddr):"
             " --namesrv-listen would start another one; leave one of them out"
         )
-    if named or options.namesrv_listen or not broker.namesrv_addr:
+    if named or not broker.namesrv_addr:
         return named or None
+    if options.namesrv_listen:
+        log.warning(
+            "the environment's NAMESRV_ADDR is not used, --namesrv-listen starts a NameServer here: NAMESRV_ADDR=%s",
+            broker.namesrv_addr,
+        )
+        return None
     log.info(
         "no NameServer is started here, those of the environment's NAMESRV_ADDR are used: namesrv=%s",
         broker.namesrv_addr,

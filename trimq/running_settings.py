@@ -215,7 +215,9 @@ class RunningSettings:
                 return [f"lost at the next start, the file could not be written: {error}"]
         outvoted = sorted(self._sources.commanded & kept.keys())
         if outvoted:
-            return [f"{_names(outvoted)}: only until the next start, whose command line names it"]
+            return [
+                f"{_names(outvoted)}: not from the next start on, if its command line (--set) names it again"
+            ]
         return []
 
 

@@ -98,7 +98,7 @@ def running_server(
 def _texts(settings: Mapping[str, object]) -> dict[str, str]:
     """As a file would say them. A misspelt key would make a test of something else."""
     for complaint in unknown_keys(dict.fromkeys(settings, ""), _CONFIGS, unheeded()):
-        raise SettingsError(complaint)
+        raise SettingsError(complaint.replace(" is ignored:", ":"))
     return {
         key: str(value).lower() if isinstance(value, bool) else str(value)
         for key, value in settings.items()

@@ -11,7 +11,7 @@ import pytest
 from trimq.codec.batch import BatchItem, join_batch
 from trimq.store.checking.check import StoreCheck
 from trimq.store.checkpoint import Checkpoint, save_checkpoint
-from trimq.store.errors import DiskFull, StoreDamaged
+from trimq.store.errors import DiskFull, StoreDamaged, WrongFileSize
 
 FILE = 1024
 BODY = b"b" * 40
@@ -226,6 +226,18 @@ def test_a_truncated_last_file_after_a_clean_stop_is_refused(bench):
         with pytest.raises(StoreDamaged, match="that is its length") as caught:
             bench.open()
         assert (caught.value.file, caught.value.offset) == (last, 300)
+
+
+@pytest.mark.parametrize("messages", [1, 20])
+def test_another_file_size_is_a_wrong_setting_and_no_damage(bench, messages):
+    store = bench.open()
+    fill(bench, store, messages)
+    bench.close(store)
+    files = bench.commit_log_files()
+    before = [file.read_bytes() for file in files]
+    with pytest.raises(WrongFileSize, match="Nothing is damaged"):
+        bench.open(mapped_file_size_commit_log=FILE // 2)
+    assert [file.read_bytes() for file in files] == before
 
 
 def test_a_truncated_last_file_after_a_kill_ends_the_log(bench):

@@ -13,7 +13,13 @@ from hypothesis import strategies as st
 
 from trimq.codec.flags import SysFlag
 from trimq.store.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
-from trimq.store.errors import PropertiesLookTorn, StoreDamaged, StoreError, StoreInUse
+from trimq.store.errors import (
+    PropertiesLookTorn,
+    StoreDamaged,
+    StoreError,
+    StoreInUse,
+    WrongFileSize,
+)
 
 FILE = 1024
 
@@ -305,7 +311,7 @@ def test_another_file_size_is_refused_by_its_setting(bench):
     store = bench.open()
     fill(bench, store, 40)
     bench.close(store)
-    with pytest.raises(StoreDamaged, match="mappedFileSizeCommitLog"):
+    with pytest.raises(WrongFileSize, match="mappedFileSizeCommitLog=4096 does not fit"):
         bench.open(mapped_file_size_commit_log=4096)
     with pytest.raises(StoreDamaged, match="mappedFileSizeConsumeQueue"):
         bench.open(mapped_file_size_consume_queue=200).max_offset("T", 0)

@@ -49,6 +49,14 @@ def test_the_environment_counts_least(
     assert (found.embedded is None) == (named is not None)
 
 
+def test_an_environment_that_does_not_count_is_told(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("NAMESRV_ADDR", "ns1:9876")
+    plan(namesrv_listen="127.0.0.1:0")
+    assert "NAMESRV_ADDR is not used" in caplog.text
+
+
 def test_an_empty_one_names_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NAMESRV_ADDR", " ")
     assert plan().embedded is not None

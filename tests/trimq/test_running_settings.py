@@ -197,7 +197,9 @@ async def test_a_file_that_cannot_be_written_is_said(
 
 async def test_what_the_command_line_names_holds_until_the_next_start(running: Running) -> None:
     said = await running.settings.update({"regionId": "Z"})
-    assert said == "regionId: only until the next start, whose command line names it"
+    assert (
+        said == "regionId: not from the next start on, if its command line (--set) names it again"
+    )
     assert running.plan.broker.region_id == "Z"
     running.start()
     assert running.plan.broker.region_id == "R"
