@@ -15,7 +15,8 @@ Steps = Generator[None, None, Callable[[], Response]]
 class SteppedProcessor(Processor[H]):
     """`steps` collects what the answer says and yields after every QUEUES_PER_STEP queues.
 
-    It changes nothing, and is begun anew if it does yield. What it returns encodes the answer, from
+    It changes nothing before it has yielded for the last time, since it is begun anew if it does yield.
+    What it returns encodes the answer, from
     what was collected alone: a thread calls it when that is much.
     """
 

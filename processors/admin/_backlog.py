@@ -3,6 +3,8 @@
 import logging
 from typing import Protocol
 
+import trio
+
 from trimq.broker.config import BrokerConfig
 from trimq.broker.consumers import Consumers
 from trimq.broker.offsets import ConsumerOffsets
@@ -10,6 +12,7 @@ from trimq.broker.stats import BrokerStats
 from trimq.broker.topics import Topics
 from trimq.codec.bodies.locks import MessageQueue
 from trimq.codec.bodies.progress import ConsumeStats, OffsetWrapper
+from trimq.processors._steps import QUEUES_PER_STEP
 
 log = logging.getLogger("trimq.admin")
 
@@ -39,7 +42,7 @@ class Backlog:
         self._store = store
         self._stats = stats
 
-    def of_topic(self, group: str, name: str, only_ordered: bool) -> ConsumeStats | None:
+    async def of_topic(self, group: str, name: str, only_ordered: bool) -> ConsumeStats | None:
         """None for a topic that does not count: unknown, not ordered, or no longer subscribed."""
         topic = self._topics.get(name)
         if topic is None:
@@ -51,12 +54,14 @@ class Backlog:
             group, name
         ):
             return None
-        table = {
-            MessageQueue(
+        table: dict[MessageQueue, OffsetWrapper] = {}
+        for queue_id in range(topic.write_queue_nums):
+            queue = MessageQueue(
                 broker_name=self._config.broker_name, queue_id=queue_id, topic=name
-            ): self._queue(group, name, queue_id)
-            for queue_id in range(topic.write_queue_nums)
-        }
+            )
+            table[queue] = self._queue(group, name, queue_id)
+            if len(table) % QUEUES_PER_STEP == 0:
+                await trio.lowlevel.checkpoint()
         rate = self._stats.pulled_per_second(group, name)
         return ConsumeStats(consume_tps=rate, offset_table=table)
 

@@ -9,6 +9,7 @@ from trimq.codec import fastjson
 from trimq.codec.bodies.progress import ConsumeStats
 from trimq.codec.codes import RequestCode
 from trimq.codec.headers.groups import GetConsumeStatsInBrokerHeader
+from trimq.processors._steps import QUEUES_PER_STEP
 from trimq.processors.admin._backlog import Backlog
 from trimq.remoting.contract import Processor, Request, Response
 
@@ -42,15 +43,18 @@ class GetBrokerConsumeStats(Processor[GetConsumeStatsInBrokerHeader]):
         for group in list(self._groups.all()):
             found: list[ConsumeStats] = []
             for topic in sorted(self._offsets.topics_of(group)):
-                stats = self._backlog.of_topic(group, topic, request.header.is_order)
+                stats = await self._backlog.of_topic(group, topic, request.header.is_order)
                 if stats is not None:
                     found.append(stats)
             for stats in found:
                 for progress in stats.offset_table.values():
                     behind += progress.broker_offset - progress.consumer_offset
                     in_flight += progress.pull_offset - progress.consumer_offset
-            parts.append(fastjson.dumps({group: found}))
-            await trio.lowlevel.checkpoint()
+            if sum(len(stats.offset_table) for stats in found) > QUEUES_PER_STEP:
+                parts.append(await trio.to_thread.run_sync(fastjson.dumps, {group: found}))
+            else:
+                parts.append(fastjson.dumps({group: found}))
+                await trio.lowlevel.checkpoint()
         head = fastjson.dumps({"brokerAddr": self._identity.address})[:-1]
         body = b'%s,"consumeStatsList":[%s],"totalDiff":%d,"totalInflightDiff":%d}'
         return Response(body=body % (head, b",".join(parts), behind, in_flight))

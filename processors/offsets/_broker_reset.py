@@ -4,6 +4,7 @@ AdminBrokerProcessor.resetOffsetInner; in force with useServerSideResetOffset=tr
 """
 
 import logging
+from collections.abc import Generator
 
 from trimq.broker.config import BrokerConfig
 from trimq.broker.offsets import ConsumerOffsets
@@ -14,6 +15,7 @@ from trimq.codec.bodies.progress import ResetOffsetBody
 from trimq.codec.bodies.topics import TopicConfig
 from trimq.codec.codes import ResponseCode
 from trimq.codec.headers.offsets import ResetOffsetRequestHeader
+from trimq.processors._steps import QUEUES_PER_STEP, Steps
 from trimq.processors.offsets._client_reset import QueueTimes
 from trimq.remoting.contract import RemotingError, Response
 
@@ -37,7 +39,7 @@ class BrokerReset:
         self._offsets = offsets
         self._store = store
 
-    def answer(self, header: ResetOffsetRequestHeader, topic: TopicConfig | None) -> Response:
+    def steps(self, header: ResetOffsetRequestHeader, topic: TopicConfig | None) -> Steps:
         """The new offset of each queue (ResetOffsetBody)."""
         if topic is None:
             raise RemotingError(
@@ -47,7 +49,7 @@ class BrokerReset:
             raise RemotingError(
                 ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, f"Group {header.group} does not exist"
             )
-        chosen = self._chosen(header, topic)
+        chosen = yield from self._chosen(header, topic)
         if not chosen:
             raise RemotingError(ResponseCode.SYSTEM_ERROR, "No queues to reset.")
         table: dict[MessageQueue, int] = {}
@@ -58,16 +60,20 @@ class BrokerReset:
             )
             table[queue] = offset
         log.info("offsets reset: group=%s topic=%s to=%s", header.group, header.topic, chosen)
-        return Response(body=encode_body(ResetOffsetBody(offset_table=table)))
+        return lambda: Response(body=encode_body(ResetOffsetBody(offset_table=table)))
 
-    def _chosen(self, header: ResetOffsetRequestHeader, topic: TopicConfig) -> dict[int, int]:
+    def _chosen(
+        self, header: ResetOffsetRequestHeader, topic: TopicConfig
+    ) -> Generator[None, None, dict[int, int]]:
         """New offsets by queue id: of one queue, or of all when its id is negative."""
         name = header.topic
         if header.queue_id < 0:
-            return {
-                queue_id: self._at(name, queue_id, header.timestamp)
-                for queue_id in range(topic.read_queue_nums)
-            }
+            chosen: dict[int, int] = {}
+            for queue_id in range(topic.read_queue_nums):
+                chosen[queue_id] = self._at(name, queue_id, header.timestamp)
+                if len(chosen) % QUEUES_PER_STEP == 0:
+                    yield
+            return chosen
         if header.offset is None or header.offset == _NO_OFFSET:
             return {header.queue_id: self._at(name, header.queue_id, header.timestamp)}
         low = self._store.min_offset(name, header.queue_id)

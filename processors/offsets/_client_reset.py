@@ -15,6 +15,7 @@ from trimq.codec.bodies.progress import MessageQueueForC, ResetOffsetBody, Reset
 from trimq.codec.bodies.topics import TopicConfig
 from trimq.codec.codes import LanguageCode, RequestCode, ResponseCode
 from trimq.codec.headers.offsets import ResetOffsetRequestHeader
+from trimq.processors._steps import QUEUES_PER_STEP, Steps
 from trimq.remoting.contract import RemotingError, Request, Response
 
 log = logging.getLogger("trimq.admin")
@@ -46,7 +47,7 @@ class ClientReset:
         self._offsets = offsets
         self._store = store
 
-    def answer(self, request: ResetRequest, topic: TopicConfig | None) -> Response:
+    def steps(self, request: ResetRequest, topic: TopicConfig | None) -> Steps:
         """The new offsets; CONSUMER_NOT_ONLINE without a member, SYSTEM_ERROR without offsets."""
         header = request.header
         if topic is None:
@@ -60,6 +61,8 @@ class ClientReset:
                 broker_name=self._config.broker_name, queue_id=queue_id, topic=header.topic
             )
             table[queue] = self._chosen(header, queue)
+            if len(table) % QUEUES_PER_STEP == 0:
+                yield
         group = self._consumers.group(header.group)
         if group is None or not group.members:
             raise RemotingError(
@@ -76,7 +79,7 @@ class ClientReset:
             log.info(
                 "offset reset sent: group=%s topic=%s client=%s", header.group, header.topic, client
             )
-        return Response(body=_for_java(table))
+        return lambda: Response(body=_for_java(table))
 
     def _chosen(self, header: ResetOffsetRequestHeader, queue: MessageQueue) -> int:
         """The offset at the time; unless forced, never ahead of what is consumed."""

@@ -4,12 +4,12 @@ from trimq.broker.config import BrokerConfig
 from trimq.broker.topics import Topics
 from trimq.codec.codes import RequestCode
 from trimq.codec.headers.offsets import ResetOffsetRequestHeader
+from trimq.processors._steps import SteppedProcessor, Steps
 from trimq.processors.offsets._broker_reset import BrokerReset
 from trimq.processors.offsets._client_reset import ClientReset, ResetRequest
-from trimq.remoting.contract import Processor, Response
 
 
-class InvokeBrokerToResetOffset(Processor[ResetOffsetRequestHeader]):
+class InvokeBrokerToResetOffset(SteppedProcessor[ResetOffsetRequestHeader]):
     """By the broker or by the group's members, as useServerSideResetOffset says."""
 
     codes = (RequestCode.INVOKE_BROKER_TO_RESET_OFFSET,)
@@ -31,8 +31,8 @@ class InvokeBrokerToResetOffset(Processor[ResetOffsetRequestHeader]):
         """A missing group counts as one that is called null, as in the real broker."""
         return super().decode_header({"group": "null", **ext_fields})
 
-    def handle(self, request: ResetRequest) -> Response:
+    def steps(self, request: ResetRequest) -> Steps:
         topic = self._topics.get(request.header.topic)
         if self._config.use_server_side_reset_offset:
-            return self._by_broker.answer(request.header, topic)
-        return self._by_clients.answer(request, topic)
+            return self._by_broker.steps(request.header, topic)
+        return self._by_clients.steps(request, topic)
