@@ -232,7 +232,6 @@ def settings() -> list[Ask]:
         Ask(318, {}),
         Ask(318, {}, b"kvConfigPath=/x"),
         Ask(318, {}, b"rocketmqHome=/x"),
-        Ask(318, {}, b"foo=bar\nscanNotActiveBrokerInterval=soon"),
         Ask(318, {}, b"enableTopicList=false\nenableAllTopicList=false"),
         *(Ask(code, {}) for code in (206, 311, 312, 313, 224)),
         Ask(318, {}, b"enableTopicList=true\nenableAllTopicList=true"),
@@ -248,6 +247,12 @@ def test_both_answer_alike(field: Field, asks: Callable[[], list[Ask]]) -> None:
     assert not differences, "\n".join(differences)
     # The real one takes a broker out some moments after it answered.
     field.forgets("A")
+
+
+def test_only_ours_refuses_a_value_that_makes_no_sense(field: Field) -> None:
+    (difference,) = field.compare([Ask(318, {}, b"scanNotActiveBrokerInterval=soon")])
+    assert "real (0, None" in difference
+    assert "ours (1, 'scanNotActiveBrokerInterval=soon: must be a whole number" in difference
 
 
 def test_both_list_brokers_in_the_same_order(field: Field) -> None:
