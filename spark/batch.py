@@ -9,7 +9,10 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from trimq.spark.errors import sentences
 from trimq.spark.options import ReadOptions
-from trimq.spark.queues import Cluster, Range, patiently, ranges, split
+from trimq.spark.planning.cluster import Cluster, patiently
+from trimq.spark.planning.ranges import ranges, split
+from trimq.spark.planning.resolving import resolve
+from trimq.spark.queues import Range
 from trimq.spark.reading import read_range
 
 
@@ -37,8 +40,8 @@ class RocketMQBatchReader(DataSourceReader):
         options = self._options
         bounds = cluster.bounds(cluster.topics(options))
         cluster.check(options.pulls.expression, options.pulls.group, bounds)
-        starts = cluster.resolve(options.starting, "earliest", bounds)
-        ends = cluster.resolve(options.ending, "latest", bounds)
+        starts = resolve(cluster, options.starting, "earliest", bounds)
+        ends = resolve(cluster, options.ending, "latest", bounds)
         return ranges(starts, ends, bounds, options.pulls.fail_on_data_loss)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:

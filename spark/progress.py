@@ -21,8 +21,8 @@ from trimq.codec.headers.offsets import UpdateConsumerOffsetRequestHeader
 from trimq.remoting.blocking import BlockingClient
 from trimq.remoting.errors import TransportError
 from trimq.spark.options import Connection
+from trimq.spark.planning.cluster import Cluster
 from trimq.spark.positions import Offsets, QueueKey
-from trimq.spark.queues import Cluster
 
 log: Final = logging.getLogger("trimq.spark")
 

@@ -26,9 +26,13 @@ from pyspark.sql.streaming.datasource import (
 from trimq.spark.batch import RangePartition
 from trimq.spark.errors import SparkSourceError, sentences
 from trimq.spark.options import ReadOptions
+from trimq.spark.planning.cluster import Cluster, patiently
+from trimq.spark.planning.limits import share
+from trimq.spark.planning.ranges import ranges, split
+from trimq.spark.planning.resolving import resolve
 from trimq.spark.positions import Offsets, QueueKey, read_offsets, write_offsets
 from trimq.spark.progress import GroupProgress
-from trimq.spark.queues import Bounds, Cluster, Range, lost, patiently, ranges, split
+from trimq.spark.queues import Bounds, Range, lost
 from trimq.spark.reading import read_range
 
 VERSION: Final = 1
@@ -60,7 +64,7 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         options = self._options
         bounds = cluster.bounds(cluster.topics(options))
         cluster.check(options.pulls.expression, options.pulls.group, bounds)
-        return cluster.resolve(options.starting, "latest", bounds)
+        return resolve(cluster, options.starting, "latest", bounds)
 
     def prepareForTriggerAvailableNow(self) -> None:
         self._target = {key: at.next for key, at in self._bounds().items()}
@@ -153,18 +157,6 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         gone = Range(*key, at.addr, at.next, known)
         why = f"the queue ends at {at.next} now; was the topic deleted and made anew?"
         lost(gone, why, self._options.pulls.fail_on_data_loss)
-
-
-def share(backlog: Offsets, most: int | None) -> Offsets:
-    """How many messages to read of each queue, `most` in all: short queues whole, long ones equally."""
-    if most is None:
-        return dict(backlog)
-    left, found = most, {}
-    waiting = sorted(backlog.items(), key=lambda item: item[1])
-    for number, (key, count) in enumerate(waiting):
-        found[key] = min(count, left // (len(waiting) - number))
-        left -= found[key]
-    return found
 
 
 def _json(queues: Offsets, begin: Offsets | None = None) -> dict[str, Any]:

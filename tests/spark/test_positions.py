@@ -14,6 +14,7 @@ pytest.importorskip("pyarrow")
 
 from trimq.spark.errors import DataLost, WrongOption
 from trimq.spark.options import read_options, write_options
+from trimq.spark.planning.ranges import ranges, split
 from trimq.spark.positions import (
     Offsets,
     Position,
@@ -21,7 +22,7 @@ from trimq.spark.positions import (
     read_offsets,
     write_offsets,
 )
-from trimq.spark.queues import Bounds, Range, ranges, split
+from trimq.spark.queues import Bounds, Range
 
 KEY = ("T", "b", 0)
 

@@ -23,8 +23,9 @@ from trimq.codec.bodies.topics import TopicConfig  # noqa: E402
 from trimq.spark.batch import RocketMQBatchReader  # noqa: E402
 from trimq.spark.errors import DataLost, SparkSourceError  # noqa: E402
 from trimq.spark.options import read_options, write_options  # noqa: E402
+from trimq.spark.planning.limits import share  # noqa: E402
 from trimq.spark.source import RocketMQDataSource  # noqa: E402
-from trimq.spark.stream import RocketMQStreamReader, share  # noqa: E402
+from trimq.spark.stream import RocketMQStreamReader  # noqa: E402
 from trimq.spark.writing import RESERVED, check_columns, send_all  # noqa: E402
 from trimq.testing import TestServer, running_server  # noqa: E402
 

@@ -1,0 +1,48 @@
+"""The ranges of queues that a job reads, and what of them is not there any more."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from trimq.spark.positions import Offsets, QueueKey
+from trimq.spark.queues import Bounds, Range, lost
+
+
+def ranges(
+    starts: Offsets, ends: Offsets, bounds: Mapping[QueueKey, Bounds], fail_on_data_loss: bool
+) -> list[Range]:
+    """What to read of each queue; DataLost, or a warning, where the bounds say that it is gone."""
+    found: list[Range] = []
+    for key, end in sorted(ends.items()):
+        start, at = starts.get(key, 0), bounds.get(key)
+        if start >= end:
+            continue
+        topic, broker, queue = key
+        one = Range(topic, broker, queue, at.addr if at else "", start, end)
+        if at is None:
+            lost(one, "the queue is not there any more", fail_on_data_loss)
+            continue
+        if start < at.first:
+            gone = replace(one, end=min(end, at.first))
+            lost(gone, f"expired: the queue begins at {at.first}", fail_on_data_loss)
+            one = replace(one, start=at.first)
+        if end > at.next:
+            gone = replace(one, start=max(one.start, at.next))
+            lost(gone, f"not there: the queue ends before {at.next}", fail_on_data_loss)
+            one = replace(one, end=at.next)
+        if one.start < one.end:
+            found.append(one)
+    return found
+
+
+def split(whole: Iterable[Range], most: int | None) -> list[Range]:
+    """Ranges of about equal length, none with more than `most` offsets."""
+    found: list[Range] = []
+    for one in whole:
+        length = one.end - one.start
+        count = 1 if most is None else -(-length // most)
+        cuts = [one.start + length * number // count for number in range(count + 1)]
+        found += [replace(one, start=low, end=high) for low, high in itertools.pairwise(cuts)]
+    return found
