@@ -338,7 +338,7 @@ def test_messages_that_are_deleted_meanwhile(
 STREAM_FAILURES = (
     ({"topic": "NoSuchTopic"}, "topic 'NoSuchTopic' does not exist"),
     (
-        {"namesrv": f"127.0.0.1:{free_port()}", "topic": "T", "retries": "0"},
+        {"namesrv": f"127.0.0.1:{free_port()}", "topic": "T", "outageTimeoutMs": "0"},
         "no NameServer of .* reached",
     ),
     ({"topic": "T", "endingOffsets": "latest"}, "'endingOffsets' is for read, not for readStream"),

@@ -9,19 +9,12 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from trimq.spark.errors import sentences
 from trimq.spark.options import ReadOptions
-from trimq.spark.planning.cluster import Cluster, patiently
+from trimq.spark.parts import RangesPartition
+from trimq.spark.planning.cluster import Cluster, planned
 from trimq.spark.planning.ranges import ranges, split
 from trimq.spark.planning.resolving import resolve
 from trimq.spark.queues import Range
-from trimq.spark.reading import read_range
-
-
-class RangePartition(InputPartition):
-    """What one task reads."""
-
-    def __init__(self, part: Range) -> None:
-        super().__init__(str(part))
-        self.part = part
+from trimq.spark.reading import read_ranges
 
 
 class RocketMQBatchReader(DataSourceReader):
@@ -33,8 +26,10 @@ class RocketMQBatchReader(DataSourceReader):
 
     def partitions(self) -> list[InputPartition]:
         with sentences():
-            found = patiently(self._options.connection, self._ranges)
-        return [RangePartition(one) for one in split(found, self._options.most_per_partition)]
+            connection = self._options.connection
+            limit = connection.patience_of_planning
+            found = planned(connection, "planning the read", limit, self._ranges)
+        return [RangesPartition((one,)) for one in split(found, self._options.most_per_partition)]
 
     def _ranges(self, cluster: Cluster) -> list[Range]:
         options = self._options
@@ -46,6 +41,6 @@ class RocketMQBatchReader(DataSourceReader):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         # Where there is nothing to read, Spark asks for a partition of its own.
-        if isinstance(partition, RangePartition):
+        if isinstance(partition, RangesPartition):
             with sentences():
-                yield from read_range(partition.part, self._options, self._names)
+                yield from read_ranges(partition.parts, self._options, self._names)

@@ -22,6 +22,10 @@ from trimq.remoting.tls import ClientTls, TlsFilesError
 from trimq.spark.errors import SparkSourceError, WrongOption
 from trimq.spark.positions import Position, parse_position
 
+# Seconds that an outage may last, and while a read is planned.
+OUTAGE: Final = 300.0
+OUTAGE_OF_PLANNING: Final = 30.0
+
 TRUE: Final = {"true": True, "false": False}
 # Options that Spark itself may put among ours.
 SPARKS_OWN: Final = frozenset({"path", "checkpointlocation", "__datasource_schema__", "queryname"})
@@ -34,7 +38,15 @@ TLS: Final = (
     "tlsKeyPath",
     "tlsKeyPassword",
 )
-CONNECTION: Final = ("namesrv", "accessKey", "secretKey", "timeoutMs", "retries", *TLS)
+CONNECTION: Final = (
+    "namesrv",
+    "accessKey",
+    "secretKey",
+    "timeoutMs",
+    "retries",
+    "outageTimeoutMs",
+    *TLS,
+)
 READ: Final = (
     *CONNECTION,
     "topic",
@@ -58,13 +70,24 @@ WRITE: Final = (*CONNECTION, "topic", "producerGroup", "batchSize", "batchBytes"
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """How servers are asked. Time in seconds."""
+    """How servers are asked. Time in seconds; `outage` is None where nobody said how long."""
 
     name_servers: str
     timeout: float
     retries: int
     keys: AccessKeys | None
     tls: ClientTls | None = None
+    outage: float | None = None
+
+    @property
+    def patience(self) -> float:
+        """How long servers that are away are waited for."""
+        return OUTAGE if self.outage is None else self.outage
+
+    @property
+    def patience_of_planning(self) -> float:
+        """The same while a read is planned, when somebody sits before it."""
+        return OUTAGE_OF_PLANNING if self.outage is None else self.outage
 
     def client(self, addr: str) -> BlockingClient:
         """A connection of its own to one server; the files of TLS are read where this runs."""
@@ -232,6 +255,7 @@ def _connection(options: Options) -> Connection:
     access, secret = options.text("accessKey"), options.text("secretKey")
     if (access is None) != (secret is None):
         raise WrongOption("options 'accessKey' and 'secretKey' belong together")
+    outage = options.optional_number("outageTimeoutMs", least=0, most=1 << 31)
     keys = AccessKeys(access, secret) if access is not None and secret is not None else None
     return Connection(
         name_servers=name_servers,
@@ -239,6 +263,7 @@ def _connection(options: Options) -> Connection:
         retries=options.number("retries", 3, least=0, most=1000),
         keys=keys,
         tls=_tls(options),
+        outage=None if outage is None else outage / 1000,
     )
 
 

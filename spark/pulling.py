@@ -25,7 +25,8 @@ from trimq.remoting.blocking import BlockingClient
 from trimq.remoting.errors import TransportError
 from trimq.spark.errors import SparkSourceError
 from trimq.spark.options import Connection, Pulls
-from trimq.spark.queues import Range, lost
+from trimq.spark.outages import lost
+from trimq.spark.queues import Range
 
 log: Final = logging.getLogger("trimq.spark")
 

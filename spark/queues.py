@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass
-from typing import Final
-
-from trimq.spark.errors import DataLost
-
-log: Final = logging.getLogger("trimq.spark")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +31,7 @@ class Range:
             f" offsets {self.start} to {self.end - 1}"
         )
 
-
-def lost(gone: Range, why: str, fail: bool) -> None:
-    """DataLost if that is wanted, else a warning."""
-    if fail:
-        raise DataLost(f"{gone}: {why}. Option failOnDataLoss=false goes on with what is there")
-    log.warning("%s: %s; going on with what is there", gone, why)
+    @property
+    def count(self) -> int:
+        """How many offsets these are."""
+        return self.end - self.start

@@ -17,7 +17,17 @@ _BYTES: Final = 4 << 20
 _ANSWERS: Final = 256
 
 
-def read_range(part: Range, options: ReadOptions, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+def read_ranges(
+    parts: Sequence[Range], options: ReadOptions, names: Sequence[str]
+) -> Iterator[pa.RecordBatch]:
+    """The messages of all the ranges, as batches with the columns `names`."""
+    for part in parts:
+        yield from _read_range(part, options, names)
+
+
+def _read_range(
+    part: Range, options: ReadOptions, names: Sequence[str]
+) -> Iterator[pa.RecordBatch]:
     """The messages of a range as batches with the columns `names`."""
     batches = _Batches(part, options, names)
     for answer in Puller(part, options.pulls, options.connection):

@@ -23,17 +23,18 @@ from pyspark.sql.streaming.datasource import (
     SupportsTriggerAvailableNow,
 )
 
-from trimq.spark.batch import RangePartition
 from trimq.spark.errors import SparkSourceError, sentences
 from trimq.spark.options import ReadOptions
-from trimq.spark.planning.cluster import Cluster, patiently
+from trimq.spark.outages import lost
+from trimq.spark.parts import RangesPartition
+from trimq.spark.planning.cluster import Cluster, planned
 from trimq.spark.planning.limits import share
 from trimq.spark.planning.ranges import ranges, split
 from trimq.spark.planning.resolving import resolve
 from trimq.spark.positions import Offsets, QueueKey, read_offsets, write_offsets
 from trimq.spark.progress import GroupProgress
-from trimq.spark.queues import Bounds, Range, lost
-from trimq.spark.reading import read_range
+from trimq.spark.queues import Bounds, Range
+from trimq.spark.reading import read_ranges
 
 VERSION: Final = 1
 
@@ -56,7 +57,10 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         # Spark asks at every trigger until there is a first batch.
         if self._initial is None:
             with sentences():
-                starts = patiently(self._options.connection, self._starts)
+                connection = self._options.connection
+                starts = planned(
+                    connection, "planning the query", connection.patience, self._starts
+                )
             self._initial = {"initial": True, "version": VERSION, "queues": write_offsets(starts)}
         return self._initial
 
@@ -86,8 +90,10 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """What there is now. While a broker restarts its topics have no route: they wait, too."""
         options = self._options
         with sentences():
-            return patiently(
+            return planned(
                 options.connection,
+                "looking for new messages",
+                options.connection.patience,
                 lambda cluster: cluster.bounds(cluster.topics(options), missing_ok=True),
             )
 
@@ -98,16 +104,19 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             starts = _queues(start) | _begin(end)
             ends = {key: to for key, to in _queues(end).items() if starts.get(key, 0) < to}
             topics = sorted({key[0] for key in ends})
-            bounds = patiently(
-                options.connection, lambda cluster: cluster.bounds(topics, missing_ok=not fail)
+            bounds = planned(
+                options.connection,
+                "planning a batch",
+                options.connection.patience,
+                lambda cluster: cluster.bounds(topics, missing_ok=not fail),
             )
             found = ranges(starts, ends, bounds, fail)
-        return [RangePartition(one) for one in split(found, options.most_per_partition)]
+        return [RangesPartition((one,)) for one in split(found, options.most_per_partition)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        if isinstance(partition, RangePartition):
+        if isinstance(partition, RangesPartition):
             with sentences():
-                yield from read_range(partition.part, self._options, self._names)
+                yield from read_ranges(partition.parts, self._options, self._names)
 
     def _report(self, offset: dict[str, Any]) -> None:
         """Write the progress to the group that shows it, if there is one."""

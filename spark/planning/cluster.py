@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import re
-import time
 from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
 from typing import Final, Self, TypeVar
@@ -19,13 +18,13 @@ from trimq.remoting.errors import TransportError
 from trimq.spark.errors import SparkSourceError
 from trimq.spark.names import is_system_topic
 from trimq.spark.options import Connection, Expression, ReadOptions
+from trimq.spark.outages import patiently
 from trimq.spark.positions import QueueKey
 from trimq.spark.queues import Bounds
 
 log: Final = logging.getLogger("trimq.spark")
 
 R = TypeVar("R")
-_PAUSE: Final = 0.5
 
 
 class Cluster:
@@ -136,14 +135,11 @@ class NoNameServer(TransportError):
         )
 
 
-def patiently(connection: Connection, job: Callable[[Cluster], R]) -> R:
-    """What the job returns; it is done again, as often as `retries` says, when servers do not answer."""
-    for tries in range(connection.retries):
-        try:
-            with Cluster(connection) as cluster:
-                return job(cluster)
-        except TransportError as error:
-            log.warning("%s; trying again", error)
-            time.sleep(_PAUSE * (tries + 1))
-    with Cluster(connection) as cluster:
-        return job(cluster)
+def planned(connection: Connection, what: str, limit: float, job: Callable[[Cluster], R]) -> R:
+    """What the job returns; an outage is waited for up to `limit` seconds."""
+
+    def ask() -> R:
+        with Cluster(connection) as cluster:
+            return job(cluster)
+
+    return patiently(what, limit, ask)

@@ -6,8 +6,9 @@ import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from trimq.spark.outages import lost
 from trimq.spark.positions import Offsets, QueueKey
-from trimq.spark.queues import Bounds, Range, lost
+from trimq.spark.queues import Bounds, Range
 
 
 def ranges(
