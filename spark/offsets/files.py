@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from trimq.spark.offsets.analysis import Frames
-from trimq.spark.offsets.report import Report
+from trimq.spark.offsets.results import Report
 
 _CHUNK: Final = 1 << 12
 # Prometheus: name, what it is, column of a group and topic.

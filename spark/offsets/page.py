@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any, Final
 
-from trimq.spark.offsets.report import Report, Row
+from trimq.spark.offsets.results import Report, Row
 from trimq.spark.offsets.terminal import duration, moment
 
 _POLICY: Final = (

@@ -14,7 +14,7 @@ from trimq.spark.errors import SparkSourceError, sentences
 from trimq.spark.offsets import files, history
 from trimq.spark.offsets.analysis import Frames, analyse
 from trimq.spark.offsets.cluster import Snapshot
-from trimq.spark.offsets.report import Report, collect
+from trimq.spark.offsets.results import Report, collect
 from trimq.spark.offsets.starting import running
 
 if TYPE_CHECKING:

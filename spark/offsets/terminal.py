@@ -9,7 +9,7 @@ from typing import Any, Final
 from rich.console import Console
 from rich.table import Table
 
-from trimq.spark.offsets.report import Report, Row
+from trimq.spark.offsets.results import Report, Row
 
 Cell = Callable[[Row], str]
 _NONE: Final = "-"

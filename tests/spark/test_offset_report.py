@@ -32,7 +32,7 @@ from trimq.spark.offsets.failures import Failed, failures, of_spark
 from trimq.spark.offsets.files import report_json, write_text
 from trimq.spark.offsets.history import append
 from trimq.spark.offsets.page import page
-from trimq.spark.offsets.report import Report
+from trimq.spark.offsets.results import Report
 from trimq.spark.offsets.rounds import Reporter, Schedule, Wanted
 from trimq.spark.offsets.table import part
 from trimq.spark.offsets.terminal import duration, show
