@@ -12,7 +12,7 @@ from trimq.spark.options import ReadOptions
 from trimq.spark.parts import RangesPartition
 from trimq.spark.planning.cluster import Cluster, planned
 from trimq.spark.planning.ranges import ranges, split
-from trimq.spark.planning.resolving import resolve
+from trimq.spark.planning.resolving import assigned, check_assigned, resolve
 from trimq.spark.queues import Range
 from trimq.spark.reading import read_ranges
 
@@ -33,7 +33,8 @@ class RocketMQBatchReader(DataSourceReader):
 
     def _ranges(self, cluster: Cluster) -> list[Range]:
         options = self._options
-        bounds = cluster.bounds(cluster.topics(options))
+        bounds = assigned(options.queues, cluster.bounds(cluster.topics(options)))
+        check_assigned(options.queues, bounds)
         cluster.check(options.pulls.expression, options.pulls.group, bounds)
         starts = resolve(cluster, options.starting, "earliest", bounds)
         ends = resolve(cluster, options.ending, "latest", bounds)

@@ -5,11 +5,11 @@ Spark hands options over as text and without regard to case.
 
 from __future__ import annotations
 
-import difflib
+import hashlib
 import re
 import ssl
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Final
 
 from trimq.admin.addresses import name_server_list
@@ -20,15 +20,19 @@ from trimq.admin.signing import AccessKeys
 from trimq.remoting.blocking import BlockingClient
 from trimq.remoting.tls import ClientTls, TlsFilesError
 from trimq.spark.errors import SparkSourceError, WrongOption
-from trimq.spark.positions import Position, parse_position
+from trimq.spark.moments import parse_duration, required_time
+from trimq.spark.option_texts import Options
+from trimq.spark.positions import (
+    Position,
+    QueueKey,
+    parse_position,
+    parse_queues,
+    parse_times,
+)
 
 # Seconds that an outage may last, and while a read is planned.
 OUTAGE: Final = 300.0
 OUTAGE_OF_PLANNING: Final = 30.0
-
-TRUE: Final = {"true": True, "false": False}
-# Options that Spark itself may put among ours.
-SPARKS_OWN: Final = frozenset({"path", "checkpointlocation", "__datasource_schema__", "queryname"})
 
 TLS: Final = (
     "tls",
@@ -47,24 +51,42 @@ CONNECTION: Final = (
     "outageTimeoutMs",
     *TLS,
 )
+# Of each only one may be given: offsets or times, one time for all queues, times of topics and queues.
+STARTING: Final = (
+    "startingOffsets",
+    "startingTimestamp",
+    "startingOffsetsByTimestamp",
+    "startingOffsetsByTimestampStrategy",
+)
+ENDING: Final = ("endingOffsets", "endingTimestamp", "endingOffsetsByTimestamp")
+# Those that mean something for one kind of reading only.
+FOR_STREAMS: Final = (
+    "maxOffsetsPerTrigger",
+    "minOffsetsPerTrigger",
+    "maxTriggerDelay",
+    "commitGroup",
+)
 READ: Final = (
     *CONNECTION,
     "topic",
     "topics",
     "topicPattern",
+    "assign",
     "columns",
-    "startingOffsets",
-    "endingOffsets",
+    *STARTING,
+    *ENDING,
     "tags",
     "sql",
     "consumerGroup",
+    "groupIdPrefix",
     "pullBatchSize",
     "pullsInFlight",
     "maxMessagesPerPartition",
+    "minPartitions",
     "failOnDataLoss",
-    "maxOffsetsPerTrigger",
-    "commitGroup",
+    *FOR_STREAMS,
 )
+_GROUP: Final = re.compile("[%|a-zA-Z0-9_-]{1,100}", re.ASCII)
 WRITE: Final = (*CONNECTION, "topic", "producerGroup", "batchSize", "batchBytes")
 
 
@@ -141,18 +163,57 @@ class Pulls:
 
 
 @dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is read: topics by name, or those whose names match; of them all queues, or these alone."""
+
+    topics: tuple[str, ...] = ()
+    pattern: str | None = None
+    queues: frozenset[QueueKey] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Triggers:
+    """How a stream's batches are cut. Nothing is read while fewer than `least` messages are there,
+    unless the last batch was `delay` seconds ago; `most` is the limit of a batch.
+    """
+
+    most: int | None = None
+    least: int | None = None
+    delay: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """Everything that reading needs. `limit` and `commit_group` are for streams."""
+    """Everything that reading needs. `triggers` and `commit_group` are for streams."""
 
     connection: Connection
-    topics: tuple[str, ...]
-    pattern: str | None
+    wanted: Wanted
     pulls: Pulls
     starting: Position
     ending: Position
     most_per_partition: int | None
-    limit: int | None
+    least_partitions: int | None
+    triggers: Triggers
     commit_group: str | None
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """The topics that are named; none where a pattern is."""
+        return self.wanted.topics
+
+    @property
+    def pattern(self) -> str | None:
+        return self.wanted.pattern
+
+    @property
+    def queues(self) -> frozenset[QueueKey] | None:
+        """The only queues that are read, or None: all of the topics."""
+        return self.wanted.queues
+
+    @property
+    def limit(self) -> int | None:
+        """Messages in a batch of a stream."""
+        return self.triggers.most
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,70 +227,26 @@ class WriteOptions:
     batch_bytes: int
 
 
-class Options:
-    """The text of each option, with errors that name it."""
-
-    def __init__(self, given: Mapping[str, str], known: Iterable[str]) -> None:
-        names = {name.lower(): name for name in known}
-        self._values: dict[str, str] = {}
-        for key, value in given.items():
-            name = names.get(key.lower())
-            if name is not None:
-                self._values[name] = value
-            elif key.lower() not in SPARKS_OWN:
-                raise WrongOption(_unknown(key, names))
-
-    def text(self, name: str, default: str | None = None) -> str | None:
-        value = self._values.get(name, "").strip()
-        return value or default
-
-    def required(self, name: str, example: str) -> str:
-        value = self.text(name)
-        if value is None:
-            raise WrongOption(f"option {name!r} is missing: .option({name!r}, {example!r})")
-        return value
-
-    def number(self, name: str, default: int, least: int = 1, most: int = 1 << 31) -> int:
-        found = self.optional_number(name, least, most)
-        return default if found is None else found
-
-    def optional_number(self, name: str, least: int = 1, most: int = 1 << 62) -> int | None:
-        value = self.text(name)
-        if value is None:
-            return None
-        if not value.isdecimal() or not least <= int(value) <= most:
-            raise WrongOption(f"option {name!r} is {value!r}, not a number from {least} to {most}")
-        return int(value)
-
-    def flag(self, name: str, default: bool) -> bool:
-        value = self.text(name)
-        if value is None:
-            return default
-        if value.lower() not in TRUE:
-            raise WrongOption(f"option {name!r} is {value!r}, neither 'true' nor 'false'")
-        return TRUE[value.lower()]
-
-
 def read_options(given: Mapping[str, str]) -> ReadOptions:
     """The options of a read; WrongOption when one cannot be meant."""
     options = Options(given, READ)
-    topics, pattern = _topics(options)
+    wanted = _wanted(options)
     pulls = Pulls(
         expression=_expression(options),
-        group=options.text("consumerGroup") or TOOLS_GROUP,
+        group=_group(options, wanted),
         batch_size=options.number("pullBatchSize", 32, most=1024),
         in_flight=options.number("pullsInFlight", 8, most=256),
         fail_on_data_loss=options.flag("failOnDataLoss", True),
     )
     return ReadOptions(
         connection=_connection(options),
-        topics=topics,
-        pattern=pattern,
+        wanted=wanted,
         pulls=pulls,
-        starting=parse_position("startingOffsets", options.text("startingOffsets")),
-        ending=parse_position("endingOffsets", options.text("endingOffsets")),
+        starting=_starting(options),
+        ending=_position(options, "ending"),
         most_per_partition=options.optional_number("maxMessagesPerPartition"),
-        limit=options.optional_number("maxOffsetsPerTrigger"),
+        least_partitions=options.optional_number("minPartitions", most=1_000_000),
+        triggers=_triggers(options),
         commit_group=options.text("commitGroup"),
     )
 
@@ -288,25 +305,82 @@ def _tls(options: Options) -> ClientTls | None:
     return tls
 
 
-def _topics(options: Options) -> tuple[tuple[str, ...], str | None]:
-    listed = options.text("topic") or options.text("topics")
-    pattern = options.text("topicPattern")
-    if options.text("topic") and options.text("topics"):
-        raise WrongOption("give option 'topic' or 'topics', not both")
-    if (listed is None) == (pattern is None):
+def _wanted(options: Options) -> Wanted:
+    names = ("topic", "topics", "topicPattern", "assign")
+    given = options.only(*names)
+    if given is None:
         raise WrongOption(
-            "give either option 'topic' (one or several with commas) or option 'topicPattern'"
+            "give either option 'topic' (one or several with commas) or option 'topicPattern', or"
+            " chosen queues with option 'assign'"
         )
-    if pattern is not None:
+    name, text = given
+    if name == "assign":
+        queues = parse_queues(name, text)
+        return Wanted(tuple(sorted({topic for topic, _, _ in queues})), queues=queues)
+    if name == "topicPattern":
         try:
-            re.compile(pattern)
+            re.compile(text)
         except re.error as error:
-            raise WrongOption(f"option 'topicPattern' {pattern!r}: {error}") from None
-        return (), pattern
-    names = tuple(dict.fromkeys(name.strip() for name in (listed or "").split(",")))
-    if "" in names:
-        raise WrongOption(f"option 'topic' {listed!r} has an empty name in it")
-    return names, None
+            raise WrongOption(f"option 'topicPattern' {text!r}: {error}") from None
+        return Wanted(pattern=text)
+    topics = tuple(dict.fromkeys(one.strip() for one in text.split(",")))
+    if "" in topics:
+        raise WrongOption(f"option 'topic' {text!r} has an empty name in it")
+    return Wanted(topics)
+
+
+def _position(options: Options, side: str) -> Position:
+    """`side` is starting or ending."""
+    word, time, by_queue = f"{side}Offsets", f"{side}Timestamp", f"{side}OffsetsByTimestamp"
+    name, text = options.only(word, time, by_queue) or (word, None)
+    if text is None or name == word:
+        return parse_position(name, text)
+    if name == time:
+        return Position("time", required_time(name, text))
+    return parse_times(name, text)
+
+
+def _starting(options: Options) -> Position:
+    """What startingOffsets says is lenient by itself, as ever; its sisters are strict, as Kafka's."""
+    found = _position(options, "starting")
+    strategy = options.choice("startingOffsetsByTimestampStrategy", "error", "latest")
+    if found.word not in ("time", "times"):
+        if strategy is not None:
+            raise WrongOption(
+                "option 'startingOffsetsByTimestampStrategy' needs a time to start at: give option"
+                " 'startingTimestamp' or 'startingOffsetsByTimestamp'"
+            )
+        return found
+    strict = options.text("startingOffsets") is None if strategy is None else strategy == "error"
+    return replace(found, strict=strict)
+
+
+def _triggers(options: Options) -> Triggers:
+    most = options.optional_number("maxOffsetsPerTrigger")
+    least = options.optional_number("minOffsetsPerTrigger")
+    delay = options.text("maxTriggerDelay")
+    if delay is not None and least is None:
+        raise WrongOption("option 'maxTriggerDelay' needs option 'minOffsetsPerTrigger'")
+    if least is not None and most is not None and least > most:
+        raise WrongOption(
+            f"option 'minOffsetsPerTrigger' is {least}, more than 'maxOffsetsPerTrigger' {most}"
+        )
+    return Triggers(most, least, parse_duration("maxTriggerDelay", delay or "15m"))
+
+
+def _group(options: Options, wanted: Wanted) -> str:
+    """As whom to pull. With a prefix the name is the same whenever the same is read: a broker keeps groups."""
+    name, text = options.only("consumerGroup", "groupIdPrefix") or ("", TOOLS_GROUP)
+    if name != "groupIdPrefix":
+        return text
+    if not _GROUP.fullmatch(text):
+        raise WrongOption(
+            f"option 'groupIdPrefix' is {text!r}: names of groups have letters, digits and %|-_,"
+            " at most 100 of them before the job's own part"
+        )
+    queues = sorted(wanted.queues) if wanted.queues is not None else None
+    what = repr((wanted.topics, wanted.pattern, queues))
+    return f"{text}-{hashlib.sha256(what.encode()).hexdigest()[:8]}"
 
 
 def _expression(options: Options) -> Expression:
@@ -316,10 +390,3 @@ def _expression(options: Options) -> Expression:
     if sql is not None:
         return Expression(sql, "SQL92")
     return Expression(tags or "*", "TAG")
-
-
-def _unknown(key: str, names: Mapping[str, str]) -> str:
-    near = difflib.get_close_matches(key.lower(), names, 1)
-    if near:
-        return f"there is no option {key!r}; did you mean {names[near[0]]!r}?"
-    return f"there is no option {key!r}; there are: {', '.join(names.values())}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import pyspark
@@ -16,7 +16,7 @@ from pyspark.sql.types import StructType
 
 from trimq.spark.batch import RocketMQBatchReader
 from trimq.spark.errors import SparkSourceError, sentences
-from trimq.spark.options import read_options, write_options
+from trimq.spark.options import ENDING, FOR_STREAMS, read_options, write_options
 from trimq.spark.schema import chosen, ddl, wanted
 from trimq.spark.shipping import Shipped
 from trimq.spark.versions import has_streams
@@ -42,10 +42,7 @@ class RocketMQDataSource(DataSource, metaclass=Shipped):
     def reader(self, schema: StructType) -> DataSourceReader:
         with sentences():
             options = read_options(self.options)
-            if options.limit is not None or options.commit_group is not None:
-                raise SparkSourceError(
-                    "options 'maxOffsetsPerTrigger' and 'commitGroup' are for readStream"
-                )
+            _refuse(self.options, FOR_STREAMS, "for readStream, not for read")
             return RocketMQBatchReader(options, wanted(schema))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
@@ -59,8 +56,7 @@ class RocketMQDataSource(DataSource, metaclass=Shipped):
         from trimq.spark.stream import RocketMQStreamReader
 
         options = read_options(self.options)
-        if options.ending.word:
-            raise SparkSourceError("option 'endingOffsets' is for read, not for readStream")
+        _refuse(self.options, ENDING, "for read, not for readStream")
         return RocketMQStreamReader(options, wanted(schema))
 
     def writer(self, schema: StructType, overwrite: bool) -> RocketMQWriter:
@@ -90,6 +86,13 @@ class _Refusal(DataSourceStreamReader):
 
     def read(self, partition: InputPartition) -> Iterator[tuple[object, ...]]:
         raise self._error
+
+
+def _refuse(given: Mapping[str, str], names: Iterable[str], why: str) -> None:
+    low = {name.lower() for name, value in given.items() if value.strip()}
+    wrong = next((name for name in names if name.lower() in low), None)
+    if wrong is not None:
+        raise SparkSourceError(f"option {wrong!r} is {why}")
 
 
 def _need_streams() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from trimq.spark.errors import WrongOption
-from trimq.spark.options import Options
+from trimq.spark.option_texts import Options
 from trimq.spark.positions import parse_position
 
 TABLES: Final = ("messages", "consumequeue", "index")

@@ -29,8 +29,9 @@ from trimq.spark.outages import lost
 from trimq.spark.parts import RangesPartition
 from trimq.spark.planning.cluster import Cluster, planned
 from trimq.spark.planning.limits import share
+from trimq.spark.planning.pacing import Pacing
 from trimq.spark.planning.ranges import ranges, split
-from trimq.spark.planning.resolving import resolve
+from trimq.spark.planning.resolving import assigned, check_assigned, resolve
 from trimq.spark.positions import Offsets, QueueKey, read_offsets, write_offsets
 from trimq.spark.progress import GroupProgress
 from trimq.spark.queues import Bounds, Range
@@ -48,6 +49,7 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._initial: dict[str, Any] | None = None
         self._target: Offsets | None = None
         self._progress: GroupProgress | None = None
+        self._pacing = Pacing(options.triggers)
 
     def getDefaultReadLimit(self) -> ReadLimit:
         limit = self._options.limit
@@ -66,7 +68,8 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def _starts(self, cluster: Cluster) -> Offsets:
         options = self._options
-        bounds = cluster.bounds(cluster.topics(options))
+        bounds = assigned(options.queues, cluster.bounds(cluster.topics(options)))
+        check_assigned(options.queues, bounds)
         cluster.check(options.pulls.expression, options.pulls.group, bounds)
         return resolve(cluster, options.starting, "latest", bounds)
 
@@ -90,12 +93,13 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """What there is now. While a broker restarts its topics have no route: they wait, too."""
         options = self._options
         with sentences():
-            return planned(
+            bounds = planned(
                 options.connection,
                 "looking for new messages",
                 options.connection.patience,
                 lambda cluster: cluster.bounds(cluster.topics(options), missing_ok=True),
             )
+            return assigned(options.queues, bounds)
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
         options = self._options
@@ -152,6 +156,9 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             if to > queues[key]:
                 backlog[key] = to - queues[key]
         if not begin and not backlog:
+            return start
+        # A query that reads what is there and ends would wait for ever.
+        if self._target is None and self._pacing.holds(sum(backlog.values())):
             return start
         for key, count in share(backlog, most).items():
             queues[key] += count

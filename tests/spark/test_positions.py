@@ -132,7 +132,7 @@ GOOD = {"namesrv": "127.0.0.1:9876", "topic": "T"}
         ({"namesrv": "here"}, "option 'namesrv': 'here' is not HOST:PORT"),
         ({"namesrv": ""}, "option 'namesrv' is missing"),
         ({"topic": ""}, "either option 'topic'"),
-        ({"topicPattern": "a.*"}, "either option 'topic'"),
+        ({"topicPattern": "a.*"}, "'topic' or 'topicPattern', not both"),
         ({"topic": "", "topicPattern": "("}, "option 'topicPattern'"),
         ({"topic": "a,,b"}, "an empty name"),
         ({"topics": "b"}, "not both"),
