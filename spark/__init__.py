@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from trimq.spark.driver import (
         DataLost,
         RocketMQDataSource,
+        RocketMQOffsetsDataSource,
         RocketMQStoreDataSource,
         SparkSourceError,
         WrongOption,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DataLost",
     "RocketMQDataSource",
+    "RocketMQOffsetsDataSource",
     "RocketMQStoreDataSource",
     "SparkSourceError",
     "WrongOption",

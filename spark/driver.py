@@ -18,6 +18,7 @@ if not is_supported(pyspark.__version__):
     )
 
 from trimq.spark.errors import DataLost, SparkSourceError, WrongOption  # noqa: E402
+from trimq.spark.offsets.source import RocketMQOffsetsDataSource  # noqa: E402
 from trimq.spark.sessions import session, use_this_python  # noqa: E402
 from trimq.spark.shipping import arrange  # noqa: E402
 from trimq.spark.source import RocketMQDataSource  # noqa: E402
@@ -29,6 +30,7 @@ use_this_python()
 __all__ = [
     "DataLost",
     "RocketMQDataSource",
+    "RocketMQOffsetsDataSource",
     "RocketMQStoreDataSource",
     "SparkSourceError",
     "WrongOption",

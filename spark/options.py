@@ -239,7 +239,7 @@ def read_options(given: Mapping[str, str]) -> ReadOptions:
         fail_on_data_loss=options.flag("failOnDataLoss", True),
     )
     return ReadOptions(
-        connection=_connection(options),
+        connection=connection_of(options),
         wanted=wanted,
         pulls=pulls,
         starting=_starting(options),
@@ -255,7 +255,7 @@ def write_options(given: Mapping[str, str]) -> WriteOptions:
     """The options of a write; WrongOption when one cannot be meant."""
     options = Options(given, WRITE)
     return WriteOptions(
-        connection=_connection(options),
+        connection=connection_of(options),
         topic=options.text("topic"),
         group=options.text("producerGroup") or "trimq-spark",
         batch_size=options.number("batchSize", 256, most=4096),
@@ -263,7 +263,8 @@ def write_options(given: Mapping[str, str]) -> WriteOptions:
     )
 
 
-def _connection(options: Options) -> Connection:
+def connection_of(options: Options) -> Connection:
+    """How servers are asked; WrongOption when that cannot be meant."""
     name_servers = options.required("namesrv", "127.0.0.1:9876")
     try:
         name_server_list(name_servers)

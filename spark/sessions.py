@@ -65,7 +65,7 @@ def _java_version(java: str) -> int | None:
 def session(
     master: str | None = None, config: Mapping[str, str] | None = None, app: str = "TriMQ"
 ) -> SparkSession:
-    """A session with both formats registered, this interpreter in its workers and short errors.
+    """A session with our formats registered, this interpreter in its workers and short errors.
 
     `master` and `config` are as in Spark; what spark-submit says counts when they are not given.
     """
@@ -73,6 +73,7 @@ def session(
     use_this_python()
     from pyspark.sql import SparkSession
 
+    from trimq.spark.offsets.source import RocketMQOffsetsDataSource
     from trimq.spark.source import RocketMQDataSource
     from trimq.spark.store_source import RocketMQStoreDataSource
 
@@ -84,4 +85,5 @@ def session(
     made = builder.getOrCreate()
     made.dataSource.register(RocketMQDataSource)
     made.dataSource.register(RocketMQStoreDataSource)
+    made.dataSource.register(RocketMQOffsetsDataSource)
     return made

@@ -36,11 +36,20 @@ from trimq.spark.errors import SparkSourceError
 from trimq.spark.names import is_system_group, is_system_topic
 from trimq.spark.offsets.answers import Consumed, QueueName, consumed, ends
 from trimq.spark.offsets.pace import Pace, PacedAdmin
-from trimq.spark.offsets.table import joined, part, times, waiting
+from trimq.spark.offsets.table import joined, now_millis, part, times, waiting
 
 # What may happen to one question without making the others worthless.
 _PASSING: Final = (AdminError, CodecError)
 _STATS_FACTOR: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Only:
+    """Names that a query asks for; what is of others need not be asked. None: any. No groups: queues only."""
+
+    topics: frozenset[str] | None = None
+    groups: frozenset[str] | None = None
+    brokers: frozenset[str] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,14 +66,27 @@ class ClusterSource:
     ask_clients: bool = True
     keys: AccessKeys | None = None
     tls: ClientTls | None = None
+    only: Only = Only()
 
     def wants_group(self, name: str) -> bool:
-        return not is_system_group(name) and _matches(name, self.groups)
+        allowed = self.only.groups is None or name in self.only.groups
+        return allowed and not is_system_group(name) and _matches(name, self.groups)
 
     def wants_topic(self, name: str) -> bool:
         """A group's own topics go with the groups."""
+        if self.only.topics is not None and name not in self.only.topics:
+            return False
         own = name.startswith(("%RETRY%", "%DLQ%"))
         return own or _matches(name, self.topics)
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerAddress:
+    """A broker as its NameServer knows it."""
+
+    cluster: str
+    name: str
+    addr: str
 
 
 @dataclass(slots=True)
@@ -113,8 +135,8 @@ class _Members:
 def snapshot(source: ClusterSource) -> Snapshot:
     """Ask every broker. TransportError when no NameServer answers, SparkSourceError without brokers."""
     pace = Pace(source.rate)
-    brokers = _brokers(source, pace)
-    taken = brokers[0].admin.now()
+    taken = now_millis()
+    brokers = [_broker(source, one, pace) for one in addresses(source)]
     try:
         with ThreadPoolExecutor(min(source.concurrency, len(brokers))) as pool:
             list(pool.map(lambda broker: _ask_broker(broker, source), brokers))
@@ -131,35 +153,60 @@ def snapshot(source: ClusterSource) -> Snapshot:
     return Snapshot(joined(parts), problems, notes)
 
 
-def _brokers(source: ClusterSource, pace: Pace) -> list[_Broker]:
-    tls = source.tls.context() if source.tls else None
-
-    def admin() -> PacedAdmin:
-        return PacedAdmin(source.name_servers, source.timeout, source.keys, pace, tls)
-
-    with admin() as first:
-        info = first.cluster_info()
+def addresses(source: ClusterSource) -> list[BrokerAddress]:
+    """The brokers to ask, at least one. TransportError when no NameServer answers, SparkSourceError without brokers."""
+    with _admin(source, Pace(source.rate)) as admin:
+        info = admin.cluster_info()
     clusters = {name: one for one, names in info.cluster_addr_table.items() for name in names}
     found = [
-        _Broker(clusters.get(name, ""), name, addr, admin())
+        BrokerAddress(clusters.get(name, ""), name, addr)
         for name, data in sorted(info.broker_addr_table.items())
         if (addr := preferred_addr(data))
     ]
     if not found:
         raise SparkSourceError(f"the NameServer {source.name_servers} knows no broker")
-    return found
+    wanted = source.only.brokers
+    return [one for one in found if wanted is None or one.name in wanted]
+
+
+def read_broker(source: ClusterSource, one: BrokerAddress, taken: int) -> Snapshot:
+    """One broker's part of the snapshot that began at `taken` (milliseconds since 1970).
+
+    AdminError, CodecError or TransportError when the broker does not say what it has.
+    """
+    broker = _broker(source, one, Pace(source.rate))
+    try:
+        _ask(broker, source)
+        with ThreadPoolExecutor(1) as pool:
+            members = _members([broker], source, pool)
+    finally:
+        broker.admin.close()
+    return Snapshot(joined(list(_tables(broker, taken, members))), notes=broker.notes)
+
+
+def _admin(source: ClusterSource, pace: Pace) -> PacedAdmin:
+    tls = source.tls.context() if source.tls else None
+    return PacedAdmin(source.name_servers, source.timeout, source.keys, pace, tls)
+
+
+def _broker(source: ClusterSource, one: BrokerAddress, pace: Pace) -> _Broker:
+    return _Broker(one.cluster, one.name, one.addr, _admin(source, pace))
 
 
 def _ask_broker(broker: _Broker, source: ClusterSource) -> None:
     try:
-        _ask_topics(broker, source)
-        _ask_groups(broker, source)
-        _ask_delays(broker, source)
-        if source.ask_clients:
-            _ask_connections(broker)
-        broker.whole = True
+        _ask(broker, source)
     except (TransportError, *_PASSING) as error:
         broker.problems.append(f"broker {broker.name} is left out: {error}")
+
+
+def _ask(broker: _Broker, source: ClusterSource) -> None:
+    _ask_topics(broker, source)
+    _ask_groups(broker, source)
+    _ask_delays(broker, source)
+    if source.ask_clients:
+        _ask_connections(broker)
+    broker.whole = True
 
 
 def _ask_topics(broker: _Broker, source: ClusterSource) -> None:
@@ -176,6 +223,8 @@ def _ask_topics(broker: _Broker, source: ClusterSource) -> None:
 
 
 def _ask_groups(broker: _Broker, source: ClusterSource) -> None:
+    if source.only.groups is not None and not source.only.groups:
+        return
     known = pa.array(sorted({topic.decode() for _, topic in broker.ends}), pa.string())
     for group in sorted(broker.admin.groups_of(broker.addr)):
         if not source.wants_group(group):

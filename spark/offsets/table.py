@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -55,9 +56,17 @@ _SPARK_TYPES: Final = {
 }
 
 
+COLUMNS: Final = {field.name: (_SPARK_TYPES[field.type], field.type) for field in SCHEMA}
+
+
 def ddl() -> str:
     """The columns as Spark writes them."""
-    return ", ".join(f"{field.name} {_SPARK_TYPES[field.type]}" for field in SCHEMA)
+    return ", ".join(f"{name} {kind}" for name, (kind, _) in COLUMNS.items())
+
+
+def now_millis() -> int:
+    """Milliseconds since 1970."""
+    return time.time_ns() // 1_000_000
 
 
 def times(millis: Any) -> pa.Array:
