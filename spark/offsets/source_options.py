@@ -8,7 +8,8 @@ from typing import Final
 
 from trimq.spark.errors import WrongOption
 from trimq.spark.offsets.cluster import ClusterSource
-from trimq.spark.options import CONNECTION, Connection, Options, connection_of
+from trimq.spark.option_texts import Options
+from trimq.spark.options import CONNECTION, Connection, connection_of
 
 OFFSETS: Final = (
     *CONNECTION,
