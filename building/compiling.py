@@ -20,8 +20,8 @@ WISH: Final = os.environ.get("TRIMQ_COMPILE", "auto")
 OPTIMISATION: Final = os.environ.get("MYPYC_OPT_LEVEL", "3")
 # The one library that all compiled modules share; without a name of ours mypyc puts it beside `trimq`.
 SHARED: Final = "trimq._native"
-# What a batch costs per message, in C; docs/speed.md says why. Each function has a twin in Python.
-KERNEL: Final = "trimq/codec/_kernel.c"
+# What a batch, and what a scan costs per message, in C; docs/speed.md says why. Each function has a twin in Python.
+KERNELS: Final = ("_kernel", "_records")
 # A plain installation keeps here why it is one: pip shows nothing of a build that has succeeded.
 REASON: Final = "trimq/plain.txt"
 # setup.py also runs to tell a name and a version.
@@ -92,7 +92,11 @@ def extensions(modules: list[str], config: str, folder: str) -> list[Extension]:
     except (Exception, SystemExit) as error:
         raise CannotCompile(f"mypyc failed ({type(error).__name__} {error}): {FAILED}") from error
     flags = [f"-O{OPTIMISATION}", "-Wall"]
-    return [*made, Extension("trimq.codec._kernel", [KERNEL], extra_compile_args=flags)]
+    kernels = [
+        Extension(f"trimq.codec.{name}", [f"trimq/codec/{name}.c"], extra_compile_args=flags)
+        for name in KERNELS
+    ]
+    return [*made, *kernels]
 
 
 class Reasons:

@@ -11,22 +11,13 @@ from __future__ import annotations
 import itertools
 import logging
 import os
-import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from trimq.codec.record import MAGIC_BLANK, outline_records, peek
-from trimq.spark.decode import (
-    BODY_AT,
-    BODY_LENGTH,
-    PROPERTIES_AT,
-    STOP,
-    STORE_TIMESTAMP,
-    TOPIC_AT,
-    Row,
-)
+from trimq.codec.record import MAGIC_BLANK, peek
+from trimq.spark.rows import Rows, find_rows
 from trimq.spark.store_options import StoreOptions
 from trimq.store.checking.log import list_log
 from trimq.store.checkpoint import load_checkpoint
@@ -36,7 +27,6 @@ from trimq.store.inspecting.sparse_file import SparseFile
 log: Final = logging.getLogger("trimq.spark")
 
 WINDOW: Final = 4 << 20
-_CRC: Final = 2
 _HEAD: Final = 8
 # A broker's clock may have been set back by as much between two records.
 _CLOCK_SLACK: Final = 60_000
@@ -98,8 +88,8 @@ def _unsure_since(root: Path) -> int:
     return load_checkpoint(root / "checkpoint").record_timestamp
 
 
-def scan(part: LogPart, options: StoreOptions) -> Iterator[tuple[bytes, list[Row]]]:
-    """Windows of the part, each with its records that are asked for."""
+def scan(part: LogPart, options: StoreOptions) -> Iterator[Rows]:
+    """The part's records that are asked for, some at a time."""
     try:
         file = SparseFile(part.path)
     except FileNotFoundError:
@@ -116,39 +106,39 @@ class _Scan:
         self._wanted = _filter(options)
         self._fd = os.open(part.path, os.O_RDONLY | os.O_CLOEXEC)
 
-    def windows(self) -> Iterator[tuple[bytes, list[Row]]]:
+    def windows(self) -> Iterator[Rows]:
         part = self._part
         try:
             position = part.start
             if position:
                 position = find_record(self._file, part.base, position)
             while 0 <= position < part.end:
-                window, rows, position = self._window(position)
-                rows = self._sound(window, rows)
-                rows = rows if self._wanted is None else self._wanted(window, rows)
-                if rows:
-                    yield window, rows
+                rows, position = self._window(position)
+                if rows is not None:
+                    rows = self._sound(rows)
+                    rows = rows if self._wanted is None else self._wanted(rows)
+                    if len(rows):
+                        yield rows
         finally:
             os.close(self._fd)
 
-    def _window(self, position: int) -> tuple[bytes, list[Row], int]:
+    def _window(self, position: int) -> tuple[Rows | None, int]:
         """What lies at the position, and where to go on."""
         base, end = self._part.base, self._part.end
         window = os.pread(self._fd, min(WINDOW, end - position), position)
-        rows: list[Row] = []
-        stopped = outline_records(window, 0, len(window), base + position, rows)
-        if rows:
-            return window, rows, position + stopped
+        rows, stopped = find_rows(window, 0, len(window), base + position)
+        if stopped:
+            return rows, position + stopped
         # A record that is longer than the window, or goes on behind the part's end.
         size, magic = self._peek(position)
         if magic == MAGIC_BLANK and position + size == self._file.size:
-            return b"", [], self._file.size
+            return None, self._file.size
         if size > len(window) and position + size <= self._file.size:
             window = os.pread(self._fd, size, position)
-            stopped = outline_records(window, 0, len(window), base + position, rows)
-            if rows:
-                return window, rows, position + stopped
-        return b"", [], self._behind(position)
+            rows, stopped = find_rows(window, 0, len(window), base + position)
+            if stopped:
+                return rows, position + stopped
+        return None, self._behind(position)
 
     def _peek(self, position: int) -> tuple[int, int]:
         head = os.pread(self._fd, _HEAD, position)
@@ -164,28 +154,17 @@ class _Scan:
         log.warning("%s: bytes %d to %d hold no record", self._part.path, position, found - 1)
         return found
 
-    def _sound(self, window: bytes, rows: list[Row]) -> list[Row]:
+    def _sound(self, rows: Rows) -> Rows:
         """Without records that a crash has left in part."""
-        unsure = self._part.unsure
-        if not rows or rows[-1][STORE_TIMESTAMP] < unsure:
+        if self._part.unsure == _FOREVER:
             return rows
-        kept = [row for row in rows if row[STORE_TIMESTAMP] < unsure or _whole(window, row)]
+        kept = rows.sound(self._part.unsure)
         if len(kept) < len(rows):
             log.warning("%s: %d torn records left out", self._part.path, len(rows) - len(kept))
         return kept
 
 
-def _whole(window: bytes, row: Row) -> bool:
-    body = memoryview(window)[row[BODY_AT] : row[BODY_AT] + row[BODY_LENGTH]]
-    if len(body) and zlib.crc32(body) & 0x7FFFFFFF != row[_CRC]:
-        return False
-    if 0 in window[row[TOPIC_AT] : row[PROPERTIES_AT] - 2]:
-        return False
-    stop: int = row[STOP]
-    return bool(row[PROPERTIES_AT] == stop) or window[stop - 1] != 0
-
-
-Filter = Callable[[bytes, Sequence[Row]], list[Row]]
+Filter = Callable[[Rows], Rows]
 
 
 def _filter(options: StoreOptions) -> Filter | None:
@@ -194,13 +173,4 @@ def _filter(options: StoreOptions) -> Filter | None:
     start, end = options.start, options.end
     if not topics and start <= 0 and end >= _FOREVER:
         return None
-
-    def pick(window: bytes, rows: Sequence[Row]) -> list[Row]:
-        return [
-            row
-            for row in rows
-            if start <= row[STORE_TIMESTAMP] < end
-            and (not topics or window[row[TOPIC_AT] : row[PROPERTIES_AT] - 2] in topics)
-        ]
-
-    return pick
+    return lambda rows: rows.select(start, end, topics or None, None)

@@ -7,7 +7,7 @@ from typing import Final
 
 import pyarrow as pa
 
-from trimq.spark.decode import QUEUE_OFFSET, Row, is_wrapped, outline, to_batch, unwrap
+from trimq.spark.decode import outline, to_batch, unwrap
 from trimq.spark.options import ReadOptions
 from trimq.spark.pulling import Puller
 from trimq.spark.queues import Range
@@ -57,22 +57,8 @@ class _Batches:
     def flush(self) -> pa.RecordBatch | None:
         buffer = b"".join(self._answers)
         self._answers, self._size = [], 0
-        rows = outline(buffer)
-        if any(map(is_wrapped, rows)):
-            buffer, rows = unwrap(buffer, rows)
-        rows = self._once(rows)
-        if not rows:
+        # The messages of the range that have not been there yet.
+        rows, self._next = unwrap(outline(buffer)).within(self._next, self._part.end)
+        if not len(rows):
             return None
-        return to_batch(buffer, rows, self._names, self._part.broker_name, self._tags)
-
-    def _once(self, rows: list[Row]) -> list[Row]:
-        """The messages of the range that have not been there yet."""
-        following, end = self._next, self._part.end
-        kept: list[Row] = []
-        for row in rows:
-            offset: int = row[QUEUE_OFFSET]
-            if following <= offset < end:
-                kept.append(row)
-                following = offset + 1
-        self._next = following
-        return kept
+        return to_batch(rows, self._names, self._part.broker_name, self._tags)

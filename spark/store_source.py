@@ -13,7 +13,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
-from trimq.spark.decode import is_wrapped, to_batch, unwrap
+from trimq.spark.decode import to_batch, unwrap
 from trimq.spark.errors import sentences
 from trimq.spark.log_scan import LogPart, plan, scan
 from trimq.spark.schema import (
@@ -82,11 +82,8 @@ class LogReader(DataSourceReader):
         if not isinstance(partition, _Part) or not isinstance(partition.part, LogPart):
             return
         with sentences(str(partition.part.path)):
-            for window, found in scan(partition.part, self._options):
-                buffer, rows = window, found
-                if any(map(is_wrapped, rows)):
-                    buffer, rows = unwrap(buffer, rows)
-                yield to_batch(buffer, rows, self._names, self._options.broker_name)
+            for rows in scan(partition.part, self._options):
+                yield to_batch(unwrap(rows), self._names, self._options.broker_name)
 
 
 class FilteringLogReader(LogReader):

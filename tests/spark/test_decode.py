@@ -18,7 +18,8 @@ from trimq.codec.flags import SysFlag  # noqa: E402
 from trimq.codec.message_id import offset_message_id  # noqa: E402
 from trimq.codec.properties import format_properties, parse_properties  # noqa: E402
 from trimq.codec.record import encode_blank, encode_record, outline_records, parse_record  # noqa: E402
-from trimq.spark.decode import WRAPPED, is_wrapped, outline, to_batch, unwrap  # noqa: E402
+from trimq.spark.decode import outline, to_batch, unwrap  # noqa: E402
+from trimq.spark.rows import WRAPPED  # noqa: E402
 from trimq.spark.schema import COLUMNS, arrow_schema  # noqa: E402
 
 V4 = pack_host("10.0.0.1:10911")
@@ -55,7 +56,7 @@ def record(**fields: Any) -> bytes:
 
 
 def rows_of(data: bytes, **more: Any) -> list[dict[str, Any]]:
-    batch = to_batch(data, outline(data), list(COLUMNS), "broker-a", **more)
+    batch = to_batch(outline(data), list(COLUMNS), "broker-a", **more)
     assert batch.schema == arrow_schema(list(COLUMNS))
     found: list[dict[str, Any]] = batch.to_pylist()
     return found
@@ -124,8 +125,8 @@ def test_a_property_alone_is_what_it_is_among_all(plain: list[bytes], odd: list[
     data = b"".join(record(properties=block) for block in (*plain, *odd))
     names = ["keys", "tags", "uniqKey", "deliveryTimestamp"]
     rows = outline(data)
-    alone = to_batch(data, rows, names, None)
-    assert alone == to_batch(data, rows, [*names, "properties"], None).select(names)
+    alone = to_batch(rows, names, None)
+    assert alone == to_batch(rows, [*names, "properties"], None).select(names)
 
 
 def test_times_beyond_any_calendar_are_null() -> None:
@@ -160,9 +161,10 @@ def test_batches_in_one_record_are_unwrapped() -> None:
     items = [BatchItem(n, b"item %d" % n, b"n\x01%d\x02" % n) for n in range(3)]
     data = record(sys_flag=WRAPPED, body=join_batch(items)) + record(queue_offset=8)
     rows = outline(data)
-    assert [is_wrapped(row) for row in rows] == [True, False]
-    buffer, unwrapped = unwrap(data, rows)
-    found = to_batch(buffer, unwrapped, ["queueOffset", "body", "properties"], None).to_pylist()
+    assert rows.flagged(WRAPPED)
+    unwrapped = unwrap(rows)
+    assert not unwrapped.flagged(WRAPPED)
+    found = to_batch(unwrapped, ["queueOffset", "body", "properties"], None).to_pylist()
     assert [(row["queueOffset"], row["body"]) for row in found] == [
         (5, b"item 0"),
         (6, b"item 1"),

@@ -69,9 +69,9 @@ def root(tmp_path: Path) -> Iterator[Path]:
 def read(root: Path, **options: Any) -> list[tuple[str, bytes, int]]:
     given = store_options({"path": str(root), **{key: str(one) for key, one in options.items()}})
     return [
-        (window[row[16] : row[17] - 2].decode(), window[row[15] : row[15] + row[14]], row[6])
+        (rows.buffer[row[16] : row[17] - 2].decode(), rows.buffer[row[15] :][: row[14]], row[6])
         for part in plan(given)
-        for window, rows in scan(part, given)
+        for rows in scan(part, given)
         for row in rows
     ]
 
@@ -100,7 +100,7 @@ def test_topics_and_times(root: Path) -> None:
     written = write(root, 400)
     assert read(root, topic="U") == [one for one in written if one[0] == "U"]
     every = store_options({"path": str(root)})
-    times = [row[10] for part in plan(every) for _, rows in scan(part, every) for row in rows]
+    times = [row[10] for part in plan(every) for rows in scan(part, every) for row in rows]
     low, high = times[150], times[160]
     assert read(root, startTimestamp=low, endTimestamp=high) == written[150:160]
     # Files far away from the window are not even opened.
@@ -192,7 +192,7 @@ def test_conditions_become_options(root: Path) -> None:
     assert (found.start, found.end) == (1_700_000_000_500, 1_700_000_000_501)
     nothing = pushed(filters.EqualTo(topic, "T"), filters.EqualTo(topic, "U"))
     assert nothing.topics == {""}
-    assert not [rows for part in plan(nothing) for _, rows in scan(part, nothing)]
+    assert not [rows for part in plan(nothing) for rows in scan(part, nothing)]
     assert len(written) == 100
 
 
