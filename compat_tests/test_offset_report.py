@@ -28,6 +28,9 @@ from compat_tests.spark_stage import QUEUES, Side, sides, spark_session
 from trimq.cli import main
 from trimq.codec.bodies.groups import SubscriptionGroupConfig
 from trimq.codec.bodies.locks import MessageQueue
+from trimq.spark.offsets.filters import Filters
+from trimq.spark.offsets.history import append
+from trimq.spark.offsets.table import joined, part
 
 pytest.importorskip(
     "pyspark", reason="pyspark is not installed: pip install '/path/to/trimq[spark]'"
@@ -182,7 +185,98 @@ def test_rates_between_snapshots(spark: Any, servers: dict[str, Side], tmp_path:
     assert topic["drainSeconds"] == pytest.approx(topic["backlog"] * seconds / 8)
 
 
-def test_a_store_directory_says_the_same(spark: Any, servers: dict[str, Side]) -> None:
+@pytest.mark.parametrize("kind", KINDS)
+def test_nobody_is_nobody_whomever_is_asked_about(
+    spark: Any, servers: dict[str, Side], kind: str, tmp_path: Path
+) -> None:
+    """Lagging is read by a group that this report is not about; the history gets all rows."""
+    options = ["--namesrv", servers[kind].namesrv, "--history", tmp_path, "--json", "-"]
+    done = report(*options, "--group", "Others*", "--max-lag", 0)
+    assert (done.exit_code, done.stderr) == (0, "")
+    value = json.loads(done.stdout)
+    assert [one["topic"] for one in value["unused"]] == ["Nobodys"]
+    assert [value[name] for name in ("groups", "topics", "queues")] == [[], [], []]
+    rows = pq.read_table(next(tmp_path.rglob("*.parquet"))).to_pylist()
+    readers = [row for row in rows if row["consumerGroup"] == "Readers"]
+    assert {row["topic"] for row in readers} == {"Lagging"}
+    # Nobody was asked about them.
+    assert {row["members"] for row in readers} == {None}
+
+
+def kept_by_hand(folder: Path) -> None:
+    """Two snapshots, a minute apart, of three groups; `A` has a retry and a dead-letter topic."""
+    for taken in (1_700_000_000_000, 1_700_000_060_000):
+        ends = {"T1": 10, "T2": 20, "Free": 5, "%RETRY%A": 2, "%DLQ%A": 3, "%DLQ%B": 4}
+        where = {"cluster": "c", "brokerName": "b", "queueId": 0}
+        queues = part(
+            taken,
+            taken,
+            {**where, "topic": list(ends), "minOffset": 0, "maxOffset": list(ends.values())},
+        )
+        stands = [("A", "T1"), ("A", "%RETRY%A"), ("AB", "T2"), ("B", "T2"), ("B", "T1")]
+        groups = part(
+            taken,
+            taken,
+            {
+                **where,
+                "topic": [topic for _, topic in stands],
+                "consumerGroup": [group for group, _ in stands],
+                "minOffset": 0,
+                "maxOffset": [ends[topic] for _, topic in stands],
+                "committed": 1,
+                "delayMillis": 5000,
+                "delayExact": True,
+            },
+        )
+        append(folder, joined([queues, groups]))
+
+
+CHOSEN: dict[tuple[tuple[str, ...], tuple[str, ...]], tuple[set[str], set[str]]] = {
+    (("A",), ()): ({"A T1", "A %RETRY%A"}, {"T1", "T2", "Free", "%RETRY%A", "%DLQ%A"}),
+    (("A*", "no"), ()): (
+        {"A T1", "A %RETRY%A", "AB T2"},
+        {"T1", "T2", "Free", "%RETRY%A", "%DLQ%A"},
+    ),
+    # Who reads the topic, and what is the group's own.
+    ((), ("T1",)): (
+        {"A T1", "A %RETRY%A", "B T1"},
+        {"T1", "%RETRY%A", "%DLQ%A", "%DLQ%B"},
+    ),
+    ((), ("T2", "Fr?e")): ({"AB T2", "B T2"}, {"T2", "Free", "%DLQ%B"}),
+    (("B",), ("T1",)): ({"B T1"}, {"T1", "%DLQ%B"}),
+    ((), ("F*",)): (set(), {"Free"}),
+    (("A",), ("T2",)): (set(), {"T2"}),
+}
+
+
+def test_rows_that_a_report_is_about(spark: Any, tmp_path: Path) -> None:
+    kept_by_hand(tmp_path)
+    rows = spark.read.parquet(str(min(tmp_path.rglob("*.parquet")))).cache()
+    assert len(Filters().snapshot(rows).collect()) == rows.count() == 11
+    for (groups, topics), (offsets, queues) in CHOSEN.items():
+        found = Filters(groups, topics).snapshot(rows).collect()
+        named = [f"{row.consumerGroup} {row.topic}" for row in found if row.consumerGroup]
+        assert sorted(named) == sorted(offsets), (groups, topics)
+        own = [row.topic for row in found if not row.consumerGroup]
+        assert sorted(own) == sorted(queues), (groups, topics)
+
+
+def test_groups_and_topics_of_a_history(spark: Any, tmp_path: Path) -> None:
+    kept_by_hand(tmp_path)
+    options = ["--topic", "T?", "--group", "A*", "--max-lag", 10]
+    done = report("--history", tmp_path, "--json", "-", *options)
+    assert done.stderr == "group AB is 19 messages behind, more than 10\n"
+    assert done.exit_code == 1
+    value = json.loads(done.stdout)
+    found = {one["consumerGroup"]: (one["backlog"], one["deadLetters"]) for one in value["groups"]}
+    assert found == {"A": (10, 3), "AB": (19, 0)}
+    assert {one["consumerGroup"] for one in value["stuck"]} == {"A", "AB"}
+    assert value["unused"] == []
+
+
+def test_a_store_directory_says_the_same(
+    spark: Any, servers: dict[str, Side], reports: dict[str, Path]
+) -> None:
     side = servers["real"]
     deadline = time.monotonic() + 20
     while not (side.store / "config" / "consumerOffset.json").exists():
@@ -193,6 +287,9 @@ def test_a_store_directory_says_the_same(spark: Any, servers: dict[str, Side]) -
     # A queue without a committed offset has no row here.
     value = json.loads(done.stdout)
     assert [(one["queueId"], one["backlog"]) for one in value["queues"]] == [(0, 16), (3, 10)]
+    others = report("--store", side.store, "--json", "-", "--max-lag", 5, "--group", "Others")
+    assert (others.exit_code, others.stderr) == (0, "")
+    assert json.loads(others.stdout)["groups"] == []
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
+from trimq.spark.offsets.filters import ALL, DEAD, RETRY, Filters
 from trimq.spark.offsets.history import SnapshotFile, spread
 from trimq.spark.offsets.table import ddl
 
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
 POINTS: Final = 300
 QUEUE_KEY: Final = ("cluster", "brokerName", "topic", "queueId")
 KEY: Final = (*QUEUE_KEY, "consumerGroup")
-RETRY: Final = "%RETRY%"
-DEAD: Final = "%DLQ%"
 BELOW_MIN: Final = "below min"
 ABOVE_MAX: Final = "above max"
 # So many stuck queues are sent to every task; more are joined by sorting.
@@ -53,10 +52,11 @@ class Frames:
             frame.unpersist()
 
 
-def analyse(spark: SparkSession, files: Sequence[SnapshotFile]) -> Frames:
+def analyse(spark: SparkSession, files: Sequence[SnapshotFile], filters: Filters = ALL) -> Frames:
     """`files` are the history, oldest first, at least one."""
-    newest = _read(spark, files[-1:])
-    before = _read(spark, files[-2:-1]) if len(files) > 1 else newest.limit(0)
+    whole = _read(spark, files[-1:])
+    newest = filters.snapshot(whole)
+    before = _read(spark, files[-2:-1]) if len(files) > 1 else whole.limit(0)
     queues = _with_since(_measured(newest, before).persist(), spark, files)
     topics = _topics(queues).persist()
     groups = _groups(queues, newest, before).persist()
@@ -65,8 +65,8 @@ def analyse(spark: SparkSession, files: Sequence[SnapshotFile]) -> Frames:
         topics=topics,
         groups=groups,
         clusters=_clusters(groups, newest, before),
-        unused=_unused(newest, before),
-        over_time=_over_time(_read(spark, spread(list(files), POINTS))),
+        unused=_unused(newest, before, whole),
+        over_time=_over_time(filters.offsets(_read(spark, spread(list(files), POINTS)))),
     )
 
 
@@ -315,11 +315,11 @@ def _produced(newest: DataFrame, before: DataFrame) -> DataFrame:
     return joined.withColumn("produceRate", rate)
 
 
-def _unused(newest: DataFrame, before: DataFrame) -> DataFrame:
-    """Topics in which no group has an offset; groups' own topics are none of them."""
+def _unused(newest: DataFrame, before: DataFrame, whole: DataFrame) -> DataFrame:
+    """Topics in which no group has an offset, of all groups in `whole`; groups' own topics are none of them."""
     from pyspark.sql import functions as f
 
-    used = newest.where("consumerGroup is not null").select("cluster", "topic").distinct()
+    used = whole.where("consumerGroup is not null").select("cluster", "topic").distinct()
     own = f.col("topic").startswith(RETRY) | f.col("topic").startswith(DEAD)
     return (
         _produced(newest, before)
@@ -334,10 +334,9 @@ def _unused(newest: DataFrame, before: DataFrame) -> DataFrame:
     )
 
 
-def _over_time(history: DataFrame) -> DataFrame:
+def _over_time(rows: DataFrame) -> DataFrame:
     from pyspark.sql import functions as f
 
-    rows = history.where("consumerGroup is not null")
     return rows.groupBy("takenAt", "cluster", "consumerGroup").agg(
         f.sum(backlog(f.col("maxOffset"), f.col("committed"), f.col("minOffset"))).alias("backlog"),
         f.max("delayMillis").alias("delayMillis"),

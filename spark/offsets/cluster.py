@@ -35,6 +35,7 @@ from trimq.remoting.tls import ClientTls
 from trimq.spark.errors import SparkSourceError
 from trimq.spark.names import is_system_group, is_system_topic
 from trimq.spark.offsets.answers import Consumed, QueueName, consumed, ends
+from trimq.spark.offsets.filters import ALL, Filters
 from trimq.spark.offsets.pace import Pace, PacedAdmin
 from trimq.spark.offsets.table import joined, now_millis, part, times, waiting
 
@@ -54,7 +55,10 @@ class Only:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterSource:
-    """Whom to ask, and how gently. `rate`: requests a second to one server; times in seconds."""
+    """Whom to ask, and how gently. `rate`: requests a second to one server; times in seconds.
+
+    `details`: whose clients and exact delays to ask for; offsets are asked for all the same.
+    """
 
     name_servers: str
     groups: tuple[str, ...] = ()
@@ -64,6 +68,7 @@ class ClusterSource:
     timeout: float = 5
     exact: int = 500
     ask_clients: bool = True
+    details: Filters = ALL
     keys: AccessKeys | None = None
     tls: ClientTls | None = None
     only: Only = Only()
@@ -205,7 +210,7 @@ def _ask(broker: _Broker, source: ClusterSource) -> None:
     _ask_groups(broker, source)
     _ask_delays(broker, source)
     if source.ask_clients:
-        _ask_connections(broker)
+        _ask_connections(broker, source.details)
     broker.whole = True
 
 
@@ -266,7 +271,13 @@ def _ask_delays(broker: _Broker, source: ClusterSource) -> None:
     """Exact delays where the backlog is largest, one request per group and topic."""
     behind: list[tuple[int, str, str]] = []
     for name, group in broker.groups.items():
-        behind += [(backlog, name, topic) for topic, backlog in _backlogs(group) if backlog > 0]
+        if not source.details.wants_group(name):
+            continue
+        behind += [
+            (backlog, name, topic)
+            for topic, backlog in _backlogs(group)
+            if backlog > 0 and source.details.wants_topic(topic, name)
+        ]
     chosen: dict[str, dict[tuple[int, str], QueueTimeSpan]] = {}
     for _, name, topic in heapq.nlargest(source.exact, behind):
         try:
@@ -303,8 +314,10 @@ def _set_delays(group: _Group, spans: dict[tuple[int, str], QueueTimeSpan], now:
     group.delay, group.exact = pa.array(delay, pa.int64()), pa.array(exact, pa.bool_())
 
 
-def _ask_connections(broker: _Broker) -> None:
+def _ask_connections(broker: _Broker, details: Filters) -> None:
     for name, group in broker.groups.items():
+        if not details.wants_group(name):
+            continue
         try:
             connected = broker.admin.consumer_connection(name, broker.addr).connection_set
         except NotFound:

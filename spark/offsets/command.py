@@ -13,6 +13,7 @@ import click
 from trimq.admin.tls import FLAGS, client_tls
 from trimq.remoting.tls import ClientTls, TlsFilesError
 from trimq.spark.offsets.failures import Failed, failures
+from trimq.spark.offsets.filters import Filters
 from trimq.spark.offsets.starting import LEVELS
 
 if TYPE_CHECKING:
@@ -60,8 +61,12 @@ def _tls_options(function: F) -> F:
     type=click.Path(path_type=Path, file_okay=False),
     help="The folder that keeps snapshots, one cluster's. Without it, nothing is kept.",
 )
-@click.option("--group", "groups", multiple=True, help="Only these groups; * and ? are wild.")
-@click.option("--topic", "topics", multiple=True, help="Only these topics; * and ? are wild.")
+@click.option(
+    "--group", "groups", multiple=True, help="Report on these groups only; * and ? are wild."
+)
+@click.option(
+    "--topic", "topics", multiple=True, help="On these topics only, and on groups that read them."
+)
 @click.option(
     "--rate",
     type=click.FloatRange(0, min_open=True),
@@ -110,6 +115,7 @@ def _tls_options(function: F) -> F:
 )
 def report(master: str | None, spark_log: str | None, **given: Any) -> None:
     """How far consumer groups are behind, since when, and how fast that changes."""
+    given["filters"] = Filters(given["groups"], given["topics"])
     take = _source(given)
     from trimq.spark.offsets.rounds import Reporter, Schedule, Wanted
 
@@ -138,8 +144,7 @@ def _source(given: dict[str, Any]) -> Callable[[], Snapshot] | None:
         keys = (given["access_key"], given["secret_key"])
         source = cluster.ClusterSource(
             name_servers=namesrv,
-            groups=given["groups"],
-            topics=given["topics"],
+            details=given["filters"],
             concurrency=given["concurrency"],
             rate=given["rate"],
             timeout=given["timeout"],

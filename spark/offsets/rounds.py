@@ -14,6 +14,7 @@ from trimq.spark.errors import SparkSourceError, sentences
 from trimq.spark.offsets import files, history
 from trimq.spark.offsets.analysis import Frames, analyse
 from trimq.spark.offsets.cluster import Snapshot
+from trimq.spark.offsets.filters import ALL, Filters
 from trimq.spark.offsets.results import Report, collect
 from trimq.spark.offsets.starting import running
 
@@ -39,6 +40,7 @@ class Wanted:
     top: int
     max_lag: int | None
     max_delay: float | None
+    filters: Filters = ALL
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +123,7 @@ class Reporter:
         return found
 
     def _compute(self, spark: SparkSession, found: list[history.SnapshotFile]) -> int:
-        frames = analyse(spark, found)
+        frames = analyse(spark, found, self._wanted.filters)
         try:
             made = collect(frames, [file.taken for file in found], self._wanted.top)
             _write(made, frames, self._wanted)
