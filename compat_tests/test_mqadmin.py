@@ -144,7 +144,7 @@ def _queues(stage: AdminStage, kind: str, topic: str) -> tuple[int, int]:
 def _consume(stage: AdminStage, kind: str, group: str, topic: str, queues: int) -> None:
     """Start a consumer, and wait until it knows where to begin: at the end of every queue."""
     server = stage.servers[kind]
-    stage.official.ask("consumer", server.namesrv_addr, group, topic, "*")
+    stage.official[kind].ask("consumer", server.namesrv_addr, group, topic, "*")
     with BlockingAdminClient(server.namesrv_addr) as admin:
 
         def begun() -> bool:
@@ -179,7 +179,7 @@ def test_a_drain_loses_no_message(stage: AdminStage, kind: str) -> None:
 
     # One list per group, whatever the server: the groups have names of their own.
     def received() -> set[str]:
-        return set(stage.official.ask("received", group).out.split())
+        return set(stage.official[kind].ask("received", group).out.split())
 
     wait_until("everything is consumed", lambda: received() == sent)
     first, *_, last = done.out.splitlines()
@@ -228,13 +228,13 @@ def test_official_clients_use_a_static_topic(stage: AdminStage, kind: str) -> No
     bodies = [f"body-{number}" for number in range(6)]
     for number, body in enumerate(bodies):
         where = ["-b", "__syslo__global__", "-i", str(number % 3)] if number % 2 else []
-        sent = stage.official.run(
+        sent = stage.official[kind].run(
             server.namesrv_addr, ["sendMessage", "-t", topic, "-p", body, *where]
         )
         assert "SEND_OK" in sent.out
 
     def received() -> list[str]:
-        return sorted(stage.official.ask("received", group).out.split())
+        return sorted(stage.official[kind].ask("received", group).out.split())
 
     wait_until("everything is consumed", lambda: received() == bodies)
     seen = stage.ours.run(server.namesrv_addr, ["tail", topic, "--format", "%b"]).out

@@ -37,6 +37,7 @@ class Side:
 
     def __init__(self, stage: AdminStage, kind: str) -> None:
         self.stage = stage
+        self.kind = kind
         self.server: Server = stage.servers[kind]
 
     def run(self, *words: str) -> Printed:
@@ -53,7 +54,7 @@ class Side:
 
     def consumed(self) -> int:
         """How many messages the moved group has consumed so far."""
-        return int(self.stage.official.ask("count", self.server.namesrv_addr, MOVER).out)
+        return int(self.stage.official[self.kind].ask("count", self.server.namesrv_addr, MOVER).out)
 
     def wait_for(self, count: int, seconds: float = 60) -> None:
         deadline = time.monotonic() + seconds

@@ -145,7 +145,7 @@ def test_an_official_consumer_that_is_refused_disturbs_nobody(stage: AdminStage)
         admin.update_broker_config(server.broker_addr, {setting: "true"})
         try:
             for tag in ("TagA", "TagB"):
-                stage.official.ask("consumer", server.namesrv_addr, group, SENT, tag)
+                stage.official["trimq"].ask("consumer", server.namesrv_addr, group, SENT, tag)
             deadline = time.monotonic() + 60
             while True:
                 found = admin.group_agreement(server.broker_addr, group)

@@ -20,7 +20,7 @@ BY_CLIENTS, BY_BROKER = SETTING + "false", SETTING + "true"
 OTHER_PRODUCERS: Final = ((r"(?m)^producer group \(CLIENT_INNER_PRODUCER\).*\n", ""),)
 # When a client pulled and consumed last, how fast it is, which Java objects it has, what its threads do.
 MOMENTS: Final = (
-    (r"@[0-9a-f]{6,8}\b", "@<object>"),
+    (r"(?:/0x[0-9a-f]{16})?@[0-9a-f]{6,8}\b", "@<object>"),
     (r"\b20\d{12}(\d{3})?\b", "<digits of time>"),
     (r" +\d+\.\d\d\b", " <pace>"),
     (r"(?s)(#Consumer jstack#\n).*TID: \d+ STATE: .*", r"\1<threads>"),

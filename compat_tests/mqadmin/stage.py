@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 from compat_tests.artifacts import HERE
 from compat_tests.mqadmin.case import BROKER, CLUSTER, AdminCase
 from compat_tests.mqadmin.masks import mask
-from compat_tests.mqadmin.tools import OfficialTool, OurTool, Printed
+from compat_tests.mqadmin.tools import OfficialTool, OurTool, Printed, temporary
 from compat_tests.ours import TrimqServer
 from compat_tests.processes import wait_until
 from compat_tests.real import Launcher, RealServer
@@ -45,6 +47,8 @@ MESSAGES: Final = (
     ("body-3", "key-1", "TagA", 1),
 )
 
+R = TypeVar("R")
+KINDS: Final = ("real", "trimq")
 # The sides that are compared with the official tool on the real server.
 Side = tuple[str, str]
 REFERENCE: Final[Side] = ("official", "real")
@@ -52,23 +56,30 @@ COMPARED: Final[tuple[Side, ...]] = (("official", "trimq"), ("ours", "real"), ("
 
 
 class AdminStage:
-    """Both servers, both tools; each case is run once on every side, when it is first asked for."""
+    """Both servers, each with both tools; each case is run once on every side, when it is first asked for.
+
+    The servers take their turns beside each other: mostly a tool waits, or its server.
+    """
 
     def __init__(self, launch: Launcher, folder: Path, tree: Path) -> None:
         self._stack = ExitStack()
         self._printed: dict[str, dict[Side, list[Printed]]] = {}
         self._folder = folder
+        self._pool = self._stack.enter_context(ThreadPoolExecutor(len(KINDS)))
         try:
-            self.official = OfficialTool(folder)
-            self._stack.callback(self.official.close)
             self.ours = OurTool(folder)
-            real = RealServer(launch, folder / "real", SETTINGS).start()
+            self.official: dict[str, OfficialTool] = {}
+            for kind in KINDS:
+                self._tools_folder(kind).mkdir()
+                tool = self.official[kind] = OfficialTool(self._tools_folder(kind))
+                self._stack.callback(tool.close)
+            real = RealServer(launch, folder / "real", SETTINGS)
             self._stack.callback(real.kill)
-            trimq = TrimqServer(folder / "trimq", SETTINGS, tree=tree).start()
+            trimq = TrimqServer(folder / "trimq", SETTINGS, tree=tree)
             self._stack.callback(trimq.stop)
             self.servers: dict[str, Server] = {"real": real, "trimq": trimq}
             self._files = _write_files(folder)
-            self._words = {kind: self._fill(server) for kind, server in self.servers.items()}
+            self._words = self._beside(self._begin)
         except BaseException:
             self._stack.close()
             raise
@@ -79,15 +90,15 @@ class AdminStage:
     def printed(self, case: AdminCase) -> dict[Side, list[Printed]]:
         """What every line of the case printed, by side."""
         if str(case) not in self._printed:
-            self._printed[str(case)] = {
-                side: self._run(case, side) for side in (REFERENCE, *COMPARED)
-            }
+            done = self._beside(lambda kind: self._run_on(case, kind))
+            self._printed[str(case)] = {**done["real"], **done["trimq"]}
         return self._printed[str(case)]
 
     def shown(self, case: AdminCase, side: Side) -> str:
         """The case's text without what belongs to this run."""
         text = "".join(one.out for one in self.printed(case)[side])
         text = text.replace(str(self._out(case, side)), "<out>")
+        text = text.replace(str(temporary(self._tools_folder(side[1]))), "<tmp>")
         text = mask(text, self.servers[side[1]])
         for pattern, replacement in case.masks:
             text = re.sub(pattern, replacement, text)
@@ -101,12 +112,28 @@ class AdminStage:
         values = {**self._words[kind], "topic": f"Topic{slug}", "group": f"Group{slug}", "out": out}
         return [word.format(**values) for word in line.split(" ")]
 
+    def _beside(self, act: Callable[[str], R]) -> dict[str, R]:
+        """What acting on each server gives, all at once."""
+        return dict(zip(KINDS, self._pool.map(act, KINDS), strict=True))
+
+    def _tools_folder(self, kind: str) -> Path:
+        return self._folder / f"tools-{kind}"
+
+    def _begin(self, kind: str) -> dict[str, str]:
+        server = self.servers[kind]
+        server.start()
+        return self._fill(server, self.official[kind])
+
+    def _run_on(self, case: AdminCase, kind: str) -> dict[Side, list[Printed]]:
+        return {(tool, kind): self._run(case, (tool, kind)) for tool in ("official", "ours")}
+
     def _out(self, case: AdminCase, side: Side) -> Path:
         return self._folder / "out" / "-".join(side) / str(case)
 
     def _run(self, case: AdminCase, side: Side) -> list[Printed]:
         """What every line printed; what files hold that were written stands behind it."""
-        tool = self.official if side[0] == "official" else self.ours
+        folder = self._tools_folder(side[1])
+        tool = self.official[side[1]] if side[0] == "official" else OurTool(folder)
         server = self.servers[side[1]]
         out = self._out(case, side)
         lines = [self.words(line, side[1], case, out) for line in case.lines]
@@ -132,9 +159,9 @@ class AdminStage:
             with suppress(AdminError):
                 admin.delete_group(server.broker_addr, group, True)
 
-    def _traced(self, ns: str, admin: BlockingAdminClient) -> str:
+    def _traced(self, official: OfficialTool, ns: str, admin: BlockingAdminClient) -> str:
         """The id of a message whose sending and consumption have been traced by the official client."""
-        message_id = self.official.ask("trace", ns, TRACE_MAKER, TRACED, "traced").out.strip()
+        message_id = official.ask("trace", ns, TRACE_MAKER, TRACED, "traced").out.strip()
         query = MessageQuery(topic=TRACE_TOPIC, key=message_id)
 
         def kinds() -> set[str]:
@@ -146,33 +173,33 @@ class AdminStage:
         wait_until("both traces are stored", lambda: len(kinds()) == 2)
         return message_id
 
-    def _fill(self, server: Server) -> dict[str, str]:
+    def _fill(self, server: Server, official: OfficialTool) -> dict[str, str]:
         """Topics, messages, clients: by the official tool and client only."""
         ns = server.namesrv_addr
         # A held pull learns of a reset when it ends: after 15 seconds otherwise.
         setting = ["-b", server.broker_addr, "-k", "longPollingEnable", "-v", "false"]
-        self.official.run(ns, ["updateBrokerConfig", *setting])
+        official.run(ns, ["updateBrokerConfig", *setting])
         for topic in (SENT, MOVED, SPLIT):
             queues = ["-b", server.broker_addr, "-t", topic, "-r", "4", "-w", "4"]
-            self.official.run(ns, ["updateTopic", *queues])
+            official.run(ns, ["updateTopic", *queues])
         for queue in range(4):
             where = ["-b", BROKER, "-i", str(queue)]
-            self.official.run(ns, ["sendMessage", "-t", MOVED, "-p", f"moved-{queue}", *where])
+            official.run(ns, ["sendMessage", "-t", MOVED, "-p", f"moved-{queue}", *where])
         for body, key, tag, queue in MESSAGES:
             where = ["-b", BROKER, "-i", str(queue)]
-            sent = self.official.run(
+            sent = official.run(
                 ns, ["sendMessage", "-t", SENT, "-p", body, "-k", key, "-c", tag, *where]
             )
             assert "SEND_OK" in sent.out, sent
-        self.official.ask("consumer", ns, MEMBER, SENT, "TagA || TagB")
-        self.official.ask("producer", ns, MAKER, SENT)
-        self.official.ask("consumer", ns, MOVER, MOVED, "*")
+        official.ask("consumer", ns, MEMBER, SENT, "TagA || TagB")
+        official.ask("producer", ns, MAKER, SENT)
+        official.ask("consumer", ns, MOVER, MOVED, "*")
         for tag in ("TagA", "TagB"):
             # Members that are new may differ: the tools wait two minutes.
-            self.official.ask("consumer", ns, SPLIT, SPLIT, tag, "300")
+            official.ask("consumer", ns, SPLIT, SPLIT, tag, "300")
         one_queue = ["-b", server.broker_addr, "-t", TRACED, "-r", "1", "-w", "1"]
-        self.official.run(ns, ["updateTopic", *one_queue])
-        self.official.ask("consumer", ns, TRACER, TRACED, "*", "traced")
+        official.run(ns, ["updateTopic", *one_queue])
+        official.ask("consumer", ns, TRACER, TRACED, "*", "traced")
         with BlockingAdminClient(ns) as admin:
             wait_until_consumed(admin, MEMBER, SENT)
             wait_until_consumed(admin, MOVER, MOVED)
@@ -180,7 +207,7 @@ class AdminStage:
             assert pulled.messages, f"{server}: {pulled.status}"
             message = pulled.messages[0]
             (client,) = admin.consumer_connection(MEMBER).connection_set
-            traced = self._traced(ns, admin)
+            traced = self._traced(official, ns, admin)
             wait_until_consumed(admin, TRACER, TRACED, queues=1)
             for group in (MEMBER, MOVER, SPLIT, TRACER):
                 wait_until_retries_are_read(admin, group)

@@ -27,6 +27,13 @@ class Printed:
     code: int | None = None
 
 
+def temporary(folder: Path) -> Path:
+    """Where a tool that works in `folder` leaves what it would leave in /tmp."""
+    made = folder / "tmp"
+    made.mkdir(parents=True, exist_ok=True)
+    return made
+
+
 class OfficialTool:
     """java/shim/rocketmq-5.5.0/driver/AdminTool.java: the real mqadmin, started once."""
 
@@ -34,7 +41,9 @@ class OfficialTool:
 
     def __init__(self, folder: Path, timeout: float = 60) -> None:
         self._timeout = timeout
-        options = ["-Xmx256m", "-XX:+UseSerialGC", "-Xss512k", f"-Duser.home={folder}"]
+        temp = temporary(folder)
+        options = ["-Xmx256m", "-XX:+UseSerialGC", "-Xss512k"]
+        options += [f"-Duser.home={folder}", f"-Djava.io.tmpdir={temp}"]
         command = [shutil.which("java") or "java", *options]
         command += ["-cp", artifacts.java_driver(artifacts.CLIENT_5), "driver.AdminTool"]
         self._log = (folder / "admin-tool.log").open("wb")
@@ -131,4 +140,9 @@ class OurTool:
         return Printed(first + rest, err)
 
     def _environment(self) -> dict[str, str]:
-        return {**os.environ, "PYTHONPATH": str(HERE), "PYTHONSAFEPATH": "1"}
+        own = {
+            "PYTHONPATH": str(HERE),
+            "PYTHONSAFEPATH": "1",
+            "TMPDIR": str(temporary(self._folder)),
+        }
+        return {**os.environ, **own}
