@@ -175,7 +175,7 @@ def test_several_topics_and_a_pattern(spark: Any, servers: dict[str, Side]) -> N
 
 
 FAILURES = (
-    ({"topic": "NoSuchTopic"}, "topic 'NoSuchTopic' does not exist"),
+    ({"topic": "NoSuchTopic", "outageTimeoutMs": "0"}, "topic 'NoSuchTopic' does not exist"),
     (
         {"namesrv": f"127.0.0.1:{free_port()}", "topic": "Orders", "outageTimeoutMs": "0"},
         "no NameServer of .* reached",

@@ -336,7 +336,7 @@ def test_messages_that_are_deleted_meanwhile(
 
 
 STREAM_FAILURES = (
-    ({"topic": "NoSuchTopic"}, "topic 'NoSuchTopic' does not exist"),
+    ({"topic": "NoSuchTopic", "outageTimeoutMs": "0"}, "topic 'NoSuchTopic' does not exist"),
     (
         {"namesrv": f"127.0.0.1:{free_port()}", "topic": "T", "outageTimeoutMs": "0"},
         "no NameServer of .* reached",

@@ -11,8 +11,9 @@ from trimq.spark.errors import sentences
 from trimq.spark.options import ReadOptions
 from trimq.spark.parts import RangesPartition
 from trimq.spark.planning.cluster import Cluster, planned
-from trimq.spark.planning.ranges import ranges, split
-from trimq.spark.planning.resolving import assigned, check_assigned, resolve
+from trimq.spark.planning.grouping import group
+from trimq.spark.planning.ranges import begun, ranges
+from trimq.spark.planning.resolving import assigned, check_assigned, named, resolve
 from trimq.spark.queues import Range
 from trimq.spark.reading import read_ranges
 
@@ -29,16 +30,21 @@ class RocketMQBatchReader(DataSourceReader):
             connection = self._options.connection
             limit = connection.patience_of_planning
             found = planned(connection, "planning the read", limit, self._ranges)
-        return [RangesPartition((one,)) for one in split(found, self._options.most_per_partition)]
+        options = self._options
+        groups = group(found, options.least_partitions, options.most_per_partition)
+        return [RangesPartition(parts) for parts in groups]
 
     def _ranges(self, cluster: Cluster) -> list[Range]:
         options = self._options
-        bounds = assigned(options.queues, cluster.bounds(cluster.topics(options)))
+        view = cluster.look(cluster.topics(options), named(options), options.topics).complete()
+        bounds = assigned(options.queues, view.bounds)
         check_assigned(options.queues, bounds)
         cluster.check(options.pulls.expression, options.pulls.group, bounds)
         starts = resolve(cluster, options.starting, "earliest", bounds)
+        fail = options.pulls.fail_on_data_loss
+        starts = begun(starts, options.starting.offsets, bounds, fail)
         ends = resolve(cluster, options.ending, "latest", bounds)
-        return ranges(starts, ends, bounds, options.pulls.fail_on_data_loss)
+        return ranges(starts, ends, bounds, fail)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         # Where there is nothing to read, Spark asks for a partition of its own.

@@ -102,3 +102,10 @@ def lost(gone: Range, why: str, fail: bool) -> None:
     if fail:
         raise DataLost(f"{gone}: {why}. Option failOnDataLoss=false goes on with what is there")
     log.warning("%s: %s; %d messages lost, going on with what is there", gone, why, gone.count)
+
+
+def deleted(what: str, fail: bool) -> None:
+    """DataLost if that is wanted, else a warning: queues are gone, and with them what nobody counts."""
+    if fail:
+        raise DataLost(f"{what}. Option failOnDataLoss=false goes on with what is there")
+    log.warning("%s; going on with what is there", what)

@@ -8,79 +8,103 @@ from __future__ import annotations
 import logging
 import os
 import socket
-from collections.abc import Iterable
+import time
+from collections import defaultdict
+from collections.abc import Callable, Mapping
 from typing import Final
 
-from trimq.admin.cluster import MASTER_ID
-from trimq.admin.errors import AdminError, Refused
+from trimq.admin.errors import Refused
 from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.heartbeat import ConsumerData, HeartbeatData, SubscriptionData
 from trimq.codec.codes import RequestCode, ResponseCode
-from trimq.codec.headers.base import Header
+from trimq.codec.command import RemotingCommand
 from trimq.codec.headers.offsets import UpdateConsumerOffsetRequestHeader
-from trimq.remoting.blocking import BlockingClient
 from trimq.remoting.errors import TransportError
-from trimq.spark.options import Connection
-from trimq.spark.planning.cluster import Cluster
+from trimq.spark.planning.asking import Askers, Question
 from trimq.spark.positions import Offsets, QueueKey
 
 log: Final = logging.getLogger("trimq.spark")
 
+# Seconds before a broker that did not take the progress is asked again, and between two heartbeats
+# to one that did: it forgets a group's members after two minutes.
+_AGAIN: Final = 5.0
+_HEARTBEAT: Final = 30.0
+
 
 class GroupProgress:
-    """Writes offsets to the brokers that have the queues; keeps its connections."""
+    """Writes offsets to the brokers that have the queues, to all of them together."""
 
-    def __init__(self, connection: Connection, group: str) -> None:
-        self._connection = connection
+    def __init__(
+        self, askers: Askers, group: str, now: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._askers = askers
         self._group = group
+        self._now = now
         self._written: Offsets = {}
-        self._clients: dict[str, BlockingClient] = {}
+        self._topics: dict[str, set[str]] = {}
+        self._beaten: dict[str, float] = {}
+        self._failed: dict[str, float] = {}
+        self._told: set[str] = set()
         self._id = f"{socket.gethostname()}@spark-{os.getpid()}"
 
-    def commit(self, offsets: Offsets) -> None:
-        """The group has got as far as that."""
-        new = {key: at for key, at in offsets.items() if self._written.get(key) != at}
-        if not new:
-            return
-        topics = sorted({key[0] for key in new})
-        try:
-            addrs = self._masters(topics)
-            for addr in sorted(set(addrs.values())):
-                self._ask(addr, RequestCode.HEART_BEAT, body=self._heartbeat(topics))
-            for key, offset in new.items():
-                master = addrs.get((key[0], key[1]))
-                if master is not None:
-                    self._write(master, key, offset)
-        except (AdminError, TransportError) as error:
+    def commit(self, offsets: Offsets, masters: Mapping[tuple[str, str], str]) -> None:
+        """The group has got as far as that; what has no master now is written later."""
+        new: dict[str, list[QueueKey]] = defaultdict(list)
+        for key, at in offsets.items():
+            addr = masters.get(key[:2])
+            if addr is not None and self._written.get(key) != at and not self._failed_lately(addr):
+                new[addr].append(key)
+        # A broker that makes groups by itself does so at a heartbeat: that has to be answered first.
+        beats = {addr: beat for addr, keys in new.items() if (beat := self._heartbeat(addr, keys))}
+        self._ask(beats)
+        updates = {
+            addr: [self._update(key, offsets[key]) for key in keys]
+            for addr, keys in new.items()
+            if not self._failed_lately(addr)
+        }
+        for addr in self._ask(updates):
+            self._told.discard(addr)
+            self._written |= {key: offsets[key] for key in new[addr]}
+
+    def _ask(self, questions: Mapping[str, list[Question]]) -> list[str]:
+        """The brokers that took all of it."""
+        good: list[str] = []
+        for addr, answers in self._askers.ask_all(questions).items():
+            error = _failure(addr, questions[addr], answers)
+            if error is None:
+                good.append(addr)
+                self._failed.pop(addr, None)
+            else:
+                self._fails(addr, error)
+        return good
+
+    def _failed_lately(self, addr: str) -> bool:
+        return addr in self._failed and self._now() - self._failed[addr] < _AGAIN
+
+    def _fails(self, addr: str, error: Exception) -> None:
+        self._failed[addr] = self._now()
+        self._beaten.pop(addr, None)
+        if addr not in self._told:
+            self._told.add(addr)
             log.warning("the progress of group %r is not written: %s", self._group, error)
 
-    def close(self) -> None:
-        """End every connection."""
-        for client in self._clients.values():
-            client.close()
-
-    def _write(self, addr: str, key: QueueKey, offset: int) -> None:
+    def _update(self, key: QueueKey, offset: int) -> Question:
         topic, _, queue_id = key
         header = UpdateConsumerOffsetRequestHeader(
             consumer_group=self._group, topic=topic, queue_id=queue_id, commit_offset=offset
         )
-        self._ask(addr, RequestCode.UPDATE_CONSUMER_OFFSET, header)
-        self._written[key] = offset
+        return Question(RequestCode.UPDATE_CONSUMER_OFFSET, header)
 
-    def _masters(self, topics: Iterable[str]) -> dict[tuple[str, str], str]:
-        """Addresses by topic and broker name."""
-        found: dict[tuple[str, str], str] = {}
-        with Cluster(self._connection) as cluster:
-            for topic in topics:
-                for broker in cluster.admin.topic_route(topic).broker_datas:
-                    master = broker.broker_addrs.get(MASTER_ID)
-                    if master:
-                        found[topic, broker.broker_name] = master
-        return found
-
-    def _heartbeat(self, topics: list[str]) -> bytes:
-        """Makes the group known to a broker that makes groups by itself."""
-        wants = [SubscriptionData(topic=topic, sub_string="*") for topic in topics]
+    def _heartbeat(self, addr: str, keys: list[QueueKey]) -> list[Question]:
+        """Makes the group known to a broker that makes groups by itself, when it is time for that."""
+        topics = self._topics.setdefault(addr, set())
+        before = len(topics)
+        topics |= {key[0] for key in keys}
+        now = self._now()
+        if len(topics) == before and now - self._beaten.get(addr, now - _HEARTBEAT) < _HEARTBEAT:
+            return []
+        self._beaten[addr] = now
+        wants = [SubscriptionData(topic=topic, sub_string="*") for topic in sorted(topics)]
         consumer = ConsumerData(
             group_name=self._group,
             consume_type="CONSUME_ACTIVELY",
@@ -88,16 +112,16 @@ class GroupProgress:
             consume_from_where="CONSUME_FROM_LAST_OFFSET",
             subscription_data_set=wants,
         )
-        return encode_body(HeartbeatData(client_id=self._id, consumer_data_set=[consumer]))
+        body = encode_body(HeartbeatData(client_id=self._id, consumer_data_set=[consumer]))
+        return [Question(RequestCode.HEART_BEAT, body=body)]
 
-    def _ask(
-        self, addr: str, code: RequestCode, header: Header | None = None, body: bytes = b""
-    ) -> None:
-        client = self._clients.get(addr)
-        if client is None or client.closed:
-            client = self._connection.client(addr)
-            self._clients[addr] = client
-        keys = self._connection.keys
-        answer = client.request(code, header if keys is None else keys.signed(header, body), body)
+
+def _failure(
+    addr: str, questions: list[Question], answers: list[RemotingCommand] | TransportError
+) -> Exception | None:
+    if isinstance(answers, TransportError):
+        return answers
+    for question, answer in zip(questions, answers, strict=True):
         if answer.code != ResponseCode.SUCCESS:
-            raise Refused(addr, code, answer.code, answer.remark)
+            return Refused(addr, question.code, answer.code, answer.remark)
+    return None

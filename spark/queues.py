@@ -7,11 +7,15 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """A queue's first offset, the offset its next message gets, and the broker that has it."""
+    """A queue's first offset, the offset its next message gets, and the broker that has it.
+
+    A slave's queue may end before its master's, which says nothing about what is lost.
+    """
 
     first: int
     next: int
     addr: str
+    slave: bool = False
 
 
 @dataclass(frozen=True, slots=True)

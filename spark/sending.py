@@ -26,7 +26,7 @@ from trimq.remoting.blocking import BlockingClient
 from trimq.remoting.errors import TransportError
 from trimq.spark.errors import SparkSourceError
 from trimq.spark.options import WriteOptions
-from trimq.spark.planning.cluster import NoNameServer
+from trimq.spark.planning.routes import NoNameServer
 
 # The message is stored, whatever else was to happen.
 _STORED: Final = frozenset(

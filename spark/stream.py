@@ -27,11 +27,13 @@ from trimq.spark.errors import SparkSourceError, sentences
 from trimq.spark.options import ReadOptions
 from trimq.spark.outages import lost
 from trimq.spark.parts import RangesPartition
-from trimq.spark.planning.cluster import Cluster, planned
+from trimq.spark.planning.grouping import group
 from trimq.spark.planning.limits import share
 from trimq.spark.planning.pacing import Pacing
-from trimq.spark.planning.ranges import ranges, split
-from trimq.spark.planning.resolving import assigned, check_assigned, resolve
+from trimq.spark.planning.ranges import begun, ranges
+from trimq.spark.planning.resolving import check_assigned, resolve
+from trimq.spark.planning.views import View
+from trimq.spark.planning.watching import Watch
 from trimq.spark.positions import Offsets, QueueKey, read_offsets, write_offsets
 from trimq.spark.progress import GroupProgress
 from trimq.spark.queues import Bounds, Range
@@ -48,6 +50,9 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._names = names
         self._initial: dict[str, Any] | None = None
         self._target: Offsets | None = None
+        self._watch = Watch(options)
+        self._view: View | None = None
+        self._planned: dict[str, Any] | None = None
         self._progress: GroupProgress | None = None
         self._pacing = Pacing(options.triggers)
 
@@ -59,82 +64,90 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         # Spark asks at every trigger until there is a first batch.
         if self._initial is None:
             with sentences():
-                connection = self._options.connection
-                starts = planned(
-                    connection, "planning the query", connection.patience, self._starts
-                )
+                starts = self._watch.first(self._starts)
             self._initial = {"initial": True, "version": VERSION, "queues": write_offsets(starts)}
         return self._initial
 
-    def _starts(self, cluster: Cluster) -> Offsets:
-        options = self._options
-        bounds = assigned(options.queues, cluster.bounds(cluster.topics(options)))
+    def _starts(self, view: View) -> Offsets:
+        options, cluster = self._options, self._watch.cluster
+        bounds = view.bounds
         check_assigned(options.queues, bounds)
         cluster.check(options.pulls.expression, options.pulls.group, bounds)
-        return resolve(cluster, options.starting, "latest", bounds)
+        starts = resolve(cluster, options.starting, "latest", bounds)
+        return begun(starts, options.starting.offsets, bounds, options.pulls.fail_on_data_loss)
 
     def prepareForTriggerAvailableNow(self) -> None:
-        self._target = {key: at.next for key, at in self._bounds().items()}
+        with sentences():
+            view = self._watch.complete()
+        self._target = {key: at.next for key, at in view.bounds.items()}
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
         most = limit.max_rows if isinstance(limit, ReadMaxRows) else None
-        # Spark asks when the batch that ended at `start` is done for good. Its own `commit` comes
-        # only when there is a next batch, and then all of the last one would look like a lag.
-        if not start.get("initial"):
-            self._report(start)
-        bounds = self._bounds()
         with sentences():
-            return self._end(start, bounds, most)
+            queues = _queues(start)
+            view = self._watch.now(queues)
+            if self._target is not None and view.waits:
+                view = self._awaited(queues, view)
+            self._view = view
+            # Spark asks when the batch that ended at `start` is done for good. Its own `commit` comes
+            # only when there is a next batch, and then all of the last one would look like a lag.
+            if not start.get("initial"):
+                self._report(queues, view)
+            end = self._end(start, view.bounds, most)
+            if end is start:
+                self._watch.rest()
+            self._planned = end
+            return end
+
+    def _awaited(self, known: Offsets, view: View) -> View:
+        """A query that reads once does not end without what is away while it can come back."""
+        waits = view.waits
+        view = self._watch.complete(known)
+        assert self._target is not None
+        for key in waits - self._target.keys():
+            if key in view.bounds:
+                self._target[key] = view.bounds[key].next
+        return view
 
     def reportLatestOffset(self) -> dict[str, Any] | None:
-        return _json({key: at.next for key, at in self._bounds().items()})
-
-    def _bounds(self) -> dict[QueueKey, Bounds]:
-        """What there is now. While a broker restarts its topics have no route: they wait, too."""
-        options = self._options
-        with sentences():
-            bounds = planned(
-                options.connection,
-                "looking for new messages",
-                options.connection.patience,
-                lambda cluster: cluster.bounds(cluster.topics(options), missing_ok=True),
-            )
-            return assigned(options.queues, bounds)
+        # Spark asks in each trigger, after `latestOffset`: that has just looked.
+        if self._view is None:
+            return None
+        return _json({key: at.next for key, at in self._view.bounds.items()})
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
         options = self._options
-        fail = options.pulls.fail_on_data_loss
+        starts = _queues(start) | _begin(end)
+        ends = {key: to for key, to in _queues(end).items() if starts.get(key, 0) < to}
+
+        def decide(view: View) -> list[Range]:
+            return ranges(starts, ends, view.bounds, options.pulls.fail_on_data_loss)
+
         with sentences():
-            starts = _queues(start) | _begin(end)
-            ends = {key: to for key, to in _queues(end).items() if starts.get(key, 0) < to}
-            topics = sorted({key[0] for key in ends})
-            bounds = planned(
-                options.connection,
-                "planning a batch",
-                options.connection.patience,
-                lambda cluster: cluster.bounds(topics, missing_ok=not fail),
-            )
-            found = ranges(starts, ends, bounds, fail)
-        return [RangesPartition((one,)) for one in split(found, options.most_per_partition)]
+            if self._view is not None and self._planned == end:
+                found = decide(self._view)
+            else:
+                # The batch was planned by a process that is not there any more.
+                found = self._watch.batch(ends, decide)
+        groups = group(found, options.least_partitions, options.most_per_partition)
+        return [RangesPartition(parts) for parts in groups]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         if isinstance(partition, RangesPartition):
             with sentences():
                 yield from read_ranges(partition.parts, self._options, self._names)
 
-    def _report(self, offset: dict[str, Any]) -> None:
+    def _report(self, offsets: Offsets, view: View) -> None:
         """Write the progress to the group that shows it, if there is one."""
-        group = self._options.commit_group
-        if group is None:
+        name = self._options.commit_group
+        if name is None:
             return
         if self._progress is None:
-            self._progress = GroupProgress(self._options.connection, group)
-        with sentences():
-            self._progress.commit(_queues(offset))
+            self._progress = GroupProgress(self._watch.cluster.askers, name)
+        self._progress.commit(offsets, view.masters)
 
     def stop(self) -> None:
-        if self._progress is not None:
-            self._progress.close()
+        self._watch.close()
 
     def _end(
         self, start: dict[str, Any], bounds: Mapping[QueueKey, Bounds], most: int | None
@@ -150,6 +163,8 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 if to <= at.first:
                     continue
                 begin[key] = queues[key] = at.first
+            elif known > at.next and at.slave:
+                continue
             elif known > at.next:
                 self._shrunk(key, known, at)
                 begin[key] = queues[key] = at.first
@@ -160,7 +175,7 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         # A query that reads what is there and ends would wait for ever.
         if self._target is None and self._pacing.holds(sum(backlog.values())):
             return start
-        for key, count in share(backlog, most).items():
+        for key, count in share(backlog, most, queues).items():
             queues[key] += count
         return _json(queues, begin)
 

@@ -2,16 +2,41 @@
 
 from __future__ import annotations
 
-from trimq.spark.positions import Offsets
+import itertools
+
+from trimq.spark.positions import Offsets, QueueKey
 
 
-def share(backlog: Offsets, most: int | None) -> Offsets:
-    """How many messages to read of each queue, `most` in all: short queues whole, long ones equally."""
-    if most is None:
+def share(backlog: Offsets, most: int | None, starts: Offsets) -> Offsets:
+    """How many messages to read of each queue, `most` in all: short queues whole, long ones equally.
+
+    What cannot be divided goes round. Whose turn it is follows from `starts`, the offsets of all
+    queues, since nothing else outlives a query's process: each batch that is limited moves their sum
+    on by `most`, and with it the place among all queues from which on one more message is given out.
+    So with a limit below the number of queues each has its turn within
+    `len(starts) / most + 1` batches.
+    """
+    if most is None or most >= sum(backlog.values()):
         return dict(backlog)
-    left, found = most, {}
+    found: Offsets = {}
+    left = most
     waiting = sorted(backlog.items(), key=lambda item: item[1])
     for number, (key, count) in enumerate(waiting):
-        found[key] = min(count, left // (len(waiting) - number))
-        left -= found[key]
+        fair = left // (len(waiting) - number)
+        if count > fair:
+            long = [one for one, _ in waiting[number:]]
+            found |= dict.fromkeys(long, fair)
+            for one in _in_turn(long, starts)[: left - fair * len(long)]:
+                found[one] += 1
+            break
+        found[key] = count
+        left -= count
     return found
+
+
+def _in_turn(keys: list[QueueKey], starts: Offsets) -> list[QueueKey]:
+    """The keys, beginning with the one whose turn it is."""
+    ring = sorted(starts)
+    turn = sum(starts.values()) % len(ring)
+    wanted = set(keys)
+    return [key for key in itertools.chain(ring[turn:], ring[:turn]) if key in wanted]

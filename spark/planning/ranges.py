@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from trimq.spark.outages import lost
+from trimq.spark.outages import Away, lost
 from trimq.spark.positions import Offsets, QueueKey
 from trimq.spark.queues import Bounds, Range
 
@@ -14,7 +14,10 @@ from trimq.spark.queues import Bounds, Range
 def ranges(
     starts: Offsets, ends: Offsets, bounds: Mapping[QueueKey, Bounds], fail_on_data_loss: bool
 ) -> list[Range]:
-    """What to read of each queue; DataLost, or a warning, where the bounds say that it is gone."""
+    """What to read of each queue; DataLost, or a warning, where the bounds say that it is gone.
+
+    Away when only a slave can be asked, which has not got all of it yet.
+    """
     found: list[Range] = []
     for key, end in sorted(ends.items()):
         start, at = starts.get(key, 0), bounds.get(key)
@@ -29,6 +32,8 @@ def ranges(
             gone = replace(one, end=min(end, at.first))
             lost(gone, f"expired: the queue begins at {at.first}", fail_on_data_loss)
             one = replace(one, start=at.first)
+        if end > at.next and at.slave:
+            raise Away(f"the master of {one} is away, and the slave at {at.addr} is not as far")
         if end > at.next:
             gone = replace(one, start=max(one.start, at.next))
             lost(gone, f"not there: the queue ends before {at.next}", fail_on_data_loss)
@@ -46,4 +51,24 @@ def split(whole: Iterable[Range], most: int | None) -> list[Range]:
         count = 1 if most is None else -(-length // most)
         cuts = [one.start + length * number // count for number in range(count + 1)]
         found += [replace(one, start=low, end=high) for low, high in itertools.pairwise(cuts)]
+    return found
+
+
+def begun(
+    starts: Offsets, given: Offsets, bounds: Mapping[QueueKey, Bounds], fail_on_data_loss: bool
+) -> Offsets:
+    """`starts`, none behind the end of its queue: DataLost, or a warning, where one was given so.
+
+    Only `given` can be: the others come from the bounds.
+    """
+    found = dict(starts)
+    for key in given:
+        start, at = found[key], bounds[key]
+        if start <= at.next:
+            continue
+        if at.slave:
+            raise Away(f"the master of broker {key[1]!r} is away, and its slave may not be as far")
+        gone = Range(*key, at.addr, at.next, start)
+        lost(gone, f"not there: the queue ends before {at.next}", fail_on_data_loss)
+        found[key] = at.next
     return found

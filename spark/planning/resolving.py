@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
-from trimq.admin.pulling import Place
-from trimq.codec.bodies.locks import MessageQueue
 from trimq.spark.errors import WrongOption
+from trimq.spark.options import ReadOptions
 from trimq.spark.planning.cluster import Cluster
+from trimq.spark.planning.searching import ends, search
 from trimq.spark.positions import EARLIEST, Offsets, Position, QueueKey, Times
 from trimq.spark.queues import Bounds
 
@@ -25,7 +25,7 @@ def resolve(
     word = position.word or otherwise
     if word in ("time", "times"):
         _check_known(position.times, bounds)
-        return {key: _at_time(cluster, position, key, at, otherwise) for key, at in bounds.items()}
+        return _at_times(cluster, position, otherwise, bounds)
     if word == "offsets":
         return _given(position.offsets, otherwise, bounds)
     return {key: _plain(word, at) for key, at in bounds.items()}
@@ -35,24 +35,35 @@ def _plain(word: str, bounds: Bounds) -> int:
     return bounds.first if word == "earliest" else bounds.next
 
 
-def _at_time(
-    cluster: Cluster, position: Position, key: QueueKey, bounds: Bounds, otherwise: str
-) -> int:
-    millis = position.time_of(key)
-    if millis is None:
-        return _plain(otherwise, bounds)
-    place = Place(MessageQueue(topic=key[0], broker_name=key[1], queue_id=key[2]), bounds.addr)
-    found = bounds.next
-    if bounds.next > bounds.first:
-        found = min(max(cluster.admin.search_offset(place, millis), bounds.first), bounds.next)
-    # A message may have come since the bounds were asked for: then it is at their end.
-    if position.strict and found == bounds.next and cluster.admin.max_offset(place) <= found:
+def _at_times(
+    cluster: Cluster, position: Position, otherwise: str, bounds: Mapping[QueueKey, Bounds]
+) -> Offsets:
+    times = {key: millis for key in bounds if (millis := position.time_of(key)) is not None}
+    full = {key: at for key, at in times.items() if bounds[key].next > bounds[key].first}
+    places = search(cluster.askers, full, bounds)
+    found: Offsets = {}
+    for key, at in bounds.items():
+        if key in times:
+            found[key] = min(max(places.get(key, at.next), at.first), at.next)
+        else:
+            found[key] = _plain(otherwise, at)
+    if position.strict:
+        late = [key for key in times if found[key] == bounds[key].next]
+        _check_late(ends(cluster.askers, late, bounds), times, bounds)
+    return found
+
+
+def _check_late(now: Offsets, times: Offsets, bounds: Mapping[QueueKey, Bounds]) -> None:
+    for key, end in now.items():
+        # A message may have come since the bounds were asked for: then it is at their end.
+        if end > bounds[key].next:
+            continue
+        millis = times[key]
         moment = datetime.fromtimestamp(millis / 1000, UTC).isoformat().replace("+00:00", "Z")
         raise WrongOption(
             f"queue {key[2]} of topic {key[0]!r} on broker {key[1]!r} has no message that was stored at"
             f" {moment} ({millis}) or later: startingOffsetsByTimestampStrategy=latest begins at its end"
         )
-    return found
 
 
 def _check_known(times: Times, bounds: Mapping[QueueKey, Bounds]) -> None:
@@ -72,6 +83,14 @@ def assigned(
     if queues is None:
         return bounds
     return {key: at for key, at in bounds.items() if key in queues}
+
+
+def named(options: ReadOptions) -> set[QueueKey]:
+    """The queues that options name: where a broker of theirs is away, that has to be known."""
+    found = (
+        set(options.queues or ()) | options.starting.offsets.keys() | options.ending.offsets.keys()
+    )
+    return {key for key in found if not options.topics or key[0] in options.topics}
 
 
 def check_assigned(queues: frozenset[QueueKey] | None, bounds: Mapping[QueueKey, Bounds]) -> None:

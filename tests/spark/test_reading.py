@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -23,7 +24,6 @@ from trimq.codec.bodies.topics import TopicConfig  # noqa: E402
 from trimq.spark.batch import RocketMQBatchReader  # noqa: E402
 from trimq.spark.errors import DataLost, SparkSourceError  # noqa: E402
 from trimq.spark.options import read_options, write_options  # noqa: E402
-from trimq.spark.planning.limits import share  # noqa: E402
 from trimq.spark.source import RocketMQDataSource  # noqa: E402
 from trimq.spark.stream import RocketMQStreamReader  # noqa: E402
 from trimq.spark.writing import RESERVED, check_columns, send_all  # noqa: E402
@@ -62,6 +62,11 @@ def delete(server: TestServer, topic: str) -> None:
         admin.delete_topic(topic, "DefaultCluster")
 
 
+def server_name(server: TestServer) -> str:
+    with BlockingAdminClient(server.namesrv_addr) as admin:
+        return next(iter(admin.cluster_info().broker_addr_table))
+
+
 def send(server: TestServer, topic: str, numbers: range, **more: str) -> int:
     rows = {
         "body": [b"%d" % n for n in numbers],
@@ -80,6 +85,22 @@ def given(server: TestServer, topic: str, **more: Any) -> Any:
 
 def read(server: TestServer, topic: str, **more: Any) -> list[int]:
     return numbers(RocketMQBatchReader(given(server, topic, **more), ["body"]))
+
+
+OPEN: list[RocketMQStreamReader] = []
+
+
+@pytest.fixture(autouse=True)
+def stopped() -> Iterator[None]:
+    yield
+    while OPEN:
+        OPEN.pop().stop()
+
+
+def streaming(options: Any, names: list[str]) -> RocketMQStreamReader:
+    """A reader that is stopped at the test's end, as Spark does it."""
+    OPEN.append(RocketMQStreamReader(options, names))
+    return OPEN[-1]
 
 
 def numbers(reader: Any, parts: Any = None) -> list[int]:
@@ -119,7 +140,7 @@ def test_batches_that_are_one_record(server: TestServer, topic: str) -> None:
 
 def test_a_stream_goes_on_where_it_was(server: TestServer, topic: str) -> None:
     send(server, topic, range(100))
-    reader = RocketMQStreamReader(given(server, topic, startingOffsets="earliest"), ["body"])
+    reader = streaming(given(server, topic, startingOffsets="earliest"), ["body"])
     start = reader.initialOffset()
     assert start is reader.initialOffset()
     first = reader.latestOffset(start, ReadMaxRows(30))
@@ -135,12 +156,12 @@ def test_a_stream_goes_on_where_it_was(server: TestServer, topic: str) -> None:
 def test_a_first_batch_begins_again_where_it_began(server: TestServer, topic: str) -> None:
     """`latest` has moved on when a query that died in its first batch comes back."""
     send(server, topic, range(10))
-    reader = RocketMQStreamReader(given(server, topic), ["body"])
+    reader = streaming(given(server, topic), ["body"])
     start = reader.initialOffset()
     send(server, topic, range(10, 20))
     end = json.loads(json.dumps(reader.latestOffset(start, ReadAllAvailable())))
     send(server, topic, range(20, 30))
-    again = RocketMQStreamReader(given(server, topic), ["body"])
+    again = streaming(given(server, topic), ["body"])
     assert numbers(again, again.partitions(again.initialOffset(), end)) == list(range(10, 20))
 
 
@@ -148,7 +169,7 @@ def test_new_topics_of_a_pattern_are_read_from_their_beginning(
     server: TestServer, topic: str
 ) -> None:
     send(server, topic, range(5))
-    reader = RocketMQStreamReader(given(server, topic, topicPattern=f"{topic}.*"), ["body"])
+    reader = streaming(given(server, topic, topicPattern=f"{topic}.*"), ["body"])
     start = reader.latestOffset(reader.initialOffset(), ReadAllAvailable())
     create(server, topic + "New")
     assert reader.latestOffset(start, ReadAllAvailable()) == start
@@ -162,36 +183,86 @@ def test_new_topics_of_a_pattern_are_read_from_their_beginning(
 
 def test_a_topic_that_was_made_anew_is_lost_data(server: TestServer, topic: str) -> None:
     send(server, topic, range(100))
-    strict = RocketMQStreamReader(given(server, topic, startingOffsets="earliest"), ["body"])
+    strict = streaming(given(server, topic, startingOffsets="earliest"), ["body"])
     end = strict.latestOffset(strict.initialOffset(), ReadAllAvailable())
     delete(server, topic)
     create(server, topic)
     send(server, topic, range(7))
     with pytest.raises(DataLost, match="was the topic deleted"):
         strict.latestOffset(end, ReadAllAvailable())
-    lax = RocketMQStreamReader(given(server, topic, failOnDataLoss="false"), ["body"])
+    lax = streaming(given(server, topic, failOnDataLoss="false"), ["body"])
     new = lax.latestOffset(end, ReadAllAvailable())
     assert numbers(lax, lax.partitions(end, new)) == list(range(7))
 
 
-def test_a_topic_without_a_route_is_waited_for(
+def test_a_topic_that_is_deleted_is_lost_data_and_told_once(
     server: TestServer, topic: str, caplog: pytest.LogCaptureFixture
 ) -> None:
+    create(server, topic + "Stays")
     send(server, topic, range(10))
-    reader = RocketMQStreamReader(given(server, topic, startingOffsets="earliest"), ["body"])
-    end = reader.latestOffset(reader.initialOffset(), ReadAllAvailable())
+    more = {"topicPattern": f"{topic}.*", "startingOffsets": "earliest"}
+    strict = streaming(given(server, topic, **more), ["body"])
+    end = strict.latestOffset(strict.initialOffset(), ReadAllAvailable())
     delete(server, topic)
+    gone = "queues 0, 1, 2: the topic is not on its broker any more"
+    with pytest.raises(DataLost, match=gone):
+        strict.latestOffset(end, ReadAllAvailable())
+    lax = streaming(given(server, topic, failOnDataLoss="false", **more), ["body"])
     with caplog.at_level(logging.WARNING, "trimq.spark"):
-        assert reader.latestOffset(end, ReadAllAvailable()) is end
-    assert "has no route now" in caplog.text
-    # A query does not begin with a topic that is not there.
-    with pytest.raises(SparkSourceError, match="does not exist"):
-        RocketMQStreamReader(given(server, topic), ["body"]).initialOffset()
+        assert lax.latestOffset(end, ReadAllAvailable()) is end
+        send(server, topic + "Stays", range(5))
+        new = lax.latestOffset(end, ReadAllAvailable())
+    assert numbers(lax, lax.partitions(end, new)) == list(range(5))
+    assert caplog.text.count(gone) == 1
+
+
+def test_a_batch_of_a_deleted_topic_is_lost_data(
+    server: TestServer, topic: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The batch was planned, then the process was killed and the topic deleted."""
+    send(server, topic, range(9))
+    options = given(server, topic, startingOffsets="earliest")
+    reader = streaming(options, ["body"])
+    start = reader.initialOffset()
+    end = reader.latestOffset(start, ReadAllAvailable())
+    delete(server, topic)
+    with pytest.raises(DataLost, match=r"offsets 0 to \d: the queue is not there any more"):
+        streaming(options, ["body"]).partitions(start, end)
+    lax = streaming(given(server, topic, failOnDataLoss="false"), ["body"])
+    with caplog.at_level(logging.WARNING, "trimq.spark"):
+        assert lax.partitions(start, end) == []
+    assert sum(map(int, re.findall(r"(\d+) messages lost", caplog.text))) == 9
+
+
+def test_a_topic_that_is_not_there_is_waited_for(
+    server: TestServer, topic: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    text = "'\\w+X' does not exist: .* knows no broker that has it; waited 0 s .option outageTimeoutMs."
+    with pytest.raises(SparkSourceError, match="planning the query: topic " + text):
+        streaming(given(server, topic + "X", outageTimeoutMs=300), ["body"]).initialOffset()
+    with pytest.raises(SparkSourceError, match="planning the read: topic " + text):
+        RocketMQBatchReader(given(server, topic + "X", outageTimeoutMs=300), ["body"]).partitions()
+    assert caplog.text.count("does not exist") == 2
+
+
+def test_a_stream_that_begins_behind_the_end_of_a_queue(server: TestServer, topic: str) -> None:
+    name = server_name(server)
+    starts = json.dumps({topic: {name: {"0": 5, "1": 0}}})
+    more = {"startingOffsets": starts}
+    behind = "queue 0, offsets 0 to 4: not there: the queue ends before 0"
+    with pytest.raises(DataLost, match=behind):
+        streaming(given(server, topic, **more), ["body"]).initialOffset()
+    with pytest.raises(DataLost, match=behind):
+        RocketMQBatchReader(given(server, topic, **more), ["body"]).partitions()
+    lax = given(server, topic, failOnDataLoss="false", **more)
+    queues = streaming(lax, ["body"]).initialOffset()["queues"]
+    assert queues == {topic: {name: {"0": 0, "1": 0, "2": 0}}}
+    assert numbers(RocketMQBatchReader(lax, ["body"])) == []
 
 
 def test_a_query_that_reads_once_stops_at_what_was_there(server: TestServer, topic: str) -> None:
     send(server, topic, range(10))
-    reader = RocketMQStreamReader(given(server, topic, startingOffsets="earliest"), ["body"])
+    reader = streaming(given(server, topic, startingOffsets="earliest"), ["body"])
     reader.prepareForTriggerAvailableNow()
     send(server, topic, range(10, 20))
     start = reader.initialOffset()
@@ -203,7 +274,7 @@ def test_a_query_that_reads_once_stops_at_what_was_there(server: TestServer, top
 def test_progress_is_a_groups(server: TestServer, topic: str) -> None:
     send(server, topic, range(50))
     options = given(server, topic, startingOffsets="earliest", commitGroup="spark-job")
-    reader = RocketMQStreamReader(options, ["body"])
+    reader = streaming(options, ["body"])
     end = reader.latestOffset(reader.initialOffset(), ReadMaxRows(20))
     # The next question says that the batch up to there is done.
     reader.latestOffset(end, ReadMaxRows(20))
@@ -215,25 +286,9 @@ def test_progress_is_a_groups(server: TestServer, topic: str) -> None:
 
 
 def test_a_checkpoint_of_another_version_is_refused(server: TestServer, topic: str) -> None:
-    reader = RocketMQStreamReader(given(server, topic), ["body"])
+    reader = streaming(given(server, topic), ["body"])
     with pytest.raises(SparkSourceError, match="have version 2"):
         reader.partitions({"version": 2, "queues": {}}, {"version": 2, "queues": {}})
-
-
-@pytest.mark.parametrize(
-    ("most", "shares"),
-    [
-        (None, [1, 5, 100]),
-        (200, [1, 5, 100]),
-        (30, [1, 5, 24]),
-        (6, [1, 2, 3]),
-        (2, [0, 1, 1]),
-        (1, [0, 0, 1]),
-    ],
-)
-def test_a_limit_is_shared_among_queues(most: int | None, shares: list[int]) -> None:
-    backlog = {("T", "b", number): count for number, count in enumerate((1, 5, 100))}
-    assert list(share(backlog, most).values()) == shares
 
 
 def test_rows_of_one_sharding_key_stay_in_order(server: TestServer, topic: str) -> None:

@@ -1,0 +1,73 @@
+"""Questions about single queues: one each, all under way together."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+
+from trimq.admin.errors import Refused
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.headers.base import Header, decode_header
+from trimq.codec.headers.offsets import (
+    GetMaxOffsetRequestHeader,
+    GetMaxOffsetResponseHeader,
+    SearchOffsetRequestHeader,
+    SearchOffsetResponseHeader,
+)
+from trimq.spark.planning.asking import Askers, Question, answered
+from trimq.spark.positions import Offsets, QueueKey
+from trimq.spark.queues import Bounds
+
+
+def search(
+    askers: Askers, times: Mapping[QueueKey, int], bounds: Mapping[QueueKey, Bounds]
+) -> Offsets:
+    """The first message of each queue that was stored at its time or later, as brokers say it.
+
+    Times are milliseconds since 1970. TransportError when a broker does not answer.
+    """
+
+    def header(key: QueueKey) -> Header:
+        return SearchOffsetRequestHeader(topic=key[0], queue_id=key[2], timestamp=times[key])
+
+    code = RequestCode.SEARCH_OFFSET_BY_TIMESTAMP
+    replies = _replies(askers, code, header, times, bounds)
+    return {
+        key: decode_header(SearchOffsetResponseHeader, fields).offset
+        for key, fields in replies.items()
+    }
+
+
+def ends(askers: Askers, keys: Iterable[QueueKey], bounds: Mapping[QueueKey, Bounds]) -> Offsets:
+    """The offset that the next message of each queue gets now. TransportError as above."""
+
+    def header(key: QueueKey) -> Header:
+        return GetMaxOffsetRequestHeader(topic=key[0], queue_id=key[2])
+
+    replies = _replies(askers, RequestCode.GET_MAX_OFFSET, header, keys, bounds)
+    return {
+        key: decode_header(GetMaxOffsetResponseHeader, fields).offset
+        for key, fields in replies.items()
+    }
+
+
+def _replies(
+    askers: Askers,
+    code: RequestCode,
+    header: Callable[[QueueKey], Header],
+    keys: Iterable[QueueKey],
+    bounds: Mapping[QueueKey, Bounds],
+) -> dict[QueueKey, dict[str, str]]:
+    by_addr: dict[str, list[QueueKey]] = defaultdict(list)
+    for key in keys:
+        by_addr[bounds[key].addr].append(key)
+    questions = {
+        addr: [Question(code, header(key)) for key in some] for addr, some in by_addr.items()
+    }
+    found: dict[QueueKey, dict[str, str]] = {}
+    for addr, answers in askers.ask_all(questions).items():
+        for key, answer in zip(by_addr[addr], answered(answers), strict=True):
+            if answer.code != ResponseCode.SUCCESS:
+                raise Refused(addr, code, answer.code, answer.remark)
+            found[key] = answer.ext_fields or {}
+    return found
