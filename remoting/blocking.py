@@ -1,6 +1,7 @@
 """A client for plain threads: one socket, one question at a time or several. Loads no Trio."""
 
 import logging
+import selectors
 import socket
 import ssl
 import threading
@@ -58,6 +59,19 @@ class BlockingClient:
     def closed(self) -> bool:
         """Whether the connection has ended; it does not come back."""
         return self._socket is None
+
+    @property
+    def idle(self) -> bool:
+        """Whether the connection stands and nothing is owed on it: it can be kept for later.
+
+        False as soon as the peer has hung up, or has sent what nobody asked for.
+        """
+        with self._turn:
+            if self._socket is None or self._started or self._early:
+                return False
+            with selectors.DefaultSelector() as selector:
+                selector.register(self._socket, selectors.EVENT_READ)
+                return not selector.select(0)
 
     def close(self) -> None:
         """End the connection."""

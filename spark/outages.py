@@ -28,6 +28,8 @@ R = TypeVar("R")
 _FIRST_PAUSE: Final = 0.2
 _LONGEST_PAUSE: Final = 5.0
 
+# What the real broker says to pulls while it shuts down, with the code for any failure.
+_LEAVING: Final = "store getMessage return null"
 _PASSING: Final = frozenset({ResponseCode.SYSTEM_BUSY, ResponseCode.SERVICE_NOT_AVAILABLE})
 
 
@@ -38,7 +40,7 @@ class Away(TransportError):
 def is_outage(error: Exception) -> bool:
     """Whether asking again later may help."""
     if isinstance(error, Refused):
-        return error.code in _PASSING
+        return error.code in _PASSING or _LEAVING in error.remark
     return isinstance(error, TransportError)
 
 
@@ -97,11 +99,15 @@ def patiently(what: str, limit: float, ask: Callable[[], R]) -> R:
             return found
 
 
-def lost(gone: Range, why: str, fail: bool) -> None:
-    """DataLost if that is wanted, else a warning that says how many messages that are."""
+def lost(gone: Range, why: str, fail: bool, count: int | None = None) -> None:
+    """DataLost if that is wanted, else a warning that says how many messages that are.
+
+    `count` is given where not all of the range is lost.
+    """
     if fail:
         raise DataLost(f"{gone}: {why}. Option failOnDataLoss=false goes on with what is there")
-    log.warning("%s: %s; %d messages lost, going on with what is there", gone, why, gone.count)
+    number = gone.count if count is None else count
+    log.warning("%s: %s; %d messages lost, going on with what is there", gone, why, number)
 
 
 def deleted(what: str, fail: bool) -> None:

@@ -1,191 +1,296 @@
-"""Pulling a range of a queue, with several requests under way on one connection.
+"""Pulling ranges of one broker's queues, with several requests under way on one connection.
 
 A broker gives at most 32 messages or 256 KiB for a request (fewer from its disk), so one question at
-a time would mostly wait. The range is cut into windows; the next ones are asked for while the first
-is on its way. Where an answer ends inside its window, the rest is asked for; what lies behind its
-window comes again with the next one.
+a time would mostly wait. Ranges are cut into windows; the next ones, of this queue or of the next ones,
+are asked for while the first is on its way. Where an answer ends inside its window, the rest is asked for;
+what lies behind its window comes again with the next one.
+
+What an answer leaves out is not judged here (see `spark.holes`). But where the broker filters, every
+answer is followed by a pull of one message, whatever it is, from the same place: was the log still whole there
+after the broker had looked for messages?
 """
 
 from __future__ import annotations
 
-import logging
-import time
 from collections import deque
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final
 
-from trimq.admin.cluster import preferred_addr
+from trimq.admin.errors import AdminError, Refused
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.command import RemotingCommand
 from trimq.codec.flags import PullFlag
-from trimq.codec.headers.base import decode_header, encode_header
+from trimq.codec.headers.base import Header, decode_header
 from trimq.codec.headers.pull import PullMessageRequestHeader, PullMessageResponseHeader
-from trimq.remoting.blocking import BlockingClient
 from trimq.remoting.errors import TransportError
+from trimq.spark.broker_link import BrokerLink
 from trimq.spark.errors import SparkSourceError
-from trimq.spark.options import Connection, Pulls
-from trimq.spark.outages import lost
+from trimq.spark.options import Pulls
+from trimq.spark.outages import Away, is_outage
 from trimq.spark.queues import Range
-
-log: Final = logging.getLogger("trimq.spark")
 
 # Messages in a window of a filtered range: a broker passes over many in one request.
 _FILTERED_WINDOW: Final = 2048
-_PAUSE: Final = 0.5
+# Requests under way at most, however short the queues are.
+_REQUESTS: Final = 64
+# The weight of a window that may bring as much as an answer can hold; that of a short queue is 1.
+_FULL: Final = 64
+
+
+@dataclass(slots=True)
+class Pulled:
+    """What a pull from `position` on gave: records, and the place that the broker has got to.
+
+    `following` is None where the queue ends at `position`.
+    """
+
+    position: int
+    following: int | None
+    records: bytes
+
+
+@dataclass(slots=True)
+class Answer:
+    """A pull of range `number`; its records may have been there before, or lie behind the range.
+
+    `last`: nothing more comes of the range. `first` is where the pull of one message that followed found
+    a message, None where it did not look.
+    """
+
+    number: int
+    pulled: Pulled
+    last: bool
+    first: Pulled | None = None
+
+
+class _Queue:
+    """A range on its way. `position` is the first offset that no window has."""
+
+    __slots__ = ("fields", "light", "number", "part", "position", "step", "windows")
+
+    def __init__(self, number: int, part: Range, step: int, batch_size: int) -> None:
+        self.number = number
+        self.part = part
+        self.position = part.start
+        self.step = step
+        self.windows = 0
+        # One request is enough for it, and does not have much to bring.
+        self.light = part.count <= batch_size
+        self.fields: dict[str, str] | None = None
 
 
 class _Window:
-    """`position` up to `end` is still to come; `opaque` is the request under way."""
+    """`position` up to `end` of a queue is still to come; `opaque` is the request under way."""
 
-    __slots__ = ("end", "opaque", "position")
+    __slots__ = ("end", "generation", "opaque", "position", "queue")
 
-    def __init__(self, position: int, end: int) -> None:
+    def __init__(self, queue: _Queue, position: int, end: int) -> None:
+        self.queue = queue
         self.position = position
         self.end = end
         self.opaque = 0
+        # Of no connection yet.
+        self.generation = -1
 
 
 class Puller:
-    """Yields the records of answers, in order; some may come twice or lie behind the range."""
+    """Yields answers, those of a range in its order. Outages of the broker are waited for."""
 
-    def __init__(self, part: Range, pulls: Pulls, connection: Connection) -> None:
-        self._part = part
+    def __init__(self, parts: Sequence[Range], pulls: Pulls, link: BrokerLink) -> None:
         self._pulls = pulls
-        self._connection = connection
-        self._addr = part.addr
-        self._client: BlockingClient | None = None
-        self._windows: deque[_Window] = deque()
-        self._next = part.start
+        self._link = link
         self._filtered = pulls.expression.selects
-        self._step = _FILTERED_WINDOW if self._filtered else pulls.batch_size
-        self._failures = 0
-        self._fields = encode_header(self._header(part.start, pulls.batch_size))
+        step = _FILTERED_WINDOW if self._filtered else pulls.batch_size
+        self._waiting = deque(
+            _Queue(number, part, step, pulls.batch_size) for number, part in enumerate(parts)
+        )
+        self._windows: deque[_Window] = deque()
+        # Windows under way, by how much they may bring.
+        self._weight = 0
 
-    def __iter__(self) -> Iterator[bytes]:
-        try:
-            while self._next < self._part.end or self._windows:
-                try:
-                    self._fill()
-                    found = self._head()
-                except TransportError as error:
-                    self._start_again(error)
-                    continue
-                self._failures = 0
-                if found is not None:
-                    yield found
-        finally:
-            if self._client is not None:
-                self._client.close()
+    def __iter__(self) -> Iterator[Answer]:
+        looked: tuple[Answer, Range, int, int] | None = None
+        while self._waiting or self._windows:
+            try:
+                self._fill()
+                window = self._windows[0]
+                pulled = self._head(window)
+            except (AdminError, TransportError) as error:
+                if not is_outage(error):
+                    raise
+                self._link.failed(error)
+                continue
+            self._link.answered()
+            if looked is not None:
+                yield self._looked(*looked)
+            part, answer = window.queue.part, self._move(window, pulled)
+            if self._filtered:
+                looked = (answer, part, *self._look(part, pulled.position))
+            else:
+                yield answer
+        if looked is not None:
+            yield self._looked(*looked)
 
     def _fill(self) -> None:
         """Ask for the next windows until enough are under way."""
-        if self._client is None:
-            self._client = self._connection.client(self._addr)
-            for window in self._windows:
-                self._ask(window)
-        while len(self._windows) < self._pulls.in_flight and self._next < self._part.end:
-            window = _Window(self._next, min(self._next + self._step, self._part.end))
+        if self._filtered:
+            # Whether a slave has all that its master has, its answers to a filter do not show.
+            self._link.check_judge()
+        while self._waiting and self._weight < self._pulls.in_flight * _FULL:
+            if len(self._windows) >= _REQUESTS:
+                break
+            queue = self._waiting[0]
+            window = _Window(
+                queue, queue.position, min(queue.position + queue.step, queue.part.end)
+            )
             self._windows.append(window)
-            self._next = window.end
-            self._ask(window)
+            self._weight += _weight(queue)
+            queue.windows += 1
+            queue.position = window.end
+            if queue.position >= queue.part.end:
+                self._waiting.popleft()
+        for window in self._windows:
+            if window.generation != self._link.generation or not window.opaque:
+                self._ask(window)
 
     def _ask(self, window: _Window) -> None:
-        client = self._client
-        assert client is not None
+        link, queue = self._link, window.queue
         most = min(self._pulls.batch_size, window.end - window.position)
-        keys = self._connection.keys
-        if keys is None:
+        fields: dict[str, str] | Header
+        header = request_header(queue.part, self._pulls, window.position, most)
+        if queue.fields is None:
+            made = link.fields(header)
+            queue.fields = made if isinstance(made, dict) else None
+            fields = made
+        else:
             # Made once: a header costs as much as several messages.
-            fields = self._fields
+            fields = queue.fields
             fields["queueOffset"] = str(window.position)
             fields["maxMsgNums"] = str(most)
-            window.opaque = client.start(RequestCode.PULL_MESSAGE, fields)
-        else:
-            header = keys.signed(self._header(window.position, most), b"")
-            window.opaque = client.start(RequestCode.PULL_MESSAGE, header)
+        window.opaque = link.start(RequestCode.PULL_MESSAGE, fields)
+        window.generation = link.generation
 
-    def _header(self, offset: int, most: int) -> PullMessageRequestHeader:
-        part, pulls = self._part, self._pulls
-        return PullMessageRequestHeader(
-            consumer_group=pulls.group,
-            topic=part.topic,
-            queue_id=part.queue_id,
-            queue_offset=offset,
-            max_msg_nums=most,
-            sys_flag=PullFlag.SUBSCRIPTION,
-            commit_offset=0,
-            suspend_timeout_millis=0,
-            subscription=pulls.expression.text,
-            sub_version=0,
-            expression_type=pulls.expression.kind,
-        )
+    def _head(self, window: _Window) -> Pulled:
+        """Take the first window's answer."""
+        opaque, window.opaque = window.opaque, 0
+        answer = self._link.finish(opaque)
+        return read_answer(self._link, window.queue.part, window.position, answer)
 
-    def _head(self) -> bytes | None:
-        """Take the first window's answer; ask for the rest of it if there is one."""
-        window = self._windows[0]
-        assert self._client is not None
-        answer = self._client.finish(window.opaque)
-        code = answer.code
-        found: bytes | None = None
-        if code == ResponseCode.SYSTEM_BUSY:
-            raise TransportError(f"{self._addr} is busy: {answer.remark}")
-        if code not in _READ:
-            raise SparkSourceError(
-                f"{self._addr} refused to read {self._part} with code {code}: {_line(answer)}"
-            )
-        reply = decode_header(PullMessageResponseHeader, answer.ext_fields)
-        following = reply.next_begin_offset
-        if code == ResponseCode.SUCCESS:
-            found = bytes(answer.body)
-            if not self._filtered:
-                self._fit(window, following)
-        elif following <= window.position or code == ResponseCode.PULL_NOT_FOUND:
-            gone = replace(self._part, start=window.position)
-            lost(gone, f"the queue ends at {following} now", self._pulls.fail_on_data_loss)
-            self._windows.clear()
-            self._next = self._part.end
-            return None
-        if reply.min_offset > window.position and following > window.position:
-            gone = replace(self._part, start=window.position, end=min(reply.min_offset, window.end))
-            why = f"expired while it was read: the queue begins at {reply.min_offset}"
-            lost(gone, why, self._pulls.fail_on_data_loss)
-        if following <= window.position:
-            raise SparkSourceError(f"{self._addr} does not get on with {self._part} at {following}")
+    def _move(self, window: _Window, pulled: Pulled) -> Answer:
+        """Go on behind the answer; ask for the rest of its window if there is one."""
+        queue, following = window.queue, pulled.following
+        if following is None:
+            self._drop(queue)
+            return Answer(queue.number, pulled, last=True)
+        if not self._filtered and pulled.records:
+            self._fit(window, following)
         window.position = following
-        if window.position >= window.end:
-            self._windows.popleft()
-        else:
-            self._ask(window)
-        return found
+        if window.position < window.end:
+            return Answer(queue.number, pulled, last=False)
+        self._windows.popleft()
+        self._weight -= _weight(queue)
+        queue.windows -= 1
+        return Answer(queue.number, pulled, last=not queue.windows and self._is_asked(queue))
+
+    def _is_asked(self, queue: _Queue) -> bool:
+        return queue.position >= queue.part.end
+
+    def _drop(self, queue: _Queue) -> None:
+        """The queue has ended: nothing more is asked of it."""
+        left = deque(window for window in self._windows if window.queue is not queue)
+        self._weight -= _weight(queue) * (len(self._windows) - len(left))
+        self._windows = left
+        if not self._is_asked(queue):
+            self._waiting.remove(queue)
 
     def _fit(self, window: _Window, following: int) -> None:
         """Make the next windows as long as one answer is: brokers stop at a number of bytes, too."""
+        queue = window.queue
         if following < window.end:
-            self._step = max(following - window.position, 1)
+            queue.step = max(following - window.position, 1)
         else:
-            self._step = min(self._step * 2, self._pulls.batch_size)
+            queue.step = min(queue.step * 2, self._pulls.batch_size)
 
-    def _start_again(self, error: TransportError) -> None:
-        """Another connection, to whoever has the queue now."""
-        self._failures += 1
-        if self._failures > self._connection.retries:
-            raise SparkSourceError(
-                f"{self._part} cannot be read after {self._failures} tries: {error}"
-            ) from None
-        log.warning("%s: %s; trying again", self._part, error)
-        if self._client is not None:
-            self._client.close()
-            self._client = None
-        time.sleep(_PAUSE * self._failures)
-        with self._connection.admin() as admin:
+    def _look(self, part: Range, position: int) -> tuple[int, int]:
+        """Ask for one message, whatever it is; the request and the connection it is on."""
+        link = self._link
+        header = request_header(part, self._pulls, position, 1, unfiltered=True)
+        try:
+            opaque = link.start(RequestCode.PULL_MESSAGE, link.fields(header))
+        except TransportError:
+            # Asked anew when its turn comes; the pulls notice by themselves.
+            return 0, -1
+        return opaque, link.generation
+
+    def _looked(self, answer: Answer, part: Range, opaque: int, generation: int) -> Answer:
+        """The answer, and what that one message was."""
+        link, position = self._link, answer.pulled.position
+        while answer.first is None:
             try:
-                route = admin.topic_route(self._part.topic)
-            except TransportError:
-                return
-        for broker in route.broker_datas:
-            if broker.broker_name == self._part.broker_name:
-                self._addr = preferred_addr(broker) or self._addr
+                if generation != link.generation:
+                    opaque, generation = self._look(part, position)
+                if not opaque:
+                    raise Away(f"no connection to {link.addr}")
+                found = link.finish(opaque)
+                opaque, generation = 0, -1
+                answer.first = read_answer(link, part, position, found)
+                link.answered()
+            except (AdminError, TransportError) as error:
+                if not is_outage(error):
+                    raise
+                link.failed(error)
+        return answer
+
+
+def request_header(
+    part: Range, pulls: Pulls, offset: int, most: int, *, unfiltered: bool = False
+) -> PullMessageRequestHeader:
+    """A pull that does not wait for messages and commits nothing."""
+    return PullMessageRequestHeader(
+        consumer_group=pulls.group,
+        topic=part.topic,
+        queue_id=part.queue_id,
+        queue_offset=offset,
+        max_msg_nums=most,
+        sys_flag=PullFlag.SUBSCRIPTION,
+        commit_offset=0,
+        suspend_timeout_millis=0,
+        subscription="*" if unfiltered else pulls.expression.text,
+        sub_version=0,
+        expression_type="TAG" if unfiltered else pulls.expression.kind,
+    )
+
+
+def read_answer(link: BrokerLink, part: Range, position: int, answer: RemotingCommand) -> Pulled:
+    """What a pull gave. Refused or Away when it may be asked again, SparkSourceError when not."""
+    code = answer.code
+    if code == ResponseCode.TOPIC_NOT_EXIST:
+        # The broker itself says so: no outage.
+        return Pulled(position, None, b"")
+    if code not in _READ:
+        refused = Refused(link.addr, RequestCode.PULL_MESSAGE, code, answer.remark)
+        if is_outage(refused):
+            raise refused
+        remark = " ".join((answer.remark or "").split())
+        raise SparkSourceError(f"{link.addr} refused to read {part} with code {code}: {remark}")
+    reply = decode_header(PullMessageResponseHeader, answer.ext_fields)
+    following = reply.next_begin_offset
+    if code == ResponseCode.SUCCESS:
+        if following > position:
+            return Pulled(position, following, bytes(answer.body))
+    elif reply.max_offset <= position:
+        return Pulled(position, None, b"")
+    elif following > position and (
+        code != ResponseCode.PULL_OFFSET_MOVED or reply.min_offset > position
+    ):
+        return Pulled(position, following, b"")
+    # So does a slave that is behind, and a broker whose operator has just moved the group elsewhere.
+    raise Away(f"{link.addr} answers to {part} at {position} with {following}")
+
+
+def _weight(queue: _Queue) -> int:
+    return 1 if queue.light else _FULL
 
 
 _READ: Final = frozenset(
@@ -196,7 +301,3 @@ _READ: Final = frozenset(
         ResponseCode.PULL_OFFSET_MOVED,
     }
 )
-
-
-def _line(answer: RemotingCommand) -> str:
-    return " ".join((answer.remark or "").split())

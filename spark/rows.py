@@ -62,6 +62,14 @@ class Rows(ABC):
         """Those whose queue offsets rise from `low` on and stay below `high`; the offset behind the last."""
 
     @abstractmethod
+    def numbers(self, field: int) -> list[int]:
+        """One field of all of them, which is a number."""
+
+    @abstractmethod
+    def take(self, spans: Sequence[tuple[int, int]]) -> Rows:
+        """Those whose places among these are from the first on and before the second of a span."""
+
+    @abstractmethod
     def select(
         self,
         start: int,
@@ -106,6 +114,13 @@ class ListedRows(Rows):
                 kept.append(row)
                 low = offset + 1
         return ListedRows(self.buffer, kept), low
+
+    def numbers(self, field: int) -> list[int]:
+        return [row[field] for row in self._listed]
+
+    def take(self, spans: Sequence[tuple[int, int]]) -> Rows:
+        listed = self._listed
+        return ListedRows(self.buffer, [row for at, end in spans for row in listed[at:end]])
 
     def select(
         self,
@@ -172,6 +187,15 @@ class PackedRows(Rows):
     def within(self, low: int, high: int) -> tuple[Rows, int]:
         packed, following = kernel.records.within(self.packed, low, high)
         return PackedRows(self.buffer, packed), following
+
+    def numbers(self, field: int) -> list[int]:
+        return memoryview(self.packed).cast("q")[field::FIELDS].tolist()
+
+    def take(self, spans: Sequence[tuple[int, int]]) -> Rows:
+        packed, size = self.packed, _PACKED.size
+        return PackedRows(
+            self.buffer, b"".join(packed[at * size : end * size] for at, end in spans)
+        )
 
     def select(
         self,

@@ -19,8 +19,9 @@ class Broker(Protocol):
 
 @contextmanager
 def running(broker: Broker) -> Iterator[str]:
-    """A thread that serves one connection after the other; its address."""
+    """A thread that serves each connection in one of its own; its address."""
     listener = socket.create_server(("127.0.0.1", 0))
+    connections: list[socket.socket] = []
 
     def serve() -> None:
         while True:
@@ -28,9 +29,13 @@ def running(broker: Broker) -> Iterator[str]:
                 connection, _ = listener.accept()
             except OSError:
                 return
-            # Clients hang up where they like.
-            with connection, suppress(ConnectionError):
-                _converse(connection, broker)
+            connections.append(connection)
+            threading.Thread(target=attend, args=(connection,), daemon=True).start()
+
+    def attend(connection: socket.socket) -> None:
+        # Clients hang up where they like, and so do we at the end.
+        with connection, suppress(OSError):
+            _converse(connection, broker)
 
     thread = threading.Thread(target=serve, daemon=True)
     thread.start()
@@ -41,6 +46,9 @@ def running(broker: Broker) -> Iterator[str]:
         listener.shutdown(socket.SHUT_RDWR)
         listener.close()
         thread.join(10)
+        for connection in connections:
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
 
 
 def _converse(connection: socket.socket, broker: Broker) -> None:

@@ -3,155 +3,255 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+import re
+from collections.abc import Iterator
 
 import pytest
 
 pytest.importorskip("pyarrow")
+pytest.importorskip("pyspark")
 
-from tests.spark.serving import running
+from tests.spark.pulled_broker import Broker, options, pull, serving
 from trimq.codec.codes import ResponseCode
-from trimq.codec.command import RESPONSE_BIT, RemotingCommand
-from trimq.codec.record import encode_record
-from trimq.spark import pulling
-from trimq.spark.decode import QUEUE_OFFSET, outline
+from trimq.remoting.blocking import BlockingClient
+from trimq.spark import kept, outages
 from trimq.spark.errors import DataLost, SparkSourceError
-from trimq.spark.options import Connection, Expression, Pulls
-from trimq.spark.pulling import Puller
+from trimq.spark.options import Connection
 from trimq.spark.queues import Range
-
-HOST = b"\x7f\0\0\1\0\0\x2a\x9f"
-# (code, next offset, records)
-Answer = tuple[int, int, list[int]]
+from trimq.spark.reading import read_ranges
 
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pulling, "_PAUSE", 0)
+    monkeypatch.setattr(outages, "_FIRST_PAUSE", 0.001)
 
 
-class Broker:
-    """Answers pulls as told; `first` is the offset that its queue begins at, `last` its end."""
-
-    def __init__(self, first: int = 0, last: int = 100) -> None:
-        self.first, self.last = first, last
-        self.asked: list[int] = []
-        self.special: Callable[[int, int], Answer | None] = lambda number, offset: None
-
-    def answer(self, request: RemotingCommand) -> RemotingCommand | None:
-        offset = int(request.ext_fields["queueOffset"])
-        most = int(request.ext_fields["maxMsgNums"])
-        self.asked.append(offset)
-        code, following, records = self._answer(offset, most)
-        if code < 0:
-            return None
-        fields = {
-            "suggestWhichBrokerId": "0",
-            "nextBeginOffset": str(following),
-            "minOffset": str(self.first),
-            "maxOffset": str(self.last),
-        }
-        body = b"".join(record(one) for one in records)
-        return RemotingCommand(code, request.opaque, RESPONSE_BIT, "why", fields, body)
-
-    def _answer(self, offset: int, most: int) -> Answer:
-        special = self.special(len(self.asked), offset)
-        if special is not None:
-            return special
-        if offset < self.first:
-            return ResponseCode.PULL_OFFSET_MOVED, self.first, []
-        if offset >= self.last:
-            return ResponseCode.PULL_NOT_FOUND, self.last, []
-        end = min(offset + most, self.last)
-        return ResponseCode.SUCCESS, end, list(range(offset, end))
+@pytest.fixture
+def broker() -> Iterator[Broker]:
+    with serving(Broker()) as made:
+        yield made
 
 
-def record(offset: int) -> bytes:
-    return encode_record(b"T", 0, 0, offset, offset * 200, 0, 1, HOST, 2, HOST, 0, 0, b"b", b"")
-
-
-def pull(
-    addr: str, start: int = 0, end: int = 100, fail: bool = True, tags: str = "*"
-) -> list[int]:
-    # Nobody listens there: a route cannot be had, and the address stays as it is.
-    connection = Connection("127.0.0.1:1", 5, 2, None)
-    pulls = Pulls(Expression(tags, "TAG"), "g", 32, 4, fail)
-    puller = Puller(Range("T", "b", 0, addr, start, end), pulls, connection)
-    return [row[QUEUE_OFFSET] for answer in puller for row in outline(answer)]
-
-
-def test_short_answers_make_shorter_windows() -> None:
-    broker = Broker()
+def test_short_answers_make_shorter_windows(broker: Broker) -> None:
     broker.special = lambda number, offset: (
         ResponseCode.SUCCESS,
         min(offset + 5, 100),
         list(range(offset, min(offset + 5, 100))),
     )
-    with running(broker) as addr:
-        # What lies behind a window comes again with the next one; readers sort that out.
-        assert sorted(set(pull(addr))) == list(range(100))
+    assert pull(broker) == list(range(100))
     assert len(broker.asked) < 40
 
 
+@pytest.mark.parametrize("queues", [3, 500])
+def test_many_queues_at_once(broker: Broker, queues: int) -> None:
+    assert sorted(pull(broker, end=3, queues=queues)) == sorted([0, 1, 2] * queues)
+    assert len(broker.asked) == queues
+    assert sorted(pull(broker, end=70, queues=3)) == sorted([*range(70)] * 3)
+
+
 @pytest.mark.parametrize("moment", [1, 2, 3])
-def test_a_broken_connection_is_made_anew(moment: int) -> None:
-    broker = Broker()
+def test_a_broken_connection_is_made_anew(
+    broker: Broker, moment: int, caplog: pytest.LogCaptureFixture
+) -> None:
     broker.special = lambda number, offset: (-1, 0, []) if number == moment else None
-    with running(broker) as addr:
-        assert pull(addr) == list(range(100))
+    with caplog.at_level(logging.WARNING, "trimq.spark"):
+        assert pull(broker) == list(range(100))
+        assert sorted(pull(broker, end=3, queues=9)) == sorted([0, 1, 2] * 9)
+    # Once that it has begun, once that it is over.
+    begun, over = caplog.messages
+    assert "waiting up to 20 s" in begun
+    assert "goes on after" in over
 
 
-def test_a_busy_broker_is_asked_again() -> None:
-    broker = Broker()
-    broker.special = lambda number, offset: (
-        (ResponseCode.SYSTEM_BUSY, 0, []) if number == 2 else None
-    )
-    with running(broker) as addr:
-        assert pull(addr) == list(range(100))
+@pytest.mark.parametrize("code", [ResponseCode.SYSTEM_BUSY, ResponseCode.SERVICE_NOT_AVAILABLE])
+def test_a_busy_broker_is_asked_again(broker: Broker, code: int) -> None:
+    broker.special = lambda number, offset: (code, 0, []) if number == 2 else None
+    assert pull(broker) == list(range(100))
 
 
-def test_a_broker_that_stays_away_is_given_up() -> None:
-    broker = Broker()
+def test_a_broker_that_stays_away_is_given_up(broker: Broker) -> None:
     broker.special = lambda number, offset: (-1, 0, [])
-    with (
-        running(broker) as addr,
-        pytest.raises(SparkSourceError, match="cannot be read after 3 tries"),
-    ):
-        pull(addr)
+    with pytest.raises(SparkSourceError, match=r"broker 'b': .* waited 0 s"):
+        pull(broker, outage=0.05)
+    # An outage is none of what may be passed over.
+    with pytest.raises(SparkSourceError, match="option outageTimeoutMs"):
+        pull(broker, outage=0.05, fail=False)
 
 
-def test_a_refusal_is_said_in_the_brokers_words() -> None:
-    broker = Broker()
+def test_a_refusal_is_said_in_the_brokers_words(broker: Broker) -> None:
     broker.special = lambda number, offset: (ResponseCode.NO_PERMISSION, 0, [])
-    with running(broker) as addr, pytest.raises(SparkSourceError, match="with code 16: why"):
-        pull(addr)
+    with pytest.raises(SparkSourceError, match="with code 16: why"):
+        pull(broker)
+
+
+def test_a_group_that_is_moved_elsewhere_does_not_move_us(broker: Broker) -> None:
+    """An operator resets the group's offset: one pull is answered with the place where to go on."""
+    broker.special = lambda number, offset: (
+        (ResponseCode.PULL_OFFSET_MOVED, 90, []) if number == 2 else None
+    )
+    assert pull(broker) == list(range(100))
+
+
+def test_connections_are_kept_between_reads(
+    broker: Broker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[str] = []
+    client = Connection.client
+
+    def count(self: Connection, addr: str) -> BlockingClient:
+        opened.append(addr)
+        return client(self, addr)
+
+    monkeypatch.setattr(Connection, "client", count)
+    assert pull(broker) == pull(broker) == list(range(100))
+    assert opened == [broker.addr]
+    # What was left in the middle is of no use to anybody.
+    reading = read_ranges([Range("T", "b", 0, broker.addr, 0, 100)], options(broker), ["topic"])
+    broker.special = lambda number, offset: (
+        (ResponseCode.SYSTEM_ERROR, 0, []) if offset == 32 else None
+    )
+    with pytest.raises(SparkSourceError):
+        next(reading)
+    broker.special = lambda number, offset: None
+    assert pull(broker) == list(range(100))
+    assert opened == [broker.addr] * 2
+    # Nor is one that the broker has ended meanwhile, and none waits for ever.
+    with serving(Broker()) as other:
+        pull(other)
+        opened.clear()
+    monkeypatch.setattr(kept, "IDLE", -1.0)
+    assert pull(broker) == list(range(100))
+    assert opened == [broker.addr]
+
+
+def lost_of(messages: list[str]) -> int:
+    """The messages that the log says are lost, told range by range."""
+    return sum(int(n) for text in messages for n in re.findall(r"; (\d+) messages lost", text))
+
+
+@pytest.mark.parametrize("queues", [1, 4])
+def test_files_that_are_deleted_are_lost_data(
+    broker: Broker, queues: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The queue still begins at 0: answers pass over what the log has lost."""
+    broker.log_begins = 37
+    with pytest.raises(DataLost, match="queue 0, offsets 0 to 36: expired while it was read"):
+        pull(broker, queues=queues)
+    with caplog.at_level(logging.WARNING, "trimq.spark"):
+        assert sorted(pull(broker, fail=False, queues=queues)) == sorted([*range(37, 100)] * queues)
+    assert lost_of(caplog.messages) == 37 * queues
+    assert f"{37 * queues} of {100 * queues} messages of this task were lost" in caplog.text
+
+
+def test_files_that_are_deleted_while_they_are_read(
+    broker: Broker, caplog: pytest.LogCaptureFixture
+) -> None:
+    def delete(number: int, offset: int) -> None:
+        if number == 2:
+            broker.log_begins = 80
+
+    broker.special = delete
+    with caplog.at_level(logging.WARNING, "trimq.spark"):
+        found = pull(broker, fail=False)
+    assert found == [*range(32), *range(80, 100)]
+    assert lost_of(caplog.messages) == 48
 
 
 @pytest.mark.parametrize(
     "code", [ResponseCode.PULL_OFFSET_MOVED, ResponseCode.PULL_RETRY_IMMEDIATELY]
 )
-def test_messages_that_expire_meanwhile(code: int, caplog: pytest.LogCaptureFixture) -> None:
-    broker = Broker(first=40)
+def test_messages_that_expire_meanwhile(
+    broker: Broker, code: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    broker.first = 40
     broker.special = lambda number, offset: (code, 40, []) if offset < 40 else None
-    with running(broker) as addr:
-        with pytest.raises(DataLost, match="queue 0, offsets 0 to 31: expired while it was read"):
-            pull(addr)
-        with caplog.at_level(logging.WARNING, "trimq.spark"):
-            assert sorted(set(pull(addr, fail=False))) == list(range(40, 100))
-    assert "expired while it was read: the queue begins at 40" in caplog.text
+    with pytest.raises(DataLost, match="queue 0, offsets 0 to 39: expired while it was read"):
+        pull(broker)
+    with caplog.at_level(logging.WARNING, "trimq.spark"):
+        assert pull(broker, fail=False) == list(range(40, 100))
+    assert lost_of(caplog.messages) == 40
 
 
-def test_a_queue_that_is_shorter_than_promised() -> None:
-    with running(Broker(last=70)) as addr:
-        with pytest.raises(DataLost, match="offsets 70 to 99: the queue ends at 70 now"):
-            pull(addr)
-        assert pull(addr, fail=False) == list(range(70))
-
-
-def test_what_a_filter_passes_over_is_not_lost() -> None:
-    broker = Broker()
+def test_what_is_missing_once_is_fetched_again(broker: Broker) -> None:
     broker.special = lambda number, offset: (
-        (ResponseCode.PULL_RETRY_IMMEDIATELY, 60, []) if offset < 60 else None
+        (ResponseCode.SUCCESS, 32, [*range(3), *range(9, 32)]) if number == 1 else None
     )
-    with running(broker) as addr:
-        assert pull(addr, tags="A") == list(range(60, 100))
+    assert pull(broker) == list(range(100))
+
+
+def test_a_queue_that_is_shorter_than_promised(
+    broker: Broker, caplog: pytest.LogCaptureFixture
+) -> None:
+    broker.last = 70
+    with pytest.raises(DataLost, match="offsets 70 to 99: the queue does not go so far any more"):
+        pull(broker)
+    with caplog.at_level(logging.WARNING, "trimq.spark"):
+        assert pull(broker, fail=False) == list(range(70))
+    assert lost_of(caplog.messages) == 30
+
+
+def test_a_topic_that_is_deleted_is_lost_and_others_are_not(
+    broker: Broker, caplog: pytest.LogCaptureFixture
+) -> None:
+    broker.special = lambda number, offset: (ResponseCode.TOPIC_NOT_EXIST, 0, [])
+    with pytest.raises(DataLost, match="offsets 0 to 99: the queue does not go so far"):
+        pull(broker)
+    with caplog.at_level(logging.WARNING, "trimq.spark"):
+        assert pull(broker, fail=False) == []
+    assert lost_of(caplog.messages) == 100
+
+
+def test_only_the_master_tells_what_is_lost(broker: Broker) -> None:
+    """A slave that is behind: what it lacks is waited for."""
+    with serving(Broker()) as master:
+        broker.last, broker.master = 70, master.addr
+        assert pull(broker, fail=False) == list(range(100))
+    broker.master = "127.0.0.1:1"
+    with pytest.raises(SparkSourceError, match="waited 0 s"):
+        pull(broker, fail=False, outage=0.05)
+
+
+def test_holes_of_a_compacted_topic_are_no_loss(
+    broker: Broker, caplog: pytest.LogCaptureFixture
+) -> None:
+    broker.policy, broker.log_begins = "COMPACTION", 10
+    assert pull(broker) == list(range(10, 100))
+    assert pull(broker, sql="x") == list(range(10, 100, 2))
+    assert not lost_of(caplog.messages)
+
+
+def test_what_a_filter_passes_over_is_not_lost(broker: Broker) -> None:
+    assert pull(broker, sql="x") == list(range(0, 100, 2))
+    broker.wanted = lambda offset: offset >= 60
+    assert pull(broker, sql="x") == list(range(60, 100))
+    broker.wanted = lambda offset: False
+    assert pull(broker, sql="x") == []
+
+
+@pytest.mark.parametrize("first", [0, 37])
+def test_what_is_gone_behind_a_filter_is(
+    broker: Broker, first: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Whether the queue has noticed it or not."""
+    broker.first, broker.log_begins = first, 37
+    with pytest.raises(DataLost, match=r"offsets 0 to 36: expired .* nobody knows whether"):
+        pull(broker, sql="x")
+    with caplog.at_level(logging.WARNING, "trimq.spark"):
+        assert pull(broker, sql="x", fail=False) == list(range(38, 100, 2))
+    assert lost_of(caplog.messages) == 37
+
+
+def test_a_filtered_queue_that_is_shorter_than_promised(
+    broker: Broker, caplog: pytest.LogCaptureFixture
+) -> None:
+    broker.last = 70
+    with caplog.at_level(logging.WARNING, "trimq.spark"):
+        assert pull(broker, sql="x", fail=False) == list(range(0, 70, 2))
+    assert lost_of(caplog.messages) == 30
+
+
+@pytest.mark.parametrize("moment", [1, 2, 3, 4])
+def test_a_connection_that_breaks_behind_a_filter(broker: Broker, moment: int) -> None:
+    broker.special = lambda number, offset: (-1, 0, []) if number == moment else None
+    assert pull(broker, sql="x") == list(range(0, 100, 2))
+    assert sorted(pull(broker, sql="x", end=5, queues=9)) == sorted([0, 2, 4] * 9)
