@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import time
+import urllib.request
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -18,6 +19,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner, Result
+from prometheus_client.parser import text_string_to_metric_families
 
 from compat_tests.browser import Browser, browser, find
 from compat_tests.hand_members import HandMember, Wishes
@@ -92,6 +94,7 @@ def reports(
         files = [
             item for kind in ("html", "json", "prometheus") for item in (f"--{kind}", folder / kind)
         ]
+        files.append("--metrics-of-queues")
         tables = ["--parquet", folder / "parquet", "--csv", folder / "csv"]
         watch = ["--watch", 0.5, "--rounds", 2, "--max-lag", 20, "--max-delay", 3600]
         second = report(*options, *files, *tables, *watch)
@@ -150,12 +153,39 @@ def test_tables_for_other_programs(reports: dict[str, Path], kind: str) -> None:
         assert {row["consumerGroup"]: row["backlog"] for row in csv.DictReader(file)} == {
             "Readers": "46"
         }
-    lines = (folder / "prometheus").read_text().splitlines()
-    cluster = rows[0]["cluster"]
-    named = f'{{cluster="{cluster}",group="Readers",topic="Lagging"}}'
-    assert f"trimq_offsets_backlog_messages{named} 46" in lines
-    assert f"trimq_offsets_stuck_queues{named} 3" in lines
-    assert all(line.startswith("#") or re.fullmatch(r"\w+(\{.*\})? \S+", line) for line in lines)
+    values = metrics((folder / "prometheus").read_text())
+    reader = {"group": "Readers", "topic": "Lagging"}
+    cluster = {"cluster": rows[0]["cluster"]}
+    place = {"broker": "broker-a"} | cluster
+    assert values["trimq_offsets_backlog_messages", labels(reader | cluster)] == 46
+    assert values["trimq_offsets_stuck_queues", labels(reader | cluster)] == 3
+    # What was beyond the end counts, as it does for the exporter: 80 - 414.
+    online = {"countOfOnlineConsumers": "0", "msgModel": "1"}
+    assert values["rocketmq_group_diff", labels(reader | online)] == -334
+    assert values["rocketmq_consumer_offset", labels(reader | place)] == 414
+    delay = values["rocketmq_group_get_latency_by_storetime", labels(reader | place)]
+    assert delay == max(row["delayMillis"] for row in rows.values())
+    assert values["rocketmq_consumer_tps", labels(reader | place)] == 0
+    assert values["rocketmq_producer_offset", labels({"topic": "Lagging"} | place)] == 80
+    assert values["rocketmq_producer_tps", labels({"topic": "Nobodys"} | place)] == 0
+    assert values["rocketmq_topic_dlq_offset", labels({"group": "Readers"} | place)] == 3
+    for number, row in rows.items():
+        one = labels(reader | place | {"queue": str(number)})
+        assert values["trimq_offsets_queue_backlog_messages", one] == row["backlog"]
+
+
+def labels(named: dict[str, str]) -> frozenset[tuple[str, str]]:
+    return frozenset(named.items())
+
+
+def metrics(text: str) -> dict[tuple[str, frozenset[tuple[str, str]]], float]:
+    """What Prometheus reads: each value by its name and labels."""
+    samples = [
+        sample for family in text_string_to_metric_families(text) for sample in family.samples
+    ]
+    found = {(sample.name, labels(sample.labels)): sample.value for sample in samples}
+    assert len(found) == len(samples)
+    return found
 
 
 def test_rates_between_snapshots(spark: Any, servers: dict[str, Side], tmp_path: Path) -> None:
@@ -337,16 +367,31 @@ def test_a_cluster_that_is_gone_for_a_round(
     server = TrimqServer(tmp_path / "server")
     server.start()
     between = iter([server.stop, server.start])
-    monkeypatch.setattr("trimq.spark.offsets.rounds.sleep", lambda _: next(between)())
+    metrics_at = f"127.0.0.1:{free_port()}"
+    scraped = []
+
+    def pause(_: float) -> None:
+        with urllib.request.urlopen(f"http://{metrics_at}/metrics", timeout=10) as answer:
+            scraped.append(metrics(answer.read().decode()))
+        next(between)()
+
+    monkeypatch.setattr("trimq.spark.offsets.rounds.sleep", pause)
     try:
         side = Side(server, server.store)
         side.create("Watched")
         options = ["--namesrv", side.namesrv, "--history", tmp_path / "history", "--quiet"]
-        done = report(*options, "--json", tmp_path / "json", "--watch", 60, "--rounds", 3)
+        listen = ["--listen", metrics_at]
+        done = report(*options, "--json", tmp_path / "json", "--watch", 60, "--rounds", 3, *listen)
     finally:
         server.stop()
     assert done.exit_code == 0
-    (sentence,) = done.stderr.splitlines()
+    # The round in which nobody answered has changed nothing.
+    first, second = scraped
+    assert first == second
+    watched = {"cluster": "DefaultCluster", "broker": "broker-a", "topic": "Watched"}
+    assert first["rocketmq_producer_offset", labels(watched)] == 0
+    told, sentence = done.stderr.splitlines()
+    assert told == f"metrics are at http://{metrics_at}/metrics"
     assert sentence.startswith("no snapshot in this round: ")
     assert side.namesrv in sentence
     value = json.loads((tmp_path / "json").read_text())

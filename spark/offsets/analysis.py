@@ -44,6 +44,8 @@ class Frames:
     groups: DataFrame
     clusters: DataFrame
     unused: DataFrame
+    # The queues themselves.
+    ends: DataFrame
     over_time: DataFrame
 
     def release(self) -> None:
@@ -66,6 +68,7 @@ def analyse(spark: SparkSession, files: Sequence[SnapshotFile], filters: Filters
         groups=groups,
         clusters=_clusters(groups, newest, before),
         unused=_unused(newest, before, whole),
+        ends=_produced(newest, before),
         over_time=_over_time(filters.offsets(_read(spark, spread(list(files), POINTS)))),
     )
 

@@ -97,6 +97,12 @@ def _tls_options(function: F) -> F:
 @click.option("--html", type=click.Path(path_type=Path, dir_okay=False), help="A page with plots.")
 @click.option("--json", metavar="FILE", help="One object; - is standard output.")
 @click.option("--prometheus", metavar="FILE", help="Prometheus's text format; - too.")
+@click.option(
+    "--listen", metavar="HOST:PORT", help="With --watch: serve the last round's metrics there."
+)
+@click.option(
+    "--metrics-of-queues", "by_queue", is_flag=True, help="Metrics of each queue of a group, too."
+)
 @click.option("--parquet", type=click.Path(path_type=Path), help="A folder of whole tables.")
 @click.option("--csv", type=click.Path(path_type=Path), help="The same as CSV.")
 @click.option("--quiet", is_flag=True, help="No tables on the terminal.")
@@ -136,6 +142,10 @@ def _source(given: dict[str, Any]) -> Callable[[], Snapshot] | None:
         raise Failed("give --namesrv or --store, not both")
     if not (namesrv or store or given["history"]):
         raise Failed("say what to report on: --namesrv HOST:PORT, --store DIR or --history DIR")
+    if given["listen"] and given["watch"] is None:
+        raise Failed("--listen serves what --watch finds out: give --watch SECONDS too")
+    if given["by_queue"] and not (given["listen"] or given["prometheus"]):
+        raise Failed("--metrics-of-queues goes with --prometheus or --listen")
     _check_installed("pyspark", "pyarrow", *(["plotly"] if given["html"] else []))
     if namesrv:
         from trimq.admin.signing import AccessKeys

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic, sleep
@@ -16,6 +16,7 @@ from trimq.spark.offsets.analysis import Frames, analyse
 from trimq.spark.offsets.cluster import Snapshot
 from trimq.spark.offsets.filters import ALL, Filters
 from trimq.spark.offsets.results import Report, collect
+from trimq.spark.offsets.serving import MetricsServer, listening
 from trimq.spark.offsets.starting import running
 
 if TYPE_CHECKING:
@@ -41,6 +42,9 @@ class Wanted:
     max_lag: int | None
     max_delay: float | None
     filters: Filters = ALL
+    # HOST:PORT on which to serve metrics; whether metrics are of each queue, too.
+    listen: str | None = None
+    by_queue: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +65,7 @@ class Reporter:
         self._folder = folder
         self._wanted = wanted
         self._schedule = schedule
+        self._server: MetricsServer | None = None
         self._checked: set[history.SnapshotFile] = set()
 
     def run(self, master: str | None, log: str | None) -> int:
@@ -68,6 +73,13 @@ class Reporter:
 
         The first question comes before Spark starts, so that what cannot be reached is said at once.
         """
+        with listening(self._wanted.listen) as server:
+            if server is not None:
+                click.echo(f"metrics are at {server.url}", err=True)
+            self._server = server
+            return self._rounds(master, log)
+
+    def _rounds(self, master: str | None, log: str | None) -> int:
         began = monotonic()
         problems = self._ask()
         found = self._history()
@@ -126,7 +138,7 @@ class Reporter:
         frames = analyse(spark, found, self._wanted.filters)
         try:
             made = collect(frames, [file.taken for file in found], self._wanted.top)
-            _write(made, frames, self._wanted)
+            _write(made, frames, self._wanted, self._server)
         finally:
             frames.release()
         passed = list(made.passed(self._wanted.max_lag, self._wanted.max_delay))
@@ -135,21 +147,33 @@ class Reporter:
         return _PASSED if passed else 0
 
 
-def _write(made: Report, frames: Frames, wanted: Wanted) -> None:
-    from rich.console import Console
-
+def _write(made: Report, frames: Frames, wanted: Wanted, server: MetricsServer | None) -> None:
     from trimq.spark.offsets.page import page
-    from trimq.spark.offsets.terminal import show
+    from trimq.spark.offsets.terminal import console, show
 
     if not wanted.quiet and "-" not in (wanted.json, wanted.prometheus):
-        show(made, Console(), wanted.top)
+        show(made, console(), wanted.top)
     if wanted.html is not None:
         files.write_text(str(wanted.html), [page(made)])
     if wanted.json is not None:
         files.write_text(wanted.json, [files.report_json(made)])
-    if wanted.prometheus is not None:
-        files.write_text(wanted.prometheus, files.prometheus_lines(made, frames))
+    if wanted.prometheus is not None or server is not None:
+        _write_metrics(made, frames, wanted, server)
     if wanted.parquet is not None:
         files.write_tables(frames, wanted.parquet, "parquet")
     if wanted.csv is not None:
         files.write_tables(frames, wanted.csv, "csv")
+
+
+def _write_metrics(
+    made: Report, frames: Frames, wanted: Wanted, server: MetricsServer | None
+) -> None:
+    from trimq.spark.offsets import prometheus
+
+    parts: Iterable[str] = prometheus.text(made, frames, wanted.by_queue)
+    if server is not None:
+        page = "".join(parts)
+        parts = [page]
+        server.show(page.encode(), prometheus.CONTENT_TYPE)
+    if wanted.prometheus is not None:
+        files.write_text(wanted.prometheus, parts)

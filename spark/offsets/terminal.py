@@ -1,10 +1,11 @@
-"""A report as tables on a terminal; wide ones are cut, never wrapped."""
+"""A report as tables; those that are wider than a terminal are cut, never wrapped."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Any, Final
+from typing import IO, Any, Final
 
 from rich.console import Console
 from rich.table import Table
@@ -13,6 +14,18 @@ from trimq.spark.offsets.results import Report, Row
 
 Cell = Callable[[Row], str]
 _NONE: Final = "-"
+
+
+# Wider than any table: what reads a pipe or a file has no edge.
+_ENDLESS: Final = 100_000
+
+
+def console(file: IO[str] | None = None) -> Console:
+    """As wide as the terminal. Without one as wide as the tables, or as COLUMNS says."""
+    made = Console(file=file)
+    if made.is_terminal or os.environ.get("COLUMNS", "").isdecimal():
+        return made
+    return Console(file=file, width=_ENDLESS)
 
 
 def show(report: Report, console: Console, top: int) -> None:

@@ -35,7 +35,7 @@ from trimq.spark.offsets.page import page
 from trimq.spark.offsets.results import Report
 from trimq.spark.offsets.rounds import Reporter, Schedule, Wanted
 from trimq.spark.offsets.table import part
-from trimq.spark.offsets.terminal import duration, show
+from trimq.spark.offsets.terminal import console, duration, show
 
 pytest.importorskip("plotly")
 
@@ -143,6 +143,23 @@ def test_tables() -> None:
     assert "10.0.0.1@1[x]" in text
     assert "Groups with no consumer: G (7 behind)" in text
     assert "Groups whose members subscribe differently: G" in text
+
+
+@pytest.mark.parametrize(("columns", "cut"), [(None, False), ("", False), ("80", True)])
+def test_nothing_is_cut_in_a_pipe(
+    columns: str | None, cut: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
+    monkeypatch.delenv("COLUMNS", raising=False)
+    if columns is not None:
+        monkeypatch.setenv("COLUMNS", columns)
+    out = StringIO()
+    name = "a-group-with-a-name-of-some-length-" * 4
+    show(made(queues=[{**QUEUE, "consumerGroup": name}]), console(out), 20)
+    assert (name in out.getvalue()) is not cut
+    assert ("…" in out.getvalue()) is cut
+    lines = out.getvalue().splitlines()
+    assert max(map(len, lines)) < (81 if cut else 400)
 
 
 def test_what_was_passed() -> None:
@@ -362,7 +379,7 @@ def test_a_broker_that_is_missing_is_said(
 def test_commands_in_the_documentation() -> None:
     text = (Path(__file__).parents[2] / "docs" / "offset-report.md").read_text()
     lines = re.findall(r"^trimq offsets report (.*)$", text, re.MULTILINE)
-    assert len(lines) == 5
+    assert len(lines) == 6
     for line in lines:
         assert report.make_context("report", line.split()).params["top"] == 20
     options = {name for option in report.params for name in (*option.opts, *option.secondary_opts)}
