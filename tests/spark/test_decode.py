@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
@@ -129,9 +129,20 @@ def test_a_property_alone_is_what_it_is_among_all(plain: list[bytes], odd: list[
     assert alone == to_batch(rows, [*names, "properties"], None).select(names)
 
 
-def test_times_beyond_any_calendar_are_null() -> None:
-    found = rows_of(record(born_timestamp=2**63 - 1) + record())
-    assert [row["bornTimestamp"] for row in found] == [None, moment(1_700_000_000_123)]
+@pytest.mark.parametrize(
+    "millis", [2**63 - 1, 1_795_392_000_000_000, 253_402_300_799_999, -(2**62)]
+)
+def test_times_beyond_any_calendar_are_null(millis: int) -> None:
+    found = rows_of(record(born_timestamp=millis) + record())
+    assert found[0]["bornTimestamp"] is None
+    assert found[1]["bornTimestamp"] == moment(1_700_000_000_123)
+
+
+@pytest.mark.parametrize("millis", [0, -62_135_337_600_000, 253_402_214_400_000])
+def test_times_of_the_calendar_can_be_shown_in_every_time_zone(millis: int) -> None:
+    (row,) = rows_of(record(born_timestamp=millis))
+    for hours in (-14, 14):
+        assert row["bornTimestamp"].astimezone(timezone(timedelta(hours=hours)))
 
 
 @pytest.mark.parametrize(
