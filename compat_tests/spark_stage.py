@@ -165,12 +165,12 @@ def sides(launch: Launcher, folder: Path, **more: str) -> Iterator[dict[str, Sid
 
 
 @contextmanager
-def spark_session() -> Iterator[Any]:
-    """A session of two threads."""
+def spark_session(master: str = "local[2]") -> Iterator[Any]:
+    """A session of two threads; of `local[2,4]` tasks that fail run four times, as on a cluster."""
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     from trimq.spark import session
 
-    made = session("local[2]", CONFIG)
+    made = session(master, CONFIG)
     made.sparkContext.setLogLevel("OFF")
     try:
         yield made

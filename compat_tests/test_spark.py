@@ -350,7 +350,7 @@ def test_what_is_no_message_is_refused(spark: Any, servers: dict[str, Side]) -> 
         frame = spark.createDataFrame([], schema)
         with pytest.raises(Exception, match=sentence):
             frame.write.format("rocketmq").options(**options).mode("append").save()
-    options = {"namesrv": f"127.0.0.1:{free_port()}", "topic": "Sent", "retries": "0"}
+    options = {"namesrv": f"127.0.0.1:{free_port()}", "topic": "Sent", "outageTimeoutMs": "0"}
     frame = spark.createDataFrame([("a",)], "body string")
     with pytest.raises(Exception, match=r"no NameServer of .* can be reached") as caught:
         frame.write.format("rocketmq").options(**options).mode("append").save()

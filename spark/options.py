@@ -87,7 +87,7 @@ READ: Final = (
     *FOR_STREAMS,
 )
 _GROUP: Final = re.compile("[%|a-zA-Z0-9_-]{1,100}", re.ASCII)
-WRITE: Final = (*CONNECTION, "topic", "producerGroup", "batchSize", "batchBytes")
+WRITE: Final = (*CONNECTION, "topic", "producerGroup", "batchSize", "batchBytes", "badRows")
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,6 +225,7 @@ class WriteOptions:
     group: str
     batch_size: int
     batch_bytes: int
+    skip_bad_rows: bool = False
 
 
 def read_options(given: Mapping[str, str]) -> ReadOptions:
@@ -260,6 +261,7 @@ def write_options(given: Mapping[str, str]) -> WriteOptions:
         group=options.text("producerGroup") or "trimq-spark",
         batch_size=options.number("batchSize", 256, most=4096),
         batch_bytes=options.number("batchBytes", 1 << 20, least=1 << 10, most=1 << 22),
+        skip_bad_rows=options.choice("badRows", "fail", "skip") == "skip",
     )
 
 

@@ -2,31 +2,38 @@
 
 Messages with one sharding key go to one queue (Java: SelectMessageQueueByHash) in their order: a queue's
 next batch leaves when the one before is stored. All others take the queues in turn. What is
-delayed cannot be batched and goes alone. Trying again may store a message twice.
+delayed cannot be batched and goes alone.
+
+A broker that is away is waited for. What was under way when its connection ended is sent again, and may so be
+stored twice; while the connection holds, a broker that is only slow is waited for without that.
 """
 
 from __future__ import annotations
 
+import itertools
 import os
 import time
 from collections import deque
-from collections.abc import Sequence
+from contextlib import suppress
+from functools import partial
 from typing import Final
 
-from trimq.admin.cluster import MASTER_ID
-from trimq.admin.errors import NotFound
+from trimq.admin.errors import Refused
 from trimq.admin.sending import NEW_TOPIC_QUEUES
 from trimq.admin.topics import DEFAULT_TOPIC
 from trimq.codec.batch import BatchItem, join_batch
 from trimq.codec.codes import RequestCode, ResponseCode
-from trimq.codec.flags import Perm
+from trimq.codec.command import RemotingCommand
 from trimq.codec.headers.send import SendMessageRequestHeaderV2
 from trimq.codec.java import string_hash
+from trimq.codec.properties import parse_properties
+from trimq.codec.property_keys import KEYS
 from trimq.remoting.blocking import BlockingClient
 from trimq.remoting.errors import TransportError
-from trimq.spark.errors import SparkSourceError
+from trimq.spark.destinations import Destinations, NoDestination, Place
 from trimq.spark.options import WriteOptions
-from trimq.spark.planning.routes import NoNameServer
+from trimq.spark.outages import Away, is_outage, patiently
+from trimq.spark.outcomes import Tally
 
 # The message is stored, whatever else was to happen.
 _STORED: Final = frozenset(
@@ -37,55 +44,53 @@ _STORED: Final = frozenset(
         ResponseCode.SLAVE_NOT_AVAILABLE,
     }
 )
-# What another try may mend (DefaultMQProducer.retryResponseCodes).
-_PASSING: Final = frozenset(
-    {
-        ResponseCode.SYSTEM_ERROR,
-        ResponseCode.SYSTEM_BUSY,
-        ResponseCode.SERVICE_NOT_AVAILABLE,
-        ResponseCode.TOPIC_NOT_EXIST,
-        ResponseCode.NO_PERMISSION,
-    }
+# Refusals that another try may mend (DefaultMQProducer.retryResponseCodes), those of outages aside.
+_RETRIED: Final = frozenset(
+    {ResponseCode.SYSTEM_ERROR, ResponseCode.TOPIC_NOT_EXIST, ResponseCode.NO_PERMISSION}
 )
 _IN_FLIGHT: Final = 8
 _PAUSE: Final = 0.3
+_LONGEST_PAUSE: Final = 5.0
 
 
 class Outgoing:
-    """One message: its own flag, body and properties, and what decides about its way."""
+    """One message: its own flag, body and properties, what decides about its way, and its row's number."""
 
-    __slots__ = ("alone", "item", "sharding_key", "topic")
+    __slots__ = ("alone", "item", "row", "sharding_key", "topic")
 
-    def __init__(self, topic: str, item: BatchItem, sharding_key: str | None, alone: bool) -> None:
+    def __init__(
+        self, topic: str, item: BatchItem, sharding_key: str | None, alone: bool, row: int
+    ) -> None:
         self.topic = topic
         self.item = item
         self.sharding_key = sharding_key
         self.alone = alone
+        self.row = row
+
+    def keys(self) -> str | None:
+        """Its keys, for a person."""
+        return parse_properties(self.item.properties).get(KEYS)
 
 
 class _Queue:
-    """A queue that may be written to, and what is waiting for it."""
+    """A queue, and what is waiting for it."""
 
-    __slots__ = ("addr", "broker_name", "items", "queue_id", "size", "topic")
+    __slots__ = ("messages", "place", "size")
 
-    def __init__(self, topic: str, broker_name: str, queue_id: int, addr: str) -> None:
-        self.topic = topic
-        self.broker_name = broker_name
-        self.queue_id = queue_id
-        self.addr = addr
-        self.items: list[BatchItem] = []
+    def __init__(self, place: Place) -> None:
+        self.place = place
+        self.messages: list[Outgoing] = []
         self.size = 0
 
 
 class _Shipment:
-    """Items on their way to a queue."""
+    """Messages on their way to a queue; `client` is the connection that `opaque` was sent on, if it was."""
 
-    __slots__ = ("client", "items", "opaque", "queue", "tries")
+    __slots__ = ("client", "messages", "opaque", "queue")
 
-    def __init__(self, queue: _Queue, items: list[BatchItem]) -> None:
+    def __init__(self, queue: _Queue, messages: list[Outgoing]) -> None:
         self.queue = queue
-        self.items = items
-        self.tries = 0
+        self.messages = messages
         self.client: BlockingClient | None = None
         self.opaque = 0
 
@@ -107,68 +112,78 @@ class MessageIds:
 
 
 class Sender:
-    """Takes messages, sends them, and says how many; for one task."""
+    """Takes messages and sends them, for one task. Counts those that are stored, and those that never will be:
 
-    def __init__(self, options: WriteOptions) -> None:
+    `bad` are no messages by themselves, `refused` is what a broker does not take for other reasons.
+    """
+
+    def __init__(self, options: WriteOptions, destinations: Destinations | None = None) -> None:
         self._options = options
+        self._destinations = destinations or Destinations(options.connection)
         self._queues: dict[str, list[_Queue]] = {}
+        self._nowhere: dict[str, str] = {}
         self._turn: dict[str, int] = {}
         self._clients: dict[str, BlockingClient] = {}
         self._under_way: deque[_Shipment] = deque()
-        self.sent = 0
-        self.failed = 0
-        self.first_failure = ""
+        # How a broker refuses a topic's messages, however often it is asked.
+        self._lasting: dict[tuple[str, str], int] = {}
+        self.stored = 0
+        self.bad = Tally()
+        self.refused = Tally()
 
     def send(self, message: Outgoing) -> None:
-        """Take a message; SparkSourceError when there is nowhere to send to."""
-        queues = self._queues.get(message.topic) or self._route(message.topic)
+        """Take a message; SparkSourceError when an outage lasts too long."""
+        queues = self._queues.get(message.topic) or self._find(message.topic)
+        if not queues:
+            self.refused.add(self._nowhere[message.topic], message.row, message.keys())
+            return
         if message.sharding_key is not None:
             queue = queues[abs(_remainder(string_hash(message.sharding_key), len(queues)))]
         else:
             queue = queues[self._turn[message.topic] % len(queues)]
         if message.alone:
             self._ship(queue)
-            self._start(_Shipment(queue, [message.item]))
+            self._start(_Shipment(queue, [message]))
             return
         size = len(message.item.body) + len(message.item.properties) + 22
-        if queue.items and queue.size + size > self._options.batch_bytes:
+        if queue.messages and queue.size + size > self._options.batch_bytes:
             self._ship(queue)
-        queue.items.append(message.item)
+        queue.messages.append(message)
         queue.size += size
-        if len(queue.items) >= self._options.batch_size:
+        if len(queue.messages) >= self._options.batch_size:
             self._ship(queue)
-
-    def reject(self, reason: str) -> None:
-        """Count a row that cannot be sent."""
-        self.failed += 1
-        self.first_failure = self.first_failure or reason
 
     def finish(self) -> None:
-        """Send the rest and wait for it; SparkSourceError when any row failed."""
+        """Send the rest and wait for it; SparkSourceError when an outage lasts too long."""
         for queues in self._queues.values():
             for queue in queues:
                 self._ship(queue)
         while self._under_way:
             self._settle()
-        self._check()
 
     def close(self) -> None:
         """End every connection."""
         for client in self._clients.values():
             client.close()
 
-    def _check(self, stopped: str = "") -> None:
-        if self.failed:
-            raise SparkSourceError(
-                f"{self.failed} rows could not be sent and {self.sent} were{stopped}; the first"
-                f" reason: {self.first_failure}"
-            )
+    def _find(self, topic: str) -> list[_Queue]:
+        """The queues of a topic that is new here; none when it takes no messages."""
+        if topic in self._nowhere:
+            return []
+        try:
+            places = self._destinations.places(topic)
+        except NoDestination as error:
+            self._nowhere[topic] = str(error)
+            return []
+        self._queues[topic] = [_Queue(place) for place in places]
+        self._turn[topic] = int.from_bytes(os.urandom(2))
+        return self._queues[topic]
 
     def _ship(self, queue: _Queue) -> None:
-        if queue.items:
-            shipment = _Shipment(queue, queue.items)
-            queue.items, queue.size = [], 0
-            self._turn[queue.topic] += 1
+        if queue.messages:
+            shipment = _Shipment(queue, queue.messages)
+            queue.messages, queue.size = [], 0
+            self._turn[queue.place.topic] += 1
             self._start(shipment)
 
     def _start(self, shipment: _Shipment) -> None:
@@ -177,19 +192,22 @@ class Sender:
             other.queue is shipment.queue for other in self._under_way
         ):
             self._settle()
-        self._transmit(shipment)
+        # Whoever waits for the answer tries again.
+        with suppress(TransportError):
+            self._transmit(shipment)
         self._under_way.append(shipment)
 
     def _transmit(self, shipment: _Shipment) -> None:
-        queue, items = shipment.queue, shipment.items
+        """Put it on its way; TransportError."""
+        place, items = shipment.queue.place, [one.item for one in shipment.messages]
         many = len(items) > 1
         body = join_batch(items) if many else items[0].body
         header = SendMessageRequestHeaderV2(
             producer_group=self._options.group,
-            topic=queue.topic,
+            topic=place.topic,
             default_topic=DEFAULT_TOPIC,
             default_topic_queue_nums=NEW_TOPIC_QUEUES,
-            queue_id=queue.queue_id,
+            queue_id=place.queue_id,
             sys_flag=0,
             born_timestamp=time.time_ns() // 1_000_000,
             flag=0 if many else items[0].flag,
@@ -197,62 +215,94 @@ class Sender:
             reconsume_times=0,
             unit_mode=False,
             batch=many,
-            broker_name=queue.broker_name,
+            broker_name=place.broker_name,
         )
-        code = RequestCode.SEND_BATCH_MESSAGE if many else RequestCode.SEND_MESSAGE_V2
         keys = self._options.connection.keys
-        shipment.client = None
-        try:
-            client = self._client(queue.addr)
-            shipment.opaque = client.start(
-                code, header if keys is None else keys.signed(header, body), body
-            )
-            shipment.client = client
-        except TransportError:
-            # The same error meets whoever waits for the answer.
-            return
+        client = self._client(self._destinations.addr(place.broker_name))
+        shipment.opaque = client.start(
+            _code(shipment), header if keys is None else keys.signed(header, body), body
+        )
+        shipment.client = client
 
     def _settle(self) -> None:
-        """Wait for the oldest shipment."""
+        """Wait for the oldest shipment, and count what became of it."""
         shipment = self._under_way.popleft()
-        while True:
-            failure, passing = self._outcome(shipment)
-            if not failure:
-                self.sent += len(shipment.items)
+        place = shipment.queue.place
+        kind = place.broker_name, place.topic
+        for tries in itertools.count(1):
+            answer = self._answer(shipment)
+            if answer.code in _STORED:
+                self.stored += len(shipment.messages)
+                self._lasting.pop(kind, None)
                 return
-            if not passing and len(shipment.items) > 1:
-                # One of them may be to blame: each by itself.
-                for item in shipment.items:
-                    one = _Shipment(shipment.queue, [item])
-                    self._transmit(one)
-                    self._under_way.appendleft(one)
-                    self._settle()
-                return
-            shipment.tries += 1
-            if not passing or shipment.tries > self._options.connection.retries:
-                self.failed += len(shipment.items)
-                self.first_failure = self.first_failure or failure
-                if passing:
-                    self._check(" before the task gave up")
-                return
-            time.sleep(_PAUSE * shipment.tries)
-            self._transmit(shipment)
+            retried = answer.code in _RETRIED
+            given_up = tries > self._options.connection.retries
+            if not retried or given_up or self._lasting.get(kind) == answer.code:
+                break
+            time.sleep(min(_PAUSE * tries, _LONGEST_PAUSE))
+        if retried:
+            # Whatever follows is tried once: a job shall not spend its days on pauses.
+            self._lasting[kind] = answer.code
+        elif len(shipment.messages) > 1:
+            self._one_by_one(shipment)
+            return
+        self._refuse(shipment, answer)
 
-    def _outcome(self, shipment: _Shipment) -> tuple[str, bool]:
-        """Why it was not stored (empty: it was), and whether another try may help."""
-        addr = shipment.queue.addr
-        try:
-            client = shipment.client or self._client(addr)
-            if shipment.client is None:
-                return f"{addr} did not take the messages", True
-            answer = client.finish(shipment.opaque)
-        except TransportError as error:
-            return str(error), True
-        if answer.code in _STORED:
-            return "", False
+    def _one_by_one(self, shipment: _Shipment) -> None:
+        """One of them may be to blame for what happened to all."""
+        for message in shipment.messages:
+            self._under_way.appendleft(_Shipment(shipment.queue, [message]))
+            self._settle()
+
+    def _refuse(self, shipment: _Shipment, answer: RemotingCommand) -> None:
+        place = shipment.queue.place
         remark = " ".join((answer.remark or "").split())
-        failure = f"{addr} refused messages for topic {shipment.queue.topic!r} with code {answer.code}: {remark}"
-        return failure, answer.code in _PASSING
+        reason = (
+            f"broker {place.broker_name!r} refused it for topic {place.topic!r} with code"
+            f" {answer.code}: {remark}"
+        )
+        tally = self.bad if answer.code == ResponseCode.MESSAGE_ILLEGAL else self.refused
+        for message in shipment.messages:
+            tally.add(reason, message.row, message.keys())
+
+    def _answer(self, shipment: _Shipment) -> RemotingCommand:
+        """What the broker says, outages aside; SparkSourceError when one lasts too long."""
+        try:
+            return self._ask(shipment)
+        except (Refused, TransportError) as error:
+            if not is_outage(error):
+                raise
+        # The connection may have ended long ago: only another try tells how it is now.
+        place = shipment.queue.place
+        what = f"broker {place.broker_name!r} does not take messages for topic {place.topic!r}"
+        patience = self._options.connection.patience
+        return patiently(what, patience, partial(self._ask_again, shipment))
+
+    def _ask(self, shipment: _Shipment) -> RemotingCommand:
+        """The answer; sends it (again) unless that is still under way. TransportError, or Refused by a busy broker."""
+        if shipment.client is None:
+            self._transmit(shipment)
+        client = shipment.client
+        assert client is not None
+        try:
+            answer = client.finish(shipment.opaque)
+        except TransportError:
+            if client.closed:
+                shipment.client = None
+            raise
+        shipment.client = None
+        refused = Refused(client.addr, _code(shipment), answer.code, answer.remark)
+        if is_outage(refused):
+            raise refused
+        return answer
+
+    def _ask_again(self, shipment: _Shipment) -> RemotingCommand:
+        if self._destinations.look_again(shipment.queue.place.broker_name):
+            shipment.client = None
+        try:
+            return self._ask(shipment)
+        except TransportError as error:
+            raise Away(f"it is away: {error}") from None
 
     def _client(self, addr: str) -> BlockingClient:
         client = self._clients.get(addr)
@@ -261,27 +311,10 @@ class Sender:
             self._clients[addr] = client
         return client
 
-    def _route(self, topic: str) -> list[_Queue]:
-        connection = self._options.connection
-        with connection.admin() as admin:
-            try:
-                route = admin.sending_route(topic)
-            except NotFound as error:
-                raise SparkSourceError(str(error)) from None
-            except TransportError as error:
-                raise NoNameServer(connection.name_servers, error) from None
-        masters = {one.broker_name: one.broker_addrs.get(MASTER_ID) for one in route.broker_datas}
-        found: Sequence[_Queue] = [
-            _Queue(topic, data.broker_name, number, addr)
-            for data in sorted(route.queue_datas, key=lambda one: one.broker_name)
-            if Perm.writable(data.perm) and (addr := masters.get(data.broker_name))
-            for number in range(data.write_queue_nums)
-        ]
-        if not found:
-            raise SparkSourceError(f"no broker lets messages be written to topic {topic!r}")
-        self._queues[topic] = list(found)
-        self._turn[topic] = int.from_bytes(os.urandom(2))
-        return self._queues[topic]
+
+def _code(shipment: _Shipment) -> RequestCode:
+    many = len(shipment.messages) > 1
+    return RequestCode.SEND_BATCH_MESSAGE if many else RequestCode.SEND_MESSAGE_V2
 
 
 def _remainder(value: int, by: int) -> int:

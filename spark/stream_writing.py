@@ -1,4 +1,4 @@
-"""Writing a stream: every batch as a batch; one that is done again after a crash is sent again."""
+"""Writing a stream: every batch as a batch; one that is done again after a crash or a bad row is sent again."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from pyspark.sql.datasource import DataSourceStreamArrowWriter, WriterCommitMess
 from pyspark.sql.types import StructType
 
 from trimq.spark.errors import sentences
+from trimq.spark.messages import check_columns
 from trimq.spark.options import WriteOptions
-from trimq.spark.writing import Written, check_columns, send_all
+from trimq.spark.outcomes import conclude
+from trimq.spark.writing import send_all
 
 
 class RocketMQStreamWriter(DataSourceStreamArrowWriter):
@@ -22,4 +24,8 @@ class RocketMQStreamWriter(DataSourceStreamArrowWriter):
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         with sentences():
-            return Written(send_all(iterator, self._options))
+            return send_all(iterator, self._options)
+
+    def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
+        with sentences():
+            conclude(messages, self._options.skip_bad_rows)

@@ -23,10 +23,12 @@ from trimq.admin import BlockingAdminClient  # noqa: E402
 from trimq.codec.bodies.topics import TopicConfig  # noqa: E402
 from trimq.spark.batch import RocketMQBatchReader  # noqa: E402
 from trimq.spark.errors import DataLost, SparkSourceError  # noqa: E402
+from trimq.spark.messages import RESERVED, check_columns  # noqa: E402
 from trimq.spark.options import read_options, write_options  # noqa: E402
+from trimq.spark.outcomes import conclude  # noqa: E402
 from trimq.spark.source import RocketMQDataSource  # noqa: E402
 from trimq.spark.stream import RocketMQStreamReader  # noqa: E402
-from trimq.spark.writing import RESERVED, check_columns, send_all  # noqa: E402
+from trimq.spark.writing import send_all  # noqa: E402
 from trimq.testing import TestServer, running_server  # noqa: E402
 
 QUEUES = 3
@@ -74,7 +76,7 @@ def send(server: TestServer, topic: str, numbers: range, **more: str) -> int:
         "shardingKey": [str(n % 5) for n in numbers],
     }
     options = write_options({"namesrv": server.namesrv_addr, "topic": topic, **more})
-    return send_all(iter([pa.RecordBatch.from_pydict(rows)]), options)
+    return send_all(iter([pa.RecordBatch.from_pydict(rows)]), options).stored
 
 
 def given(server: TestServer, topic: str, **more: Any) -> Any:
@@ -309,8 +311,10 @@ def test_rows_of_one_sharding_key_stay_in_order(server: TestServer, topic: str) 
 def test_failing_rows_are_counted(server: TestServer, topic: str) -> None:
     rows = {"body": [b"good", b"", b"good", b"x" * (5 << 20), None]}
     options = write_options({"namesrv": server.namesrv_addr, "topic": topic})
+    written = send_all(iter([pa.RecordBatch.from_pydict(rows)]), options)
+    assert (written.stored, written.bad.count, written.refused.count) == (2, 3, 0)
     with pytest.raises(SparkSourceError, match="3 rows could not be sent and 2 were"):
-        send_all(iter([pa.RecordBatch.from_pydict(rows)]), options)
+        conclude([written], False)
 
 
 def test_reserved_properties_are_made_anew(server: TestServer, topic: str) -> None:
