@@ -124,8 +124,9 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return ranges(starts, ends, view.bounds, options.pulls.fail_on_data_loss)
 
         with sentences():
-            if self._view is not None and self._planned == end:
-                found = decide(self._view)
+            view = self._view
+            if view is not None and self._planned == end and ends.keys() <= view.bounds.keys():
+                found = decide(view)
             else:
                 # The batch was planned by a process that is not there any more.
                 found = self._watch.batch(ends, decide)
