@@ -295,34 +295,6 @@ static PyObject *sound(PyObject *module, PyObject *args)
     return _PyBytes_Resize(&kept, count * (Py_ssize_t)sizeof(Row)) < 0 ? NULL : kept;
 }
 
-PyDoc_STRVAR(within_doc,
-    "within(packed, low, high)\n\n"
-    "The rows whose queue offsets rise from `low` on and stay below `high`, and the offset behind the last one.");
-
-static PyObject *within(PyObject *module, PyObject *args)
-{
-    const char *packed;
-    Py_ssize_t size, count = 0;
-    long long low, high;
-    if (!PyArg_ParseTuple(args, "y#LL:within", &packed, &size, &low, &high))
-        return NULL;
-    const Row *rows = (const Row *)packed;
-    PyObject *kept = PyBytes_FromStringAndSize(NULL, size);
-    if (kept == NULL)
-        return NULL;
-    Row *to = (Row *)PyBytes_AS_STRING(kept);
-    for (Py_ssize_t index = 0; index < size / (Py_ssize_t)sizeof(Row); index++) {
-        int64_t offset = rows[index][QUEUE_OFFSET];
-        if (low <= offset && offset < high) {
-            memcpy(to[count++], rows[index], sizeof(Row));
-            low = offset + 1;
-        }
-    }
-    if (_PyBytes_Resize(&kept, count * (Py_ssize_t)sizeof(Row)) < 0)
-        return NULL;
-    return Py_BuildValue("NL", kept, low);
-}
-
 PyDoc_STRVAR(flagged_doc, "flagged(packed, flags)\n\nWhether a row has all of these flags in its sysFlag.");
 
 static PyObject *flagged(PyObject *module, PyObject *args)
@@ -683,7 +655,6 @@ static PyMethodDef methods[] = {
     {"outline", outline, METH_VARARGS, outline_doc},
     {"select", select_rows, METH_VARARGS, select_doc},
     {"sound", sound, METH_VARARGS, sound_doc},
-    {"within", within, METH_VARARGS, within_doc},
     {"flagged", flagged, METH_VARARGS, flagged_doc},
     {"numbers", numbers, METH_VARARGS, numbers_doc},
     {"cut", cut, METH_VARARGS, cut_doc},

@@ -5,15 +5,16 @@ a time would mostly wait. Ranges are cut into windows; the next ones, of this qu
 are asked for while the first is on its way. Where an answer ends inside its window, the rest is asked for;
 what lies behind its window comes again with the next one.
 
-What an answer leaves out is not judged here (see `spark.holes`). But where the broker filters, every
-answer is followed by a pull of one message, whatever it is, from the same place: was the log still whole there
-after the broker had looked for messages?
+What an answer leaves out is not judged here (see `spark.holes`). But where the broker filters, every few
+answers are followed by a pull of one message, whatever it is, from where they began: was the log still whole
+there after the broker had looked for messages?
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
@@ -32,6 +33,8 @@ from trimq.spark.queues import Range
 
 # Messages in a window of a filtered range: a broker passes over many in one request.
 _FILTERED_WINDOW: Final = 2048
+# Filtered answers that are looked at together.
+_LOOKED_AT_ONCE: Final = 4
 # Requests under way at most, however short the queues are.
 _REQUESTS: Final = 64
 # The weight of a window that may bring as much as an answer can hold; that of a short queue is 1.
@@ -54,8 +57,8 @@ class Pulled:
 class Answer:
     """A pull of range `number`; its records may have been there before, or lie behind the range.
 
-    `last`: nothing more comes of the range. `first` is where the pull of one message that followed found
-    a message, None where it did not look.
+    `last`: nothing more comes of the range. `first` is the pull of one message that followed on it and
+    its neighbours, None where there was no need.
     """
 
     number: int
@@ -94,6 +97,23 @@ class _Window:
         self.generation = -1
 
 
+class _Look:
+    """A pull of one message at the first of some answers of a range."""
+
+    __slots__ = ("answers", "generation", "needed", "opaque", "part")
+
+    def __init__(self, part: Range, answers: list[Answer]) -> None:
+        self.part = part
+        self.answers = answers
+        self.needed = True
+        self.opaque = 0
+        self.generation = -1
+
+    @property
+    def position(self) -> int:
+        return self.answers[0].pulled.position
+
+
 class Puller:
     """Yields answers, those of a range in its order. Outages of the broker are waited for."""
 
@@ -110,7 +130,8 @@ class Puller:
         self._weight = 0
 
     def __iter__(self) -> Iterator[Answer]:
-        looked: tuple[Answer, Range, int, int] | None = None
+        look: _Look | None = None
+        filtered: list[Answer] = []
         while self._waiting or self._windows:
             try:
                 self._fill()
@@ -122,15 +143,19 @@ class Puller:
                 self._link.failed(error)
                 continue
             self._link.answered()
-            if looked is not None:
-                yield self._looked(*looked)
+            if look is not None:
+                yield from self._looked(look)
+                look = None
             part, answer = window.queue.part, self._move(window, pulled)
-            if self._filtered:
-                looked = (answer, part, *self._look(part, pulled.position))
-            else:
+            if not self._filtered:
                 yield answer
-        if looked is not None:
-            yield self._looked(*looked)
+                continue
+            filtered.append(answer)
+            if answer.last or len(filtered) == _LOOKED_AT_ONCE:
+                look, filtered = _Look(part, filtered), []
+                self._look(look)
+        if look is not None:
+            yield from self._looked(look)
 
     def _fill(self) -> None:
         """Ask for the next windows until enough are under way."""
@@ -212,35 +237,40 @@ class Puller:
         else:
             queue.step = min(queue.step * 2, self._pulls.batch_size)
 
-    def _look(self, part: Range, position: int) -> tuple[int, int]:
-        """Ask for one message, whatever it is; the request and the connection it is on."""
+    def _look(self, look: _Look) -> None:
+        """Ask for one message, whatever it is, where the answers begin."""
+        if all(map(_is_dense, look.answers)):
+            look.needed = False
+            return
         link = self._link
-        header = request_header(part, self._pulls, position, 1, unfiltered=True)
-        try:
-            opaque = link.start(RequestCode.PULL_MESSAGE, link.fields(header))
-        except TransportError:
-            # Asked anew when its turn comes; the pulls notice by themselves.
-            return 0, -1
-        return opaque, link.generation
+        header = request_header(look.part, self._pulls, look.position, 1, unfiltered=True)
+        # When there is no connection it is asked anew at its turn; the pulls notice by themselves.
+        with suppress(TransportError):
+            look.opaque = link.start(RequestCode.PULL_MESSAGE, link.fields(header))
+            look.generation = link.generation
 
-    def _looked(self, answer: Answer, part: Range, opaque: int, generation: int) -> Answer:
-        """The answer, and what that one message was."""
-        link, position = self._link, answer.pulled.position
-        while answer.first is None:
+    def _looked(self, look: _Look) -> list[Answer]:
+        """The answers, and what that one message was."""
+        link = self._link
+        found: Pulled | None = None
+        while look.needed and found is None:
             try:
-                if generation != link.generation:
-                    opaque, generation = self._look(part, position)
-                if not opaque:
+                if look.generation != link.generation:
+                    self._look(look)
+                if look.generation != link.generation:
                     raise Away(f"no connection to {link.addr}")
-                found = link.finish(opaque)
-                opaque, generation = 0, -1
-                answer.first = read_answer(link, part, position, found)
+                # Whatever comes, it answers once.
+                look.generation = -1
+                answer = link.finish(look.opaque)
+                found = read_answer(link, look.part, look.position, answer)
                 link.answered()
             except (AdminError, TransportError) as error:
                 if not is_outage(error):
                     raise
                 link.failed(error)
-        return answer
+        for one in look.answers:
+            one.first = found
+        return look.answers
 
 
 def request_header(
@@ -287,6 +317,20 @@ def read_answer(link: BrokerLink, part: Range, position: int, answer: RemotingCo
         return Pulled(position, following, b"")
     # So does a slave that is behind, and a broker whose operator has just moved the group elsewhere.
     raise Away(f"{link.addr} answers to {part} at {position} with {following}")
+
+
+def _is_dense(answer: Answer) -> bool:
+    """Whether the filter left nothing out; with records of several messages that cannot be told here."""
+    pulled = answer.pulled
+    if pulled.following is None:
+        return False
+    records, at, count = pulled.records, 0, 0
+    while at < len(records):
+        size = int.from_bytes(records[at : at + 4], "big")
+        # What is no record is said where they are read.
+        at += max(size, 1)
+        count += 1
+    return count == pulled.following - pulled.position
 
 
 def _weight(queue: _Queue) -> int:

@@ -152,14 +152,17 @@ class _Batches:
         if covered <= start:
             return
         self._next[answer.number] = covered
-        first: int | None = None
-        if answer.first is not None and pulled.following is not None:
-            first = first_offset(answer.first, pulled.position)
-            if first is None:
-                first = answer.first.following
-        end = covered if first is None else min(first, covered)
-        if start < end:
-            self._holes.settle_filtered(replace(part, start=start, end=end), seen)
+        gone = covered
+        if pulled.following is not None:
+            looked = answer.first
+            if looked is None:
+                # Nothing was left out.
+                return
+            first = first_offset(looked, looked.position)
+            first = looked.following if first is None else first
+            gone = covered if first is None else min(first, covered)
+        if start < gone:
+            self._holes.settle_filtered(replace(part, start=start, end=gone), seen)
 
     def _batch(self, rows: Rows) -> Iterator[pa.RecordBatch]:
         if len(rows):

@@ -58,10 +58,6 @@ class Rows(ABC):
         """Whether a record has all of these flags in its sysFlag."""
 
     @abstractmethod
-    def within(self, low: int, high: int) -> tuple[Rows, int]:
-        """Those whose queue offsets rise from `low` on and stay below `high`; the offset behind the last."""
-
-    @abstractmethod
     def numbers(self, field: int) -> list[int]:
         """One field of all of them, which is a number."""
 
@@ -105,15 +101,6 @@ class ListedRows(Rows):
 
     def flagged(self, flags: int) -> bool:
         return any(row[SYS_FLAG] & flags == flags for row in self._listed)
-
-    def within(self, low: int, high: int) -> tuple[Rows, int]:
-        kept: list[Row] = []
-        for row in self._listed:
-            offset: int = row[QUEUE_OFFSET]
-            if low <= offset < high:
-                kept.append(row)
-                low = offset + 1
-        return ListedRows(self.buffer, kept), low
 
     def numbers(self, field: int) -> list[int]:
         return [row[field] for row in self._listed]
@@ -183,10 +170,6 @@ class PackedRows(Rows):
 
     def flagged(self, flags: int) -> bool:
         return kernel.records.flagged(self.packed, flags)
-
-    def within(self, low: int, high: int) -> tuple[Rows, int]:
-        packed, following = kernel.records.within(self.packed, low, high)
-        return PackedRows(self.buffer, packed), following
 
     def numbers(self, field: int) -> list[int]:
         return memoryview(self.packed).cast("q")[field::FIELDS].tolist()

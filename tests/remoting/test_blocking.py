@@ -5,6 +5,7 @@ import ssl
 import subprocess
 import sys
 import threading
+import time
 
 import pytest
 import trio
@@ -229,3 +230,25 @@ def test_what_came_before_the_end_is_not_lost(peer):
         with pytest.raises(PeerGone):
             client.finish(opaques[2])
         assert [client.finish(one).body for one in opaques[:2]] == [b"1", b"2"]
+
+
+def test_a_connection_is_idle_when_nothing_is_owed_on_it(peer):
+    def behave(sock, command):
+        if command.code != 2:
+            answer(sock, command)
+        return "close" if command.code == 3 else None
+
+    with BlockingClient(peer(behave).addr) as client:
+        assert client.idle
+        opaque = client.start(1)
+        assert not client.idle
+        client.finish(opaque)
+        assert client.idle
+        # Its answer may still come.
+        client.start(2)
+        assert not client.idle
+    assert not client.idle
+    with BlockingClient(peer(behave).addr) as client:
+        client.request(3)
+        while client.idle:
+            time.sleep(0.001)
