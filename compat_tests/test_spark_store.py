@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -113,6 +114,114 @@ def test_queues_and_index(spark: Any, servers: dict[str, Side], kind: str) -> No
     assert len(indexed & places) > MESSAGES // 2
 
 
+def as_closed(side: Side, folder: Path) -> Path:
+    """The files of a broker that has nothing to do, as they would be after it was closed in order."""
+    for name in ("commitlog", "consumequeue", "config", "checkpoint"):
+        subprocess.run(["cp", "-r", "--sparse=always", side.store / name, folder], check=True)
+    return folder
+
+
+def parts(root: Path, **options: str) -> set[str]:
+    """The kinds of shares in which a store would be read."""
+    from trimq.spark.store_options import store_options
+    from trimq.spark.store_plan import plan
+
+    return {type(one).__name__ for one in plan(store_options({"path": str(root), **options}))}
+
+
+def same_either_way(spark: Any, root: Path, topic: str, **more: str) -> list[Any]:
+    """The topic's rows, through its queues and straight through the log."""
+    found = [
+        sorted(store_at(spark, root, topic=topic, useConsumeQueue=way, **more).collect())
+        for way in ("true", "false")
+    ]
+    assert found[0] == found[1]
+    return found[0]
+
+
+COLUMNS = {"columns": "commitLogOffset,topic,queueId,queueOffset,body,keys,tags,storeTimestamp"}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_topic_is_read_through_its_queues(
+    spark: Any, servers: dict[str, Side], kind: str, tmp_path: Path
+) -> None:
+    side = servers[kind]
+    side.send("Orders", range(MESSAGES, MESSAGES + 4))
+    side.settle("Orders", MESSAGES + 4)
+    # Under a running broker too, whatever its checkpoint says.
+    assert len(same_either_way(spark, side.store, "Orders", **COLUMNS)) == MESSAGES + 4
+    root = as_closed(side, tmp_path)
+    for topic, count in (("Orders", MESSAGES + 4), ("Large", 12)):
+        assert parts(root, topic=topic, useConsumeQueue="true") == {"QueuePart"}
+        assert len(same_either_way(spark, root, topic, **COLUMNS)) == count
+    # Without being told: few large ones through the queue, many small ones through the log.
+    assert parts(root, topic="Large") == {"QueuePart"}
+    assert parts(root, topic="Orders") == {"LogPart"}
+    # Queues that name more than there is.
+    files = sorted((root / "commitlog").iterdir())
+    files[0].unlink()
+    left = same_either_way(spark, root, "Orders", **COLUMNS)
+    assert 0 < len(left) < MESSAGES + 4
+    # And less: a broker that was killed when it had written this much of its checkpoint.
+    middle = left[len(left) // 2].commitLogOffset
+    data = bytearray((root / "checkpoint").read_bytes())
+    data[40:48] = middle.to_bytes(8, "big")
+    (root / "checkpoint").write_bytes(data)
+    (root / "abort").touch()
+    cut_queues(root, "Orders", middle)
+    assert parts(root, topic="Orders", useConsumeQueue="true") == {"QueuePart", "LogPart"}
+    assert same_either_way(spark, root, "Orders", **COLUMNS) == left
+
+
+def cut_queues(root: Path, topic: str, place: int) -> None:
+    """Take the entries of records behind the place, the last one that was named."""
+    for path in (root / "consumequeue" / topic).glob("*/*"):
+        data = bytearray(path.read_bytes())
+        for at in range(0, len(data), 20):
+            if int.from_bytes(data[at : at + 8], "big") > place:
+                data[at : at + 20] = bytes(20)
+        path.write_bytes(data)
+
+
+def test_several_stores_and_logs_in_several_folders(
+    spark: Any, servers: dict[str, Side], tmp_path: Path
+) -> None:
+    roots = {}
+    for kind, side in servers.items():
+        roots[kind] = tmp_path / f"store-{kind}"
+        roots[kind].mkdir()
+        as_closed(side, roots[kind])
+    alone = {kind: store_at(spark, root).count() for kind, root in roots.items()}
+    reader = spark.read.format("rocketmq-store").option("brokerName", "real,trimq")
+    listed = reader.load([str(roots[kind]) for kind in KINDS])
+    assert dict(listed.groupBy("brokerName").count().collect()) == alone
+    assert dict(reader.load(f"{tmp_path}/store-*").groupBy("brokerName").count().collect()) == alone
+    for root in roots.values():
+        before = same_either_way(spark, root, "Large", **COLUMNS)
+        other = root / "disk2"
+        other.mkdir()
+        for path in sorted((root / "commitlog").iterdir())[::2]:
+            shutil.move(path, other)
+        folders = {"storePathCommitLog": f"{root}/commitlog,{other}", **COLUMNS}
+        assert same_either_way(spark, root, "Large", **folders) == before
+
+
+def test_another_file_system(spark: Any, servers: dict[str, Side], tmp_path: Path) -> None:
+    pytest.importorskip("fsspec", reason="fsspec is not installed: pip install fsspec")
+    for side in servers.values():
+        root = tmp_path / "store"
+        root.mkdir()
+        as_closed(side, root)
+        # An archive stands for the systems that need a server: its files are reached in the same way.
+        archive = shutil.make_archive(f"{tmp_path}/packed", "zip", tmp_path, "store")
+        far = {"storageOptions": json.dumps({"fo": archive})}
+        rows = store_at(spark, root, topic="Orders", **COLUMNS).collect()
+        found = store_at(spark, "zip://store", topic="Orders", **far, **COLUMNS)
+        assert sorted(found.collect()) == sorted(rows)
+        shutil.rmtree(root)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_files_that_are_written_meanwhile(spark: Any, servers: dict[str, Side], kind: str) -> None:
     """Every read has all that was sent before it began, and nothing in part."""
@@ -173,7 +282,7 @@ def test_a_killed_brokers_store(
     assert numbers(spark, torn) == left
 
 
-def store_at(spark: Any, folder: Path, **options: str) -> Any:
+def store_at(spark: Any, folder: Path | str, **options: str) -> Any:
     return spark.read.format("rocketmq-store").options(**options).load(str(folder))
 
 

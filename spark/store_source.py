@@ -6,7 +6,6 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
-from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
@@ -15,7 +14,7 @@ from pyspark.sql.types import StructType
 
 from trimq.spark.decode import to_batch, unwrap
 from trimq.spark.errors import sentences
-from trimq.spark.log_scan import LogPart, plan, scan
+from trimq.spark.log_scan import LogPart, scan
 from trimq.spark.schema import (
     COLUMNS,
     INDEX_ENTRY_COLUMNS,
@@ -26,7 +25,9 @@ from trimq.spark.schema import (
 )
 from trimq.spark.shipping import Shipped
 from trimq.spark.store_options import StoreOptions, store_options
-from trimq.spark.store_tables import index_entries, index_paths, queue_entries, queue_folders
+from trimq.spark.store_plan import QueuePart, plan
+from trimq.spark.store_records import read_named
+from trimq.spark.store_tables import entry_folders, index_entries, index_paths, queue_entries
 
 _COLUMNS: Final = {
     "messages": COLUMNS,
@@ -62,7 +63,7 @@ class RocketMQStoreDataSource(DataSource, metaclass=Shipped):
 class _Part(InputPartition):
     """What one task reads."""
 
-    def __init__(self, part: LogPart | Path) -> None:
+    def __init__(self, part: LogPart | QueuePart | str) -> None:
         super().__init__(str(part))
         self.part = part
 
@@ -79,33 +80,58 @@ class LogReader(DataSourceReader):
             return [_Part(part) for part in plan(self._options)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        if not isinstance(partition, _Part) or not isinstance(partition.part, LogPart):
+        part = partition.part if isinstance(partition, _Part) else None
+        if isinstance(part, LogPart):
+            found, where, name = scan(part, self._options), part.path, part.broker_name
+        elif isinstance(part, QueuePart):
+            found, where = read_named(part, self._options), part.store.root
+            name = part.store.broker_name
+        else:
             return
-        with sentences(str(partition.part.path)):
-            for rows in scan(partition.part, self._options):
-                yield to_batch(unwrap(rows), self._names, self._options.broker_name)
+        with sentences(where):
+            for rows in found:
+                yield to_batch(unwrap(rows), self._names, name)
 
 
 class FilteringLogReader(LogReader):
-    """Makes use of conditions on topic and storeTimestamp; Spark still looks at every row."""
+    """Makes use of conditions on topic, queueId and storeTimestamp."""
 
     def pushFilters(self, filters: list[Any]) -> Iterable[Any]:
-        for one in filters:
-            column, value = getattr(one, "attribute", ()), getattr(one, "value", None)
-            if column == ("topic",):
-                self._topic(type(one).__name__, value)
-            elif column == ("storeTimestamp",) and isinstance(value, datetime):
-                self._time(type(one).__name__, value)
-        return filters
+        """What is given back Spark looks at itself, row by row."""
+        return [one for one in filters if not self._takes(one)]
 
-    def _topic(self, kind: str, value: Any) -> None:
-        if kind not in ("EqualTo", "In"):
-            return
-        names = frozenset({value} if kind == "EqualTo" else value)
+    def _takes(self, condition: Any) -> bool:
+        """Whether no row comes that the condition leaves out."""
+        column, value = getattr(condition, "attribute", ()), getattr(condition, "value", None)
+        kind = type(condition).__name__
+        if column == ("topic",):
+            return self._topic(kind, value)
+        if column == ("queueId",):
+            return self._queue(kind, value)
+        if column == ("storeTimestamp",) and isinstance(value, datetime):
+            self._time(kind, value)
+        return False
+
+    def _topic(self, kind: str, value: Any) -> bool:
+        names = frozenset(_values(kind, value, str))
+        # A name that is no UTF-8 is read with this mark in it, and is not found by it.
+        if not names or any("\N{REPLACEMENT CHARACTER}" in name for name in names):
+            return False
         given = self._options.topics
         # A topic that cannot be leaves nothing, where no topic at all would mean any.
         both = given & names if given else names
         self._options = replace(self._options, topics=both or frozenset({""}))
+        return True
+
+    def _queue(self, kind: str, value: Any) -> bool:
+        numbers = frozenset(_values(kind, value, int))
+        if not numbers:
+            return False
+        given = self._options.queue_ids
+        self._options = replace(
+            self._options, queue_ids=numbers if given is None else given & numbers
+        )
+        return True
 
     def _time(self, kind: str, moment: datetime) -> None:
         if moment.tzinfo is None:
@@ -119,6 +145,14 @@ class FilteringLogReader(LogReader):
             self._options = replace(options, end=min(options.end, millis + 1))
 
 
+def _values(kind: str, value: Any, of: type) -> list[Any]:
+    """What a column may be by = or IN; nothing when the condition is another one."""
+    if kind not in ("EqualTo", "In"):
+        return []
+    given = [value] if kind == "EqualTo" else list(value)
+    return given if all(isinstance(one, of) for one in given) else []
+
+
 class TableReader(DataSourceReader):
     """Entries of consume queues, one task per queue, or of the index, one per file."""
 
@@ -130,12 +164,13 @@ class TableReader(DataSourceReader):
         with sentences():
             queues = self._options.table == "consumequeue"
             return [
-                _Part(path) for path in (queue_folders if queues else index_paths)(self._options)
+                _Part(path) for path in (entry_folders if queues else index_paths)(self._options)
             ]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        if not isinstance(partition, _Part) or not isinstance(partition.part, Path):
+        if not isinstance(partition, _Part) or not isinstance(partition.part, str):
             return
-        with sentences(str(partition.part)):
+        with sentences(partition.part):
             queues = self._options.table == "consumequeue"
-            yield from (queue_entries if queues else index_entries)(partition.part, self._names)
+            entries = queue_entries if queues else index_entries
+            yield from entries(partition.part, self._names, self._options.files)

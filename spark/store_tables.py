@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from struct import Struct
 from typing import Any, Final
 
@@ -12,39 +11,35 @@ import pyarrow as pa
 from trimq.codec.layouts.index import INDEX_HEADER
 from trimq.codec.queue_entry import ENTRY_SIZE, parse_all
 from trimq.spark.schema import INDEX_ENTRY_COLUMNS, QUEUE_ENTRY_COLUMNS, arrow_schema
+from trimq.spark.store_files import Files
 from trimq.spark.store_options import StoreOptions
+from trimq.spark.store_queues import is_filler, queue_folders
 from trimq.store.inspecting import index as index_files
-from trimq.store.inspecting.entries import FILLER_SIZE
 from trimq.store.inspecting.items import Unreadable
-from trimq.store.inspecting.kinds import base_of
-from trimq.store.inspecting.sparse_file import SparseFile
 
 _WINDOW: Final = 52428 * ENTRY_SIZE
 _INDEX_ENTRY: Final = Struct(">iqii")
 
 
-def queue_folders(options: StoreOptions) -> list[Path]:
-    """consumequeue/TOPIC/QUEUE of the wanted topics."""
-    root = options.root / "consumequeue"
-    if (root / "CURRENT").is_file():
-        raise Unreadable(f"{root} is a RocksDB; only RocketMQ's own files can be read")
-    found = [
-        queue
-        for topic in (sorted(root.iterdir()) if root.is_dir() else [])
-        if topic.is_dir() and (not options.topics or topic.name in options.topics)
-        for queue in topic.iterdir()
-        if queue.is_dir() and queue.name.isdigit()
+def entry_folders(options: StoreOptions) -> list[str]:
+    """consumequeue/TOPIC/QUEUE of the wanted topics, in all stores. Unreadable: a store keeps them elsewhere."""
+    for store in options.stores:
+        root = f"{store.root}/consumequeue"
+        if options.files.exists(f"{root}/CURRENT"):
+            raise Unreadable(f"{root} is a RocksDB; only RocketMQ's own files can be read")
+    return [
+        folder
+        for store in options.stores
+        for folder in queue_folders(store, options, "consumequeue")
     ]
-    return sorted(found, key=lambda queue: (queue.parent.name, int(queue.name)))
 
 
-def queue_entries(folder: Path, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+def queue_entries(folder: str, names: Sequence[str], files: Files) -> Iterator[pa.RecordBatch]:
     """A queue's entries in order, up to the first one that is not written yet."""
-    topic, queue_id = folder.parent.name, int(folder.name)
-    files = sorted(file for file in folder.iterdir() if base_of(file) is not None)
-    for path in files:
-        number = (base_of(path) or 0) // ENTRY_SIZE
-        with SparseFile(path) as file:
+    topic, queue_id = folder.split("/")[-2], int(folder.rpartition("/")[2])
+    for name, _ in files.sizes(folder):
+        number = int(name) // ENTRY_SIZE
+        with files.open(f"{folder}/{name}") as file:
             for position in range(0, file.size - ENTRY_SIZE + 1, _WINDOW):
                 size = min(_WINDOW, file.size - position) // ENTRY_SIZE * ENTRY_SIZE
                 data = file.read(position, size)
@@ -52,7 +47,7 @@ def queue_entries(folder: Path, names: Sequence[str]) -> Iterator[pa.RecordBatch
                 used = [
                     (topic, queue_id, number + at, *entry)
                     for at, entry in enumerate(entries)
-                    if entry[1] > 0 and not (entry[1] == FILLER_SIZE and not entry[0])
+                    if entry[1] > 0 and not is_filler(entry[0], entry[1])
                 ]
                 number += len(entries)
                 if used:
@@ -61,15 +56,15 @@ def queue_entries(folder: Path, names: Sequence[str]) -> Iterator[pa.RecordBatch
                     break
 
 
-def index_paths(options: StoreOptions) -> list[Path]:
+def index_paths(options: StoreOptions) -> list[str]:
     """The index files; their names are times."""
-    root = options.root / "index"
-    return sorted(file for file in root.iterdir() if file.name.isdigit()) if root.is_dir() else []
+    roots = [f"{store.root}/index" for store in options.stores]
+    return [f"{root}/{name}" for root in roots for name, _ in options.files.sizes(root)]
 
 
-def index_entries(path: Path, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+def index_entries(path: str, names: Sequence[str], files: Files) -> Iterator[pa.RecordBatch]:
     """All entries that a file's header counts; Unreadable where they cannot be found."""
-    with SparseFile(path, 1 << 20) as file:
+    with files.open(path, 1 << 20) as file:
         head = file.read(0, index_files.HEADER_SIZE)
         if head is None:
             return
@@ -80,14 +75,18 @@ def index_entries(path: Path, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
                 f"{path}: its entries are not where they are with any usual number of slots"
             )
         first = index_files.HEADER_SIZE + slots * index_files.SLOT_SIZE
-        size, begin = index_files.ENTRY_SIZE, header.begin_timestamp
+        size, begin, called = (
+            index_files.ENTRY_SIZE,
+            header.begin_timestamp,
+            path.rpartition("/")[2],
+        )
         for number in range(1, header.count, 50_000):
             count = min(50_000, header.count - number)
             data = file.read(first + number * size, count * size)
             if data is None:
                 return
             rows = [
-                (path.name, number + at, key, offset, (begin + 1000 * seconds) * 1000, previous)
+                (called, number + at, key, offset, (begin + 1000 * seconds) * 1000, previous)
                 for at, (key, offset, seconds, previous) in enumerate(
                     _INDEX_ENTRY.iter_unpack(data)
                 )

@@ -50,6 +50,11 @@ def load_checkpoint(path: Path) -> Checkpoint:
         data = path.read_bytes()
     except FileNotFoundError:
         return Checkpoint()
+    return parse_checkpoint(data)
+
+
+def parse_checkpoint(data: bytes) -> Checkpoint:
+    """All zeros when the file is short."""
     if len(data) < LAYOUT.size:
         return Checkpoint()
     return Checkpoint(*LAYOUT.unpack_from(data))

@@ -57,6 +57,11 @@ def _tls_options(function: F) -> F:
 @click.option("--namesrv", metavar="HOST:PORT;...", help="Take a snapshot of this cluster.")
 @click.option("--store", type=click.Path(path_type=Path), help="Or of this store directory.")
 @click.option(
+    "--commitlog",
+    metavar="DIR[,DIR...]",
+    help="Where its commit log is, when not in STORE/commitlog; several as in storePathCommitLog.",
+)
+@click.option(
     "--history",
     type=click.Path(path_type=Path, file_okay=False),
     help="The folder that keeps snapshots, one cluster's. Without it, nothing is kept.",
@@ -167,9 +172,18 @@ def _source(given: dict[str, Any]) -> Callable[[], Snapshot] | None:
     if store:
         from trimq.spark.offsets import store_folder
 
-        folder = store_folder.FolderSource(store)
+        folder = store_folder.FolderSource(store, commit_logs=_folders(given["commitlog"]))
         return lambda: store_folder.snapshot(folder)
     return None
+
+
+def _folders(text: str | None) -> tuple[Path, ...]:
+    from trimq.store.log_paths import parse_paths
+
+    try:
+        return parse_paths(text or "")
+    except ValueError as error:
+        raise Failed(f"--commitlog {text!r}: {error}") from None
 
 
 def _tls(given: dict[str, Any]) -> ClientTls | None:

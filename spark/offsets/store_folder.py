@@ -32,19 +32,24 @@ _HEAD: Final = 76
 
 @dataclass(frozen=True, slots=True)
 class FolderSource:
-    """A store directory, and what to call its broker."""
+    """A store directory, and what to call its broker; `commit_logs` where its log is elsewhere."""
 
     root: Path
     cluster: str = "store"
     broker_name: str = "store"
+    commit_logs: tuple[Path, ...] = ()
+
+    @property
+    def log_folders(self) -> tuple[Path, ...]:
+        return self.commit_logs or (self.root / "commitlog",)
 
 
 class _Times:
     """When messages were stored, straight from the commit log."""
 
-    def __init__(self, root: Path, opened: OpenForReading) -> None:
+    def __init__(self, folders: tuple[Path, ...], opened: OpenForReading) -> None:
         self._opened = opened
-        self._files = list_log(root / "commitlog")
+        self._files = list_log(*folders)
         self._bases = [file.base for file in self._files]
         self.start = self._bases[0] if self._bases else 0
         self._known: dict[int, int] = {}
@@ -78,9 +83,13 @@ class _Queue:
 
 def snapshot(source: FolderSource) -> Snapshot:
     """Read the directory; SparkSourceError when it is no store that can be read."""
-    if not (source.root / "commitlog").is_dir():
+    missing = [folder for folder in source.log_folders if not folder.is_dir()]
+    if source.commit_logs and missing:
+        raise SparkSourceError(f"there is no folder {missing[0]} with files of the commit log")
+    if missing:
         raise SparkSourceError(
-            f"{source.root} is not a store: there is no folder 'commitlog' in it"
+            f"{source.root} is not a store: there is no folder 'commitlog' in it; where the broker's"
+            " storePathCommitLog names others, give them with --commitlog"
         )
     if (source.root / "consumequeue" / "CURRENT").is_file():
         raise SparkSourceError(
@@ -91,7 +100,7 @@ def snapshot(source: FolderSource) -> Snapshot:
     offsets = _offsets(source.root / "config")
     opened = OpenForReading()
     try:
-        stored = _Times(source.root, opened)
+        stored = _Times(source.log_folders, opened)
         queues = _queues(source.root / "consumequeue", opened, stored.start)
         parts = [_queue_rows(source, taken, queues)] if queues else []
         for (topic, group), positions in sorted(offsets.items()):

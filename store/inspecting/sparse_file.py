@@ -43,7 +43,7 @@ class SparseFile:
             return at
         if position < 0 or position + size > self.size:
             return -1
-        data = os.pread(self._fd, max(size, self._window), position)
+        data = self.fetch(position, max(size, self._window))
         if len(data) < size:
             return -1
         self.buffer = data
@@ -53,6 +53,10 @@ class SparseFile:
     def read(self, position: int, size: int) -> bytes | None:
         at = self.locate(position, size)
         return None if at < 0 else self.buffer[at : at + size]
+
+    def fetch(self, position: int, size: int) -> bytes:
+        """Straight from the file, past the window; fewer at its end."""
+        return os.pread(self._fd, size, position)
 
     def forget(self) -> None:
         """Read anew what has been read: a running broker may have changed it."""
@@ -93,7 +97,7 @@ class SparseFile:
         """The first byte at or behind the position that is not zero; the size when there is none."""
         while position < self.size:
             position = self.skip_hole(position)
-            data = os.pread(self._fd, self._window, position)
+            data = self.fetch(position, self._window)
             if not data:
                 break
             rest = data.lstrip(b"\0")

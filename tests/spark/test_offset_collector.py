@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
@@ -95,7 +96,7 @@ def test_patterns_and_bounds_of_delays(server: TestServer) -> None:
     assert set(none["consumerGroup"].to_pylist()) == {None}
 
 
-def test_a_snapshot_of_the_store(server: TestServer) -> None:
+def test_a_snapshot_of_the_store(server: TestServer, tmp_path: Path) -> None:
     done = threading.Event()
     for _ in range(100):
         try:
@@ -112,11 +113,24 @@ def test_a_snapshot_of_the_store(server: TestServer) -> None:
     assert {name: only[name] for name in same} == {name: live[name] for name in same}
     assert only["delayMillis"] <= live["delayMillis"] + 5000
     assert only["pulled"] is None
+    # The same with the log elsewhere, in two folders.
+    copy = tmp_path / "store"
+    for name in ("config", "consumequeue"):
+        shutil.copytree(server.store / name, copy / name)
+    shutil.copytree(server.store / "commitlog", tmp_path / "disk")
+    folders = tmp_path / "disk", tmp_path / "empty"
+    folders[1].mkdir()
+    apart = store_folder.FolderSource(copy, commit_logs=folders)
+    (again,) = rows(store_folder.snapshot(apart).table, "G").values()
+    assert {name: again[name] for name in same} == {name: live[name] for name in same}
 
 
 def test_what_is_no_store(tmp_path: Path) -> None:
     with pytest.raises(SparkSourceError, match="there is no folder 'commitlog'"):
         store_folder.snapshot(store_folder.FolderSource(tmp_path))
+    nowhere = tmp_path / "nowhere"
+    with pytest.raises(SparkSourceError, match="there is no folder"):
+        store_folder.snapshot(store_folder.FolderSource(tmp_path, commit_logs=(nowhere,)))
     (tmp_path / "commitlog").mkdir()
     with pytest.raises(SparkSourceError, match=r"no readable consumerOffset\.json"):
         store_folder.snapshot(store_folder.FolderSource(tmp_path))
