@@ -1,6 +1,20 @@
 """The offset reporter: who is how far behind, since when, and how fast that changes.
 
-`cluster` and `store_folder` make a snapshot, `history` keeps snapshots, `analysis` computes with Spark
-what a `report` holds; `terminal`, `page`, `prometheus` and `files` write it, `command` is the command.
-No Python runs on Spark's executors for it.
+`cluster` and `store_folder` make a snapshot, `source` and `stream` make one on Spark's executors, `history` keeps
+snapshots and `compacting` tends them, `analysis` computes with Arrow what `results` hold; `terminal`, `page`,
+`prometheus` and `files` write it, `command` is the command, `api` the same for Python: `report(...)`.
 """
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from trimq.spark.offsets.api import OffsetReport, report
+
+__all__ = ["OffsetReport", "report"]
+
+
+def __getattr__(name: str) -> object:
+    if name in __all__:
+        return getattr(import_module("trimq.spark.offsets.api"), name)
+    raise AttributeError(f"module 'trimq.spark.offsets' has no attribute {name!r}")

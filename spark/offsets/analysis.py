@@ -1,28 +1,22 @@
-"""What the history says, computed by Spark's own expressions: no Python runs on executors.
+"""What the history says, computed by Arrow: no JVM is needed for it.
 
-Frames are columns over the newest snapshot and the one before; only "since when" and "over time" look at
-the whole history, and of it at the columns they need. Rates are messages a second, times milliseconds since
-1970, delays milliseconds.
-
-Spark takes a snapshot for a small table, because its file is: a million and a half rows have 10 MB. It would
-send such a table to every task, for which no heap is large enough. So joins that grow with the number of
-queues say how they are to be done.
+Tables are about the newest snapshot and the one before; only "since when" and "over time" look further back,
+and only at the columns and as far as they need. Rates are messages a second, times milliseconds since 1970,
+delays milliseconds.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from trimq.spark.offsets.filters import ALL, DEAD, RETRY, Filters
-from trimq.spark.offsets.history import SnapshotFile, spread
-from trimq.spark.offsets.table import ddl
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+from trimq.spark.offsets.history import History, spread
+from trimq.spark.offsets.since import stuck_since
 
 # Points of a curve over time.
 POINTS: Final = 300
@@ -30,317 +24,278 @@ QUEUE_KEY: Final = ("cluster", "brokerName", "topic", "queueId")
 KEY: Final = (*QUEUE_KEY, "consumerGroup")
 BELOW_MIN: Final = "below min"
 ABOVE_MAX: Final = "above max"
-# So many stuck queues are sent to every task; more are joined by sorting.
-_SENT: Final = 100_000
-_SORTED: Final = "merge"
+_TIMES: Final = ("takenAt", "askedAt", "lastReadAt", "lastConsumedAt")
+# Of a queue of a group, summed up for its topic or its group: column, how, and what it is called then.
+_SUMS: Final = (
+    ("backlog", "sum", "backlog"),
+    ("inFlight", "sum", "inFlight"),
+    ("delayMillis", "max", "delayMillis"),
+    ("consumeRate", "sum", "consumeRate"),
+    ("produceRate", "sum", "produceRate"),
+    ("stuckInt", "sum", "stuckQueues"),
+    ("stuckSince", "min", "stuckSince"),
+    ("remark", "count", "outOfRange"),
+    ("lastConsumedAt", "max", "lastConsumedAt"),
+    ("members", "max", "members"),
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Frames:
     """`queues`, `topics` and `groups` are of each group; the columns are in docs/offset-report.md."""
 
-    queues: DataFrame
-    topics: DataFrame
-    groups: DataFrame
-    clusters: DataFrame
-    unused: DataFrame
+    queues: pa.Table
+    topics: pa.Table
+    groups: pa.Table
+    clusters: pa.Table
+    unused: pa.Table
     # The queues themselves.
-    ends: DataFrame
-    over_time: DataFrame
-
-    def release(self) -> None:
-        """Give back what was kept in memory."""
-        for frame in (self.queues, self.topics, self.groups):
-            frame.unpersist()
+    ends: pa.Table
+    over_time: pa.Table
 
 
-def analyse(spark: SparkSession, files: Sequence[SnapshotFile], filters: Filters = ALL) -> Frames:
-    """`files` are the history, oldest first, at least one."""
-    whole = _read(spark, files[-1:])
+def analyse(history: History, filters: Filters = ALL) -> Frames:
+    """`history` has at least one snapshot. SparkSourceError when a file of it is damaged."""
+    whole = _in_millis(history.snapshot(history.taken[-1]))
     newest = filters.snapshot(whole)
-    before = _read(spark, files[-2:-1]) if len(files) > 1 else whole.limit(0)
-    queues = _with_since(_measured(newest, before).persist(), spark, files)
-    topics = _topics(queues).persist()
-    groups = _groups(queues, newest, before).persist()
+    before = whole.slice(0, 0)
+    if len(history.taken) > 1:
+        before = _in_millis(history.snapshot(history.taken[-2]))
+    queues = _with_since(_measured(newest, before), history)
+    groups = _groups(queues, newest, before, history.taken[0])
+    ends = _produced(newest, before)
     return Frames(
-        queues=queues,
-        topics=topics,
+        queues=queues.drop_columns(["stuckInt"]),
+        topics=_topics(queues, history.taken[0]),
         groups=groups,
-        clusters=_clusters(groups, newest, before),
-        unused=_unused(newest, before, whole),
-        ends=_produced(newest, before),
-        over_time=_over_time(filters.offsets(_read(spark, spread(list(files), POINTS)))),
+        clusters=_clusters(groups, ends),
+        unused=_unused(whole, ends),
+        ends=ends,
+        over_time=_over_time(history, filters),
     )
 
 
-def _read(spark: SparkSession, files: Sequence[SnapshotFile]) -> DataFrame:
-    from pyspark.sql import functions as f
+def _in_millis(rows: pa.Table) -> pa.Table:
+    for name in _TIMES:
+        at = rows.schema.get_field_index(name)
+        if at >= 0:
+            value = rows.column(at).cast(pa.timestamp("ms", tz="UTC"), safe=False).cast(pa.int64())
+            rows = rows.set_column(at, name, value)
+    return rows
 
-    # With a schema Spark need not open a file to plan.
-    reader = spark.read.schema(ddl())
-    frame = reader.parquet(*(str(file.path.absolute()) for file in files))
-    return frame.withColumn("takenAt", f.unix_millis("takenAt"))
 
-
-def inline(
-    spark: SparkSession, rows: Sequence[tuple[Any, ...]], columns: Mapping[str, str]
-) -> DataFrame:
-    """A small frame that the JVM makes itself: one of Python's would need Python on executors."""
-    from pyspark.sql import functions as f
-
-    names = list(columns)
-    text = json.dumps([dict(zip(names, row, strict=True)) for row in rows])
-    fields = ", ".join(f"{name}: {kind}" for name, kind in columns.items())
-    value = f.from_json(f.lit(text), f"array<struct<{fields}>>")
-    return spark.range(1).select(f.inline(value))
+def with_columns(rows: pa.Table, columns: Mapping[str, Any]) -> pa.Table:
+    """The table with columns that are new or in the place of those that there are."""
+    for name, value in columns.items():
+        at = rows.schema.get_field_index(name)
+        rows = rows.append_column(name, value) if at < 0 else rows.set_column(at, name, value)
+    return rows
 
 
 def backlog(maximum: Any, committed: Any, minimum: Any) -> Any:
     """Messages to read; those that are deleted do not count."""
-    from pyspark.sql import functions as f
+    first = pc.max_element_wise(committed, minimum)
+    return pc.max_element_wise(pc.subtract(maximum, first), 0, skip_nulls=False)
 
-    return f.greatest(f.lit(0), maximum - f.greatest(committed, minimum))
 
-
-def _measured(newest: DataFrame, before: DataFrame) -> DataFrame:
+def _measured(newest: pa.Table, before: pa.Table) -> pa.Table:
     """Each group in each queue, and how it changed since the snapshot before."""
-    from pyspark.sql import functions as f
-
-    old = before.where("consumerGroup is not null").select(
-        *KEY,
-        f.col("askedAt").alias("oldAskedAt"),
-        f.col("committed").alias("oldCommitted"),
-        f.col("maxOffset").alias("oldMax"),
-        f.col("minOffset").alias("oldMin"),
+    groups = newest.filter(pc.is_valid(newest["consumerGroup"]))
+    past = before.filter(pc.is_valid(before["consumerGroup"]))
+    rows = _beside(groups, past, KEY, ("askedAt", "committed", "maxOffset", "minOffset"))
+    seconds = _seconds(rows)
+    committed, maximum, minimum = rows["committed"], rows["maxOffset"], rows["minOffset"]
+    waiting = backlog(maximum, committed, minimum)
+    waited = backlog(rows["old_maxOffset"], rows["old_committed"], rows["old_minOffset"])
+    # A group that was moved back has no rate.
+    consumed = _rate(committed, rows["old_committed"], seconds)
+    produced = _rate(maximum, rows["old_maxOffset"], seconds)
+    stood = pc.and_(pc.greater(waiting, 0), pc.greater(waited, 0))
+    stuck = pc.fill_null(pc.and_(stood, pc.equal(committed, rows["old_committed"])), False)
+    outside = pc.case_when(
+        pc.make_struct(
+            pc.fill_null(pc.less(committed, minimum), False),
+            pc.fill_null(pc.greater(committed, maximum), False),
+        ),
+        BELOW_MIN,
+        ABOVE_MAX,
     )
-    groups = newest.where("consumerGroup is not null")
-    joined = groups.join(old.hint(_SORTED), list(KEY), "left")
-    seconds = (f.unix_millis("askedAt") - f.unix_millis("oldAskedAt")) / 1000
-    rates = joined.withColumns(
+    flying = pc.subtract(rows["pulled"], committed)
+    return with_columns(
+        rows.drop_columns([name for name in rows.column_names if name.startswith("old_")]),
         {
-            "backlog": backlog(f.col("maxOffset"), f.col("committed"), f.col("minOffset")),
-            "oldBacklog": backlog(f.col("oldMax"), f.col("oldCommitted"), f.col("oldMin")),
-            "inFlight": f.when(
-                f.col("pulled").isNotNull(),
-                f.greatest(f.lit(0), f.col("pulled") - f.col("committed")),
-            ),
-            # A group that was moved back has no rate.
-            "consumeRate": f.when(
-                (seconds > 0) & (f.col("committed") >= f.col("oldCommitted")),
-                (f.col("committed") - f.col("oldCommitted")) / seconds,
-            ),
-            "produceRate": f.when(
-                (seconds > 0) & (f.col("maxOffset") >= f.col("oldMax")),
-                (f.col("maxOffset") - f.col("oldMax")) / seconds,
-            ),
-            "remark": f.when(f.col("committed") < f.col("minOffset"), BELOW_MIN).when(
-                f.col("committed") > f.col("maxOffset"), ABOVE_MAX
-            ),
-        }
-    )
-    stuck = (
-        (f.col("backlog") > 0)
-        & (f.col("oldBacklog") > 0)
-        & (f.col("committed") == f.col("oldCommitted"))
-    )
-    return rates.withColumns(
-        {
-            "drainSeconds": _drain("backlog", "consumeRate", "produceRate"),
-            "stuck": f.coalesce(stuck, f.lit(False)),
-            "stuckSince": f.lit(None).cast("bigint"),
-            "lastReadAt": f.unix_millis("lastReadAt"),
-            "lastConsumedAt": f.unix_millis("lastConsumedAt"),
-        }
-    ).drop("askedAt", "oldAskedAt", "oldCommitted", "oldMax", "oldMin", "oldBacklog")
+            "backlog": waiting,
+            "inFlight": pc.max_element_wise(flying, 0, skip_nulls=False),
+            "consumeRate": consumed,
+            "produceRate": produced,
+            "remark": outside,
+            "drainSeconds": _drain(waiting, consumed, produced),
+            "stuck": stuck,
+            "stuckInt": stuck.cast(pa.int64()),
+        },
+    ).drop_columns(["askedAt"])
 
 
-def _drain(waiting: str, consume: str, produce: str) -> Any:
+def _beside(rows: pa.Table, past: pa.Table, key: tuple[str, ...], columns: Any) -> pa.Table:
+    """The rows with columns of the snapshot before, as `old_NAME`."""
+    old = past.select([*key, *columns]).rename_columns([*key, *(f"old_{one}" for one in columns)])
+    return rows.join(old, list(key), join_type="left outer")
+
+
+def _seconds(rows: pa.Table) -> Any:
+    passed = pc.subtract(rows["askedAt"], rows["old_askedAt"])
+    seconds = pc.divide(passed.cast(pa.float64()), 1000.0)
+    return _where(pc.greater(seconds, 0), seconds)
+
+
+def _rate(now: Any, before: Any, seconds: Any) -> Any:
+    gained = pc.subtract(now, before)
+    return _where(pc.greater_equal(gained, 0), pc.divide(gained.cast(pa.float64()), seconds))
+
+
+def _where(condition: Any, value: Any) -> Any:
+    """The value where the condition holds, null elsewhere."""
+    return pc.if_else(pc.fill_null(condition, False), value, pa.scalar(None, value.type))
+
+
+def _drain(waiting: Any, consumed: Any, produced: Any) -> Any:
     """Seconds until nothing is left at this pace; null when that is never, or no pace is known."""
-    from pyspark.sql import functions as f
-
-    gain = f.col(consume) - f.col(produce)
-    return f.when(f.col(waiting) == 0, f.lit(0.0)).when(gain > 0, f.col(waiting) / gain)
-
-
-def _with_since(queues: DataFrame, spark: SparkSession, files: Sequence[SnapshotFile]) -> DataFrame:
-    """`stuckSince`: the first snapshot from which on a queue had this offset and a backlog all the time.
-
-    `queues` are kept in memory, and what is returned is so in their place.
-    """
-    from pyspark.sql import functions as f
-
-    held = queues.where("stuck").select(*KEY, f.col("committed").alias("held"))
-    count = held.count()
-    if not count:
-        return queues
-    since = _since(held, count, spark, files)
-    found = queues.drop("stuckSince").join(_sized(since, count), list(KEY), "left").persist()
-    found.count()
-    queues.unpersist()
-    return found
+    gain = pc.subtract(consumed, produced)
+    left = _where(pc.greater(gain, 0), pc.divide(waiting.cast(pa.float64()), gain))
+    return pc.if_else(pc.equal(waiting, 0), pa.scalar(0.0), left)
 
 
-def _since(
-    held: DataFrame, count: int, spark: SparkSession, files: Sequence[SnapshotFile]
-) -> DataFrame:
-    from pyspark.sql import functions as f
+def _with_since(queues: pa.Table, history: History) -> pa.Table:
+    """`stuckSince`, and whether it began before the history did."""
+    held = queues.filter(queues["stuck"]).select([*KEY, "committed"])
+    if not held.num_rows:
+        nothing = pa.nulls(queues.num_rows, pa.int64())
+        queues = queues.append_column("stuckSince", nothing)
+    else:
+        queues = queues.join(stuck_since(held, history), list(KEY), join_type="left outer")
+    return _at_least(queues, history.taken[0])
 
-    pairs = list(pairwise(file.taken for file in files))
-    follows = inline(spark, pairs, {"takenAt": "bigint", "nextAt": "bigint"})
-    past = _read(spark, files).where("consumerGroup is not null")
-    past = past.select(*KEY, "takenAt", "committed", "minOffset", "maxOffset")
-    stood = (f.col("committed") == f.col("held")) & (
-        backlog(f.col("maxOffset"), f.col("committed"), f.col("minOffset")) > 0
-    )
-    return (
-        past.join(_sized(held, count), list(KEY))
-        .join(f.broadcast(follows), "takenAt", "left")
-        .groupBy(*KEY)
-        .agg(
-            f.coalesce(f.max(f.when(~stood, f.col("nextAt"))), f.min("takenAt")).alias("stuckSince")
-        )
+
+def _at_least(rows: pa.Table, first: int) -> pa.Table:
+    began = pc.fill_null(pc.equal(rows["stuckSince"], first), False)
+    return rows.append_column("stuckAtLeast", began)
+
+
+def _summed(rows: pa.Table, key: list[str], sums: Any) -> pa.Table:
+    made = rows.group_by(key).aggregate([(column, how) for column, how, _ in sums])
+    return made.select([*key, *(f"{column}_{how}" for column, how, _ in sums)]).rename_columns(
+        [*key, *(name for _, _, name in sums)]
     )
 
 
-def _sized(frame: DataFrame, rows: int) -> DataFrame:
-    """The frame with how a join is to be done that has so many rows on this side."""
-    from pyspark.sql import functions as f
-
-    return f.broadcast(frame) if rows <= _SENT else frame.hint(_SORTED)
-
-
-def _topics(queues: DataFrame) -> DataFrame:
+def _topics(queues: pa.Table, first: int) -> pa.Table:
     """Each group in each topic of a cluster."""
-    from pyspark.sql import functions as f
-
-    sums = queues.groupBy("cluster", "consumerGroup", "topic").agg(
-        f.sum("backlog").alias("backlog"),
-        f.sum("inFlight").alias("inFlight"),
-        f.max("delayMillis").alias("delayMillis"),
-        f.sum("consumeRate").alias("consumeRate"),
-        f.sum("produceRate").alias("produceRate"),
-        f.count("*").alias("queues"),
-        f.max("backlog").alias("largestBacklog"),
-        f.sum(f.col("stuck").cast("int")).alias("stuckQueues"),
-        f.min("stuckSince").alias("stuckSince"),
-        f.count("remark").alias("outOfRange"),
-        f.max("lastConsumedAt").alias("lastConsumedAt"),
-        f.max("members").alias("members"),
+    more = (("queueId", "count", "queues"), ("backlog", "max", "largestBacklog"))
+    rows = _summed(queues, ["cluster", "consumerGroup", "topic"], (*_SUMS, *more))
+    spread_out = pc.divide(
+        pc.multiply(rows["largestBacklog"], rows["queues"]).cast(pa.float64()), rows["backlog"]
     )
-    # 1: all queues alike; the number of queues: everything is in one of them.
-    skew = f.when(
-        f.col("backlog") > 0, f.col("largestBacklog") * f.col("queues") / f.col("backlog")
-    )
-    return sums.withColumns(
-        {"skew": skew, "drainSeconds": _drain("backlog", "consumeRate", "produceRate")}
+    return _at_least(
+        with_columns(
+            rows,
+            {
+                # 1: all queues alike; the number of queues: everything is in one of them.
+                "skew": _where(pc.greater(rows["backlog"], 0), spread_out),
+                "drainSeconds": _drain(rows["backlog"], rows["consumeRate"], rows["produceRate"]),
+            },
+        ),
+        first,
     )
 
 
-def _groups(queues: DataFrame, newest: DataFrame, before: DataFrame) -> DataFrame:
+def _groups(queues: pa.Table, newest: pa.Table, before: pa.Table, first: int) -> pa.Table:
     """Each group of a cluster with its retry topics and dead letters."""
-    from pyspark.sql import functions as f
-
-    is_retry = f.col("topic").startswith(RETRY)
-    sums = queues.groupBy("cluster", "consumerGroup").agg(
-        f.sum("backlog").alias("backlog"),
-        f.sum(f.when(is_retry, f.col("backlog"))).alias("retryRead"),
-        f.max("delayMillis").alias("delayMillis"),
-        f.sum("inFlight").alias("inFlight"),
-        f.sum("consumeRate").alias("consumeRate"),
-        f.sum("produceRate").alias("produceRate"),
-        f.sum(f.col("stuck").cast("int")).alias("stuckQueues"),
-        f.min("stuckSince").alias("stuckSince"),
-        f.count("remark").alias("outOfRange"),
-        f.max("lastConsumedAt").alias("lastConsumedAt"),
-        f.max("members").alias("members"),
-        f.max("subscriptionsDiffer").alias("subscriptionsDiffer"),
+    is_retry = pc.starts_with(queues["topic"], RETRY)
+    queues = queues.append_column("retryRead", _where(is_retry, queues["backlog"]))
+    more = (
+        ("retryRead", "sum", "retryRead"),
+        ("subscriptionsDiffer", "any", "subscriptionsDiffer"),
     )
-    keys = ["cluster", "consumerGroup"]
+    key = ["cluster", "consumerGroup"]
+    rows = _summed(queues, key, (*_SUMS, *more))
     dead = _stored(newest, DEAD, "deadLetters", "deadEnd")
-    old = _stored(before, DEAD, "oldDead", "oldEnd").drop("oldDead")
-    retry = _stored(newest, RETRY, "retryStored", "retryEnd").drop("retryEnd")
-    joined = sums.join(dead, keys, "full").join(old, keys, "left").join(retry, keys, "left")
-    return joined.withColumns(
+    old = _stored(before, DEAD, "oldDead", "oldEnd").drop_columns(["oldDead"])
+    retry = _stored(newest, RETRY, "retryStored", "retryEnd").drop_columns(["retryEnd"])
+    rows = rows.join(dead, key, join_type="full outer")
+    rows = rows.join(old, key, join_type="left outer").join(retry, key, join_type="left outer")
+    waiting = rows["backlog"]
+    made = with_columns(
+        rows,
         {
-            "backlog": f.coalesce("backlog", f.lit(0)),
+            "backlog": pc.fill_null(waiting, 0),
             # Nobody has an offset in it yet: everything in it is to be read.
-            "retryBacklog": f.coalesce("retryRead", "retryStored", f.lit(0)),
-            "deadLetters": f.coalesce("deadLetters", f.lit(0)),
-            "deadLetterGrowth": f.col("deadEnd") - f.col("oldEnd"),
-            "drainSeconds": _drain("backlog", "consumeRate", "produceRate"),
-        }
-    ).drop("retryRead", "retryStored", "deadEnd", "oldEnd")
+            "retryBacklog": pc.fill_null(pc.coalesce(rows["retryRead"], rows["retryStored"]), 0),
+            "deadLetters": pc.fill_null(rows["deadLetters"], 0),
+            "deadLetterGrowth": pc.subtract(rows["deadEnd"], rows["oldEnd"]),
+            "drainSeconds": _drain(
+                pc.fill_null(waiting, 0), rows["consumeRate"], rows["produceRate"]
+            ),
+        },
+    )
+    return _at_least(made.drop_columns(["retryRead", "retryStored", "deadEnd", "oldEnd"]), first)
 
 
-def _stored(rows: DataFrame, prefix: str, held: str, end: str) -> DataFrame:
+def _stored(rows: pa.Table, prefix: str, held: str, end: str) -> pa.Table:
     """Messages in a group's own topics, and the sum of these topics' ends."""
-    from pyspark.sql import functions as f
-
-    own = rows.where(f.col("consumerGroup").isNull() & f.col("topic").startswith(prefix))
-    return own.groupBy(
-        "cluster", f.substring("topic", len(prefix) + 1, 1000).alias("consumerGroup")
-    ).agg(f.sum(f.col("maxOffset") - f.col("minOffset")).alias(held), f.sum("maxOffset").alias(end))
-
-
-def _clusters(groups: DataFrame, newest: DataFrame, before: DataFrame) -> DataFrame:
-    from pyspark.sql import functions as f
-
-    produced = (
-        _produced(newest, before)
-        .groupBy("cluster")
-        .agg(f.sum("produceRate").alias("produceRate"), f.countDistinct("topic").alias("topics"))
-    )
-    sums = groups.groupBy("cluster").agg(
-        f.count("*").alias("groups"),
-        f.sum("backlog").alias("backlog"),
-        f.max("delayMillis").alias("delayMillis"),
-        f.sum("consumeRate").alias("consumeRate"),
-        f.sum("retryBacklog").alias("retryBacklog"),
-        f.sum("deadLetters").alias("deadLetters"),
-        f.sum("stuckQueues").alias("stuckQueues"),
-    )
-    return produced.join(sums, "cluster", "full").orderBy("cluster")
+    queues = pc.is_null(rows["consumerGroup"])
+    own = rows.filter(pc.and_(queues, pc.starts_with(rows["topic"], prefix)))
+    group = pc.utf8_slice_codeunits(own["topic"], len(prefix))
+    count = pc.subtract(own["maxOffset"], own["minOffset"])
+    own = with_columns(own, {"consumerGroup": group, "held": count})
+    sums = (("held", "sum", held), ("maxOffset", "sum", end))
+    return _summed(own, ["cluster", "consumerGroup"], sums)
 
 
-def _produced(newest: DataFrame, before: DataFrame) -> DataFrame:
+def _produced(newest: pa.Table, before: pa.Table) -> pa.Table:
     """The queues themselves."""
-    from pyspark.sql import functions as f
+    queues = newest.filter(pc.is_null(newest["consumerGroup"])).drop_columns(["consumerGroup"])
+    past = before.filter(pc.is_null(before["consumerGroup"]))
+    rows = _beside(queues, past, QUEUE_KEY, ("askedAt", "maxOffset"))
+    rate = _rate(rows["maxOffset"], rows["old_maxOffset"], _seconds(rows))
+    return rows.append_column("produceRate", rate)
 
-    old = before.where("consumerGroup is null").select(
-        *QUEUE_KEY, f.col("askedAt").alias("oldAskedAt"), f.col("maxOffset").alias("oldMax")
+
+def _clusters(groups: pa.Table, produced: pa.Table) -> pa.Table:
+    sums = (("produceRate", "sum", "produceRate"), ("topic", "count_distinct", "topics"))
+    made = _summed(produced, ["cluster"], sums)
+    of_groups = (
+        ("consumerGroup", "count", "groups"),
+        ("backlog", "sum", "backlog"),
+        ("delayMillis", "max", "delayMillis"),
+        ("consumeRate", "sum", "consumeRate"),
+        ("retryBacklog", "sum", "retryBacklog"),
+        ("deadLetters", "sum", "deadLetters"),
+        ("stuckQueues", "sum", "stuckQueues"),
     )
-    joined = newest.where("consumerGroup is null").join(old, list(QUEUE_KEY), "left")
-    seconds = (f.unix_millis("askedAt") - f.unix_millis("oldAskedAt")) / 1000
-    rate = f.when(
-        (seconds > 0) & (f.col("maxOffset") >= f.col("oldMax")),
-        (f.col("maxOffset") - f.col("oldMax")) / seconds,
-    )
-    return joined.withColumn("produceRate", rate)
+    rows = made.join(_summed(groups, ["cluster"], of_groups), "cluster", join_type="full outer")
+    return rows.sort_by("cluster")
 
 
-def _unused(newest: DataFrame, before: DataFrame, whole: DataFrame) -> DataFrame:
+def _unused(whole: pa.Table, produced: pa.Table) -> pa.Table:
     """Topics in which no group has an offset, of all groups in `whole`; groups' own topics are none of them."""
-    from pyspark.sql import functions as f
-
-    used = whole.where("consumerGroup is not null").select("cluster", "topic").distinct()
-    own = f.col("topic").startswith(RETRY) | f.col("topic").startswith(DEAD)
-    return (
-        _produced(newest, before)
-        .where(~own)
-        .join(used, ["cluster", "topic"], "left_anti")
-        .groupBy("cluster", "topic")
-        .agg(
-            f.sum(f.col("maxOffset") - f.col("minOffset")).alias("messages"),
-            f.sum("produceRate").alias("produceRate"),
-        )
-        .orderBy(f.desc("messages"), "cluster", "topic")
+    key = ["cluster", "topic"]
+    groups = whole.filter(pc.is_valid(whole["consumerGroup"]))
+    own = pc.or_(pc.starts_with(produced["topic"], RETRY), pc.starts_with(produced["topic"], DEAD))
+    count = pc.subtract(produced["maxOffset"], produced["minOffset"])
+    rows = produced.append_column("messages", count).filter(pc.invert(own))
+    sums = (("messages", "sum", "messages"), ("produceRate", "sum", "produceRate"))
+    made = _summed(rows, key, sums).join(groups.select(key), key, join_type="left anti")
+    return made.sort_by(
+        [("messages", "descending"), ("cluster", "ascending"), ("topic", "ascending")]
     )
 
 
-def _over_time(rows: DataFrame) -> DataFrame:
-    from pyspark.sql import functions as f
-
-    return rows.groupBy("takenAt", "cluster", "consumerGroup").agg(
-        f.sum(backlog(f.col("maxOffset"), f.col("committed"), f.col("minOffset"))).alias("backlog"),
-        f.max("delayMillis").alias("delayMillis"),
-    )
+def _over_time(history: History, filters: Filters) -> pa.Table:
+    columns = ("takenAt", "cluster", "topic", "consumerGroup", "delayMillis")
+    offsets = ("committed", "minOffset", "maxOffset")
+    key = ["takenAt", "cluster", "consumerGroup"]
+    sums = (("backlog", "sum", "backlog"), ("delayMillis", "max", "delayMillis"))
+    where = filters.condition()
+    rows = _in_millis(history.read(spread(history.taken, POINTS), (*columns, *offsets), where))
+    waiting = backlog(rows["maxOffset"], rows["committed"], rows["minOffset"])
+    return _summed(rows.append_column("backlog", waiting), key, sums)

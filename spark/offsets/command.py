@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,12 +13,14 @@ import click
 
 from trimq.admin.tls import FLAGS, client_tls
 from trimq.remoting.tls import ClientTls, TlsFilesError
+from trimq.spark.errors import SparkSourceError, sentences
 from trimq.spark.offsets.failures import Failed, failures
 from trimq.spark.offsets.filters import Filters
-from trimq.spark.offsets.starting import LEVELS
+from trimq.spark.offsets.starting import LEVELS, SUBMITTED, running
 
 if TYPE_CHECKING:
-    from trimq.spark.offsets.cluster import Snapshot
+    from trimq.spark.offsets.cluster import ClusterSource, Snapshot
+    from trimq.spark.offsets.store_folder import FolderSource
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -65,6 +68,11 @@ def _tls_options(function: F) -> F:
     "--history",
     type=click.Path(path_type=Path, file_okay=False),
     help="The folder that keeps snapshots, one cluster's. Without it, nothing is kept.",
+)
+@click.option(
+    "--keep",
+    metavar="30d",
+    help="Delete what is older from the history; also 12h, 2w.  [default: never]",
 )
 @click.option(
     "--group", "groups", multiple=True, help="Report on these groups only; * and ? are wild."
@@ -118,7 +126,9 @@ def _tls_options(function: F) -> F:
 @click.option("--max-delay", type=click.FloatRange(0), help="Seconds that a group may be behind.")
 @click.option("--watch", type=click.FloatRange(0, min_open=True), help="Again every N seconds.")
 @click.option("--rounds", type=click.IntRange(1), help="End --watch after so many.")
-@click.option("--master", help="Spark's master.  [default: local[*], or what spark-submit says]")
+@click.option(
+    "--master", help="Have executors of this Spark master ask the brokers.  [default: this process]"
+)
 @click.option(
     "--spark-log",
     type=click.Choice(LEVELS),
@@ -127,21 +137,25 @@ def _tls_options(function: F) -> F:
 def report(master: str | None, spark_log: str | None, **given: Any) -> None:
     """How far consumer groups are behind, since when, and how fast that changes."""
     given["filters"] = Filters(given["groups"], given["topics"])
-    take = _source(given)
+    source, keep = _source(given), _keep(given["keep"])
     from trimq.spark.offsets.rounds import Reporter, Schedule, Wanted
 
     wanted = Wanted(**{name: given[name] for name in Wanted.__dataclass_fields__})
     schedule = Schedule(given["watch"], given["rounds"])
     try:
-        with _folder(given["history"]) as folder, failures():
-            code = Reporter(take, folder, wanted, schedule).run(master, spark_log)
+        with (
+            _folder(given["history"]) as folder,
+            failures(),
+            _taking(source, master, spark_log) as take,
+        ):
+            code = Reporter(take, folder, wanted, schedule, keep).run()
     except KeyboardInterrupt:
         code = 0
     raise SystemExit(code)
 
 
-def _source(given: dict[str, Any]) -> Callable[[], Snapshot] | None:
-    """What takes a snapshot; None when the history alone is asked for."""
+def _source(given: dict[str, Any]) -> ClusterSource | FolderSource | None:
+    """What to take snapshots of; None when the history alone is asked for."""
     namesrv, store = given["namesrv"], given["store"]
     if namesrv and store:
         raise Failed("give --namesrv or --store, not both")
@@ -151,13 +165,13 @@ def _source(given: dict[str, Any]) -> Callable[[], Snapshot] | None:
         raise Failed("--listen serves what --watch finds out: give --watch SECONDS too")
     if given["by_queue"] and not (given["listen"] or given["prometheus"]):
         raise Failed("--metrics-of-queues goes with --prometheus or --listen")
-    _check_installed("pyspark", "pyarrow", *(["plotly"] if given["html"] else []))
+    _check_installed("pyarrow", *(["plotly"] if given["html"] else []))
     if namesrv:
         from trimq.admin.signing import AccessKeys
         from trimq.spark.offsets import cluster
 
         keys = (given["access_key"], given["secret_key"])
-        source = cluster.ClusterSource(
+        return cluster.ClusterSource(
             name_servers=namesrv,
             details=given["filters"],
             concurrency=given["concurrency"],
@@ -168,13 +182,44 @@ def _source(given: dict[str, Any]) -> Callable[[], Snapshot] | None:
             keys=AccessKeys(*keys) if all(keys) else None,
             tls=_tls(given),
         )
-        return lambda: cluster.snapshot(source)
     if store:
         from trimq.spark.offsets import store_folder
 
-        folder = store_folder.FolderSource(store, commit_logs=_folders(given["commitlog"]))
-        return lambda: store_folder.snapshot(folder)
+        return store_folder.FolderSource(store, commit_logs=_folders(given["commitlog"]))
     return None
+
+
+@contextmanager
+def _taking(
+    source: ClusterSource | FolderSource | None, master: str | None, log: str | None
+) -> Iterator[Callable[[], Snapshot] | None]:
+    """What takes a snapshot: of a cluster this process, or Spark's executors if a master is named."""
+    from trimq.spark.offsets import cluster, store_folder
+
+    if source is None:
+        yield None
+    elif isinstance(source, store_folder.FolderSource):
+        yield lambda: store_folder.snapshot(source)
+    elif master is None and SUBMITTED not in os.environ:
+        yield lambda: cluster.snapshot(source)
+    else:
+        _check_installed("pyspark")
+        from trimq.spark.offsets import spreading
+
+        with sentences():
+            # What cannot be reached is said before Spark starts.
+            cluster.addresses(source)
+        with running(master, log) as spark:
+            yield lambda: spreading.snapshot(source, spark)
+
+
+def _keep(text: str | None) -> int | None:
+    from trimq.spark.offsets.api import millis_of
+
+    try:
+        return None if text is None else millis_of(text)
+    except SparkSourceError as error:
+        raise Failed(f"--keep: {error}") from None
 
 
 def _folders(text: str | None) -> tuple[Path, ...]:
@@ -199,6 +244,8 @@ def _check_installed(*names: str) -> None:
     for name in names:
         if find_spec(name) is None:
             raise Failed(f"{name} is not installed: pip install '/path/to/trimq[spark]'")
+    if "pyspark" not in names:
+        return
     import pyspark
 
     from trimq.spark.versions import is_supported

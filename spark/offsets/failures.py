@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
@@ -29,19 +30,26 @@ class Failed(click.ClickException):
 
 @contextmanager
 def failures() -> Iterator[None]:
-    """Expected failures as Failed. Needs PySpark."""
-    from py4j.protocol import Py4JError
-    from pyspark.errors import PySparkException
-
+    """Expected failures as Failed."""
     try:
         with sentences():
             yield
     except SparkSourceError as error:
         raise Failed(str(error)) from None
-    except (PySparkException, Py4JError) as error:
+    except _of_spark() as error:
         raise Failed(f"Spark failed: {of_spark(error)}") from None
     except OSError as error:
         raise Failed(f"{error.filename or 'a file'}: {error.strerror or error}") from None
+
+
+def _of_spark() -> tuple[type[Exception], ...]:
+    """What Spark raises, if it is there at all."""
+    if "pyspark" not in sys.modules:
+        return ()
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    return PySparkException, Py4JError
 
 
 def of_spark(error: Exception) -> str:

@@ -9,21 +9,42 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.csv as pcsv
+import pyarrow.parquet as pq
+
 from trimq.spark.offsets.analysis import Frames
 from trimq.spark.offsets.results import Report
 
 
 def write_tables(frames: Frames, folder: Path, kind: str) -> None:
-    """FOLDER/queues, topics, groups, unused: whole tables, each a folder as Spark writes them."""
+    """FOLDER/queues, topics, groups, unused: whole tables, each a folder with one file of that kind."""
     tables = {
         "queues": frames.queues,
         "topics": frames.topics,
         "groups": frames.groups,
         "unused": frames.unused,
     }
-    for name, frame in tables.items():
-        writer = frame.coalesce(1).write.mode("overwrite").option("header", "true")
-        writer.format(kind).save(str((folder / name).absolute()))
+    for name, rows in tables.items():
+        _write_table(rows, folder / name / f"part-00000.{kind}", kind)
+
+
+def _write_table(rows: pa.Table, path: Path, kind: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    new = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        if kind == "parquet":
+            pq.write_table(rows, new)
+        else:
+            pcsv.write_csv(rows, new, pcsv.WriteOptions(quoting_style="needed"))
+        new.replace(path)
+    except BaseException:
+        new.unlink(missing_ok=True)
+        raise
+    # A former version's files had names of their own.
+    for other in path.parent.glob(f"part-*.{kind}"):
+        if other != path:
+            other.unlink()
 
 
 def report_json(report: Report) -> str:

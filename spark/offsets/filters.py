@@ -6,13 +6,15 @@ somebody left out once, and whether nobody consumes a topic does not depend on w
 
 from __future__ import annotations
 
+import functools
+import operator
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+import pyarrow as pa
+import pyarrow.compute as pc
 
 RETRY: Final = "%RETRY%"
 DEAD: Final = "%DLQ%"
@@ -37,69 +39,63 @@ class Filters:
         """Whether the report is about that group's offsets in that topic, if it is about the group."""
         return _matches(name, self.topics) or name in (RETRY + group, DEAD + group)
 
-    def offsets(self, rows: DataFrame) -> DataFrame:
-        """The rows of groups; of a whole snapshot or any part of the history."""
-        from pyspark.sql import functions as f
-
-        group = f.col("consumerGroup")
-        rows = rows.where(group.isNotNull())
+    def condition(self) -> pc.Expression:
+        """Of the rows of groups that the report is about, in a whole snapshot or any part of the history."""
+        group, topic = pc.field("consumerGroup"), pc.field("topic")
+        found = group.is_valid()
         if self.groups:
-            rows = rows.where(_condition("consumerGroup", self.groups))
+            found &= _condition(group, self.groups)
         if self.topics:
-            own = [f.col("topic") == f.concat(f.lit(kind), group) for kind in (RETRY, DEAD)]
-            rows = rows.where(_condition("topic", self.topics) | own[0] | own[1])
-        return rows
+            own = (
+                topic == pc.binary_join_element_wise(pc.scalar(kind), group, pc.scalar(""))
+                for kind in (RETRY, DEAD)
+            )
+            found &= functools.reduce(operator.or_, own, _condition(topic, self.topics))
+        return found
 
-    def snapshot(self, rows: DataFrame) -> DataFrame:
+    def snapshot(self, rows: pa.Table) -> pa.Table:
         """All rows of a snapshot that the report is about, those of the queues themselves too."""
-        from pyspark.sql import functions as f
-
         if not (self.groups or self.topics):
             return rows
-        offsets = self.offsets(rows)
-        queues = rows.where(f.col("consumerGroup").isNull()).withColumn("owner", _owner())
-        owned = queues.where("owner is not null")
+        offsets = rows.filter(self.condition())
+        queues = rows.filter(pc.field("consumerGroup").is_null())
+        queues = queues.append_column("owner", _owner(queues["topic"]))
+        owned = queues.filter(pc.field("owner").is_valid())
+        queues = queues.filter(pc.field("owner").is_null())
         if self.topics:
+            wanted = _condition(pc.field("topic"), self.topics)
             # Who reads one of the topics; their own topics are no reason.
-            readers = offsets.where(_condition("topic", self.topics))
-            readers = readers.select("cluster", "consumerGroup").distinct()
-            offsets = offsets.join(f.broadcast(readers), ["cluster", "consumerGroup"], "left_semi")
-            readers = readers.withColumnRenamed("consumerGroup", "owner")
-            owned = owned.join(f.broadcast(readers), ["cluster", "owner"], "left_semi")
-            queues = queues.where(_condition("topic", self.topics))
+            readers = offsets.filter(wanted).select(["cluster", "consumerGroup"])
+            offsets = offsets.join(readers, ["cluster", "consumerGroup"], join_type="left semi")
+            names = readers.rename_columns(["cluster", "owner"])
+            owned = owned.join(names, ["cluster", "owner"], join_type="left semi")
+            queues = queues.filter(wanted)
         elif self.groups:
-            owned = owned.where(_condition("owner", self.groups))
-        parts = (offsets, queues.where("owner is null"), owned)
-        first, *others = (part.select(*rows.columns) for part in parts)
-        for other in others:
-            first = first.unionByName(other)
-        return first
+            owned = owned.filter(_condition(pc.field("owner"), self.groups))
+        parts = (offsets, queues, owned)
+        return pa.concat_tables([part.select(rows.column_names) for part in parts])
 
 
 ALL: Final = Filters()
 
 
-def _owner() -> Any:
-    """The group whose retry or dead-letter topic it is; else null."""
-    from pyspark.sql import functions as f
-
-    found: Any = f.when(f.lit(False), f.lit(""))
+def _owner(topics: pa.ChunkedArray) -> Any:
+    """The groups whose retry or dead-letter topics these are; null for other topics."""
+    found: Any = pa.scalar(None, pa.string())
     for kind in (RETRY, DEAD):
-        name = f.expr(f"substring(topic, {len(kind) + 1})")
-        found = found.when(f.col("topic").startswith(kind), name)
+        name = pc.utf8_slice_codeunits(topics, len(kind))
+        found = pc.if_else(pc.starts_with(topics, kind), name, found)
     return found
 
 
-def _condition(column: str, patterns: Sequence[str]) -> Any:
-    """Whole names as a comparison: Spark passes over blocks of files that cannot have them."""
-    from pyspark.sql import functions as f
-
+def _condition(column: pc.Expression, patterns: Sequence[str]) -> pc.Expression:
+    """Whole names as a comparison: blocks of files that cannot have them are passed over."""
     whole = [pattern for pattern in patterns if not _WILD.search(pattern)]
-    condition = f.col(column).isin(whole)
+    found = column.isin(pa.array(whole, pa.string()))
     for pattern in patterns:
-        if pattern not in whole:
-            condition |= f.col(column).rlike(rf"\A(?:{_regex(pattern)})\z")
-    return condition
+        if _WILD.search(pattern):
+            found |= pc.match_substring_regex(column, rf"\A(?:{_regex(pattern)})\z")
+    return found
 
 
 def _matches(name: str, patterns: Sequence[str]) -> bool:
@@ -107,5 +103,5 @@ def _matches(name: str, patterns: Sequence[str]) -> bool:
 
 
 def _regex(pattern: str) -> str:
-    """The same to Python and Java."""
+    """The same to Python and to Arrow."""
     return re.escape(pattern).replace(r"\*", ".*").replace(r"\?", ".")

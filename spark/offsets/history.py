@@ -1,74 +1,279 @@
-"""The history: a folder with one Parquet file per snapshot, named after its time. `offsets-MILLIS.parquet`."""
+"""The history: a Parquet data set with a folder per day (UTC), `day=2026-11-22`.
+
+A snapshot is written as `offsets-MILLIS.parquet`, named after its time; `compacting` merges such files to
+`offsets-FIRST-LAST-COUNT.parquet`. A merged file names in its metadata what it stands for, so whoever looks while
+files are swapped has each snapshot once: files that a merged one stands for are not there for him. What was planned
+with files that are gone since finds them under a name that begins with a dot, for a while. Folders of former
+versions have all their files at the top; they are read as well.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
 from trimq.spark.errors import SparkSourceError
 from trimq.spark.offsets.table import SCHEMA
 
-_NAME: Final = re.compile(r"offsets-(\d+)\.parquet")
+NAME: Final = re.compile(r"offsets-(\d+)(?:-(\d+)-(\d+))?\.parquet")
+# Of a merged file: the times of its snapshots, and the names of the files that it stands for.
+TAKEN: Final = b"trimq.taken"
+REPLACES: Final = b"trimq.replaces"
+_LOOKS: Final = 50
+# Small files that are read together, and at once: more threads do not read them faster.
+_TOGETHER: Final = 256
+_THREADS: Final = 4
 
 
-@dataclass(frozen=True, order=True, slots=True)
-class SnapshotFile:
-    """`taken` in milliseconds since 1970."""
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A file and the times of its snapshots, oldest first, in milliseconds since 1970."""
 
-    taken: int
     path: Path
+    taken: tuple[int, ...]
+
+    @property
+    def first(self) -> int:
+        return self.taken[0]
+
+    @property
+    def last(self) -> int:
+        return self.taken[-1]
+
+    @property
+    def merged(self) -> bool:
+        return len(self.taken) > 1
 
 
-def append(folder: Path, table: pa.Table) -> SnapshotFile:
+class History:
+    """What is there when it is looked at; reading goes on with that while others merge files."""
+
+    def __init__(self, parts: Iterable[Part]) -> None:
+        self._parts = sorted(parts, key=lambda part: (part.first, part.last))
+        self.taken = sorted({taken for part in self._parts for taken in part.taken})
+
+    def snapshot(self, taken: int) -> pa.Table:
+        """All rows of one snapshot. SparkSourceError when its file is damaged."""
+        return self.read([taken], SCHEMA.names)
+
+    def read(self, chosen: Sequence[int], columns: Sequence[str], where: Any = None) -> pa.Table:
+        """Rows of some snapshots, which are in ascending order. `where` is about some of the columns."""
+        found = [part for part in self._parts if _between(chosen, part.first, part.last)]
+        within = pc.field("takenAt").isin(_times(chosen))
+        both = within if where is None else within & where
+        with ThreadPoolExecutor(_THREADS) as pool:
+            tables = pool.map(
+                lambda part: (
+                    _some(part.path, columns, both)
+                    if part.merged
+                    else _all(part.path, columns, where)
+                ),
+                found,
+            )
+            return pa.concat_tables([_empty(columns), *tables])
+
+    def backwards(self, columns: Sequence[str], where: Any) -> Iterator[pa.Table]:
+        """All rows, newest snapshots first: no table has snapshots that are newer than those in the one before."""
+        for group in _apart(self._parts):
+            if len(group) == 1 and group[0].merged:
+                yield from _from_the_end(group[0].path, columns, where)
+            else:
+                with ThreadPoolExecutor(_THREADS) as pool:
+                    tables = pool.map(lambda part: _all(part.path, columns, where), group)
+                    yield pa.concat_tables([_empty(columns), *tables])
+
+
+def _apart(parts: Sequence[Part]) -> Iterator[list[Part]]:
+    """The parts in groups, newest first, such that all of a group is newer than all of the next one."""
+    group: list[Part] = []
+    for part in sorted(parts, key=lambda part: part.last, reverse=True):
+        full = len(group) >= _TOGETHER or any(one.merged for one in (*group, part))
+        if group and full and part.last < min(one.first for one in group):
+            yield group
+            group = []
+        group.append(part)
+    if group:
+        yield group
+
+
+def look(folder: Path) -> History:
+    """The snapshots that are there now. SparkSourceError when a merged file is damaged."""
+    return History(parts(folder))
+
+
+def parts(folder: Path) -> list[Part]:
+    """The files that count."""
+    made: list[Part] = []
+    replaced: set[str] = set()
+    for name, path in _settled(folder).items():
+        match = NAME.fullmatch(name)
+        if match is None or match[2] is None:
+            made.append(Part(path, (int(name[8:-8]),)))
+        else:
+            said = metadata(path)
+            made.append(Part(path, tuple(json.loads(said[TAKEN]))))
+            replaced |= set(json.loads(said[REPLACES]))
+    return [one for one in made if one.path.name not in replaced]
+
+
+def names(folder: Path) -> dict[str, Path]:
+    """All files of snapshots, counting or not, by name: a file that is moved to its day is one."""
+    if not folder.is_dir():
+        return {}
+    # The top first: files move from there to their days.
+    found = {path.name: path for path in folder.glob("*.parquet") if NAME.fullmatch(path.name)}
+    for day in sorted(folder.glob("day=*")):
+        found |= {path.name: path for path in day.glob("*.parquet") if NAME.fullmatch(path.name)}
+    return found
+
+
+def _settled(folder: Path) -> dict[str, Path]:
+    """Names as they were at one moment: a folder that changes while it is listed may show neither the old
+    files nor the one in their place.
+    """
+    before = names(folder)
+    for _ in range(_LOOKS):
+        now = names(folder)
+        if now.keys() == before.keys():
+            return now
+        before = now
+    raise SparkSourceError(f"{folder} never stands still: are several reports writing to it?")
+
+
+def metadata(path: Path) -> dict[bytes, bytes]:
+    """What a merged file says of itself."""
+    with opened(path) as file:
+        found: dict[bytes, bytes] = file.schema_arrow.metadata or {}
+    if TAKEN not in found or REPLACES not in found:
+        raise SparkSourceError(f"{path} does not say which snapshots it has: it is not ours")
+    return found
+
+
+def opened(path: Path) -> pq.ParquetFile:
+    """A file of snapshots. SparkSourceError when it is none, or damaged; OSError when it is gone."""
+    try:
+        try:
+            file = pq.ParquetFile(path)
+        except FileNotFoundError:
+            file = pq.ParquetFile(hidden(path))
+    except pa.ArrowInvalid as error:
+        raise _damaged(path, error) from None
+    if not file.schema_arrow.equals(SCHEMA):
+        file.close()
+        raise SparkSourceError(
+            f"{path} has not the columns of a snapshot: another TriMQ wrote it"
+        ) from None
+    return file
+
+
+def hidden(path: Path) -> Path:
+    """Where a file is after it was merged, until it is deleted; Spark passes over such names."""
+    return path.with_name(f".{path.name}")
+
+
+def _damaged(path: Path, error: Exception) -> SparkSourceError:
+    said = " ".join(str(error).split())
+    return SparkSourceError(f"{path} is damaged: remove it, the report goes without ({said})")
+
+
+def day_folder(folder: Path, taken: int) -> Path:
+    """Where a snapshot of that time belongs."""
+    return folder / f"day={datetime.fromtimestamp(taken / 1000, UTC):%Y-%m-%d}"
+
+
+def append(folder: Path, table: pa.Table) -> Part:
     """Add a snapshot that has rows. Readers see the whole file or none; OSError if it cannot be written."""
-    folder.mkdir(parents=True, exist_ok=True)
     taken = table["takenAt"][0].cast(pa.int64()).as_py() // 1000
-    path = folder / f"offsets-{taken}.parquet"
-    # Spark passes over names that begin with a dot.
-    new = folder / f".{path.name}.{os.getpid()}"
+    path = day_folder(folder, taken) / f"offsets-{taken}.parquet"
+    write(path, lambda file: pq.write_table(table, file, compression="zstd"))
+    return Part(path, (taken,))
+
+
+def write(path: Path, fill: Callable[[Any], None]) -> None:
+    """A file that is there as a whole, also after a power cut, or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    new = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with new.open("wb") as file:
-            pq.write_table(table, file, compression="zstd")
+            fill(file)
             file.flush()
             os.fsync(file.fileno())
         new.replace(path)
+        sync(path.parent)
     except BaseException:
         new.unlink(missing_ok=True)
         raise
-    return SnapshotFile(taken, path)
 
 
-def snapshots(folder: Path) -> list[SnapshotFile]:
-    """All snapshots, oldest first."""
-    if not folder.is_dir():
-        return []
-    found = ((_NAME.fullmatch(path.name), path) for path in folder.iterdir())
-    return sorted(SnapshotFile(int(match[1]), path) for match, path in found if match)
-
-
-def check(file: SnapshotFile) -> None:
-    """SparkSourceError when it is no snapshot, or only the beginning of one; OSError when it is gone."""
+def sync(folder: Path) -> None:
+    """Have the names in a folder on the disk."""
+    handle = os.open(folder, os.O_RDONLY)
     try:
-        schema = pq.read_schema(file.path)
-    except pa.ArrowInvalid as error:
-        raise SparkSourceError(
-            f"{file.path} is damaged: remove it, the report goes without ({error})"
-        ) from None
-    if not schema.equals(SCHEMA):
-        raise SparkSourceError(
-            f"{file.path} has not the columns of a snapshot: another TriMQ wrote it"
-        )
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
-def spread(files: list[SnapshotFile], most: int) -> list[SnapshotFile]:
+def spread(taken: Sequence[int], most: int) -> list[int]:
     """At most so many of them, evenly spread over their number, the last one in any case."""
-    if len(files) <= most:
-        return files
-    step = len(files) / most
-    return [files[len(files) - 1 - int(step * at)] for at in range(most)][::-1]
+    if len(taken) <= most:
+        return list(taken)
+    step = len(taken) / most
+    return [taken[len(taken) - 1 - int(step * at)] for at in range(most)][::-1]
+
+
+def _times(millis: Sequence[int]) -> pa.Array:
+    return pa.array([one * 1000 for one in millis], pa.int64()).cast(SCHEMA.field("takenAt").type)
+
+
+def _between(values: Sequence[int], low: int, high: int) -> bool:
+    """Whether any of the sorted values is one of low to high."""
+    return bisect_left(values, low) < bisect_right(values, high)
+
+
+def _empty(columns: Sequence[str]) -> pa.Table:
+    return SCHEMA.empty_table().select(columns)
+
+
+def _all(path: Path, columns: Sequence[str], where: Any) -> pa.Table:
+    with opened(path) as file:
+        rows = _read(path, lambda: file.read(columns=list(columns), use_threads=False))
+    rows = rows.select(columns).replace_schema_metadata(None)
+    return rows if where is None else rows.filter(where)
+
+
+def _some(path: Path, columns: Sequence[str], where: Any) -> pa.Table:
+    """Of a merged file. Parts of it whose times do not match are not read."""
+    with opened(path):
+        there = path if path.exists() else hidden(path)
+    files = ds.dataset(there, schema=SCHEMA, format="parquet")
+    return _read(path, lambda: files.to_table(columns=list(columns), filter=where))
+
+
+def _from_the_end(path: Path, columns: Sequence[str], where: Any) -> Iterator[pa.Table]:
+    """The rows of a merged file, its last ones first."""
+    with opened(path) as file:
+        for number in reversed(range(file.num_row_groups)):
+            rows = _read(path, partial(file.read_row_group, number, columns=list(columns)))
+            yield rows.select(columns).replace_schema_metadata(None).filter(where)
+
+
+def _read(path: Path, read: Callable[[], pa.Table]) -> pa.Table:
+    try:
+        return read()
+    except (OSError, pa.ArrowException) as error:
+        raise _damaged(path, error) from None

@@ -157,10 +157,10 @@ def _of_writers(ends: pa.Table) -> Iterator[GaugeMetricFamily]:
     yield _family(rate, labels, _rows(rows, "produceRate", labels))
 
 
-def _table(frame: Any, columns: Sequence[str]) -> pa.Table:
+def _table(frame: pa.Table, columns: Sequence[str]) -> pa.Table:
     """As columns: there are as many rows as topics that groups read, or queues."""
     names = list(dict.fromkeys(columns))
-    table = frame.select(names) if isinstance(frame, pa.Table) else frame.select(*names).toArrow()
+    table = frame.select(names)
     return table.sort_by([(name, "ascending") for name in names[:2]])
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from trimq.spark.offsets.analysis import Frames, inline
+import pyarrow as pa
+import pyarrow.compute as pc
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+from trimq.spark.offsets.analysis import Frames
 
 Row = dict[str, Any]
 SERIES: Final = 12
@@ -28,6 +28,8 @@ DELAYS: Final = (
 )
 LONGER: Final = "more than a day"
 UNKNOWN: Final = "unknown"
+_BEHIND: Final = ("-backlog", "-delayMillis", "consumerGroup", "topic")
+_QUEUE: Final = ("brokerName", "queueId")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,65 +69,58 @@ class Report:
 
 
 def collect(frames: Frames, taken: list[int], top: int) -> Report:
-    """Run the queries. `top`: how many rows of each long table."""
-    from pyspark.sql import functions as f
-
-    behind = [f.desc("backlog"), f.desc_nulls_last("delayMillis"), "consumerGroup", "topic"]
-    groups = _rows(frames.groups.orderBy(f.desc("backlog"), "consumerGroup"))
-    topics = _rows(frames.topics.orderBy(*behind).limit(max(top, MAP_ROWS)))
+    """The rows that are looked at. `top`: how many of each long table."""
+    groups = ordered(frames.groups, "-backlog", "consumerGroup", "cluster")
+    topics = ordered(frames.topics, *_BEHIND)[: max(top, MAP_ROWS)]
     queues = frames.queues
-    by_queue = [*behind, "brokerName", "queueId"]
-    stuck = queues.where("stuck").orderBy("stuckSince", *by_queue).limit(top)
+    waiting = queues.filter(pc.greater(queues["backlog"], 0))
+    outside = queues.filter(pc.is_valid(queues["remark"]))
+    stuck = ordered(queues.filter(queues["stuck"]), "stuckSince", *_BEHIND, *_QUEUE)
     return Report(
         taken=taken,
-        clusters=_rows(frames.clusters),
-        groups=groups,
-        topics=topics[:top],
-        queues=_rows(queues.where("backlog > 0").orderBy(*by_queue).limit(top)),
-        stuck=_rows(stuck),
-        out_of_range=_rows(queues.where("remark is not null").orderBy(*by_queue).limit(top)),
-        unused=_rows(frames.unused.limit(top)),
-        delays=_delays(queues),
+        clusters=frames.clusters.to_pylist(),
+        groups=groups.to_pylist(),
+        topics=topics[:top].to_pylist(),
+        queues=ordered(waiting, *_BEHIND, *_QUEUE)[:top].to_pylist(),
+        stuck=stuck[:top].to_pylist(),
+        out_of_range=ordered(outside, *_BEHIND, *_QUEUE)[:top].to_pylist(),
+        unused=frames.unused[:top].to_pylist(),
+        delays=_delays(queues["delayMillis"]),
         cells=_cells(queues, topics[:MAP_ROWS]),
         over_time=_over_time(frames.over_time, groups),
     )
 
 
-def _rows(frame: DataFrame) -> list[Row]:
-    return [row.asDict() for row in frame.collect()]
+def ordered(rows: pa.Table, *columns: str) -> pa.Table:
+    """Sorted by columns, those with a minus in front the largest first; null comes last."""
+    keys = [(one.lstrip("-"), "descending" if one[0] == "-" else "ascending") for one in columns]
+    return rows.take(pc.sort_indices(rows, sort_keys=keys))
 
 
-def _delays(queues: DataFrame) -> dict[str, int]:
+def _delays(millis: Any) -> dict[str, int]:
     """How many queues of groups are in each class."""
-    from pyspark.sql import functions as f
-
-    name = f.when(f.col("delayMillis").isNull(), UNKNOWN)
+    found: dict[str, int] = {}
+    counted = 0
     for end, text in DELAYS:
-        name = name.when(f.col("delayMillis") <= end, text)
-    rows = queues.groupBy(name.otherwise(LONGER).alias("name")).count().collect()
-    found = {row["name"]: row["count"] for row in rows}
-    order = [*(text for _, text in DELAYS), LONGER, UNKNOWN]
-    return {text: found[text] for text in order if text in found}
+        below = pc.sum(pc.less_equal(millis, end)).as_py() or 0
+        found[text] = below - counted
+        counted = below
+    found[LONGER] = len(millis) - millis.null_count - counted
+    found[UNKNOWN] = millis.null_count
+    return {text: count for text, count in found.items() if count}
 
 
-def _cells(queues: DataFrame, topics: list[Row]) -> list[Row]:
+def _cells(queues: pa.Table, topics: pa.Table) -> list[Row]:
     """The queues of the topics that are furthest behind."""
-    from pyspark.sql import functions as f
-
     keys = ["cluster", "consumerGroup", "topic"]
-    chosen = [tuple(topic[key] for key in keys) for topic in topics if topic["backlog"] > 0]
-    if not chosen:
-        return []
-    wanted = inline(queues.sparkSession, chosen, dict.fromkeys(keys, "string"))
-    cells = queues.join(f.broadcast(wanted), keys)
+    wanted = topics.filter(pc.greater(topics["backlog"], 0)).select(keys)
     columns = [*keys, "brokerName", "queueId", "backlog", "delayMillis"]
-    return _rows(cells.select(*columns).orderBy(*columns[:5]).limit(MAP_CELLS))
+    cells = queues.select(columns).join(wanted, keys, join_type="inner")
+    return list(ordered(cells, *columns[:5])[:MAP_CELLS].to_pylist())
 
 
-def _over_time(frame: DataFrame, groups: list[Row]) -> list[Row]:
+def _over_time(rows: pa.Table, groups: pa.Table) -> list[Row]:
     """The curves of the groups that are furthest behind."""
-    from pyspark.sql import functions as f
-
-    chosen = [group["consumerGroup"] for group in groups if group["stuckQueues"] is not None]
-    rows = frame.where(f.col("consumerGroup").isin(chosen[:SERIES] or [""]))
-    return _rows(rows.orderBy("cluster", "consumerGroup", "takenAt"))
+    chosen = groups.filter(pc.is_valid(groups["stuckQueues"]))["consumerGroup"][:SERIES]
+    few = rows.filter(pc.is_in(rows["consumerGroup"], value_set=chosen.combine_chunks()))
+    return list(ordered(few, "cluster", "consumerGroup", "takenAt").to_pylist())

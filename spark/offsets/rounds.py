@@ -6,21 +6,19 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic, sleep
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
 
 from trimq.spark.errors import SparkSourceError, sentences
-from trimq.spark.offsets import files, history
+from trimq.spark.offsets import files
 from trimq.spark.offsets.analysis import Frames, analyse
+from trimq.spark.offsets.api import add, seen
 from trimq.spark.offsets.cluster import Snapshot
 from trimq.spark.offsets.filters import ALL, Filters
+from trimq.spark.offsets.history import History
 from trimq.spark.offsets.results import Report, collect
 from trimq.spark.offsets.serving import MetricsServer, listening
-from trimq.spark.offsets.starting import running
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 # How many details that could not be asked are named.
 _NOTES: Final = 5
@@ -59,44 +57,54 @@ class Reporter:
     """`take` makes a snapshot; None: the history is all there is."""
 
     def __init__(
-        self, take: Callable[[], Snapshot] | None, folder: Path, wanted: Wanted, schedule: Schedule
+        self,
+        take: Callable[[], Snapshot] | None,
+        folder: Path,
+        wanted: Wanted,
+        schedule: Schedule,
+        keep: int | None = None,
     ) -> None:
+        """`keep`: milliseconds after which snapshots are deleted; None: never."""
         self._take = take
         self._folder = folder
         self._wanted = wanted
         self._schedule = schedule
         self._server: MetricsServer | None = None
-        self._checked: set[history.SnapshotFile] = set()
+        self._keep = keep
 
-    def run(self, master: str | None, log: str | None) -> int:
-        """The last round's exit code. SparkSourceError, OSError, PySpark's errors.
-
-        The first question comes before Spark starts, so that what cannot be reached is said at once.
-        """
+    def run(self) -> int:
+        """The last round's exit code. SparkSourceError, OSError; PySpark's errors if brokers are asked by Spark."""
         with listening(self._wanted.listen) as server:
             if server is not None:
                 click.echo(f"metrics are at {server.url}", err=True)
             self._server = server
-            return self._rounds(master, log)
+            return self._rounds()
 
-    def _rounds(self, master: str | None, log: str | None) -> int:
-        began = monotonic()
+    def _rounds(self) -> int:
+        done = 0
+        while True:
+            began = monotonic()
+            code = self._round()
+            done += 1
+            every = self._schedule.watch
+            if every is None or done == self._schedule.rounds:
+                return code
+            took = monotonic() - began
+            if took > every:
+                click.echo(
+                    f"this round took {took:.1f} s, longer than the {every:g} s of --watch:"
+                    " the next one begins late",
+                    err=True,
+                )
+            sleep(max(0.0, every - took))
+
+    def _round(self) -> int:
         problems = self._ask()
-        found = self._history()
-        with running(master, log) as spark:
-            done = 0
-            while True:
-                code = _NOT_ASKED if problems is None else self._compute(spark, found)
-                for problem in problems or ():
-                    click.echo(f"not asked: {problem}", err=True)
-                code = _NOT_ASKED if problems else code
-                done += 1
-                if self._schedule.watch is None or done == self._schedule.rounds:
-                    return code
-                sleep(max(0.0, self._schedule.watch - (monotonic() - began)))
-                began = monotonic()
-                problems = self._ask()
-                found = self._history()
+        found = seen(self._folder) if problems is not None else None
+        code = _NOT_ASKED if found is None else self._compute(found)
+        for problem in problems or ():
+            click.echo(f"not asked: {problem}", err=True)
+        return _NOT_ASKED if problems else code
 
     def _ask(self) -> list[str] | None:
         """Add a snapshot; what is missing in it. None: there is none now, another round may have one."""
@@ -116,31 +124,13 @@ class Reporter:
             click.echo(f"not known: {note}", err=True)
         if len(taken.notes) > _NOTES:
             click.echo(f"not known: {len(taken.notes) - _NOTES} details more", err=True)
-        if not taken.table.num_rows:
-            raise SparkSourceError(
-                "there are no topics to report on: " + "; ".join(taken.problems or ["none match"])
-            )
-        history.append(self._folder, taken.table)
+        add(self._folder, taken, self._keep)
         return taken.problems
 
-    def _history(self) -> list[history.SnapshotFile]:
-        """All snapshots; those that are new to us are looked at."""
-        found = history.snapshots(self._folder)
-        if not found and self._take is None:
-            raise SparkSourceError(f"there is no snapshot in {self._folder}")
-        for file in found:
-            if file not in self._checked:
-                history.check(file)
-                self._checked.add(file)
-        return found
-
-    def _compute(self, spark: SparkSession, found: list[history.SnapshotFile]) -> int:
-        frames = analyse(spark, found, self._wanted.filters)
-        try:
-            made = collect(frames, [file.taken for file in found], self._wanted.top)
-            _write(made, frames, self._wanted, self._server)
-        finally:
-            frames.release()
+    def _compute(self, found: History) -> int:
+        frames = analyse(found, self._wanted.filters)
+        made = collect(frames, found.taken, self._wanted.top)
+        _write(made, frames, self._wanted, self._server)
         passed = list(made.passed(self._wanted.max_lag, self._wanted.max_delay))
         for sentence in passed:
             click.echo(sentence, err=True)

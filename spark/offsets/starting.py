@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 LEVELS: Final = ("error", "warn", "info")
+# Set where spark-submit has started a JVM that runs us.
+SUBMITTED: Final = "PYSPARK_GATEWAY_PORT"
 _APP: Final = "TriMQ offsets"
 _PARTS: Final = "spark.sql.shuffle.partitions"
 # No web page that listens; as many parts in a shuffle as reports of this size need.
@@ -68,7 +70,7 @@ def _start(master: str | None, log: str | None) -> SparkSession:
 
     level = (log or "off").upper()
     # spark-submit has set its master and all else in the JVM that runs us.
-    if "PYSPARK_GATEWAY_PORT" in os.environ:
+    if SUBMITTED in os.environ:
         made = session(master, app=_APP)
         made.sparkContext.setLogLevel(level)
         if made.sparkContext.getConf().get(_PARTS) is None:

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from trimq.admin import NewMessage
@@ -29,9 +28,8 @@ from trimq.spark.names import is_system_group, is_system_topic
 from trimq.spark.offsets import cluster, store_folder
 from trimq.spark.offsets.answers import consumed, ends
 from trimq.spark.offsets.cluster import ClusterSource
-from trimq.spark.offsets.history import append, snapshots, spread
 from trimq.spark.offsets.pace import Pace
-from trimq.spark.offsets.table import SCHEMA, part, waiting
+from trimq.spark.offsets.table import SCHEMA, waiting
 from trimq.testing import TestServer, running_server
 
 BROKER = "broker-a"
@@ -211,20 +209,6 @@ def test_a_broker_is_not_asked_more_often_than_said() -> None:
     clock[0] += 5
     pace.wait("a")
     assert slept == [0.1, 0.1]
-
-
-def test_history_files(tmp_path: Path) -> None:
-    for taken in (3000, 1000):
-        append(tmp_path / "h", part(taken, taken, {"topic": ["T"], "cluster": "c"}))
-    (tmp_path / "h" / ".offsets-1.parquet.7").write_bytes(b"half")
-    found = snapshots(tmp_path / "h")
-    assert [file.taken for file in found] == [1000, 3000]
-    table = pq.read_table(found[0].path)
-    assert table.schema.equals(SCHEMA)
-    assert table["takenAt"][0].as_py().timestamp() == 1
-    assert snapshots(tmp_path / "nothing") == []
-    assert [file.taken for file in spread(found, 1)] == [3000]
-    assert spread(found, 2) == found
 
 
 def test_system_topics() -> None:

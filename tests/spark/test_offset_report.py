@@ -7,7 +7,7 @@ import os
 import re
 import subprocess
 import sys
-from contextlib import nullcontext
+from collections.abc import Iterator
 from dataclasses import dataclass
 from html.parser import HTMLParser
 from io import StringIO
@@ -30,12 +30,13 @@ from trimq.spark.offsets.cluster import Snapshot
 from trimq.spark.offsets.command import report
 from trimq.spark.offsets.failures import Failed, failures, of_spark
 from trimq.spark.offsets.files import report_json, write_text
-from trimq.spark.offsets.history import append
+from trimq.spark.offsets.history import append, look
 from trimq.spark.offsets.page import page
 from trimq.spark.offsets.results import Report
 from trimq.spark.offsets.rounds import Reporter, Schedule, Wanted
 from trimq.spark.offsets.table import part
 from trimq.spark.offsets.terminal import console, duration, show
+from trimq.testing import running_server
 
 pytest.importorskip("plotly")
 
@@ -206,6 +207,10 @@ def test_durations(millis: float | None, text: str) -> None:
         (["--store", "/nothing-here"], "/nothing-here is not a store"),
         (["--history", "/nothing-here"], "there is no snapshot in /nothing-here"),
         (["--max-lag", "many"], "'many' is not a valid integer"),
+        (
+            ["--history", "x", "--keep", "30"],
+            "--keep: '30' is no span of time: write 45m, 12h, 30d",
+        ),
     ],
 )
 def test_usage_and_servers_that_are_not_there(options: list[str], sentence: str) -> None:
@@ -239,10 +244,26 @@ def test_files_that_are_no_snapshots(history: Path) -> None:
     )
     pq.write_table(pa.table({"topic": ["T"]}), other)
     assert f"{other} has not the columns of a snapshot" in refused("--history", history)
-    other.unlink()
-    for path in history.iterdir():
+    for path in history.rglob("*.parquet"):
         path.unlink()
     assert f"there is no snapshot in {history}" in refused("--history", history)
+
+
+@pytest.mark.parametrize("taken", [1000, 900])
+def test_damage_behind_the_columns(history: Path, taken: int) -> None:
+    append(history, part(900, 900, {"topic": ["T"], "cluster": "c", "queueId": 0}))
+    (damaged,) = history.rglob(f"offsets-{taken}.parquet")
+    data = bytearray(damaged.read_bytes())
+    # Behind the first magic; what a file has is at its end.
+    data[4:200] = bytes(196)
+    damaged.write_bytes(data)
+    assert f"{damaged} is damaged: remove it" in refused("--history", history)
+
+
+@pytest.fixture(scope="module")
+def namesrv() -> Iterator[str]:
+    with running_server() as server:
+        yield server.namesrv_addr
 
 
 @pytest.mark.parametrize(
@@ -256,12 +277,13 @@ def test_files_that_are_no_snapshots(history: Path) -> None:
         ("Could not reserve enough space", "Spark did not start: Could not reserve enough space"),
     ],
 )
-def test_a_java_that_does_not_do(history: Path, tmp_path: Path, said: str, sentence: str) -> None:
+def test_a_java_that_does_not_do(namesrv: str, tmp_path: Path, said: str, sentence: str) -> None:
     java = tmp_path / "bin" / "java"
     java.parent.mkdir()
     java.write_text(f"#!/bin/sh\nprintf '%s\\n' '{said}' >&2\nexit 1\n")
     java.chmod(0o755)
-    command = [sys.executable, "-m", "trimq", "offsets", "report", "--history", str(history)]
+    options = ["--namesrv", namesrv, "--master", "local[1]"]
+    command = [sys.executable, "-m", "trimq", "offsets", "report", *options]
     environment = {**os.environ, "JAVA_HOME": str(tmp_path)}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 2, done.stderr
@@ -269,15 +291,22 @@ def test_a_java_that_does_not_do(history: Path, tmp_path: Path, said: str, sente
     assert sentence in line
 
 
-def test_without_java(history: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_java(
+    history: Path, namesrv: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert "there is no 'java' on the PATH: install a JDK" in refused("--history", history)
+    options = ("--namesrv", namesrv, "--master", "local[1]")
+    assert "there is no 'java' on the PATH: install a JDK" in refused(*options)
+    # It takes one to spread questions, and none for what the history says.
+    done = CliRunner().invoke(main, ["offsets", "report", "--history", str(history)])
+    assert (done.exit_code, done.stderr) == (0, "")
 
 
-def test_with_another_spark(history: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_with_another_spark(namesrv: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pyspark.__version__", "3.5.9")
-    assert "the report works with Spark 4, this is 3.5.9" in refused("--history", history)
+    options = ("--namesrv", namesrv, "--master", "local[1]")
+    assert "the report works with Spark 4, this is 3.5.9" in refused(*options)
 
 
 @pytest.mark.parametrize(
@@ -338,6 +367,10 @@ WANTED = Wanted(
 )
 
 
+def taken_at(millis: int) -> pa.Table:
+    return part(millis, millis, {"topic": ["T"], "cluster": "c"})
+
+
 @pytest.mark.parametrize(
     "gone", [TransportError("no connection"), SparkSourceError("no broker answers")]
 )
@@ -345,30 +378,47 @@ def test_rounds_without_brokers(
     gone: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
     """Whatever the source says in a round, those that follow are held; once is once."""
-    taken = part(5000, 5000, {"topic": ["T"], "cluster": "c"})
     computed: list[int] = []
     monkeypatch.setattr(rounds, "sleep", lambda _: None)
-    monkeypatch.setattr(rounds, "running", lambda *_: nullcontext())
     monkeypatch.setattr(
-        Reporter, "_compute", lambda _, spark, found: computed.append(len(found)) or 0
+        Reporter, "_compute", lambda _, found: computed.append(len(found.taken)) or 0
     )
-    source = Source([gone, Snapshot(taken), gone])
-    reporter = Reporter(source, tmp_path, WANTED, Schedule(1, 3))
-    assert reporter.run(None, None) == 2
+    source = Source([gone, Snapshot(taken_at(5000)), gone])
+    reporter = Reporter(source, tmp_path, WANTED, Schedule(1000, 3))
+    assert reporter.run() == 2
     assert computed == [1]
     assert capsys.readouterr().err == f"no snapshot in this round: {gone}\n" * 2
     with pytest.raises(SparkSourceError, match=str(gone)):
-        Reporter(Source([gone]), tmp_path, WANTED, Schedule(None, None)).run(None, None)
+        Reporter(Source([gone]), tmp_path, WANTED, Schedule(None, None)).run()
+
+
+def test_a_round_that_takes_too_long_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    clock = iter([0.0, 7.5, 10.0, 12.0, 20.0])
+    slept: list[float] = []
+    monkeypatch.setattr(rounds, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(rounds, "sleep", slept.append)
+    source = Source([Snapshot(taken_at(millis)) for millis in (1000, 2000, 3000)])
+    assert Reporter(source, tmp_path, WANTED, Schedule(5, 3)).run() == 0
+    assert slept == [0, 3]
+    (sentence,) = capsys.readouterr().err.splitlines()
+    assert sentence.startswith("this round took 7.5 s, longer than the 5 s of --watch")
+
+
+def test_what_is_old_goes_with_the_rounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rounds, "sleep", lambda _: None)
+    source = Source([Snapshot(taken_at(millis)) for millis in (1000, 2000, 60_000)])
+    assert Reporter(source, tmp_path, WANTED, Schedule(1000, 3), keep=58_500).run() == 0
+    assert look(tmp_path).taken == [2000, 60_000]
 
 
 def test_a_broker_that_is_missing_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
-    taken = part(5000, 5000, {"topic": ["T"], "cluster": "c"})
-    monkeypatch.setattr(rounds, "running", lambda *_: nullcontext())
     monkeypatch.setattr(Reporter, "_compute", lambda *_: 1)
-    source = Source([Snapshot(taken, ["broker b is left out"], ["n"] * 7)])
-    assert Reporter(source, tmp_path, WANTED, Schedule(None, None)).run(None, None) == 2
+    source = Source([Snapshot(taken_at(5000), ["broker b is left out"], ["n"] * 7)])
+    assert Reporter(source, tmp_path, WANTED, Schedule(None, None)).run() == 2
     assert capsys.readouterr().err.splitlines() == [
         *["not known: n"] * 5,
         "not known: 2 details more",
