@@ -14,7 +14,7 @@ from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.spark.errors import SparkSourceError
 from trimq.spark.names import is_system_topic
 from trimq.spark.options import Connection, Expression, ReadOptions
-from trimq.spark.outages import patiently
+from trimq.spark.outages import Away, patiently
 from trimq.spark.planning.asking import Askers, Question, answered
 from trimq.spark.planning.looking import Glance
 from trimq.spark.planning.routes import Routes
@@ -48,7 +48,10 @@ class Cluster:
         self.askers.close()
 
     def topics(self, options: ReadOptions) -> list[str]:
-        """The topics that are listed, or those there are now that match the pattern."""
+        """The topics that are listed, or those there are now that match the pattern.
+
+        Away where nothing matches and no broker is registered: then nobody knows.
+        """
         if options.pattern is None:
             return list(options.topics)
         wanted = re.compile(options.pattern)
@@ -61,10 +64,10 @@ class Cluster:
             and not is_system_topic(name)
             and (with_groups or not name.startswith("%"))
         ]
-        if not names:
-            return []
         # A broker's and a cluster's name are topics, too, which nobody writes to.
         info = self._routes.cluster()
+        if not names and not info.broker_addr_table:
+            raise Away(f"no broker is registered with {self._routes.name_servers}")
         own = {*info.broker_addr_table, *info.cluster_addr_table}
         return [name for name in names if name not in own]
 

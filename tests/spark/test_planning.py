@@ -218,6 +218,22 @@ def test_what_one_name_server_does_not_know_another_is_asked(two: Two) -> None:
         assert routes.of(["T"]) == {}
 
 
+def test_a_pattern_without_a_broker_waits_for_one(two: Two) -> None:
+    namesrv = two.namesrv.replies
+    namesrv["GET_ALL_TOPIC_LIST_FROM_NAMESERVER"] = ok(
+        {"topicList": ["a", "C", "Some", "%RETRY%G"]}
+    )
+    namesrv["GET_BROKER_CLUSTER_INFO"] = registered()
+    options = two.options(topic="", topicPattern="T.*")
+    with two.cluster() as cluster:
+        with pytest.raises(Away, match="no broker is registered with"):
+            cluster.topics(options)
+        namesrv["GET_BROKER_CLUSTER_INFO"] = registered(a=two.addr)
+        assert cluster.topics(options) == []
+        every = two.options(topic="", topicPattern=".*")
+        assert cluster.topics(every) == ["Some"]
+
+
 class Asking:
     """Askers that are closed at the end."""
 
