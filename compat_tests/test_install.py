@@ -149,7 +149,7 @@ def test_a_wheel_has_trimq_and_nothing_else(made: Made) -> None:
 @pytest.mark.skipif(not shutil.which("cc"), reason="no C compiler: apt-get install gcc python3-dev")
 def test_pip_install_of_a_checkout_with_spark(made: Made) -> None:
     assert made.compiled.version() == f"TriMQ {trimq.__version__} (compiled)\n"
-    done = made.compiled.round_trip("trimq.spark.source", "plotly")
+    done = made.compiled.round_trip("trimq.spark.source")
     assert done["build"] == "compiled"
     assert all(done["loaded"].values())
     # Compiled modules have a library in common, which mypyc would put beside `trimq`.

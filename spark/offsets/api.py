@@ -91,7 +91,7 @@ class OffsetReport:
         return self.rows.passed(max_lag, max_delay)
 
     def html(self) -> str:
-        """The page with plots, which loads nothing. Needs plotly."""
+        """The page with plots, which loads nothing."""
         from trimq.spark.offsets.page import page
 
         return page(self.rows)

@@ -165,7 +165,7 @@ def _source(given: dict[str, Any]) -> ClusterSource | FolderSource | None:
         raise Failed("--listen serves what --watch finds out: give --watch SECONDS too")
     if given["by_queue"] and not (given["listen"] or given["prometheus"]):
         raise Failed("--metrics-of-queues goes with --prometheus or --listen")
-    _check_installed("pyarrow", *(["plotly"] if given["html"] else []))
+    _check_installed("pyarrow")
     if namesrv:
         from trimq.admin.signing import AccessKeys
         from trimq.spark.offsets import cluster

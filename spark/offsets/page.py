@@ -1,4 +1,4 @@
-"""A report as one HTML page that loads nothing: plotly's script is in it, and the browser is told to ask
+"""A report as one HTML page that loads nothing: plots are in it as they are, and the browser is told to ask
 nobody (Content-Security-Policy).
 """
 
@@ -9,87 +9,56 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any, Final
 
+from trimq.spark.offsets.charts import Curve, Plot, bars, curves, heat_map
+from trimq.spark.offsets.page_parts import SCRIPT, STYLE
 from trimq.spark.offsets.results import Report, Row
-from trimq.spark.offsets.terminal import duration, moment
+from trimq.spark.offsets.terminal import drain, duration, moment, since, zone
 
-_POLICY: Final = (
-    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
-)
-_STYLE: Final = """
-body { font: 15px/1.45 system-ui, sans-serif; margin: 0 auto; max-width: 1200px; padding: 0 12px 40px;
-  color: #1c2430; background: #fff; overflow-wrap: anywhere; }
-h1 { font-size: 1.35rem; margin: 16px 0 4px; } h2 { font-size: 1.05rem; margin: 28px 0 4px; }
-.figures { display: flex; flex-wrap: wrap; gap: 8px; margin: 12px 0; }
-.figures div { background: #f1f4f8; border-radius: 8px; padding: 8px 14px; }
-.figures b { display: block; font-size: 1.3rem; }
-.plot { width: 100%; overflow: hidden; } .wide { overflow-x: auto; }
-table { border-collapse: collapse; font-size: 13px; white-space: nowrap; }
-th, td { padding: 3px 10px; text-align: right; border-bottom: 1px solid #e3e8ee; }
-th:first-child, td:first-child { text-align: left; }
-"""
-_DRAW: Final = """
-const plots = JSON.parse(document.getElementById("plots").textContent);
-const drawn = Promise.all(Object.entries(plots).map(async ([id, plot]) => {
-  const place = document.getElementById(id);
-  await Plotly.newPlot(place, plot.data, plot.layout, {displaylogo: false});
-  new ResizeObserver(() => Plotly.Plots.resize(place)).observe(place);
-}));
-"""
+_POLICY: Final = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'"
 _OTHERS: Final = 20
-# Characters of a name beside a plot: on a phone a long one would leave no room for the plot.
-_LABEL: Final = 24
 
 
 def page(report: Report) -> str:
     """The whole page."""
-    from plotly.offline import get_plotlyjs
-
-    plots = {
-        name: plot
-        for name, plot in {
-            "over-time": _over_time(report),
-            "offenders": _offenders(report),
-            "queues": _heat_map(report),
-            "delays": _delays(report),
-        }.items()
-        if plot is not None
+    found = {
+        "over-time": ("Backlog over time", _over_time(report, "backlog")),
+        "delay-over-time": ("Delay over time", _over_time(report, "delayMillis")),
+        "offenders": ("Furthest behind", _offenders(report)),
+        "queues": ("Backlog of each queue", _heat_map(report)),
+        "delays": ("Delays: how many queues of groups", _delays(report)),
     }
+    plots = {name: (title, plot) for name, (title, plot) in found.items() if plot is not None}
+    hints = {name: plot.hints for name, (_, plot) in plots.items() if plot.hints}
     # No tag can end inside of it.
-    data = json.dumps(plots).replace("<", "\\u003c")
+    data = json.dumps(hints, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
     sections = "".join(
-        f'<h2>{escape(_TITLES[name])}</h2><div class="plot" id="{name}"></div>' for name in plots
+        f'<h2>{escape(title)}</h2><div class="plot" id="{name}">{plot.html}</div>'
+        for name, (title, plot) in plots.items()
     )
+    when = f"Offsets at {moment(report.taken[-1])} {zone(report.taken[-1])}"
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="{_POLICY}">
-<title>Offsets at {escape(moment(report.taken[-1]))}</title>
-<style>{_STYLE}</style>
-<script>{get_plotlyjs()}</script></head>
-<body><h1>Offsets at {escape(moment(report.taken[-1]))}</h1>
+<title>{escape(when)}</title>
+<style>{STYLE}</style></head>
+<body><h1>{escape(when)}</h1>
 <p>{_sentence(report)}</p>
 {_figures(report)}
 {sections}
 {_tables(report)}
-<script type="application/json" id="plots">{data}</script>
-<script>{_DRAW}</script>
+<div id="tip"></div>
+<script type="application/json" id="hints">{data}</script>
+<script>{SCRIPT}</script>
 </body></html>
 """
-
-
-_TITLES: Final = {
-    "over-time": "Backlog over time",
-    "offenders": "Furthest behind",
-    "queues": "Backlog of each queue",
-    "delays": "Delays",
-}
 
 
 def _sentence(report: Report) -> str:
     count = len(report.taken)
     text = f"{count} snapshots since {moment(report.taken[0])}" if count > 1 else "1 snapshot"
     names = ", ".join(str(one["cluster"]) for one in report.clusters)
-    return escape(f"{text}. Clusters: {names}.")
+    return escape(f"{text}. Clusters: {names}. All times are {zone(report.taken[-1])}.")
 
 
 def _figures(report: Report) -> str:
@@ -108,110 +77,42 @@ def _figures(report: Report) -> str:
     return f'<div class="figures">{cells}</div>'
 
 
-def _layout(**more: Any) -> dict[str, Any]:
-    base = {
-        "margin": {"l": 50, "r": 10, "t": 30, "b": 40},
-        "autosize": True,
-        "height": 360,
-        "legend": {"orientation": "h", "y": -0.2},
-        "font": {"family": "system-ui, sans-serif"},
-    }
-    return {**base, **more}
-
-
-def _over_time(report: Report) -> dict[str, Any] | None:
-    series: dict[tuple[str, str], list[Row]] = {}
+def _over_time(report: Report, column: str) -> Plot | None:
+    series: dict[tuple[str, str], list[tuple[int, float | None]]] = {}
     for row in report.over_time:
-        series.setdefault((row["cluster"], row["consumerGroup"]), []).append(row)
-    data = [
-        {
-            "type": "scatter",
-            "mode": "lines+markers",
-            "name": group,
-            "x": [moment(row["takenAt"]) for row in rows],
-            "y": [row["backlog"] for row in rows],
-            "text": [duration(row["delayMillis"]) for row in rows],
-            "hovertemplate": "%{x}<br>%{y:,} messages behind<br>delay %{text}",
-        }
-        for (_, group), rows in series.items()
-    ]
-    axes = {
-        "xaxis": {"type": "date"},
-        "yaxis": {"rangemode": "tozero", "title": {"text": "messages"}},
+        points = series.setdefault((row["cluster"], row["consumerGroup"]), [])
+        points.append((row["takenAt"], row[column]))
+    found = [Curve(group, points) for (_, group), points in series.items()]
+    is_time = column == "delayMillis"
+    return curves(found, moment, duration if is_time else _whole, is_time)
+
+
+def _offenders(report: Report) -> Plot | None:
+    rows = [row for row in report.topics[:_OTHERS] if row["backlog"]]
+    return bars([(_name(row), row["backlog"], _waiting(row)) for row in rows])
+
+
+def _heat_map(report: Report) -> Plot | None:
+    rows: dict[str, dict[tuple[str, int], tuple[float, str]]] = {
+        _name(row): {} for row in report.topics
     }
-    return {"data": data, "layout": _layout(**axes)} if data else None
+    for row in report.cells:
+        place = (row["brokerName"], row["queueId"])
+        rows.setdefault(_name(row), {})[place] = (row["backlog"], _waiting(row))
+    return heat_map({name: cells for name, cells in rows.items() if cells}, _whole)
 
 
-def _offenders(report: Report) -> dict[str, Any] | None:
-    rows = [row for row in report.topics[:_OTHERS] if row["backlog"]][::-1]
-    if not rows:
-        return None
-    bars = {
-        "type": "bar",
-        "orientation": "h",
-        "x": [row["backlog"] for row in rows],
-        "y": [_name(row) for row in rows],
-        "text": [duration(row["delayMillis"]) for row in rows],
-        "hovertemplate": "%{y}<br>%{x:,} messages behind<br>delay %{text}<extra></extra>",
-    }
-    height = 110 + 24 * len(rows)
-    axes = {"yaxis": _names_axis([_name(row) for row in rows]), "height": height}
-    return {"data": [bars], "layout": _layout(**axes)}
+def _delays(report: Report) -> Plot | None:
+    return bars([(name, count, _whole(count)) for name, count in report.delays.items()])
 
 
-def _heat_map(report: Report) -> dict[str, Any] | None:
-    if not report.cells:
-        return None
-    names = list(dict.fromkeys(_name(row) for row in report.topics))
-    places = sorted({(row["brokerName"], row["queueId"]) for row in report.cells})
-    cells = {(_name(row), (row["brokerName"], row["queueId"])): row for row in report.cells}
-    names = [name for name in names if any(key[0] == name for key in cells)][::-1]
-
-    def grid(column: str) -> list[list[Any]]:
-        nothing: Row = {column: None}
-        return [[cells.get((name, place), nothing)[column] for place in places] for name in names]
-
-    text = [[duration(delay) for delay in row] for row in grid("delayMillis")]
-    data = {
-        "type": "heatmap",
-        "x": [f"{broker}/{number}" for broker, number in places],
-        "y": names,
-        "z": grid("backlog"),
-        "text": text,
-        "colorscale": "YlOrRd",
-        # Plotly's goes from dark to light.
-        "reversescale": True,
-        "hovertemplate": "%{y}<br>queue %{x}<br>%{z:,} messages behind<br>delay %{text}<extra></extra>",
-    }
-    axes = {
-        "yaxis": _names_axis(names),
-        "xaxis": {"type": "category", "automargin": True},
-        "height": 150 + 22 * len(names),
-    }
-    return {"data": [data], "layout": _layout(**axes)}
+def _waiting(row: Row) -> str:
+    delay = "" if row["delayMillis"] is None else f", {duration(row['delayMillis'])}"
+    return f"{_whole(row['backlog'])} messages{delay}"
 
 
-def _names_axis(names: Sequence[str]) -> dict[str, Any]:
-    """Long names are cut; the numbers' text on hover has them whole."""
-    cut = [name if len(name) <= _LABEL else f"{name[: _LABEL - 1]}…" for name in names]
-    array = {"tickmode": "array", "tickvals": list(names), "ticktext": cut}
-    return {"automargin": True, "type": "category", **array}
-
-
-def _delays(report: Report) -> dict[str, Any] | None:
-    if not report.delays:
-        return None
-    bars = {
-        "type": "bar",
-        "x": list(report.delays),
-        "y": list(report.delays.values()),
-        "hovertemplate": "%{x}: %{y:,} queues of groups<extra></extra>",
-    }
-    axes = {
-        "xaxis": {"type": "category", "automargin": True},
-        "yaxis": {"title": {"text": "queues of groups"}},
-    }
-    return {"data": [bars], "layout": _layout(**axes)}
+def _whole(value: float) -> str:
+    return f"{value:,.0f}"
 
 
 def _name(row: Row) -> str:
@@ -226,6 +127,7 @@ def _tables(report: Report) -> str:
             "delay": duration(row["delayMillis"]),
             "consumed/s": _rate(row["consumeRate"]),
             "produced/s": _rate(row["produceRate"]),
+            "drained in": drain(row),
             "retry": row["retryBacklog"],
             "dead": row["deadLetters"],
             "stuck queues": row["stuckQueues"],
@@ -237,7 +139,7 @@ def _tables(report: Report) -> str:
         {
             "queue": f"{_name(row)} {row['brokerName']}/{row['queueId']}",
             "backlog": row["backlog"],
-            "since": moment(row["stuckSince"]),
+            "since": since(row),
             "client": row["client"],
         }
         for row in report.stuck

@@ -30,9 +30,12 @@ def console(file: IO[str] | None = None) -> Console:
 
 def show(report: Report, console: Console, top: int) -> None:
     """Print what an operator looks at first."""
-    when = moment(report.taken[-1])
+    when = f"{moment(report.taken[-1])} {zone(report.taken[-1])}"
     since = f", history of {len(report.taken)} since {moment(report.taken[0])}"
-    console.print(f"Offsets at {when}{since if len(report.taken) > 1 else ''}", highlight=False)
+    console.print(
+        f"Offsets at {when}{since if len(report.taken) > 1 else ''}",
+        highlight=False,
+    )
     _print(console, "Clusters", report.clusters, _CLUSTERS)
     _print(console, "Groups", report.groups[:top], _GROUPS)
     _print(console, "Topics furthest behind", _behind(report.topics), _TOPICS)
@@ -51,6 +54,12 @@ def moment(millis: int | None) -> str:
     if millis is None:
         return _NONE
     return datetime.fromtimestamp(millis / 1000).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def zone(millis: int) -> str:
+    """What local time is then: `UTC+01:00`."""
+    text = datetime.fromtimestamp(millis / 1000).astimezone().strftime("%z")
+    return f"UTC{text[:3]}:{text[3:5]}"
 
 
 def duration(millis: float | None) -> str:
@@ -84,10 +93,17 @@ def _delay(row: Row) -> str:
     return duration(row["delayMillis"])
 
 
-def _drain(row: Row) -> str:
+def drain(row: Row) -> str:
+    """How long until nothing is left at this pace."""
     if row["drainSeconds"] is not None:
         return duration(row["drainSeconds"] * 1000)
     return _NONE if row["consumeRate"] is None else "never"
+
+
+def since(row: Row) -> str:
+    """In which snapshot a queue got stuck; it may have been before the first one."""
+    began = moment(row["stuckSince"])
+    return f"at least {began}" if row["stuckAtLeast"] else began
 
 
 def _skew(row: Row) -> str:
@@ -115,7 +131,7 @@ _GROUPS: Final[dict[str, Cell]] = {
     "backlog": _text("backlog"),
     "delay": _delay,
     **_RATES,
-    "drained in": _drain,
+    "drained in": drain,
     "retry": _text("retryBacklog"),
     "dead": _text("deadLetters"),
     "+dead": _text("deadLetterGrowth"),
@@ -128,7 +144,7 @@ _TOPICS: Final[dict[str, Cell]] = {
     "backlog": _text("backlog"),
     "delay": _delay,
     **_RATES,
-    "drained in": _drain,
+    "drained in": drain,
     "skew": _skew,
     "stuck": _text("stuckQueues"),
 }
@@ -148,7 +164,7 @@ _QUEUES: Final[dict[str, Cell]] = {
 _STUCK: Final[dict[str, Cell]] = {
     **_PLACE,
     "backlog": _text("backlog"),
-    "since": _time("stuckSince"),
+    "since": since,
     "last consumed": _time("lastConsumedAt"),
     "client": _text("client"),
 }
