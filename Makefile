@@ -19,7 +19,7 @@ TREE := build/compiled
 CAN_COMPILE := $(shell test "$$TRIMQ_COMPILE" != 0 && command -v $${CC:-cc} >/dev/null \
   && $(PYTHON) -c 'import os, sysconfig; os.stat(sysconfig.get_path("include") + "/Python.h")' 2>/dev/null && echo yes)
 SERVED := build/$(if $(CAN_COMPILE),served-compiled,served-plain)
-SOURCES := $(shell find -L trimq -name '*.py' -o -name '*.c')
+SOURCES := $(shell find -L trimq -name '*.py' -o -name '*.c') $(wildcard pyspark_*.py)
 
 .PHONY: help serve test unit unit-bare compat compat-live compat-record compiled compat-mutants bench bench-smoke bench-store bench-spark spark-versions soak soak-spark lint fmt docs clean
 

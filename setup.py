@@ -46,15 +46,16 @@ def scratch() -> str:
 
 
 def editable_layout() -> dict[str, str]:
-    """A folder with nothing in it but `trimq`, to be put on the path of who installs it editable.
+    """A folder with nothing in it but `trimq` and what Spark looks for, put on the path of who installs it editable.
 
     Neither the other folders of the checkout nor an import hook: a hook comes after the working
     directory, in which a checkout that is called `trimq` as well would be found first.
     """
     folder = HERE / ".editable"
     folder.mkdir(exist_ok=True)
-    if not (folder / "trimq").is_symlink():
-        (folder / "trimq").symlink_to("../trimq")
+    for path in (HERE / "trimq", *HERE.glob("pyspark_*.py")):
+        if not (folder / path.name).is_symlink():
+            (folder / path.name).symlink_to(f"../{path.name}")
     return {"": folder.name}
 
 

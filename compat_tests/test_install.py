@@ -115,7 +115,7 @@ def test_the_source_archive_is_complete(made: Made) -> None:
     assert not [one.name for one in members if one.issym() or one.islnk()]
     names = {one.name.partition("/")[2] for one in members}
     needed = {path.relative_to(ROOT).as_posix() for path in _sources()}
-    needed |= {"setup.py", "pyproject.toml", "mypyc.ini", "LICENSE", "README.md"}
+    needed |= {*FORMATS, "setup.py", "pyproject.toml", "mypyc.ini", "LICENSE", "README.md"}
     needed |= {"building/backend.py", "building/compiling.py", "requirements/build.txt"}
     assert needed <= names
     assert {name.partition("/")[0] for name in names if "/" in name} <= {
@@ -131,6 +131,8 @@ def _sources() -> Iterator[Path]:
             yield from package.rglob(kind)
 
 
+# What Spark looks for at the top.
+FORMATS = {path.name for path in ROOT.glob("pyspark_*.py")}
 INFO = f"trimq-{trimq.__version__}.dist-info"
 
 
@@ -138,10 +140,10 @@ def _modules() -> set[str]:
     return {path.relative_to(ROOT).as_posix() for path in _sources() if path.suffix == ".py"}
 
 
-def test_a_wheel_has_trimq_and_nothing_else(made: Made) -> None:
+def test_a_wheel_has_trimq_and_the_names_that_spark_looks_for(made: Made) -> None:
     with zipfile.ZipFile(made.wheel) as wheel:
         names = wheel.namelist()
-    assert {name.partition("/")[0] for name in names} == {"trimq", INFO}
+    assert {name.partition("/")[0] for name in names} == {"trimq", INFO, *FORMATS}
     assert _modules() <= set(names)
     assert not [name for name in names if name.endswith((".c", ".so"))]
 
@@ -156,7 +158,8 @@ def test_pip_install_of_a_checkout_with_spark(made: Made) -> None:
     (record,) = made.compiled.home.glob(f"lib/python*/site-packages/{INFO}/RECORD")
     names = [line.partition(",")[0] for line in record.read_text().splitlines()]
     inside = {name for name in names if not name.startswith("../")}
-    assert {name.partition("/")[0] for name in inside} == {"trimq", INFO}
+    top = {name.partition("/")[0] for name in inside} - {"__pycache__"}
+    assert top == {"trimq", INFO, *FORMATS}
     assert _modules() <= inside
     assert any(name.endswith(".so") for name in inside)
 

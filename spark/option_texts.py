@@ -13,18 +13,40 @@ TRUE: Final = {"true": True, "false": False}
 SPARKS_OWN: Final = frozenset({"path", "checkpointlocation", "__datasource_schema__", "queryname"})
 
 
+def of_table(given: Mapping[str, str]) -> Mapping[str, str]:
+    """The options among what Spark hands over: for a table of SQL it adds all that it knows of the table.
+
+    Then each option is there a second time with `option.` in front, and a provider.
+    """
+    if not any(key.lower() == "provider" for key in given):
+        return given
+    lead = "option."
+    found = {key[len(lead) :]: text for key, text in given.items() if key.lower().startswith(lead)}
+    # Of a path Spark makes a location.
+    location = next((text for key, text in given.items() if key.lower() == "location"), None)
+    return found if location is None else {"path": location, **found}
+
+
 class Options:
     """The text of each option, with errors that name it."""
 
     def __init__(self, given: Mapping[str, str], known: Iterable[str]) -> None:
         names = {name.lower(): name for name in known}
         self._values: dict[str, str] = {}
-        for key, value in given.items():
+        for key, value in of_table(given).items():
             name = names.get(key.lower())
             if name is not None:
                 self._values[name] = value
             elif key.lower() not in SPARKS_OWN:
                 raise WrongOption(_unknown(key, names))
+
+    def demand_some(self, example: str) -> None:
+        """WrongOption when none at all is given, as when a table of SQL is used as if Spark kept its options."""
+        if not self._values:
+            raise WrongOption(
+                "no option is given. When a table is read or written, Spark hands a Python data source"
+                f" none of the table's OPTIONS: say them in the query, FROM t WITH ({example})"
+            )
 
     def text(self, name: str, default: str | None = None) -> str | None:
         value = self._values.get(name, "").strip()

@@ -87,6 +87,7 @@ READ: Final = (
     *FOR_STREAMS,
 )
 _GROUP: Final = re.compile("[%|a-zA-Z0-9_-]{1,100}", re.ASCII)
+_EXAMPLE: Final = "namesrv '127.0.0.1:9876', topic 'T'"
 WRITE: Final = (*CONNECTION, "topic", "producerGroup", "batchSize", "batchBytes", "badRows")
 
 
@@ -231,6 +232,7 @@ class WriteOptions:
 def read_options(given: Mapping[str, str]) -> ReadOptions:
     """The options of a read; WrongOption when one cannot be meant."""
     options = Options(given, READ)
+    options.demand_some(_EXAMPLE)
     wanted = _wanted(options)
     pulls = Pulls(
         expression=_expression(options),
@@ -255,6 +257,7 @@ def read_options(given: Mapping[str, str]) -> ReadOptions:
 def write_options(given: Mapping[str, str]) -> WriteOptions:
     """The options of a write; WrongOption when one cannot be meant."""
     options = Options(given, WRITE)
+    options.demand_some(_EXAMPLE)
     return WriteOptions(
         connection=connection_of(options),
         topic=options.text("topic"),

@@ -64,6 +64,7 @@ class StoreOptions:
 def store_options(given: Mapping[str, str]) -> StoreOptions:
     """WrongOption when one cannot be meant, or a path is no store."""
     options = Options(given, KNOWN)
+    options.demand_some("path '/path/to/store'")
     table = options.text("table", "messages")
     if table not in TABLES:
         raise WrongOption(f"option 'table' is {table!r}; there are: {', '.join(TABLES)}")

@@ -1,7 +1,8 @@
 """Which versions of Spark these sources work with.
 
 Python data sources came with 4.0. Before 4.2 a stream was asked where to end without hearing where it
-is (`latestOffset()` without arguments), so streams need 4.2. Tested are 4.0 to 4.3.
+is (`latestOffset()` without arguments), so streams need 4.2. 4.0 refuses to register a source that it has
+found by itself, so there it finds none. Tested are 4.0 to 4.3.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from typing import Final
 
 MAJOR: Final = 4
 STREAMS_SINCE: Final = (4, 2)
+FOUND_SINCE: Final = (4, 1)
 
 
 def parsed(version: str) -> tuple[int, int]:
@@ -24,3 +26,8 @@ def is_supported(version: str) -> bool:
 
 def has_streams(version: str) -> bool:
     return is_supported(version) and parsed(version) >= STREAMS_SINCE
+
+
+def may_be_found(version: str) -> bool:
+    """Whether a source that Spark finds by itself can be registered as well."""
+    return is_supported(version) and parsed(version) >= FOUND_SINCE

@@ -8,6 +8,8 @@ from typing import Final
 
 import click
 
+from trimq.spark.formats import SOURCES
+
 # What a task or a report loads, and TriMQ's name and version.
 _PACKAGES: Final = ("admin", "codec", "remoting", "spark", "store")
 # The same sources make the same archive.
@@ -51,6 +53,7 @@ def package(archive: Path) -> None:
 
 def _sources(root: Path) -> Iterator[str]:
     """Names of modules, in order. Archives hold no compiled ones: Python cannot load them from there."""
+    yield from (f"{name}.py" for name in sorted(SOURCES))
     yield "trimq/__init__.py"
     for name in _PACKAGES:
         for path in sorted((root / "trimq" / name).rglob("*.py")):

@@ -37,6 +37,7 @@ class OffsetsOptions:
 def offsets_options(given: Mapping[str, str]) -> OffsetsOptions:
     """The options of a snapshot; WrongOption when one cannot be meant."""
     options = Options(given, OFFSETS)
+    options.demand_some("namesrv '127.0.0.1:9876'")
     connection = connection_of(options)
     source = ClusterSource(
         name_servers=connection.name_servers,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,9 +11,10 @@ import pytest
 pytest.importorskip("pyarrow")
 
 from trimq.spark.errors import WrongOption
-from trimq.spark.options import Triggers, read_options
+from trimq.spark.options import Triggers, read_options, write_options
 from trimq.spark.planning.pacing import Pacing
 from trimq.spark.positions import Position
+from trimq.spark.store_options import store_options
 
 SERVERS = {"namesrv": "127.0.0.1:9876"}
 GOOD = {**SERVERS, "topic": "T"}
@@ -157,3 +159,35 @@ def test_few_messages_wait_for_more_or_for_the_delay() -> None:
     now = 119
     assert not pacing.holds(9)
     assert not Pacing(Triggers(), lambda: now).holds(0)
+
+
+def test_what_spark_says_of_a_table_is_no_option() -> None:
+    """What it hands over at CREATE TABLE ... OPTIONS ... TBLPROPERTIES."""
+    table = {
+        "provider": "rocketmq",
+        "owner": "root",
+        "comment": "c",
+        "a": "b",
+        "is_managed_location": "true",
+    }
+    given = {**table, **GOOD, **{f"option.{key}": value for key, value in GOOD.items()}}
+    assert read_options(given).topics == ("T",)
+    with pytest.raises(WrongOption, match="did you mean 'topic'"):
+        read_options(given | {"option.topc": "T"})
+
+
+@pytest.mark.parametrize("given", [{}, {"provider": "rocketmq", "owner": "root"}])
+def test_a_table_without_options_says_where_they_belong(given: dict[str, str]) -> None:
+    for read in (read_options, write_options):
+        with pytest.raises(
+            WrongOption, match=r"FROM t WITH \(namesrv '127\.0\.0\.1:9876', topic 'T'"
+        ):
+            read(given)
+    with pytest.raises(WrongOption, match=r"FROM t WITH \(path '/path/to/store'"):
+        store_options(given)
+
+
+def test_the_location_of_a_table_is_a_stores_path(tmp_path: Path) -> None:
+    (tmp_path / "commitlog").mkdir()
+    table = {"provider": "rocketmq-store", "location": f"file:{tmp_path}"}
+    assert store_options(table).root == tmp_path

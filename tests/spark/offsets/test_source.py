@@ -162,7 +162,7 @@ def test_a_broker_that_does_not_answer(
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({}, "option 'namesrv' is missing"),
+        ({}, "FROM t WITH (namesrv '127.0.0.1:9876')"),
         ({"rate": "0"}, "option 'rate' is '0', not a number of requests a second above 0"),
         ({"rate": "nan"}, "option 'rate' is 'nan'"),
         ({"topic": "a,,b"}, "option 'topic' 'a,,b' has an empty name in it"),

@@ -1,0 +1,7 @@
+"""Lets Spark find `format("rocketmq-store")` by itself."""
+
+from trimq.spark.formats import attribute
+
+
+def __getattr__(name: str) -> object:
+    return attribute(__name__, name)
