@@ -19,21 +19,25 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from trimq.spark.driver import (
         DataLost,
+        OffsetsBehind,
         RocketMQDataSource,
         RocketMQOffsetsDataSource,
         RocketMQStoreDataSource,
         SparkSourceError,
         WrongOption,
+        offsets_behind,
     )
     from trimq.spark.sessions import session
 
 __all__ = [
     "DataLost",
+    "OffsetsBehind",
     "RocketMQDataSource",
     "RocketMQOffsetsDataSource",
     "RocketMQStoreDataSource",
     "SparkSourceError",
     "WrongOption",
+    "offsets_behind",
     "session",
 ]
 

@@ -17,6 +17,7 @@ if not is_supported(pyspark.__version__):
         f"trimq.spark works with Spark 4, this is {pyspark.__version__}: pip install '/path/to/trimq[spark]'"
     )
 
+from trimq.spark.behind import OffsetsBehind, offsets_behind  # noqa: E402
 from trimq.spark.errors import DataLost, SparkSourceError, WrongOption  # noqa: E402
 from trimq.spark.offsets.source import RocketMQOffsetsDataSource  # noqa: E402
 from trimq.spark.sessions import session, use_this_python  # noqa: E402
@@ -29,10 +30,12 @@ use_this_python()
 
 __all__ = [
     "DataLost",
+    "OffsetsBehind",
     "RocketMQDataSource",
     "RocketMQOffsetsDataSource",
     "RocketMQStoreDataSource",
     "SparkSourceError",
     "WrongOption",
+    "offsets_behind",
     "session",
 ]

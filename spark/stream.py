@@ -174,7 +174,7 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if not begin and not backlog:
             return start
         # A query that reads what is there and ends would wait for ever.
-        if self._target is None and self._pacing.holds(sum(backlog.values())):
+        if self._target is None and self._pacing.holds(sum(backlog.values()), bool(begin)):
             return start
         for key, count in share(backlog, most, queues).items():
             queues[key] += count

@@ -19,11 +19,14 @@ class Pacing:
         self._now = now
         self._last: float | None = None
 
-    def holds(self, waiting: int) -> bool:
-        """Whether that many messages are too few for a batch now. If not, there is one now."""
+    def holds(self, waiting: int, begins: bool = False) -> bool:
+        """Whether that many messages are too few for a batch now. If not, there is one now.
+
+        `begins`: queues are new or begin anew, which is said once and not at every look.
+        """
         now, least = self._now(), self._triggers.least
         recent = self._last is not None and now - self._last < self._triggers.delay
-        if least is not None and waiting < least and recent:
+        if least is not None and waiting < least and recent and not begins:
             return True
         self._last = now
         return False

@@ -153,6 +153,7 @@ def test_few_messages_wait_for_more_or_for_the_delay() -> None:
     assert not pacing.holds(1)
     now = 59
     assert pacing.holds(9)
+    assert not pacing.holds(9, begins=True)
     assert not pacing.holds(10)
     now = 118
     assert pacing.holds(9)
