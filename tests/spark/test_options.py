@@ -191,4 +191,4 @@ def test_a_table_without_options_says_where_they_belong(given: dict[str, str]) -
 def test_the_location_of_a_table_is_a_stores_path(tmp_path: Path) -> None:
     (tmp_path / "commitlog").mkdir()
     table = {"provider": "rocketmq-store", "location": f"file:{tmp_path}"}
-    assert store_options(table).root == tmp_path
+    assert [one.root for one in store_options(table).stores] == [str(tmp_path)]
