@@ -1,9 +1,10 @@
 """A snapshot from a live cluster.
 
 Brokers are asked side by side, so many at a time, each by one request after the other and at most `rate`
-a second. What that takes per broker: its topics and groups, one request per topic (ends of all queues),
-one per group (offsets in all queues), one per group with offsets (who is connected), one per connected
-client (what it has), and up to `exact` for exact delays, where the backlog is largest.
+a second. What that takes per broker: its topics and groups, a few requests for the ends of all queues (`bulk`; one
+per topic that has messages once some of the broker's have expired), one per group that has offsets (its offsets in
+all queues) and one more (who is connected), one per connected client (what it has), and up to `exact` for
+exact delays, where the backlog is largest.
 """
 
 from __future__ import annotations
@@ -29,12 +30,12 @@ from trimq.codec.codes import RequestCode
 from trimq.codec.errors import CodecError
 from trimq.codec.headers.clients import GetConsumerRunningInfoRequestHeader
 from trimq.codec.headers.groups import GetConsumeStatsRequestHeader
-from trimq.codec.headers.topics import GetTopicStatsInfoRequestHeader
 from trimq.remoting.errors import TransportError
 from trimq.remoting.tls import ClientTls
 from trimq.spark.errors import SparkSourceError
 from trimq.spark.names import is_system_group, is_system_topic
-from trimq.spark.offsets.answers import Consumed, QueueName, consumed, ends
+from trimq.spark.offsets.answers import Consumed, QueueName, consumed
+from trimq.spark.offsets.bulk import having_offsets, queue_ends
 from trimq.spark.offsets.filters import ALL, Filters
 from trimq.spark.offsets.pace import Pace, PacedAdmin
 from trimq.spark.offsets.table import joined, now_millis, part, times, waiting
@@ -216,24 +217,24 @@ def _ask(broker: _Broker, source: ClusterSource) -> None:
 
 def _ask_topics(broker: _Broker, source: ClusterSource) -> None:
     broker.asked = broker.admin.now()
-    for topic in sorted(broker.admin.topics_of(broker.addr)):
-        if is_system_topic(topic, broker.name, broker.cluster) or not source.wants_topic(topic):
-            continue
-        header = GetTopicStatsInfoRequestHeader(topic=topic)
-        try:
-            body = broker.admin.body(broker.addr, RequestCode.GET_TOPIC_STATS_INFO, header)
-            broker.ends |= ends(body)
-        except _PASSING as error:
-            broker.notes.append(f"topic {topic} on {broker.name}: {error}")
+    wanted = {
+        name: topic
+        for name, topic in broker.admin.topics_of(broker.addr).items()
+        if not is_system_topic(name, broker.name, broker.cluster) and source.wants_topic(name)
+    }
+
+    def note(sentence: str) -> None:
+        broker.notes.append(f"{sentence} (broker {broker.name})")
+
+    broker.ends = queue_ends(broker.admin, broker.addr, wanted, note)
 
 
 def _ask_groups(broker: _Broker, source: ClusterSource) -> None:
     if source.only.groups is not None and not source.only.groups:
         return
     known = pa.array(sorted({topic.decode() for _, topic in broker.ends}), pa.string())
-    for group in sorted(broker.admin.groups_of(broker.addr)):
-        if not source.wants_group(group):
-            continue
+    wanted = filter(source.wants_group, broker.admin.groups_of(broker.addr))
+    for group in having_offsets(broker.admin, broker.addr, wanted, known):
         header = GetConsumeStatsRequestHeader(consumer_group=group)
         code = RequestCode.GET_CONSUME_STATS
         try:

@@ -83,7 +83,7 @@ class PacedAdmin(BlockingAdminClient):
     ) -> None:
         self.link = PacedLink(name_servers, timeout, keys, pace, tls)
 
-    def body(self, addr: str, code: RequestCode, header: Header, factor: float = 1) -> bytes:
+    def body(self, addr: str, code: RequestCode, header: Header | None, factor: float = 1) -> bytes:
         """The body of a successful answer; Refused, TransportError."""
         return _result(ask(self.link, addr, code, header, factor=factor)).body
 
