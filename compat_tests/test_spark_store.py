@@ -20,10 +20,15 @@ from compat_tests.artifacts import HERE
 from compat_tests.real import Launcher
 from compat_tests.spark_stage import COMMIT_LOG_FILE, CONFIG, QUEUES, Side, sides, spark_session
 from trimq.admin import BlockingAdminClient, NewMessage
+from trimq.codec.batch import BatchItem, join_batch
 from trimq.codec.bodies.groups import SubscriptionGroupConfig
 from trimq.codec.bodies.locks import MessageQueue
+from trimq.codec.bodies.topics import TopicConfig
 from trimq.codec.codes import RequestCode, ResponseCode
-from trimq.codec.headers.send import ConsumerSendMsgBackRequestHeader
+from trimq.codec.headers.send import (
+    ConsumerSendMsgBackRequestHeader,
+    SendMessageRequestHeaderV2,
+)
 from trimq.remoting.blocking import BlockingClient
 
 pytest.importorskip(
@@ -49,8 +54,10 @@ def servers(
                     body = b"%d" % number + bytes(COMMIT_LOG_FILE // 5)
                     admin.send(NewMessage(topic="Large", body=body), "broker-a", 0)
             side.send("Orders", range(MESSAGES // 2, MESSAGES))
+            send_batches(side, "Batches", 10)
             side.settle("Orders", MESSAGES)
             side.settle("Large", 12)
+            side.settle("Batches", 30)
         yield both
 
 
@@ -58,6 +65,37 @@ def servers(
 def spark() -> Iterator[Any]:
     with spark_session() as session:
         yield session
+
+
+def send_batches(side: Side, topic: str, count: int) -> None:
+    """Records of three messages each, which a topic with queue.type=BatchCQ keeps in one piece."""
+    with side.admin() as admin:
+        config = TopicConfig(
+            topic_name=topic,
+            read_queue_nums=1,
+            write_queue_nums=1,
+            attributes={"+queue.type": "BatchCQ"},
+        )
+        admin.put_topic(side.server.broker_addr, topic=config)
+    with BlockingClient(side.server.broker_addr) as client:
+        for number in range(count):
+            header = SendMessageRequestHeaderV2(
+                producer_group="P",
+                topic=topic,
+                default_topic="TBW102",
+                default_topic_queue_nums=1,
+                queue_id=0,
+                sys_flag=0,
+                born_timestamp=number,
+                flag=0,
+                properties=f"UNIQ_KEY\x01B{number}\x02KEYS\x01b{number}\x02",
+                reconsume_times=0,
+                unit_mode=False,
+                batch=True,
+            )
+            body = join_batch([BatchItem(0, b"%d of %d" % (at, number), b"") for at in range(3)])
+            answer = client.request(RequestCode.SEND_BATCH_MESSAGE, header, body)
+            assert answer.code == ResponseCode.SUCCESS, answer.remark
 
 
 def store(spark: Any, side: Side, **options: object) -> Any:
@@ -116,7 +154,7 @@ def test_queues_and_index(spark: Any, servers: dict[str, Side], kind: str) -> No
 
 def as_closed(side: Side, folder: Path) -> Path:
     """The files of a broker that has nothing to do, as they would be after it was closed in order."""
-    for name in ("commitlog", "consumequeue", "config", "checkpoint"):
+    for name in ("commitlog", "consumequeue", "batchconsumequeue", "config", "checkpoint"):
         subprocess.run(["cp", "-r", "--sparse=always", side.store / name, folder], check=True)
     return folder
 
@@ -152,12 +190,13 @@ def test_a_topic_is_read_through_its_queues(
     # Under a running broker too, whatever its checkpoint says.
     assert len(same_either_way(spark, side.store, "Orders", **COLUMNS)) == MESSAGES + 4
     root = as_closed(side, tmp_path)
-    for topic, count in (("Orders", MESSAGES + 4), ("Large", 12)):
+    for topic, count in (("Orders", MESSAGES + 4), ("Large", 12), ("Batches", 30)):
         assert parts(root, topic=topic, useConsumeQueue="true") == {"QueuePart"}
         assert len(same_either_way(spark, root, topic, **COLUMNS)) == count
     # Without being told: few large ones through the queue, many small ones through the log.
     assert parts(root, topic="Large") == {"QueuePart"}
     assert parts(root, topic="Orders") == {"LogPart"}
+    assert parts(root, topic="Batches") == {"QueuePart"}
     # Queues that name more than there is.
     files = sorted((root / "commitlog").iterdir())
     files[0].unlink()

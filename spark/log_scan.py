@@ -11,12 +11,14 @@ from __future__ import annotations
 import itertools
 import logging
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Final
 
 from trimq.codec.record import MAGIC_BLANK, peek
 from trimq.spark.rows import Rows, find_rows
-from trimq.spark.store_files import Files, LogFile
+from trimq.spark.store_files import Files, LogFile, is_local
 from trimq.spark.store_options import Store, StoreOptions
 from trimq.store.checkpoint import parse_checkpoint
 from trimq.store.inspecting.records import RecordWalk, find_record
@@ -25,10 +27,17 @@ from trimq.store.inspecting.sparse_file import SparseFile
 log: Final = logging.getLogger("trimq.spark")
 
 WINDOW: Final = 4 << 20
+# A far file system takes its time for each request.
+_FAR_WINDOW: Final = 16 << 20
 FOREVER: Final = 1 << 62
 _HEAD: Final = 8
 # A broker's clock may have been set back by as much between two records.
 _CLOCK_SLACK: Final = 60_000
+# Files that are looked into at once, and how many a broker makes before it writes to them.
+_LOOKS: Final = 8
+_EARLY: Final = 3
+# Some time that no bound is about.
+_UNKNOWN: Final = 1 << 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +67,10 @@ def log_extents(store: Store, options: StoreOptions) -> list[LogExtent]:
     """The files of a store's log that may hold what is asked for, by the times of their first records."""
     files = options.files.log_files(store.commit_logs)
     _tell_gaps(files)
-    firsts = [_first_time(one, options.files) for one in files]
+    looked_into = _looked_into(files, options)
+    firsts: list[int | None] = [_UNKNOWN] * (len(files) - len(looked_into))
+    with ThreadPoolExecutor(_LOOKS) as pool:
+        firsts += pool.map(_first_time, looked_into, repeat(options.files))
     extents: list[LogExtent] = []
     for number, one in enumerate(files):
         following = firsts[number + 1] if number + 1 < len(files) else None
@@ -68,11 +80,16 @@ def log_extents(store: Store, options: StoreOptions) -> list[LogExtent]:
         if following is not None and following + _CLOCK_SLACK < options.start:
             continue
         try:
-            with options.files.open(one.path) as file:
-                extents.append(LogExtent(one.path, one.base, file.data_end()))
+            extents.append(LogExtent(one.path, one.base, options.files.data_end(one)))
         except FileNotFoundError:
             continue
     return extents
+
+
+def _looked_into(files: list[LogFile], options: StoreOptions) -> list[LogFile]:
+    """The files whose first record matters: without times those at the end, which may have none yet."""
+    timed = options.start > 0 or options.end < FOREVER
+    return files if timed else files[-_EARLY:]
 
 
 def _tell_gaps(files: list[LogFile]) -> None:
@@ -163,6 +180,7 @@ class _Scan:
     def __init__(self, file: SparseFile, part: LogPart) -> None:
         self._file = file
         self._part = part
+        self._window_size = WINDOW if is_local(part.path) else _FAR_WINDOW
 
     def windows(self) -> Iterator[Rows]:
         part = self._part
@@ -177,7 +195,7 @@ class _Scan:
     def _window(self, position: int) -> tuple[Rows | None, int]:
         """What lies at the position, and where to go on."""
         file, base, end = self._file, self._part.base, self._part.end
-        window = file.fetch(position, min(WINDOW, end - position))
+        window = file.fetch(position, min(self._window_size, end - position))
         rows, stopped = find_rows(window, 0, len(window), base + position)
         if stopped:
             return rows, position + stopped

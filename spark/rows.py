@@ -79,10 +79,6 @@ class Rows(ABC):
     def sound(self, unsure: int) -> Rows:
         """Without those stored at `unsure` or later that a crash has left in part."""
 
-    @abstractmethod
-    def column(self, field: int) -> list[int]:
-        """One field of all records; not a host."""
-
     def fields(self) -> list[Sequence[Any]]:
         """The rows by field."""
         return list(zip(*self, strict=True)) if len(self) else [()] * FIELDS
@@ -102,9 +98,6 @@ class ListedRows(Rows):
 
     def __iter__(self) -> Iterator[Row]:
         return iter(self._listed)
-
-    def column(self, field: int) -> list[int]:
-        return [row[field] for row in self._listed]
 
     def flagged(self, flags: int) -> bool:
         return any(row[SYS_FLAG] & flags == flags for row in self._listed)
@@ -174,9 +167,6 @@ class PackedRows(Rows):
                 buffer[stored : stored + (20 if flags & SysFlag.STORE_HOST_V6 else 8)],
                 *row[STORE_HOST + 1 :],
             )
-
-    def column(self, field: int) -> list[int]:
-        return memoryview(self.packed).cast("q")[field::FIELDS].tolist()
 
     def flagged(self, flags: int) -> bool:
         return kernel.records.flagged(self.packed, flags)

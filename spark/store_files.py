@@ -87,6 +87,13 @@ class Files:
             return SparseFile(Path(location), window)
         return FarFile(location, *self._system(location), window)
 
+    def data_end(self, one: LogFile) -> int:
+        """Where the hole at the end of a file begins; elsewhere nothing is known of holes. FileNotFoundError."""
+        if not is_local(one.path):
+            return one.size
+        with self.open(one.path) as file:
+            return file.data_end()
+
     def read(self, location: str) -> bytes:
         """A small file; empty when it is not there."""
         try:

@@ -79,7 +79,7 @@ class _Log:
         pieces = [data[place - first : place - first + size] for place, size in run]
         joined = pieces[0] if len(pieces) == 1 else b"".join(pieces)
         rows, stopped = find_rows(joined, 0, len(joined), -1)
-        if stopped == len(joined) and rows.column(PHYSICAL_OFFSET) == [place for place, _ in run]:
+        if stopped == len(joined) and rows.numbers(PHYSICAL_OFFSET) == [place for place, _ in run]:
             yield rows
             return
         for (place, _), piece in zip(run, pieces, strict=True):

@@ -163,6 +163,8 @@ def _source(given: dict[str, Any]) -> ClusterSource | FolderSource | None:
         raise Failed("say what to report on: --namesrv HOST:PORT, --store DIR or --history DIR")
     if given["listen"] and given["watch"] is None:
         raise Failed("--listen serves what --watch finds out: give --watch SECONDS too")
+    if given["commitlog"] and not store:
+        raise Failed("--commitlog says where the log of --store is: give that too")
     if given["by_queue"] and not (given["listen"] or given["prometheus"]):
         raise Failed("--metrics-of-queues goes with --prometheus or --listen")
     _check_installed("pyarrow")

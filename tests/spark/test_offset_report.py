@@ -260,6 +260,8 @@ def test_durations(millis: float | None, text: str) -> None:
     [
         ([], "say what to report on: --namesrv HOST:PORT, --store DIR or --history DIR"),
         (["--namesrv", "a:1", "--store", "x"], "give --namesrv or --store, not both"),
+        (["--namesrv", "a:1", "--commitlog", "x"], "the log of --store is"),
+        (["--store", "x", "--commitlog", "/a, /b"], "nothing but a comma between them"),
         (["--namesrv", "127.0.0.1"], "'127.0.0.1' is not HOST:PORT"),
         (["--namesrv", "127.0.0.1:1"], "no connection to 127.0.0.1:1"),
         (["--store", "/nothing-here"], "/nothing-here is not a store"),

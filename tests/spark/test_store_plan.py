@@ -16,7 +16,7 @@ pytest.importorskip("pyarrow")
 pytest.importorskip("pyspark")
 
 from trimq.codec.batch import BatchItem, join_batch
-from trimq.spark import store_plan
+from trimq.spark import log_scan, store_plan
 from trimq.spark.decode import to_batch, unwrap
 from trimq.spark.errors import SparkSourceError, WrongOption
 from trimq.spark.log_scan import LogPart, scan
@@ -212,6 +212,23 @@ def test_the_cheaper_way_is_taken(root: Path, monkeypatch: pytest.MonkeyPatch) -
     read.clear()
     assert len(rows_of(plan(many), many)) > 400
     assert read["commitlog"] > 600_000
+
+
+def test_first_records_are_looked_at_where_times_matter(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked: list[str] = []
+    look = log_scan._first_time
+    monkeypatch.setattr(
+        log_scan, "_first_time", lambda one, files: looked.append(one.path) or look(one, files)
+    )
+    files = sorted(str(path) for path in (root / "commitlog").iterdir())
+    plan(options_for(root))
+    # A broker makes files early: those at the end may hold nothing yet.
+    assert sorted(looked) == files[-3:]
+    looked.clear()
+    plan(options_for(root, startTimestamp="2023-11-14T22:13:25Z"))
+    assert sorted(looked) == files
 
 
 def test_queues_are_chosen_and_conditions_that_contradict_find_nothing(root: Path) -> None:
