@@ -180,6 +180,7 @@ def _merge(chosen: Sequence[Part]) -> None:
 def _groups(chosen: Sequence[Part]) -> Iterator[pa.Table]:
     """All rows in the order of their files, in portions that are read at once."""
     waiting: list[pa.Table] = []
+    count = 0
     for part in chosen:
         with opened(part.path) as file:
             for number in range(file.num_row_groups):
@@ -189,8 +190,9 @@ def _groups(chosen: Sequence[Part]) -> Iterator[pa.Table]:
                     raise SparkSourceError(
                         f"{part.path} is damaged: remove it, the report goes without ({error})"
                     ) from None
-                if sum(rows.num_rows for rows in waiting) >= _GROUP:
+                count += waiting[-1].num_rows
+                if count >= _GROUP:
                     yield pa.concat_tables(waiting)
-                    waiting = []
+                    waiting, count = [], 0
     if waiting:
         yield pa.concat_tables(waiting)

@@ -35,8 +35,8 @@ TAKEN: Final = b"trimq.taken"
 REPLACES: Final = b"trimq.replaces"
 _LOOKS: Final = 50
 # Small files that are read together, and at once: more threads do not read them faster.
-_TOGETHER: Final = 256
-_THREADS: Final = 4
+_GROUP: Final = 256
+_THREADS: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,16 +75,9 @@ class History:
         found = [part for part in self._parts if _between(chosen, part.first, part.last)]
         within = pc.field("takenAt").isin(_times(chosen))
         both = within if where is None else within & where
-        with ThreadPoolExecutor(_THREADS) as pool:
-            tables = pool.map(
-                lambda part: (
-                    _some(part.path, columns, both)
-                    if part.merged
-                    else _all(part.path, columns, where)
-                ),
-                found,
-            )
-            return pa.concat_tables([_empty(columns), *tables])
+        small = _together([part for part in found if not part.merged], columns, where)
+        large = [_some(part.path, columns, both) for part in found if part.merged]
+        return pa.concat_tables([small, *large])
 
     def backwards(self, columns: Sequence[str], where: Any) -> Iterator[pa.Table]:
         """All rows, newest snapshots first: no table has snapshots that are newer than those in the one before."""
@@ -92,16 +85,14 @@ class History:
             if len(group) == 1 and group[0].merged:
                 yield from _from_the_end(group[0].path, columns, where)
             else:
-                with ThreadPoolExecutor(_THREADS) as pool:
-                    tables = pool.map(lambda part: _all(part.path, columns, where), group)
-                    yield pa.concat_tables([_empty(columns), *tables])
+                yield _together(group, columns, where)
 
 
 def _apart(parts: Sequence[Part]) -> Iterator[list[Part]]:
     """The parts in groups, newest first, such that all of a group is newer than all of the next one."""
     group: list[Part] = []
     for part in sorted(parts, key=lambda part: part.last, reverse=True):
-        full = len(group) >= _TOGETHER or any(one.merged for one in (*group, part))
+        full = len(group) >= _GROUP or any(one.merged for one in (*group, part))
         if group and full and part.last < min(one.first for one in group):
             yield group
             group = []
@@ -245,15 +236,18 @@ def _between(values: Sequence[int], low: int, high: int) -> bool:
     return bisect_left(values, low) < bisect_right(values, high)
 
 
-def _empty(columns: Sequence[str]) -> pa.Table:
-    return SCHEMA.empty_table().select(columns)
+def _together(parts: Sequence[Part], columns: Sequence[str], where: Any) -> pa.Table:
+    """All rows of small files; chosen once for all of them, which costs as much as for one."""
+    with ThreadPoolExecutor(_THREADS) as pool:
+        tables = pool.map(lambda part: _all(part.path, columns), parts)
+        rows = pa.concat_tables([SCHEMA.empty_table().select(columns), *tables])
+    return rows if where is None else rows.filter(where)
 
 
-def _all(path: Path, columns: Sequence[str], where: Any) -> pa.Table:
+def _all(path: Path, columns: Sequence[str]) -> pa.Table:
     with opened(path) as file:
         rows = _read(path, lambda: file.read(columns=list(columns), use_threads=False))
-    rows = rows.select(columns).replace_schema_metadata(None)
-    return rows if where is None else rows.filter(where)
+    return rows.select(columns).replace_schema_metadata(None)
 
 
 def _some(path: Path, columns: Sequence[str], where: Any) -> pa.Table:

@@ -96,7 +96,7 @@ def test_the_history_is_read_as_far_as_needed(
     for number, taken in enumerate(times):
         at = {0: (min(number, 3), 100)}
         append(tmp_path, joined([queues(taken, {"T": (100,)}), group(taken, "G", "T", at)]))
-    monkeypatch.setattr("trimq.spark.offsets.history._TOGETHER", 1)
+    monkeypatch.setattr("trimq.spark.offsets.history._GROUP", 1)
     (oldest,) = (tmp_path / "day=2026-09-21").glob("*.parquet")
     data = oldest.read_bytes()
     frames = made(tmp_path)
