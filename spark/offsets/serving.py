@@ -51,6 +51,8 @@ class MetricsServer(socketserver.ThreadingTCPServer):
 class _Answer(BaseHTTPRequestHandler):
     server: MetricsServer
     timeout = _PATIENCE
+    server_version = "TriMQ"
+    sys_version = ""
 
     def do_GET(self) -> None:
         self._send(*self._found())

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import IO, Any, Final
 
-from rich.console import Console
+from rich.console import Console, JustifyMethod
 from rich.table import Table
 
 from trimq.spark.offsets.results import Report, Row
@@ -181,6 +181,10 @@ _UNUSED: Final[dict[str, Cell]] = {
     "messages": _text("messages"),
     "produced": _rate("produceRate"),
 }
+# Letters of a name that are left of it at least; between two columns.
+_NAME: Final = 12
+_GAP: Final = 2
+# Names: to the left, and cut where there is no room.
 _LEFT: Final = ("group", "topic", "cluster", "queue", "client", "what")
 
 
@@ -191,19 +195,37 @@ def _behind(rows: Sequence[Row]) -> list[Row]:
 def _print(console: Console, title: str, rows: Sequence[Row], columns: dict[str, Cell]) -> None:
     if not rows:
         return
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
-    for name in columns:
-        # Rich reads brackets as markup; titles have none, and cells are escaped below.
-        table.add_column(
-            name,
-            justify="left" if name in _LEFT else "right",
-            no_wrap=True,
-            overflow="ellipsis",
-        )
-    for row in rows:
-        table.add_row(*(_plain(cell(row)) for cell in columns.values()))
+    texts = {name: [cell(row) for row in rows] for name, cell in columns.items()}
+    widths = {name: max(map(len, (name, *found))) for name, found in texts.items()}
+    shown = _fitted(widths, console.width)
+    left_out = [name for name in columns if name not in shown]
+    if left_out:
+        title = f"{title} (too narrow for: {', '.join(left_out)})"
+    table = Table(box=None, pad_edge=False)
+    for name, wide in shown.items():
+        side: JustifyMethod = "left" if name in _LEFT else "right"
+        table.add_column(name, justify=side, width=wide, no_wrap=True, overflow="ellipsis")
+    for row in zip(*(texts[name] for name in shown), strict=True):
+        table.add_row(*map(_plain, row))
     console.print()
+    console.print(title, style="italic", highlight=False, markup=False)
     console.print(table)
+
+
+def _fitted(widths: Mapping[str, int], width: int) -> dict[str, int]:
+    """How wide columns are: numbers are never cut, for a part would be another number.
+
+    Names are, the longest first, to a few letters; the last columns are left out if that is not enough.
+    """
+    shown = dict(widths)
+    least = {name: min(wide, _NAME) if name in _LEFT else wide for name, wide in widths.items()}
+    while len(shown) > 1 and sum(least[name] + _GAP for name in shown) - _GAP > width:
+        shown.popitem()
+    too_much = sum(wide + _GAP for wide in shown.values()) - _GAP - width
+    for _ in range(too_much):
+        longest = max(shown, key=lambda name: shown[name] - least[name])
+        shown[longest] = max(1, shown[longest] - 1)
+    return shown
 
 
 def _list(console: Console, title: str, names: Sequence[str], count: int) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from html.parser import HTMLParser
 from io import StringIO
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,7 @@ from trimq.spark.offsets.page import page
 from trimq.spark.offsets.results import MAP_CELLS, MAP_ROWS, SERIES, Report
 from trimq.spark.offsets.rounds import Reporter, Schedule, Wanted
 from trimq.spark.offsets.table import part
-from trimq.spark.offsets.terminal import console, duration, moment, show
+from trimq.spark.offsets.terminal import _GROUPS, console, duration, moment, show
 from trimq.testing import running_server
 
 QUEUE: dict[str, Any] = {
@@ -219,6 +220,31 @@ def test_nothing_is_cut_in_a_pipe(
     assert ("…" in out.getvalue()) is cut
     lines = out.getvalue().splitlines()
     assert max(map(len, lines)) < (81 if cut else 400)
+
+
+@pytest.mark.parametrize("width", [30, 60, 80, 100, 140])
+def test_numbers_are_whole_or_not_there(width: int) -> None:
+    """Where a terminal is narrow, names are cut and the last columns left out, and that is said."""
+    long = {**GROUP, "consumerGroup": "g" * 90, "backlog": 123_456_789}
+    out = StringIO()
+    report = made(groups=[long], topics=[], queues=[], stuck=[], clusters=[], unused=[])
+    show(report, Console(file=out, width=width), 20)
+    lines = out.getvalue().splitlines()
+    title = next(at for at, line in enumerate(lines) if line.startswith("Groups"))
+    head, row = next(
+        (one, other) for one, other in pairwise(lines[title:]) if one.startswith("group  ")
+    )
+    assert "g…" in row
+    assert "123456789" in row
+    assert max(len(head), len(row)) <= width
+    assert "…" not in row.partition("…")[2]
+    told = " ".join(" ".join(lines[title : lines.index(head)]).split())
+    found = re.findall(r"too narrow for: (.*)\)", told)
+    left_out = found[0].split(", ") if found else []
+    assert bool(left_out) is (width < 100)
+    shown = re.split(r" {2,}", head.strip())
+    assert [*shown, *left_out] == list(_GROUPS)
+    assert len(shown) == len(row.split())
 
 
 def test_what_was_passed() -> None:
