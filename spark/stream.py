@@ -113,7 +113,9 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         # Spark asks in each trigger, after `latestOffset`: that has just looked.
         if self._view is None:
             return None
-        return _json({key: at.next for key, at in self._view.bounds.items()})
+        latest = _json({key: at.next for key, at in self._view.bounds.items()})
+        # The only place in a query's progress for what it waits for.
+        return latest | {"away": self._view.away} if self._view.away else latest
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
         options = self._options

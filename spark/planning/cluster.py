@@ -17,7 +17,7 @@ from trimq.spark.options import Connection, Expression, ReadOptions
 from trimq.spark.outages import Away, patiently
 from trimq.spark.planning.asking import Askers, Question, answered
 from trimq.spark.planning.looking import Glance
-from trimq.spark.planning.routes import Routes
+from trimq.spark.planning.routes import NoNameServer, Routes
 from trimq.spark.planning.views import View
 from trimq.spark.positions import QueueKey
 from trimq.spark.queues import Bounds
@@ -31,6 +31,7 @@ class Cluster:
     def __init__(self, connection: Connection) -> None:
         self.askers = Askers(connection)
         self._routes = Routes(connection.name_servers, self.askers)
+        self._matching: list[str] | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -50,13 +51,22 @@ class Cluster:
     def topics(self, options: ReadOptions) -> list[str]:
         """The topics that are listed, or those there are now that match the pattern.
 
-        Away where nothing matches and no broker is registered: then nobody knows.
+        Away where nothing matches and no broker is registered: then nobody knows. While no
+        NameServer answers they are those that matched last.
         """
         if options.pattern is None:
             return list(options.topics)
-        wanted = re.compile(options.pattern)
+        try:
+            self._matching = self._matches(options.pattern)
+        except NoNameServer:
+            if self._matching is None:
+                raise
+        return self._matching
+
+    def _matches(self, pattern: str) -> list[str]:
+        wanted = re.compile(pattern)
         # Retries and dead letters belong to groups: `.*` does not mean them, `%DLQ%.*` does.
-        with_groups = options.pattern.startswith("%")
+        with_groups = pattern.startswith("%")
         names = [
             name
             for name in self._routes.names()

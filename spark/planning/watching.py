@@ -80,7 +80,8 @@ class Watch:
         except (Refused, TransportError) as failed:
             if not is_outage(failed):
                 raise
-            view, error = View(waits=set(wanted)), failed
+            view = View(waits=set(wanted), away={"servers": str(failed)})
+            error = failed
         if error is None:
             self._patience.fine()
             self._pause = 0.0

@@ -232,6 +232,10 @@ def test_a_pattern_without_a_broker_waits_for_one(two: Two) -> None:
         assert cluster.topics(options) == []
         every = two.options(topic="", topicPattern=".*")
         assert cluster.topics(every) == ["Some"]
+        namesrv["GET_ALL_TOPIC_LIST_FROM_NAMESERVER"] = lambda _: None
+        assert cluster.topics(every) == ["Some"]
+    with two.cluster() as cluster, pytest.raises(NoNameServer):
+        cluster.topics(every)
 
 
 class Asking:
@@ -293,6 +297,9 @@ def test_a_watch_tells_an_outage_once_and_rests(two: Two, caplog: pytest.LogCapt
             watch.rest()
         assert slept == sorted(slept)
         assert sum(slept) > 10
+        two.namesrv.replies["GET_ROUTEINFO_BY_TOPIC"] = code(ResponseCode.SYSTEM_BUSY)
+        assert "GET_ROUTEINFO_BY_TOPIC" in watch.now(KEYS).away["servers"]
+        two.namesrv.replies["GET_ROUTEINFO_BY_TOPIC"] = route(two.addr)
         two.broker.replies["GET_TOPIC_STATS_INFO"] = stats()
         assert watch.now(KEYS).waits == set()
     finally:
