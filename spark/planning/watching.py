@@ -11,7 +11,7 @@ import re
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from trimq.admin.errors import Refused
 from trimq.remoting.errors import TransportError
@@ -23,6 +23,9 @@ from trimq.spark.planning.views import View
 from trimq.spark.positions import QueueKey
 
 R = TypeVar("R")
+
+# Seconds: what other brokers have meanwhile comes that much later.
+_LONGEST_REST: Final = 1.0
 
 
 class Watch:
@@ -93,7 +96,7 @@ class Watch:
     def rest(self) -> None:
         """Before a trigger ends with nothing new: a pause while something is away."""
         if self._pause:
-            self._sleep(self._pause)
+            self._sleep(min(self._pause, _LONGEST_REST))
 
     def close(self) -> None:
         """End every connection."""
