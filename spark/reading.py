@@ -131,6 +131,8 @@ class _Batches:
         else:
             for place in range(at, stop):
                 offset = offsets[place]
+                if offset < expected:
+                    continue
                 if offset > expected:
                     yield self._settle(number, expected, offset)
                 yield place, place + 1
