@@ -395,7 +395,9 @@ def test_a_cluster_that_is_gone_for_a_round(
     assert value["snapshots"] == len(look(tmp_path / "history").taken) == 2
 
 
-def test_a_session_of_its_own_keeps_quiet(servers: dict[str, Side]) -> None:
+def test_a_session_of_its_own_keeps_quiet(
+    servers: dict[str, Side], reports: dict[str, Path]
+) -> None:
     """Executors ask the brokers."""
     command = [sys.executable, "-m", "trimq", "offsets", "report", "--master", "local[1]"]
     done = subprocess.run(
