@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
@@ -13,7 +14,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
 from trimq.spark.decode import to_batch, unwrap
-from trimq.spark.errors import sentences
+from trimq.spark.errors import SparkSourceError, sentences
 from trimq.spark.log_scan import LogPart, scan
 from trimq.spark.schema import (
     COLUMNS,
@@ -60,6 +61,18 @@ class RocketMQStoreDataSource(DataSource, metaclass=Shipped):
             return TableReader(options, names)
 
 
+@contextmanager
+def _readable(where: str = "") -> Iterator[None]:
+    """SparkSourceError where a disk or a file system does not give what is there."""
+    with sentences(where):
+        try:
+            yield
+        except OSError as error:
+            raise SparkSourceError(
+                f"{error.filename or where or 'the store'} cannot be read: {error.strerror or error}"
+            ) from None
+
+
 class _Part(InputPartition):
     """What one task reads."""
 
@@ -76,7 +89,7 @@ class LogReader(DataSourceReader):
         self._names = names
 
     def partitions(self) -> list[InputPartition]:
-        with sentences():
+        with _readable():
             return [_Part(part) for part in plan(self._options)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
@@ -88,7 +101,7 @@ class LogReader(DataSourceReader):
             name = part.store.broker_name
         else:
             return
-        with sentences(where):
+        with _readable(where):
             for rows in found:
                 yield to_batch(unwrap(rows), self._names, name)
 
@@ -161,7 +174,7 @@ class TableReader(DataSourceReader):
         self._names = names
 
     def partitions(self) -> list[InputPartition]:
-        with sentences():
+        with _readable():
             queues = self._options.table == "consumequeue"
             return [
                 _Part(path) for path in (entry_folders if queues else index_paths)(self._options)
@@ -170,7 +183,7 @@ class TableReader(DataSourceReader):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         if not isinstance(partition, _Part) or not isinstance(partition.part, str):
             return
-        with sentences(partition.part):
+        with _readable(partition.part):
             queues = self._options.table == "consumequeue"
             entries = queue_entries if queues else index_entries
             yield from entries(partition.part, self._names, self._options.files)

@@ -349,6 +349,17 @@ def test_what_cannot_be_meant(root: Path, options: dict[str, str], sentence: str
         store_options({"path": str(root), **options})
 
 
+def test_what_cannot_be_read_is_one_sentence(root: Path) -> None:
+    options = options_for(root)
+    reader = LogReader(options, ["topic"])
+    parts = reader.partitions()
+    first = min((root / "commitlog").iterdir())
+    first.unlink()
+    first.mkdir()
+    with pytest.raises(SparkSourceError, match=f"{first} cannot be read: Is a directory"):
+        list(reader.read(parts[0]))
+
+
 @pytest.fixture
 def far(root: Path) -> Iterator[str]:
     """The same store in another file system."""
