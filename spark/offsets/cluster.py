@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from typing import Any, Final
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -23,12 +23,10 @@ from trimq.admin.cluster import preferred_addr
 from trimq.admin.errors import AdminError, NotFound
 from trimq.admin.progress import waiting_millis
 from trimq.admin.signing import AccessKeys
-from trimq.codec.bodies.base import decode_body
 from trimq.codec.bodies.progress import QueueTimeSpan
-from trimq.codec.bodies.queue_tables import ConsumerRunningInfo, by_queue
+from trimq.codec.bodies.queue_tables import ConsumerRunningInfo
 from trimq.codec.codes import RequestCode
 from trimq.codec.errors import CodecError
-from trimq.codec.headers.clients import GetConsumerRunningInfoRequestHeader
 from trimq.codec.headers.groups import GetConsumeStatsRequestHeader
 from trimq.remoting.errors import TransportError
 from trimq.remoting.tls import ClientTls
@@ -36,6 +34,7 @@ from trimq.spark.errors import SparkSourceError
 from trimq.spark.names import is_system_group, is_system_topic
 from trimq.spark.offsets.answers import Consumed, QueueName, consumed
 from trimq.spark.offsets.bulk import having_offsets, queue_ends
+from trimq.spark.offsets.clients import Members, holder_columns, running_info
 from trimq.spark.offsets.filters import ALL, Filters
 from trimq.spark.offsets.pace import Pace, PacedAdmin
 from trimq.spark.offsets.table import joined, now_millis, part, times, waiting
@@ -128,14 +127,6 @@ class _Broker:
     problems: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     whole: bool = False
-
-
-@dataclass(slots=True)
-class _Members:
-    """What is known of a group's clients; `holders` by broker, queue id and topic."""
-
-    holders: dict[tuple[str, int, str], tuple[str, int]] = field(default_factory=dict)
-    wishes: list[frozenset[tuple[str, str | None, str | None]]] = field(default_factory=list)
 
 
 def snapshot(source: ClusterSource) -> Snapshot:
@@ -331,14 +322,14 @@ def _ask_connections(broker: _Broker, details: Filters) -> None:
 
 def _members(
     brokers: list[_Broker], source: ClusterSource, pool: ThreadPoolExecutor
-) -> dict[str, _Members]:
+) -> dict[str, Members]:
     """Each client of each group is asked once, through one of its brokers."""
     through: dict[tuple[str, str], _Broker] = {}
     for broker in brokers:
         for name, group in broker.groups.items() if broker.whole else ():
             for client_id in group.client_ids or ():
                 through.setdefault((name, client_id), broker)
-    members: dict[str, _Members] = {name: _Members() for name, _ in through}
+    members: dict[str, Members] = {name: Members() for name, _ in through}
     questions: dict[str, list[tuple[str, str]]] = {}
     for (name, client_id), broker in through.items():
         questions.setdefault(broker.name, []).append((name, client_id))
@@ -348,37 +339,22 @@ def _members(
 
     for answers in pool.map(ask, brokers):
         for name, client_id, info in answers:
-            _add_member(members[name], client_id, info)
+            members[name].add(client_id, info)
     return members
 
 
 def _client_answers(
     broker: _Broker, questions: list[tuple[str, str]]
 ) -> Iterable[tuple[str, str, ConsumerRunningInfo]]:
-    code = RequestCode.GET_CONSUMER_RUNNING_INFO
     for name, client_id in questions:
-        header = GetConsumerRunningInfoRequestHeader(consumer_group=name, client_id=client_id)
         try:
-            body = broker.admin.body(broker.addr, code, header)
-            yield name, client_id, decode_body(ConsumerRunningInfo, body)
+            yield name, client_id, running_info(broker.admin, broker.addr, name, client_id)
         except (TransportError, *_PASSING) as error:
             # Only what this client has stays unknown.
             broker.notes.append(f"client {client_id} of {name}: {error}")
 
 
-def _add_member(members: _Members, client_id: str, info: ConsumerRunningInfo) -> None:
-    for queue, held in by_queue(info.mq_table).items():
-        key = (queue.broker_name, queue.queue_id, queue.topic)
-        members.holders[key] = (client_id, held.last_consume_timestamp)
-    for queue, popped in by_queue(info.mq_pop_table).items():
-        key = (queue.broker_name, queue.queue_id, queue.topic)
-        members.holders.setdefault(key, (client_id, popped.last_pop_timestamp))
-    members.wishes.append(
-        frozenset((one.topic, one.expression_type, one.sub_string) for one in info.subscription_set)
-    )
-
-
-def _tables(broker: _Broker, taken: int, members: dict[str, _Members]) -> Iterable[pa.Table]:
+def _tables(broker: _Broker, taken: int, members: dict[str, Members]) -> Iterable[pa.Table]:
     where = {"cluster": broker.cluster, "brokerName": broker.name}
     if broker.ends:
         names = list(broker.ends)
@@ -409,22 +385,9 @@ def _tables(broker: _Broker, taken: int, members: dict[str, _Members]) -> Iterab
             "delayExact": group.exact,
             "lastReadAt": times(found.last_read),
             "members": None if group.client_ids is None else len(group.client_ids),
-            **_holder_columns(broker.name, found, members.get(name)),
+            **holder_columns(broker.name, found, members.get(name)),
         }
         yield part(taken, group.asked, columns)
-
-
-def _holder_columns(broker: str, found: Consumed, members: _Members | None) -> dict[str, Any]:
-    if members is None:
-        return {}
-    nobody = (None, 0)
-    pairs = zip(found.queue_id.to_pylist(), found.topic.to_pylist(), strict=True)
-    held = [members.holders.get((broker, *pair), nobody) for pair in pairs]
-    return {
-        "client": [client for client, _ in held],
-        "lastConsumedAt": times(pa.array([at for _, at in held], pa.int64())),
-        "subscriptionsDiffer": len(set(members.wishes)) > 1 if members.wishes else None,
-    }
 
 
 def _matches(name: str, patterns: tuple[str, ...]) -> bool:

@@ -27,6 +27,7 @@ from trimq.spark.errors import SparkSourceError
 from trimq.spark.names import is_system_group, is_system_topic
 from trimq.spark.offsets import cluster, store_folder
 from trimq.spark.offsets.answers import consumed, ends
+from trimq.spark.offsets.clients import Members, holder_columns
 from trimq.spark.offsets.cluster import ClusterSource
 from trimq.spark.offsets.pace import Pace
 from trimq.spark.offsets.table import SCHEMA, waiting
@@ -239,14 +240,14 @@ def test_clients_and_their_wishes(second: str, differ: bool) -> None:
     }
     found = consumed(fastjson.dumps(ConsumeStats(offset_table=table)))
     assert found is not None
-    members = cluster._Members()
-    cluster._add_member(members, "client-1", member(0, "A"))
-    cluster._add_member(members, "client-2", member(1, second))
-    columns = cluster._holder_columns(BROKER, found, members)
+    members = Members()
+    members.add("client-1", member(0, "A"))
+    members.add("client-2", member(1, second))
+    columns = holder_columns(BROKER, found, members)
     assert columns["client"] == ["client-1", "client-2", None]
     assert [at and at.timestamp() for at in columns["lastConsumedAt"].to_pylist()] == [
         *(7, 7.001, None),
     ]
     assert columns["subscriptionsDiffer"] is differ
     # A queue of another broker is not this one.
-    assert cluster._holder_columns("broker-b", found, members)["client"] == [None] * 3
+    assert holder_columns("broker-b", found, members)["client"] == [None] * 3
