@@ -10,10 +10,16 @@ from typing import Any
 
 import pytest
 
+pytest.importorskip("pyarrow")
+pytest.importorskip("pyspark.sql.streaming.datasource")
+
+from pyspark.sql.streaming.datasource import ReadAllAvailable
+
 from tests.spark.serving import running
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.command import RESPONSE_BIT, RemotingCommand
 from trimq.remoting.errors import TransportError
+from trimq.spark import outages
 from trimq.spark.errors import DataLost, SparkSourceError
 from trimq.spark.options import read_options
 from trimq.spark.outages import Away
@@ -25,6 +31,7 @@ from trimq.spark.planning.watching import Watch
 from trimq.spark.positions import QueueKey
 from trimq.spark.progress import GroupProgress
 from trimq.spark.queues import Bounds
+from trimq.spark.stream import RocketMQStreamReader
 
 NOWHERE = "127.0.0.1:1"
 KEYS: list[QueueKey] = [("T", "a", 0), ("T", "a", 1)]
@@ -352,3 +359,65 @@ def test_progress_that_a_broker_does_not_take_is_told_once(
         progress.commit(dict.fromkeys(KEYS, 2), {})
         assert two.broker.asked.count(update) == 2 + 5 * 2
     assert caplog.text.count("the progress of group 'G' is not written") == 1
+
+
+def both(a: str, b: str) -> Reply:
+    """A route with two queues on either broker; without an address a broker is not in it."""
+    addrs = {name: addr for name, addr in (("a", a), ("b", b)) if addr}
+    brokers = [
+        {"brokerName": name, "cluster": "C", "brokerAddrs": {"0": addr}}
+        for name, addr in addrs.items()
+    ]
+    queues = [
+        {"brokerName": name, "readQueueNums": 2, "writeQueueNums": 2, "perm": 6, "topicSysFlag": 0}
+        for name in addrs
+    ]
+    return ok({"brokerDatas": brokers, "queueDatas": queues, "filterServerTable": {}})
+
+
+def offsets(a: int, b: int) -> dict[str, Any]:
+    return {"T": {"a": {"0": a, "1": a}, "b": {"0": b, "1": b}}}
+
+
+@pytest.mark.parametrize("fail", ["true", "false"])
+def test_a_query_goes_on_with_the_brokers_that_are_there(two: Two, fail: str) -> None:
+    namesrv = two.namesrv.replies
+    namesrv["GET_ROUTEINFO_BY_TOPIC"] = both(two.addr, "")
+    reader = RocketMQStreamReader(two.options(failOnDataLoss=fail), ["body"])
+    try:
+        start = {"version": 1, "queues": offsets(4, 5)}
+        end = reader.latestOffset(start, ReadAllAvailable())
+        assert end["queues"] == offsets(9, 5)
+        parts = reader.partitions(start, end)
+        assert sum(one.count for part in parts for one in part.parts) == 2 * 5
+        latest = reader.reportLatestOffset()
+        assert latest is not None
+        assert latest["away"] == {"broker 'b'": f"is not registered with {two.names}"}
+    finally:
+        reader.stop()
+
+
+def test_a_query_that_reads_once_waits_for_what_it_knows(
+    two: Two, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a broker that is away when it begins nothing says that it is, but the checkpoint."""
+    namesrv = two.namesrv.replies
+    namesrv["GET_ROUTEINFO_BY_TOPIC"] = both(two.addr, "")
+    reader = RocketMQStreamReader(two.options(), ["body"])
+    pauses: list[float] = []
+
+    def pause(seconds: float) -> None:
+        pauses.append(seconds)
+        if len(pauses) == 3:
+            namesrv["GET_ROUTEINFO_BY_TOPIC"] = both(two.addr, two.addr)
+
+    monkeypatch.setattr(outages.time, "sleep", pause)
+    try:
+        reader.prepareForTriggerAvailableNow()
+        start = {"version": 1, "queues": offsets(9, 5)}
+        end = reader.latestOffset(start, ReadAllAvailable())
+        assert end["queues"] == offsets(9, 9)
+        assert len(pauses) == 3
+        assert reader.latestOffset(end, ReadAllAvailable()) is end
+    finally:
+        reader.stop()
