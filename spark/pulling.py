@@ -98,20 +98,19 @@ class _Window:
 
 
 class _Look:
-    """A pull of one message at the first of some answers of a range."""
+    """A pull of one message where some answers of a range begin, or where the broker says to go on from there."""
 
-    __slots__ = ("answers", "generation", "needed", "opaque", "part")
+    __slots__ = ("answers", "end", "generation", "needed", "opaque", "part", "position")
 
     def __init__(self, part: Range, answers: list[Answer]) -> None:
         self.part = part
         self.answers = answers
+        self.position = answers[0].pulled.position
+        following = answers[-1].pulled.following
+        self.end = part.end if following is None else following
         self.needed = True
         self.opaque = 0
         self.generation = -1
-
-    @property
-    def position(self) -> int:
-        return self.answers[0].pulled.position
 
 
 class Puller:
@@ -238,7 +237,7 @@ class Puller:
             queue.step = min(queue.step * 2, self._pulls.batch_size)
 
     def _look(self, look: _Look) -> None:
-        """Ask for one message, whatever it is, where the answers begin."""
+        """Ask for one message, whatever it is."""
         if all(map(_is_dense, look.answers)):
             look.needed = False
             return
@@ -262,14 +261,20 @@ class Puller:
                 # Whatever comes, it answers once.
                 look.generation = -1
                 answer = link.finish(look.opaque)
-                found = read_answer(link, look.part, look.position, answer)
+                one = read_answer(link, look.part, look.position, answer)
                 link.answered()
+                following = one.following
+                if one.records or following is None or following >= look.end:
+                    found = one
+                else:
+                    # No message up to there: all that says is where the log does not begin.
+                    look.position = following
             except (AdminError, TransportError) as error:
                 if not is_outage(error):
                     raise
                 link.failed(error)
-        for one in look.answers:
-            one.first = found
+        for waiting in look.answers:
+            waiting.first = found
         return look.answers
 
 

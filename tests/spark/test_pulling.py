@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import random
 import re
 from collections.abc import Iterator
 
@@ -11,7 +12,7 @@ import pytest
 pytest.importorskip("pyarrow")
 pytest.importorskip("pyspark")
 
-from tests.spark.pulled_broker import Broker, options, pull, serving
+from tests.spark.pulled_broker import Answer, Broker, options, pull, serving
 from trimq.codec.codes import ResponseCode
 from trimq.remoting.blocking import BlockingClient
 from trimq.spark import kept, outages
@@ -255,3 +256,43 @@ def test_a_connection_that_breaks_behind_a_filter(broker: Broker, moment: int) -
     broker.special = lambda number, offset: (-1, 0, []) if number == moment else None
     assert pull(broker, sql="x") == list(range(0, 100, 2))
     assert sorted(pull(broker, sql="x", end=5, queues=9)) == sorted([0, 2, 4] * 9)
+
+
+@pytest.mark.parametrize("sql", ["", "x"])
+@pytest.mark.parametrize("seed", range(12))
+def test_rows_and_losses_are_what_was_planned(
+    broker: Broker, seed: int, sql: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Of three queues at once; files vanish, the queue notices or not, the broker hangs up, answers are short."""
+    source = random.Random(seed)
+    broker.last = 400
+
+    def trouble(number: int, offset: int) -> Answer | None:
+        what = source.random()
+        if what < 0.03:
+            # Often by one message, just where somebody reads.
+            step = source.choice((offset + 1 - broker.log_begins, source.randrange(90)))
+            broker.log_begins = min(broker.log_begins + max(step, 0), 390)
+        elif what < 0.06:
+            broker.first = source.randint(broker.first, broker.log_begins)
+        elif what < 0.09:
+            return -1, 0, []
+        elif what < 0.12:
+            return ResponseCode.SYSTEM_BUSY, 0, []
+        elif what < 0.3 and broker.log_begins <= offset < broker.last and not sql:
+            following = min(offset + source.randint(1, 9), broker.last)
+            return ResponseCode.SUCCESS, following, list(range(offset, following))
+        return None
+
+    broker.special = trouble
+    with caplog.at_level(logging.WARNING, "trimq.spark"):
+        found = pull(broker, end=400, fail=False, sql=sql, queues=3)
+    gone = lost_of(caplog.messages)
+    if not sql:
+        assert len(found) + gone == 1200
+    else:
+        assert 600 <= len(found) + gone <= 1200
+        # Every other one is wanted, and what is left came.
+        assert set(found) >= set(range(390, 400, 2))
+    for offset in set(found):
+        assert found.count(offset) <= 3
