@@ -255,10 +255,17 @@ def _all(path: Path, columns: Sequence[str]) -> pa.Table:
 
 def _some(path: Path, columns: Sequence[str], where: Any) -> pa.Table:
     """Of a merged file. Parts of it whose times do not match are not read."""
-    with opened(path):
-        there = path if path.exists() else hidden(path)
-    files = ds.dataset(there, schema=SCHEMA, format="parquet")
-    return _read(path, lambda: files.to_table(columns=list(columns), filter=where))
+    opened(path).close()
+
+    def read(there: Path) -> pa.Table:
+        files = ds.dataset(there, schema=SCHEMA, format="parquet")
+        return files.to_table(columns=list(columns), filter=where)
+
+    try:
+        return _read(path, partial(read, path))
+    except FileNotFoundError:
+        # It was merged with others after it was looked at.
+        return _read(path, partial(read, hidden(path)))
 
 
 def _from_the_end(path: Path, columns: Sequence[str], where: Any) -> Iterator[pa.Table]:
@@ -272,5 +279,7 @@ def _from_the_end(path: Path, columns: Sequence[str], where: Any) -> Iterator[pa
 def _read(path: Path, read: Callable[[], pa.Table]) -> pa.Table:
     try:
         return read()
+    except FileNotFoundError:
+        raise
     except (OSError, pa.ArrowException) as error:
         raise _damaged(path, error) from None

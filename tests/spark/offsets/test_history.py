@@ -210,6 +210,26 @@ def test_a_listing_that_missed_the_swap_is_done_again(
     assert whole(look(tmp_path)) == expected(times)
 
 
+def test_a_file_that_is_merged_between_two_steps_of_a_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    times = fill(tmp_path, [MIDNIGHT + number for number in range(3)])
+    tend(tmp_path, MIDNIGHT + 3 * DAY, None)
+    found, plain, swaps = look(tmp_path), history.ds.dataset, []
+
+    def late(path: Path, **more: object) -> object:
+        """Others merge the file with one that came late, after its columns were looked at."""
+        if not swaps:
+            swaps.append(path)
+            append(tmp_path, snapshot(MIDNIGHT + 3))
+            tend(tmp_path, MIDNIGHT + 3 * DAY, None)
+        return plain(path, **more)
+
+    monkeypatch.setattr(history.ds, "dataset", late)
+    assert whole(found) == expected(times)
+    assert not swaps[0].exists()
+
+
 def test_what_was_replaced_is_deleted_when_nobody_comes_for_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
