@@ -107,6 +107,7 @@ soak: $(TESTING)
 
 soak-spark: $(SPARKING)
 	$(BIN)/python -m pytest compat_tests/test_spark_streams.py -k killed --kills 40 -rP
+	$(BIN)/python -m pytest compat_tests/test_spark_kills.py -k killed --broker-kills 50 -rP
 
 docs: $(TESTING)
 	$(BIN)/python -m docs.generate
@@ -128,7 +129,7 @@ help:
 	@echo 'make bench-spark     the Spark sources beside a Java consumer and a plain file read; writes docs/spark.md'
 	@echo 'make spark-versions  the Spark tests on every supported minor version of Spark'
 	@echo 'make soak            crash, fuzz and property tests for long'
-	@echo 'make soak-spark      Spark queries that are killed 40 times at random points'
+	@echo 'make soak-spark      Spark queries that are killed 40 times at random points, brokers under Spark jobs 50 times'
 	@echo 'make docs            regenerate docs/compatibility.md, docs/mqadmin.md, docs/settings.md'
 	@echo 'make fmt             format the code'
 	@echo 'make clean           remove the environment and everything built'

@@ -45,6 +45,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=2,
         help="how often Spark's queries are killed (make soak-spark: 40)",
     )
+    parser.addoption(
+        "--broker-kills",
+        type=int,
+        default=3,
+        help="how often each broker is killed under Spark's jobs (make soak-spark: 50)",
+    )
 
 
 def _launcher(config: pytest.Config) -> Launcher:

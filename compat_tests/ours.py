@@ -86,7 +86,7 @@ class TrimqServer:
     def start(self) -> TrimqServer:
         self._child = Child(self._arguments(), self.home / "trimq.log", _environment(self._tree))
         try:
-            line = self._child.wait_for("TriMQ ready:", 30)
+            line = self._child.wait_for("TriMQ ready:")
         except NotReady:
             self.kill()
             raise
@@ -157,7 +157,7 @@ class TrimqNameServer:
     def start(self) -> TrimqNameServer:
         command = [*self._command, "namesrv", "--listen", self.addr]
         self._child = Child(command, self._home / "namesrv.log", _environment(HERE.parent))
-        line = self._child.wait_for("TriMQ ready:", 30)
+        line = self._child.wait_for("TriMQ ready:")
         found = re.search(r"namesrv=(\S+)", line)
         if found is None:
             raise NotReady(f"no namesrv= in the ready line: {line!r}")

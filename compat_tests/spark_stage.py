@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import lz4.frame
 import zstandard
@@ -24,6 +24,8 @@ from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.flags import SysFlag
 from trimq.codec.headers.send import SendMessageRequestHeaderV2
 from trimq.remoting.blocking import BlockingClient
+
+R = TypeVar("R")
 
 QUEUES: Final = 4
 # Small heaps; the loopback only.
@@ -136,6 +138,25 @@ def until(holds: Callable[[], object], seconds: float = 90) -> None:
     while not holds():
         assert time.monotonic() < deadline
         time.sleep(0.05)
+
+
+def at_leisure(job: Callable[[], R]) -> R:
+    """What the job returns; done again where the machine was too busy for Spark.
+
+    Spark gives each Python that it starts in the driver 10 s to connect, and no setting changes that.
+    """
+    for _ in range(5):
+        try:
+            return job()
+        except Exception as error:
+            if not is_haste(error):
+                raise
+    return job()
+
+
+def is_haste(error: Exception) -> bool:
+    """Whether Spark did not wait for a Python that was starting."""
+    return "Python worker failed to connect back" in str(error)
 
 
 @contextmanager
