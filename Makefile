@@ -53,12 +53,18 @@ NOT_BARE := no_trio or hot_cold_and_blocking or without_nowait or kill_changes_n
 unit-bare: $(TESTING)
 	PYTHONPATH=tests/bare $(BIN)/python -m pytest $(BARE_TESTS) -k 'not ($(NOT_BARE))'
 
+# Spark's tests mostly wait, for Spark and for brokers that are away: they run beside the others, and are shown behind them.
+COMPAT := $(BIN)/python -m pytest -p no:randomly --durations=10
+SPARK_TESTS := $(sort $(wildcard compat_tests/test_spark*.py) compat_tests/test_offset_report.py)
 compat: $(TREE)/.built $(SPARKING)
-	$(BIN)/python -m pytest compat_tests -p no:randomly --durations=10
+	$(BIN)/python -m compat_tests.artifacts
+	@$(COMPAT) $(SPARK_TESTS) > build/compat-spark.txt 2>&1 & beside=$$!; trap 'kill $$beside 2>/dev/null' EXIT INT TERM; \
+	$(COMPAT) compat_tests $(SPARK_TESTS:%=--ignore=%); others=$$?; \
+	wait $$beside; spark=$$?; cat build/compat-spark.txt; exit $$((others ? others : spark))
 
 # Everything on the real server too, whatever compat_tests/records holds: before a release.
 compat-live: $(TREE)/.built $(SPARKING)
-	$(BIN)/python -m pytest compat_tests -p no:randomly --durations=10 --live
+	$(COMPAT) compat_tests --live
 
 # What scenarios show on the real server, anew: after a change of scenarios, drivers or normalise.py.
 compat-record: $(TREE)/.built

@@ -14,6 +14,7 @@ from trimq.codec.errors import CodecError
 from trimq.codec.fastjson import loads
 from trimq.codec.java_values import fit
 from trimq.codec.json_scan import SMALL
+from trimq.codec.patterns import every
 
 Int32 = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
 
@@ -37,7 +38,7 @@ _NAMES: Final = {int(language): language.name for language in LanguageCode}
 FIELDS_LIMIT: Final = 512
 # The other keys of a header, and then some.
 _OTHER_KEYS: Final = 16
-_KEY: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"[ \t\r\n]*+(:)?+', re.DOTALL)
+_KEY: Final = re.compile(rb'"' + every(rb'[^"\\]++|\\.') + rb'"[ \t\r\n]*+(:)?', re.DOTALL)
 
 
 def read_json_head(data: bytes) -> JsonHead:

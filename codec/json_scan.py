@@ -13,52 +13,38 @@ import re
 from typing import Final
 
 from trimq.codec.errors import CodecError
+from trimq.codec.patterns import every
 
 DEPTH: Final = 32
 
 _WS: Final = rb"[ \t\r\n]*+"
-_STRING: Final = rb'"(?:[^"\\\x00-\x1f]++|\\.)*+"'
+_STRING: Final = rb'"' + every(rb'[^"\\\x00-\x1f]++|\\.') + rb'"'
 _INT_KEY: Final = rb"-?\d++" + _WS + rb":"
 # What needs no look: texts, words, blanks, colons, and commas with no bare key behind them.
 _DULL: Final = rb'[^",{}\[\]]++|' + _STRING + rb"|,(?!" + _WS + _INT_KEY + rb")"
 # An array or object that has no bracket inside and is not the key of something.
-_FLAT_ARRAY: Final = rb'\[(?:[^"{}\[\]]++|' + _STRING + rb")*+\]"
-_FLAT_OBJECT: Final = rb"\{(?!" + _WS + _INT_KEY + rb")(?:" + _DULL + rb")*+\}(?!" + _WS + rb":)"
+_FLAT_ARRAY: Final = rb"\[" + every(rb'[^"{}\[\]]++|' + _STRING) + rb"\]"
+_FLAT_OBJECT: Final = rb"\{(?!" + _WS + _INT_KEY + rb")" + every(_DULL) + rb"\}(?!" + _WS + rb":)"
 
-_SHALLOW_RUN: Final = re.compile(rb"(?:" + _DULL + rb")*+", re.DOTALL)
-_RUN: Final = re.compile(
-    rb"(?:" + _DULL + rb"|" + _FLAT_ARRAY + rb"|" + _FLAT_OBJECT + rb")*+", re.DOTALL
-)
+_SHALLOW_RUN: Final = re.compile(every(_DULL), re.DOTALL)
+_RUN: Final = re.compile(every(_DULL + rb"|" + _FLAT_ARRAY + rb"|" + _FLAT_OBJECT), re.DOTALL)
 _BARE_KEY: Final = re.compile(_WS + rb"(-?\d++)(?=" + _WS + rb":)")
 _KEY_NEXT: Final = re.compile(_WS + rb"\{")
 # Whole maps of numbers, as the offsets of a group are: {0:15,1:7}
 _NUMBER: Final = rb"[-+.\deE]++"
-_NUMBER_MAP: Final = re.compile(
-    rb"\{"
-    + _WS
-    + rb"-?\d++"
-    + _WS
-    + rb":"
-    + _WS
-    + _NUMBER
-    + _WS
-    + rb"(?:,"
-    + _WS
-    + rb"-?\d++"
-    + _WS
-    + rb":"
-    + _WS
-    + _NUMBER
-    + _WS
-    + rb")*+\}"
-)
+_NUMBER_ENTRY: Final = _WS + rb"-?\d++" + _WS + rb":" + _WS + _NUMBER + _WS
+_NUMBER_MAP: Final = re.compile(rb"\{" + _NUMBER_ENTRY + every(rb"," + _NUMBER_ENTRY) + rb"\}")
 _NUMBER_MAP_KEY: Final = re.compile(rb"([{,])" + _WS + rb"(-?\d++)" + _WS + rb":")
 _KEY_OBJECT: Final = re.compile(
-    rb'\{(?:[^"{}\[\]]++|' + _STRING + rb")*+\}(?=" + _WS + rb":)", re.DOTALL
+    rb"\{" + every(rb'[^"{}\[\]]++|' + _STRING) + rb"\}(?=" + _WS + rb":)", re.DOTALL
 )
 # The same when it is how its text has to be: no blank, no bare key.
 _TIDY_KEY_OBJECT: Final = re.compile(
-    rb'\{(?!-?\d)(?:[^",{}\[\] \t\r\n]++|' + _STRING + rb"|,(?!-?\d++:))*+\}(?=" + _WS + rb":)",
+    rb"\{(?!-?\d)"
+    + every(rb'[^",{}\[\] \t\r\n]++|' + _STRING + rb"|,(?!-?\d++:)")
+    + rb"\}(?="
+    + _WS
+    + rb":)",
     re.DOTALL,
 )
 _NOT_BLANK: Final = re.compile(_STRING + rb'|[^" \t\r\n]++', re.DOTALL)
