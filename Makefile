@@ -99,6 +99,7 @@ bench-smoke: $(TREE)/.built
 
 bench-spark: $(SPARKING)
 	$(BIN)/python -m bench.spark --write-docs
+	$(BIN)/python -m bench.spark.queues --kinds real pure
 
 # The Spark tests on the first and last release of each minor version that is supported.
 spark-versions: $(SPARKING)

@@ -154,7 +154,9 @@ def _fill(namesrv: str, count: int, size: int) -> int:
                 }
             )
 
-    return send_all(batches(), options)
+    stored = send_all(batches(), options).stored
+    assert stored == count, stored
+    return stored
 
 
 if __name__ == "__main__":
