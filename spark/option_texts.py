@@ -44,8 +44,9 @@ class Options:
         """WrongOption when none at all is given, as when a table of SQL is used as if Spark kept its options."""
         if not self._values:
             raise WrongOption(
-                "no option is given. When a table is read or written, Spark hands a Python data source"
-                f" none of the table's OPTIONS: say them in the query, FROM t WITH ({example})"
+                f"no option is given: .option(...), or in SQL OPTIONS ({example}). When a table of SQL is read or"
+                " written, Spark hands a Python data source none of the table's OPTIONS: say them in the"
+                f" query, FROM t WITH ({example})"
             )
 
     def text(self, name: str, default: str | None = None) -> str | None:

@@ -18,6 +18,7 @@ from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.heartbeat import ConsumerData, HeartbeatData, SubscriptionData
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.command import RemotingCommand
+from trimq.codec.headers.clients import UnregisterClientRequestHeader
 from trimq.codec.headers.offsets import UpdateConsumerOffsetRequestHeader
 from trimq.remoting.errors import TransportError
 from trimq.spark.planning.asking import Askers, Question
@@ -25,10 +26,8 @@ from trimq.spark.positions import Offsets, QueueKey
 
 log: Final = logging.getLogger("trimq.spark")
 
-# Seconds before a broker that did not take the progress is asked again, and between two heartbeats
-# to one that did: it forgets a group's members after two minutes.
+# Seconds before a broker that did not take the progress is asked again.
 _AGAIN: Final = 5.0
-_HEARTBEAT: Final = 30.0
 
 
 class GroupProgress:
@@ -42,7 +41,7 @@ class GroupProgress:
         self._now = now
         self._written: Offsets = {}
         self._topics: dict[str, set[str]] = {}
-        self._beaten: dict[str, float] = {}
+        self._known: set[str] = set()
         self._failed: dict[str, float] = {}
         self._told: set[str] = set()
         self._id = f"{socket.gethostname()}@spark-{os.getpid()}"
@@ -62,6 +61,8 @@ class GroupProgress:
             for addr, keys in new.items()
             if not self._failed_lately(addr)
         }
+        for addr in beats.keys() & updates.keys():
+            updates[addr].append(self._farewell())
         for addr in self._ask(updates):
             self._told.discard(addr)
             self._written |= {key: offsets[key] for key in new[addr]}
@@ -83,7 +84,7 @@ class GroupProgress:
 
     def _fails(self, addr: str, error: Exception) -> None:
         self._failed[addr] = self._now()
-        self._beaten.pop(addr, None)
+        self._known.discard(addr)
         if addr not in self._told:
             self._told.add(addr)
             log.warning("the progress of group %r is not written: %s", self._group, error)
@@ -96,14 +97,13 @@ class GroupProgress:
         return Question(RequestCode.UPDATE_CONSUMER_OFFSET, header)
 
     def _heartbeat(self, addr: str, keys: list[QueueKey]) -> list[Question]:
-        """Makes the group known to a broker that makes groups by itself, when it is time for that."""
+        """Makes the group known to a broker that makes groups by itself, if it may not know it."""
         topics = self._topics.setdefault(addr, set())
         before = len(topics)
         topics |= {key[0] for key in keys}
-        now = self._now()
-        if len(topics) == before and now - self._beaten.get(addr, now - _HEARTBEAT) < _HEARTBEAT:
+        if len(topics) == before and addr in self._known:
             return []
-        self._beaten[addr] = now
+        self._known.add(addr)
         wants = [SubscriptionData(topic=topic, sub_string="*") for topic in sorted(topics)]
         consumer = ConsumerData(
             group_name=self._group,
@@ -114,6 +114,11 @@ class GroupProgress:
         )
         body = encode_body(HeartbeatData(client_id=self._id, consumer_data_set=[consumer]))
         return [Question(RequestCode.HEART_BEAT, body=body)]
+
+    def _farewell(self) -> Question:
+        """Tools ask a group's members what they do, and would wait for one that does not answer."""
+        header = UnregisterClientRequestHeader(client_id=self._id, consumer_group=self._group)
+        return Question(RequestCode.UNREGISTER_CLIENT, header)
 
 
 def _failure(

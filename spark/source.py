@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 import pyspark
@@ -10,13 +10,13 @@ from pyspark.sql.datasource import (
     DataSource,
     DataSourceReader,
     DataSourceStreamReader,
-    InputPartition,
 )
 from pyspark.sql.types import StructType
 
 from trimq.spark.batch import RocketMQBatchReader
 from trimq.spark.errors import SparkSourceError, sentences
 from trimq.spark.options import ENDING, FOR_STREAMS, read_options, write_options
+from trimq.spark.refusal import Refusal
 from trimq.spark.schema import chosen, ddl, wanted
 from trimq.spark.shipping import Shipped
 from trimq.spark.versions import has_streams
@@ -49,7 +49,7 @@ class RocketMQDataSource(DataSource, metaclass=Shipped):
         try:
             return self._stream_reader(schema)
         except SparkSourceError as error:
-            return _Refusal(error)
+            return Refusal(error)
 
     def _stream_reader(self, schema: StructType) -> RocketMQStreamReader:
         _need_streams()
@@ -69,23 +69,6 @@ class RocketMQDataSource(DataSource, metaclass=Shipped):
             from trimq.spark.stream_writing import RocketMQStreamWriter
 
             return RocketMQStreamWriter(write_options(self.options), schema)
-
-
-class _Refusal(DataSourceStreamReader):
-    """Says why there is no reader when it is asked for one's offsets.
-
-    An error of `streamReader` itself is hidden by another one: Spark (4.3.0) stops the reader that it has not got.
-    """
-
-    def __init__(self, error: SparkSourceError) -> None:
-        self._error = error
-
-    def initialOffset(self) -> dict[str, object]:
-        with sentences():
-            raise self._error
-
-    def read(self, partition: InputPartition) -> Iterator[tuple[object, ...]]:
-        raise self._error
 
 
 def _refuse(given: Mapping[str, str], names: Iterable[str], why: str) -> None:

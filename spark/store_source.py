@@ -10,12 +10,20 @@ from datetime import datetime
 from typing import Any, Final
 
 import pyarrow as pa
-from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceReader,
+    DataSourceStreamReader,
+    DataSourceStreamWriter,
+    DataSourceWriter,
+    InputPartition,
+)
 from pyspark.sql.types import StructType
 
 from trimq.spark.decode import to_batch, unwrap
 from trimq.spark.errors import SparkSourceError, sentences
 from trimq.spark.log_scan import LogPart, scan
+from trimq.spark.refusal import Refusal
 from trimq.spark.schema import (
     COLUMNS,
     INDEX_ENTRY_COLUMNS,
@@ -59,6 +67,21 @@ class RocketMQStoreDataSource(DataSource, metaclass=Shipped):
                 kind = FilteringLogReader if _PUSHDOWN in sys.modules else LogReader
                 return kind(options, names)
             return TableReader(options, names)
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:
+        return Refusal(
+            SparkSourceError(
+                "a store is read once, not as a stream: use read, or readStream.format('rocketmq') from its broker"
+            )
+        )
+
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
+        with sentences():
+            raise SparkSourceError("stores are only read: write with format('rocketmq')")
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
+        with sentences():
+            raise SparkSourceError("stores are only read: write with format('rocketmq')")
 
 
 @contextmanager

@@ -109,8 +109,8 @@ def report(
     store: str | Path | None = None,
     history: str | Path | None = None,
     keep: str | timedelta | None = None,
-    groups: Sequence[str] = (),
-    topics: Sequence[str] = (),
+    groups: str | Sequence[str] = (),
+    topics: str | Sequence[str] = (),
     spark: SparkSession | None = None,
     top: int = 20,
     **asking: Unpack[Asking],
@@ -125,8 +125,12 @@ def report(
         raise SparkSourceError("give namesrv or store, not both")
     if namesrv is None and store is None and history is None:
         raise SparkSourceError("say what to report on: namesrv, store or history")
+    if keep is not None and (history is None or (namesrv is None and store is None)):
+        raise SparkSourceError(
+            "keep shortens a history when a snapshot is added to it: give history, and namesrv or store"
+        )
     kept = None if keep is None else millis_of(keep)
-    filters = Filters(tuple(groups), tuple(topics))
+    filters = Filters(_names(groups), _names(topics))
     take: Take | None = None
     if namesrv is not None:
         source = ClusterSource(name_servers=namesrv, details=filters, **asking)
@@ -140,6 +144,10 @@ def report(
         return _reported(take, Path(history), kept, filters, top)
     with TemporaryDirectory(prefix="trimq-offsets-") as folder:
         return _reported(take, Path(folder), kept, filters, top)
+
+
+def _names(given: str | Sequence[str]) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else tuple(given)
 
 
 def taking(source: ClusterSource, spark: SparkSession | None) -> Take:

@@ -137,7 +137,8 @@ def _tls_options(function: F) -> F:
 def report(master: str | None, spark_log: str | None, **given: Any) -> None:
     """How far consumer groups are behind, since when, and how fast that changes."""
     given["filters"] = Filters(given["groups"], given["topics"])
-    source, keep = _source(given), _keep(given["keep"])
+    keep = _keep(given["keep"])
+    source = _source(given)
     from trimq.spark.offsets.rounds import Reporter, Schedule, Wanted
 
     wanted = Wanted(**{name: given[name] for name in Wanted.__dataclass_fields__})
@@ -163,6 +164,12 @@ def _source(given: dict[str, Any]) -> ClusterSource | FolderSource | None:
         raise Failed("say what to report on: --namesrv HOST:PORT, --store DIR or --history DIR")
     if given["listen"] and given["watch"] is None:
         raise Failed("--listen serves what --watch finds out: give --watch SECONDS too")
+    if given["rounds"] is not None and given["watch"] is None:
+        raise Failed("--rounds ends --watch: give --watch SECONDS too")
+    if given["keep"] is not None and not (given["history"] and (namesrv or store)):
+        raise Failed(
+            "--keep shortens --history when a snapshot is added: give that too, and --namesrv or --store"
+        )
     if given["commitlog"] and not store:
         raise Failed("--commitlog says where the log of --store is: give that too")
     if given["by_queue"] and not (given["listen"] or given["prometheus"]):

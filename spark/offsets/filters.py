@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import operator
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -74,6 +74,21 @@ class Filters:
             owned = owned.filter(_condition(pc.field("owner"), self.groups))
         parts = (offsets, queues, owned)
         return pa.concat_tables([part.select(rows.column_names) for part in parts])
+
+    def without_match(self, groups: Iterable[str], topics: Iterable[str]) -> list[str]:
+        """A sentence for each pattern that chooses none of these: it may be misspelt."""
+        found = []
+        for kind, patterns, names in (
+            ("group", self.groups, groups),
+            ("topic", self.topics, topics),
+        ):
+            known = set(names)
+            found += [
+                f"no {kind} in this report matches {pattern!r}"
+                for pattern in patterns
+                if not any(re.fullmatch(_regex(pattern), name) for name in known)
+            ]
+        return found
 
 
 ALL: Final = Filters()

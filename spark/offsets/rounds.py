@@ -130,6 +130,10 @@ class Reporter:
     def _compute(self, found: History) -> int:
         frames = analyse(found, self._wanted.filters)
         made = collect(frames, found.taken, self._wanted.top)
+        groups, topics = frames.groups["consumerGroup"], frames.ends["topic"]
+        filters = self._wanted.filters
+        for sentence in filters.without_match(groups.to_pylist(), topics.to_pylist()):
+            click.echo(sentence, err=True)
         _write(made, frames, self._wanted, self._server)
         passed = list(made.passed(self._wanted.max_lag, self._wanted.max_delay))
         for sentence in passed:

@@ -19,6 +19,8 @@ from pyspark.sql.datasource import (
     DataSource,
     DataSourceReader,
     DataSourceStreamReader,
+    DataSourceStreamWriter,
+    DataSourceWriter,
     InputPartition,
 )
 from pyspark.sql.types import StructType
@@ -28,6 +30,7 @@ from trimq.spark.offsets.cluster import BrokerAddress, addresses, read_broker
 from trimq.spark.offsets.source_options import OffsetsOptions, offsets_options
 from trimq.spark.offsets.table import COLUMNS, now_millis
 from trimq.spark.outages import patiently
+from trimq.spark.refusal import Refusal
 from trimq.spark.schema import chosen, ddl, wanted
 from trimq.spark.shipping import Shipped
 from trimq.spark.versions import has_streams
@@ -76,19 +79,17 @@ class RocketMQOffsetsDataSource(DataSource, metaclass=Shipped):
 
         return OffsetsStreamReader(offsets_options(self.options), wanted(schema, COLUMNS))
 
-
-class Refusal(DataSourceStreamReader):
-    """Says why there is no reader when it is asked for offsets: Spark (4.3.0) hides what `streamReader` raises."""
-
-    def __init__(self, error: SparkSourceError) -> None:
-        self._error = error
-
-    def initialOffset(self) -> dict[str, object]:
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         with sentences():
-            raise self._error
+            raise SparkSourceError(
+                "offsets are only read; mqadmin resetOffset sets those of a group"
+            )
 
-    def read(self, partition: InputPartition) -> Iterator[tuple[object, ...]]:
-        raise self._error
+    def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
+        with sentences():
+            raise SparkSourceError(
+                "offsets are only read; mqadmin resetOffset sets those of a group"
+            )
 
 
 class BrokerPartition(InputPartition):

@@ -22,6 +22,7 @@ from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.command import RemotingCommand
 from trimq.codec.headers.namesrv import GetRouteInfoRequestHeader
 from trimq.remoting.errors import TransportError
+from trimq.spark.errors import SparkSourceError
 from trimq.spark.planning.asking import Askers, Question
 
 log: Final = logging.getLogger("trimq.spark")
@@ -145,6 +146,10 @@ def _routes(
     for topic, answer in zip(topics, answers, strict=True):
         if answer.code == ResponseCode.SUCCESS:
             found[topic] = decode_body(TopicRouteData, answer.body)
+        elif answer.code == ResponseCode.REQUEST_CODE_NOT_SUPPORTED:
+            raise SparkSourceError(
+                f"{addr} does not know what a NameServer knows: is it a broker? Option 'namesrv' wants a NameServer"
+            )
         elif answer.code != ResponseCode.TOPIC_NOT_EXIST:
             code = RequestCode.GET_ROUTEINFO_BY_TOPIC
             raise Refused(addr, code, answer.code, answer.remark)

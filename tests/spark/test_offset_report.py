@@ -292,6 +292,8 @@ def test_durations(millis: float | None, text: str) -> None:
         (["--namesrv", "127.0.0.1:1"], "no connection to 127.0.0.1:1"),
         (["--store", "/nothing-here"], "/nothing-here is not a store"),
         (["--history", "/nothing-here"], "there is no snapshot in /nothing-here"),
+        (["--history", "x", "--keep", "1d"], "--keep shortens --history when a snapshot is added"),
+        (["--namesrv", "127.0.0.1:1", "--rounds", "2"], "--rounds ends --watch"),
         (["--max-lag", "many"], "'many' is not a valid integer"),
         (
             ["--history", "x", "--keep", "30"],

@@ -341,13 +341,15 @@ def test_progress_that_a_broker_does_not_take_is_told_once(
 ) -> None:
     clock = [0.0]
     masters = {("T", "a"): two.addr}
-    two.broker.replies |= {"HEART_BEAT": ok(), "UPDATE_CONSUMER_OFFSET": ok()}
+    names = ("HEART_BEAT", "UPDATE_CONSUMER_OFFSET", "UNREGISTER_CLIENT")
+    two.broker.replies |= {name: ok() for name in names}
     with Asking(two) as askers, caplog.at_level(logging.WARNING):
         progress = GroupProgress(askers, "G", lambda: clock[0])
         progress.commit(dict.fromkeys(KEYS, 1), masters)
         progress.commit(dict.fromkeys(KEYS, 1), masters)
         update, beat = RequestCode.UPDATE_CONSUMER_OFFSET, RequestCode.HEART_BEAT
-        assert two.broker.asked == [beat, update, update]
+        leave = RequestCode.UNREGISTER_CLIENT
+        assert two.broker.asked == [beat, update, update, leave]
         two.broker.replies["UPDATE_CONSUMER_OFFSET"] = code(ResponseCode.SYSTEM_BUSY)
         for moment in range(20):
             clock[0] = moment

@@ -32,3 +32,11 @@ def test_a_groups_own_topics_go_with_it() -> None:
     assert filters.wants_topic("%RETRY%g", "g")
     assert filters.wants_topic("%DLQ%g", "g")
     assert not filters.wants_topic("%DLQ%other", "g")
+
+
+def test_what_chooses_nothing_is_told() -> None:
+    filters = Filters(("my-*", "mine"), ("Orders",))
+    assert filters.without_match(["my-group"], ["Orders"]) == [
+        "no group in this report matches 'mine'"
+    ]
+    assert Filters().without_match([], []) == []
