@@ -1,12 +1,37 @@
-"""A reader of a stream that cannot be: it says why when it is asked for offsets."""
+"""What a format does not do: a sentence where Spark would show a trace."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING, ClassVar
 
-from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceStreamReader,
+    DataSourceStreamWriter,
+    DataSourceWriter,
+    InputPartition,
+)
 
 from trimq.spark.errors import SparkSourceError, sentences
+from trimq.spark.shipping import Shipped
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import StructType
+
+
+class ReadOnly(DataSource, metaclass=Shipped):
+    """A format that is not written to; `ONLY_READ` says so, and what to do."""
+
+    ONLY_READ: ClassVar[str]
+
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
+        with sentences():
+            raise SparkSourceError(self.ONLY_READ)
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
+        with sentences():
+            raise SparkSourceError(self.ONLY_READ)
 
 
 class Refusal(DataSourceStreamReader):

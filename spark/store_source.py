@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -11,11 +10,8 @@ from typing import Any, Final
 
 import pyarrow as pa
 from pyspark.sql.datasource import (
-    DataSource,
     DataSourceReader,
     DataSourceStreamReader,
-    DataSourceStreamWriter,
-    DataSourceWriter,
     InputPartition,
 )
 from pyspark.sql.types import StructType
@@ -23,7 +19,7 @@ from pyspark.sql.types import StructType
 from trimq.spark.decode import to_batch, unwrap
 from trimq.spark.errors import SparkSourceError, sentences
 from trimq.spark.log_scan import LogPart, scan
-from trimq.spark.refusal import Refusal
+from trimq.spark.refusal import ReadOnly, Refusal
 from trimq.spark.schema import (
     COLUMNS,
     INDEX_ENTRY_COLUMNS,
@@ -32,23 +28,23 @@ from trimq.spark.schema import (
     ddl,
     wanted,
 )
-from trimq.spark.shipping import Shipped
 from trimq.spark.store_options import StoreOptions, store_options
 from trimq.spark.store_plan import QueuePart, plan
 from trimq.spark.store_records import read_named
 from trimq.spark.store_tables import entry_folders, index_entries, index_paths, queue_entries
+from trimq.spark.versions import asks_for_filters
 
 _COLUMNS: Final = {
     "messages": COLUMNS,
     "consumequeue": QUEUE_ENTRY_COLUMNS,
     "index": INDEX_ENTRY_COLUMNS,
 }
-# The process in which Spark asks for filters; in others it refuses a reader that takes some.
-_PUSHDOWN: Final = "pyspark.sql.worker.data_source_pushdown_filters"
 
 
-class RocketMQStoreDataSource(DataSource, metaclass=Shipped):
+class RocketMQStoreDataSource(ReadOnly):
     """Messages of a commit log, entries of consume queues and of the index."""
+
+    ONLY_READ = "stores are only read: write with format('rocketmq')"
 
     @classmethod
     def name(cls) -> str:
@@ -64,7 +60,7 @@ class RocketMQStoreDataSource(DataSource, metaclass=Shipped):
             options = store_options(self.options)
             names = wanted(schema, _COLUMNS[options.table])
             if options.table == "messages":
-                kind = FilteringLogReader if _PUSHDOWN in sys.modules else LogReader
+                kind = FilteringLogReader if asks_for_filters() else LogReader
                 return kind(options, names)
             return TableReader(options, names)
 
@@ -74,14 +70,6 @@ class RocketMQStoreDataSource(DataSource, metaclass=Shipped):
                 "a store is read once, not as a stream: use read, or readStream.format('rocketmq') from its broker"
             )
         )
-
-    def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
-        with sentences():
-            raise SparkSourceError("stores are only read: write with format('rocketmq')")
-
-    def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
-        with sentences():
-            raise SparkSourceError("stores are only read: write with format('rocketmq')")
 
 
 @contextmanager

@@ -7,11 +7,14 @@ found by itself, so there it finds none. Tested are 4.0 to 4.3.
 
 from __future__ import annotations
 
+import sys
 from typing import Final
 
 MAJOR: Final = 4
 STREAMS_SINCE: Final = (4, 2)
 FOUND_SINCE: Final = (4, 1)
+# The process in which Spark asks for filters; in others it refuses a reader that takes some.
+_PUSHDOWN: Final = "pyspark.sql.worker.data_source_pushdown_filters"
 
 
 def parsed(version: str) -> tuple[int, int]:
@@ -31,3 +34,8 @@ def has_streams(version: str) -> bool:
 def may_be_found(version: str) -> bool:
     """Whether a source that Spark finds by itself can be registered as well."""
     return is_supported(version) and parsed(version) >= FOUND_SINCE
+
+
+def asks_for_filters() -> bool:
+    """Whether Spark made this process to ask readers which conditions they take."""
+    return _PUSHDOWN in sys.modules

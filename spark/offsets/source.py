@@ -8,7 +8,6 @@ same `takenAt`: what a sink has of it then is one snapshot, as it is of every ot
 from __future__ import annotations
 
 import logging
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
@@ -16,11 +15,8 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 import pyspark
 from pyspark.sql.datasource import (
-    DataSource,
     DataSourceReader,
     DataSourceStreamReader,
-    DataSourceStreamWriter,
-    DataSourceWriter,
     InputPartition,
 )
 from pyspark.sql.types import StructType
@@ -30,24 +26,23 @@ from trimq.spark.offsets.cluster import BrokerAddress, addresses, read_broker
 from trimq.spark.offsets.source_options import OffsetsOptions, offsets_options
 from trimq.spark.offsets.table import COLUMNS, now_millis
 from trimq.spark.outages import patiently
-from trimq.spark.refusal import Refusal
+from trimq.spark.refusal import ReadOnly, Refusal
 from trimq.spark.schema import chosen, ddl, wanted
-from trimq.spark.shipping import Shipped
-from trimq.spark.versions import has_streams
+from trimq.spark.versions import asks_for_filters, has_streams
 
 if TYPE_CHECKING:
     from trimq.spark.offsets.stream import OffsetsStreamReader
 
 log: Final = logging.getLogger("trimq.spark")
 
-# The process in which Spark asks for filters; in others it refuses a reader that takes some.
-_PUSHDOWN: Final = "pyspark.sql.worker.data_source_pushdown_filters"
 # Columns whose conditions spare questions, and what of `Only` they are.
 _NARROWING: Final = {"topic": "topics", "consumerGroup": "groups", "brokerName": "brokers"}
 
 
-class RocketMQOffsetsDataSource(DataSource, metaclass=Shipped):
+class RocketMQOffsetsDataSource(ReadOnly):
     """Offsets of queues and of groups in them."""
+
+    ONLY_READ = "offsets are only read; mqadmin resetOffset sets those of a group"
 
     @classmethod
     def name(cls) -> str:
@@ -60,7 +55,7 @@ class RocketMQOffsetsDataSource(DataSource, metaclass=Shipped):
 
     def reader(self, schema: StructType) -> DataSourceReader:
         with sentences():
-            kind = FilteringOffsetsReader if _PUSHDOWN in sys.modules else OffsetsReader
+            kind = FilteringOffsetsReader if asks_for_filters() else OffsetsReader
             return kind(offsets_options(self.options), wanted(schema, COLUMNS))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
@@ -78,18 +73,6 @@ class RocketMQOffsetsDataSource(DataSource, metaclass=Shipped):
         from trimq.spark.offsets.stream import OffsetsStreamReader
 
         return OffsetsStreamReader(offsets_options(self.options), wanted(schema, COLUMNS))
-
-    def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
-        with sentences():
-            raise SparkSourceError(
-                "offsets are only read; mqadmin resetOffset sets those of a group"
-            )
-
-    def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
-        with sentences():
-            raise SparkSourceError(
-                "offsets are only read; mqadmin resetOffset sets those of a group"
-            )
 
 
 class BrokerPartition(InputPartition):
