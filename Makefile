@@ -29,13 +29,14 @@ serve: $(SERVED)/.installed
 	@exec env PYTHONPATH=$(abspath $(SERVED)) $(SERVED)/bin/trimq server \
 	  --namesrv-listen $(NAMESRV_LISTEN) --listen $(LISTEN) --store ./data
 
-# What needs no other broker runs side by side; output stays in one piece where make can do that (4.0 and newer).
-SIDE_BY_SIDE := -j 2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
+# Parts run side by side (tests/run), and their times stand at the end. Spark first, so that no test of it
+# is skipped. PYTEST_REPORT is an option of pytest's.
+PARTS := $(BIN)/python -m tests.run.parts
+WITH_ENGINE := $(BIN)/python -m compat_tests.servers.containers
 
-# Spark first, so that no unit test of it is skipped.
-test: lint $(SPARKING) $(TREE)/.built
-	$(MAKE) BUILT=yes $(SIDE_BY_SIDE) unit unit-bare compiled
-	$(MAKE) BUILT=yes compat bench-smoke
+test: $(SPARKING)
+	$(BIN)/python -m compat_tests.servers.artifacts
+	$(WITH_ENGINE) $(PARTS) first second
 
 lint: $(TESTING)
 	$(BIN)/ruff check .
@@ -44,36 +45,34 @@ lint: $(TESTING)
 	$(BIN)/lint-imports
 
 unit: $(TESTING)
-	$(BIN)/python -m pytest tests
+	$(PARTS) unit
 
 # Without what not every system has (tests/bare takes it away). Left out: tests that replace just that, or see Trio loaded.
-BARE_TESTS := tests/remoting $(addprefix tests/trimq/test_,server.py cli.py kill_server.py) \
-  $(addprefix tests/store/test_,system.py reading.py recovery.py append.py kill.py check.py)
+BARE_TESTS := tests/remoting tests/trimq/serving/test_server.py tests/trimq/serving/test_kill_server.py tests/trimq/commands/test_cli.py \
+  $(addprefix tests/store/,disk/test_system.py reading/test_reading.py appending opening/test_recovery.py opening/test_kill.py checking/test_check.py)
 NOT_BARE := no_trio or hot_cold_and_blocking or without_nowait or kill_changes_no_queue_file or one_write_for_all
 unit-bare: $(TESTING)
-	PYTHONPATH=tests/bare $(BIN)/python -m pytest $(BARE_TESTS) -k 'not ($(NOT_BARE))'
+	PYTHONPATH=tests/bare $(BIN)/python -m pytest $(PYTEST_REPORT) $(BARE_TESTS) -k 'not ($(NOT_BARE))'
 
-# Spark's tests mostly wait, for Spark and for brokers that are away: they run beside the others, and are shown behind them.
+# Tests mostly wait, for servers, for Spark, for brokers that are away: three parts of them run at a time.
 COMPAT := $(BIN)/python -m pytest -p no:randomly --durations=10
-SPARK_TESTS := $(sort $(wildcard compat_tests/test_spark*.py) compat_tests/test_offset_report.py)
 compat: $(TREE)/.built $(SPARKING)
-	$(BIN)/python -m compat_tests.artifacts
-	@$(COMPAT) $(SPARK_TESTS) > build/compat-spark.txt 2>&1 & beside=$$!; trap 'kill $$beside 2>/dev/null' EXIT INT TERM; \
-	$(COMPAT) compat_tests $(SPARK_TESTS:%=--ignore=%); others=$$?; \
-	wait $$beside; spark=$$?; cat build/compat-spark.txt; exit $$((others ? others : spark))
+	$(BIN)/python -m compat_tests.servers.artifacts
+	$(WITH_ENGINE) $(PARTS) compat
 
 # Everything on the real server too, whatever compat_tests/records holds: before a release.
 compat-live: $(TREE)/.built $(SPARKING)
 	$(COMPAT) compat_tests --live
 
-# What scenarios show on the real server, anew: after a change of scenarios, drivers or normalise.py.
+# What the real server shows, anew: after a change of what is played on it, or of normalise.py. Some of it alone:
+# make compat-record RECORDED=compat_tests/wire
+RECORDED := compat_tests/scenarios compat_tests/wire
 compat-record: $(TREE)/.built
-	$(BIN)/python -m pytest -p no:randomly --durations=10 --record compat_tests/test_java.py \
-	  compat_tests/test_go.py compat_tests/test_restart.py compat_tests/test_tls.py compat_tests/test_cluster_mix.py
+	$(COMPAT) --record $(RECORDED)
 
 # The unit tests once more, on the compiled modules. TRIMQ_COMPILE=1 makes a missing compiler an error.
 compiled: $(TREE)/.built
-	@if ls $(TREE)/codec/frame*.so >/dev/null 2>&1; then cd $(TREE) && $(BIN)/python -m pytest tests; \
+	@if ls $(TREE)/codec/frames/frame*.so >/dev/null 2>&1; then $(PARTS) compiled; \
 	else echo 'skipped: the tests of the compiled build, there is no C compiler (apt-get install gcc python3-dev)'; fi
 
 .PHONY: FORCE
@@ -86,7 +85,7 @@ $(TREE)/.built: $(TESTING) $(if $(BUILT),,FORCE)
 	@touch $@
 
 compat-mutants: $(TESTING)
-	$(BIN)/python -m compat_tests.run_mutants
+	$(BIN)/python -m compat_tests.mutants.run
 
 bench: $(TREE)/.built
 	$(BIN)/python -m bench
@@ -94,7 +93,7 @@ bench: $(TREE)/.built
 # Whether every part of the benchmarks runs. The figures mean nothing and are not kept.
 bench-smoke: $(TREE)/.built
 	cd bench/loadgen && go vet . && go test .
-	@if ls $(TREE)/codec/frame*.so >/dev/null 2>&1; then $(BIN)/python -m bench --smoke; \
+	@if ls $(TREE)/codec/frames/frame*.so >/dev/null 2>&1; then $(BIN)/python -m bench --smoke; \
 	else echo 'skipped: the benchmarks, there is no C compiler (apt-get install gcc python3-dev)'; fi
 
 bench-spark: $(SPARKING)
@@ -103,39 +102,42 @@ bench-spark: $(SPARKING)
 
 # The Spark tests on the first and last release of each minor version that is supported.
 spark-versions: $(SPARKING)
-	$(BIN)/python -m compat_tests.run_spark_versions
+	$(BIN)/python -m compat_tests.spark.run_versions
 
 bench-store: $(TESTING)
 	$(BIN)/python -m bench.store --write-docs
 
 soak: $(TESTING)
-	$(BIN)/python -m pytest tests/store tests/broker/test_table_power_loss.py \
-	  tests/trimq/test_kill_server.py tests/hostile tests/codec tests/remoting --soak -rP
+	$(BIN)/python -m pytest tests/store tests/broker/tables/test_power_loss.py \
+	  tests/trimq/serving/test_kill_server.py tests/hostile tests/codec tests/remoting --soak -rP
+	$(BIN)/python building/sanitized.py
+	$(BIN)/python -m pytest compat_tests/scenarios/test_order.py --order-seconds 900
+	$(BIN)/python -m pytest compat_tests/filters --sql-questions 20000
 
 soak-spark: $(SPARKING)
-	$(BIN)/python -m pytest compat_tests/test_spark_streams.py -k killed --kills 40 -rP
-	$(BIN)/python -m pytest compat_tests/test_spark_kills.py -k killed --broker-kills 50 -rP
+	$(BIN)/python -m pytest compat_tests/spark/test_streams.py -k killed --kills 40 -rP
+	$(BIN)/python -m pytest compat_tests/spark/test_kills.py -k killed --broker-kills 50 -rP
 
 docs: $(TESTING)
 	$(BIN)/python -m docs.generate
 
 help:
 	@echo 'make serve           a NameServer on 9876 and a broker on 10911, data in ./data'
-	@echo 'make test            everything: lint, unit, unit-bare, compiled, compat, bench-smoke'
+	@echo 'make test            everything: lint, unit, unit-bare, compiled, compat, bench-smoke; says what each part cost'
 	@echo 'make unit            tests that need nothing but Python'
 	@echo 'make unit-bare       some of them without what Linux has and macOS lacks'
 	@echo 'make lint            ruff, mypy --strict, import contract'
 	@echo 'make compiled        the unit tests on a compiled copy of the tree'
 	@echo 'make compat          official clients on the real RocketMQ and on TriMQ (JDK 17, Maven, Go)'
-	@echo 'make compat-live     the same, and nothing of the real server is taken from a record'
-	@echo 'make compat-record   records anew what scenarios show on the real server'
+	@echo 'make compat-live     the same, with nothing of the real server taken from records'
+	@echo 'make compat-record   records again what scenarios and wire cases show on the real server'
 	@echo 'make compat-mutants  deliberately wrong builds, each of which a scenario must notice'
-	@echo 'make bench           both brokers side by side; writes bench/RESULTS.md'
-	@echo 'make bench-smoke     every part of that for a moment; writes nothing'
+	@echo 'make bench           both brokers side by side, warm; writes bench/RESULTS.md, tables in README.md and docs/speed.md'
+	@echo 'make bench-smoke     a short run of every part of that; writes nothing'
 	@echo 'make bench-store     the store by itself, up to 20 GiB; writes docs/store-speed.md'
 	@echo 'make bench-spark     the Spark sources beside a Java consumer and a plain file read; writes docs/spark.md'
 	@echo 'make spark-versions  the Spark tests on every supported minor version of Spark'
-	@echo 'make soak            crash, fuzz and property tests for long'
+	@echo 'make soak            crash, fuzz and property tests for long; our own C under sanitizers; orderly consumers for 15 minutes'
 	@echo 'make soak-spark      Spark queries that are killed 40 times at random points, brokers under Spark jobs 50 times'
 	@echo 'make docs            regenerate docs/compatibility.md, docs/mqadmin.md, docs/settings.md'
 	@echo 'make fmt             format the code'

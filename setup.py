@@ -17,26 +17,6 @@ HERE: Final = Path(__file__).parent
 sys.path.insert(0, str(HERE / "building"))
 import compiling  # noqa: E402  # it lies beside this file, which is not a package
 
-# Plain typed Python without construct, trio and click; a class whose base is here must be here too.
-HOT: Final = """
-    trimq/codec/batch trimq/codec/command trimq/codec/flags trimq/codec/frame
-    trimq/codec/headers/fast trimq/codec/java trimq/codec/numbers trimq/codec/properties
-    trimq/codec/queue_entry trimq/codec/record
-    trimq/remoting/dispatch trimq/remoting/exchange trimq/remoting/outbox trimq/remoting/parked
-    trimq/remoting/poller trimq/remoting/turn trimq/remoting/wire
-    trimq/store/append trimq/store/batch_reading trimq/store/batch_records trimq/store/commit_log
-    trimq/store/consume_queue trimq/store/consume_queues trimq/store/errors trimq/store/files
-    trimq/store/index_entries trimq/store/index_file trimq/store/index_keys trimq/store/index_slots
-    trimq/store/loading trimq/store/message trimq/store/page_cache trimq/store/reading
-    trimq/store/record_limits trimq/store/segment trimq/store/tags
-    trimq/broker/offsets trimq/broker/puts trimq/broker/tag_filters trimq/broker/traffic
-    trimq/broker/unique_ids
-    trimq/processors/consume/_answers trimq/processors/consume/_checks
-    trimq/processors/consume/_pulling trimq/processors/consume/_subscriptions
-    trimq/processors/produce/_admission trimq/processors/produce/_properties
-    trimq/processors/produce/_retries trimq/processors/produce/_sending
-"""
-
 
 def scratch() -> str:
     """A new folder for what is built: from an earlier state of the sources nothing may stay."""
@@ -67,7 +47,9 @@ if compiling.BUILDING & set(sys.argv):
     if "--inplace" not in sys.argv:
         options["build"] = {"build_base": built}
     try:
-        extensions = compiling.extensions(HOT.split(), str(HERE / "mypyc.ini"), built)
+        extensions = compiling.extensions(
+            compiling.hot_modules(HERE), str(HERE / "mypyc.ini"), built
+        )
     except compiling.CannotCompile as missing:
         reasons.give(str(missing))
 

@@ -1,5 +1,5 @@
-"""Administration of RocketMQ and TriMQ servers: `AdminClient` in Trio, `BlockingAdminClient` in plain
-code, and what they raise.
+"""Administration of RocketMQ and TriMQ servers: `AdminClient` for Trio, `BlockingAdminClient` for
+plain code, and what they raise.
 
 Every operation is one async function of a `Link` (`trimq.admin.link`) in a file per subject. The two
 clients are tables of those functions over two links: one waits in Trio, the other on a socket. The
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from trimq.codec.bodies.locks import MessageQueue
     from trimq.codec.bodies.topics import TopicConfig
     from trimq.remoting.errors import TransportError
-    from trimq.remoting.tls import ClientTls
+    from trimq.remoting.tls.contexts import ClientTls
 
 __all__ = [
     "AccessKeys",
@@ -48,7 +48,7 @@ _HOMES: Final = {
     "AdminClient": "trimq.admin.client",
     "AdminError": "trimq.admin.errors",
     "BlockingAdminClient": "trimq.admin.blocking",
-    "ClientTls": "trimq.remoting.tls",
+    "ClientTls": "trimq.remoting.tls.contexts",
     "Invalid": "trimq.admin.errors",
     "MessageQuery": "trimq.admin.messages",
     "MessageQueue": "trimq.codec.bodies.locks",

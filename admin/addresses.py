@@ -4,7 +4,7 @@ from trimq.admin.errors import Invalid
 
 
 def name_server_list(text: str) -> tuple[str, ...]:
-    """`host:port;host:port` (commas do too) to its parts; Invalid when one is not HOST:PORT."""
+    """`host:port;host:port` (or with commas) to its parts; Invalid when one is not HOST:PORT."""
     addrs = tuple(part.strip() for part in text.replace(",", ";").split(";") if part.strip())
     if not addrs:
         raise Invalid("no NameServer is named")

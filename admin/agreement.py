@@ -1,7 +1,8 @@
-"""Whether the members of a consumer group want the same, and what the group loses when they do not.
+"""Whether the members of a consumer group want the same things, and what the group loses when they
+do not.
 
-A broker has one subscription per group and topic, and every heartbeat replaces it. TriMQ tells what
-each member says and since when; of a real broker's members the same is asked one by one.
+A broker has one subscription per group and topic, and every heartbeat replaces it. TriMQ says what
+each member wants and since when; the members of a real broker are asked one by one.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,10 +33,10 @@ MANNERS = ("consumeType", "messageModel", "consumeFromWhere")
 
 @dataclass(slots=True, kw_only=True)
 class GroupMember:
-    """A member and what it says itself; None where that is not known.
+    """A member and what it says about itself; None where that is not known.
 
     `since` is when it began to say so and `started` when it started (milliseconds since 1970).
-    `subscriptions` are by topic, `queues` those that it reads now.
+    `subscriptions` are by topic, `queues` those that it is reading.
     """
 
     client_id: str
@@ -58,8 +59,8 @@ class GroupMember:
 class Opinion:
     """What some of the members say; `expression` is None for those who do not want the topic.
 
-    `type` is TAG, SQL92, or None where the dispute is not about a topic. `in_force`: it is what the
-    broker goes by now.
+    `type` is TAG, SQL92, or None where the dispute is not about a topic. `in_force`: the broker
+    goes by it now.
     """
 
     expression: str | None
@@ -72,7 +73,7 @@ class Opinion:
 class Dispute:
     """What members differ on: `about` a "topic", or one of MANNERS.
 
-    `since` are milliseconds since 1970, None where the broker does not tell. `in_force` is the
+    `since` is in milliseconds since 1970, None where the broker does not say. `in_force` is the
     broker's entry now, whoever said it; None: the topic has none.
     """
 
@@ -88,7 +89,8 @@ class Dispute:
 class GroupAgreement:
     """A group at one broker. `unasked` has a sentence for each member that could not be asked.
 
-    `overwrites` are those that a TriMQ broker has seen, the latest last; None: the broker does not tell.
+    `overwrites` are those that a TriMQ broker has seen, the latest last; None: the broker does not
+    say.
     """
 
     group: str
@@ -100,7 +102,7 @@ class GroupAgreement:
 
     @property
     def agrees(self) -> bool:
-        """Nothing in dispute, as far as members could be asked."""
+        """Nothing is in dispute, as far as members could be asked."""
         return not self.disputes
 
 
@@ -164,7 +166,7 @@ def _told(said: MemberAccount) -> GroupMember:
 
 
 async def _ask_members(link: Link, result: GroupAgreement) -> None:
-    """Add what the members say of themselves; who does not answer is noted, the others go on."""
+    """Add what the members say about themselves; those that do not answer are noted."""
     for member in result.members:
         header = GetConsumerRunningInfoRequestHeader(
             consumer_group=result.group, client_id=member.client_id, jstack_enable=False
@@ -179,7 +181,7 @@ async def _ask_members(link: Link, result: GroupAgreement) -> None:
 
 
 def _add(member: GroupMember, info: ConsumerRunningInfo) -> None:
-    """What a broker told already stands: a client may know of more than it has said there."""
+    """What a broker has already said stands: a client may know more than it has told the broker."""
     member.queues = sorted(by_queue(info.mq_table) | by_queue(info.mq_pop_table), key=_place)
     said = {key: str(value) for key, value in info.properties.items()}
     started = said.get("PROP_CONSUMER_START_TIMESTAMP", "")
@@ -278,7 +280,7 @@ async def _add_topic(
 
 
 async def _queues_at(link: Link, topic: str, addr: str) -> list[MessageQueue]:
-    """The queues of a topic that can be read at a broker; none of a topic that is not there yet."""
+    """The queues of a topic that can be read at a broker; none if the topic does not exist yet."""
     try:
         route = await topic_route(link, topic)
     except NotFound:

@@ -34,9 +34,9 @@ from trimq.admin.addresses import name_server_list
 from trimq.admin.link import Link
 from trimq.admin.signing import AccessKeys
 from trimq.codec.codes import RequestCode
-from trimq.codec.command import RemotingCommand
+from trimq.codec.frames.command import RemotingCommand
 from trimq.codec.headers.base import Header
-from trimq.remoting.blocking import BlockingClient
+from trimq.remoting.clients.blocking import BlockingClient
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -99,7 +99,7 @@ def _plain(
             result: R = end.value
             return result
         running.close()
-        raise RuntimeError(f"{operation.__name__} waited for something else than a server")
+        raise RuntimeError(f"{operation.__name__} waited for something other than a server")
 
     return method
 

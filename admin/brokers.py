@@ -19,7 +19,7 @@ from trimq.codec.headers.brokers import (
 from trimq.codec.headers.groups import GetConsumeStatsInBrokerHeader
 from trimq.codec.headers.messages import ViewBrokerStatsDataRequestHeader
 from trimq.codec.headers.replication import ResetMasterFlushOffsetHeader
-from trimq.codec.java_properties import read_properties, write_properties
+from trimq.codec.java.properties import read_properties, write_properties
 
 CLEANINGS: Final = (
     RequestCode.CLEAN_EXPIRED_CONSUMEQUEUE,
@@ -44,14 +44,14 @@ async def broker_config(link: Link, addr: str) -> dict[str, str]:
 async def update_broker_config(link: Link, addr: str, settings: Mapping[str, str]) -> str | None:
     """Change settings of a running broker.
 
-    Returns what it says of its success: TriMQ names what counts from the next start on only.
+    Returns what it says about its success: TriMQ names what takes effect only at the next start.
     """
     body = write_properties(settings).encode()
     return (await ask(link, addr, RequestCode.UPDATE_BROKER_CONFIG, body=body)).remark or None
 
 
 async def clean_broker(link: Link, addr: str, what: RequestCode) -> None:
-    """One of CLEANINGS: delete files now that are expired, or queues that have no topic."""
+    """One of CLEANINGS: delete now files that are expired, or queues that have no topic."""
     await ask(link, addr, what, factor=3)
 
 
@@ -60,7 +60,7 @@ async def broker_consume_stats(
 ) -> BrokerConsumeStatsTable:
     """How far every group of a broker is behind, topic by topic; with `ordered_only` in ordered ones.
 
-    Waits `patience` times as long as for other answers: there is much to add up.
+    Waits `patience` times as long as for other answers: the broker has much to add up.
     """
     header = GetConsumeStatsInBrokerHeader(is_order=ordered_only)
     code = RequestCode.GET_BROKER_CONSUME_STATS
@@ -80,13 +80,13 @@ async def broker_counter(link: Link, addr: str, name: str, key: str) -> BrokerSt
 
 
 async def ha_status(link: Link, addr: str) -> HARuntimeInfo:
-    """How far a broker's slaves are, or how far it is itself as one."""
+    """How far a broker's slaves have got, or, if it is a slave, how far it has got itself."""
     answer = await ask(link, addr, RequestCode.GET_BROKER_HA_STATUS)
     return decode_body(HARuntimeInfo, answer.body)
 
 
 async def set_read_ahead(link: Link, addr: str, mode: int) -> str:
-    """How a broker's commit log is read ahead: 0 as usual, 1 not at all; the broker's own words."""
+    """How a broker's commit log is read ahead: 0 as usual, 1 not at all. Returns the broker's own words."""
     header = SetCommitlogReadModeRequestHeader(mode=str(mode))
     answer = await ask(link, addr, RequestCode.SET_COMMITLOG_READ_MODE, header)
     return answer.remark or ""
@@ -99,7 +99,7 @@ async def switch_timer_engine(link: Link, addr: str, engine: str) -> None:
 
 
 async def reset_master_flush_offset(link: Link, addr: str, offset: int) -> None:
-    """Tell a slave how far its master has flushed; a master takes it and does nothing."""
+    """Tell a slave how far its master has flushed; a master accepts it and does nothing."""
     header = ResetMasterFlushOffsetHeader(master_flush_offset=offset)
     await ask(link, addr, RequestCode.RESET_MASTER_FLUSH_OFFSET, header)
 

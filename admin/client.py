@@ -32,9 +32,9 @@ from trimq.admin import (
 from trimq.admin.addresses import name_server_list
 from trimq.admin.signing import AccessKeys
 from trimq.codec.codes import RequestCode
-from trimq.codec.command import RemotingCommand
+from trimq.codec.frames.command import RemotingCommand
 from trimq.codec.headers.base import Header
-from trimq.remoting.client import Client
+from trimq.remoting.clients.client import Client
 
 
 class AdminClient:
@@ -42,7 +42,7 @@ class AdminClient:
 
     Any number of tasks may use one. Operations raise AdminError when a server refuses or does not
     have what is asked for, remoting's TransportError when there is no answer, CodecError when an
-    answer is broken.
+    answer is malformed.
     """
 
     def __init__(
@@ -115,7 +115,7 @@ class AdminClient:
     async def _hold(
         self, addr: str, task_status: trio.TaskStatus[Client | Exception] = trio.TASK_STATUS_IGNORED
     ) -> None:
-        """Keep one connection open; a failure to make it goes to who asked, not to the nursery."""
+        """Keep one connection open; a failure to make it goes to the caller, not to the nursery."""
         try:
             async with Client.connect(addr, self._tls, timeout=self._timeout) as client:
                 task_status.started(client)

@@ -7,8 +7,7 @@ from trimq.codec.bodies.cluster import ClusterInfo
 from trimq.codec.bodies.route import BrokerData, TopicRouteData
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.headers.namesrv import GetRouteInfoRequestHeader
-
-MASTER_ID = 0
+from trimq.codec.names import MASTER_ID, RETRY_PREFIX
 
 
 async def cluster_info(link: Link) -> ClusterInfo:
@@ -25,9 +24,9 @@ async def topic_route(link: Link, topic: str) -> TopicRouteData:
     except Refused as refused:
         if refused.code == ResponseCode.TOPIC_NOT_EXIST:
             # A group's first consumer makes that topic.
-            group = topic.removeprefix("%RETRY%")
+            group = topic.removeprefix(RETRY_PREFIX)
             why = f": no consumer of group {group!r} has been online yet" if group != topic else ""
-            raise NotFound(f"{refused.addr} has no route of topic {topic!r}{why}") from None
+            raise NotFound(f"{refused.addr} has no route for topic {topic!r}{why}") from None
         raise
     return decode_body(TopicRouteData, answer.body)
 

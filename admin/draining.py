@@ -1,4 +1,4 @@
-"""Emptying a topic's last queues before they are taken away: what is left in them, and for whom."""
+"""Emptying a topic's last queues before they are removed: what is left in them, and for whom."""
 
 from dataclasses import dataclass, field
 
@@ -18,8 +18,8 @@ from trimq.codec.headers.topics import QueryTopicConsumeByWhoRequestHeader
 class Tail:
     """The last queues of a topic on one broker.
 
-    `ends`: where each ends, by number. `behind`: how many messages each group that is not through has
-    before it. `unknown`: groups that broadcast, whose offsets no broker knows.
+    `ends`: where each ends, by number. `behind`: how many messages each group that has not finished
+    has yet to read. `unknown`: groups that broadcast, whose offsets no broker knows.
     """
 
     ends: dict[int, int] = field(default_factory=dict)
@@ -31,7 +31,7 @@ async def tail_of(link: Link, addr: str, topic: str, first: int) -> Tail:
     """What is left in a topic's queues from number `first` on.
 
     Counted are groups with a subscription or with offsets of the topic. A group that is connected, but
-    has given up the subscription, has nothing before it.
+    has given up the subscription, has nothing left to read.
     """
     tail = Tail()
     stats = (await broker_topic_stats(link, addr, topic)).offsets

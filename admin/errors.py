@@ -28,8 +28,8 @@ class Refused(AdminError):
 
 
 class NotFound(AdminError):
-    """What was asked about is not there: a topic, a group's connections, a message."""
+    """What was asked about does not exist: a topic, a group's connections, a message."""
 
 
 class Invalid(AdminError):
-    """What the caller gave cannot be meant."""
+    """What the caller gave makes no sense."""

@@ -32,10 +32,8 @@ from trimq.codec.headers.groups import (
     GetAllSubscriptionGroupRequestHeader,
     GetConsumeStatsRequestHeader,
 )
+from trimq.codec.names import pop_retry_topic, retry_topic
 
-# MixAll.RETRY_GROUP_TOPIC_PREFIX, DLQ_GROUP_TOPIC_PREFIX: every group has such topics.
-RETRY_PREFIX = "%RETRY%"
-DEAD_LETTER_PREFIX = "%DLQ%"
 # Groups that one answer holds at most.
 _PART = 2000
 
@@ -48,7 +46,7 @@ class ConsumeStats:
     consume_tps: float = 0.0
 
     def add(self, other: "ConsumeStats") -> None:
-        """What another broker says of the same group."""
+        """What another broker says about the same group."""
         self.offsets |= other.offsets
         self.consume_tps += other.consume_tps
 
@@ -60,7 +58,7 @@ class ConsumeStats:
 
 @dataclass(frozen=True, slots=True)
 class QueueHolder:
-    """The client that has a queue, and when it last consumed of it (milliseconds since 1970, or 0)."""
+    """The client that has a queue, and when it last consumed from it (milliseconds since 1970, or 0)."""
 
     client_id: str | None = None
     last_consumed: int = 0
@@ -110,7 +108,7 @@ async def consumer_connection(
 
     NotFound when nobody is.
     """
-    addrs = [addr] if addr else await _addrs(link, RETRY_PREFIX + group)
+    addrs = [addr] if addr else await _addrs(link, retry_topic(group))
     header = GetConsumerConnectionListRequestHeader(consumer_group=group)
     code = RequestCode.GET_CONSUMER_CONNECTION_LIST
     accepted = (ResponseCode.SUCCESS, ResponseCode.CONSUMER_NOT_ONLINE)
@@ -125,11 +123,11 @@ async def consumer_connection(
 async def running_info(
     link: Link, group: str, client_id: str, with_stacks: bool = False
 ) -> ConsumerRunningInfo:
-    """What a connected consumer says of itself, asked through a broker of its retry topic.
+    """What a connected consumer says about itself, asked through a broker of its retry topic.
 
     `with_stacks`: and what each of its threads is doing.
     """
-    addrs = await _addrs(link, RETRY_PREFIX + group)
+    addrs = await _addrs(link, retry_topic(group))
     header = GetConsumerRunningInfoRequestHeader(
         consumer_group=group, client_id=client_id, jstack_enable=with_stacks
     )
@@ -185,9 +183,9 @@ async def group_brokers(link: Link, group: str, topic: str | None = None) -> lis
     """One address of each broker that knows the group: by the retry topic's route, else by the topic's
     own, else by its POP retry topic's. NotFound when there is none of these.
     """
-    names = [RETRY_PREFIX + group]
+    names = [retry_topic(group)]
     if topic is not None:
-        names += [topic, f"{RETRY_PREFIX}{group}_{topic}"]
+        names += [topic, pop_retry_topic(topic, group)]
     for name in names:
         try:
             return await route_addrs(link, name)

@@ -1,11 +1,11 @@
-"""What operations need of a client: somebody who asks a server and says what time it is."""
+"""What operations need from a client: something that asks a server and says what time it is."""
 
 from collections.abc import AsyncIterator, Sequence
 from typing import Final, Protocol
 
 from trimq.admin.errors import Refused
 from trimq.codec.codes import RequestCode, ResponseCode
-from trimq.codec.command import RemotingCommand
+from trimq.codec.frames.command import RemotingCommand
 from trimq.codec.headers.base import Header
 from trimq.remoting.errors import TransportError
 

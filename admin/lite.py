@@ -1,4 +1,4 @@
-"""Lite topics (5.5.0): many small topics inside of one, each with a queue of its own.
+"""Lite topics (5.5.0): many small topics inside one, each with its own queue.
 
 Every operation asks one broker; Refused when a topic or a group there is not a lite one.
 """

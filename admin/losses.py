@@ -1,8 +1,8 @@
-"""Which messages a group misses whose members subscribe differently, in data and in a sentence.
+"""Which messages a group misses when its members subscribe differently, as data and as a sentence.
 
-Two filters are in a message's way: the broker's, which goes by the entry in force, and that of the
-member that has the queue, which goes by its own subscription. Both drop what they do not want for
-good: the queue's offset moves on.
+A message has to pass two filters: the broker's, which goes by the entry in force, and that of the
+member that has the queue, which goes by its own subscription. What either drops is gone for good:
+the queue's offset moves on.
 """
 
 from collections.abc import Mapping, Sequence
@@ -43,7 +43,7 @@ def losses_of_topic(
     """What gets lost of one topic.
 
     `entry` is what the broker goes by; `wishes` are what members want, by client id (None: not this
-    topic), `held` what they read, `queues` all that are to be shared (None: everybody reads all).
+    topic), `held` what they read, `queues` all queues to be shared (None: everybody reads all).
     """
     wanted = {name: wish for name, wish in wishes.items() if wish is not None}
     others = [name for name in wishes if name not in wanted]
@@ -61,15 +61,16 @@ def losses_of_topic(
 
 
 def losses_of_manner(name: str, by_opinion: Mapping[str, list[str]]) -> list[Loss]:
-    """What comes of members with different consume types, message models or start offsets."""
+    """What results from different consume types, message models or start offsets."""
     sides = " and ".join(f"{said} ({', '.join(names)})" for said, names in by_opinion.items())
     text = {
-        "consumeType": "members that are pushed to count those that pull by themselves when they share the"
-        " queues: the queues of a member that never asks for them are not read",
-        "messageModel": "clustering members leave a share of the queues to the broadcasting ones, which do"
-        " not read on behalf of the group: what those miss, nobody reads",
-        "consumeFromWhere": "a queue that the group never read starts where the member says that gets it"
-        " first: with CONSUME_FROM_LAST_OFFSET, what was sent before is skipped",
+        "consumeType": "push consumers count those that pull by themselves when they divide the "
+        "queues: the queues of a member that never asks for them are not read",
+        "messageModel": "clustering members leave a share of the queues to the broadcasting ones, "
+        "which "
+        "do not read on behalf of the group: nobody reads what those miss",
+        "consumeFromWhere": "a queue that the group has never read starts where its first reader "
+        "says: with CONSUME_FROM_LAST_OFFSET, what was sent before is skipped",
     }[name]
     members = [one for names in by_opinion.values() for one in names]
     return [Loss(kind=MIXED, members=members, queues=None, text=f"{sides}: {text}")]
@@ -81,7 +82,7 @@ def _unread(
     held: Mapping[str, list[MessageQueue] | None],
     queues: Sequence[MessageQueue],
 ) -> list[Loss]:
-    """The queues that fall to members that do not want the topic."""
+    """The queues assigned to members that do not want the topic."""
     known = [held.get(name) for name in wanted]
     left: list[MessageQueue] | None = None
     if queues and all(one is not None for one in known):
@@ -109,7 +110,7 @@ def _filtered(
     all_wishes: list[SubscriptionData],
     held: list[MessageQueue] | None,
 ) -> Loss | None:
-    """What both filters keep from the queues of one member, of all that the group wants."""
+    """What both filters withhold from the queues of one member, of all that the group wants."""
     where = "the queues" if held is None else _named(held)
     if held == []:
         return None

@@ -1,24 +1,25 @@
-"""Looking messages up: by where they lie, by id, by key; and what groups did with them."""
+"""Looking messages up: by position, by id, by key; and what groups did with them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from trimq.admin.cluster import MASTER_ID, cluster_info, preferred_addr, topic_route
+from trimq.admin.cluster import cluster_info, preferred_addr, topic_route
 from trimq.admin.errors import NotFound, Refused
 from trimq.admin.groups import consume_stats, consumer_connection
 from trimq.admin.link import Link, ask
 from trimq.admin.message import Message, read_messages
 from trimq.admin.topics import topic_groups
-from trimq.codec import property_keys
-from trimq.codec.addresses import unpack_host
 from trimq.codec.bodies.base import decode_body
 from trimq.codec.bodies.queue_tables import ConsumeMessageDirectlyResult
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.errors import CodecError
 from trimq.codec.headers.clients import ConsumeMessageDirectlyResultRequestHeader
 from trimq.codec.headers.messages import QueryMessageRequestHeader, ViewMessageRequestHeader
-from trimq.codec.message_id import parse_offset_message_id
+from trimq.codec.names import MASTER_ID
+from trimq.codec.records import property_keys
+from trimq.codec.records.addresses import unpack_host
+from trimq.codec.records.message_id import parse_offset_message_id
 from trimq.remoting.errors import TransportError
 
 END_OF_TIME: Final = (1 << 63) - 1
@@ -46,7 +47,7 @@ class MessageQuery:
 
 @dataclass(slots=True)
 class Track:
-    """How a group stands to a message (MessageTrack); `kind` is a TrackType."""
+    """What a group did with a message (MessageTrack); `kind` is a TrackType."""
 
     group: str
     kind: str = "UNKNOWN"
@@ -67,7 +68,7 @@ async def view_message(link: Link, topic: str, offset_id: str) -> Message:
 
 
 async def query_messages(link: Link, query: MessageQuery) -> list[Message]:
-    """What the indexes of the topic's brokers hold; brokers that fail are passed over.
+    """What the indexes of the topic's brokers hold; brokers that fail are skipped.
 
     Messages that only share a hash with the key are left out. TransportError or Refused when every
     broker failed.
@@ -118,7 +119,7 @@ async def message_by_id(link: Link, topic: str, message_id: str, cluster: str | 
 async def consume_directly(
     link: Link, message: Message, group: str, client_id: str
 ) -> ConsumeMessageDirectlyResult:
-    """Let one consumer have a message once more, now; nothing is committed."""
+    """Deliver a message to one consumer once more, now; nothing is committed."""
     header = ConsumeMessageDirectlyResultRequestHeader(
         consumer_group=group,
         client_id=client_id,
@@ -131,7 +132,7 @@ async def consume_directly(
 
 
 async def message_tracks(link: Link, message: Message) -> list[Track]:
-    """How each group of the message's topic stands to it
+    """What each group of the message's topic did with it
     (DefaultMQAdminExtImpl.messageTrackDetail).
     """
     return [await _track(link, message, group) for group in await topic_groups(link, message.topic)]
@@ -142,9 +143,9 @@ async def _track(link: Link, message: Message, group: str) -> Track:
     try:
         connection = await consumer_connection(link, group)
     except NotFound:
-        # The words of the exception that Java sees here; tools look for them.
+        # The words of a broker that knows nobody of the group; tools look for them.
         track.problem = f"CODE:{int(ResponseCode.CONSUMER_NOT_ONLINE)}"
-        track.problem += " DESC:Not found the consumer group connection"
+        track.problem += f" DESC:the consumer group[{group}] not online"
         track.kind = "NOT_ONLINE"
         return track
     except (Refused, TransportError) as error:

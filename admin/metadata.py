@@ -3,8 +3,8 @@
 from collections.abc import Container, Mapping
 from typing import Final
 
-from trimq.admin.groups import DEAD_LETTER_PREFIX, RETRY_PREFIX
 from trimq.admin.link import Link, ask
+from trimq.codec import names
 from trimq.codec.bodies.base import decode_body, encode_body
 from trimq.codec.bodies.groups import SubscriptionGroupWrapper
 from trimq.codec.bodies.topics import TopicConfig, TopicConfigSerializeWrapper, TopicList
@@ -15,25 +15,22 @@ from trimq.codec.headers.topics import GetAllTopicConfigRequestHeader
 
 # Topics or groups that one answer holds at most (ClientConfig.maxPageSizeInGetMetadata).
 _PART: Final = 2000
-# TopicValidator.SYSTEM_TOPIC_PREFIX; the other system topics are listed by the broker.
-_SYSTEM_TOPIC_PREFIX: Final = "rmq_sys_"
-# MixAll.CID_RMQ_SYS_PREFIX and PREDEFINE_GROUP_SET.
-_SYSTEM_GROUP_PREFIX: Final = "CID_RMQ_SYS_"
+# MixAll.PREDEFINE_GROUP_SET.
 _SYSTEM_GROUPS: Final = frozenset(
     [
-        "DEFAULT_CONSUMER",
-        "DEFAULT_PRODUCER",
-        "TOOLS_CONSUMER",
-        "SCHEDULE_CONSUMER",
-        "FILTERSRV_CONSUMER",
-        "__MONITOR_CONSUMER",
-        "CLIENT_INNER_PRODUCER",
-        "SELF_TEST_P_GROUP",
-        "SELF_TEST_C_GROUP",
-        "CID_ONS-HTTP-PROXY",
-        "CID_ONSAPI_PERMISSION",
-        "CID_ONSAPI_OWNER",
-        "CID_ONSAPI_PULL",
+        names.DEFAULT_CONSUMER_GROUP,
+        names.DEFAULT_PRODUCER_GROUP,
+        names.TOOLS_CONSUMER_GROUP,
+        names.SCHEDULE_CONSUMER_GROUP,
+        names.FILTERSRV_CONSUMER_GROUP,
+        names.MONITOR_CONSUMER_GROUP,
+        names.CLIENT_INNER_PRODUCER_GROUP,
+        names.SELF_TEST_PRODUCER_GROUP,
+        names.SELF_TEST_CONSUMER_GROUP,
+        names.ONS_HTTP_PROXY_GROUP,
+        names.ONSAPI_PERMISSION_GROUP,
+        names.ONSAPI_OWNER_GROUP,
+        names.ONSAPI_PULL_GROUP,
     ]
 )
 
@@ -73,14 +70,14 @@ async def system_topics(link: Link, addr: str) -> frozenset[str]:
 def is_user_topic(topic: TopicConfig, system: Container[str], *, with_special: bool) -> bool:
     """Whether users made it; retry and dead-letter topics count only as `with_special` says."""
     name = topic.topic_name
-    special = () if with_special else (RETRY_PREFIX, DEAD_LETTER_PREFIX)
-    own = name in system or name.startswith((_SYSTEM_TOPIC_PREFIX, *special))
+    special = () if with_special else (names.RETRY_PREFIX, names.DLQ_PREFIX)
+    own = name in system or name.startswith((names.SYSTEM_PREFIX, *special))
     return not own and 0 <= topic.perm < Perm.PRIORITY
 
 
 def is_user_group(name: str) -> bool:
     """Whether users made it."""
-    return name not in _SYSTEM_GROUPS and not name.startswith(_SYSTEM_GROUP_PREFIX)
+    return name not in _SYSTEM_GROUPS and not name.startswith(names.SYSTEM_GROUP_PREFIX)
 
 
 async def all_topics(link: Link, addr: str) -> TopicConfigSerializeWrapper:

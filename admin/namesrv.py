@@ -17,7 +17,7 @@ from trimq.codec.headers.namesrv import (
     WipeWritePermOfBrokerRequestHeader,
     WipeWritePermOfBrokerResponseHeader,
 )
-from trimq.codec.java_properties import read_properties, write_properties
+from trimq.codec.java.properties import read_properties, write_properties
 
 ORDER_TOPICS: Final = "ORDER_TOPIC_CONFIG"
 """The namespace of ordered topics (NamesrvUtil.NAMESPACE_ORDER_TOPIC_CONFIG)."""

@@ -1,8 +1,8 @@
 """Moving groups: to a time, to an end of their queues, to an offset, to where another group is.
 
 A broker resets by itself (`useServerSideResetOffset`, the default of 5.x): it takes the new offset, and
-gives it to the group's next pulls, whether somebody is online now or not. Older ones, and those that are
-told so, pass a reset on to the group's members, and refuse it when there are none.
+gives it to the group's next pulls, whether a member is online now or not. Older brokers, and those
+configured that way, pass a reset on to the group's members, and refuse it when there are none.
 """
 
 from dataclasses import dataclass
@@ -49,7 +49,7 @@ async def reset_group(
 ) -> dict[MessageQueue, int]:
     """Move a group to the first messages stored at `millis` or later, or to END, on one broker.
 
-    Without `force` a group is only moved back, where members do it themselves. Refused with
+    Without `force`, where members do it themselves, a group is only moved back. Refused with
     CONSUMER_NOT_ONLINE when such a broker has no member of the group: then see `reset_committed`.
     """
     header = ResetOffsetRequestHeader(
@@ -59,7 +59,7 @@ async def reset_group(
 
 
 def is_offline(refused: Refused) -> bool:
-    """Whether a reset was refused because no member of the group is there to do it."""
+    """Whether a reset was refused because no member of the group is online to do it."""
     return refused.code == ResponseCode.CONSUMER_NOT_ONLINE
 
 
@@ -100,7 +100,7 @@ async def reset_queue(
     """Move a group to an offset of one queue.
 
     Refused when the broker does not have that offset, or not the group. Invalid when members would have
-    to do it: they can be told a time only, for all queues.
+    to do it: they can only be told a time, for all queues.
     """
     if await resets_by_itself(link, addr):
         header = ResetOffsetRequestHeader(
@@ -157,7 +157,8 @@ async def commit_offset(
 async def clone_offsets(
     link: Link, source: str, target: str, topic: str
 ) -> dict[MessageQueue, int]:
-    """Give a group all offsets that another one has at the brokers of a topic; what was copied.
+    """Give a group all offsets that another one has at the brokers of a topic; returns what was
+    copied.
 
     The other topics of the source are copied too, as by CloneGroupOffsetCommand.
     """

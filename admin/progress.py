@@ -1,19 +1,12 @@
-"""Where a group stands in each queue, with all that an operator asks about it; and moving it."""
+"""Where a group stands in each queue, with all that an operator wants to know; and moving it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-from trimq.admin.cluster import MASTER_ID, cluster_info
+from trimq.admin.cluster import cluster_info
 from trimq.admin.errors import NotFound
-from trimq.admin.groups import (
-    DEAD_LETTER_PREFIX,
-    RETRY_PREFIX,
-    QueueHolder,
-    broker_progress,
-    consumer_connection,
-    group_brokers,
-)
+from trimq.admin.groups import QueueHolder, broker_progress, consumer_connection, group_brokers
 from trimq.admin.link import Link, ask
 from trimq.admin.offsets import (
     END,
@@ -34,6 +27,7 @@ from trimq.codec.bodies.topics import TopicList
 from trimq.codec.codes import RequestCode
 from trimq.codec.headers.offsets import QueryConsumeTimeSpanRequestHeader
 from trimq.codec.headers.topics import QueryTopicsByConsumerRequestHeader
+from trimq.codec.names import DLQ_PREFIX, MASTER_ID, RETRY_PREFIX
 
 BELOW_MIN = "below min"
 ABOVE_MAX = "above max"
@@ -45,8 +39,8 @@ class QueueProgress:
     """A group in one queue. Times are milliseconds since 1970, 0 where they are not known.
 
     `min_offset` is the queue's first offset, `max_offset` its next one. `pulled` is how far messages
-    were handed out, `last_read` when the last message that is read was stored, `delay` for how many
-    milliseconds the next one has been waiting. `client` holds the queue now.
+    were handed out, `last_read` when the last message read was stored, `delay` how many milliseconds
+    the next one has been waiting. `client` holds the queue now.
     """
 
     queue: MessageQueue
@@ -61,7 +55,7 @@ class QueueProgress:
 
     @property
     def backlog(self) -> int:
-        """How many messages there are to read; those that are deleted do not count."""
+        """How many messages there are to read; deleted ones do not count."""
         return max(0, self.max_offset - max(self.committed, self.min_offset))
 
     @property
@@ -104,7 +98,7 @@ class Moved:
 
 
 async def brokers_with_group(link: Link, group: str, topic: str | None = None) -> list[str]:
-    """One address of each broker that may know the group; of every master if no route tells."""
+    """One address of each broker that may know the group; of every master if no route says."""
     try:
         return await group_brokers(link, group, topic)
     except NotFound:
@@ -117,7 +111,7 @@ async def group_topics(link: Link, addr: str, group: str) -> list[str]:
     header = QueryTopicsByConsumerRequestHeader(group=group)
     answer = await ask(link, addr, RequestCode.QUERY_TOPICS_BY_CONSUMER, header)
     names = decode_body(TopicList, answer.body).topic_list
-    own = (RETRY_PREFIX, DEAD_LETTER_PREFIX)
+    own = (RETRY_PREFIX, DLQ_PREFIX)
     return sorted(name for name in names if not name.startswith(own))
 
 

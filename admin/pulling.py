@@ -3,11 +3,10 @@
 from dataclasses import dataclass
 from typing import Final
 
-from trimq.admin.cluster import MASTER_ID, topic_route
+from trimq.admin.cluster import topic_route
 from trimq.admin.errors import NotFound
 from trimq.admin.link import Link, ask
-from trimq.admin.message import Message, read_messages
-from trimq.codec import property_keys
+from trimq.admin.message import Message, read_messages, unwrapped
 from trimq.codec.bodies.base import decode_body
 from trimq.codec.bodies.locks import MessageQueue
 from trimq.codec.bodies.progress import QueryConsumeQueueResponseBody
@@ -25,9 +24,8 @@ from trimq.codec.headers.offsets import (
     SearchOffsetResponseHeader,
 )
 from trimq.codec.headers.pull import PullMessageRequestHeader, PullMessageResponseHeader
-
-# The group that tools read as (MixAll.TOOLS_CONSUMER_GROUP).
-TOOLS_GROUP: Final = "TOOLS_CONSUMER"
+from trimq.codec.names import MASTER_ID, TOOLS_CONSUMER_GROUP
+from trimq.codec.records import property_keys
 
 # PullStatus, by response code (MQClientAPIImpl.processPullResponse).
 _STATUS: Final = {
@@ -40,7 +38,7 @@ _STATUS: Final = {
 
 @dataclass(slots=True)
 class Pulled:
-    """An answer to a pull: `status` is a PullStatus, `next_offset` where to go on."""
+    """An answer to a pull: `status` is a PullStatus, `next_offset` where to continue."""
 
     status: str
     next_offset: int
@@ -77,7 +75,7 @@ def readable_places(topic: str, route: TopicRouteData) -> list[Place]:
 async def read_queues(link: Link, topic: str, route_topic: str | None = None) -> list[Place]:
     """The queues of a topic that may be read; NotFound when there is none.
 
-    A lite topic has no route of its own: `route_topic` names the topic whose route is taken.
+    A lite topic has no route of its own: `route_topic` names the topic whose route is used.
     """
     places = readable_places(topic, await topic_route(link, route_topic or topic))
     if not places:
@@ -147,10 +145,10 @@ async def pull(
 ) -> Pulled:
     """Messages from an offset on, without waiting for new ones, and without committing.
 
-    `tags` is like `TagA || TagB`; `group` is who reads, unless said otherwise TOOLS_GROUP.
+    `tags` is like `TagA || TagB`; `group` is who reads, by default TOOLS_CONSUMER_GROUP.
     """
     header = PullMessageRequestHeader(
-        consumer_group=group or TOOLS_GROUP,
+        consumer_group=group or TOOLS_CONSUMER_GROUP,
         topic=place.queue.topic,
         queue_id=place.queue.queue_id,
         queue_offset=offset,
@@ -168,8 +166,9 @@ async def pull(
     reply = decode_header(PullMessageResponseHeader, answer.ext_fields or {})
     wanted = {tag.strip() for tag in tags.split("||")} - {"*", ""}
     messages = []
-    for message in read_messages(bytes(answer.body)):
-        # The broker compares hashes of tags; the client sorts out what only looks alike.
+    stored = read_messages(bytes(answer.body))
+    for message in (one for record in stored for one in unwrapped(record)):
+        # The broker compares hashes of tags; the client drops those whose tags merely share a hash.
         if wanted and message.tags not in wanted:
             continue
         message.broker_name = place.queue.broker_name

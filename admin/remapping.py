@@ -1,4 +1,5 @@
-"""Moving a static topic's queues to other brokers: what is there stays, new messages go there.
+"""Moving a static topic's queues to other brokers: existing messages stay, new ones go to the new
+brokers.
 
 Java: TopicQueueMappingUtils.remappingStaticTopic, MQAdminUtils.remappingStaticTopic.
 """
@@ -23,8 +24,8 @@ from trimq.admin.topics import broker_topic_stats
 from trimq.codec.bodies.locks import MessageQueue
 from trimq.codec.bodies.static_topics import LogicQueueMappingItem
 
-# A queue's new part begins at the second or so multiple of this behind the old part's end: until the
-# old broker has heard of the move it goes on taking messages.
+# A queue's new part begins at about the second multiple of this after the old part's end: the old
+# broker takes messages until it has heard of the move.
 _BLOCK = 10_000
 
 
@@ -58,7 +59,7 @@ def remap(topic: str, configs: Configs, brokers: Iterable[str], now: int) -> Rem
             bname=name, queue_id=config.write_queue_nums - 1, gen=old.gen + 1, logic_offset=-1
         )
         parts = [*mapping_of(source, configs[source]).hosted_queues[number], part]
-        # One list for both: once the new part's begin is decided, both know it.
+        # One list for both: once the new part's start is decided, both know it.
         for one in (source, name):
             mapping_of(one, configs[one]).hosted_queues[number] = parts
         done.moved[number] = parts
@@ -97,7 +98,7 @@ def _moves(leaders: dict[int, LogicQueueMappingItem], brokers: set[str]) -> dict
     """Which queues have to go where, by number."""
     places = [item.bname or "" for item in leaders.values()]
     share, rest = divmod(len(places), len(brokers))
-    # Who has the most keeps one more.
+    # The brokers that have the most keep one more.
     order = sorted(brokers, key=lambda name: (-places.count(name), name))
     free = {name: share + (index < rest) for index, name in enumerate(order)}
     leaving: list[int] = []
@@ -112,6 +113,6 @@ def _moves(leaders: dict[int, LogicQueueMappingItem], brokers: set[str]) -> dict
 
 
 def _begin_behind(end: int) -> int:
-    """A round offset behind an end, and not just behind it (blockSeqRoundUp)."""
+    """A round offset after an end, with some distance (blockSeqRoundUp)."""
     blocks, rest = divmod(end, _BLOCK)
     return (blocks + (1 if rest < _BLOCK // 2 else 2)) * _BLOCK

@@ -2,25 +2,27 @@
 
 import os
 import random
+import secrets
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from trimq.admin.cluster import MASTER_ID, topic_route
+from trimq.admin.cluster import topic_route
 from trimq.admin.errors import Invalid, NotFound
 from trimq.admin.link import Link, ask
 from trimq.admin.pulling import Place
 from trimq.admin.static_topics import GLOBAL_BROKER
-from trimq.admin.topics import DEFAULT_TOPIC
-from trimq.codec import property_keys
 from trimq.codec.bodies.locks import MessageQueue
 from trimq.codec.bodies.route import TopicRouteData
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.flags import Perm
 from trimq.codec.headers.base import decode_header
 from trimq.codec.headers.send import SendMessageRequestHeaderV2, SendMessageResponseHeader
-from trimq.codec.properties import format_properties
+from trimq.codec.names import AUTO_CREATE_TOPIC, MASTER_ID
+from trimq.codec.records import property_keys
+from trimq.codec.records.properties import format_properties
+from trimq.codec.records.unique_id import LOADER_SIZE, id_end, id_start
 
 # DefaultMQProducer.defaultTopicQueueNums: queues of a topic that a send creates.
 NEW_TOPIC_QUEUES: Final = 4
@@ -46,13 +48,17 @@ class NewMessage:
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """What became of a message: `status` is a SendStatus, the ids are the client's and the broker's."""
+    """What became of a message: `status` is a SendStatus, the ids are the client's and the broker's.
+
+    With `recall_handle` a timer message can be taken back.
+    """
 
     status: str
     message_id: str
     offset_id: str
     queue: MessageQueue
     queue_offset: int
+    recall_handle: str | None = None
 
 
 async def send(
@@ -77,7 +83,8 @@ async def send(
 async def write_queues(link: Link, topic: str) -> list[Place]:
     """The queues of a topic that may be written, by broker name and number, as producers list them.
 
-    Of a topic that does not exist, the queues that a send would make. NotFound when there is none.
+    For a topic that does not exist, the queues that a send would create. NotFound when there is
+    none.
     """
     return _writable(topic, await sending_route(link, topic))
 
@@ -91,7 +98,7 @@ async def send_to(link: Link, message: NewMessage, place: Place) -> Sent:
     header = SendMessageRequestHeaderV2(
         producer_group="mqadmin",
         topic=message.topic,
-        default_topic=DEFAULT_TOPIC,
+        default_topic=AUTO_CREATE_TOPIC,
         default_topic_queue_nums=NEW_TOPIC_QUEUES,
         queue_id=place.queue.queue_id,
         sys_flag=0,
@@ -107,7 +114,14 @@ async def send_to(link: Link, message: NewMessage, place: Place) -> Sent:
     answer = await ask(link, place.addr, code, header, message.body, accepted=tuple(_STATUS))
     reply = decode_header(SendMessageResponseHeader, answer.ext_fields or {})
     status = _STATUS[ResponseCode(answer.code)]
-    return Sent(status, message_id, reply.msg_id, place.queue, reply.queue_offset)
+    return Sent(
+        status,
+        message_id,
+        reply.msg_id,
+        place.queue,
+        reply.queue_offset,
+        reply.recall_handle,
+    )
 
 
 def new_message_id() -> str:
@@ -116,8 +130,9 @@ def new_message_id() -> str:
     """
     now = time.localtime()
     month = time.mktime((now.tm_year, now.tm_mon, 1, 0, 0, 0, 0, 0, -1))
-    since = int((time.time() - month) * 1000) & 0xFFFFFFFF
-    return (os.urandom(10) + since.to_bytes(4) + os.urandom(2)).hex().upper()
+    since = int((time.time() - month) * 1000)
+    start = id_start(os.urandom(4), secrets.randbits(16), os.urandom(LOADER_SIZE))
+    return start + id_end(since, secrets.randbits(16))
 
 
 async def sending_route(link: Link, topic: str) -> TopicRouteData:
@@ -126,7 +141,7 @@ async def sending_route(link: Link, topic: str) -> TopicRouteData:
         return await topic_route(link, topic)
     except NotFound:
         try:
-            route = await topic_route(link, DEFAULT_TOPIC)
+            route = await topic_route(link, AUTO_CREATE_TOPIC)
         except NotFound:
             raise NotFound(
                 f"topic {topic!r} does not exist and no broker creates topics by itself"

@@ -1,14 +1,14 @@
-"""Static topics: their queues have numbers that hold for the whole cluster.
+"""Static topics: their queues have cluster-wide numbers.
 
 Java: MQAdminUtils, TopicQueueMappingUtils.
 """
 
 from collections.abc import Iterable, Mapping
 
-from trimq.admin.cluster import MASTER_ID, cluster_info, topic_route
+from trimq.admin.cluster import cluster_info, topic_route
 from trimq.admin.errors import Invalid, NotFound
 from trimq.admin.link import SUCCESS, Link, ask
-from trimq.admin.topics import DEFAULT_TOPIC, TopicStats
+from trimq.admin.topics import TopicStats
 from trimq.admin.topics import topic_stats as plain_topic_stats
 from trimq.codec.bodies.base import decode_body, encode_body
 from trimq.codec.bodies.locks import MessageQueue
@@ -20,6 +20,7 @@ from trimq.codec.bodies.static_topics import (
 )
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.headers.topics import CreateTopicRequestHeader, GetTopicConfigRequestHeader
+from trimq.codec.names import AUTO_CREATE_TOPIC, MASTER_ID
 
 Configs = dict[str, TopicConfigAndQueueMapping]
 """A topic as each broker keeps it, by broker name."""
@@ -32,7 +33,7 @@ EPOCH_STEP = 1000
 async def topic_stats(link: Link, topic: str) -> TopicStats:
     """All queues of a topic; NotFound when no broker has any.
 
-    A static topic's queues are there twice: as the brokers keep them, and by their global numbers
+    A static topic's queues appear twice: as the brokers keep them, and by their global numbers
     (DefaultMQAdminExtImpl.examineTopicStats).
     """
     stats = await plain_topic_stats(link, topic)
@@ -124,7 +125,7 @@ async def put_static_topic(
     """Tell one broker of its part of a static topic."""
     header = CreateTopicRequestHeader(
         topic=config.topic_name,
-        default_topic=DEFAULT_TOPIC,
+        default_topic=AUTO_CREATE_TOPIC,
         read_queue_nums=config.read_queue_nums,
         write_queue_nums=config.write_queue_nums,
         perm=config.perm,
@@ -160,7 +161,7 @@ def epoch_of(configs: Configs) -> int:
 
 
 def leaders_of(configs: Configs) -> dict[int, LogicQueueMappingItem]:
-    """Where each queue is written now, by its number; Invalid when one has two places or none."""
+    """Where each queue is written to now, by its number; Invalid when one has two places or none."""
     found: dict[int, LogicQueueMappingItem] = {}
     total = 0
     for name, config in configs.items():

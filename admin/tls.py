@@ -1,6 +1,6 @@
-"""How the tools' flags and RocketMQ's tls.properties say whether and how to talk TLS.
+"""How the tools' flags and RocketMQ's tls.properties say whether and how to use TLS.
 
-FLAGS is what `mqadmin` and `trimq offsets report` have in common.
+FLAGS are those that `mqadmin` and `trimq offsets report` share.
 """
 
 from collections.abc import Mapping
@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from trimq.codec.java_properties import decode_properties, read_properties
-from trimq.remoting.tls import ClientTls, TlsFilesError
+from trimq.codec.java.properties import decode_properties, read_properties
+from trimq.remoting.tls.contexts import ClientTls, TlsFilesError
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,18 +33,24 @@ def _flag(name: str, help_text: str, metavar: str | None = None) -> Flag:
 
 
 FLAGS: Final = (
-    _flag("--tls", "Talk TLS, and take any certificate"),
-    _flag("--tls-ca", "PEM file of the authorities that servers' certificates come from", "FILE"),
-    _flag("--tls-any-name", "With --tls-ca: certificates may be made out to other hosts"),
-    _flag("--tls-cert", "PEM file of a certificate to show, for servers that ask for one", "FILE"),
+    _flag("--tls", "Use TLS and accept any certificate"),
+    _flag(
+        "--tls-ca",
+        "PEM file of the authorities that must have issued servers' certificates",
+        "FILE",
+    ),
+    _flag("--tls-any-name", "With --tls-ca: accept certificates issued for other hosts"),
+    _flag(
+        "--tls-cert", "PEM file of a certificate to present, for servers that ask for one", "FILE"
+    ),
     _flag("--tls-key", "PEM file of its key", "FILE"),
     _flag("--tls-key-password", "The key's password", "SECRET"),
-    _flag("--tls-config", "RocketMQ's tls.properties with tls.client.* in it", "FILE"),
+    _flag("--tls-config", "RocketMQ's tls.properties file with tls.client.* settings", "FILE"),
 )
 
 
 def client_tls(given: Mapping[str, object]) -> ClientTls | None:
-    """From the flags' values by their keys; None: plain text. TlsFilesError when they do not do."""
+    """From the flags' values by their keys; None: plain text. TlsFilesError when they are unusable."""
     texts = {flag.key: str(given.get(flag.key) or "") for flag in FLAGS if flag.metavar}
     if not any(given.get(flag.key) for flag in FLAGS):
         return None
@@ -59,7 +65,7 @@ def client_tls(given: Mapping[str, object]) -> ClientTls | None:
         ciphers=base.ciphers,
         protocols=base.protocols,
     )
-    # What does not do is said before anybody is asked anything.
+    # Unusable values are reported before any server is asked.
     chosen.context()
     return chosen
 

@@ -26,9 +26,9 @@ from trimq.codec.headers.topics import (
     GetTopicStatsInfoRequestHeader,
     QueryTopicConsumeByWhoRequestHeader,
 )
+from trimq.codec.names import AUTO_CREATE_TOPIC
 
-# MixAll.AUTO_CREATE_TOPIC_KEY_TOPIC: its route is taken for topics that are not there yet.
-DEFAULT_TOPIC = "TBW102"
+# MixAll.AUTO_CREATE_TOPIC_KEY_TOPIC: its route is used for topics that do not exist yet.
 # Topics that one answer holds at most.
 _PART = 2000
 
@@ -66,7 +66,7 @@ async def topics_of(link: Link, addr: str) -> dict[str, TopicConfig]:
 
 
 async def topic_groups(link: Link, topic: str) -> list[str]:
-    """The groups that consume a topic, as the first of its brokers says that answers."""
+    """The groups that consume a topic, according to the first of its brokers that answers."""
     addrs = await route_addrs(link, topic)
     if not addrs:
         return []
@@ -100,7 +100,7 @@ async def put_topic(link: Link, addr: str, topic: TopicConfig) -> None:
     """Create or change a topic on a broker. Attributes are changes: `+name` to a value, `-name`."""
     header = CreateTopicRequestHeader(
         topic=topic.topic_name,
-        default_topic=DEFAULT_TOPIC,
+        default_topic=AUTO_CREATE_TOPIC,
         read_queue_nums=topic.read_queue_nums,
         write_queue_nums=topic.write_queue_nums,
         perm=topic.perm,

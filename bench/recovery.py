@@ -22,8 +22,8 @@ from bench.store.bulk import BulkStore
 from trimq.compiled import MODE
 from trimq.store.config import StoreConfig
 from trimq.store.errors import StoreError
-from trimq.store.message import Message
 from trimq.store.message_store import MessageStore
+from trimq.store.messages.message import Message
 
 BATCH = 32
 PROPERTIES = b"UNIQ_KEY\x01%032X\x02WAIT\x01true\x02TAGS\x01TagA\x02"

@@ -14,10 +14,10 @@ from typing import Final
 
 import trio
 
-from trimq.codec.command import JSON, ROCKETMQ, RemotingCommand, encode_command
+from trimq.codec.frames.command import JSON, ROCKETMQ, RemotingCommand, encode_command
 from trimq.remoting.contract import Processor, Request, Response
-from trimq.remoting.dispatch import Dispatcher
-from trimq.remoting.server import Server
+from trimq.remoting.serving.dispatch import Dispatcher
+from trimq.remoting.serving.server import Server
 
 CODE: Final = 310
 FIELDS: Final = {

@@ -1,9 +1,9 @@
 """Every setting of the broker, declared once: RocketMQ's name, type, default, limits, purpose.
 
 A field's RocketMQ key is its name in camelCase unless the declaration names another; names and
-defaults are those of BrokerConfig, BrokerIdentity and NettyServerConfig. What concerns files stands
+defaults are those of BrokerConfig, BrokerIdentity and NettyServerConfig. Settings about files are
 in store/config.py. Keys of RocketMQ that have no effect here (thread pools, queue capacities) are
-not declared: whoever sets one is told so.
+not declared: setting one is reported.
 """
 
 import os
@@ -11,15 +11,14 @@ import socket
 from dataclasses import dataclass
 from typing import Final
 
-from trimq.store.settings import (
-    WHEN_FALSE,
-    WHEN_TRUE,
+from trimq.base.declaring import (
     Refusal,
     computed_setting,
     limit,
     setting,
     when_one_of,
 )
+from trimq.codec.names import TRACE_TOPIC
 
 # AdminBrokerProcessor.initConfigBlackList refuses these whatever configBlackList says.
 NEVER_AT_RUN_TIME: Final = frozenset({"brokerConfigPath", "rocketmqHome", "configBlackList"})
@@ -32,7 +31,7 @@ def _host_name() -> str:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BrokerConfig:
-    """The settings of one broker; while it runs only trimq/running_settings.py changes some."""
+    """The settings of one broker; while it runs only trimq/settings/running.py changes some."""
 
     broker_cluster_name: str = setting("DefaultCluster", "Cluster that this broker belongs to.")
     broker_name: str = computed_setting(
@@ -40,7 +39,7 @@ class BrokerConfig:
     )
     broker_id: int = setting(
         0,
-        "Taken for 0, a master's id, as RocketMQ does it for every master.",
+        "Treated as 0, a master's id, as RocketMQ does for every master.",
         long=True,
     )
     broker_role: str = setting(
@@ -49,25 +48,25 @@ class BrokerConfig:
         choices=("ASYNC_MASTER", "SYNC_MASTER", "SLAVE"),
         refused=Refusal(
             when_one_of("SLAVE"),
-            "TriMQ has no replication yet, so this broker would stay empty: set brokerRole=ASYNC_MASTER for a"
-            " broker of its own, or keep the slave on RocketMQ",
+            "TriMQ has no replication yet, so this broker would stay empty: set "
+            "brokerRole=ASYNC_MASTER for a standalone broker, or keep the slave on RocketMQ",
         ),
     )
     namesrv_addr: str | None = computed_setting(
         lambda: os.environ.get("NAMESRV_ADDR", "").strip() or None,
-        "NameServers to register with, HOST:PORT;HOST:PORT. Without it the environment's NAMESRV_ADDR,"
-        " else a NameServer is embedded.",
+        "NameServers to register with, HOST:PORT;HOST:PORT. Default: the environment's "
+        "NAMESRV_ADDR; without that, a NameServer is embedded.",
         guarded=True,
     )
     zone: str = computed_setting(
         lambda: os.environ.get("ROCKETMQ_ZONE", ""),
-        "Zone of this broker, told to NameServers. Without it the environment's ROCKETMQ_ZONE.",
+        "Zone of this broker, reported to NameServers. Default: the environment's ROCKETMQ_ZONE.",
         key="rocketmq.zone",
         guarded=True,
     )
     zone_mode: str = computed_setting(
         lambda: os.environ.get("ROCKETMQ_ZONE_MODE", ""),
-        "Told with the zone. Without it the environment's ROCKETMQ_ZONE_MODE.",
+        "Reported with the zone. Default: the environment's ROCKETMQ_ZONE_MODE.",
         key="rocketmq.zone.mode",
         guarded=True,
     )
@@ -93,7 +92,12 @@ class BrokerConfig:
     cluster_topic_enable: bool = setting(True, "The topic named after the cluster may be used.")
     broker_topic_enable: bool = setting(True, "The topic named after the broker may be used.")
     trace_topic_enable: bool = setting(False, "Create the message trace topic at start.")
-    msg_trace_topic_name: str = setting("RMQ_SYS_TRACE_TOPIC", "The message trace topic.")
+    msg_trace_topic_name: str = setting(TRACE_TOPIC, "The message trace topic.")
+    store_reply_message_enable: bool = setting(
+        True,
+        "Keep the replies of request-reply in the cluster's reply topic, too; requesters get them either way.",
+        live=True,
+    )
     revive_queue_num: int = setting(8, "Queues of the POP revive topic.", at_least=1)
     validate_system_topic_when_update_topic: bool = setting(
         True, "Refuse to change system topics by UPDATE_AND_CREATE_TOPIC.", live=True
@@ -118,17 +122,34 @@ class BrokerConfig:
         False, "Send consumers that lag far behind to a slave.", live=True
     )
     lite_pull_message_enable: bool = setting(True, "Answer LITE_PULL_MESSAGE.", live=True)
-    filter_support_retry: bool = setting(
-        False, "Filter by properties on retry topics too.", live=True
-    )
     enable_property_filter: bool = setting(
+        False, "Allow SQL92 subscriptions: filters by the properties of messages.", live=True
+    )
+    filter_support_retry: bool = setting(
         False,
-        "Allow SQL92 subscriptions.",
-        refused=Refusal(
-            WHEN_TRUE,
-            "TriMQ does not filter by SQL92 yet: set enablePropertyFilter=false, then such subscriptions are"
-            " refused one by one, or keep this broker on RocketMQ",
-        ),
+        "An SQL92 subscription to a retry topic filters by what the group wants of each message's own topic.",
+        live=True,
+    )
+    filter_data_clean_time_span: int = setting(
+        86_400_000,
+        "Milliseconds after which the filters of a group that has left are forgotten.",
+        at_least=0,
+        long=True,
+        live=True,
+    )
+    enable_calc_filter_bit_map: bool = setting(
+        False,
+        "With enableConsumeQueueExt: note in the queue which groups' filters a new message matches, so that their"
+        " pulls need not look at the others.",
+    )
+    expect_consumer_num_use_filter: int = setting(
+        32, "Groups with filters on one topic, for which those notes are made.", at_least=1
+    )
+    max_error_rate_of_bloom_filter: int = setting(
+        20,
+        "How many of those notes may say yes wrongly, as a percentage; such a message is looked at.",
+        at_least=1,
+        at_most=99,
     )
     enable_mixed_message_type: bool = setting(
         False, "Allow topics with message.type=MIXED.", live=True
@@ -137,14 +158,34 @@ class BrokerConfig:
         False, "Ignore heartbeats of consumers that pull by themselves.", live=True
     )
     reject_transaction_message: bool = setting(
-        False,
-        "Half messages of transactions are refused whatever it says.",
+        False, "Half messages of transactions are refused.", live=True
+    )
+    transaction_time_out: int = setting(
+        6000,
+        "Milliseconds since its first send before a half message's producer is asked; "
+        "CHECK_IMMUNITY_TIME_IN_SECONDS of a message can only prolong it.",
+        at_least=0,
         live=True,
-        refused=Refusal(
-            WHEN_FALSE,
-            "TriMQ does not finish transactions yet: leave it out or set rejectTransactionMessage=true, then half"
-            " messages are refused one by one, or keep this broker on RocketMQ",
-        ),
+        long=True,
+    )
+    transaction_check_interval: int = setting(
+        30000,
+        "Milliseconds between two rounds of questions about half messages.",
+        at_least=1,
+        live=True,
+        long=True,
+    )
+    transaction_check_max: int = setting(
+        15,
+        "A half message that was asked about this often goes to TRANS_CHECK_MAX_TIME_TOPIC.",
+        live=True,
+    )
+    transaction_metric_flush_interval: int = setting(
+        10000,
+        "Milliseconds between two writes of config/transactionMetrics.",
+        at_least=1,
+        live=True,
+        long=True,
     )
     enable_register_producer: bool = setting(
         True,
@@ -159,6 +200,13 @@ class BrokerConfig:
         long=True,
     )
 
+    recall_message_enable: bool = setting(
+        False, "Let producers take timer messages back before their time.", live=True
+    )
+    allow_recall_when_broker_not_writeable: bool = setting(
+        True, "They may do so although brokerPermission lets nobody send.", live=True
+    )
+
     notify_consumer_ids_changed_enable: bool = setting(
         True, "Tell consumers when members of their group come and go.", live=True
     )
@@ -167,7 +215,8 @@ class BrokerConfig:
     )
     refuse_inconsistent_subscription: bool = setting(
         False,
-        "Refuse heartbeats of consumers that subscribe otherwise than a member of their group.",
+        "Refuse heartbeats of consumers that subscribe differently from another member of their "
+        "group.",
         own=True,
         live=True,
     )
@@ -200,16 +249,16 @@ class BrokerConfig:
 
     register_name_server_period: int = setting(
         30_000,
-        "Milliseconds between two registrations; it counts as 10000 to 60000.",
+        "Milliseconds between two registrations, limited to 10000 to 60000.",
         live=True,
     )
     register_broker_timeout_mills: int = setting(
-        24_000, "Milliseconds until a registration has failed.", at_least=1
+        24_000, "Milliseconds after which a registration has failed.", at_least=1
     )
     forward_timeout: int = setting(
         3000,
-        "Milliseconds until a request to another broker, for its part of a static topic's queue,"
-        " has failed.",
+        "Milliseconds after which a request to another broker, for its part of a static topic's "
+        "queue, has failed.",
         at_least=1,
         live=True,
         long=True,
@@ -239,7 +288,7 @@ class BrokerConfig:
     leave_pending_messages: bool = setting(
         False,
         "Start on a store of another broker although it has messages that TriMQ can neither deliver nor"
-        " keep: they are left where they are.",
+        " keep: they stay where they are.",
         guarded=True,
         own=True,
     )
@@ -250,16 +299,19 @@ class BrokerConfig:
     max_topic_queues: int = limit(16_384, "Queues of one topic.")
     max_new_names_per_address: int = limit(
         100,
-        "Topics and groups created on first use, a second and an address other than this machine's;"
-        " ten times as many at once.",
+        "Topics and groups created on first use, per second and address (this machine excepted); "
+        "ten times as many at once.",
     )
     max_heartbeat_groups: int = limit(1000, "Producer and consumer groups in one heartbeat.")
-    max_held_pulls: int = limit(100_000, "Pulls that wait for messages at a time.")
+    max_filter_characters: int = limit(
+        2 * 1024 * 1024, "Characters of all SQL92 filters that are kept, 500 for each one added."
+    )
+    max_held_pulls: int = limit(100_000, "Pulls that may wait for messages at a time.")
     max_suspend_seconds: int = limit(
-        300, "Seconds that a pull waits for messages at most, whatever it asks for."
+        300, "Longest time in seconds that a pull waits for messages, whatever it asks for."
     )
     max_connection_groups: int = limit(
-        1000, "Consumer groups of one connection, and producer groups as many."
+        1000, "Consumer groups of one connection, and as many producer groups."
     )
     max_connection_subscriptions: int = limit(10_000, "Subscriptions of one connection.")
     max_group_locks: int = limit(65_536, "Queues of one group that are locked for a consumer.")

@@ -2,9 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from trimq.codec.addresses import pack_host
-
-MASTER_ID = 0
+from trimq.codec.records.addresses import pack_host
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +29,6 @@ class BrokerIdentity:
 
     @property
     def zone_fields(self) -> dict[str, str]:
-        """What tells NameServers where this broker is; nothing unless somebody has said so."""
+        """The fields that tell NameServers this broker's zone; none unless it is configured."""
         fields = {"__ZONE_NAME": self.zone, "__ZONE_MODE": self.zone_mode}
         return {name: text for name, text in fields.items() if text.strip()}

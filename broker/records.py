@@ -1,20 +1,20 @@
 """Records by their physical offset, without letting a cold disk hold up the loop.
 
-What is in memory is there at once; the rest is read in a worker thread (DefaultMessageStore's
-lookMessageByOffset, which reads wherever it is told to: here what is no record is not found).
+What is in memory is returned at once; the rest is read in a worker thread (DefaultMessageStore's
+lookMessageByOffset, which reads wherever it is told to; here, bytes that are not a record are not
+found).
 """
-
-import zlib
 
 import trio
 
 from trimq.codec.errors import CodecError
-from trimq.codec.record import FIXED_SIZE, Record, parse_record
+from trimq.codec.java.hashes import crc32_31
+from trimq.codec.records.fields import LENGTH_SIZE, size_at
+from trimq.codec.records.record import FIXED_SIZE, Record, parse_record
 from trimq.store.errors import MessagesGone
-from trimq.store.loading import Buffer
 from trimq.store.message_store import MessageStore
-
-_LENGTH_BYTES = 4
+from trimq.store.reading.loading import Buffer
+from trimq.store.reading.pulls import Scan
 
 
 class NoRecord(LookupError):
@@ -26,22 +26,22 @@ class ColdRecord(Exception):
 
 
 def check_sound(record: Record) -> None:
-    """NoRecord when others' bytes would be taken for a part of this record.
+    """NoRecord when bytes of other records would be taken for a part of this one.
 
-    Whoever sends a message knows where it will lie, and may put the head of a record into its body:
-    one that claims what follows in the log. But nobody knows the CRC of that; and the head of the
-    next record is no text, as a topic and properties are.
+    A sender knows where its message will be stored, and may put the head of a record into its body:
+    one that claims what follows in the log. But nobody knows the CRC of what follows; and the head
+    of the next record is not text, as a topic and properties are.
     """
     try:
         record.properties.decode()
     except UnicodeDecodeError as error:
         raise NoRecord(record.physical_offset) from error
-    if record.body and zlib.crc32(record.body) & 0x7FFFFFFF != record.body_crc:
+    if record.body and crc32_31(record.body) != record.body_crc:
         raise NoRecord(record.physical_offset)
 
 
 def sound_record(data: bytes) -> Record | None:
-    """The record of these bytes; None for one whose head lies about what belongs to it."""
+    """The record of these bytes; None if its head is wrong about what belongs to it."""
     try:
         record = parse_record(data, check_crc=False)
         check_sound(record)
@@ -53,10 +53,10 @@ def sound_record(data: bytes) -> Record | None:
 def record_in_memory(store: MessageStore, offset: int) -> Record:
     """The record at that offset; ColdRecord when reading it could block."""
     _check_place(store, offset, FIXED_SIZE)
-    head = store.load([(offset, _LENGTH_BYTES)])
+    head = store.load([(offset, LENGTH_SIZE)])
     if head is None:
         raise ColdRecord
-    size = int.from_bytes(b"".join(head), "big")
+    size = size_at(b"".join(head))
     _check_place(store, offset, size)
     parts = store.load([(offset, size)])
     if parts is None:
@@ -68,8 +68,8 @@ async def fetch_record(store: MessageStore, offset: int) -> Record:
     """The record at that offset, read in a worker thread."""
     _check_place(store, offset, FIXED_SIZE)
     try:
-        head = await load_cold(store, [(offset, _LENGTH_BYTES)])
-        size = int.from_bytes(b"".join(head), "big")
+        head = await load_cold(store, [(offset, LENGTH_SIZE)])
+        size = size_at(b"".join(head))
         _check_place(store, offset, size)
         parts = await load_cold(store, [(offset, size)])
     except MessagesGone as error:
@@ -80,7 +80,7 @@ async def fetch_record(store: MessageStore, offset: int) -> Record:
 async def load_cold(store: MessageStore, extents: list[tuple[int, int]]) -> list[Buffer]:
     """Read from the disk in a worker thread; MessagesGone when that is no longer possible.
 
-    The files are held meanwhile: deleting old ones waits for it.
+    The files are held in the meantime: deleting old ones waits for it.
     """
     held = store.hold(extents)
     try:
@@ -89,16 +89,25 @@ async def load_cold(store: MessageStore, extents: list[tuple[int, int]]) -> list
         held.release()
 
 
+async def judge_cold(store: MessageStore, scan: Scan) -> None:
+    """Filter what a scan has found to be on the disk, in a worker thread; MessagesGone as above."""
+    held = store.hold(scan.cold)
+    try:
+        scan.know(await trio.to_thread.run_sync(scan.judge, held))
+    finally:
+        held.release()
+
+
 async def fetch_buffers(store: MessageStore, offsets: list[int], max_bytes: int) -> list[Buffer]:
     """The bytes of the records at these offsets, as many as are no larger than that together.
 
-    What is no longer in the log is left out.
+    Records that are no longer in the log are left out.
     """
     inside = [offset for offset in offsets if _is_inside(store, offset, FIXED_SIZE)]
-    heads = await _fetch(store, [(offset, _LENGTH_BYTES) for offset in inside])
+    heads = await _fetch(store, [(offset, LENGTH_SIZE) for offset in inside])
     extents: list[tuple[int, int]] = []
     for offset, head in zip(inside, heads, strict=True):
-        size = int.from_bytes(head, "big")
+        size = size_at(memoryview(head))
         if _is_inside(store, offset, size):
             max_bytes -= size
             if max_bytes < 0:
@@ -119,7 +128,7 @@ def _is_inside(store: MessageStore, offset: int, size: int) -> bool:
 
 
 def _check_place(store: MessageStore, offset: int, size: int) -> None:
-    """What is read must lie inside the commit log."""
+    """Whatever is read must be inside the commit log."""
     if not _is_inside(store, offset, size):
         raise NoRecord(offset)
 

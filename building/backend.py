@@ -1,6 +1,6 @@
 """How TriMQ is built (PEP 517): by setuptools; with mypy where the hot modules can be compiled.
 
-Where they cannot, or are not wanted compiled, the build needs setuptools alone.
+If they cannot be compiled, or should not be, the build needs setuptools only.
 """
 
 from pathlib import Path
@@ -31,7 +31,7 @@ __all__ = [
 
 
 def get_requires_for_build_wheel(config_settings: Any = None) -> list[str]:
-    """The compiling of the modules needs mypy, and the packages whose types it has to know."""
+    """Compiling the modules needs mypy, and the packages whose types it has to know."""
     needed = build_meta.get_requires_for_build_wheel(config_settings)
     if compiling.obstacle() is None:
         lines = (Path(__file__).parents[1] / "requirements" / "build.txt").read_text().splitlines()

@@ -1,4 +1,4 @@
-"""Whether the hot modules can be compiled, and what is missing where they cannot.
+"""Whether the hot modules can be compiled, and what is missing if not.
 
 The environment variable TRIMQ_COMPILE decides: ``0`` never, ``1`` compile or fail, otherwise compile if
 possible. MYPYC_OPT_LEVEL is the C compiler's -O, 3 unless it is set.
@@ -6,6 +6,7 @@ possible. MYPYC_OPT_LEVEL is the C compiler's -O, 3 unless it is set.
 
 from __future__ import annotations
 
+import ast
 import os
 import sys
 import tempfile
@@ -18,13 +19,18 @@ from setuptools.command.build_py import build_py
 
 WISH: Final = os.environ.get("TRIMQ_COMPILE", "auto")
 OPTIMISATION: Final = os.environ.get("MYPYC_OPT_LEVEL", "3")
-# The one library that all compiled modules share; without a name of ours mypyc puts it beside `trimq`.
+# The one library that all compiled modules share; without a name from us mypyc puts it beside
+# `trimq`.
 SHARED: Final = "trimq._native"
-# What a batch, and what a scan costs per message, in C; docs/speed.md says why. Each function has a twin in Python.
-KERNELS: Final = ("_kernel", "_records")
-# A plain installation keeps here why it is one: pip shows nothing of a build that has succeeded.
+# The line in the docstring of a module that is compiled: plain typed Python without construct, trio and click. A
+# class whose base is compiled must be compiled too.
+MARK: Final = "Hot: compiled by mypyc when a compiler is there."
+# Our own C, docs/decisions/0003: packages, and in each every file whose name begins with an underscore is a module.
+NATIVE: Final = ("trimq/codec/native", "trimq/store/native")
+WARNINGS: Final = ("-Wall", "-Wextra")
+# A plain installation records the reason here: pip shows nothing of a successful build.
 REASON: Final = "trimq/plain.txt"
-# setup.py also runs to tell a name and a version.
+# setup.py also runs just to report a name and a version.
 BUILDING: Final = frozenset(("bdist_wheel", "build", "build_ext", "install"))
 
 NO_COMPILER: Final = "no C compiler works here (Debian: apt-get install gcc python3-dev; macOS: xcode-select --install)"
@@ -39,7 +45,7 @@ class CannotCompile(Exception):
 
 
 def obstacle() -> str | None:
-    """What is missing, if anything is known to be."""
+    """What is missing, if that is known."""
     if WISH == "0":
         return "TRIMQ_COMPILE=0 was set"
     if sys.implementation.name != "cpython":
@@ -63,11 +69,29 @@ def _compiles(source: str) -> bool:
             compiler = new_compiler()
             customize_compiler(compiler)
             compiler.compile([str(probe)], output_dir=folder, include_dirs=list(folders))
-        # distutils has no base class for all that compilers and their absence raise.
+        # distutils has no base class for everything that compilers, or their absence, raise.
         except Exception as error:
             print(f"trimq: {error}", file=sys.stderr)
             return False
     return True
+
+
+def hot_modules(root: Path) -> list[str]:
+    """The modules below `trimq` that say in their docstring that they are compiled, as paths without `.py`."""
+    found: list[str] = []
+    # The layers are links.
+    for folder, _, names in os.walk(root / "trimq", followlinks=True):
+        for name in names:
+            path = Path(folder, name)
+            if path.suffix == ".py" and _is_marked(path.read_text(encoding="utf-8")):
+                found.append(path.relative_to(root).with_suffix("").as_posix())
+    return sorted(found)
+
+
+def _is_marked(source: str) -> bool:
+    if MARK not in source:
+        return False
+    return MARK in (ast.get_docstring(ast.parse(source)) or "").splitlines()
 
 
 def extensions(modules: list[str], config: str, folder: str) -> list[Extension]:
@@ -91,12 +115,23 @@ def extensions(modules: list[str], config: str, folder: str) -> list[Extension]:
     # mypyc ends the process on errors in the types, and in itself.
     except (Exception, SystemExit) as error:
         raise CannotCompile(f"mypyc failed ({type(error).__name__} {error}): {FAILED}") from error
-    flags = [f"-O{OPTIMISATION}", "-Wall"]
-    kernels = [
-        Extension(f"trimq.codec.{name}", [f"trimq/codec/{name}.c"], extra_compile_args=flags)
-        for name in KERNELS
+    return [*made, *native()]
+
+
+def native() -> list[Extension]:
+    """Our own C, to be built in the root of the tree."""
+    headers = sorted(str(path) for folder in NATIVE for path in Path(folder).glob("*.h"))
+    return [
+        Extension(
+            f"{folder.replace('/', '.')}.{path.stem}",
+            [str(path)],
+            include_dirs=[NATIVE[0]],
+            depends=headers,
+            extra_compile_args=[f"-O{OPTIMISATION}", *WARNINGS],
+        )
+        for folder in NATIVE
+        for path in sorted(Path(folder).glob("_*.c"))
     ]
-    return [*made, *kernels]
 
 
 class Reasons:

@@ -1,8 +1,7 @@
 """Request, response and language codes, under the names RocketMQ 5.5.0 gives them.
 
-The protocol's numbers are fixed for good; a code that TriMQ does not serve is listed all the
-same, so that logs and tools can name it. Java: RequestCode, ResponseCode,
-RemotingSysResponseCode, LanguageCode.
+The protocol's numbers never change; codes that TriMQ does not serve are listed too, so that logs
+and tools can name them. Java: RequestCode, ResponseCode, RemotingSysResponseCode, LanguageCode.
 """
 
 from enum import IntEnum

@@ -1,4 +1,4 @@
-"""Java's enums in JSON bodies: their names, in Java's order, because a number says the place in it."""
+"""Java's enums in JSON bodies: their names, in Java's order, because a number is the position in it."""
 
 from typing import Final, Literal
 
@@ -15,7 +15,7 @@ ConsumeFromWhere = Literal[
 TopicFilterType = Literal["SINGLE_TAG", "MULTI_TAG"]
 GroupRetryPolicyType = Literal["EXPONENTIAL", "CUSTOMIZED"]
 MessageRequestMode = Literal["PULL", "POP"]
-# How a client fared with a message that it was given directly (CMResult).
+# The outcome of a message that a client was given directly (CMResult).
 ConsumeResult = Literal[
     "CR_SUCCESS",
     "CR_LATER",

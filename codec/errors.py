@@ -1,4 +1,4 @@
-"""The error of this layer, and the one of its kinds that a connection survives."""
+"""The error of this layer, and the only kind of it that a connection survives."""
 
 
 class CodecError(Exception):

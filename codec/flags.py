@@ -1,4 +1,7 @@
-"""Bit flags of messages, pull requests and topics (MessageSysFlag, PullSysFlag, PermName)."""
+"""Bit flags of messages, pull requests and topics (MessageSysFlag, PullSysFlag, PermName).
+
+Hot: compiled by mypyc when a compiler is there.
+"""
 
 from typing import Final
 

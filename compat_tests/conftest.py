@@ -10,12 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from compat_tests.ours import builds
-from compat_tests.real import Launcher, launcher
-from compat_tests.records import Records
-from compat_tests.scenarios import Case
-from compat_tests.server import Server
-from compat_tests.stage import Stage
+from compat_tests.comparing.records import Records
+from compat_tests.scenarios.batches import Case
+from compat_tests.scenarios.stage import Stage
+from compat_tests.servers.containers import launcher
+from compat_tests.servers.jvm import Launcher
+from compat_tests.servers.ours import builds
+from compat_tests.servers.server import Server
 
 _LAUNCHER = pytest.StashKey[Launcher]()
 _STAGE = pytest.StashKey[Stage]()
@@ -50,6 +51,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         type=int,
         default=3,
         help="how often each broker is killed under Spark's jobs (make soak-spark: 50)",
+    )
+    parser.addoption(
+        "--order-seconds",
+        type=int,
+        default=60,
+        help="for how long orderly consumers join and leave (make soak: 900)",
+    )
+    parser.addoption(
+        "--sql-questions",
+        type=int,
+        default=500,
+        help="how many random expressions are compared with RocketMQ's own classes (make soak: 20000)",
     )
 
 

@@ -1,6 +1,7 @@
 """Which clients were tried with TriMQ, and how: docs/compatibility.md shows it.
 
-`tests` are files or folders of tests that run them or send what they send; a unit test sees to it that they exist.
+`tests` are files or folders of tests that run them or send what they send; a unit test ensures that
+they exist.
 """
 
 from __future__ import annotations
@@ -24,25 +25,25 @@ CLIENTS: Final = (
         "Java, `rocketmq-client`",
         "5.5.0, 4.9.8",
         "run: every scenario, on the real RocketMQ and on TriMQ",
-        ("compat_tests/test_java.py",),
+        ("compat_tests/scenarios/test_java.py",),
     ),
     Client(
         "`mqadmin` of the distribution",
         "5.5.0",
         "run: its commands on TriMQ",
-        ("compat_tests/test_mqadmin.py",),
+        ("compat_tests/mqadmin/test_mqadmin.py",),
     ),
     Client(
         "Go, `rocketmq-client-go/v2`",
         "2.1.2",
         "run: every scenario, on the real RocketMQ and on TriMQ",
-        ("compat_tests/test_go.py",),
+        ("compat_tests/scenarios/test_go.py",),
     ),
     Client(
         "C++, `rocketmq-client-cpp`",
         "1.2, as the Python package `rocketmq` 0.4.4 has it inside",
         "run: sends, and consumes by tags",
-        ("compat_tests/test_cpp_client.py",),
+        ("compat_tests/scenarios/test_cpp_client.py",),
     ),
     Client(
         "C++, `rocketmq-client-cpp`",

@@ -1,14 +1,14 @@
-"""What TriMQ does otherwise than RocketMQ 5.5.0 on purpose: the one list of it.
+"""What TriMQ deliberately does differently from RocketMQ 5.5.0: the only list of it.
 
-`make docs` writes docs/compatibility.md from it; compat_tests/test_wire.py lets exactly the `cases`
-named here differ between the two servers, and fails when one of them does not differ any more.
+`make docs` writes docs/compatibility.md from it; compat_tests/wire/test_wire.py lets exactly the `cases`
+named here differ between the two servers, and fails when one of them no longer differs.
 
 An entry is
 
     Difference("a sentence for users: what is different, and why", cases=(...), tests=(...))
 
 `cases` are names of wire cases (compat_tests/wire/cases), `tests` are ``path/of/test.py::function``
-of tests that demand the difference. An entry needs at least one of either; a unit test sees to it
+of tests that require the difference. An entry needs at least one of either; a unit test ensures
 that all of them exist, and that no case is named twice.
 """
 
@@ -32,7 +32,9 @@ DIFFERENCES: Final = (
     Difference(
         "A reply uses the header coding of its request (JSON or ROCKETMQ); the real server always answers"
         " in its own. Clients decode either.",
-        tests=("tests/remoting/test_turn.py::test_the_reply_has_the_coding_of_its_request",),
+        tests=(
+            "tests/remoting/serving/test_turn.py::test_the_reply_has_the_coding_of_its_request",
+        ),
     ),
     Difference(
         "A reply with a binary header has no remark where the real server's remark is empty: that coding"
@@ -43,7 +45,7 @@ DIFFERENCES: Final = (
         "Where the real server fails with a Java exception and sends its text, TriMQ answers with the same"
         " code and a remark of its own.",
         tests=(
-            "tests/remoting/test_turn.py"
+            "tests/remoting/serving/test_turn.py"
             "::test_a_missing_header_field_is_a_system_error_without_a_traceback",
         ),
     ),
@@ -59,9 +61,9 @@ DIFFERENCES: Final = (
     ),
     # --- addresses
     Difference(
-        "`bindAddress` is 127.0.0.1 unless said otherwise, not 0.0.0.0: a broker without access control"
+        "`bindAddress` is 127.0.0.1 by default, not 0.0.0.0: a broker without access control"
         " should not be open to the network by accident.",
-        tests=("tests/trimq/test_options.py::test_a_server_is_open_to_this_machine_only",),
+        tests=("tests/trimq/settings/test_options.py::test_a_server_is_open_to_this_machine_only",),
     ),
     # --- the NameServer
     Difference(
@@ -75,81 +77,182 @@ DIFFERENCES: Final = (
     ),
     # --- TLS and balancers
     Difference(
-        "A balancer's PROXY preamble is believed from the addresses of `proxyProtocolFrom` only; the real"
-        " server believes everybody's.",
-        tests=("tests/remoting/test_proxy_protocol.py::test_strangers_are_not_believed",),
+        "A load balancer's PROXY preamble is accepted from the addresses of `proxyProtocolFrom` "
+        "only; the real server accepts anybody's.",
+        tests=("tests/remoting/wire/test_proxy_protocol.py::test_strangers_are_not_believed",),
     ),
     Difference(
         "A request's header has at most 1 MiB and 512 ext fields, the JSON body of a client (heartbeat, locks, one"
         " topic or group) 1 MiB; JSON nests at most 32 levels deep, and a key that is an object holds no further"
-        " objects or arrays. More is answered with code 1. The real server has no such limits.",
+        " objects or arrays. Anything beyond that is answered with code 1. The real server has no such limits.",
         tests=(
-            "tests/codec/test_command.py::test_a_header_has_limits",
-            "tests/codec/test_json_scan.py::test_so_many_levels_and_no_more",
-            "tests/codec/test_json_scan.py::test_keys_that_are_objects_are_flat",
-            "tests/codec/test_json_scan.py::test_a_clients_body_has_a_limit_of_a_mebibyte",
+            "tests/codec/frames/test_command.py::test_a_header_has_limits",
+            "tests/codec/java/test_json_scan.py::test_so_many_levels_and_no_more",
+            "tests/codec/java/test_json_scan.py::test_keys_that_are_objects_are_flat",
+            "tests/codec/java/test_json_scan.py::test_a_clients_body_has_a_limit_of_a_mebibyte",
         ),
     ),
     Difference(
         "A tag expression has at most 65,536 characters; longer ones are refused as unreadable.",
         tests=(
-            "tests/broker/test_tag_filters.py::"
+            "tests/broker/filters/test_tags.py::"
             "test_long_expressions_are_not_remembered_and_longer_ones_refused",
         ),
     ),
     Difference(
-        "A client's IPv6 address from a PROXY preamble stands in brackets in front of its port; the real"
-        " server leaves them out, and one cannot tell where the address ends.",
+        "A pull that brings along an SQL92 expression that cannot be read, or one of an unknown type, is refused with"
+        " SUBSCRIPTION_PARSE_FAILED and what was expected where; the real broker then returns every message.",
+        cases=("pull, filters allowed: its own that cannot be read",),
+        tests=(
+            "tests/processors/consume/test_filtered_pulls.py"
+            "::test_its_own_expression_cannot_be_read",
+        ),
+    ),
+    Difference(
+        "An SQL92 expression has at most 65,536 characters, in which conditions nest at most 200 deep; a message for"
+        " which evaluating it would look at more than a MiB (thousands of conditions on values of many KiB) does not"
+        " match. 2 MiB of expressions are kept (`maxFilterCharacters`).",
+        tests=(
+            "tests/codec/sql/test_grammar.py::test_so_deep_and_no_deeper",
+            "tests/codec/sql/test_grammar.py::test_so_long_and_no_longer",
+            "tests/codec/sql/test_terms.py::test_one_message_costs_only_so_much",
+            "tests/broker/filters/test_consumer_filters.py::test_only_so_much_is_kept",
+        ),
+    ),
+    Difference(
+        "A client's IPv6 address from a PROXY preamble is put in brackets before its port; the "
+        "real server leaves them out, so that nobody can tell where the address ends.",
         cases=(
             "PROXY preamble: whose connection it is, a line of IPv6",
             "PROXY preamble: whose connection it is, binary of IPv6",
         ),
     ),
     Difference(
-        "`tls.server.need.client.auth=require` without authorities to check by refuses the start; the real"
-        " server takes any certificate then.",
-        tests=("tests/trimq/test_tls.py::test_what_cannot_work_refuses_the_start",),
+        "`tls.server.need.client.auth=require` without authorities to check against refuses the "
+        "start; the real server then accepts any certificate.",
+        tests=("tests/trimq/process/test_tls.py::test_what_cannot_work_refuses_the_start",),
     ),
     Difference(
-        "A configured certificate counts whatever `tls.test.mode.enable` says; the real server shows its"
-        " self-signed one as long as that is true.",
-        tests=("tests/trimq/test_tls.py::test_a_changed_certificate_is_shown_to_new_connections",),
+        "A configured certificate is used whatever `tls.test.mode.enable` says; the real server "
+        "presents its self-signed one while that is true.",
+        tests=(
+            "tests/trimq/process/test_tls.py::test_a_changed_certificate_is_shown_to_new_connections",
+        ),
     ),
     Difference(
         "A changed certificate is used whether its key has changed or not; the real server waits until both"
         " have.",
-        tests=("tests/remoting/test_tls.py::test_a_context_follows_its_files",),
+        tests=("tests/remoting/tls/test_tls.py::test_a_context_follows_its_files",),
+    ),
+    # --- transactions
+    Difference(
+        "A half message that asks for a delay (DELAY, TIMER_*) is refused with 13; the real broker accepts it and"
+        " never delivers it.",
+        cases=("half: with DELAY", "half: with TIMER_DELAY_SEC", "half: with TIMER_DELIVER_MS"),
+        tests=(
+            "tests/broker/transactions/test_half_messages.py::test_what_a_half_message_must_not_ask_for",
+        ),
+    ),
+    Difference(
+        "A committed message is delivered once, however often its transaction is ended and whenever the broker"
+        " is killed; the real broker writes down what was ended up to three seconds later.",
+        tests=(
+            "tests/broker/transactions/test_half_messages.py"
+            "::test_an_end_again_stores_nothing_and_is_answered_the_same",
+            "tests/broker/transactions/test_restarts.py::test_a_commit_torn_at_any_byte",
+        ),
+    ),
+    Difference(
+        "An END for a place where the half message lay before it was put back decides it where it lies now; the"
+        " real broker then asks about it once more.",
+        tests=(
+            "tests/broker/transactions/test_checking.py"
+            "::test_an_end_for_an_older_place_decides_the_half_where_it_lies",
+        ),
+    ),
+    Difference(
+        "Putting a half message back because of CHECK_IMMUNITY_TIME_IN_SECONDS does not count as a check.",
+        tests=(
+            "tests/broker/transactions/test_checking.py::test_a_put_back_for_immunity_is_no_check",
+        ),
+    ),
+    Difference(
+        "RESUME_CHECK_HALF_MESSAGE stores nothing for a half message that is pending already.",
+        tests=(
+            "tests/broker/transactions/test_checking.py"
+            "::test_a_half_that_was_given_up_is_taken_up_again",
+        ),
+    ),
+    # --- timers
+    Difference(
+        "A timer message whose properties would be too long with those that its delivery adds is refused (13) when it"
+        " is sent; the real broker takes it, and cannot deliver it.",
+        cases=("timer: properties without room for what delivery adds",),
+        tests=("tests/broker/timers/test_rule.py::test_what_could_not_be_delivered_is_not_taken",),
+    ),
+    Difference(
+        "A batch that carries a timer's property as a whole is refused (13), as one with a delay level is. The real"
+        " broker puts it on its wheel, which then delivers nothing any more.",
+        tests=("tests/broker/produce/test_batches.py::test_a_batch_does_not_wait",),
+    ),
+    Difference(
+        "Timer messages of a slot are delivered in the order of their sends, and each is tried until it is"
+        " stored; the real broker delivers in any order, drops a message after three tries, and delivers"
+        " others of its batch again.",
+        tests=(
+            "tests/broker/timers/test_delivering.py::test_messages_of_a_slot_come_in_the_order_of_their_sends",
+            "tests/broker/timers/test_delivering.py::test_a_full_disk_delays_and_loses_nothing",
+            "tests/broker/timers/test_delivering.py::test_one_that_its_queue_refuses_waits_alone",
+        ),
+    ),
+    Difference(
+        "Timer messages that were delivered are not delivered again after a crash.",
+        tests=("tests/broker/timers/test_kills.py::test_half_of_a_slot_delivered",),
+    ),
+    Difference(
+        "The roll window of timer messages is at most half of `fileReservedTime`, and slots that are done are"
+        " emptied; in the real broker a message that waits longer than its file is kept is lost.",
+        tests=(
+            "tests/store/timers/test_timer_store.py::test_the_window_is_half_of_what_files_are_kept",
+            "tests/store/timers/test_recovery.py::test_slots_that_are_done_are_emptied",
+        ),
+    ),
+    Difference(
+        "A message in rmq_sys_wheel_timer without a time is skipped with a line in the log; in the real"
+        " broker it ends all timers.",
+        tests=(
+            "tests/broker/timers/test_delivering.py::test_a_message_without_a_time_stops_nobody",
+        ),
+    ),
+    Difference(
+        "Deleting a topic with `cleanup.policy=COMPACTION` deletes its compacted queues: the real broker keeps"
+        " them, and a topic of the same name that is made later loses its first messages.",
+        tests=(
+            "tests/broker/compaction/test_compaction.py::test_a_topic_that_is_made_again_begins_anew",
+        ),
+    ),
+    Difference(
+        "Once the commit-log file of a compacted queue's first messages is gone, the queue's smallest offset is that of"
+        " the first message that can be pulled; the real broker names the first one in the commit log.",
+        tests=("tests/broker/compaction/test_compaction.py::test_messages_outlive_their_log_file",),
+    ),
+    Difference(
+        "A compacted queue is rewritten however many keys it has, in several turns if need be, and whatever of it is"
+        " deleted; the real broker fails when `maxOffsetMapSize` is full or when nothing is left.",
+        tests=(
+            "tests/store/compaction/test_rewriting.py::test_more_keys_than_it_looks_at_once",
+            "tests/store/compaction/test_rewriting.py::test_everything_may_go",
+        ),
     ),
     # --- what is not there yet
     Difference(
-        "SQL92 subscriptions are refused as by a broker with `enablePropertyFilter=false`, whether the"
-        " expression is valid or not.",
-        cases=("pull: SQL in the heartbeat that nobody can parse",),
-        tests=("tests/processors/consume/test_pull_message.py::test_refusals",),
-    ),
-    Difference(
-        "Timer messages (TIMER_DELAY_MS and the like) are refused as by a broker with"
-        " `timerWheelEnable=false`, also those that are due already.",
-        cases=("send: reserved property TIMER_DELAY_SEC",),
-        tests=("tests/broker/test_puts.py::test_timer_messages_need_a_wheel",),
-    ),
-    Difference(
-        "Half messages of transactions are refused as by a broker with `rejectTransactionMessage=true`.",
-        tests=("tests/processors/produce/test_send_message.py::test_refusals",),
-    ),
-    Difference(
-        "Topics with `cleanup.policy=COMPACTION` are not created: their messages would be deleted by age.",
-        cases=("create topic: attributes '+cleanup.policy=COMPACTION'",),
-        tests=("tests/processors/admin/test_topic_requests.py::test_compaction_is_not_there_yet",),
-    ),
-    Difference(
-        "A store that another broker wrote and that still has timer messages, half messages, messages"
-        " handed out by POP or COMPACTION topics is not opened without `leavePendingMessages=true`.",
+        "A store that another broker wrote and that still has half messages in RocksDB or messages"
+        " handed out by POP is not opened without `leavePendingMessages=true`.",
         tests=("tests/broker/test_pending.py::test_the_start_is_refused_with_a_sentence",),
     ),
     Difference(
         "Questions about lite topics are answered as by a broker whose lite topics are empty.",
-        tests=("tests/processors/test_lite_requests.py::test_an_empty_lite_topic",),
+        tests=("tests/processors/lite/test_lite_requests.py::test_an_empty_lite_topic",),
     ),
     Difference(
         "A question about a lite topic or its client that names no topic is told that there is no such"
@@ -158,20 +261,20 @@ DIFFERENCES: Final = (
     ),
     # --- the store
     Difference(
-        "Not even a full disk makes TriMQ delete a file before all of it has been flushed.",
-        tests=("tests/store/test_cleaning.py::test_what_is_not_flushed_stays",),
+        "Even on a full disk TriMQ does not delete a file before all of it has been flushed.",
+        tests=("tests/store/upkeep/test_cleaning.py::test_what_is_not_flushed_stays",),
     ),
     Difference(
         "After a crash the index is complete; the real broker deletes its last index file and finds only"
         " messages of the last commit-log file by key.",
         tests=(
-            "tests/store/test_index_recovery.py::test_a_file_that_nobody_vouches_for_is_built_anew",
+            "tests/store/opening/test_index_recovery.py::test_a_file_that_nothing_vouches_for_is_rebuilt",
         ),
     ),
     Difference(
-        "A query by key answers at most 16 MiB, since clients refuse larger frames.",
+        "A query by key returns at most 16 MiB, since clients refuse larger frames.",
         tests=(
-            "tests/processors/consume/test_query_message.py"
+            "tests/processors/messages/test_query_message.py"
             "::test_no_reply_is_larger_than_clients_take",
         ),
     ),
@@ -191,7 +294,7 @@ DIFFERENCES: Final = (
             "tests/processors/offsets/test_static_offsets.py::test_both_parts_here",
             "tests/processors/consume/test_static_pulls.py"
             "::test_offsets_that_pulls_commit_become_the_parts_own",
-            "tests/broker/test_topic_mappings.py::test_a_mapping_of_another_broker_is_refused",
+            "tests/broker/topics/test_mappings.py::test_a_mapping_of_another_broker_is_refused",
         ),
     ),
     Difference(
@@ -201,71 +304,68 @@ DIFFERENCES: Final = (
     ),
     # --- operating
     Difference(
-        "UPDATE_BROKER_CONFIG and UPDATE_NAMESRV_CONFIG refuse what cannot be read or lies outside of the setting's"
-        " limits; the real ones take any number that Java can read, and answer the rest with success.",
+        "UPDATE_BROKER_CONFIG and UPDATE_NAMESRV_CONFIG refuse what cannot be read or lies outside "
+        "the setting's limits; the real servers accept any number that Java can read, and answer "
+        "the rest with success.",
         cases=(
             "settings: no number",
             "settings: a number of 33 bits",
             "settings: neither true nor false",
         ),
         tests=(
-            "tests/trimq/test_running_settings.py::test_what_is_not_allowed_changes_nothing",
-            "tests/trimq/test_running_settings.py::test_no_interval_ends_the_name_server",
+            "tests/trimq/settings/test_running.py::test_what_is_not_allowed_changes_nothing",
+            "tests/trimq/settings/test_running.py::test_no_interval_ends_the_name_server",
         ),
     ),
     Difference(
         "Files, addresses, `tls.*` and secrets cannot be changed over the network (NO_PERMISSION).",
         tests=(
-            "tests/trimq/test_running_settings.py"
+            "tests/trimq/settings/test_running.py"
             "::test_files_addresses_and_protection_are_not_set_over_the_network",
         ),
     ),
     Difference(
-        "A change of settings that is not in force at once, or of a key that does not exist, is a success whose"
-        " remark says so; the real ones say nothing.",
+        "A change of a setting that does not take effect at once, or of a key that does not exist, "
+        "is a success whose remark says so; the real servers say nothing.",
         cases=("settings: one of several unknown", "settings: update of an unknown key"),
         tests=(
-            "tests/trimq/test_running_settings.py"
+            "tests/trimq/settings/test_running.py"
             "::test_what_needs_a_new_start_says_so_and_what_holds_is_shown",
         ),
     ),
     Difference(
         "A setting that promises what TriMQ does not do yet, or a number or boolean of a config file that cannot be"
-        " read, refuses the start; the real servers take their default for what they cannot read.",
+        " read, refuses the start; the real servers use their default for what they cannot read.",
         tests=(
-            "tests/trimq/test_rocketmq_settings.py::test_what_promises_too_much_is_refused",
-            "tests/trimq/test_settings.py::test_a_bad_value_names_key_value_and_what_is_allowed",
+            "tests/trimq/settings/test_rocketmq.py::test_what_promises_too_much_is_refused",
+            "tests/trimq/settings/test_parsing.py::test_a_bad_value_names_key_value_and_what_is_allowed",
         ),
     ),
     Difference(
         "Changed settings are written into their lines of the config file, or, where none is named, into a file that"
-        " the next start reads; the real ones write every setting, and read it with `-c` only.",
-        tests=("tests/trimq/test_running_settings.py::test_without_a_config_file_success_lasts",),
-    ),
-    Difference(
-        "SWITCH_TIMER_ENGINE is answered as by a broker with `timerWheelEnable=false`.",
-        tests=("tests/admin/test_clients.py::test_requests_for_single_brokers",),
+        " the next start reads; the real servers write every setting, and read it with `-c` only.",
+        tests=("tests/trimq/settings/test_running.py::test_without_a_config_file_success_lasts",),
     ),
     Difference(
         "SET_COMMITLOG_READ_MODE has no effect: the log is read ahead of each reader, not by mappings.",
-        tests=("tests/processors/admin/test_broker_requests.py::test_read_ahead_is_as_it_is",),
+        tests=("tests/processors/settings/test_settings_requests.py::test_read_ahead_is_as_it_is",),
     ),
     Difference(
         "GET_BROKER_CONFIG has the settings that TriMQ knows, and whatever else is in the config file, with the"
         " values that are in force; secrets are masked.",
         tests=(
-            "tests/trimq/test_running_settings.py::test_every_setting_is_shown",
-            "tests/trimq/test_running_settings.py::test_secrets_are_written_but_not_shown",
+            "tests/trimq/settings/test_running.py::test_every_setting_is_shown",
+            "tests/trimq/settings/test_running.py::test_secrets_are_written_but_not_shown",
         ),
     ),
     Difference(
         "Runtime info: thread pool queues are always empty, and how long puts take is not measured.",
-        tests=("tests/processors/admin/test_broker_requests.py::test_an_idle_broker",),
+        tests=("tests/processors/figures/test_broker_figures.py::test_an_idle_broker",),
     ),
     Difference(
         "VIEW_BROKER_STATS_DATA counts messages, bytes and what was sent back per topic, group and"
         " broker; latencies and acknowledgements are not counted. A batch counts as one go per message.",
-        tests=("tests/broker/test_stats.py::test_a_record_may_hold_several_messages",),
+        tests=("tests/broker/figures/test_stats.py::test_a_record_may_hold_several_messages",),
     ),
     Difference(
         "QUERY_CORRECTION_OFFSET leaves out the groups of filterGroups; the real broker deletes their"
@@ -278,5 +378,5 @@ DIFFERENCES: Final = (
 
 
 def deliberate_cases() -> dict[str, str]:
-    """Wire case -> why TriMQ answers it otherwise."""
+    """Wire case -> why TriMQ answers it differently."""
     return {case: one.text for one in DIFFERENCES for case in one.cases}

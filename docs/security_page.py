@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from trimq.base.declaring import DECLARED
 from trimq.broker.config import BrokerConfig
 from trimq.namesrv.config import NamesrvConfig
-from trimq.server_config import ServerConfig
-from trimq.settings import camel
+from trimq.settings.parsing import camel
+from trimq.settings.process import ServerConfig
 from trimq.store.config import StoreConfig
-from trimq.store.settings import DECLARED
 
 PAGE: Final = Path(__file__).parent / "security.md"
 _NO_LIMIT: Final = " 0: no limit."
@@ -31,7 +31,7 @@ def limits() -> Iterator[tuple[str, int, str]]:
 
 
 def security() -> str:
-    """The page, its table of limits made anew."""
+    """The page with its table of limits regenerated."""
     rows = (f"| `{key}` | {default:,} | {what} |\n" for key, default, what in limits())
     before, _, rest = PAGE.read_text("utf-8").partition(_BEGIN)
     _, _, after = rest.partition(_END)

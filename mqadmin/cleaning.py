@@ -16,14 +16,14 @@ def members_to_clean(run: Run, broker_addr: str | None, cluster: str | None) -> 
 
 
 def clean(run: Run, what: RequestCode, addrs: list[str], dry_run: bool) -> None:
-    """Ask these brokers. Which files they would delete they do not tell beforehand."""
+    """Ask these brokers. They do not say beforehand which files they would delete."""
     if dry_run:
         for addr in addrs:
-            text = f"ask {addr} for {what.name}; which files that deletes only the broker knows"
+            text = f"ask {addr} for {what.name}; only the broker knows which files that deletes"
             would(run, text, addr=addr)
         return
     run.on_each(addrs, lambda addr: run.admin.clean_broker(addr, what))
     if not run.partly_failed:
-        # Without a line end, as the official tool.
+        # Without a line end, like the official tool.
         run.out.text("success")
     run.out.value({"brokers": addrs, "success": not run.partly_failed})

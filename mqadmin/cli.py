@@ -90,13 +90,13 @@ def _nearest(text: str) -> str | None:
     "--namesrvAddr",
     "namesrv_addr",
     metavar="HOST:PORT;...",
-    help="The NameServers; may also stand after the command.",
+    help="The NameServers; may also follow the command.",
 )
 @click.version_option(package_name="trimq", message="mqadmin of TriMQ %(version)s")
 @click.pass_context
 def main(ctx: click.Context, namesrv_addr: str | None) -> None:
     """Administer RocketMQ and TriMQ: topics, groups, messages, brokers, NameServers."""
-    # Bodies hold what they like: what a terminal cannot show is a question mark there.
+    # Bodies may hold anything: what a terminal cannot show appears as a question mark.
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
     ctx.obj = namesrv_addr

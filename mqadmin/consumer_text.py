@@ -1,4 +1,4 @@
-"""What a consumer says of itself, as text; and what is wrong in a group (ConsumerRunningInfo)."""
+"""What a consumer says about itself, as text; and what is wrong in a group (ConsumerRunningInfo)."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -25,7 +25,7 @@ _PACE_TITLES: Final = (
 )
 # Clients that just started may not know of each other's subscriptions yet.
 _SETTLED: Final = 2 * 60 * 1000
-# A consumer that holds messages but has finished none for so long may be stuck.
+# A consumer that holds messages but has finished none for this long may be stuck.
 _STUCK: Final = 60 * 1000
 
 
@@ -91,7 +91,7 @@ def _held_text(held: ProcessQueueInfo) -> str:
 
 
 def same_subscriptions(infos: Mapping[str, ConsumerRunningInfo], now: int) -> bool:
-    """Whether all members want the same topics and tags, as far as that can be told by now
+    """Whether all members want the same topics and tags, as far as can be told yet
     (ConsumerRunningInfo.analyzeSubscription).
     """
     ordered = [infos[client] for client in sorted(infos)]

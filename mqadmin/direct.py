@@ -1,4 +1,4 @@
-"""Letting one consumer have a message once more (-g and -d of the commands that show messages)."""
+"""Delivering a message to one consumer once more (-g and -d of the commands that show messages)."""
 
 import click
 
@@ -17,7 +17,7 @@ def target_of(group: str | None, client_id: str | None) -> tuple[str, str] | Non
 
 
 def consume_again(run: Run, message: Message, target: tuple[str, str]) -> None:
-    """Print what the consumer made of it; a problem when it is not a push consumer."""
+    """Print what the consumer did with it; a problem if it is not a push consumer."""
     group, client_id = target
     info = run.admin.running_info(group, client_id)
     if info.properties.get("PROP_CONSUME_TYPE") != "CONSUME_PASSIVELY":

@@ -16,15 +16,15 @@ def drain_options(function: F) -> F:
         click.option(
             "--drain",
             is_flag=True,
-            help="Take away queues safely: stop writes to the last ones, wait until every group has"
-            " read them, then drop them. Delayed messages that were sent before keep their queue:"
-            " let them come first.",
+            help="Remove queues safely: stop writes to the last ones, wait until every group has "
+            "read them, then drop them. Delayed messages that were sent before keep their queue: "
+            "let them arrive first.",
         ),
         click.option(
             "--drain-timeout",
             type=click.FloatRange(min=0),
             metavar="SECONDS",
-            help="Give up waiting after that long; without it, never.",
+            help="Give up after waiting this long; by default, never.",
         ),
         click.option(
             "--drain-settle",
@@ -32,7 +32,7 @@ def drain_options(function: F) -> F:
             default=SETTLE_SECONDS,
             show_default=True,
             metavar="SECONDS",
-            help="How long no message may have come: longer than producers keep a route.",
+            help="How long no message must have arrived; longer than producers keep a route.",
         ),
         click.option(
             "--ignore-group",

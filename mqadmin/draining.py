@@ -1,7 +1,7 @@
 """`updateTopic --drain`: fewer queues without losing what lies in the last ones.
 
-First nothing is written to them any more; when every group has read them, they are taken away. Whoever
-interrupts it is told how far it came, and the same command goes on from there.
+First writes to them stop; when every group has read them, they are removed. If it is interrupted,
+it says how far it came, and the same command continues from there.
 """
 
 import signal
@@ -28,7 +28,7 @@ SETTLE_SECONDS: Final = 35.0
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """What a drain shall do. `timeout` and `settle` in seconds; a timeout of None waits for ever."""
+    """What a drain has to do. `timeout` and `settle` in seconds; a timeout of None waits for ever."""
 
     topic: str
     reads: int
@@ -50,7 +50,7 @@ class Part:
     quiet_since: float = 0.0
 
     def behind(self, goal: Goal) -> dict[str, int]:
-        """Messages that groups which count have not read."""
+        """Messages not yet read by the groups that count."""
         left = self.tail.behind.items()
         return {group: number for group, number in left if group not in goal.ignored}
 
@@ -72,7 +72,7 @@ class Drain:
 
     def run(self) -> None:
         """Both steps. Failed, with what to do next, when it is interrupted or takes too long."""
-        # A service manager's way of stopping it shall end as tidily as Ctrl-C.
+        # Being stopped by a service manager ends as tidily as Ctrl-C.
         before = signal.signal(signal.SIGTERM, signal.default_int_handler)
         try:
             self._stop_writes()
@@ -105,7 +105,7 @@ class Drain:
     # --- the two steps
 
     def _stop_writes(self) -> None:
-        """Step 1. Queues that are to be added come at once: nobody loses anything by them."""
+        """Step 1. Queues to be added are added at once: nobody loses anything by that."""
         goal = self._goal
         for part in self._parts:
             reads = max(part.config.read_queue_nums, goal.reads)
@@ -173,7 +173,7 @@ class Drain:
                 time.sleep(_POLL_SECONDS)
 
     def _look(self, waiting: list[Part]) -> str | None:
-        """Ask every broker anew; returns why one of them could not be asked, if so."""
+        """Ask every broker again; returns why one of them could not be asked, if so."""
         for part in waiting:
             try:
                 tail = self._run.admin.tail_of(part.addr, self._goal.topic, self._goal.reads)
@@ -197,7 +197,7 @@ class Drain:
     # --- words
 
     def _state(self) -> str:
-        """Where the topic stands, and how to go on or back."""
+        """Where the topic stands, and how to continue or go back."""
         goal = self._goal
         states = [f"{part.addr} {self._state_of(part)}" for part in self._parts]
         if all(part.done for part in self._parts):
@@ -206,14 +206,15 @@ class Drain:
         unread = f" Not read yet, by group: {left}." if left else ""
         back = "; ".join(map(self._way_back, self._parts))
         return (
-            f"topic {goal.topic!r}: {', '.join(states)}.{unread} Nothing is lost: the same command goes"
-            f" on from here, and this takes it back: {back}"
+            f"topic {goal.topic!r}: {', '.join(states)}.{unread} Nothing is lost: the same command "
+            f"continues from here, and this undoes it: {back}"
         )
 
     def _way_back(self, part: Part) -> str:
-        """The command that lets everything be written again."""
+        """The command that allows writes everywhere again."""
         config = part.config
-        # Where an earlier run has stopped the writes, as many queues were written as read, most likely.
+        # Where an earlier run has stopped the writes, most likely as many queues were written to as
+        # read.
         same = config.write_queue_nums == self._goal.writes
         writes = config.read_queue_nums if same else config.write_queue_nums
         order = " -o true" if config.order else ""

@@ -5,11 +5,11 @@ from typing import Any, Final
 
 import click
 
-from trimq.codec import fastjson
+from trimq.codec.java import fastjson
 from trimq.mqadmin.files import TOOLS_FOLDER, write_file
 from trimq.mqadmin.framework import Failed, Run
 
-# Where the official tool leaves what it exports.
+# Where the official tool puts what it exports.
 _FOLDER: Final = str(TOOLS_FOLDER / "export")
 
 folder_option = click.option(

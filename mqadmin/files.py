@@ -1,7 +1,7 @@
-"""Files that commands leave. A name that a peer chose stays in its folder, and no link is followed.
+"""Files that commands write. A name that a peer chose stays in its folder, and no link is followed.
 
-RocketMQ's tool leaves files in folders below /tmp, which belong to everybody: there only folders are taken
-that nobody else can write to.
+RocketMQ's tool puts files in folders below /tmp, which belongs to everybody: there, only folders
+that nobody else can write to are used.
 """
 
 import errno
@@ -20,10 +20,11 @@ F = TypeVar("F", bound=Callable[..., Any])
 TOOLS_FOLDER: Final = Path("/tmp/rocketmq")
 """Below it the official tool leaves message bodies and exports."""
 
-# Letters, digits and what ids are made of; no separator, no hidden file, no terminal's control characters.
+# Letters, digits and the signs in ids; no separator, no hidden file, no terminal's control
+# characters.
 _PLAIN: Final = re.compile(r"[0-9A-Za-z_][0-9A-Za-z_.@%+=#:-]{0,199}")
 _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
-# Without the last one, a pipe with nobody at its other end would hold us.
+# Without the last one, a pipe with nobody at its other end would block us.
 _OLD: Final = os.O_NOFOLLOW | os.O_NONBLOCK
 PRIVATE: Final = 0o600
 
@@ -34,7 +35,7 @@ def is_plain_name(name: str) -> bool:
 
 
 def out_option(where: str) -> Callable[[F], F]:
-    """`--out FOLDER`, our own flag; `where` is said to be the folder without it."""
+    """`--out FOLDER`, our own flag; `where` names the folder that is used without it."""
     return click.option(
         "--out",
         metavar="FOLDER",
@@ -48,8 +49,9 @@ def write_file(
 ) -> Path:
     """Write a file of that name in a folder, which is made if it is missing; returns its path.
 
-    A file that has these bytes already stays. FileExistsError for another one, unless `replace` is
-    given and it is a plain file of this user; OSError when the folder cannot be trusted or written to.
+    A file that already has these bytes stays. FileExistsError for another one, unless `replace` is
+    given and it is a regular file of this user; OSError when the folder cannot be trusted or
+    written to.
     """
     if "/" in name:
         raise OSError(errno.EINVAL, "that is a path, not a name")
@@ -95,12 +97,12 @@ def _private_folder(part: str, at: int) -> int:
     )
     if foreign or shared:
         os.close(below)
-        raise PermissionError(errno.EPERM, f"others can write to {part!r}, take another folder")
+        raise PermissionError(errno.EPERM, f"others can write to {part!r}, choose another folder")
     return below
 
 
 def _holds(name: str, at: int, data: bytes) -> bool:
-    """Whether a plain file of that name has exactly these bytes."""
+    """Whether a regular file of that name has exactly these bytes."""
     try:
         file = os.open(name, os.O_RDONLY | _OLD, dir_fd=at)
     except OSError:
@@ -117,6 +119,6 @@ def _own_file(name: str, at: int) -> int:
     found = os.fstat(file)
     if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid() or found.st_nlink != 1:
         os.close(file)
-        raise FileExistsError(errno.EEXIST, "what is there is not a plain file of yours")
+        raise FileExistsError(errno.EEXIST, "what is there is not a regular file of yours")
     os.ftruncate(file, 0)
     return file

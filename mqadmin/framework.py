@@ -19,7 +19,7 @@ from trimq.codec.errors import CodecError
 from trimq.mqadmin.names import COMMANDS
 from trimq.mqadmin.output import Output, complain
 from trimq.remoting.errors import PeerGone, RemotingConnectError, TransportError
-from trimq.remoting.tls import ClientTls, TlsFilesError
+from trimq.remoting.tls.contexts import ClientTls, TlsFilesError
 
 FAILURES: Final = (AdminError, TransportError, CodecError)
 """What a server or the way to it can do to a command."""
@@ -67,18 +67,18 @@ class Run:
     out: Output
     partly_failed: bool = False
     timeout: float = 5.0
-    # Nobody named a NameServer: the default is asked.
+    # No NameServer was named: the default is asked.
     by_default: bool = False
     tls: ClientTls | None = None
     said: set[str] = field(default_factory=set)
 
     def problem(self, error: Exception | str) -> None:
-        """Say what failed, once, and go on; the exit code will be 1."""
+        """Say what failed, once, and continue; the exit code will be 1."""
         self.partly_failed = True
         self._say(self.sentence(error), "red")
 
     def warn(self, text: str) -> None:
-        """Say what the user may not have meant, once, and go on; no failure."""
+        """Say what the user may not have meant, once, and continue; not a failure."""
         self._say(text, "yellow")
 
     def sentence(self, error: Exception | str) -> str:
@@ -98,9 +98,9 @@ class Run:
             complain(text, colour)
 
     def on_each(self, addrs: Iterable[str], action: Callable[[str], None]) -> bool:
-        """Do it for every address; those that fail do not keep the others from it.
+        """Do it for every address; failures do not stop the others.
 
-        Whether all could do it.
+        Returns whether it worked for all.
         """
         all_done = True
         for addr in addrs:
@@ -113,7 +113,7 @@ class Run:
 
 
 def _is_for_name_servers(error: Refused) -> bool:
-    """Whether somebody who is not a NameServer was asked what only NameServers know."""
+    """Whether a server that is not a NameServer was asked what only NameServers know."""
     is_unknown = error.code == ResponseCode.REQUEST_CODE_NOT_SUPPORTED
     return is_unknown and error.request in _OF_NAME_SERVERS
 
@@ -125,14 +125,14 @@ def _tried_by_default(text: str) -> str:
 
 
 def _wanted_in_tls(tls: ClientTls | None) -> str:
-    """What a server may have wanted that hung up: it has no words for it."""
+    """What a server that hung up may have wanted: it cannot say so."""
     if tls is None:
-        return "; does it take nothing but TLS? --tls talks it"
-    return "" if tls.certificate else "; does it ask for a certificate? --tls-cert shows one"
+        return "; does it accept TLS only? Use --tls"
+    return "" if tls.certificate else "; does it ask for a certificate? Give one with --tls-cert"
 
 
 def boolean(value: Any) -> bool:
-    """`true` or `false` in any case. The official tool takes every other word for false."""
+    """`true` or `false` in any case. The official tool treats every other word as false."""
     text = str(value).strip().lower()
     if text not in ("true", "false"):
         raise click.BadParameter(f"{value!r} is neither true nor false")
@@ -140,7 +140,7 @@ def boolean(value: Any) -> bool:
 
 
 def admin_command(name: str) -> Callable[[Callable[..., None]], click.Command]:
-    """Makes `mqadmin NAME` of a function that takes a Run and its own flags."""
+    """Makes `mqadmin NAME` from a function that takes a Run and its own flags."""
 
     def decorate(function: Callable[..., None]) -> click.Command:
         @wraps(function)
@@ -155,7 +155,7 @@ def admin_command(name: str) -> Callable[[Callable[..., None]], click.Command]:
 
 
 def local_command(name: str) -> Callable[[Callable[..., None]], click.Command]:
-    """Makes `mqadmin NAME` of a function that takes an Output: it asks no server, and needs no -n."""
+    """Makes `mqadmin NAME` from a function that takes an Output: it asks no server, and needs no -n."""
 
     def decorate(function: Callable[..., None]) -> click.Command:
         @wraps(function)
@@ -169,7 +169,7 @@ def local_command(name: str) -> Callable[[Callable[..., None]], click.Command]:
 
 
 def _no_nan(ctx: click.Context, param: click.Parameter, value: float) -> float:
-    # No comparison finds it out of a range.
+    # No comparison finds it out of range.
     if math.isnan(value):
         raise click.BadParameter("nan is not a number of seconds")
     return value
@@ -211,7 +211,7 @@ def _common_options(function: F) -> F:
         _json_option,
         click.option(
             "--timeout",
-            # A day at most: sockets do not take every number, and no infinity.
+            # A day at most: sockets do not accept every number, nor infinity.
             type=click.FloatRange(min=0, min_open=True, max=86_400),
             callback=_no_nan,
             default=5.0,
@@ -223,13 +223,13 @@ def _common_options(function: F) -> F:
             "--access-key",
             envvar="MQADMIN_ACCESS_KEY",
             metavar="NAME",
-            help="Signs requests, with --secret-key; or MQADMIN_ACCESS_KEY.",
+            help="Signs requests, together with --secret-key; or set MQADMIN_ACCESS_KEY.",
         ),
         click.option(
             "--secret-key",
             envvar="MQADMIN_SECRET_KEY",
             metavar="SECRET",
-            help="Or MQADMIN_SECRET_KEY, which `ps` does not show.",
+            help="Or set MQADMIN_SECRET_KEY, which `ps` does not show.",
         ),
         *(_tls_option(flag) for flag in TLS_FLAGS),
     )
@@ -297,7 +297,7 @@ def dry_run_option(function: F) -> F:
 
 
 def topic_names(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    """For a shell that completes: topics that begin so. Nothing when nobody answers at once."""
+    """For a shell that completes: topics that begin like this. Nothing when no server answers at once."""
     given = ctx.params.get("namesrv_addr")
     before = ctx.find_object(str)
     try:

@@ -5,7 +5,7 @@ from trimq.mqadmin.framework import Run
 
 
 def progress_of(run: Run, group: str, topic: str | None = None) -> ConsumeStats:
-    """A group's progress, as far as brokers answer; NotFound as `AdminClient.consume_stats`."""
+    """A group's progress, from the brokers that answer; NotFound as `AdminClient.consume_stats`."""
     stats = ConsumeStats()
 
     def add(addr: str) -> None:

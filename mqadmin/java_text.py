@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from trimq.codec import java_tables
 from trimq.codec.bodies.locks import MessageQueue
-from trimq.codec.java import string_hash
+from trimq.codec.java import tables as java_tables
+from trimq.codec.java.hashes import string_hash
 
-# The commands find all that is Java's here.
+# The commands find everything about Java here.
 hash_order = java_tables.hash_order
 filled_order = java_tables.filled_order
 properties_order = java_tables.concurrent_order

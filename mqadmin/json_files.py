@@ -5,9 +5,9 @@ from typing import TypeVar
 
 import click
 
-from trimq.codec import fastjson
 from trimq.codec.bodies.base import Body
 from trimq.codec.errors import CodecError
+from trimq.codec.java import fastjson
 
 B = TypeVar("B", bound=Body)
 

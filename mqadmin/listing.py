@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Final
 
-from trimq.admin.groups import DEAD_LETTER_PREFIX, RETRY_PREFIX
+from trimq.codec.names import AUTO_CREATE_TOPIC, DLQ_PREFIX, RETRY_PREFIX, SYSTEM_PREFIX
 from trimq.mqadmin.framework import FAILURES, Run
 from trimq.mqadmin.java_text import hash_order, properties_order
 
@@ -12,10 +12,6 @@ RETRY: Final = "retry"
 DEAD_LETTERS: Final = "deadLetters"
 SYSTEM: Final = "system"
 _KINDS: Final = (USER, RETRY, DEAD_LETTERS, SYSTEM)
-
-# TopicValidator.SYSTEM_TOPIC_PREFIX and the one topic that every broker has; brokers tell the others.
-_SYSTEM_PREFIX: Final = "rmq_sys_"
-_DEFAULT_TOPIC: Final = "TBW102"
 
 
 def in_order(run: Run, names: Iterable[str]) -> list[str]:
@@ -38,9 +34,10 @@ def topic_kinds(run: Run, names: Iterable[str]) -> dict[str, str]:
 def _kind(name: str, system: frozenset[str]) -> str:
     if name.startswith(RETRY_PREFIX):
         return RETRY
-    if name.startswith(DEAD_LETTER_PREFIX):
+    if name.startswith(DLQ_PREFIX):
         return DEAD_LETTERS
-    is_system = name in system or name == _DEFAULT_TOPIC or name.startswith(_SYSTEM_PREFIX)
+    # Apart from what every broker has, brokers say which.
+    is_system = name in system or name == AUTO_CREATE_TOPIC or name.startswith(SYSTEM_PREFIX)
     return SYSTEM if is_system else USER
 
 
@@ -54,6 +51,6 @@ def _system_topics(run: Run) -> frozenset[str]:
                 break
             except FAILURES as error:
                 run.warn(
-                    f"which of its topics are the system's is not known: {run.sentence(error)}"
+                    f"it is not known which of its topics are system topics: {run.sentence(error)}"
                 )
     return found

@@ -15,11 +15,6 @@ parent_option = click.option(
 group_option = click.option("-g", "--group", required=True, help="The consumer group.")
 
 
-def lmq_name(parent: str, lite_topic: str) -> str:
-    """The queue that stands for a lite topic (LiteUtil.toLmqName)."""
-    return f"%LMQ%${parent}${lite_topic}"
-
-
 def on_brokers(run: Run, route: TopicRouteData, action: Callable[[str, str], None]) -> None:
     """Call with name and address of each broker; one that fails gets the official tool's line."""
     for broker in route.broker_datas:
@@ -34,5 +29,5 @@ def on_brokers(run: Run, route: TopicRouteData, action: Callable[[str, str], Non
 
 
 def time_or(millis: int, absent: str) -> str:
-    """A moment, or what stands for none."""
+    """A moment, or the text for none."""
     return local_time(millis) if millis > 0 else absent

@@ -1,6 +1,6 @@
 """A cluster's brokers as the official tool lists them (CommandUtil.fetchMasterAndSlaveDistinguish)."""
 
-from trimq.admin.cluster import MASTER_ID
+from trimq.codec.names import MASTER_ID
 from trimq.mqadmin.framework import Run
 from trimq.mqadmin.java_text import hash_order
 
@@ -9,7 +9,7 @@ NO_MASTER = "NO_MASTER"
 
 
 def masters_with_slaves(run: Run, cluster: str) -> list[tuple[str | None, list[str]]]:
-    """Each master's address with those of its slaves; None stands for a master that is not there."""
+    """Each master's address with those of its slaves; None stands for a missing master."""
     slaves: dict[str, list[str]] = {}
     for ids in run.admin.members(cluster).values():
         others = [addr for broker_id, addr in sorted(ids.items()) if broker_id != MASTER_ID]

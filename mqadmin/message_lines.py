@@ -10,7 +10,7 @@ from typing import Any, Final
 import click
 
 from trimq.admin.message import Message
-from trimq.codec import property_keys
+from trimq.codec.records import property_keys
 from trimq.mqadmin.message_text import message_value
 
 BODIES: Final = ("text", "json", "hex", "none")
@@ -126,7 +126,7 @@ def local_millis(millis: int) -> str:
 
 
 def read_format(text: str, body: str) -> tuple[_Part, ...]:
-    """The parts of a format string; a usage error names what it cannot ask for.
+    """The parts of a format string; a usage error names an unknown part.
 
     A line end is added, unless the string ends with `\\c`.
     """

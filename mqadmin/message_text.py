@@ -16,7 +16,7 @@ from trimq.mqadmin.framework import FAILURES, Run
 from trimq.mqadmin.java_text import hash_order, java, local_time, queue_hash, string_map
 from trimq.mqadmin.output import plain
 
-# Where the official tool leaves bodies, a file per message.
+# Where the official tool puts bodies, one file per message.
 BODIES: Final = TOOLS_FOLDER / "msgbodys"
 # MessageDecoder.string2messageProperties makes a table of that size.
 _PROPERTIES: Final = 128
@@ -37,7 +37,7 @@ class MessageText:
     def by_id(self, codec: str | None) -> None:
         """With its offset id; with its body if a codec is given."""
         message = self._message
-        self._print("OffsetID:", message.offset_id)
+        self._print("OffsetID:", java(message.offset_id or None))
         self._common(message.message_id)
         if codec is not None:
             self._print("Message Body:", message.body.decode(codec, "replace"))
@@ -70,7 +70,7 @@ class MessageText:
             self._print("Message Body Path:", self._write_body(file_name))
 
     def _write_body(self, name: str) -> Path:
-        """The name has the unique id in it, which is the producer's to choose; the offset id is not."""
+        """The name contains the unique id, which the producer chooses; it does not choose the offset id."""
         names = [one for one in (name, self._message.offset_id) if is_plain_name(one)]
         for one in names:
             try:
@@ -78,7 +78,7 @@ class MessageText:
             except FileExistsError:
                 continue
             except OSError as error:
-                problem = f"the body is not written to {self._folder / one}: {error.strerror}"
+                problem = f"the body cannot be written to {self._folder / one}: {error.strerror}"
                 self._run.problem(problem)
                 return self._folder / one
         file = self._folder / names[-1]
@@ -91,7 +91,7 @@ class MessageText:
         try:
             tracks = self._run.admin.message_tracks(self._message)
         except FAILURES as error:
-            self._run.problem(f"what groups did with the message is not known: {error}")
+            self._run.problem(f"it is not known what groups did with the message: {error}")
         out.value({**message_value(self._message), "tracks": tracks})
         if tracks is not None:
             out.text("\n\n" if tracks else "\n\nWARN: No Consumer")
@@ -116,7 +116,7 @@ def message_text(message: Message, *, as_stored: bool = False) -> str:
         "bornHost": f"/{message.born_host}",
         "storeTimestamp": message.store_timestamp,
         "storeHost": f"/{message.store_host}",
-        "msgId": message.offset_id,
+        "msgId": message.offset_id or None,
         "commitLogOffset": message.physical_offset,
         "bodyCRC": message.body_crc,
         "reconsumeTimes": message.reconsume_times,
@@ -169,7 +169,7 @@ def sent_text(sent: Sent) -> str:
         "offsetMsgId": sent.offset_id,
         "messageQueue": queue_text(sent.queue),
         "queueOffset": sent.queue_offset,
-        "recallHandle": None,
+        "recallHandle": sent.recall_handle,
     }
     return f"SendResult [{_joined(parts)}]"
 

@@ -51,7 +51,7 @@ def moment(value: Any, option: str | None = None) -> int:
 def start_moment(value: Any) -> int:
     """A moment from which on something is looked for; says so when it lies in the future."""
     millis = moment(value)
-    say_if_future(millis, "nothing is stored since then")
+    say_if_future(millis, "nothing has been stored since then")
     return millis
 
 

@@ -1,4 +1,4 @@
-"""The tables that the commands print which move groups."""
+"""The tables that the commands that move groups print."""
 
 from collections.abc import Sequence
 from typing import Final

@@ -18,8 +18,8 @@ import msgspec
 T = TypeVar("T")
 
 
-# What a message, a client's name or a server's remark must not tell a terminal: control characters but
-# tab and line end, and what turns the direction of writing round.
+# What a message, a client's name or a server's remark must not send to a terminal: control
+# characters except tab and line end, and characters that reverse the direction of writing.
 _CONTROL: Final = {
     code: f"\\x{code:02x}" for code in (*range(9), *range(11, 32), *range(127, 160))
 } | {code: f"\\u{code:04x}" for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))}
@@ -28,7 +28,7 @@ _CONTROL_IN_JSON: Final = {code: f"\\u{code:04x}" for code in _CONTROL if code >
 
 
 def harmless(text: str, stream: IO[str]) -> str:
-    """The text as it may be shown there: a terminal does not get to see control characters."""
+    """The text as it may be shown there: control characters never reach a terminal."""
     return text.translate(_CONTROL) if stream.isatty() else text
 
 
@@ -48,7 +48,7 @@ def complain(text: str, fg: str = "red") -> None:
 
 
 class CannotPrint(click.ClickException):
-    """What was found does not get to where it was to go: a full disk, most likely."""
+    """The output could not be written: most likely a full disk."""
 
     exit_code = 1
 
@@ -64,7 +64,7 @@ class Output:
 
     @property
     def is_piped_text(self) -> bool:
-        """Whether text goes where programs read it: there it is the official tool's, to the byte."""
+        """Whether programs read the output: then it is the official tool's text, to the byte."""
         return not self.as_json and not sys.stdout.isatty()
 
     def text(self, text: str) -> None:
@@ -84,7 +84,7 @@ class Output:
             _print((click.style(shown, bold=True) if bold else shown) + "\n")
 
     def aside(self, text: str) -> None:
-        """A line of lesser weight, dim on a terminal."""
+        """A less important line, dim on a terminal."""
         if not self.as_json:
             shown = harmless(text, sys.stdout)
             dim = colour() is not False and sys.stdout.isatty()
@@ -93,7 +93,7 @@ class Output:
     def value(self, value: Any) -> None:
         """One JSON value on a line of its own: dicts, lists, Structs, dataclasses, scalars.
 
-        Attributes have RocketMQ's way of writing, `queueId`; bytes are in base64.
+        Attributes are written as in RocketMQ, `queueId`; bytes are in base64.
         """
         if self.as_json:
             # Bytes: JSON is UTF-8, whatever the terminal takes.
@@ -108,7 +108,7 @@ class Output:
         self.value(value)
 
     def is_unread(self) -> bool:
-        """Whether whoever read the pipe that this goes to is gone: nobody would see the next line."""
+        """Whether the reader of the output pipe is gone: nobody would see the next line."""
         watched = select.poll()
         watched.register(sys.stdout, 0)
         return bool(watched.poll(0))
@@ -116,7 +116,7 @@ class Output:
     def progress(self, items: Sequence[T], label: str) -> Iterator[T]:
         """The items, with a progress bar where somebody is watching."""
         bar: AbstractContextManager[Iterable[T]] = nullcontext(items)
-        # Only with the results going elsewhere: both on one terminal would overwrite each other.
+        # Only when the results go elsewhere: both on one terminal would overwrite each other.
         if sys.stderr.isatty() and not sys.stdout.isatty():
             bar = click.progressbar(items, label=label, file=sys.stderr)
         with bar as watched:
@@ -125,11 +125,11 @@ class Output:
 
 def _print(text: str | bytes) -> None:
     try:
-        # As it is: click would take escape sequences out of bodies on their way into a pipe.
+        # Unchanged: click would strip escape sequences from bodies on their way into a pipe.
         click.echo(text, nl=False, color=True)
     except OSError as error:
         if error.errno == errno.EPIPE:
-            # Who read it has seen enough; click ends quietly.
+            # The reader has seen enough; click ends quietly.
             raise
         give_up_stdout()
         raise CannotPrint(f"cannot print: {error.strerror}") from None
@@ -138,7 +138,7 @@ def _print(text: str | bytes) -> None:
 def give_up_stdout() -> None:
     """Nothing more is printed.
 
-    Python tries once more at its end to write what is buffered, and would complain in its own words.
+    At exit, Python tries once more to write what is buffered, and would complain in its own words.
     """
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())

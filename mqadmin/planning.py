@@ -1,15 +1,15 @@
 """What `--dry-run` says: where groups would move, and what would be deleted or hidden. Nothing is changed.
 
-The sentences of `would` go where a command's own output goes; as JSON they are values with `dryRun`.
+The sentences from `would` go where the command's own output goes; as JSON they are values with `dryRun`.
 """
 
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from trimq.admin.errors import AdminError, NotFound
-from trimq.admin.groups import DEAD_LETTER_PREFIX, RETRY_PREFIX
 from trimq.admin.offsets import END
 from trimq.admin.progress import Moved, Side, Target
+from trimq.codec.names import DLQ_PREFIX, RETRY_PREFIX
 from trimq.mqadmin.framework import FAILURES, Failed, Run
 from trimq.mqadmin.java_text import cut
 
@@ -39,7 +39,7 @@ def show_moves(run: Run, moved: Sequence[Moved], *, dry_run: bool = False) -> No
 def plan_reset(
     run: Run, group: str, topic: str, millis: int, force: bool, route_topic: str | None
 ) -> None:
-    """What `reset_everywhere` would do; brokers that reset by themselves do not care for `force`."""
+    """What `reset_everywhere` would do; brokers that reset by themselves ignore `force`."""
     target = Target(Side.LATEST) if millis == END else Target(Side.TIME, millis)
     moved: list[Moved] = []
 
@@ -60,7 +60,7 @@ def plan_reset(
 
 
 def plan_topic_deletion(run: Run, topic: str, addrs: Iterable[str]) -> None:
-    """How many messages would be gone, and whose groups read the topic."""
+    """How many messages would be gone, and which groups read the topic."""
 
     def plan(addr: str) -> None:
         try:
@@ -94,7 +94,7 @@ def plan_group_deletion(
         would(run, f"delete group {group!r} from {addr}, {offsets}", addr=addr, group=group)
 
     run.on_each(addrs, plan)
-    for prefix in (RETRY_PREFIX, DEAD_LETTER_PREFIX) if with_topics else ():
+    for prefix in (RETRY_PREFIX, DLQ_PREFIX) if with_topics else ():
         plan_topic_deletion(run, prefix + group, addrs)
 
 

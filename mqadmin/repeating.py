@@ -1,4 +1,4 @@
-"""Commands that go on until somebody ends them."""
+"""Commands that run until somebody ends them."""
 
 import time
 from collections.abc import Callable
@@ -8,7 +8,7 @@ ENDLESS: Final = 0
 
 
 def repeat(action: Callable[[], None], seconds: float, rounds: int = ENDLESS) -> None:
-    """Do it every so many seconds, `rounds` times or until Ctrl-C, which is the usual end here."""
+    """Do it at this interval in seconds, `rounds` times or until Ctrl-C, which is the usual end here."""
     done = 0
     try:
         while True:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from trimq.admin.errors import Refused
 from trimq.admin.offsets import CommittedReset, is_offline
 from trimq.codec.bodies.locks import MessageQueue
+from trimq.codec.names import LMQ_PREFIX, TIMER_TOPIC
 from trimq.mqadmin.framework import Failed, Run
 from trimq.mqadmin.offset_text import in_java_order
 
@@ -20,9 +21,10 @@ class Resets:
 def reset_everywhere(
     run: Run, group: str, topic: str, millis: int, force: bool, route_topic: str | None
 ) -> Resets:
-    """Reset on every broker of the topic; those that fail do not keep the others from it.
+    """Reset on every broker of the topic; failures do not stop the others.
 
-    As the official tool, commits offsets by itself on all brokers when one says that nobody is online.
+    Like the official tool, commits offsets by itself on all brokers when one says that nobody is
+    online.
     """
     resets = Resets()
     addrs = run.admin.route_addrs(route_topic or topic)
@@ -45,5 +47,5 @@ def reset_everywhere(
 
 def route_topic_of(topic: str, cluster: str | None) -> str | None:
     """Topics without a route of their own (lite ones, the timer wheel's) are found by another's."""
-    is_elsewhere = topic.startswith("%LMQ%") or topic == "rmq_sys_wheel_timer"
+    is_elsewhere = topic.startswith(LMQ_PREFIX) or topic == TIMER_TOPIC
     return cluster if is_elsewhere else None

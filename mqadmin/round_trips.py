@@ -10,7 +10,7 @@ from trimq.mqadmin.framework import FAILURES, Run
 
 @dataclass(slots=True)
 class RoundTrips:
-    """Sends one by one. Times are whole milliseconds; the first one, which connects, counts in no mean."""
+    """Sends one by one. Times are whole milliseconds; the first one, which connects, is left out of the mean."""
 
     run: Run
     succeeded: int = 0
@@ -45,5 +45,5 @@ class RoundTrips:
 
 
 def mean_text(mean: float | None) -> str:
-    """Two decimals, or NaN as Java divides nothing by nothing."""
+    """Two decimals, or NaN, as in Java, for nothing divided by nothing."""
     return "NaN" if mean is None else f"{mean:.2f}"

@@ -35,9 +35,11 @@ def target_options(function: F) -> F:
 def targets(
     run: Run, brokers: str | None, clusters: str | None, map_file: str | None, force: str | None
 ) -> list[str]:
-    """The brokers that were named; Invalid when a cluster or a broker is not there."""
+    """The brokers that were named; Invalid when a cluster or a broker does not exist."""
     if map_file is not None or force is not None:
-        raise click.UsageError("-mf and -fr are not supported: a mapping is worked out anew")
+        raise click.UsageError(
+            "-mf and -fr are not supported: a mapping is always worked out afresh"
+        )
     if (brokers is None) == (clusters is None):
         raise click.UsageError("give either -b or -c")
     info = run.admin.cluster_info()
@@ -84,7 +86,7 @@ def _write(wrapper: TopicRemappingDetailWrapper, suffix: str, out: Path | None) 
     folder = out or Path(tempfile.gettempdir())
     name = f"{wrapper.topic}-{wrapper.epoch}.{suffix}"
     try:
-        # The temporary folder is everybody's, and names can be guessed: a link there is not followed.
+        # The temporary folder is shared, and names can be guessed: a link there is not followed.
         return str(write_file(folder, name, encode_body(wrapper), replace=True))
     except OSError as error:
         raise Failed(f"cannot write {folder / name}: {error.strerror}") from None

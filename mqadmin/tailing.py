@@ -1,7 +1,8 @@
-"""Reading a topic's queues together, in the order in which messages were stored: the last ones, and new ones.
+"""Reading a topic's queues together, in the order in which messages were stored: the last ones, and
+new ones.
 
-Messages are pulled without waiting, committing or joining a group, as printMsg does; so nobody's offsets
-move, and no group stays behind.
+Messages are pulled without waiting, committing or joining a group, as printMsg does; so nobody's
+offsets move, and no group is left behind.
 """
 
 import time
@@ -16,16 +17,16 @@ import click
 from trimq.admin.errors import AdminError, NotFound
 from trimq.admin.message import Message
 from trimq.admin.pulling import Place
-from trimq.codec import property_keys
 from trimq.codec.bodies.locks import MessageQueue
+from trimq.codec.records import property_keys
 from trimq.mqadmin.framework import Run
 from trimq.remoting.errors import TransportError
 
-# How long a message may be there until it is seen, and a queue until it is known.
+# How long it may take until a message is seen, and until a new queue is known.
 _POLL_SECONDS: Final = 0.5
 _ROUTE_SECONDS: Final = 30.0
 _PULL: Final = 32
-# Nothing was found in so many messages: look at so many times more next.
+# If nothing was found in this many messages: look at this many times more next.
 _GROWTH: Final = 4
 
 
@@ -67,10 +68,11 @@ class Tail:
         self._choice = choice
         self._places = self._find_places()
         route = run.admin.topic_route(topic)
-        # What a broker says of all its queues, and messages themselves, have its own numbers and offsets.
+        # A broker's answer about all its queues, and messages themselves, have its own numbers and
+        # offsets.
         self._is_static = bool(route.topic_queue_mapping_by_broker)
         self._ends = {place: self._bounds(place) for place in self._places}
-        # Where to go on, by queue: an address may change.
+        # Where to continue, by queue: an address may change.
         self._next = {place.queue: end for place, (_, end) in self._ends.items()}
 
     def last(self, count: int) -> list[Message]:
@@ -117,7 +119,7 @@ class Tail:
         return chosen
 
     def _bounds(self, place: Place) -> tuple[int, int]:
-        """First offset of interest, and the one behind the last."""
+        """First offset of interest, and the one after the last."""
         admin, choice = self._run.admin, self._choice
         low, high = admin.min_offset(place), admin.max_offset(place)
         if choice.since is not None:
@@ -132,7 +134,7 @@ class Tail:
         for place, (low, end) in self._ends_now():
             start = self._next.get(place.queue, low)
             if start > end:
-                # Deleted and made anew.
+                # Deleted and created again.
                 start = low
             if start < end:
                 found[place] = (start, end)
@@ -159,7 +161,7 @@ class Tail:
         return merge(*streams, key=_when)
 
     def _last_of(self, place: Place, count: int) -> list[Message]:
-        """The last ones of one queue; where others lie between them, ever more are looked at."""
+        """The last ones of one queue; if others lie between them, more and more are looked at."""
         low, top = self._ends[place]
         found: list[Message] = []
         size = count
@@ -185,7 +187,7 @@ class Tail:
 
 
 def _when(message: Message) -> tuple[int, int, str]:
-    """In one millisecond, a broker's messages go by where they lie in its log."""
+    """Within a millisecond, a broker's messages are ordered by their place in its log."""
     return message.store_timestamp, message.physical_offset, message.broker_name or ""
 
 

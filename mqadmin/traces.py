@@ -1,4 +1,4 @@
-"""What clients record of their own sends and consumptions in the trace topic (TraceDataEncoder).
+"""What clients record about their sends and consumptions in the trace topic (TraceDataEncoder).
 
 One body holds many entries; each is a kind and fields that depend on it.
 """
@@ -8,7 +8,6 @@ from typing import Final
 
 from trimq.admin.message import Message
 
-TRACE_TOPIC: Final = "RMQ_SYS_TRACE_TOPIC"
 SENT: Final = "Pub"
 CONSUMED: Final = "SubAfter"
 
@@ -33,7 +32,7 @@ class Trace:
 
 
 def traces_of(message: Message, message_id: str) -> list[Trace]:
-    """What a trace message says of one id. Entries that are cut off or no trace are left out."""
+    """What a trace message says about one id. Entries that are cut off or are not traces are left out."""
     host = message.born_host.rpartition(":")[0]
     found = []
     for entry in message.body.decode("utf-8", "replace").split(_ENTRIES):
@@ -49,7 +48,8 @@ def traces_of(message: Message, message_id: str) -> list[Trace]:
 
 def _trace(fields: list[str], message_id: str, host: str) -> Trace | None:
     if fields[0] == SENT and fields[_SENT_ID] == message_id:
-        # With 13 fields the last one says whether it worked, with more it is the one behind the offset id.
+        # With 13 fields the last one says whether it worked, with more it is the one after the
+        # offset id.
         success = fields[12 if len(fields) == 13 else 13].lower() == "true"
         group = fields[_SENT_GROUP]
         return Trace(SENT, group, host, int(fields[_SENT_TIME]), int(fields[_SENT_COST]), success)

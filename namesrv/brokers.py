@@ -1,4 +1,4 @@
-"""Which brokers there are and when each was last heard of (RouteInfoManager's broker tables)."""
+"""Which brokers there are and when each was last heard from (RouteInfoManager's broker tables)."""
 
 from collections.abc import Iterable
 from typing import Final, NamedTuple
@@ -9,8 +9,7 @@ from trimq.codec.bodies.route import BrokerData
 from trimq.codec.bodies.topics import DataVersion
 from trimq.remoting.contract import Peer
 
-MASTER_ID: Final = 0
-# For a broker that names no time of its own (DEFAULT_BROKER_CHANNEL_EXPIRED_TIME).
+# For a broker that does not name a time (DEFAULT_BROKER_CHANNEL_EXPIRED_TIME).
 DEFAULT_TIMEOUT_MILLIS: Final = 120_000
 
 
@@ -45,7 +44,7 @@ class LiveBroker:
 
 
 class Brokers:
-    """Clusters, broker groups (one name, several ids), living brokers and their filter servers."""
+    """Clusters, broker groups (one name, several ids), live brokers and their filter servers."""
 
     def __init__(self) -> None:
         self.clusters: dict[str, set[str]] = {}
@@ -57,7 +56,7 @@ class Brokers:
         return broker_name in self.groups
 
     def group(self, cluster: str, name: str) -> BrokerData:
-        """The group of that name, made when it is new."""
+        """The group of that name, created if it is new."""
         self.clusters.setdefault(cluster, set()).add(name)
         found = self.groups.get(name)
         if found is None:
@@ -98,7 +97,7 @@ class Brokers:
         return None
 
     def set_filter_servers(self, key: BrokerKey, servers: list[str] | None) -> None:
-        """None leaves what is known."""
+        """None leaves unchanged what is known."""
         if servers:
             self._filter_servers[key] = servers
         elif servers is not None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from trimq.store.settings import computed_setting, limit, setting
+from trimq.base.declaring import computed_setting, limit, setting
 
 # DefaultRequestProcessor refuses these whatever configBlackList says.
 NEVER_AT_RUN_TIME: Final = frozenset(
@@ -22,7 +22,7 @@ def _default_folder() -> Path:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamesrvConfig:
-    """A NameServer's settings; while it runs only trimq/running_settings.py changes some."""
+    """A NameServer's settings; while it runs only trimq/settings/running.py changes some."""
 
     listen_port: int = setting(
         9876, "Port for brokers and clients.", at_least=0, at_most=65535, guarded=True

@@ -10,8 +10,8 @@ from trimq.codec.bodies.base import decode_file, encode_body
 from trimq.codec.bodies.kv import KVConfigSerializeWrapper
 from trimq.codec.errors import CodecError
 from trimq.remoting.allowance import check_room
+from trimq.store.disk.config_file import ConfigFile
 from trimq.store.errors import StoreError
-from trimq.store.json_files import ConfigFile
 
 _log: Final = logging.getLogger("trimq.namesrv")
 
@@ -20,7 +20,7 @@ ORDER_TOPIC_CONFIG: Final = "ORDER_TOPIC_CONFIG"
 
 
 class KVConfig:
-    """Namespace -> key -> value; whoever changes it awaits `save` before it is answered."""
+    """Namespace -> key -> value; whoever changes it awaits `save` before answering."""
 
     def __init__(self, path: Path, most: int = 0) -> None:
         """`most`: characters of all names and values (namesrvMaxKvBytes); 0 is no limit."""
@@ -32,7 +32,7 @@ class KVConfig:
         self._writing = trio.Lock()
 
     def load(self) -> None:
-        """Read the file; an unreadable one is reported and left as it is until the next change."""
+        """Read the file; an unreadable one is reported and left alone until the next change."""
         data = self._file.load()
         if data is None:
             return
@@ -47,7 +47,7 @@ class KVConfig:
             _log.error("key-value configuration ignored: file=%s reason=%s", self._file.path, error)
 
     def put(self, namespace: str, key: str, value: str | None) -> None:
-        """Set a value; without one the key counts as absent. LimitReached when it is too much."""
+        """Set a value; without one the key counts as absent. LimitReached when that exceeds the limit."""
         old = self._tables.get(namespace, {}).get(key)
         size = self._size + _size(namespace, key, value) - _size(namespace, key, old)
         if self._most and size > max(self._most, self._size):
@@ -80,9 +80,10 @@ class KVConfig:
         return None if namespace is None else self._tables.get(namespace)
 
     async def save(self) -> None:
-        """Write what was changed, in a worker thread; several changes at once are one write.
+        """Write what was changed, in a worker thread; several changes at once make one write.
 
-        Answered as done whatever comes of it: the real NameServer, too, only logs a failing disk.
+        The request is answered as done in any case: the real NameServer, too, only logs a failing
+        disk.
         """
         async with self._writing:
             if self._changed:
@@ -99,5 +100,5 @@ class KVConfig:
 
 
 def _size(namespace: str, key: str, value: str | None) -> int:
-    """What a value takes."""
+    """The characters that a value counts as."""
     return 0 if value is None else len(namespace) + len(key) + len(value)

@@ -1,15 +1,15 @@
 """In which order brokers are listed: by name, in the order of the real NameServer's hash tables.
 
-Clients choose by place in the list (Go's producer takes queue number hash modulo count), so the
+Clients choose by position in the list (Go's producer takes queue number hash modulo count), so the
 order has to be the same from every NameServer and after a broker has come back. Java lists names
-that fall into one bucket as they came; here the shorter and then the lesser name is first, as if
-they had registered in that order.
+that share a bucket in the order in which they came; here the shorter and then the lesser name comes
+first, as if they had registered in that order.
 """
 
 from collections.abc import Iterable
 from typing import Final
 
-from trimq.codec.java_tables import copied_order, hash_order
+from trimq.codec.java.tables import copied_order, hash_order
 
 # Buckets of `new ConcurrentHashMap<>(n)` for n = 128 (brokerAddrTable) and 32 (clusterAddrTable).
 _BROKER_BUCKETS: Final = 256

@@ -11,7 +11,7 @@ import trio
 
 from trimq.codec.codes import RequestCode
 from trimq.codec.headers.replication import NotifyMinBrokerIdChangeRequestHeader
-from trimq.remoting.client import Client
+from trimq.remoting.clients.client import Client
 from trimq.remoting.errors import TransportError
 
 _log: Final = logging.getLogger("trimq.namesrv")
@@ -23,7 +23,7 @@ Notice = tuple[NotifyMinBrokerIdChangeRequestHeader, list[str]]
 
 
 class MinBrokerNotices:
-    """RouteTable's listener, and the background service that sends what it heard."""
+    """RouteTable's listener, and the background service that sends the notices."""
 
     def __init__(self) -> None:
         self._send, self._receive = trio.open_memory_channel[Notice](_WAITING_LIMIT)
@@ -31,7 +31,7 @@ class MinBrokerNotices:
     def changed(
         self, addresses: Mapping[int, str], offline_address: str | None, ha_address: str | None
     ) -> None:
-        """Never waits; when nobody can be reached any more, the newest notices are lost."""
+        """Never waits; when too many are waiting, the newest notices are lost."""
         lowest = min(addresses)
         header = NotifyMinBrokerIdChangeRequestHeader(
             min_broker_id=lowest,
@@ -45,7 +45,9 @@ class MinBrokerNotices:
         try:
             self._send.send_nowait((header, told))
         except trio.WouldBlock:
-            _log.warning("notice of the lowest broker id lost, too many wait: brokers=%s", told)
+            _log.warning(
+                "notice of the lowest broker id lost, too many are waiting: brokers=%s", told
+            )
 
     async def run(self) -> None:
         """Background service."""

@@ -20,8 +20,9 @@ from trimq.codec.bodies.topics import (
 )
 from trimq.codec.flags import Perm
 from trimq.codec.headers.namesrv import RegisterBrokerRequestHeader
+from trimq.codec.names import MASTER_ID, SYNC_MEMBER_PREFIX
 from trimq.namesrv import listing
-from trimq.namesrv.brokers import MASTER_ID, BrokerKey, Brokers, LiveBroker, copy_of
+from trimq.namesrv.brokers import BrokerKey, Brokers, LiveBroker, copy_of
 from trimq.namesrv.config import NamesrvConfig
 from trimq.namesrv.rivals import Rivals
 from trimq.namesrv.topic_queues import TopicQueues
@@ -30,9 +31,6 @@ from trimq.remoting.contract import Peer
 
 _log: Final = logging.getLogger("trimq.namesrv")
 _DESCRIBED: Final = "cluster=%s name=%s id=%d address=%s"
-
-# TopicValidator.SYNC_BROKER_MEMBER_GROUP_PREFIX: such a topic never gets an acting master.
-_MEMBER_TOPIC_PREFIX: Final = "rmq_sys_SYNC_BROKER_MEMBER_"
 
 
 class Registered(NamedTuple):
@@ -78,8 +76,8 @@ class RouteTable:
     ) -> Registered | None:
         """Take over a broker and its topics; None refuses it.
 
-        Refused is the news of a single topic from a broker that is not registered yet. A newcomer
-        that claims the id of a broker with a higher state version is ignored, but not told so.
+        A single topic from a broker that is not registered yet is refused. A newcomer that claims
+        the id of a broker with a higher state version is ignored, but not told so.
         """
         key = BrokerKey(header.cluster_name, header.broker_addr)
         version = body.topic_config_serialize_wrapper.data_version
@@ -114,7 +112,7 @@ class RouteTable:
         """LimitReached for one broker, or one topic, too many."""
         settings, brokers = self._config, self._brokers
         if key not in brokers.live or not brokers.known(name):
-            # A group may be known without any living broker.
+            # A group may be known without any live broker.
             count = max(len(brokers.live), len(brokers.groups))
             check_room(count, settings.namesrv_max_brokers, "brokers", "namesrvMaxBrokers")
         self.topics.check_room(topics.topic_config_table, settings.namesrv_max_topics)
@@ -136,7 +134,7 @@ class RouteTable:
                 self._tell_lowest(group.broker_addrs, address, None)
 
     def heard_of(self, cluster: str, address: str) -> None:
-        """A broker gave a sign of life."""
+        """A broker has shown that it is alive."""
         live = self._brokers.live.get(BrokerKey(cluster, address))
         if live is not None:
             live.heard_at = self._now()
@@ -151,7 +149,7 @@ class RouteTable:
         return self.data_version(*key) != version
 
     def opened(self, peer: Peer) -> None:
-        """ConnectionListener: a connection is no broker before it registers."""
+        """ConnectionListener: a connection is not a broker until it registers."""
 
     def closed(self, peer: Peer) -> None:
         """ConnectionListener: the brokers of this connection are gone."""
@@ -164,13 +162,13 @@ class RouteTable:
         now = self._now()
         silent = [(key, live) for key, live in self._brokers.live.items() if live.expired(now)]
         for key, live in silent:
-            # Another one on the same connection may have gone with it already.
+            # Another one on the same connection may already be gone with it.
             if key in self._brokers.live:
                 self._lose(key, "silent for too long")
             live.peer.close("silent for too long")
 
     async def scan(self) -> None:
-        """Background service: look for silent brokers every now and then."""
+        """Background service: looks for silent brokers every now and then."""
         while True:
             await trio.sleep(self._config.scan_not_active_broker_interval / 1000)
             self.drop_silent()
@@ -194,7 +192,8 @@ class RouteTable:
             filter_server_table=filter_servers,
             topic_queue_mapping_by_broker=self._mappings.get(topic),
         )
-        if self._config.support_acting_master and not topic.startswith(_MEMBER_TOPIC_PREFIX):
+        # Only that prefix's topics never get an acting master.
+        if self._config.support_acting_master and not topic.startswith(SYNC_MEMBER_PREFIX):
             _name_acting_masters(found.broker_datas, queues)
         return found
 
@@ -244,7 +243,7 @@ class RouteTable:
         if not holder or holder == header.broker_addr:
             return
         other = self._brokers.live.get(BrokerKey(header.cluster_name, holder))
-        # One connection that changes its address is one broker that has moved.
+        # A connection that changes its address is a broker that has moved.
         if other is not None and other.peer is not peer and not other.peer.closed:
             self._rivals.met(header, holder)
 
@@ -317,7 +316,7 @@ def _described(header: RegisterBrokerRequestHeader) -> tuple[Any, ...]:
 
 
 def _drop_other_ids(addresses: dict[int, str], address: str, broker_id: int) -> None:
-    """A slave that became master comes under a new id: one address has one id only."""
+    """A slave that became master registers under a new id: an address has only one id."""
     for other in [other for other, known in addresses.items() if known == address]:
         if other != broker_id:
             del addresses[other]

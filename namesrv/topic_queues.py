@@ -24,7 +24,7 @@ def has_unit_sub(flag: int) -> bool:
 
 
 def has_unit_sub_only(flag: int) -> bool:
-    """Topic of no unit, but with subscriptions of one."""
+    """Topic of no unit, but with subscriptions from one."""
     return has_unit_sub(flag) and not is_unit(flag)
 
 
@@ -44,7 +44,7 @@ class TopicQueues:
         return [topic for topic, brokers in self._table.items() if not wanted.isdisjoint(brokers)]
 
     def topics_with(self, wanted: Callable[[int], bool]) -> list[str]:
-        """The topics whose system flag fits; the flag of the broker that is listed first decides."""
+        """The topics whose system flag fits; the flag of the first broker listed decides."""
         return [
             topic
             for topic, brokers in self._table.items()
@@ -86,7 +86,7 @@ class TopicQueues:
     ) -> None:
         """Take over one topic's queues (REGISTER_TOPIC_IN_NAMESRV) up to the first unknown broker.
 
-        Only a topic that was here before keeps the part in front of the unknown broker.
+        Only a topic that was here before keeps the part before the unknown broker.
         """
         taken: dict[str, QueueData] = {}
         whole = True

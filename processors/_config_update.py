@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from trimq.codec.codes import ResponseCode
-from trimq.codec.java_properties import read_properties
+from trimq.codec.java.properties import read_properties
 from trimq.remoting.contract import RemotingError, Request, Response
 
 
 class Settings(Protocol):
     async def update(self, values: Mapping[str, str]) -> str | None:
-        """Take over what the request names; returns what the answer has to say of it."""
+        """Apply what the request names; returns what the answer has to say about it."""
         ...
 
 
@@ -18,8 +18,8 @@ async def update_settings(settings: Settings, request: Request[None]) -> Respons
     """The body is java.util.Properties text.
 
     The real servers answer with success whatever the keys and values are, except for those of
-    configBlackList. Here a value that cannot be is a SYSTEM_ERROR; a success that is not in force at
-    once says so in its remark.
+    configBlackList. Here an impossible value is a SYSTEM_ERROR; a success that does not take effect
+    at once says so in its remark.
     """
     if not request.body:
         return Response()

@@ -1,45 +1,41 @@
-"""Answers over as many queues as an operator has made: in steps, so that nobody else waits for them."""
+"""Answers about any number of queues: in steps, so that nobody else has to wait for them."""
 
-from collections.abc import Callable, Generator
-from typing import Final
+from collections.abc import Callable
+from functools import partial
 
 import trio
 
-from trimq.remoting.contract import H, Processor, Request, Response
+from trimq.broker.steps import Steps
+from trimq.remoting.contract import H, Later, Processor, Request, Response
 
-QUEUES_PER_STEP: Final = 256
-
-Steps = Generator[None, None, Callable[[], Response]]
+AnswerSteps = Steps[Callable[[], Response]]
 
 
 class SteppedProcessor(Processor[H]):
     """`steps` collects what the answer says and yields after every QUEUES_PER_STEP queues.
 
-    It changes nothing before it has yielded for the last time, since it is begun anew if it does yield.
-    What it returns encodes the answer, from
-    what was collected alone: a thread calls it when that is much.
+    What it returns encodes the answer, only from what was collected: a thread calls it if that is
+    much. It may end early: with the connection, or when too many requests wait.
     """
 
-    waits = True
-    keeps_body = False
-
-    def steps(self, request: Request[H]) -> Steps:
+    def steps(self, request: Request[H]) -> AnswerSteps:
         raise NotImplementedError
 
-    def handle_at_once(self, request: Request[H]) -> Response | None:
+    def handle(self, request: Request[H]) -> Response | Later:
+        steps = self.steps(request)
         try:
-            next(self.steps(request))
+            next(steps)
         except StopIteration as end:
             encode: Callable[[], Response] = end.value
             return encode()
-        return None
+        return Later(request, partial(_go_on, steps), keeps_body=False)
 
-    async def handle(self, request: Request[H]) -> Response:
-        steps = self.steps(request)
-        while True:
-            try:
-                next(steps)
-            except StopIteration as end:
-                encode: Callable[[], Response] = end.value
-                return await trio.to_thread.run_sync(encode)
-            await trio.lowlevel.checkpoint()
+
+async def _go_on(steps: AnswerSteps, request: Request[H]) -> Response:
+    while True:
+        await trio.lowlevel.checkpoint()
+        try:
+            next(steps)
+        except StopIteration as end:
+            encode: Callable[[], Response] = end.value
+            return await trio.to_thread.run_sync(encode)

@@ -1,4 +1,4 @@
 """Frames over streams: contract, dispatch, server, client.
 
-Nothing here imports Trio by itself: `remoting.errors` and `remoting.blocking` serve plain threads.
+This module imports no Trio: `remoting.errors` and `remoting.clients.blocking` serve plain threads.
 """

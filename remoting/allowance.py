@@ -1,4 +1,4 @@
-"""What others may make grow, and how fast: the bounds of tables, and so many of a kind a second."""
+"""What peers may make grow, and how fast: the bounds of tables, and a rate per second."""
 
 from ipaddress import ip_address
 from typing import Final
@@ -6,7 +6,7 @@ from typing import Final
 from trimq.codec.codes import ResponseCode
 from trimq.remoting.errors import LimitReached
 
-# Names that are remembered; who is forgotten begins with a full allowance.
+# Names that are remembered; a forgotten one starts again with a full allowance.
 _REMEMBERED: Final = 10_000
 
 
@@ -19,7 +19,7 @@ class Allowances:
         self._left: dict[str, tuple[float, float]] = {}
 
     def take(self, name: str, now: float, rate: float, burst: float) -> bool:
-        """Use one, if there is one. `now` in seconds."""
+        """Use one up, if there is one. `now` in seconds."""
         left, at = self._left.pop(name, (burst, now))
         left = min(burst, left + max(0.0, now - at) * rate)
         if len(self._left) >= _REMEMBERED:
@@ -45,7 +45,7 @@ def is_loopback(host: str) -> bool:
 
 
 def check_room(count: int, limit: int, what: str, key: str) -> None:
-    """LimitReached when a table has `limit` members already; 0 is no limit."""
+    """LimitReached when a table already has `limit` members; 0 is no limit."""
     if limit and count >= limit:
         raise LimitReached(
             ResponseCode.SYSTEM_ERROR,

@@ -15,12 +15,12 @@ class RemotingCounters:
         "errors",
         "frames_in",
         "frames_out",
-        "held",
-        "held_bytes",
         "limits",
         "opened",
         "protocol_errors",
         "refused",
+        "waiting",
+        "waiting_bytes",
     )
 
     def __init__(self) -> None:
@@ -32,8 +32,8 @@ class RemotingCounters:
         self.frames_out = 0
         self.bytes_in = 0
         self.bytes_out = 0
-        self.held = 0
-        self.held_bytes = 0
+        self.waiting = 0
+        self.waiting_bytes = 0
         # Refusals by the key of the limit that was reached.
         self.limits: Counter[str] = Counter()
         self.errors = 0

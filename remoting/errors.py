@@ -1,4 +1,4 @@
-"""What can go wrong between two ends of a connection. Free of Trio, for the blocking client too."""
+"""What can go wrong between two ends of a connection. Without Trio, for the blocking client too."""
 
 
 class RemotingError(Exception):
@@ -46,7 +46,7 @@ class PeerGone(TransportError):
 
 
 def reason_of(error: BaseException) -> str:
-    """What happened, in words only: an operating system's error without its number."""
+    """What happened, in words: an operating system's error without its number."""
     if isinstance(error, BaseExceptionGroup):
         # One for each address that was tried.
         return ", ".join(dict.fromkeys(map(reason_of, error.exceptions)))

@@ -1,12 +1,15 @@
-"""A request as its processor sees it, and what the processor returns.
+"""A request as its processor sees it, and what the processor returns: a response, now or later.
 
-Hot: every message crosses these two, so they are plain slotted classes.
+Every message crosses these, so they are plain slotted classes.
+
+Hot: compiled by mypyc when a compiler is there.
 """
 
-from typing import Generic, TypeVar
+from collections.abc import Awaitable, Callable
+from typing import Any, Generic, TypeVar
 
 from trimq.codec.headers.base import Header
-from trimq.remoting.peer import Body, Peer
+from trimq.remoting.peer import Peer, ReplyBody
 
 H = TypeVar("H")
 
@@ -57,7 +60,7 @@ class Response:
     `durable_at`: hold the reply back until the commit log is durable up to this offset; after the
     time-out it leaves with `durable_timeout_code` and its header kept.
     `no_reply`: the real server stays silent here too.
-    A body in several buffers leaves uncopied in one vectored send.
+    A body in several buffers leaves uncopied in one vectored send, one in files by a thread of its own.
     """
 
     __slots__ = (
@@ -78,7 +81,7 @@ class Response:
         remark: str | None = None,
         header: Header | None = None,
         ext_fields: dict[str, str] | None = None,
-        body: Body = b"",
+        body: ReplyBody = b"",
         staged: bool = False,
         durable_at: int = -1,
         durable_timeout_code: int = 10,
@@ -88,8 +91,31 @@ class Response:
         self.remark = remark
         self.header = header
         self.ext_fields = ext_fields
-        self.body = body
+        self.body: ReplyBody = body
         self.staged = staged
         self.durable_at = durable_at
         self.durable_timeout_code = durable_timeout_code
         self.no_reply = no_reply
+
+
+class Later:
+    """What a processor returns when the answer needs something that takes time.
+
+    A queue's next message, bytes from the disk, another server, a client. What could be decided is
+    decided, and what that changes is done: `answer` continues from there. It is called at most
+    once, with the request, in a task of the connection's nursery, after other requests have been
+    handled; never when the connection ends before, or may have no more requests waiting.
+    `keeps_body`: whether it needs the body, which counts as memory that the waiting takes.
+    """
+
+    __slots__ = ("answer", "keeps_body", "request")
+
+    def __init__(
+        self,
+        request: Request[H],
+        answer: Callable[[Request[H]], Awaitable[Response]],
+        keeps_body: bool = True,
+    ) -> None:
+        self.request: Request[Any] = request
+        self.answer: Callable[[Request[Any]], Awaitable[Response]] = answer
+        self.keeps_body: bool = keeps_body

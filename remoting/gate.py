@@ -1,4 +1,4 @@
-"""How far the commit log is safe, and who waits for it to get further."""
+"""How far the commit log is durable, and who waits for it to get further."""
 
 from collections.abc import Callable
 
@@ -56,7 +56,7 @@ class Gate:
         return offset <= self.offset
 
     async def demanded(self) -> None:
-        """Return as soon as somebody wants more than is durable."""
+        """Return as soon as somebody waits for more than is durable."""
         while self.wanted <= self.offset:
             self._demand = trio.Event()
             await self._demand.wait()

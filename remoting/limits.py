@@ -9,24 +9,25 @@ class Limits:
 
     # com.rocketmq.remoting.frameMaxLength
     frame_limit: int = 16 * 1024 * 1024
-    # Bytes waiting to be sent on one connection before it is not read any more.
+    # Bytes waiting to be sent on one connection, above which it is no longer read.
     outbox_limit: int = 1024 * 1024
-    # serverChannelMaxIdleTimeSeconds: neither received nor sent for so long.
+    # serverChannelMaxIdleTimeSeconds: nothing received and nothing sent for this long.
     idle_seconds: float = 120
-    # Connections in all, of one address, and new ones of an address a second; 0 is no limit.
+    # Connections in all, from one address, and new ones from an address a second; 0 is no limit.
     connection_limit: int = 10_000
     address_limit: int = 2000
     address_rate: int = 200
-    # How long a new connection may be silent; 0: as long as any other.
+    # How long a new connection may stay silent; 0: as long as any other.
     first_byte_seconds: float = 10
     # How long a frame that has begun may take, and one second more for each 64 KiB; 0: for ever.
     frame_seconds: float = 30
-    # Bytes of unfinished frames on all connections; above, the one that began first goes.
+    # Bytes of unfinished frames on all connections; above this, the one that began first is
+    # dropped.
     unfinished_limit: int = 256 * 1024 * 1024
     # Requests of one connection that wait at a time (held pulls); more are answered SYSTEM_BUSY.
-    held_limit: int = 10_000
-    # Bytes that requests which wait may take on all connections together.
-    held_bytes_limit: int = 256 * 1024 * 1024
+    waiting_limit: int = 10_000
+    # Bytes that waiting requests may take on all connections together.
+    waiting_bytes_limit: int = 256 * 1024 * 1024
     # syncFlushTimeout: how long a reply is held back for its record to become durable.
     durable_seconds: float = 5
     # How long a connection that is being closed may take to get its last replies out.

@@ -2,12 +2,15 @@
 
 from collections.abc import Sequence
 
-from trimq.codec.command import RemotingCommand
+from trimq.base.file_body import FileBody
+from trimq.codec.frames.command import RemotingCommand
 from trimq.codec.headers.base import Header
 
 # Bytes: a view has items of one byte.
 Buffer = bytes | bytearray | memoryview
 Body = Buffer | Sequence[Buffer]
+# What an answer may have as well.
+ReplyBody = Body | FileBody
 
 
 class Peer:
@@ -16,15 +19,25 @@ class Peer:
     A connection implements the ways of talking to it; on its own this class is only a name.
     """
 
-    __slots__ = ("__weakref__", "closed", "id", "packed_host", "remote_addr", "takes_views")
+    __slots__ = (
+        "__weakref__",
+        "closed",
+        "id",
+        "packed_host",
+        "remote_addr",
+        "takes_files",
+        "takes_views",
+    )
 
     def __init__(self, remote_addr: str, packed_host: bytes, peer_id: int) -> None:
         self.remote_addr = remote_addr
         self.packed_host = packed_host
         self.id = peer_id
         self.closed = False
-        # Whether only the kernel will look at the bytes of a body: then they may be a view of a file.
+        # Whether only the kernel will read the bytes of a body: then they may be a view of a file.
         self.takes_views = False
+        # Whether a body may leave from the files in which it lies.
+        self.takes_files = False
 
     def __repr__(self) -> str:
         return f"<Peer {self.id} {self.remote_addr}{' closed' if self.closed else ''}>"
@@ -46,10 +59,10 @@ class Peer:
     async def room(self) -> None:
         """Wait until the peer has read enough of what was sent to it.
 
-        A processor that waits calls this before it fetches a large body: what it fetches for a peer
+        A processor that waits calls this before it fetches a large body: data fetched for a peer
         that does not read would only pile up.
         """
 
     def close(self, reason: str) -> None:
-        """End the connection soon; what is queued for it is dropped."""
+        """End the connection soon; anything queued for it is dropped."""
         self.closed = True

@@ -1,16 +1,16 @@
-"""Complaints that a peer can cause at will: each is said once a minute, with how often it came."""
+"""Complaints that a peer can cause at will: each is logged once a minute, with a count."""
 
 import time
 from collections.abc import Hashable
 from typing import Final
 
 _PAUSE_SECONDS: Final = 60.0
-# Peers can make keys up: so many are told apart.
+# Peers can make up keys: this many are distinguished.
 _MOST: Final = 100
 
 
 class Sparingly:
-    """When to say something again."""
+    """When to log something again."""
 
     __slots__ = ("_missed", "_said_at")
 
@@ -19,7 +19,7 @@ class Sparingly:
         self._missed: dict[Hashable, int] = {}
 
     def times(self, key: Hashable) -> int:
-        """0: say nothing now. Otherwise how often it came since it was said last."""
+        """0: log nothing now. Otherwise how often it came since it was last logged."""
         if key not in self._said_at and len(self._said_at) >= _MOST:
             return 0
         now = time.monotonic()

@@ -1,18 +1,21 @@
-"""For tests of the layers above: a peer that only records, and both ends of a wire in memory."""
+"""For tests of the layers above: requests answered without a connection, wires in memory."""
+
+from typing import Any
 
 import trio
 import trio.testing
 
-from trimq.codec.addresses import pack_host
-from trimq.codec.command import RemotingCommand
+from trimq.codec.frames.command import RemotingCommand
 from trimq.codec.headers.base import Header
+from trimq.codec.records.addresses import pack_host
+from trimq.remoting.contract import Processor, Request, Response
 from trimq.remoting.errors import PeerGone
 from trimq.remoting.peer import Body, Peer
-from trimq.remoting.wire import StreamWire, Wire
+from trimq.remoting.wire.streams import StreamWire, Wire
 
 
 class RecordingPeer(Peer):
-    """Keeps what it was told as (code, header, body); `answers` are given to questions in turn."""
+    """Keeps what it was sent as (code, header, body); `answers` are returned to questions in turn."""
 
     __slots__ = ("answers", "asked", "notices")
 
@@ -40,6 +43,12 @@ class RecordingPeer(Peer):
         if not self.answers:
             raise trio.TooSlowError
         return self.answers.pop(0)
+
+
+async def answer(processor: Processor[Any], request: Request[Any]) -> Response:
+    """What the dispatcher makes of both parts of an answer, except errors."""
+    outcome = processor.handle(request)
+    return outcome if isinstance(outcome, Response) else await outcome.answer(request)
 
 
 def memory_wires() -> tuple[Wire, Wire]:

@@ -5,12 +5,12 @@ from trimq.spark import RocketMQDataSource
 session.dataSource.register(RocketMQDataSource)
 session.read.format("rocketmq").option("namesrv", "127.0.0.1:9876").option("topic", "T").load()
 
-`trimq.spark.session()` makes a session in which that is done already.
+`trimq.spark.session()` makes a session in which that has been done.
 
 Executors run the blocking client. `source` holds the classes that Spark sees, `schema` the columns,
 `decode` turns records into Arrow columns, `options` reads options, `positions` says where queues begin
-and end, `pulling` and `sending` talk to brokers, `log_scan` reads store files. The names below are a
-driver's: the first one that is used checks PySpark and prepares this process (`driver`).
+and end, `pulling` and `sending` talk to brokers, `log_scan` reads store files. The names below are for
+drivers: the first one used checks PySpark and prepares this process (`driver`).
 """
 
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""How far a query's sources are behind, from what Spark reports of it.
+"""How far a query's sources are behind, from what Spark reports about it.
 
 Spark (4.3.0) lets a Python source put nothing into `metrics`, where its Kafka source says this; but it
 reports the source's offsets, where a batch ends and where the queues ended when it was planned.
@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from trimq.spark.positions import Offsets, read_offsets
+from trimq.spark.options.positions import Offsets, read_offsets
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class OffsetsBehind:
         return sum(self.queues.values())
 
     def metrics(self) -> dict[str, str]:
-        """The same under the names and in the texts of Spark's Kafka source."""
+        """The same, named and formatted as by Spark's Kafka source."""
         behind = list(self.queues.values()) or [0]
         return {
             "avgOffsetsBehindLatest": str(sum(behind) / len(behind)),
@@ -35,7 +35,7 @@ class OffsetsBehind:
 
 
 def offsets_behind(progress: Mapping[str, Any] | Any) -> OffsetsBehind:
-    """How far the `rocketmq` sources of a query are behind; other sources are passed over.
+    """How far the `rocketmq` sources of a query are behind; other sources are ignored.
 
     `progress` is `query.lastProgress` (None: nothing is known yet), or a StreamingQueryListener's
     `event.progress`.
@@ -53,7 +53,7 @@ def _field(value: Any, name: str) -> Any:
 
 
 def _queues(offset: Any) -> Offsets:
-    """Of the JSON's text or value."""
+    """From the JSON's text or value."""
     value = json.loads(offset) if isinstance(offset, str) and offset.startswith("{") else offset
     queues = value.get("queues") if isinstance(value, Mapping) else None
     return {} if queues is None else read_offsets(queues)

@@ -1,4 +1,4 @@
-"""What a driver takes from `trimq.spark`: checks PySpark, and prepares this process for its workers."""
+"""What a driver imports from `trimq.spark`: checks PySpark, and prepares this process for its workers."""
 
 from importlib.util import find_spec
 
@@ -14,7 +14,8 @@ from trimq.spark.versions import is_supported  # noqa: E402
 
 if not is_supported(pyspark.__version__):
     raise ImportError(
-        f"trimq.spark works with Spark 4, this is {pyspark.__version__}: pip install '/path/to/trimq[spark]'"
+        f"trimq.spark works with Spark 4; this is {pyspark.__version__}: pip install "
+        "'/path/to/trimq[spark]'"
     )
 
 from trimq.spark.behind import OffsetsBehind, offsets_behind  # noqa: E402
@@ -23,7 +24,7 @@ from trimq.spark.offsets.source import RocketMQOffsetsDataSource  # noqa: E402
 from trimq.spark.sessions import session, use_this_python  # noqa: E402
 from trimq.spark.shipping import arrange  # noqa: E402
 from trimq.spark.source import RocketMQDataSource  # noqa: E402
-from trimq.spark.store_source import RocketMQStoreDataSource  # noqa: E402
+from trimq.spark.store.source import RocketMQStoreDataSource  # noqa: E402
 
 arrange(__version__)
 use_this_python()

@@ -21,18 +21,18 @@ class SparkSourceError(Exception):
 
 
 class WrongOption(SparkSourceError):
-    """An option is missing, unknown or has a value that cannot be meant."""
+    """An option is missing, unknown or has an impossible value."""
 
 
 class DataLost(SparkSourceError):
-    """Messages that should be read are not there any more."""
+    """Messages that should be read no longer exist."""
 
 
 @contextmanager
 def sentences(what: str = "") -> Iterator[None]:
     """Turn expected failures into SparkSourceError; in a worker of Spark's, show no traceback of it.
 
-    A worker ends with the exception, so what is set here outlives nothing.
+    A worker ends with the exception, so what is set here affects nothing else.
     """
     try:
         yield

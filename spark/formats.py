@@ -12,19 +12,19 @@ from typing import Final
 
 from trimq.spark.versions import may_be_found
 
-# What those modules stand for: the module of the class, and its name.
+# What those modules lead to: the module of the class, and its name.
 SOURCES: Final = {
     "pyspark_rocketmq": ("trimq.spark.source", "RocketMQDataSource"),
     "pyspark_rocketmq_offsets": ("trimq.spark.offsets.source", "RocketMQOffsetsDataSource"),
-    "pyspark_rocketmq_store": ("trimq.spark.store_source", "RocketMQStoreDataSource"),
+    "pyspark_rocketmq_store": ("trimq.spark.store.source", "RocketMQStoreDataSource"),
 }
 
 
 def attribute(module: str, name: str) -> object:
-    """What such a module has under that name; AttributeError: nothing.
+    """What such a module has under that name; AttributeError if nothing.
 
-    Spark loads all of them before it looks for any Python source: a class that cannot be loaded here
-    is told as a warning, because an error would hide the sources of others too.
+    Spark loads all of them before it looks for any Python source: a class that cannot be loaded
+    here causes a warning, because an error would hide the sources of others too.
     """
     if name == "DefaultSource" and may_be_found(import_module("pyspark").__version__):
         try:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 
 def main() -> None:
-    """Run the command with the options behind the script's name."""
+    """Run the command with the options after the script's name."""
     here = Path(__file__).resolve().parent
-    # As a script its own folder comes first, whose modules are none of anybody's top level.
+    # For a script its own folder comes first on the path, but its modules are not top-level ones.
     sys.path[:] = [path for path in sys.path if Path(path or ".").resolve() != here]
     if not __package__ and (here / "__init__.py").exists():
         sys.path.insert(0, str(here.parent))

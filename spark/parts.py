@@ -8,7 +8,7 @@ from trimq.spark.queues import Range
 
 
 class RangesPartition(InputPartition):
-    """What one task reads: any number of ranges, at least one, of any brokers and topics."""
+    """What one task reads: one or more ranges, of any brokers and topics."""
 
     def __init__(self, parts: tuple[Range, ...]) -> None:
         more = f" and {len(parts) - 1} more" if len(parts) > 1 else ""

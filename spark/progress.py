@@ -1,6 +1,6 @@
 """A stream's progress as a consumer group's, so that mqadmin shows its lag.
 
-The checkpoint is what counts: a broker that does not take the progress is a warning.
+The checkpoint is what counts: a broker that does not accept the progress causes a warning.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from trimq.admin.errors import Refused
 from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.heartbeat import ConsumerData, HeartbeatData, SubscriptionData
 from trimq.codec.codes import RequestCode, ResponseCode
-from trimq.codec.command import RemotingCommand
+from trimq.codec.frames.command import RemotingCommand
 from trimq.codec.headers.clients import UnregisterClientRequestHeader
 from trimq.codec.headers.offsets import UpdateConsumerOffsetRequestHeader
 from trimq.remoting.errors import TransportError
+from trimq.spark.options.positions import Offsets, QueueKey
 from trimq.spark.planning.asking import Askers, Question
-from trimq.spark.positions import Offsets, QueueKey
 
 log: Final = logging.getLogger("trimq.spark")
 
-# Seconds before a broker that did not take the progress is asked again.
+# Seconds before a broker that did not accept the progress is asked again.
 _AGAIN: Final = 5.0
 
 
@@ -47,13 +47,14 @@ class GroupProgress:
         self._id = f"{socket.gethostname()}@spark-{os.getpid()}"
 
     def commit(self, offsets: Offsets, masters: Mapping[tuple[str, str], str]) -> None:
-        """The group has got as far as that; what has no master now is written later."""
+        """Record how far the group has got; what has no master now is written later."""
         new: dict[str, list[QueueKey]] = defaultdict(list)
         for key, at in offsets.items():
             addr = masters.get(key[:2])
             if addr is not None and self._written.get(key) != at and not self._failed_lately(addr):
                 new[addr].append(key)
-        # A broker that makes groups by itself does so at a heartbeat: that has to be answered first.
+        # A broker that creates groups by itself does so on a heartbeat: that has to be answered
+        # first.
         beats = {addr: beat for addr, keys in new.items() if (beat := self._heartbeat(addr, keys))}
         self._ask(beats)
         updates = {
@@ -68,7 +69,7 @@ class GroupProgress:
             self._written |= {key: offsets[key] for key in new[addr]}
 
     def _ask(self, questions: Mapping[str, list[Question]]) -> list[str]:
-        """The brokers that took all of it."""
+        """The brokers that accepted all of it."""
         good: list[str] = []
         for addr, answers in self._askers.ask_all(questions).items():
             error = _failure(addr, questions[addr], answers)
@@ -97,7 +98,7 @@ class GroupProgress:
         return Question(RequestCode.UPDATE_CONSUMER_OFFSET, header)
 
     def _heartbeat(self, addr: str, keys: list[QueueKey]) -> list[Question]:
-        """Makes the group known to a broker that makes groups by itself, if it may not know it."""
+        """Makes the group known to a broker that creates groups by itself, if it may not know it."""
         topics = self._topics.setdefault(addr, set())
         before = len(topics)
         topics |= {key[0] for key in keys}

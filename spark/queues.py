@@ -1,4 +1,4 @@
-"""What is known of queues: where they begin and end, and the ranges of them that a job reads."""
+"""What is known about queues: where they begin and end, and the ranges of them that a job reads."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class QueueEnds:
     """A queue's first offset, the offset its next message gets, and the broker that has it.
 
     A slave's queue may end before its master's, which says nothing about what is lost.
@@ -20,7 +20,7 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """The messages of a queue from `start` up to `end`, without that one."""
+    """The messages of a queue from `start` up to, not including, `end`."""
 
     topic: str
     broker_name: str
@@ -37,5 +37,5 @@ class Range:
 
     @property
     def count(self) -> int:
-        """How many offsets these are."""
+        """How many offsets the range has."""
         return self.end - self.start

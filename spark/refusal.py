@@ -1,4 +1,4 @@
-"""What a format does not do: a sentence where Spark would show a trace."""
+"""What a format does not do: one sentence where Spark would show a trace."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class ReadOnly(DataSource, metaclass=Shipped):
 
 
 class Refusal(DataSourceStreamReader):
-    """An error of `streamReader` itself is hidden by another one: Spark (4.3.0) stops a reader that it has not got."""
+    """An error of `streamReader` itself is hidden by another one: Spark (4.3.0) stops a reader that it did not get."""
 
     def __init__(self, error: SparkSourceError) -> None:
         self._error = error

@@ -60,7 +60,7 @@ def ddl(names: Sequence[str], columns: dict[str, tuple[str, pa.DataType]] = COLU
 def arrow_schema(
     names: Sequence[str], columns: dict[str, tuple[str, pa.DataType]] = COLUMNS
 ) -> pa.Schema:
-    """The same for Arrow; exactly what Spark expects of the batches."""
+    """The same for Arrow; exactly what Spark expects in the batches."""
     return pa.schema([pa.field(name, columns[name][1]) for name in names])
 
 

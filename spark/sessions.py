@@ -1,4 +1,4 @@
-"""A session that our data sources work in, and what is wrong with the machine when there is none."""
+"""A session that our data sources work in, and what is wrong with the machine if there cannot be one."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def use_this_python() -> None:
 
 
 def check_java() -> None:
-    """SparkSourceError when there is no JVM to start, or one that is too old for Spark 4."""
+    """SparkSourceError if there is no JVM to start, or it is too old for Spark 4."""
     home = os.environ.get("JAVA_HOME")
     java = str(Path(home) / "bin" / "java") if home else shutil.which("java")
     if home and not Path(home, "bin", "java").exists():
@@ -67,7 +67,7 @@ def session(
 ) -> SparkSession:
     """A session with our formats registered, this interpreter in its workers and short errors.
 
-    `master` and `config` are as in Spark; what spark-submit says counts when they are not given.
+    `master` and `config` are as in Spark; spark-submit's values are used if they are not given.
     """
     check_java()
     use_this_python()
@@ -75,7 +75,7 @@ def session(
 
     from trimq.spark.offsets.source import RocketMQOffsetsDataSource
     from trimq.spark.source import RocketMQDataSource
-    from trimq.spark.store_source import RocketMQStoreDataSource
+    from trimq.spark.store.source import RocketMQStoreDataSource
 
     builder = SparkSession.builder.appName(app).config(_PUSHDOWN, "true")
     if master is not None:

@@ -1,7 +1,7 @@
-"""How our data source classes travel to Spark's workers: by a loader that goes along as code.
+"""How our data source classes travel to Spark's workers: with a loader that is sent along as code.
 
-By default a class goes as the name of its module, and a worker without that module fails with nothing but
-`No module named 'spark'`. The loader says which Python that was and what to do.
+By default a class is sent as the name of its module, and a worker without that module fails with
+nothing but `No module named 'spark'`. The loader says which Python that was and what to do.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 
 class Shipped(ABCMeta):
-    """The metaclass of classes that travel so."""
+    """The metaclass of classes that travel this way."""
 
 
 def load(module: str, name: str, version: str) -> Any:

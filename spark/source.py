@@ -13,18 +13,18 @@ from pyspark.sql.datasource import (
 )
 from pyspark.sql.types import StructType
 
-from trimq.spark.batch import RocketMQBatchReader
 from trimq.spark.errors import SparkSourceError, sentences
-from trimq.spark.options import ENDING, FOR_STREAMS, read_options, write_options
+from trimq.spark.options.parsing import ENDING, FOR_STREAMS, read_options, write_options
+from trimq.spark.reading.batch import RocketMQBatchReader
 from trimq.spark.refusal import Refusal
 from trimq.spark.schema import chosen, ddl, wanted
 from trimq.spark.shipping import Shipped
 from trimq.spark.versions import has_streams
-from trimq.spark.writing import RocketMQWriter
+from trimq.spark.writing.batch import RocketMQWriter
 
 if TYPE_CHECKING:
-    from trimq.spark.stream import RocketMQStreamReader
-    from trimq.spark.stream_writing import RocketMQStreamWriter
+    from trimq.spark.reading.stream import RocketMQStreamReader
+    from trimq.spark.writing.stream import RocketMQStreamWriter
 
 
 class RocketMQDataSource(DataSource, metaclass=Shipped):
@@ -53,7 +53,7 @@ class RocketMQDataSource(DataSource, metaclass=Shipped):
 
     def _stream_reader(self, schema: StructType) -> RocketMQStreamReader:
         _need_streams()
-        from trimq.spark.stream import RocketMQStreamReader
+        from trimq.spark.reading.stream import RocketMQStreamReader
 
         options = read_options(self.options)
         _refuse(self.options, ENDING, "for read, not for readStream")
@@ -66,7 +66,7 @@ class RocketMQDataSource(DataSource, metaclass=Shipped):
     def streamWriter(self, schema: StructType, overwrite: bool) -> RocketMQStreamWriter:
         with sentences():
             _need_streams()
-            from trimq.spark.stream_writing import RocketMQStreamWriter
+            from trimq.spark.writing.stream import RocketMQStreamWriter
 
             return RocketMQStreamWriter(write_options(self.options), schema)
 
@@ -81,6 +81,6 @@ def _refuse(given: Mapping[str, str], names: Iterable[str], why: str) -> None:
 def _need_streams() -> None:
     if not has_streams(pyspark.__version__):
         raise SparkSourceError(
-            f"streams need Spark 4.2 or newer, this is {pyspark.__version__}: earlier ones do not"
-            " tell a Python data source where a query is"
+            f"streams need Spark 4.2 or newer, this is {pyspark.__version__}: earlier versions do "
+            f"not tell a Python data source how far a query has got"
         )

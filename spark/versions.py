@@ -1,8 +1,8 @@
 """Which versions of Spark these sources work with.
 
-Python data sources came with 4.0. Before 4.2 a stream was asked where to end without hearing where it
-is (`latestOffset()` without arguments), so streams need 4.2. 4.0 refuses to register a source that it has
-found by itself, so there it finds none. Tested are 4.0 to 4.3.
+Python data sources came with 4.0. Before 4.2 a stream was asked where to end without being told
+where it is (`latestOffset()` without arguments), so streams need 4.2. 4.0 refuses to register a
+source that it has found by itself, so there it finds none. 4.0 to 4.3 are tested.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from typing import Final
 MAJOR: Final = 4
 STREAMS_SINCE: Final = (4, 2)
 FOUND_SINCE: Final = (4, 1)
-# The process in which Spark asks for filters; in others it refuses a reader that takes some.
+# The process in which Spark asks for filters; in other processes it refuses a reader that takes
+# some.
 _PUSHDOWN: Final = "pyspark.sql.worker.data_source_pushdown_filters"
 
 

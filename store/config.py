@@ -7,11 +7,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from trimq.store.log_paths import parse_paths
-from trimq.store.memory import physical_memory
-from trimq.store.settings import limit, setting
+from trimq.base.declaring import limit, setting
+from trimq.base.memory import physical_memory
+from trimq.codec.java.numbers import parse_int
+from trimq.store.log.paths import parse_paths
 
 DEFAULT_DELAY_LEVELS: Final = "1s 5s 10s 30s 1m 2m 3m 4m 5m 6m 7m 8m 9m 10m 20m 30m 1h 2h"
+# Milliseconds that a slot of the timer wheel may have.
+PRECISIONS: Final = (100, 200, 500, 1000)
 FLUSH_TYPES: Final = ("ASYNC_FLUSH", "SYNC_FLUSH")
 
 _UNITS: Final = {"s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
@@ -29,7 +32,7 @@ def parse_delay_levels(text: str) -> tuple[int, ...]:
         match = _WORD.fullmatch(word)
         if match is None:
             raise ValueError(
-                f"'{word}' is no delay: each level is a whole number followed by s, m, h or d, "
+                f"'{word}' is not a delay: each level is a whole number followed by s, m, h or d, "
                 f"for example '{DEFAULT_DELAY_LEVELS}'"
             )
         levels.append(int(match[1]) * _UNITS[match[2]])
@@ -39,13 +42,23 @@ def parse_delay_levels(text: str) -> tuple[int, ...]:
 
 
 def parse_hours(text: str) -> tuple[int, ...]:
-    """``deleteWhen``: hours of the day, with semicolons between (UtilAll.isItTimeToDo)."""
+    """``deleteWhen``: hours of the day, separated by semicolons (UtilAll.isItTimeToDo)."""
     hours = []
     for word in text.split(";"):
         if not word.strip().isdigit() or int(word) > 23:
-            raise ValueError(f"'{word}' is no hour: write 00 to 23, several with semicolons: 04;16")
+            raise ValueError(
+                f"'{word}' is not an hour: write 00 to 23, several with semicolons: 04;16"
+            )
         hours.append(int(word))
     return tuple(hours)
+
+
+def parse_precision(text: str) -> int:
+    """``timerPrecisionMs``: the nearest possible one below (MessageStoreConfig.setTimerPrecisionMs)."""
+    number = parse_int(text.strip())
+    if number is None:
+        raise ValueError("a whole number of milliseconds is needed: 100, 200, 500 or 1000")
+    return max((one for one in PRECISIONS if one <= number), default=PRECISIONS[0])
 
 
 DELAY_LEVELS: Final = parse_delay_levels(DEFAULT_DELAY_LEVELS)
@@ -60,7 +73,7 @@ def _own(default: Any, doc: str, **declared: Any) -> Any:
 class StoreConfig:
     """One store's settings. Sizes in bytes, times in milliseconds.
 
-    While it is open only trimq/running_settings.py changes some.
+    While it is open only trimq/settings/running.py changes some.
     """
 
     root: Path = setting(
@@ -68,12 +81,12 @@ class StoreConfig:
         "The store directory.",
         key="storePathRootDir",
         rocketmq_default="$HOME/store",
-        why="a start finds its data where it was started, and no store of another one",
+        why="a start finds the data of the folder that it is started in, and nobody else's",
     )
     commit_log_directories: tuple[Path, ...] = setting(
         (),
-        "Directory of the commit log; default: commitlog below the root. Several, with commas between"
-        " them, get new files in turn.",
+        "Directory of the commit log; default: commitlog below the root. Several, separated by "
+        "commas, get new files in turn.",
         key="storePathCommitLog",
         guarded=True,
         parse=parse_paths,
@@ -95,14 +108,16 @@ class StoreConfig:
     )
     enable_consume_queue_ext: bool = setting(
         False,
-        "Whether each consume-queue entry gets a unit in the queue's extension. Units that are there "
-        "are read in any case.",
+        "Whether each consume-queue entry gets a unit in the queue's extension. Existing units are "
+        "read in any case.",
     )
     mapped_file_size_consume_queue_ext: int = setting(
         48 * 1024 * 1024, "Bytes in one file of a queue's extension.", at_least=64
     )
     bit_map_length_consume_queue_ext: int = setting(
-        64, "Bits of the map of SQL92 filters in a unit; no effect without them.", at_least=0
+        64,
+        "No effect, as in RocketMQ: maxErrorRateOfBloomFilter and expectConsumerNumUseFilter give the bits of a map.",
+        at_least=0,
     )
     mapper_file_size_batch_consume_queue: int = setting(
         300_000 * 46, "Bytes in one file of a queue of type BatchCQ.", at_least=46
@@ -160,7 +175,7 @@ class StoreConfig:
     )
     access_message_in_memory_max_ratio: int = setting(
         40,
-        "Percentage of RAM behind the log's end that counts as memory.",
+        "How far behind the log's end counts as memory, as a percentage of RAM.",
         at_least=1,
         at_most=100,
         live=True,
@@ -170,8 +185,8 @@ class StoreConfig:
     )
     message_index_safe: bool = setting(
         False,
-        "Whether recovery goes back to where the index was on the disk. TriMQ always does, so this "
-        "changes nothing.",
+        "Whether recovery goes back to where the index on the disk ended. TriMQ always does, so "
+        "this changes nothing.",
     )
     max_hash_slot_num: int = setting(
         5_000_000, "Hash slots of one index file. Fixed once there is one.", at_least=1
@@ -201,6 +216,74 @@ class StoreConfig:
         parse=parse_delay_levels,
         shown=DEFAULT_DELAY_LEVELS,
     )
+    timer_wheel_enable: bool = setting(
+        True,
+        "Accept timer messages. Where it is false at the start, those that wait are not delivered either.",
+        live=True,
+    )
+    timer_precision_ms: int = setting(
+        1000,
+        "Milliseconds of a slot of the timer wheel: 100, 200, 500 or 1000; what is between two of "
+        "them counts as the smaller one. Fixed once there is a wheel.",
+        parse=parse_precision,
+        shown="1000",
+    )
+    timer_max_delay_sec: int = setting(
+        3 * 24 * 3600, "Seconds that a timer message may wait at most.", at_least=0, live=True
+    )
+    timer_roll_window_slot: int = setting(
+        2 * 24 * 3600,
+        "Slots of the timer wheel that a message may be ahead; one that waits longer is put again.",
+    )
+    timer_congest_num_each_slot: int = setting(
+        2**31 - 1,
+        "Timer messages of one slot; above it some are refused, and above twice as many all.",
+        at_least=0,
+        live=True,
+    )
+    timer_stop_enqueue: bool = setting(
+        False, "Timer messages are stored, but not put on the wheel.", live=True
+    )
+    timer_stop_dequeue: bool = setting(
+        False,
+        "Timer messages stay on the wheel when their time has come. RocketMQ 5.5.0 has it, but cannot "
+        "set it.",
+        own=True,
+        live=True,
+    )
+    timer_flush_interval_ms: int = setting(
+        1000, "Milliseconds between two checkpoints of the timer wheel.", at_least=1, live=True
+    )
+    mapped_file_size_timer_log: int = setting(
+        100 * 1024 * 1024, "Bytes in one file of the timer log.", at_least=68
+    )
+    append_topic_for_timer_delete_key: bool = setting(
+        False,
+        "A recall names its message by topic and UNIQ_KEY, not by UNIQ_KEY alone.",
+        live=True,
+    )
+    enable_compaction: bool = setting(
+        True, "Keep the newest message of each key of topics with cleanup.policy=COMPACTION."
+    )
+    compaction_mapped_file_size: int = setting(
+        100 * 1024 * 1024,
+        "Bytes in one file of a compacted log; rounded to a multiple of compactionCqMappedFileSize, five at least.",
+        at_least=1,
+    )
+    compaction_cq_mapped_file_size: int = setting(
+        10 * 1024 * 1024, "Bytes in one file of entries of a compacted log.", at_least=92
+    )
+    compaction_schedule_internal: int = setting(
+        15 * 60 * 1000,
+        "Milliseconds between two rewritings of a compacted log; up to as much again is added at random.",
+        at_least=1,
+        live=True,
+    )
+    max_offset_map_size: int = setting(
+        100 * 1024 * 1024,
+        "24 bytes of it are one key that a rewriting of a compacted log looks at; with more keys, it takes more turns.",
+        at_least=1,
+    )
     file_reserved_time: int = setting(
         72, "Hours that a commit-log file is kept after its last change.", at_least=0, live=True
     )
@@ -213,17 +296,20 @@ class StoreConfig:
     )
     disk_max_used_space_ratio: int = setting(
         75,
-        "Above this percentage of the disk old files go at any hour; it counts as 10 to 95.",
+        "Above this percentage of the disk, old files are deleted at any hour; limited to 10 "
+        "to 95.",
         live=True,
     )
     disk_space_clean_forcibly_ratio: int = setting(
-        85, "Above this percentage files go whatever their age; it counts as 30 to 85.", live=True
+        85,
+        "Above this percentage, files are deleted whatever their age; limited to 30 to 85.",
+        live=True,
     )
     disk_space_warning_level_ratio: int = setting(
-        90, "Above this percentage no messages are taken; it counts as 35 to 90.", live=True
+        90, "Above this percentage, no messages are accepted; limited to 35 to 90.", live=True
     )
     clean_file_forcibly_enable: bool = setting(
-        True, "Whether a nearly full disk makes files go before their time.", live=True
+        True, "Whether files are deleted before their time when the disk is nearly full.", live=True
     )
     clean_resource_interval: int = setting(
         10_000, "Milliseconds between two looks at what may be deleted.", at_least=1, live=True
@@ -236,29 +322,30 @@ class StoreConfig:
     )
     delete_consume_queue_files_interval: int = setting(
         100,
-        "Milliseconds between two consume queues of which files are deleted.",
+        "Milliseconds between two consume queues whose files are deleted.",
         at_least=0,
         live=True,
     )
     destroy_maped_file_interval_forcibly: int = setting(
         120_000,
-        "Milliseconds that a deletion waits for those who still read.",
+        "Milliseconds that a deletion waits for readers of the file.",
         at_least=0,
         live=True,
     )
     redelete_hanged_file_interval: int = setting(
         120_000,
-        "Milliseconds until such a deletion is tried again at other hours.",
+        "Milliseconds after which such a deletion is tried again at other hours.",
         at_least=0,
         live=True,
     )
     checkpoint_bytes: int = _own(
         64 * 1024 * 1024,
-        "A checkpoint is written after so many bytes of commit log, whatever the time.",
+        "A checkpoint is written after this many bytes of commit log, whatever the time.",
         live=True,
     )
     hot_bytes: int = _own(
-        32 * 1024 * 1024, "How far behind its end the commit log surely is in the page cache."
+        32 * 1024 * 1024,
+        "How far behind its end the commit log is certain to be in the page cache.",
     )
     open_files: int = _own(
         256, "How many files are kept open for reading and for writing consume queues."

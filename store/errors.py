@@ -1,4 +1,7 @@
-"""What can go wrong in the store, as types a processor can map to RocketMQ's response codes."""
+"""What can go wrong in the store, as types a processor can map to RocketMQ's response codes.
+
+Hot: compiled by mypyc when a compiler is there.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from pathlib import Path
 
 
 class StoreError(Exception):
-    """The store could not do what was asked of it."""
+    """The store could not do what it was asked to."""
 
 
 class MessageTooLarge(StoreError):
@@ -18,15 +21,15 @@ class PropertiesTooLong(StoreError):
 
 
 class PropertiesLookTorn(StoreError):
-    """The property block holds what only a lost sector leaves (PutMessageStatus.MESSAGE_ILLEGAL)."""
+    """The property block contains what only a lost sector leaves (PutMessageStatus.MESSAGE_ILLEGAL)."""
 
 
 class StoreNotWritable(StoreError):
-    """The store takes no messages now: not open, or a flush has failed."""
+    """The store accepts no messages now: not open, or a flush has failed."""
 
 
 class DiskFull(StoreError):
-    """The file system has no room; what was staged has been taken back."""
+    """The file system is full; what was staged has been taken back."""
 
 
 class MessagesGone(StoreError):
@@ -38,7 +41,7 @@ class StoreInUse(StoreError):
 
 
 class StoreDamaged(StoreError):
-    """A file contradicts its format in a place where no crash can explain it."""
+    """A file violates its format in a way that no crash can explain."""
 
     def __init__(self, file: Path, offset: int, reason: str) -> None:
         super().__init__(f"{file} is damaged at byte {offset}: {reason}")

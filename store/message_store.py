@@ -1,8 +1,8 @@
 """The store as the broker sees it: appending, reading, flushing, opening and closing.
 
 Synchronous, and for one thread: only `flush`, `Checkpointing.run`, `HeldRead.read` and what
-`cleaning` and `trimming` say of themselves may (and should) run in a worker thread, because they
-wait for the disk; they touch files and no state that anybody else changes.
+`cleaning` and `trimming` document as such may (and should) run in a worker thread, because they
+wait for the disk; they touch files, and no state that others change.
 
 How the broker drives it: `stage` for every send of one receive, then `write_staged` once;
 `flush` every flush interval, or as soon as somebody waits under SYNC_FLUSH; `write_derived` about
@@ -11,46 +11,49 @@ every second until it answers False, then `plan_checkpoint().run()` in a thread.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from trimq.codec.frame import FRAME_LIMIT
-from trimq.codec.queue_entry import QueueEntry
-from trimq.codec.record import FIXED_SIZE, MAGIC_V1, MAGIC_V2, peek
-from trimq.store.append import Appender, Listener
-from trimq.store.batch_reading import BatchQueueReader
-from trimq.store.checkpoint import raise_index_timestamp
-from trimq.store.checkpointing import Checkpointing
-from trimq.store.cleaning import LogCleaning
-from trimq.store.commit_log import CommitLog
+from trimq.codec.entries.queue import QueueEntry
+from trimq.codec.frames.frame import FRAME_LIMIT
+from trimq.store.appending.appender import Appender, Listener
 from trimq.store.config import StoreConfig
-from trimq.store.consume_queues import ConsumeQueues
-from trimq.store.directory import StoreDirectory
-from trimq.store.disk_usage import used_share
+from trimq.store.disk.directory import StoreDirectory
+from trimq.store.disk.files import OpenFiles, store_error
+from trimq.store.disk.usage import used_share
 from trimq.store.errors import MessagesGone, StoreError, StoreNotWritable
-from trimq.store.files import OpenFiles, store_error
-from trimq.store.held_read import ColdReads, HeldRead
-from trimq.store.index import Index
-from trimq.store.index_recovery import IndexRecovery
-from trimq.store.index_search import IndexSearch
-from trimq.store.loading import Buffer, join_now, load_now, view_now
-from trimq.store.log_paths import LogPaths
-from trimq.store.message import Appended, AppendedBatch, Message
-from trimq.store.reading import QueueReader, ReadResult
-from trimq.store.recovery import Recovery, RecoveryReport
-from trimq.store.tags import TagCodes
-from trimq.store.time_search import TimeSearch, store_timestamp
-from trimq.store.trimming import Trimming
-from trimq.store.write_behind import WriteBehind
-
-_PHYSICAL_OFFSET_AT = 28
+from trimq.store.index.message_index import Index
+from trimq.store.index.search import IndexSearch
+from trimq.store.log.commit_log import CommitLog
+from trimq.store.log.held_files import HeldFiles
+from trimq.store.log.held_read import ColdReads, HeldRead
+from trimq.store.log.page_guard import PageGuard
+from trimq.store.log.paths import LogPaths
+from trimq.store.log.scan import LogScanner, file_at_time, record_at
+from trimq.store.messages.effects import Claim, Effect
+from trimq.store.messages.filter import MessageFilter
+from trimq.store.messages.message import Appended, AppendedBatch, Dispatched, Message
+from trimq.store.messages.tags import TagCodes
+from trimq.store.opening.index_recovery import IndexRecovery
+from trimq.store.opening.recovery import Recovery, RecoveryReport
+from trimq.store.queues.pull import PullLimits
+from trimq.store.queues.queues import Queues
+from trimq.store.queues.time_search import store_timestamp
+from trimq.store.reading.loading import Buffer, join_now, load_now, view_now
+from trimq.store.reading.pulls import MAX_PULL_BYTES, QueueReader, ReadResult, Scan
+from trimq.store.reading.replaying import replay
+from trimq.store.upkeep.checkpoint import raise_index_timestamp
+from trimq.store.upkeep.checkpointing import Checkpointing
+from trimq.store.upkeep.cleaning import LogCleaning
+from trimq.store.upkeep.trimming import Trimming
+from trimq.store.upkeep.write_behind import WriteBehind
 
 
 class MessageStore:
     """`now_millis` gives the store timestamps; nothing here reads the clock.
 
-    `disk_use` tells how full the file system of a path is, from 0.0 to 1.0.
+    `disk_use` says how full the file system of a path is, from 0.0 to 1.0.
     """
 
     def __init__(
@@ -60,7 +63,8 @@ class MessageStore:
         disk_use: Callable[[Path], float] = used_share,
     ) -> None:
         self._config = config
-        # No frame brings more, but for a setting; topic and properties are below 64 KiB each.
+        # No frame can be larger, unless a setting allows it; topic and properties are below 64 KiB
+        # each.
         self.largest_record = max(FRAME_LIMIT, config.max_message_size + 128 * 1024)
         self._directory = StoreDirectory(config.root)
         self._open_files = OpenFiles(config.open_files)
@@ -70,7 +74,8 @@ class MessageStore:
             self._open_files,
             config.hot_bytes,
         )
-        self._queues = ConsumeQueues(config, self._open_files)
+        self._queues = Queues(config, self._open_files)
+        self.bit_maps = self._queues.bit_maps
         self._tags = TagCodes(config.delay_levels)
         self._appender = Appender(
             self._log, self._queues, self._tags, config.max_message_size, now_millis
@@ -78,39 +83,37 @@ class MessageStore:
         self._index = Index(config, now_millis)
         self._appender.add_listener(self._index.arrived)
         self._reader = QueueReader(config, self._log)
-        self._batch_reader = BatchQueueReader(config, self._log)
-        self._batches = self._queues.batches
-        self._times = TimeSearch(self._log)
         self._cold_reads = ColdReads()
+        self._page_guard = PageGuard()
         self.disk_use = disk_use
         self.cleaning = LogCleaning(config, self._log, now_millis, disk_use)
         self.trimming = Trimming(self._log, self._queues)
         self.trimming.derived.append(self._index)
+        checkpoint_file = self._directory.checkpoint_file
         self._behind = WriteBehind(
-            self._log,
-            self._queues,
-            self._index,
-            self._open_files.unsynced,
-            self._directory.checkpoint_file,
+            self._log, self._queues, self._index, self._open_files.unsynced, checkpoint_file
         )
-        # A write that failed with messages whose stager does not know yet.
+        # A failed write with messages whose stager does not know yet.
         self._owed: StoreError | None = None
+        self._topic_listeners: list[Callable[[str], object]] = []
+        # First offsets of queues whose older messages are kept outside of the log.
+        self._kept_from: dict[tuple[str, int], int] = {}
         self._is_open = False
 
     def heed_settings(self) -> None:
-        """Settings have changed: take over what is kept beside them for speed."""
+        """Settings have changed: update the copies kept for speed."""
         self._appender.limit_bodies(self._config.max_message_size)
         self._reader.heed_settings()
-        self._batch_reader.heed_settings()
 
     # --- opening and closing
 
-    def open(self, batch_topics: frozenset[str] = frozenset()) -> RecoveryReport:
+    def open(self, queue_types: Mapping[str, str] | None = None) -> RecoveryReport:
         """Lock, recover, mark as open; blocks. StoreInUse, StoreDamaged: nothing was changed.
 
-        `batch_topics` are those with `queue.type=BatchCQ`; found queues of that type count too.
+        `queue_types`: the `queue.type` of topics that have one; what is found on disk counts too.
         """
         try:
+            self._page_guard.set()
             self._directory.lock()
             self._directory.refuse_foreign()
             clean = not self._directory.was_aborted()
@@ -119,7 +122,7 @@ class MessageStore:
             vouch = partial(raise_index_timestamp, self._directory.checkpoint_file)
             index = IndexRecovery(self._index, self._log, checkpoint, vouch)
             recovery = Recovery(self._log, self._queues, index, checkpoint, self._tags)
-            report = recovery.run(clean, batch_topics, self._begin)
+            report = recovery.run(clean, queue_types or {}, self._begin)
             # Recovery may have changed it.
             self._behind.load_checkpoint()
         except OSError as error:
@@ -134,13 +137,13 @@ class MessageStore:
         return report
 
     def _begin(self, checkpoint_is_wrong: bool) -> None:
-        """Before anything changes: what comes now is no clean stop until it ends like one."""
+        """Before anything changes: from now on this is not a clean stop until it ends like one."""
         if checkpoint_is_wrong:
             self._behind.take_back_checkpoint()
         self._directory.mark_open()
 
     def close(self) -> None:
-        """Write and flush everything; blocks. The `abort` file stays when that does not succeed."""
+        """Write and flush everything; blocks. The `abort` file stays if that fails."""
         if not self._is_open:
             return
         self._is_open = False
@@ -155,15 +158,15 @@ class MessageStore:
             self.abandon()
 
     def abandon(self) -> None:
-        """Let go of the files and write nothing more: what a crash leaves, `abort` included."""
+        """Close the files and write nothing more: it leaves what a crash leaves, `abort` included."""
         self._is_open = False
         self._log.close()
         self._open_files.close()
         self._directory.unlock()
 
-    def declare_batch_topic(self, topic: str) -> None:
-        """From now on the topic's queues are of type BatchCQ; before it has a message."""
-        self._batches.declare(topic)
+    def declare_queue_type(self, topic: str, queue_type: str) -> None:
+        """From now on the topic's queues are of this type; before it has a message."""
+        self._queues.declare(topic, queue_type)
 
     # --- appending
 
@@ -171,12 +174,34 @@ class MessageStore:
         """Called once a write with its records, in order, before `write_staged` returns."""
         self._appender.add_listener(listener)
 
+    def give_effect(self, topic: str, effect: Effect) -> None:
+        """Applied to each record of the topic once it is written, before listeners are called."""
+        self._queues.give_effect(topic, effect)
+
+    def replay(
+        self, topic: str, queue_id: int, begin: int, effect: Effect, bodies: bool = True
+    ) -> int:
+        """Apply an effect to what the queue has from an offset on; where the queue ends. Blocks.
+
+        For records that were written before this process began.
+        """
+        return replay(self._log, self._queues.find(topic, queue_id), begin, effect, bodies)
+
+    @property
+    def claims(self) -> set[Claim]:
+        """What is decided by staged records; empty after the write, or when it has failed."""
+        return self._appender.claims
+
+    def add_last_stager(self, stage: Callable[[], None]) -> None:
+        """Called in each write with claims, before it: stages one record for all of them."""
+        self._appender.add_last_stager(stage)
+
     @property
     def writable(self) -> bool:
         return self._is_open and self._log.writable and not self.cleaning.disk_full
 
     def check_writable(self) -> None:
-        """StoreNotWritable when no message is taken, whatever it is (RunningFlags.isWriteable)."""
+        """StoreNotWritable when no message is accepted, whatever it is (RunningFlags.isWriteable)."""
         if not self._is_open:
             raise StoreNotWritable("the store is not open")
         if self.cleaning.disk_full:
@@ -201,9 +226,9 @@ class MessageStore:
         self._appender.write()
 
     def put(self, message: Message) -> Appended:
-        """Stage and write. What others have staged before is written along.
+        """Stage and write. What others have staged before is written too.
 
-        Should that fail, they hear of it from `write_staged`: nobody may take silence for success.
+        If that fails, `write_staged` tells them: nobody may mistake silence for success.
         """
         others = self._appender.has_staged
         appended = self.stage(message)
@@ -227,49 +252,51 @@ class MessageStore:
         tag_codes: frozenset[int] | None,
     ) -> ReadResult:
         """What a pull at `offset` gets; `tag_codes` None takes every message."""
-        if topic in self._batches.topics:
-            batch_queue = self._batches.find(topic, queue_id)
-            return self._batch_reader.read_batches(
-                batch_queue, offset, max_messages, max_bytes, tag_codes
-            )
         queue = self._queues.find(topic, queue_id)
-        return self._reader.read(queue, offset, max_messages, max_bytes, tag_codes)
+        return self._reader.read(queue, offset, max_messages, max_bytes, tag_codes).result
+
+    @property
+    def pull_limits(self) -> PullLimits:
+        """How much one pull may return."""
+        return self._reader.limits
+
+    def scan(
+        self, topic: str, queue_id: int, offset: int, max_messages: int, wanted: MessageFilter
+    ) -> Scan:
+        """`read` with a filter over properties, in steps: it holds the loop no longer than they last."""
+        queue = self._queues.find(topic, queue_id)
+        return self._reader.read(queue, offset, max_messages, MAX_PULL_BYTES, None, wanted)
 
     def load(self, extents: list[tuple[int, int]]) -> list[Buffer] | None:
         """The bytes of the extents if that needs no waiting; None: use `hold`."""
         return load_now(self._log, extents)
 
     def join(self, found: ReadResult) -> bytes | None:
-        """All that was found in one piece, where that is the fastest; None: use `view` or `load`."""
-        try:
-            return join_now(self._log, found)
-        except OSError:
-            # No address space or no mappings left: the loop may still read them.
-            return None
+        """All that was found, in one piece, if that is the fastest; None: use `view` or `load`."""
+        return join_now(self._log, found)
 
     def view(self, extents: list[tuple[int, int]]) -> Sequence[Buffer | memoryview] | None:
-        """Like `load`, for bytes that are sent and not looked at: nothing is copied."""
-        try:
-            return view_now(self._log, extents)
-        except OSError:
-            # No address space or no mappings left: the loop may still read them.
-            return self.load(extents)
+        """Like `load`, for bytes that are sent and not read: nothing is copied."""
+        return view_now(self._log, extents)
 
     def hold(self, extents: list[tuple[int, int]]) -> HeldRead:
         """Keep the files of the extents until `release`; `read` may run in a worker thread.
 
-        MessagesGone when they are no longer there.
+        MessagesGone when they no longer exist.
         """
-        for offset, size in extents:
-            if not self._log.contains(offset, size):
-                raise MessagesGone(f"{size} bytes at {offset} are not in the log any more")
-        segments = [self._log.segment_of(offset) for offset, _ in extents]
-        pieces = [
-            (segment, offset - segment.base, size)
-            for segment, (offset, size) in zip(segments, extents, strict=True)
-        ]
-        ahead = bool(extents) and self._cold_reads.go_on(extents[0][0], sum(extents[-1]))
-        return HeldRead(pieces, ahead)
+        return self._cold_reads.hold(self._log, extents)
+
+    def files(self, extents: list[tuple[int, int]]) -> HeldFiles | None:
+        """The extents as they lie in the log, for a thread that sends them; None when they no longer exist."""
+        try:
+            held = self._cold_reads.hold(self._log, extents)
+        except MessagesGone:
+            return None
+        return HeldFiles(held, sum([size for _, size in extents]))
+
+    def is_hot(self, offset: int) -> bool:
+        """Appended by this process, and recent enough to be certainly in the page cache."""
+        return self._log.is_hot(offset)
 
     def load_blocking(self, extents: list[tuple[int, int]]) -> list[Buffer]:
         """Read the extents from the disk and wait for it."""
@@ -281,16 +308,12 @@ class MessageStore:
 
     def record_at(self, physical_offset: int) -> bytes | None:
         """The record that begins exactly there, if it is no larger than a message can be."""
-        head = self._log.read(physical_offset, FIXED_SIZE)
-        if head is None:
-            return None
-        size, magic = peek(head)
-        named = int.from_bytes(head[_PHYSICAL_OFFSET_AT : _PHYSICAL_OFFSET_AT + 8], "big")
-        if magic not in (MAGIC_V1, MAGIC_V2) or named != physical_offset:
-            return None
-        if size > self.largest_record:
-            return None
-        return self._log.read(physical_offset, size)
+        return record_at(self._log, physical_offset, self.largest_record)
+
+    def records_from(self, physical_offset: int, since: int = 0) -> Iterator[Dispatched]:
+        """All records from a boundary on, or in the files that end after `since`. Blocks."""
+        start = max(physical_offset, file_at_time(self._log, since))
+        return iter(LogScanner(self._log, start, self._log.written, self._tags))
 
     def plan_query(
         self, topic: str, key: str, max_count: int, begin: int, end: int, index_type: str = ""
@@ -302,43 +325,33 @@ class MessageStore:
         return self._index.search(topic, key, max_count, begin, end, index_type)
 
     def min_offset(self, topic: str, queue_id: int) -> int:
-        """-1 for an empty queue of type BatchCQ."""
-        if topic in self._batches.topics:
-            batch_queue = self._batches.find(topic, queue_id)
-            return batch_queue.min_offset if batch_queue is not None else -1
-        queue = self._queues.find(topic, queue_id)
-        return queue.min_offset if queue is not None else 0
+        """Of the first message that can be read; -1 for an empty queue of type BatchCQ."""
+        first = self.first_in_log(topic, queue_id)
+        return (
+            min(first, self._kept_from.get((topic, queue_id), first)) if self._kept_from else first
+        )
+
+    def first_in_log(self, topic: str, queue_id: int) -> int:
+        """Of the first message that is in the commit log."""
+        return self._queues.find(topic, queue_id).min_offset
+
+    def kept_from(self, topic: str, queue_id: int, offset: int) -> None:
+        """The queue's messages can be read from there on, even when the log has them no longer."""
+        self._kept_from[topic, queue_id] = offset
 
     def max_offset(self, topic: str, queue_id: int) -> int:
-        if topic in self._batches.topics:
-            batch_queue = self._batches.find(topic, queue_id)
-            return batch_queue.max_offset if batch_queue is not None else 0
-        queue = self._queues.find(topic, queue_id)
-        return queue.max_offset if queue is not None else 0
+        return self._queues.find(topic, queue_id).max_offset
 
     def queue_entry(self, topic: str, queue_id: int, queue_offset: int) -> QueueEntry | None:
-        """Where the message lies; the tags code is never an address."""
-        if topic in self._batches.topics:
-            return self._batch_queue_entry(topic, queue_id, queue_offset)
+        """Where the message is; the tags code is never an address."""
         queue = self._queues.find(topic, queue_id)
-        entry = queue.entry(queue_offset) if queue is not None else None
-        if entry is not None and queue is not None:
+        entry = queue.entry(queue_offset)
+        if entry is not None:
             entry.tags_code = queue.tags_code(entry.tags_code)
         return entry
 
-    def _batch_queue_entry(self, topic: str, queue_id: int, offset: int) -> QueueEntry | None:
-        queue = self._batches.find(topic, queue_id)
-        entry = queue.entry(offset) if queue is not None else None
-        if entry is None:
-            return None
-        return QueueEntry(entry.physical_offset, entry.size, entry.tags_code)
-
     def offset_by_time(self, topic: str, queue_id: int, timestamp: int, upper: bool = False) -> int:
-        if topic in self._batches.topics:
-            batch_queue = self._batches.find(topic, queue_id)
-            return batch_queue.offset_by_time(timestamp, upper) if batch_queue is not None else 0
-        queue = self._queues.find(topic, queue_id)
-        return self._times.find(queue, timestamp, upper) if queue is not None else 0
+        return self._queues.find(topic, queue_id).offset_by_time(timestamp, upper, self._log)
 
     def store_time(self, topic: str, queue_id: int, queue_offset: int) -> int:
         """-1 when there is no such message."""
@@ -354,7 +367,7 @@ class MessageStore:
     def has_message(self, topic: str, queue_id: int, queue_offset: int) -> bool:
         """Whether the queue has this message and the log too (checkInMemByConsumeOffset).
 
-        The real broker asks whether it lies in the page cache, by a method of MappedByteBuffer that
+        The real broker asks whether it is in the page cache, by a method of MappedByteBuffer that
         JDK 17 no longer has; every message counts as one in memory there.
         """
         entry = self.queue_entry(topic, queue_id, queue_offset)
@@ -369,7 +382,15 @@ class MessageStore:
 
     def delete_topic(self, topic: str) -> bool:
         """Remove the topic's queues; its records stay until their file expires."""
+        for place in [place for place in self._kept_from if place[0] == topic]:
+            del self._kept_from[place]
+        for listener in self._topic_listeners:
+            listener(topic)
         return self._queues.delete_topic(topic)
+
+    def add_topic_listener(self, listener: Callable[[str], object]) -> None:
+        """Called with each topic that is deleted."""
+        self._topic_listeners.append(listener)
 
     # --- flushing
 
@@ -400,6 +421,7 @@ class MessageStore:
         Waits for no disk, so it runs on the event loop. StoreError: the entries stay in memory,
         and the next call tries again. Not to be called while a checkpoint is written.
         """
+        self._page_guard.check()
         return self._behind.step(self._appender)
 
     def plan_checkpoint(self) -> Checkpointing:

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from trimq.server import RunningServer, serve
+    from trimq.serving.server import RunningServer, serve
 
 __version__ = "0.1.0"
 __all__ = ["RunningServer", "__version__", "serve"]
@@ -17,5 +17,5 @@ __all__ = ["RunningServer", "__version__", "serve"]
 
 def __getattr__(name: str) -> object:
     if name in ("serve", "RunningServer"):
-        return getattr(import_module("trimq.server"), name)
+        return getattr(import_module("trimq.serving.server"), name)
     raise AttributeError(f"module 'trimq' has no attribute {name!r}")

@@ -1,6 +1,6 @@
 """``python -m trimq`` is the ``trimq`` command."""
 
-from trimq.command import main
+from trimq.commands.main import main
 
 if __name__ == "__main__":
     main()

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Final
 
-from trimq.codec import frame
+from trimq.codec.frames import frame
 
 IS_COMPILED: Final = Path(frame.__file__).suffix != ".py"
 MODE: Final = "compiled" if IS_COMPILED else "pure Python"

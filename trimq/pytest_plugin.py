@@ -45,13 +45,13 @@ def fresh_rocketmq_server(
 
 @contextmanager
 def _running(store: Path, settings: Mapping[str, object]) -> "Iterator[TestServer]":
-    # Nothing of the server is loaded in a run that does not use it.
+    # A run that does not use the server loads nothing of it.
     from trimq.testing import running_server
 
     log = logging.getLogger("trimq")
     before = log.level
     if before == logging.NOTSET:
-        # Else the report would have warnings only.
+        # Otherwise the report would have warnings only.
         log.setLevel(logging.INFO)
     try:
         with running_server(store, settings) as server:

@@ -1,7 +1,7 @@
 """A server for the tests of any project that uses RocketMQ, from plain blocking code.
 
 The server runs on a thread of this process, on free ports of the loopback; parallel test processes
-have their own. Clients of any language use it by its addresses.
+have their own. Clients in any language can use its addresses.
 """
 
 import threading
@@ -17,13 +17,13 @@ import trio
 
 from trimq.broker.config import BrokerConfig
 from trimq.namesrv.config import NamesrvConfig
-from trimq.options import ServerOptions
-from trimq.rocketmq_settings import unheeded
-from trimq.server import open_server
-from trimq.server_config import ServerConfig
-from trimq.settings import SettingsError, unknown_keys
+from trimq.serving.server import open_server
+from trimq.settings.options import ServerOptions
+from trimq.settings.parsing import SettingsError, unknown_keys
+from trimq.settings.process import ServerConfig
+from trimq.settings.rocketmq import unheeded
+from trimq.settings.tls import TlsConfig
 from trimq.store.config import StoreConfig
-from trimq.tls_config import TlsConfig
 
 if TYPE_CHECKING:
     from trimq.admin.message import Message
@@ -46,7 +46,7 @@ class TestServer:
     ) -> str:
         """Send one message and return its id; a topic that does not exist is created.
 
-        Raises trimq.admin.AdminError when the broker does not take it.
+        Raises trimq.admin.AdminError when the broker refuses it.
         """
         from trimq.admin import BlockingAdminClient
         from trimq.admin.sending import NewMessage
@@ -56,7 +56,7 @@ class TestServer:
             return admin.send(NewMessage(topic=topic, body=data, tags=tags, keys=keys)).message_id
 
     def messages(self, topic: str) -> "list[Message]":
-        """Every message of a topic, in the order in which it was stored; no group's offset moves."""
+        """Every message of a topic, in the order in which they were stored; no group's offset moves."""
         from trimq.admin import BlockingAdminClient, NotFound
 
         found: list[Message] = []
@@ -80,8 +80,8 @@ def running_server(
     """A NameServer and a broker until the block ends.
 
     ``store`` is the data directory (default: a temporary folder that is removed afterwards),
-    ``settings`` are ``broker.conf`` keys with texts, numbers or booleans; SettingsError for one that
-    there is not. An error of the server is raised where the block ends.
+    ``settings`` are ``broker.conf`` keys with texts, numbers or booleans; SettingsError for an
+    unknown one. An error in the server is raised where the block ends.
     """
     if store is None:
         with TemporaryDirectory(prefix="trimq-") as folder, running_server(folder, settings) as it:
@@ -96,7 +96,7 @@ def running_server(
 
 
 def _texts(settings: Mapping[str, object]) -> dict[str, str]:
-    """As a file would say them. A misspelt key would make a test of something else."""
+    """As a file would say them. With a misspelt key the test would test something else."""
     for complaint in unknown_keys(dict.fromkeys(settings, ""), _CONFIGS, unheeded()):
         raise SettingsError(complaint.replace(" is ignored:", ":"))
     return {

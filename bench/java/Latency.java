@@ -1,9 +1,15 @@
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicLongArray;
 import org.apache.rocketmq.client.producer.DefaultMQProducer;
 import org.apache.rocketmq.client.producer.SendCallback;
 import org.apache.rocketmq.client.producer.SendResult;
@@ -11,61 +17,71 @@ import org.apache.rocketmq.client.producer.SendStatus;
 import org.apache.rocketmq.common.message.Message;
 
 /**
- * Sends with the official client for a given time and prints one JSON line with rate and latency percentiles.
+ * Sends with the official client in turns, and prints one JSON line with rate and latency percentiles for each.
  *
- * <p>The official benchmark prints average and maximum only; this fills in p50, p99 and p99.9.
- * Arguments: namesrv topic threads bytes warmUpSeconds seconds sync|async messagesOfABatch. Times are those of
- * a send, rates count messages.
+ * <p>The official benchmark prints average and maximum only; this fills in p50, p99 and p99.9. Each line of standard
+ * input says for how many seconds to send; client, connections and threads stay, so that they are warm.
+ * Arguments: namesrv topic threads bytes sync|async messagesOfABatch. Times are those of a send, rates count
+ * messages.
  */
 public final class Latency {
     private static final int SLOTS = 2_000_000; // one slot per 10 microseconds, up to 20 seconds
-    private static final AtomicLong[] HISTOGRAM = new AtomicLong[SLOTS];
+    private static final int PATIENCE_MILLIS = 30_000;
+    private static final AtomicLongArray HISTOGRAM = new AtomicLongArray(SLOTS);
     private static final AtomicLong FAILED = new AtomicLong();
-    private static volatile boolean counting;
-    private static volatile boolean running = true;
 
     public static void main(String[] args) throws Exception {
-        Arrays.setAll(HISTOGRAM, slot -> null);
+        // The client's threads would keep a process alive that does nothing any more.
+        Thread.setDefaultUncaughtExceptionHandler((thread, error) -> {
+            error.printStackTrace();
+            System.exit(1);
+        });
         String topic = args[1];
         int threads = Integer.parseInt(args[2]);
         byte[] body = new byte[Integer.parseInt(args[3])];
         Arrays.fill(body, (byte) 'x');
-        boolean async = "async".equals(args[6]);
-        int batch = Integer.parseInt(args[7]);
+        boolean async = "async".equals(args[4]);
+        int batch = Integer.parseInt(args[5]);
         DefaultMQProducer producer = new DefaultMQProducer("bench_latency");
         producer.setNamesrvAddr(args[0]);
         producer.setCompressMsgBodyOverHowmuch(Integer.MAX_VALUE);
+        // A JVM that starts on a busy machine may take longer than the usual 3 s for its first requests.
+        producer.setMqClientApiTimeout(PATIENCE_MILLIS);
         producer.start();
-        producer.send(new Message(topic, body));
-        CountDownLatch ended = new CountDownLatch(threads);
+        producer.send(new Message(topic, body), PATIENCE_MILLIS);
         Semaphore underWay = new Semaphore(threads);
-        for (int i = 0; i < threads; i++) {
-            Thread thread = new Thread(() -> {
-                while (running) {
-                    if (async) {
-                        sendAsync(producer, new Message(topic, body), underWay);
-                    } else if (batch > 1) {
-                        sendBatch(producer, topic, body, batch);
-                    } else {
-                        sendSync(producer, new Message(topic, body));
+        ExecutorService senders = Executors.newFixedThreadPool(threads);
+        BufferedReader turns = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.US_ASCII));
+        for (String line = turns.readLine(); line != null; line = turns.readLine()) {
+            for (int slot = 0; slot < SLOTS; slot++) {
+                HISTOGRAM.set(slot, 0);
+            }
+            FAILED.set(0);
+            long began = System.nanoTime();
+            long end = began + (long) (Double.parseDouble(line) * 1e9);
+            List<Future<?>> all = new ArrayList<>(threads);
+            for (int i = 0; i < threads; i++) {
+                all.add(senders.submit(() -> {
+                    while (System.nanoTime() < end) {
+                        if (async) {
+                            sendAsync(producer, new Message(topic, body), underWay);
+                        } else if (batch > 1) {
+                            sendBatch(producer, topic, body, batch);
+                        } else {
+                            sendSync(producer, new Message(topic, body));
+                        }
                     }
-                }
-                ended.countDown();
-            });
-            thread.setDaemon(true);
-            thread.start();
+                }));
+            }
+            for (Future<?> one : all) {
+                one.get();
+            }
+            // What is still under way belongs to this turn.
+            underWay.acquire(threads);
+            underWay.release(threads);
+            print((System.nanoTime() - began) / 1e9, batch);
+            System.out.flush();
         }
-        Thread.sleep(Long.parseLong(args[4]) * 1000);
-        counting = true;
-        long began = System.nanoTime();
-        Thread.sleep(Long.parseLong(args[5]) * 1000);
-        counting = false;
-        double seconds = (System.nanoTime() - began) / 1e9;
-        running = false;
-        ended.await();
-        print(seconds, batch);
-        System.out.flush();
-        producer.shutdown();
         System.exit(0);
     }
 
@@ -115,35 +131,19 @@ public final class Latency {
     }
 
     private static void record(long began, boolean ok) {
-        if (!counting) {
-            return;
-        }
-        if (!ok) {
+        if (ok) {
+            HISTOGRAM.incrementAndGet((int) Math.min(SLOTS - 1, (System.nanoTime() - began) / 10_000));
+        } else {
             FAILED.incrementAndGet();
-            return;
         }
-        int slot = (int) Math.min(SLOTS - 1, (System.nanoTime() - began) / 10_000);
-        AtomicLong counter = HISTOGRAM[slot];
-        if (counter == null) {
-            synchronized (HISTOGRAM) {
-                counter = HISTOGRAM[slot];
-                if (counter == null) {
-                    counter = new AtomicLong();
-                    HISTOGRAM[slot] = counter;
-                }
-            }
-        }
-        counter.incrementAndGet();
     }
 
     private static void print(double seconds, int batch) {
         long total = 0;
         double sum = 0;
         for (int slot = 0; slot < SLOTS; slot++) {
-            if (HISTOGRAM[slot] != null) {
-                total += HISTOGRAM[slot].get();
-                sum += HISTOGRAM[slot].get() * (slot + 0.5) / 100;
-            }
+            total += HISTOGRAM.get(slot);
+            sum += HISTOGRAM.get(slot) * (slot + 0.5) / 100;
         }
         System.out.printf(
             "{\"sent\":%d,\"tps\":%.1f,\"average_ms\":%.3f,\"p50_ms\":%.3f,\"p99_ms\":%.3f,\"p999_ms\":%.3f,\"failed\":%d}%n",
@@ -154,11 +154,9 @@ public final class Latency {
     private static double percentile(long total, double share) {
         long seen = 0;
         for (int slot = 0; slot < SLOTS; slot++) {
-            if (HISTOGRAM[slot] != null) {
-                seen += HISTOGRAM[slot].get();
-                if (seen >= total * share) {
-                    return (slot + 1) / 100.0;
-                }
+            seen += HISTOGRAM.get(slot);
+            if (seen > 0 && seen >= total * share) {
+                return (slot + 1) / 100.0;
             }
         }
         return 0;

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/signal"
@@ -38,6 +39,16 @@ func run(o Options, work func(number int) Work) (Result, error) {
 	var all sync.WaitGroup
 	start := time.Now()
 	stopped := stopOnInterrupt(start)
+	over, told := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(told)
+		tell(o.every, links, os.Stdout, over)
+	}()
+	// The result is the last line.
+	defer func() {
+		close(over)
+		<-told
+	}()
 	failed := make([]error, len(links))
 	for i, l := range links {
 		all.Add(1)
@@ -59,11 +70,34 @@ func run(o Options, work func(number int) Work) (Result, error) {
 		total.merge(&l.times)
 		messages += l.messages
 		bytes += l.bytes
-		answered += l.moved
+		answered += l.moved.Load()
 	}
 	found := result(total, messages, bytes, took)
 	found.Answered = answered
 	return found, nil
+}
+
+// tell prints a line of JSON with the messages a second of all connections, every so many seconds.
+func tell(every float64, links []*link, out io.Writer, over <-chan struct{}) {
+	if every <= 0 {
+		return
+	}
+	ticks := time.NewTicker(time.Duration(every * float64(time.Second)))
+	defer ticks.Stop()
+	then, before := time.Now(), int64(0)
+	for {
+		select {
+		case <-over:
+			return
+		case now := <-ticks.C:
+			moved := int64(0)
+			for _, l := range links {
+				moved += l.moved.Load()
+			}
+			fmt.Fprintf(out, "{\"rate\": %.3f}\n", float64(moved-before)/now.Sub(then).Seconds())
+			then, before = now, moved
+		}
+	}
 }
 
 // stopOnInterrupt gives the nanoseconds from start to the first interrupt, 0 until then. It ends the
@@ -101,8 +135,8 @@ type link struct {
 	times           Histogram
 	messages, bytes int64
 	asked, answered int64
-	// Messages of all replies, those of the warm-up too.
-	moved int64
+	// Messages of all replies, those of the warm-up too; tell looks at it meanwhile.
+	moved atomic.Int64
 }
 
 // pause is how long after one request of a connection the next is due; 0 without a rate.
@@ -206,7 +240,7 @@ func (l *link) read(in []byte, begin, end time.Time, counted bool) ([]byte, erro
 			return in, err
 		}
 		l.answered++
-		l.moved += messages
+		l.moved.Add(messages)
 		if counted || now.After(begin) && !now.After(end) {
 			l.times.add(now.Sub(*slot))
 			l.messages += messages

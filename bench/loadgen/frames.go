@@ -21,8 +21,10 @@ const (
 	sendV2       = 310
 	success      = 0
 	pullNotFound = 19
-	subscribed   = 4
-	suspend      = 2
+	// Nothing of what was looked at is wanted; there is more.
+	pullRetryImmediately = 20
+	subscribed           = 4
+	suspend              = 2
 )
 
 // Frame is a request whose opaque can be changed without making it anew.
@@ -31,6 +33,7 @@ type Frame struct {
 	opaque int
 	marks  []int
 	offset int
+	due    int
 }
 
 // The place of an offset that setOffset changes; Java and Python read leading zeros.
@@ -38,6 +41,12 @@ const offsetMark = "0000000000"
 
 // setOffset puts a number where offsetMark was.
 func (f *Frame) setOffset(offset int64) { putDigits(f.bytes[f.offset:f.offset+10], offset) }
+
+// The place of a time in milliseconds that setDue changes. What stands before it ends with another digit.
+const dueMark = "2222222222222"
+
+// setDue puts a time where dueMark was.
+func (f *Frame) setDue(millis int64) { putDigits(f.bytes[f.due:f.due+len(dueMark)], millis) }
 
 // copied has bytes of its own: each connection changes its frames.
 func (f *Frame) copied() *Frame {
@@ -63,6 +72,7 @@ func newFrame(code int, fields map[string]string, body []byte, mark string) *Fra
 	text := []byte(`"opaque":` + strconv.Itoa(firstOpaque))
 	frame := &Frame{bytes: data, opaque: bytes.Index(data, text) + len(`"opaque":`)}
 	frame.offset = bytes.Index(data, []byte(`"`+offsetMark+`"`)) + 1
+	frame.due = bytes.Index(data, []byte(dueMark))
 	if mark != "" {
 		frame.marks = append(frame.marks, bytes.Index(data, []byte(mark)))
 	}

@@ -1,11 +1,14 @@
 // Command loadgen loads a RocketMQ broker or NameServer with as little work of its own as possible: frames
 // are made once and only their opaque is changed, each connection is one goroutine that answers one read
-// with one write, and every reply is checked. It prints one line of JSON; an interrupt ends the load early.
+// with one write, and every reply is checked. It prints one line of JSON, with -every one for each so many
+// seconds before that; an interrupt ends the load early.
 //
 //	loadgen send  -addr 127.0.0.1:10911 -topic T -queues 8 -connections 8 -window 32 -size 128 -seconds 5
 //	loadgen pull  -addr 127.0.0.1:10911 -topic T -queues 4 -connections 4 -batch 32 -seconds 5 (or -once)
 //	loadgen pull  -addr 127.0.0.1:10911 -topic T -queues 32 -connections 4 -window 8 -batch 32 -seconds 5
 //	loadgen pull  -addr 127.0.0.1:10911 -topic T -queues 1 -connections 4 -batch 32 -seconds 5 -span 5000000
+//	loadgen pull  -addr 127.0.0.1:10911 -topic T -queues 4 -connections 4 -batch 32 -seconds 5 -sql "n < 50"
+//	loadgen send  -addr 127.0.0.1:10911 -topic T -queues 8 -count 1000000 -due 1790000000000 -within 3600000
 //	loadgen route -addr 127.0.0.1:9876  -topic T -connections 4 -window 8 -seconds 5
 //	loadgen commit -addr 127.0.0.1:10911 -topic T -queues 8 -groups 1000 -connections 1
 //	loadgen hold  -addr 127.0.0.1:10911 -topic T -connections 500 -seconds 20
@@ -26,12 +29,15 @@ type Options struct {
 	connections, window int
 	queues, size, batch int
 	seconds, warmup     float64
+	every               float64
 	count, groups       int64
 	from, span          int64
 	rate                float64
 	topics              int
 	once                bool
 	body                byte
+	sql                 string
+	due, within         int64
 }
 
 func main() {
@@ -67,12 +73,16 @@ func parse(mode string, words []string) Options {
 	f.IntVar(&o.batch, "batch", 32, "messages of a pull")
 	f.Float64Var(&o.seconds, "seconds", 5, "how long is counted")
 	f.Float64Var(&o.warmup, "warmup", 1, "seconds before that")
+	f.Float64Var(&o.every, "every", 0, "print the rate of the last so many seconds as a line of JSON, all the time")
 	f.Int64Var(&o.count, "count", 0, "stop after so many requests instead")
 	f.Int64Var(&o.groups, "groups", 1000, "consumer groups that commit, once or at a -rate over and over")
 	f.Int64Var(&o.from, "from", 0, "offset of the first pull; commits begin with the next")
 	f.Int64Var(&o.span, "span", 0, "pull anywhere in so many messages behind -from; 0: in order")
 	f.BoolVar(&o.once, "once", false, "pull every queue to its end, then stop")
 	f.Float64Var(&o.rate, "rate", 0, "requests a second on all connections together; 0: as many as possible")
+	f.StringVar(&o.sql, "sql", "", "pull what this SQL92 expression chooses")
+	f.Int64Var(&o.due, "due", 0, "send timer messages, the first of them due in this millisecond")
+	f.Int64Var(&o.within, "within", 1000, "and all of them in so many milliseconds behind that")
 	if err := f.Parse(words); err != nil {
 		os.Exit(2)
 	}

@@ -55,7 +55,8 @@ func commit(o Options) (Result, error) {
 	return run(o, func(number int) Work { return &committer{o: o, at: int64(number)} })
 }
 
-// Commits at a rate jump so far, that groups far apart change: a prime, so all have their turn.
+// Commits at a rate, and times of timer messages, jump so far that neighbours lie far apart: a prime, so
+// all have their turn.
 const stride = 15485863
 
 type committer struct {

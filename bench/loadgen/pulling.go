@@ -80,6 +80,9 @@ func pullFrame(o Options, topic string, queue int) *Frame {
 		"commitOffset": "0", "suspendTimeoutMillis": "0", "subscription": "*", "subVersion": "0",
 		"expressionType": "TAG",
 	}
+	if o.sql != "" {
+		fields["subscription"], fields["expressionType"] = o.sql, "SQL92"
+	}
 	return newFrame(pullMessage, fields, nil, "")
 }
 
@@ -103,36 +106,42 @@ func (p *puller) done(reply Reply) (int64, int64, error) {
 		p.offset = p.o.from
 		return 0, 0, nil
 	}
+	if reply.code == pullRetryImmediately && p.o.sql != "" && next > p.offset {
+		p.offset = next
+		return 0, 0, nil
+	}
 	if reply.code != success {
 		return 0, 0, fmt.Errorf("nothing at offset %d of queue %d: %s", p.offset, p.queue, reply.header)
 	}
-	messages, err := p.check(reply.body)
+	messages, end, err := p.check(reply.body)
 	if err != nil {
 		return 0, 0, err
 	}
-	if next != p.offset+messages {
-		return 0, 0, fmt.Errorf("%d messages from %d, but nextBeginOffset %d", messages, p.offset, next)
+	if next < end || next > end && p.o.sql == "" {
+		return 0, 0, fmt.Errorf("messages from %d to before %d, but nextBeginOffset %d", p.offset, end, next)
 	}
 	p.offset = next
 	return messages, int64(len(reply.body)), nil
 }
 
-// check goes from record to record by their sizes; queue and offset of each have to be right.
-func (p *puller) check(body []byte) (int64, error) {
-	count := int64(0)
+// check goes from record to record by their sizes; queue and offset of each have to be right. It gives their
+// number and the offset behind the last; a filter may leave some out.
+func (p *puller) check(body []byte) (count, end int64, err error) {
+	end = p.offset
 	for len(body) > 0 {
 		if len(body) < 28 {
-			return 0, fmt.Errorf("%d bytes behind the last record", len(body))
+			return 0, 0, fmt.Errorf("%d bytes behind the last record", len(body))
 		}
 		size := int(binary.BigEndian.Uint32(body))
 		queue := int(binary.BigEndian.Uint32(body[12:]))
 		offset := int64(binary.BigEndian.Uint64(body[20:]))
-		if size < 28 || size > len(body) || queue != p.queue || offset != p.offset+count {
-			return 0, fmt.Errorf("record of %d bytes, queue %d, offset %d, where queue %d has offset %d",
-				size, queue, offset, p.queue, p.offset+count)
+		isNext := offset == end || offset > end && p.o.sql != ""
+		if size < 28 || size > len(body) || queue != p.queue || !isNext {
+			return 0, 0, fmt.Errorf("record of %d bytes, queue %d, offset %d, where queue %d has offset %d",
+				size, queue, offset, p.queue, end)
 		}
 		body = body[size:]
-		count++
+		count, end = count+1, offset+1
 	}
-	return count, nil
+	return count, end, nil
 }

@@ -103,3 +103,52 @@ func TestWrongRepliesAreRefused(t *testing.T) {
 		}
 	}
 }
+
+func TestAFilterMayLeaveMessagesOutButNotTurnBack(t *testing.T) {
+	o := four
+	o.sql = "n < 50"
+	p := newPuller(o, 0)
+	if frame := string(p.next(nil, firstOpaque)); !strings.Contains(frame, `"expressionType":"SQL92"`) {
+		t.Fatal(frame)
+	}
+	some := append(records(0, 3, 1), records(0, 7, 2)...)
+	reply := Reply{code: success, header: []byte(`{"nextBeginOffset":"20"}`), body: some}
+	if messages, _, err := p.done(reply); err != nil || messages != 3 || p.offset != 20 {
+		t.Fatalf("%d messages, then offset %d (%v)", messages, p.offset, err)
+	}
+	none := Reply{code: pullRetryImmediately, header: []byte(`{"nextBeginOffset":"820"}`)}
+	if messages, _, err := p.done(none); err != nil || messages != 0 || p.offset != 820 {
+		t.Fatalf("%d messages, then offset %d (%v)", messages, p.offset, err)
+	}
+	// Before where it was, nothing passed, and one twice.
+	for _, wrong := range []Reply{
+		{code: success, header: []byte(`{"nextBeginOffset":"900"}`), body: records(0, 819, 1)},
+		{code: pullRetryImmediately, header: []byte(`{"nextBeginOffset":"820"}`)},
+		{code: success, header: []byte(`{"nextBeginOffset":"900"}`), body: append(records(0, 830, 1), records(0, 830, 1)...)},
+	} {
+		if _, _, err := p.done(wrong); err == nil {
+			t.Errorf("taken: %s", wrong.header)
+		}
+	}
+}
+
+func TestTimerMessagesAreDueAtAnyTimeOfTheirSpan(t *testing.T) {
+	o := Options{topic: "T", queues: 2, topics: 1, connections: 1, due: 1790000000000, within: 60000}
+	s := newSender(o, 0)
+	seen := map[int64]bool{}
+	for i := int64(0); i < 100; i++ {
+		frame := s.next(nil, firstOpaque+i)
+		due, err := number(frame, `TIMER_DELIVER_MS\u0001`)
+		if err != nil || due < o.due || due >= o.due+o.within {
+			t.Fatalf("due at %d (%v)", due, err)
+		}
+		seen[due/1000] = true
+	}
+	if len(seen) < 40 {
+		t.Fatalf("100 messages are due in %d seconds of 60", len(seen))
+	}
+	o.due = 0
+	if frame := string(newSender(o, 0).next(nil, firstOpaque)); strings.Contains(frame, "TIMER") {
+		t.Fatal(frame)
+	}
+}

@@ -7,6 +7,7 @@ import (
 
 // sender puts the messages of one connection round-robin into the queues of its topics.
 type sender struct {
+	o      Options
 	frames []*Frame
 	at     int
 	size   int64
@@ -17,7 +18,7 @@ func send(o Options) (Result, error) {
 }
 
 func newSender(o Options, number int) *sender {
-	s := &sender{at: number, size: int64(o.size)}
+	s := &sender{o: o, at: number, size: int64(o.size)}
 	body := bytes.Repeat([]byte{o.body}, o.size)
 	// Connections share out the topics as far as these go: each frame is kept.
 	first, step := 0, 1
@@ -44,6 +45,9 @@ func sendFrame(o Options, topic string, queue, connection int, body []byte) *Fra
 	mark := "1234567890"
 	properties := fmt.Sprintf("UNIQ_KEY\x017F00000100002A139A55%02X%s\x02WAIT\x01true\x02TAGS\x01TagA",
 		connection%256, mark)
+	if o.due > 0 {
+		properties += "\x02TIMER_DELIVER_MS\x01" + dueMark
+	}
 	fields := map[string]string{
 		"a": o.group, "b": topic, "c": "TBW102", "d": text(int64(o.queues)), "e": text(int64(queue)),
 		"f": "0", "g": "1700000000000", "h": "0", "i": properties, "j": "0", "k": "false", "m": "false",
@@ -53,6 +57,10 @@ func sendFrame(o Options, topic string, queue, connection int, body []byte) *Fra
 
 func (s *sender) next(out []byte, opaque int64) []byte {
 	frame := s.frames[s.at%len(s.frames)]
+	if s.o.due > 0 {
+		// Neighbours are due far apart.
+		frame.setDue(s.o.due + int64(s.at)*stride%s.o.within)
+	}
 	s.at++
 	return append(out, frame.stamp(opaque)...)
 }

@@ -20,7 +20,8 @@ import pyarrow as pa
 import pyspark
 
 import trimq
-from bench.report import Figures
+from bench.pages.figures import Figures
+from bench.servers.subjects import OURS, PURE, REAL, ROOT, started, store_of
 from bench.spark.jobs import (
     batch_read,
     java_pull,
@@ -29,11 +30,10 @@ from bench.spark.jobs import (
     stream_read,
     timed,
 )
-from bench.subjects import OURS, PURE, REAL, ROOT, started, store_of
-from compat_tests.spark_stage import Side
+from compat_tests.spark.stages.stage import Side
 from trimq.spark import session
-from trimq.spark.options import write_options
-from trimq.spark.writing import send_all
+from trimq.spark.options.parsing import write_options
+from trimq.spark.writing.batch import send_all
 
 TOPIC = "BenchSpark"
 CONFIG = {

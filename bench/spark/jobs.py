@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
-from compat_tests import artifacts
+from compat_tests.servers import artifacts
 
 _HEAP: Final = ["-Xms512m", "-Xmx1g"]
 _CHUNK: Final = 4 << 20

@@ -16,14 +16,14 @@ from typing import Final
 
 import pyarrow as pa
 
+from bench.servers.subjects import OURS, PURE, REAL, started
 from bench.spark.__main__ import CONFIG
-from bench.subjects import OURS, PURE, REAL, started
 from trimq.admin.blocking import BlockingAdminClient
 from trimq.codec.bodies.topics import TopicConfig
 from trimq.spark import session
-from trimq.spark.batch import RocketMQBatchReader
-from trimq.spark.options import read_options, write_options
-from trimq.spark.writing import send_all
+from trimq.spark.options.parsing import read_options, write_options
+from trimq.spark.reading.batch import RocketMQBatchReader
+from trimq.spark.writing.batch import send_all
 
 _TOPICS_AT_ONCE: Final = 200
 _ROWS: Final = 10_000

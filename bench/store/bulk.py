@@ -13,12 +13,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-from trimq.codec.queue_entry import ENTRY_SIZE, pack
-from trimq.codec.record import encode_blank, encode_record
-from trimq.store.checkpoint import Checkpoint, save_checkpoint
-from trimq.store.commit_log import BLANK_SIZE
+from trimq.codec.entries.checkpoint import Checkpoint
+from trimq.codec.entries.queue import ENTRY_SIZE, pack
+from trimq.codec.records.record import BLANK_SIZE, encode_blank, encode_record
 from trimq.store.config import StoreConfig
-from trimq.store.files import create_sized, write_fully
+from trimq.store.disk.files import create_sized, write_fully
+from trimq.store.upkeep.checkpoint import save_checkpoint
 
 HOST: Final = b"\x7f\x00\x00\x01\x00\x00\x00\x00"
 _QUEUE_OFFSET_AT: Final = 20

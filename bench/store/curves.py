@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from bench.process import usage
+from bench.servers.process import usage
 from bench.store import disk
 from bench.store.bulk import BulkStore
 from bench.store.figures import Curve, Section, Table
@@ -27,8 +27,8 @@ from bench.store.work import (
     write_behind,
 )
 from trimq.store.config import StoreConfig
-from trimq.store.message import Message
 from trimq.store.message_store import MessageStore
+from trimq.store.messages.message import Message
 
 TOPIC: Final = "bench"
 QUEUES: Final = 4
@@ -63,7 +63,7 @@ def lengths(folder: Path, scale: Scale) -> Section:
     shutil.rmtree(config.root)
     note = (
         f"{_BUILT}{_MEANING} Bodies of 16 bytes, a millisecond apart. A search looks at nine messages, "
-        "however long the queue is, because it guesses by the rate (store/time_search.py); in a queue "
+        "however long the queue is, because it guesses by the rate (store/queues/time_search.py); in a queue "
         "with bursts and breaks it halves, 26 looks for 50 million messages."
     )
     return Section(

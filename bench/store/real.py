@@ -6,17 +6,18 @@ import shutil
 from pathlib import Path
 from typing import Final
 
-from bench import clients
-from bench.clients import Load
+from bench.loads import programs
+from bench.loads.programs import Load
+from bench.loads.resident import Resident, residents
 from bench.store.figures import Section, Table
 from bench.store.scale import Scale
-from compat_tests.ours import TrimqServer
-from compat_tests.real import JvmLauncher, RealServer
-from compat_tests.server import Options
+from compat_tests.servers.jvm import JvmLauncher
+from compat_tests.servers.ours import TrimqServer
+from compat_tests.servers.real import RealServer
+from compat_tests.servers.server import Options
 
 REAL_HEAP: Final = ("-Xms2g", "-Xmx2g", "-XX:MaxDirectMemorySize=2g")
 LOADS: Final = (Load(16, 128), Load(16, 1024), Load(16, 64 * 1024))
-_BACKLOG_SECONDS: Final = 60
 
 
 def run(folder: Path, scale: Scale) -> Section:
@@ -32,7 +33,8 @@ def run(folder: Path, scale: Scale) -> Section:
         [
             Table(
                 "Beside the real broker 5.5.0",
-                "The official benchmark Producer, then a push consumer that reads what it sent; MB are "
+                "Counted when rates have settled: the official benchmark Producer, then a push consumer that reads "
+                "what it sent; MB are "
                 "those of the bodies. Clients, NameServer and broker share the cores, so this is not the "
                 "store alone: it is what a user gets. The real broker ran with a heap of 2 GiB.",
                 [
@@ -56,7 +58,7 @@ def _broker(kind: str, folder: Path, scale: Scale) -> list[tuple[float, float, f
     """Messages and megabytes sent, messages read, each a second, for every load."""
     home = folder / kind
     java_home = folder / "java-home"
-    java_home.mkdir(exist_ok=True)
+    (java_home / "classes").mkdir(parents=True, exist_ok=True)
     server = (
         RealServer(JvmLauncher(), home, heap=REAL_HEAP)
         if kind == "real"
@@ -67,14 +69,24 @@ def _broker(kind: str, folder: Path, scale: Scale) -> list[tuple[float, float, f
         found: list[tuple[float, float, float]] = []
         for load in LOADS[: scale.real_loads]:
             topic = f"Store{load.size}"
-            sent = clients.produce(
-                server.namesrv_addr, topic, load, scale.real_seconds, java_home
-            ).tps
-            read = clients.consume(
-                server.namesrv_addr, topic, f"readers_{load.size}", _BACKLOG_SECONDS, java_home
+            addresses = (server.namesrv_addr, server.broker_addr)
+            rate, _ = programs.produce(
+                addresses, topic, load, scale.real_seconds, java_home, scale.pace
             )
-            found.append((sent, sent * load.size / 1e6, read))
+            read = _read(server.namesrv_addr, topic, java_home, scale)
+            found.append((rate.tps, rate.tps * load.size / 1e6, read))
         return found
     finally:
         server.stop()
         shutil.rmtree(home, ignore_errors=True)
+
+
+def _read(namesrv_addr: str, topic: str, java_home: Path, scale: Scale) -> float:
+    """Messages a second of a push consumer that begins at the beginning, once that rate has settled."""
+
+    def start(_: str, namesrv: str) -> Resident:
+        return Resident("Backlog", [namesrv, topic, f"readers_{topic}"], java_home)
+
+    with residents(start, "rate") as clients:
+        clients.warm("", namesrv_addr, scale.pace)
+        return float(clients.turn("", scale.real_seconds)["rate"])

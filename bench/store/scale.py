@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from bench.loads.settling import Pace
+
 
 @dataclass(frozen=True, slots=True)
 class Scale:
@@ -21,6 +23,7 @@ class Scale:
     appends: int
     real_loads: int
     real_seconds: int
+    pace: Pace
 
 
 FULL = Scale(
@@ -36,6 +39,7 @@ FULL = Scale(
     appends=40_000,
     real_loads=3,
     real_seconds=8,
+    pace=Pace(),
 )
 SMOKE = Scale(
     disk_mib=16,
@@ -49,5 +53,6 @@ SMOKE = Scale(
     cold_seeks=20,
     appends=1600,
     real_loads=1,
-    real_seconds=8,
+    real_seconds=2,
+    pace=Pace(0.3, 0.3),
 )

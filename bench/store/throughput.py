@@ -14,8 +14,8 @@ from bench.store.figures import Section, Table
 from bench.store.scale import Scale
 from bench.store.work import Ticks, open_store, pull, seconds, write_behind
 from trimq.store.config import StoreConfig
-from trimq.store.message import Message
 from trimq.store.message_store import MessageStore
+from trimq.store.messages.message import Message
 
 SIZES: Final = (128, 1024, 64 * 1024)
 BATCHES: Final = (1, 16, 64)
@@ -44,56 +44,62 @@ def run(folder: Path, scale: Scale) -> Section:
             with _store(folder) as (store, config):
                 _append(store, Load(size, BATCHES[-1], queues), scale, speed)
                 reads.append(_read(store, config, size, queues, speed))
-    return Section(
-        "Throughput",
+    tables = [_disk_table(scale, speed), _append_table(appends), _read_table(reads)]
+    return Section("Throughput", tables)
+
+
+def _disk_table(scale: Scale, speed: disk.DiskSpeed) -> Table:
+    return Table(
+        "The disk itself",
+        f"One file of {scale.disk_mib} MiB in blocks of 1 MiB, on the file system of the "
+        "stores below.",
+        ["", "MB/s"],
         [
-            Table(
-                "The disk itself",
-                f"One file of {scale.disk_mib} MiB in blocks of 1 MiB, on the file system of the "
-                "stores below.",
-                ["", "MB/s"],
-                [
-                    ["write, into the page cache", speed.written],
-                    ["write, with fdatasync at the end", speed.synced],
-                    ["read, from the page cache", speed.read_cached],
-                    ["read, cold", speed.read_cold],
-                ],
-            ),
-            Table(
-                "Append",
-                "`batch` is how many messages one receive brought: they are staged one by one and "
-                "written with one system call. Bytes are those of the records. *To disk* includes "
-                "one flush at the end, which waits for everything. Four queues; their entries are "
-                "written behind once a second, as in a broker.",
-                [
-                    "body",
-                    "batch",
-                    "messages/s",
-                    "MB/s",
-                    "of the disk's write",
-                    "MB/s to disk",
-                    "of the disk's synced write",
-                ],
-                appends,
-            ),
-            Table(
-                "Read",
-                "From the first to the last message in pulls of 32, or of 256 KiB when that is "
-                "less; of four queues, filled in turn, the pulls go in turn too. *Cold*: the store "
-                "was opened anew and the kernel had forgotten its files.",
-                [
-                    "body",
-                    "queues",
-                    "messages/s",
-                    "MB/s",
-                    "of the disk's cached read",
-                    "cold messages/s",
-                    "cold MB/s",
-                    "of the disk's cold read",
-                ],
-                reads,
-            ),
+            ["write, into the page cache", speed.written],
+            ["write, with fdatasync at the end", speed.synced],
+            ["read, from the page cache", speed.read_cached],
+            ["read, cold", speed.read_cold],
         ],
+    )
+
+
+def _append_table(rows: list[list[float | str]]) -> Table:
+    return Table(
+        "Append",
+        "`batch` is how many messages one receive brought: they are staged one by one and "
+        "written with one system call. Bytes are those of the records. *To disk* includes "
+        "one flush at the end, which waits for everything. Four queues; their entries are "
+        "written behind once a second, as in a broker.",
+        [
+            "body",
+            "batch",
+            "messages/s",
+            "MB/s",
+            "of the disk's write",
+            "MB/s to disk",
+            "of the disk's synced write",
+        ],
+        rows,
+    )
+
+
+def _read_table(rows: list[list[float | str]]) -> Table:
+    return Table(
+        "Read",
+        "From the first to the last message in pulls of 32, or of 256 KiB when that is "
+        "less; of four queues, filled in turn, the pulls go in turn too. *Cold*: the store "
+        "was opened anew and the kernel had forgotten its files.",
+        [
+            "body",
+            "queues",
+            "messages/s",
+            "MB/s",
+            "of the disk's cached read",
+            "cold messages/s",
+            "cold MB/s",
+            "of the disk's cold read",
+        ],
+        rows,
     )
 
 

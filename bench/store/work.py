@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from trimq.store.config import StoreConfig
-from trimq.store.message import Message
 from trimq.store.message_store import MessageStore
+from trimq.store.messages.message import Message
 
 PULL_COUNT: Final = 32
 PULL_BYTES: Final = 4 << 20

@@ -1,4 +1,4 @@
-"""What a store that another broker wrote still has to do, and TriMQ cannot do yet.
+"""What is left to do in a store that another broker wrote, and TriMQ cannot do yet.
 
-One file per kind. Who makes TriMQ do one of them takes its file and its line in `kinds.py` away.
+One file per kind. When TriMQ learns to do one of them, remove its file and its line in `kinds.py`.
 """

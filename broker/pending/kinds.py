@@ -1,4 +1,4 @@
-"""All kinds of pending messages, and what is said of those that a store has."""
+"""All kinds of pending messages, and what is reported about those that a store has."""
 
 from __future__ import annotations
 
@@ -6,18 +6,16 @@ import logging
 from pathlib import Path
 from typing import Final
 
-from trimq.broker.pending.compaction import COMPACTION
 from trimq.broker.pending.halves import HALVES
 from trimq.broker.pending.pop_retries import POP_RETRIES
 from trimq.broker.pending.pops import POPS
 from trimq.broker.pending.taken_over import TakenOver
-from trimq.broker.pending.timers import TIMERS
 from trimq.store.errors import StoreError
 from trimq.store.message_store import MessageStore
 
 log: Final = logging.getLogger("trimq.server")
 
-KINDS: Final = (TIMERS, HALVES, POPS, POP_RETRIES, COMPACTION)
+KINDS: Final = (HALVES, POPS, POP_RETRIES)
 
 
 class MessagesPending(StoreError):
@@ -25,14 +23,14 @@ class MessagesPending(StoreError):
 
 
 def pending(store: MessageStore, root: Path) -> list[str]:
-    """What an open store has of each kind, in words. Blocks."""
+    """How many an open store has of each kind, in words. Blocks."""
     taken = TakenOver(store, root)
     found = [(kind, kind.count(taken)) for kind in KINDS]
     return [kind.said(one) for kind, one in found if one.count]
 
 
 def refuse_pending(store: MessageStore, root: Path, leave: bool) -> None:
-    """Raise MessagesPending when the store has any; warn instead when they are to be left. Blocks."""
+    """Raise MessagesPending when the store has any; warns instead if they are to be left. Blocks."""
     found = pending(store, root)
     if not found:
         return
@@ -45,7 +43,8 @@ def refuse_pending(store: MessageStore, root: Path, leave: bool) -> None:
         )
         return
     raise MessagesPending(
-        f"{root} has what TriMQ cannot do yet: {listed}. Start the broker that wrote it until nothing"
-        " is left, or leave them: with --set leavePendingMessages=true they stay where they are, nobody"
+        f"{root} has what TriMQ cannot handle yet: {listed}. Run the broker that wrote it until "
+        "nothing is left, or leave them: with --set leavePendingMessages=true they stay "
+        "where they are, nobody"
         " gets them, and they are deleted with their files"
     )

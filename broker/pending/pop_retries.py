@@ -1,7 +1,7 @@
 """Messages that POP has to hand out once more: its own retry topics, which nobody else reads."""
 
 from trimq.broker.pending.taken_over import Found, Kind, TakenOver
-from trimq.broker.topic_names import RETRY_PREFIX
+from trimq.codec.names import RETRY_PREFIX
 
 
 def count(taken: TakenOver) -> Found:

@@ -1,8 +1,8 @@
 """Messages that were handed out by POP and not acknowledged (PopReviveService).
 
-The group's offset is behind them already: only the checkpoint knows that they may have to come
-again. Checkpoints and acknowledgements wait on the timer wheel until the time is up, and are then
-in the revive topic, whose reader's position is the last one that is settled.
+The group's offset has already passed them: only the checkpoint knows that they may have to be
+delivered again. Checkpoints and acknowledgements wait on the timer wheel until the time is up, and
+are then in the revive topic, whose reader's position is the last settled one.
 """
 
 from __future__ import annotations
@@ -10,19 +10,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trimq.broker.pending.taken_over import MOST_READ, Found, Kind, TakenOver
-from trimq.broker.topic_names import REVIVE_GROUP
 from trimq.codec.bodies.base import decode_body
 from trimq.codec.bodies.pop import AckMsg, PopCheckPoint
 from trimq.codec.errors import CodecError
-from trimq.codec.properties import find_property
-from trimq.codec.record import Record
+from trimq.codec.names import REVIVE_GROUP
+from trimq.codec.records.properties import find_property
+from trimq.codec.records.record import Record
 
-# What one checkpoint and the acknowledgements of its messages have in common.
+# What a checkpoint and the acknowledgements of its messages share.
 _Popped = tuple[str | None, str | None, int, int, int]
 
 
 class _Outstanding:
-    """Checkpoints with the offsets that are left of them, in whatever order they come."""
+    """Checkpoints with their remaining offsets, in whatever order they come."""
 
     def __init__(self) -> None:
         self._handed_out: dict[_Popped, set[int]] = {}
@@ -61,12 +61,11 @@ def count(taken: TakenOver) -> Found:
         for record in taken.records(topic, queue_id, begin, MOST_READ):
             outstanding.add(record)
         unread += max(0, taken.store.max_offset(topic, queue_id) - begin - MOST_READ)
-    # What nobody looked at on the wheel is counted with the timer messages.
     return Found(outstanding.count() + unread, at_most=unread > 0)
 
 
 def _revive_queues(taken: TakenOver) -> Iterator[tuple[str, int, int]]:
-    """Topic, queue, and its first record that is not settled."""
+    """Topic, queue, and its first unsettled record."""
     for topic in taken.revive_topics:
         for queue_id in taken.store.queues(topic):
             begin = taken.store.min_offset(topic, queue_id)

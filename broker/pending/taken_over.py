@@ -1,4 +1,4 @@
-"""A store that was taken over, as the counters look at it."""
+"""A store that was taken over, as the counters see it."""
 
 from __future__ import annotations
 
@@ -9,22 +9,21 @@ from pathlib import Path
 from typing import Final
 
 from trimq.broker.pending.wheel import Wheel, look_at_wheel
-from trimq.broker.table_file import TableFile
-from trimq.broker.topic_names import REVIVE_TOPIC_PREFIX
-from trimq.codec.bodies.base import decode_body
+from trimq.broker.tables.kept import read_table
 from trimq.codec.bodies.offsets import ConsumerOffsetSerializeWrapper
 from trimq.codec.bodies.topics import TopicConfig, TopicConfigSerializeWrapper
 from trimq.codec.errors import CodecError
-from trimq.codec.record import Record, parse_record
+from trimq.codec.names import REVIVE_TOPIC_PREFIX
+from trimq.codec.records.record import Record, parse_record
 from trimq.store.message_store import MessageStore
 
-# So many records are read for one kind; a start should not wait for more.
+# At most this many records are read for one kind; a start should not wait for more.
 MOST_READ: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """How many there are; `at_most` when some could not be looked at closely."""
+    """How many there are; `at_most` if some could not be examined."""
 
     count: int
     at_most: bool = False
@@ -35,7 +34,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind of pending messages: how a sentence calls it (one, several), and who counts them."""
+    """One kind of pending messages: its names in a sentence (one, several), and what counts them."""
 
     one: str
     several: str
@@ -46,7 +45,7 @@ class Kind:
 
 
 class TakenOver:
-    """The open store with its `config` folder, whose files are read when they are asked for. Blocks."""
+    """The open store with its `config` folder, whose files are read on demand. Blocks."""
 
     def __init__(self, store: MessageStore, root: Path) -> None:
         self.store = store
@@ -55,19 +54,18 @@ class TakenOver:
     @cached_property
     def offsets(self) -> dict[str, dict[int, int]]:
         """topic@group -> queue -> committed offset."""
-        file = TableFile(self.root / "config" / "consumerOffset.json", lambda: iter(()))
-        loaded = file.load(lambda data: decode_body(ConsumerOffsetSerializeWrapper, data))
+        path = self.root / "config" / "consumerOffset.json"
+        loaded = read_table(path, ConsumerOffsetSerializeWrapper)
         return {} if loaded is None else loaded.offset_table
 
     @cached_property
     def topics(self) -> dict[str, TopicConfig]:
-        file = TableFile(self.root / "config" / "topics.json", lambda: iter(()))
-        loaded = file.load(lambda data: decode_body(TopicConfigSerializeWrapper, data))
+        loaded = read_table(self.root / "config" / "topics.json", TopicConfigSerializeWrapper)
         return {} if loaded is None else dict(loaded.topic_config_table)
 
     @cached_property
     def revive_topics(self) -> list[str]:
-        """Where POP keeps its records; more than one when the cluster was named otherwise once."""
+        """Where POP keeps its records; more than one if the cluster once had another name."""
         names = {*self.topics, *self.store.topics()}
         return sorted(name for name in names if name.startswith(REVIVE_TOPIC_PREFIX))
 
@@ -76,7 +74,7 @@ class TakenOver:
         return look_at_wheel(self, MOST_READ)
 
     def committed(self, topic: str, group: str, queue_id: int) -> int:
-        """How far the group is; where the queue begins, when it says nothing or less."""
+        """How far the group is; the beginning of the queue, if that is missing or less."""
         offset = self.offsets.get(f"{topic}@{group}", {}).get(queue_id, 0)
         return max(offset, self.store.min_offset(topic, queue_id))
 
@@ -91,7 +89,7 @@ class TakenOver:
             return None
 
     def records(self, topic: str, queue_id: int, begin: int, most: int) -> Iterator[Record]:
-        """The queue's records from `begin` on, at most so many."""
+        """The queue's records from `begin` on, up to a limit."""
         end = min(self.store.max_offset(topic, queue_id), begin + most)
         for offset in range(begin, end):
             entry = self.store.queue_entry(topic, queue_id, offset)

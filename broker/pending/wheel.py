@@ -1,7 +1,8 @@
-"""What still waits on the timer wheel of a real broker, or in front of it.
+"""What of POP's still waits on the timer wheel, or to be put on it.
 
 POP sends its checkpoints and acknowledgements over the wheel, so a record is either POP's or a
-timer message. The timer log has the hash of the topic that a record goes to: POP's are known by it.
+timer message. The timer log has the hash of the topic that a record goes to: POP's are recognised
+by it.
 """
 
 from __future__ import annotations
@@ -9,10 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from trimq.broker.topic_names import REVIVE_TOPIC_PREFIX, TIMER_TOPIC
-from trimq.codec.java import string_hash
-from trimq.codec.properties import find_property
-from trimq.store.timer_files import TimerFiles
+from trimq.codec.java.hashes import string_hash
+from trimq.codec.names import REVIVE_TOPIC_PREFIX, TIMER_TOPIC
+from trimq.codec.records.properties import find_property
+from trimq.store.timers.files import TimerFiles
 
 if TYPE_CHECKING:
     from trimq.broker.pending.taken_over import TakenOver
@@ -22,38 +23,32 @@ _REVIVE: Final = REVIVE_TOPIC_PREFIX.encode()
 
 @dataclass(slots=True)
 class Wheel:
-    """Where the waiting records lie in the commit log, and how many nobody looked at.
+    """Where the waiting records are in the commit log.
 
-    Sets, since after a kill a record may be on the wheel and behind the queue's position.
+    A set, since after a kill a record may be both on the wheel and beyond the queue's position.
     """
 
-    timers: set[int] = field(default_factory=set)
     pops: set[int] = field(default_factory=set)
-    unread: int = 0
 
 
 def look_at_wheel(taken: TakenOver, most: int) -> Wheel:
-    """Look at so many records at most. Blocks."""
+    """Examine at most this many records. Blocks."""
     files = TimerFiles(taken.root)
     hashes = {string_hash(topic) for topic in taken.revive_topics}
     wheel = Wheel()
+    if not hashes:
+        return wheel
     left = most
     for slot in files.slots():
-        seen = 0
         for record in files.records(slot, min(slot.count, left)):
-            kind = wheel.pops if record.topic_hash in hashes else wheel.timers
-            kind.add(record.physical_offset)
-            seen += 1
-        left -= seen
-        wheel.unread += slot.count - seen
+            left -= 1
+            if record.topic_hash in hashes:
+                wheel.pops.add(record.physical_offset)
     store = taken.store
     for queue_id in store.queues(TIMER_TOPIC):
         begin = max(files.queue_offset, store.min_offset(TIMER_TOPIC, queue_id))
         for stored in taken.records(TIMER_TOPIC, queue_id, begin, left):
-            topic = find_property(stored.properties, b"REAL_TOPIC") or b""
-            kind = wheel.pops if topic.startswith(_REVIVE) else wheel.timers
-            kind.add(stored.physical_offset)
-        waiting = max(0, store.max_offset(TIMER_TOPIC, queue_id) - begin)
-        wheel.unread += max(0, waiting - left)
-        left = max(0, left - waiting)
+            left -= 1
+            if (find_property(stored.properties, b"REAL_TOPIC") or b"").startswith(_REVIVE):
+                wheel.pops.add(stored.physical_offset)
     return wheel

@@ -7,8 +7,8 @@ from typing import Annotated, TypeVar
 
 import msgspec
 
-from trimq.codec import fastjson
-from trimq.codec.json_scan import LARGE, OWN_FILES, SMALL
+from trimq.codec.java import fastjson
+from trimq.codec.java.json_scan import LARGE, OWN_FILES, SMALL
 
 # Java's byte, int and long: other numbers are refused, and no key of a table can be as long as a text.
 Int8 = Annotated[int, msgspec.Meta(ge=-(2**7), le=2**7 - 1)]
@@ -24,7 +24,7 @@ B = TypeVar("B", bound=Body)
 
 
 def decode_body(cls: type[B], data: bytes) -> B:
-    """Read what a server or an administrator sent; CodecError when it is no JSON or does not fit."""
+    """Read what a server or an administrator sent; CodecError when it is not JSON or does not fit."""
     return fastjson.loads_as(cls, data, LARGE)
 
 

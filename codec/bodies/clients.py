@@ -44,7 +44,7 @@ class MemberAccount(Body, kw_only=True):
 
 
 class DisputeBegin(Body, kw_only=True):
-    """Since when members differ on a topic, or (without one) on what `about` names."""
+    """Since when members differ about a topic, or (without one) about what `about` names."""
 
     about: str = ""
     since: Int64 = 0
@@ -54,7 +54,7 @@ class DisputeBegin(Body, kw_only=True):
 class OverwriteCount(Body, kw_only=True):
     """How often the member `by` replaced the entry of the member `of`; times in milliseconds.
 
-    Expressions are absent where the topic was removed, or came back after that.
+    Expressions are absent if the topic was removed, or came back after that.
     """
 
     after: str | None = None
@@ -68,7 +68,7 @@ class OverwriteCount(Body, kw_only=True):
 
 
 class ConsumerConnectionAndMembers(ConsumerConnection, kw_only=True):
-    """What only TriMQ says, and only to those who ask for it; None from RocketMQ."""
+    """What only TriMQ reports, and only on request; None from RocketMQ."""
 
     disputes: list[DisputeBegin] | None = None
     members: list[MemberAccount] | None = None

@@ -7,7 +7,7 @@ from trimq.codec.enums import ConsumeFromWhere, ConsumeType, MessageModel
 
 
 class SubscriptionData(Body, kw_only=True):
-    """What a group wants of one topic."""
+    """What a group wants from one topic."""
 
     class_filter_mode: bool = False
     code_set: set[Int32] = msgspec.field(default_factory=set)
@@ -21,7 +21,7 @@ class SubscriptionData(Body, kw_only=True):
     def wish(self) -> tuple[str, str]:
         """(type, expression): equal for subscriptions that let the same messages through.
 
-        No type and no expression mean what their defaults mean; the order of tags does not matter.
+        A missing type or expression means its default; the order of tags does not matter.
         """
         kind = self.expression_type or "TAG"
         expression = self.sub_string or "*"

@@ -1,4 +1,4 @@
-"""Answers about lite topics: many small topics in one, each a queue of its own (5.5.0)."""
+"""Answers about lite topics: many small topics in one, each with its own queue (5.5.0)."""
 
 import msgspec
 

@@ -1,4 +1,4 @@
-"""What POP keeps of the messages that it handed out, as records of the revive topic."""
+"""What POP records about the messages that it handed out, as records of the revive topic."""
 
 from trimq.codec.bodies.base import Body, Int8, Int32, Int64
 
@@ -6,9 +6,9 @@ from trimq.codec.bodies.base import Body, Int8, Int32, Int64
 class PopCheckPoint(Body, kw_only=True):
     """A `ck` record: messages `so + distance` of a queue, and which of them are acknowledged.
 
-    c group, t topic, q queue, so first offset, n count, d distances of the messages from it (absent:
-    they lie in a row), bm bits of those that are acknowledged, pt time of the pop, it milliseconds
-    until they come again.
+    c group, t topic, q queue, so first offset, n count, d distances of the messages from it
+    (absent: they are consecutive), bm bits of those that are acknowledged, pt time of the pop, it
+    milliseconds until they come again.
     """
 
     bm: Int32 = 0

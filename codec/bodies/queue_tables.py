@@ -4,12 +4,12 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from trimq.codec import fastjson
 from trimq.codec.bodies.base import Body, Int32, Int64
 from trimq.codec.bodies.heartbeat import SubscriptionData
 from trimq.codec.bodies.locks import MessageQueue
 from trimq.codec.bodies.progress import OffsetWrapper
 from trimq.codec.enums import ConsumeResult
+from trimq.codec.java import fastjson
 
 V = TypeVar("V")
 
@@ -54,7 +54,7 @@ class ResetOffsetTable(Body, kw_only=True):
 
 
 class ProcessQueueInfo(Body, kw_only=True):
-    """What a push consumer holds of one queue; times are milliseconds since 1970."""
+    """What a push consumer holds from one queue; times are milliseconds since 1970."""
 
     cached_msg_count: Int32 = 0
     cached_msg_max_offset: Int64 = 0
@@ -73,7 +73,7 @@ class ProcessQueueInfo(Body, kw_only=True):
 
 
 class PopProcessQueueInfo(Body, kw_only=True):
-    """What a popping consumer holds of one queue."""
+    """What a popping consumer holds from one queue."""
 
     droped: bool = False
     last_pop_timestamp: Int64 = 0
@@ -92,7 +92,7 @@ class ConsumeStatus(Body, kw_only=True):
 
 
 class ConsumerRunningInfo(Body, kw_only=True):
-    """GET_CONSUMER_RUNNING_INFO: what a consumer says of itself; keys of queues are their JSON."""
+    """GET_CONSUMER_RUNNING_INFO: what a consumer says about itself; queues as keys are their JSON."""
 
     jstack: str | None = None
     mq_pop_table: dict[str, PopProcessQueueInfo] = msgspec.field(default_factory=dict)
@@ -104,7 +104,7 @@ class ConsumerRunningInfo(Body, kw_only=True):
 
 
 class ConsumeMessageDirectlyResult(Body, kw_only=True):
-    """CONSUME_MESSAGE_DIRECTLY: what a consumer made of one message (a CMResult), in how many ms."""
+    """CONSUME_MESSAGE_DIRECTLY: what a consumer did with one message (a CMResult), in how many ms."""
 
     auto_commit: bool = True
     consume_result: ConsumeResult | None = None

@@ -10,7 +10,6 @@ from typing import Final
 
 import msgspec
 
-from trimq.codec import fastjson
 from trimq.codec.bodies.base import Body, decode_body, encode_body
 from trimq.codec.bodies.topics import (
     DataVersion,
@@ -20,13 +19,14 @@ from trimq.codec.bodies.topics import (
 )
 from trimq.codec.enums import TOPIC_FILTER_TYPES
 from trimq.codec.errors import CodecError
-from trimq.codec.numbers import parse_int
+from trimq.codec.java import fastjson
+from trimq.codec.java.numbers import parse_int
 
 # MQVersion V5_0_0: from then on static topics follow.
 _WITH_STATIC_TOPICS: Final = 413
 # An inflated body; a million topics take less.
 _INFLATED_LIMIT: Final = 1 << 26
-# A body may have so many topics, and so many static ones: reading one takes some microseconds.
+# Limits of topics, and of static ones, in a body: reading one takes some microseconds.
 _MOST_TOPICS: Final = 1 << 18
 _INT: Final = struct.Struct(">i")
 
@@ -60,7 +60,7 @@ def encode_register(body: RegisterBrokerBody, compressed: bool) -> bytes:
 
 
 def decode_register(data: bytes, compressed: bool, broker_version: int) -> RegisterBrokerBody:
-    """`broker_version` is the one in the command: it tells how far the compact form goes."""
+    """`broker_version` is the one in the command: it says how far the compact form goes."""
     if not compressed:
         return decode_body(RegisterBrokerBody, data)
     reader = _Reader(_inflate(data))
@@ -84,7 +84,7 @@ def decode_register(data: bytes, compressed: bool, broker_version: int) -> Regis
 
 
 class _Reader:
-    """Takes an inflated body apart."""
+    """Parses an inflated body."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data

@@ -1,4 +1,4 @@
-"""What a broker says of its replication."""
+"""What a broker says about its replication."""
 
 import msgspec
 
@@ -17,7 +17,7 @@ class HAClientRuntimeInfo(Body, kw_only=True):
 
 
 class HAConnectionRuntimeInfo(Body, kw_only=True):
-    """A master's side of one slave; `diff` are the bytes that the slave lacks."""
+    """A master's side of one slave; `diff` is the number of bytes that the slave lacks."""
 
     addr: str | None = None
     diff: Int64 = 0

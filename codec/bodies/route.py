@@ -2,13 +2,13 @@
 
 import msgspec
 
-from trimq.codec import fastjson
 from trimq.codec.bodies.base import Body, Int32, Int64
 from trimq.codec.bodies.topics import TopicQueueMappingInfo
+from trimq.codec.java import fastjson
 
 
 class BrokerData(Body, kw_only=True):
-    """A broker name and the addresses behind it, by broker id; 0 is the master."""
+    """A broker name and its addresses by broker id; 0 is the master."""
 
     broker_addrs: dict[Int64, str] = msgspec.field(default_factory=dict)
     broker_name: str = ""

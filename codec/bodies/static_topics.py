@@ -1,4 +1,4 @@
-"""Static topics: queues with global numbers, each kept by one broker after the other.
+"""Static topics: queues with global numbers, each kept by one broker after another.
 
 Java: org.apache.rocketmq.remoting.protocol.statictopic.
 """
@@ -14,9 +14,9 @@ REMAPPED = "REMAPPING"
 
 
 class LogicQueueMappingItem(Body, kw_only=True):
-    """Where a part of a queue lies: from `logic_offset` on in a broker's own queue.
+    """Where a part of a queue is: from `logic_offset` on in a broker's own queue.
 
-    -1 stands for an offset or a time that is not decided. Offsets are global ones, which count the
+    -1 stands for an offset or a time that is not decided. Offsets are either global, counting the
     messages of the whole queue, or those of the broker's own queue.
     """
 
@@ -48,7 +48,7 @@ class LogicQueueMappingItem(Body, kw_only=True):
 
     @property
     def offset_delta(self) -> int:
-        """What clients add to the offsets inside of messages (computeOffsetDelta)."""
+        """What clients add to the offsets inside messages (computeOffsetDelta)."""
         return self.logic_offset - self.start_offset
 
     def to_global(self, offset: int) -> int:
@@ -56,7 +56,7 @@ class LogicQueueMappingItem(Body, kw_only=True):
         return self.logic_offset + max(offset - self.start_offset, 0)
 
     def to_global_within(self, offset: int) -> int:
-        """The same, at most the part's end; -1 while its begin is not decided (...Loosely)."""
+        """The same, at most the part's end; -1 while its start is not decided (...Loosely)."""
         if self.logic_offset < 0:
             return -1
         if self.end_offset >= self.start_offset:
@@ -75,7 +75,7 @@ class TopicQueueMappingDetail(TopicQueueMappingInfo, kw_only=True):
 
 
 class TopicConfigAndQueueMapping(TopicConfig, kw_only=True):
-    """GET_TOPIC_CONFIG: a topic, and its mapping where it is a static one."""
+    """GET_TOPIC_CONFIG: a topic, and its mapping if it is static."""
 
     mapping_detail: TopicQueueMappingDetail | None = None
 

@@ -10,7 +10,7 @@ from trimq.codec.flags import Perm
 
 
 class DataVersion(Body, kw_only=True):
-    """Says whether one side's tables differ from the other's: equal in all three, or changed."""
+    """Shows whether one side's tables differ from the other's: equal in all three, or changed."""
 
     counter: Int64 = 0
     state_version: Int64 = 0
@@ -38,7 +38,7 @@ class TopicConfigSerializeWrapper(Body, kw_only=True):
 
 
 class TopicQueueMappingInfo(Body, kw_only=True):
-    """What the NameServer knows of a static topic's queues on one broker."""
+    """What the NameServer knows about a static topic's queues on one broker."""
 
     bname: str | None = None
     curr_id_map: dict[Int32, Int32] = msgspec.field(default_factory=dict)
@@ -52,7 +52,7 @@ class TopicQueueMappingInfo(Body, kw_only=True):
 class TopicConfigAndMappingSerializeWrapper(TopicConfigSerializeWrapper, kw_only=True):
     """GET_ALL_TOPIC_CONFIG, and what 5.x brokers register.
 
-    `topic_queue_mapping_detail_map` is passed on as it came: nothing here looks into it.
+    `topic_queue_mapping_detail_map` is passed on unchanged: nothing here reads it.
     """
 
     mapping_data_version: DataVersion = msgspec.field(default_factory=DataVersion)

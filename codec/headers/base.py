@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar, Final, TypeVar, get_args
 import msgspec
 
 from trimq.codec.errors import CodecError
-from trimq.codec.numbers import parse_int, parse_long
+from trimq.codec.java.numbers import parse_int, parse_long
 
 _INTEGER: Final = "Integer"
 _LONG: Final = "Long"
@@ -54,7 +54,7 @@ H = TypeVar("H", bound=Header)
 
 
 def decode_header(cls: type[H], ext_fields: dict[str, str]) -> H:
-    """Build a header from ext fields; CodecError when a required one is absent or no number."""
+    """Build a header from ext fields; CodecError when a required one is absent or not a number."""
     values: dict[str, str | int | bool] = {}
     for attribute, wire, kind, required in _plan(cls):
         text = ext_fields.get(wire)
@@ -70,7 +70,7 @@ def decode_header(cls: type[H], ext_fields: dict[str, str]) -> H:
             if number is not None:
                 values[attribute] = number
             elif required or cls.strict:
-                raise CodecError(f"{cls.__name__}: {wire!r} is no {kind}: {text[:40]!r}")
+                raise CodecError(f"{cls.__name__}: {wire!r} is not of type {kind}: {text[:40]!r}")
     return cls(**values)
 
 
@@ -90,7 +90,7 @@ def encode_header(header: Header) -> dict[str, str]:
 
 @cache
 def _plan(cls: type[Header]) -> tuple[tuple[str, str, str, bool], ...]:
-    """(attribute, name on the wire, Java type, required) of each field, worked out once."""
+    """(attribute, name on the wire, Java type, required) of each field, computed once."""
     return tuple(
         (field.name, field.encode_name, _kind(field.type), field.required)
         for field in msgspec.structs.fields(cls)

@@ -1,13 +1,13 @@
 """Native twins of the send and pull headers (SendMessageRequestHeader, ...V2, PullMessage...).
 
-The Structs in `send` and `pull` declare these headers; a test holds the twins equal to them,
-errors included. The twins leave out what a broker does not look at: `ns nsd bname oway lo`.
+The Structs in `send` and `pull` declare these headers; a test checks that the twins equal them,
+errors included. The twins leave out what a broker does not read: `ns nsd bname oway lo`.
 
 Hot: compiled by mypyc when a compiler is there.
 """
 
 from trimq.codec.errors import CodecError
-from trimq.codec.numbers import parse_int, parse_long
+from trimq.codec.java.numbers import parse_int, parse_long
 
 
 class SendHeader:
@@ -238,7 +238,7 @@ def _integer(ext: dict[str, str], key: str, header: str) -> int:
         return int(text)
     number = parse_int(_text(ext, key, header))
     if number is None:
-        raise CodecError(f"{header}: {key!r} is no Integer: {ext[key][:40]!r}")
+        raise CodecError(f"{header}: {key!r} is not of type Integer: {ext[key][:40]!r}")
     return number
 
 
@@ -248,7 +248,7 @@ def _long(ext: dict[str, str], key: str, header: str) -> int:
         return int(text)
     number = parse_long(_text(ext, key, header))
     if number is None:
-        raise CodecError(f"{header}: {key!r} is no Long: {ext[key][:40]!r}")
+        raise CodecError(f"{header}: {key!r} is not of type Long: {ext[key][:40]!r}")
     return number
 
 

@@ -1,4 +1,4 @@
-"""Headers of locking queues for orderly consumption; what is asked stands in the body."""
+"""Headers of locking queues for orderly consumption; the request itself is in the body."""
 
 from trimq.codec.headers.base import RpcHeader
 

@@ -57,11 +57,11 @@ class ExportRocksDBConfigToJsonRequestHeader(Header, kw_only=True):
 
 
 class RecallMessageRequestHeader(TopicHeader, kw_only=True):
-    """Asks for RECALL_MESSAGE."""
+    """Asks for RECALL_MESSAGE. The broker misses no field before it needs it."""
 
     producer_group: str | None = None
-    topic: str
-    recall_handle: str
+    topic: str | None = None
+    recall_handle: str | None = None
 
 
 class RecallMessageResponseHeader(Header, kw_only=True):

@@ -8,7 +8,7 @@ from trimq.codec.headers.base import Header, Integer, Long, RpcHeader, TopicHead
 
 
 class SendMessageRequestHeader(TopicHeader, kw_only=True):
-    """Asks for SEND_MESSAGE, SEND_REPLY_MESSAGE. The real broker gets by without what is optional here."""
+    """Asks for SEND_MESSAGE, SEND_REPLY_MESSAGE. The real broker does not need what is optional here."""
 
     producer_group: str | None = None
     topic: str
@@ -72,12 +72,12 @@ class ConsumerSendMsgBackRequestHeader(RpcHeader, kw_only=True):
 
 
 class ReplyMessageRequestHeader(TopicHeader, kw_only=True):
-    """Asks for PUSH_REPLY_MESSAGE_TO_CLIENT."""
+    """Asks for PUSH_REPLY_MESSAGE_TO_CLIENT. What is optional is missing when the reply had none."""
 
-    producer_group: str
+    producer_group: str | None = None
     topic: str
-    default_topic: str
-    default_topic_queue_nums: Integer
+    default_topic: str | None = None
+    default_topic_queue_nums: Integer | None = None
     queue_id: Integer
     sys_flag: Integer
     born_timestamp: Long

@@ -1,13 +1,13 @@
 """Headers of transactions."""
 
-from trimq.codec.headers.base import Integer, Long, RpcHeader
+from trimq.codec.headers.base import Header, Integer, Long, RpcHeader
 
 
 class EndTransactionRequestHeader(RpcHeader, kw_only=True):
     """Asks for END_TRANSACTION."""
 
     topic: str | None = None
-    producer_group: str
+    producer_group: str | None = None
     tran_state_table_offset: Long
     commit_log_offset: Long
     commit_or_rollback: Integer
@@ -25,3 +25,10 @@ class CheckTransactionStateRequestHeader(RpcHeader, kw_only=True):
     msg_id: str | None = None
     transaction_id: str | None = None
     offset_msg_id: str | None = None
+
+
+class ResumeCheckHalfMessageRequestHeader(Header, kw_only=True):
+    """Asks for RESUME_CHECK_HALF_MESSAGE; `msg_id` is the offset message id of a half message."""
+
+    topic: str | None = None
+    msg_id: str | None = None

@@ -4,7 +4,7 @@ from typing import Final
 
 from construct import Int64sb, Padded, Struct
 
-CHECKPOINT_SIZE: Final = 4096
+from trimq.codec.entries.checkpoint import CHECKPOINT_SIZE
 
 CHECKPOINT: Final = Padded(
     CHECKPOINT_SIZE,

@@ -18,7 +18,7 @@ from construct import GreedyBytes as Rest
 # Slave to master: how far its log goes.
 SLAVE_REPORT: Final = Struct("max_offset" / Int64sb)
 
-# Master to slave: commit-log bytes; an empty body is a sign of life.
+# Master to slave: commit-log bytes; an empty body is a heartbeat.
 MASTER_TRANSFER: Final = Struct("offset" / Int64sb, "body" / Prefixed(Int32sb, Rest))
 
 STATE_HANDSHAKE: Final = 1

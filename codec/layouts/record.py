@@ -18,7 +18,7 @@ from construct import (
     this,
 )
 
-from trimq.codec.record import MAGIC_BLANK, MAGIC_V2
+from trimq.codec.records.record import MAGIC_BLANK, MAGIC_V2
 
 HOST_V4: Final = Struct("address" / Bytes(4), "port" / Int32sb)
 HOST_V6: Final = Struct("address" / Bytes(16), "port" / Int32sb)
@@ -49,7 +49,7 @@ RECORD: Final = Struct(
     "properties" / Prefixed(Int16ub, GreedyBytes),
 )
 
-# Ends a file whose rest the next record does not fit into; size is all of the rest.
+# Ends a file that has no room for the next record; its size is the whole rest of the file.
 BLANK: Final = Struct("size" / Int32ub, "magic" / Const(MAGIC_BLANK, Int32ub))
 
 # MessageDecoder.encodeMessage: magic and CRC are unused, the topic is the request's.

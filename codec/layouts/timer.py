@@ -12,10 +12,6 @@ TIMER_SLOT: Final = Struct(
     "magic" / Int32sb,
 )
 
-MAGIC_DEFAULT: Final = 1
-MAGIC_ROLL: Final = 2
-MAGIC_DELETE: Final = 4
-
 # Records of one slot are linked backwards; the position of none is -1.
 TIMER_RECORD: Final = Struct(
     "size" / Int32sb,

@@ -15,9 +15,9 @@ import time
 from pathlib import Path
 from typing import Final
 
-from compat_tests import real
-from compat_tests.processes import HOST
-from compat_tests.server import Options
+from compat_tests.servers import containers, real
+from compat_tests.servers.processes import HOST
+from compat_tests.servers.server import Options
 from compat_tests.wire.asks import create_topic, properties, send, send_batch
 from compat_tests.wire.frames import Frame
 from compat_tests.wire.link import Link
@@ -75,7 +75,9 @@ def main() -> None:
     out: Path = parser.parse_args().out
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
-        broker = real.RealBroker(real.launcher(), home, f"{HOST}:1", Options(settings=SETTINGS))
+        broker = real.RealBroker(
+            containers.launcher(), home, f"{HOST}:1", Options(settings=SETTINGS)
+        )
         broker.start()
         try:
             link = Link(broker.addr)

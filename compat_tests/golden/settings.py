@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-from compat_tests import artifacts
+from compat_tests.servers import artifacts
 
 HERE: Final = Path(__file__).parent
 DEFAULT_OUT: Final = HERE.parents[1] / "tests" / "vectors" / "settings.tsv"

@@ -7,13 +7,13 @@ import time
 from types import TracebackType
 from typing import Final, Self
 
-from compat_tests.server import Server
+from compat_tests.servers.server import Server
 from trimq.admin.blocking import BlockingAdminClient
 from trimq.admin.sending import NewMessage
 from trimq.codec.bodies.groups import SubscriptionGroupConfig
 from trimq.codec.codes import RequestCode
 from trimq.codec.headers.offsets import UpdateConsumerOffsetRequestHeader
-from trimq.remoting.blocking import BlockingClient
+from trimq.remoting.clients.blocking import BlockingClient
 
 # How long the producer believes in a route; a drain has to wait longer than that.
 ROUTE_SECONDS: Final = 1.0

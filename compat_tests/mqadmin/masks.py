@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from compat_tests.server import Server
+from compat_tests.servers.server import Server
 
 # (pattern, what takes its place, why it may differ), applied in this order.
 MASKS: Final[tuple[tuple[str, str, str], ...]] = (

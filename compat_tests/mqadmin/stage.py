@@ -10,22 +10,24 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final, TypeVar
 
-from compat_tests.artifacts import HERE
 from compat_tests.mqadmin.case import BROKER, CLUSTER, AdminCase
 from compat_tests.mqadmin.masks import mask
 from compat_tests.mqadmin.tools import OfficialTool, OurTool, Printed, temporary
-from compat_tests.ours import TrimqServer
-from compat_tests.processes import wait_until
-from compat_tests.real import Launcher, RealServer
-from compat_tests.server import Options, Server
+from compat_tests.servers.artifacts import ROOT
+from compat_tests.servers.jvm import Launcher
+from compat_tests.servers.ours import TrimqServer
+from compat_tests.servers.processes import wait_until
+from compat_tests.servers.real import RealServer
+from compat_tests.servers.server import Options, Server
 from trimq.admin.blocking import BlockingAdminClient
 from trimq.admin.errors import AdminError
 from trimq.admin.messages import MessageQuery
 from trimq.admin.namesrv import ORDER_TOPICS
-from trimq.codec.record import parse_record
-from trimq.mqadmin.traces import TRACE_TOPIC, traces_of
+from trimq.codec.names import TRACE_TOPIC
+from trimq.codec.records.record import parse_record
+from trimq.mqadmin.traces import traces_of
 
-VECTORS: Final = HERE.parent / "tests" / "vectors"
+VECTORS: Final = ROOT / "tests" / "vectors"
 
 SENT: Final = "AdminSent"
 # A topic whose messages leave traces, and who consumes it.
@@ -67,12 +69,14 @@ class AdminStage:
         self._folder = folder
         self._pool = self._stack.enter_context(ThreadPoolExecutor(len(KINDS)))
         try:
-            self.ours = OurTool(folder)
+            self.ours = self._our_tool(folder)
             self.official: dict[str, OfficialTool] = {}
+            self._our_tools: dict[str, OurTool] = {}
             for kind in KINDS:
                 self._tools_folder(kind).mkdir()
                 tool = self.official[kind] = OfficialTool(self._tools_folder(kind))
                 self._stack.callback(tool.close)
+                self._our_tools[kind] = self._our_tool(self._tools_folder(kind))
             real = RealServer(launch, folder / "real", SETTINGS)
             self._stack.callback(real.kill)
             trimq = TrimqServer(folder / "trimq", SETTINGS, tree=tree)
@@ -86,6 +90,11 @@ class AdminStage:
 
     def close(self) -> None:
         self._stack.close()
+
+    def _our_tool(self, folder: Path) -> OurTool:
+        tool = OurTool(folder)
+        self._stack.callback(tool.close)
+        return tool
 
     def printed(self, case: AdminCase) -> dict[Side, list[Printed]]:
         """What every line of the case printed, by side."""
@@ -132,8 +141,7 @@ class AdminStage:
 
     def _run(self, case: AdminCase, side: Side) -> list[Printed]:
         """What every line printed; what files hold that were written stands behind it."""
-        folder = self._tools_folder(side[1])
-        tool = self.official[side[1]] if side[0] == "official" else OurTool(folder)
+        tool = (self.official if side[0] == "official" else self._our_tools)[side[1]]
         server = self.servers[side[1]]
         out = self._out(case, side)
         lines = [self.words(line, side[1], case, out) for line in case.lines]

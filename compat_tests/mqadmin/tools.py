@@ -1,4 +1,4 @@
-"""The two tools: RocketMQ's mqadmin, many commands in one JVM, and ours, one process per command."""
+"""The two tools: RocketMQ's mqadmin, many commands in one JVM, and ours, one process per command, forked off."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from compat_tests import artifacts
-
-HERE = Path(__file__).resolve().parent.parent.parent
+from compat_tests.servers import artifacts
+from tests.run.mqadmin import Mqadmin
 
 
 @dataclass(frozen=True)
@@ -100,18 +99,14 @@ class OurTool:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self._mqadmin = Mqadmin(folder, **self._own())
 
     def run(self, namesrv: str, words: Sequence[str]) -> Printed:
-        done = subprocess.run(
-            [*self._command, *words, "-n", namesrv],
-            capture_output=True,
-            text=True,
-            env=self._environment(),
-            timeout=60,
-            check=False,
-            cwd=self._folder,
-        )
+        done = self._mqadmin.run(*words, "-n", namesrv)
         return Printed(done.stdout, done.stderr, done.returncode)
+
+    def close(self) -> None:
+        self._mqadmin.close()
 
     def interrupt(self, namesrv: str, words: Sequence[str], lines: int) -> Printed:
         """Run a command that would go on for ever; Ctrl-C when it has printed so many lines.
@@ -140,9 +135,11 @@ class OurTool:
         return Printed(first + rest, err)
 
     def _environment(self) -> dict[str, str]:
-        own = {
-            "PYTHONPATH": str(HERE),
+        return {**os.environ, **self._own()}
+
+    def _own(self) -> dict[str, str]:
+        return {
+            "PYTHONPATH": str(artifacts.ROOT),
             "PYTHONSAFEPATH": "1",
             "TMPDIR": str(temporary(self._folder)),
         }
-        return {**os.environ, **own}

@@ -1,13 +1,13 @@
 """allocateMQ: how a topic's queues would be shared among clients. Java: AllocateMQSubCommand.
 
-Each client gets as many as the others, the first ones one more when they do not divide
+Each client gets the same number, the first ones one more if they do not divide evenly
 (AllocateMessageQueueAveragely); the queues are in the order of Java's set of them.
 """
 
 import click
 
-from trimq.codec import fastjson
 from trimq.codec.bodies.locks import MessageQueue
+from trimq.codec.java import fastjson
 from trimq.mqadmin.framework import Run, admin_command, topic_option
 from trimq.mqadmin.java_text import hash_order, queue_hash, string_map
 

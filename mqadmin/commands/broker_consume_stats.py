@@ -37,7 +37,7 @@ _TITLES: Final = (
     metavar="MILLIS",
     help="How long to wait for the answer.",
 )
-@click.option("-l", "--level", type=int, default=0, help="Only queues at least so far behind.")
+@click.option("-l", "--level", type=int, default=0, help="Only queues at least this far behind.")
 @click.option(
     "-o",
     "--order",

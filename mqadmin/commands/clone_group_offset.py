@@ -1,6 +1,6 @@
 """cloneGroupOffset: give a group the offsets of another one. Java: CloneGroupOffsetCommand.
 
-Offsets of all topics of the source are copied; the topic says at which brokers.
+Offsets of all topics of the source are copied; the topic determines at which brokers.
 """
 
 import click
@@ -25,7 +25,7 @@ def command(
         _plan(run, source, target, topic)
         return
     copied = run.admin.clone_offsets(source, target, topic)
-    # Without a line end, as the official tool.
+    # Without a line end, like the official tool.
     run.out.text(
         f"clone group offset success. srcGroup[{source}], destGroup=[{target}], topic[{topic}]"
     )

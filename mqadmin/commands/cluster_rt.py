@@ -113,7 +113,7 @@ def _row(cluster: str, broker: str, trips: RoundTrips) -> str:
 
 
 def _log(room: str, cluster: str, broker: str, trips: RoundTrips) -> str:
-    """Times are those of China, whatever the place; whole milliseconds, halves up."""
+    """Times are in China's time zone wherever it runs; whole milliseconds, halves rounded up."""
     now = datetime.now(UTC) + timedelta(hours=8)
     mean = int((trips.mean or 0) + 0.5)
     return f"{now:%Y-%m-%d %H:%M:%S}|{room}|{cluster}|{broker}|{mean}"

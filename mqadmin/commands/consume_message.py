@@ -1,6 +1,6 @@
 """consumeMessage: read and print some messages. Java: ConsumeMessageCommand.
 
-Read are offsets from the first to and with the last one asked for; nothing is committed.
+Reads the offsets from the first to the last one asked for, included; nothing is committed.
 """
 
 from dataclasses import dataclass
@@ -35,13 +35,23 @@ class Window:
 @topic_option
 @click.option("-b", "--brokerName", "broker_name", help="The broker's name; needs -i.")
 @click.option("-i", "--queueId", "queue_id", type=click.IntRange(min=0), help="Needs -b.")
-@click.option("-o", "--offset", type=click.IntRange(min=0), help="From here on; needs -i.")
+@click.option("-o", "--offset", type=click.IntRange(min=0), help="Start at this offset; needs -i.")
 @click.option("-g", "--consumerGroup", "group", help="Read as this group.")
 @click.option(
-    "-s", "--beginTimestamp", "begin", type=moment, metavar=MOMENT, help="Stored then or later."
+    "-s",
+    "--beginTimestamp",
+    "begin",
+    type=moment,
+    metavar=MOMENT,
+    help="Only messages stored at or after this time.",
 )
 @click.option(
-    "-e", "--endTimestamp", "end", type=moment, metavar=MOMENT, help="Stored before that."
+    "-e",
+    "--endTimestamp",
+    "end",
+    type=moment,
+    metavar=MOMENT,
+    help="Only messages stored before this time.",
 )
 @click.option(
     "-c",
@@ -50,7 +60,7 @@ class Window:
     type=click.IntRange(min=1),
     default=128,
     show_default=True,
-    help="How many at most; a queue takes one more than it has, unless --json is given.",
+    help="How many at most; each queue uses up one more than it has, unless --json is given.",
 )
 def command(
     run: Run,
@@ -65,9 +75,9 @@ def command(
 ) -> None:
     now = run.admin.link.now()
     if queue_id is not None and broker_name is None:
-        raise click.UsageError("-i needs -b: a queue number is one of a broker's")
+        raise click.UsageError("-i needs -b: a queue number belongs to a broker")
     if offset is not None and queue_id is None:
-        raise click.UsageError("-o needs -i: an offset is one of a queue's")
+        raise click.UsageError("-o needs -i: an offset belongs to a queue")
     if max(begin or 0, end or 0) > now:
         raise click.UsageError("-s and -e must not lie in the future")
     if begin is not None and end is not None and begin > end:
@@ -98,18 +108,18 @@ def _any_queue(run: Run, topic: str, window: Window, group: str | None) -> None:
             last = first + left - 1
             left = 0
         else:
-            # A queue counts for one more than it has, as in the official tool.
+            # A queue counts as one more than it has, as in the official tool.
             left -= last - first + 1
         printed += _print(run, place, first, last, group)
     if printed < min(there, window.limit):
         run.warn(
-            f"{printed} of {there} messages are shown: each queue takes one more of -c than it has;"
-            f" 'mqadmin tail {topic} -N {window.limit}' or --json shows {window.limit}"
+            f"{printed} of {there} messages are shown: each queue uses up one more of -c than it "
+            f"has; 'mqadmin tail {topic} -N {window.limit}' or --json shows {window.limit}"
         )
 
 
 def _counted(run: Run, places: list[Place], window: Window, group: str | None) -> None:
-    """As many messages as were asked for: only the table's count is the official tool's."""
+    """As many messages as were asked for: only the text output counts like the official tool."""
     left = window.limit
     for place in places:
         first, last = window.offsets(run, place)
@@ -131,7 +141,7 @@ def _one_queue(run: Run, place: Place, window: Window, offset: int, group: str |
 
 
 def _print(run: Run, place: Place, first: int, last: int, group: str | None) -> int:
-    """Messages up to and with the last offset; returns how many there were."""
+    """Messages up to and including the last offset; returns how many there were."""
     printed = 0
     offset = first
     queue = queue_text(place.queue)

@@ -14,7 +14,7 @@ _CLIENT: Final = "{:<36} {:<22} {:<10} {}"
 @admin_command("consumerConnection")
 @click.option("-g", "--consumerGroup", "group", required=True, help="The group.")
 @click.option(
-    "-b", "--brokerAddr", "broker_addr", metavar="HOST:PORT", help="Ask this broker, not any."
+    "-b", "--brokerAddr", "broker_addr", metavar="HOST:PORT", help="Ask this broker instead of any."
 )
 def command(run: Run, group: str, broker_addr: str | None) -> None:
     found = run.admin.consumer_connection(group, broker_addr)

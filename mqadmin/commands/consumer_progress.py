@@ -8,10 +8,11 @@ from typing import Final
 import click
 
 from trimq.admin.errors import AdminError
-from trimq.admin.groups import RETRY_PREFIX, ConsumeStats
+from trimq.admin.groups import ConsumeStats
 from trimq.codec.bodies.clients import ConsumerConnection
 from trimq.codec.bodies.locks import MessageQueue
 from trimq.codec.bodies.progress import OffsetWrapper
+from trimq.codec.names import RETRY_PREFIX
 from trimq.codec.versions import version_name
 from trimq.mqadmin.framework import FAILURES, Run, admin_command, boolean
 from trimq.mqadmin.gathering import progress_of
@@ -38,7 +39,7 @@ _GROUP_TITLES: Final = ("#Group", "#Count", "#Version", "#Type", "#Model", "#TPS
     type=boolean,
     metavar="true|false",
     default=False,
-    help="Who has each queue, too.",
+    help="Also show who has each queue.",
 )
 @click.option("-c", "--cluster", help="Accepted as by the official tool; lite topics need it.")
 def command(

@@ -1,4 +1,4 @@
-"""consumerStatus: what a group's clients say of themselves, and whether they agree.
+"""consumerStatus: what a group's clients say about themselves, and whether they agree.
 
 Java: ConsumerStatusSubCommand. Without -i each client's account is written to a file `MILLIS/CLIENT` below
 the current folder, or to `CLIENT` in the folder of --out.
@@ -25,7 +25,9 @@ _CLIENT: Final = "{:<10} {:<40} {:<20} {}"
 @click.option(
     "-b", "--brokerAddr", "broker_addr", metavar="HOST:PORT", help="Who knows the clients."
 )
-@click.option("-s", "--jstack", "with_stacks", is_flag=True, help="And what their threads do.")
+@click.option(
+    "-s", "--jstack", "with_stacks", is_flag=True, help="Also show what their threads do."
+)
 @out_option("a new folder named by the time, below the current one")
 def command(
     run: Run,
@@ -61,7 +63,7 @@ def show_clients(
             continue
         run.out.value({"clientId": name, "runningInfo": infos[name]})
         if not run.out.as_json:
-            # A client names itself as it likes; its file stays where the others are.
+            # A client may choose any name; its file stays where the others are.
             file_name = name if is_plain_name(name) else f"client-{len(infos)}"
             file = _write(run, folder, file_name, running_text(infos[name]))
             version = version_name(client.version)
@@ -74,7 +76,7 @@ def _write(run: Run, folder: Path, name: str, text: str) -> Path:
     try:
         return write_file(folder, name, text.encode(), replace=True)
     except OSError as error:
-        run.problem(f"{folder / name} is not written: {error.strerror}")
+        run.problem(f"{folder / name} cannot be written: {error.strerror}")
         return folder / name
 
 
@@ -84,7 +86,7 @@ def _show_findings(run: Run, infos: dict[str, ConsumerRunningInfo]) -> None:
     stuck = [text for name in sorted(infos) for text in stuck_queues(name, infos[name], now)]
     run.out.value({"sameSubscriptions": same, "stuck": stuck})
     if not same:
-        # Without a line end, as the official tool.
+        # Without a line end, like the official tool.
         run.out.text("\n\nWARN: Different subscription in the same group of consumer!!!")
         return
     run.out.text("\n\nSame subscription in the same group of consumer")

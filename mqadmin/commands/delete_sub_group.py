@@ -5,7 +5,7 @@ Java: DeleteSubscriptionGroupCommand.
 
 import click
 
-from trimq.admin.groups import DEAD_LETTER_PREFIX, RETRY_PREFIX
+from trimq.codec.names import DLQ_PREFIX, RETRY_PREFIX
 from trimq.mqadmin.framework import (
     FAILURES,
     Run,
@@ -29,7 +29,7 @@ from trimq.mqadmin.planning import plan_group_deletion
     type=boolean,
     metavar="true|false",
     default=False,
-    help="Its offsets, too.",
+    help="Delete its offsets, too.",
 )
 @dry_run_option
 def command(
@@ -57,7 +57,7 @@ def command(
     if cluster is None:
         return
     try:
-        for prefix in (RETRY_PREFIX, DEAD_LETTER_PREFIX):
+        for prefix in (RETRY_PREFIX, DLQ_PREFIX):
             run.admin.delete_topic(prefix + group, cluster)
     except FAILURES as error:
         run.problem(error)

@@ -1,6 +1,6 @@
 """exportMetadata: a broker's or a cluster's topics and groups, to a file. Java: ExportMetadataCommand.
 
-Of a cluster, queue numbers are the sums over its masters, so the file says what all of them have.
+For a cluster, queue numbers are the sums over its masters, so the file says what they have together.
 """
 
 from typing import Any
@@ -40,7 +40,7 @@ def command(
     elif groups_only:
         write_export(run, folder, "subscriptionGroup.json", _groups(run, addrs[0]))
     else:
-        raise click.UsageError("of one broker either topics (-t) or groups (-g) are exported")
+        raise click.UsageError("from one broker, either topics (-t) or groups (-g) are exported")
 
 
 def _of_cluster(

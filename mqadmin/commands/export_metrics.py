@@ -9,18 +9,16 @@ from typing import Any, Final
 
 import click
 
-from trimq.admin.cluster import MASTER_ID
 from trimq.admin.errors import AdminError
 from trimq.codec.bodies.groups import SubscriptionGroupConfig
 from trimq.codec.bodies.progress import BrokerStatsData
+from trimq.codec.names import MASTER_ID, SCHEDULE_TOPIC, TRANS_HALF_TOPIC
 from trimq.codec.versions import version_name
 from trimq.mqadmin.export_files import folder_option, write_export
 from trimq.mqadmin.framework import Run, admin_command
 from trimq.mqadmin.java_text import filled_order, hash_order, java, string_map
 
 _PUTS: Final = "TOPIC_PUT_NUMS"
-_HALF_MESSAGES: Final = "RMQ_SYS_TRANS_HALF_TOPIC"
-_DELAYED_MESSAGES: Final = "SCHEDULE_TOPIC_XXXX"
 # The version that this tool stands for, as the official one names its own (MQVersion V5_5_0).
 _OWN_VERSION: Final = 513
 _RATES: Final = ("normalInTps", "normalOutTps", "transInTps", "scheduleInTps")
@@ -77,8 +75,8 @@ def _environment(runtime: Mapping[str, str], settings: Mapping[str, str]) -> dic
 
 
 def _quota(run: Run, addr: str, runtime: Mapping[str, str], groups: int) -> dict[str, Any]:
-    half = _counter(run, addr, _HALF_MESSAGES)
-    delayed = _counter(run, addr, _DELAYED_MESSAGES)
+    half = _counter(run, addr, TRANS_HALF_TOPIC)
+    delayed = _counter(run, addr, SCHEDULE_TOPIC)
     rates = (
         _rate(runtime, "putTps"),
         _rate(runtime, "getTransferredTps"),
@@ -100,7 +98,7 @@ def _quota(run: Run, addr: str, runtime: Mapping[str, str], groups: int) -> dict
 
 
 def _versions(run: Run, groups: Mapping[str, SubscriptionGroupConfig]) -> dict[str, Any]:
-    """Languages and versions of the groups' consumers; groups without one are passed over."""
+    """Languages and versions of the groups' consumers; groups without one are skipped."""
     clients: dict[str, None] = {}
     for name in filled_order(groups):
         try:
@@ -128,7 +126,7 @@ def _tps(counter: BrokerStatsData | None) -> float:
 
 
 def _sum(counter: BrokerStatsData | None) -> int:
-    """Of the longest time that something was counted in (StatsAllSubCommand.compute24HourSum)."""
+    """The figure for the longest time that has one (StatsAllSubCommand.compute24HourSum)."""
     if counter is None:
         return 0
     spans = (counter.stats_day, counter.stats_hour, counter.stats_minute)

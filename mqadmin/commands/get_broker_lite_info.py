@@ -4,7 +4,7 @@ from typing import Final
 
 import click
 
-from trimq.codec import fastjson
+from trimq.codec.java import fastjson
 from trimq.mqadmin.framework import FAILURES, Run, admin_command, broker_or_cluster, chosen_addrs
 from trimq.mqadmin.java_text import hash_order, java, string_map
 
@@ -24,7 +24,7 @@ _TITLES: Final = (
 
 @admin_command("getBrokerLiteInfo")
 @broker_or_cluster
-@click.option("-d", "--showDetail", "detail", is_flag=True, help="Topics and groups too.")
+@click.option("-d", "--showDetail", "detail", is_flag=True, help="Also show topics and groups.")
 def command(run: Run, broker_addr: str | None, cluster: str | None, detail: bool) -> None:
     addrs = chosen_addrs(run, broker_addr, cluster)
     run.out.head(_ROW.format(*_TITLES))

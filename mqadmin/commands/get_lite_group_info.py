@@ -31,7 +31,7 @@ _LAG_TITLES: Final = ("NO", "Lite Topic", "Lag Count", "UnconsumedTimestamp")
     type=click.IntRange(min=1),
     default=20,
     show_default=True,
-    help="How many of each broker.",
+    help="How many from each broker.",
 )
 def command(run: Run, parent: str, group: str, lite_topic: str | None, limit: int) -> None:
     route = run.admin.topic_route(parent)

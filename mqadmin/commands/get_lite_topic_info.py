@@ -4,9 +4,10 @@ from typing import Final
 
 import click
 
+from trimq.codec.names import lite_queue
 from trimq.mqadmin.framework import Run, admin_command
 from trimq.mqadmin.java_text import cut, java
-from trimq.mqadmin.lite import lmq_name, on_brokers, parent_option, time_or
+from trimq.mqadmin.lite import on_brokers, parent_option, time_or
 
 _ROW: Final = "{:<50} {:<14} {:<14} {:<30} {:<12} {:<18} "
 _TITLES: Final = (
@@ -27,11 +28,11 @@ _TITLES: Final = (
     "--showClientId",
     "with_clients",
     is_flag=True,
-    help="And the clients that subscribe to it.",
+    help="Also show the clients that subscribe to it.",
 )
 def command(run: Run, parent: str, lite_topic: str, with_clients: bool) -> None:
     route = run.admin.topic_route(parent)
-    run.out.line(f"Lite Topic Info: [{parent}] [{lite_topic}] [{lmq_name(parent, lite_topic)}]")
+    run.out.line(f"Lite Topic Info: [{parent}] [{lite_topic}] [{lite_queue(parent, lite_topic)}]")
     run.out.head(_ROW.format(*_TITLES))
 
     def show(broker_name: str, addr: str) -> None:

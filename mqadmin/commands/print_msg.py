@@ -17,7 +17,12 @@ from trimq.mqadmin.moments import MOMENT, moment, start_moment
 @admin_command("printMsg")
 @topic_option
 @click.option(
-    "-c", "--charsetName", "charset", default="UTF-8", show_default=True, help="Of the bodies."
+    "-c",
+    "--charsetName",
+    "charset",
+    default="UTF-8",
+    show_default=True,
+    help="Character set of the bodies.",
 )
 @click.option("-s", "--subExpression", "tags", default="*", metavar="TAG || TAG", help="Tags.")
 @click.option(
@@ -26,10 +31,15 @@ from trimq.mqadmin.moments import MOMENT, moment, start_moment
     "begin",
     type=start_moment,
     metavar=MOMENT,
-    help="Stored then or later.",
+    help="Only messages stored at or after this time.",
 )
 @click.option(
-    "-e", "--endTimestamp", "end", type=moment, metavar=MOMENT, help="Stored before that."
+    "-e",
+    "--endTimestamp",
+    "end",
+    type=moment,
+    metavar=MOMENT,
+    help="Only messages stored before this time.",
 )
 @click.option(
     "-d",
@@ -38,7 +48,7 @@ from trimq.mqadmin.moments import MOMENT, moment, start_moment
     type=boolean,
     metavar="true|false",
     default=True,
-    help="Bodies, too (default).",
+    help="Print bodies, too (default).",
 )
 @click.option("-l", "--lmqParentTopic", "parent", help="A lite topic's parent.")
 def command(

@@ -9,7 +9,7 @@ from typing import Final
 import click
 
 from trimq.admin.sending import NewMessage
-from trimq.codec import property_keys
+from trimq.codec.records import property_keys
 from trimq.mqadmin.direct import consume_again, target_of
 from trimq.mqadmin.framework import FAILURES, Run, admin_command, boolean, topic_option
 from trimq.mqadmin.message_text import MessageText, bodies_option, body_codec, sent_text
@@ -21,7 +21,7 @@ _OWN: Final = (property_keys.UNIQ_KEY, property_keys.WAIT)
 @admin_command("queryMsgById")
 @topic_option
 @click.option("-i", "--msgId", "ids", required=True, help="Ids, separated by commas.")
-@click.option("-g", "--consumerGroup", "group", help="With -d: let a consumer have it again.")
+@click.option("-g", "--consumerGroup", "group", help="With -d: deliver it again to a consumer.")
 @click.option("-d", "--clientId", "client_id", help="The consumer's client id.")
 @click.option(
     "-s",

@@ -24,7 +24,7 @@ _WHAT: Final = {KEY: "key", TAG: "tag"}
     type=start_moment,
     default=0,
     metavar=MOMENT,
-    help="Stored then or later.",
+    help="Only messages stored at or after this time.",
 )
 @click.option(
     "-e",
@@ -33,7 +33,7 @@ _WHAT: Final = {KEY: "key", TAG: "tag"}
     type=moment,
     default=END_OF_TIME,
     metavar=MOMENT,
-    help="Stored then or earlier.",
+    help="Only messages stored at or before this time.",
 )
 @click.option(
     "-m",
@@ -58,7 +58,7 @@ _WHAT: Final = {KEY: "key", TAG: "tag"}
     "-l",
     "--lastKey",
     "last_key",
-    help="Continue after this #IndexKey, the last one of the answer before.",
+    help="Continue after this #IndexKey, the last one of the previous answer.",
 )
 def command(
     run: Run,

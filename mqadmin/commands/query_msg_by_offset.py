@@ -19,7 +19,7 @@ from trimq.mqadmin.message_text import MessageText, bodies_option, body_codec
     "-o", "--offset", type=click.IntRange(min=0), required=True, help="The offset in the queue."
 )
 @click.option("-f", "--bodyFormat", "charset", help="Print the body in this character set.")
-@click.option("-r", "--routeTopic", "route_topic", help="The topic whose route is taken.")
+@click.option("-r", "--routeTopic", "route_topic", help="The topic whose route is used.")
 @bodies_option
 def command(
     run: Run,

@@ -1,6 +1,6 @@
 """queryMsgByUniqueKey: show messages by the id that their producer gave them.
 
-Java: QueryMsgByUniqueKeySubCommand. Searched are 36 hours before and after now, unless times are given.
+Java: QueryMsgByUniqueKeySubCommand. Searches 36 hours before and after now, unless times are given.
 """
 
 from pathlib import Path
@@ -19,9 +19,11 @@ _WINDOW = 36 * 3600 * 1000
 @admin_command("queryMsgByUniqueKey")
 @click.option("-i", "--msgId", "message_id", required=True, help="The unique id.")
 @topic_option
-@click.option("-g", "--consumerGroup", "group", help="With -d: let a consumer have it again.")
+@click.option("-g", "--consumerGroup", "group", help="With -d: deliver it again to a consumer.")
 @click.option("-d", "--clientId", "client_id", help="The consumer's client id.")
-@click.option("-a", "--showAll", "show_all", is_flag=True, help="All that have it, at most 32.")
+@click.option(
+    "-a", "--showAll", "show_all", is_flag=True, help="Show all messages that have it, at most 32."
+)
 @click.option("-c", "--cluster", help="Search this cluster only.")
 @click.option(
     "-s",
@@ -29,10 +31,15 @@ _WINDOW = 36 * 3600 * 1000
     "begin",
     type=start_moment,
     metavar=MOMENT,
-    help="Stored then or later; needs -e.",
+    help="Only messages stored at or after this time; needs -e.",
 )
 @click.option(
-    "-e", "--endTime", "end", type=moment, metavar=MOMENT, help="Stored then or earlier; needs -s."
+    "-e",
+    "--endTime",
+    "end",
+    type=moment,
+    metavar=MOMENT,
+    help="Only messages stored at or before this time; needs -s.",
 )
 @bodies_option
 def command(

@@ -9,10 +9,11 @@ import click
 
 from trimq.admin.errors import NotFound
 from trimq.admin.messages import END_OF_TIME, MessageQuery
+from trimq.codec.names import TRACE_TOPIC
 from trimq.mqadmin.framework import Failed, Run, admin_command
 from trimq.mqadmin.java_text import hash_order, java, local_seconds
 from trimq.mqadmin.moments import MOMENT, moment, start_moment
-from trimq.mqadmin.traces import CONSUMED, SENT, TRACE_TOPIC, Trace, traces_of
+from trimq.mqadmin.traces import CONSUMED, SENT, Trace, traces_of
 
 _ROW: Final = "{:<10} {:<20} {:<20} {:<20} {:<10} {:<10}"
 _SENT_TITLES: Final = (
@@ -23,7 +24,7 @@ _SENT_TITLES: Final = (
     "#CostTimes",
     "#Status",
 )
-# Without the first, no broker has the topic; without the second, nothing is in it.
+# Without the first setting, no broker has the topic; without the second, it stays empty.
 _NO_TRACES: Final = (
     "traces are kept where brokers have traceTopicEnable=true and clients have traces enabled"
 )
@@ -54,7 +55,7 @@ _CONSUMED_TITLES: Final = (
     type=start_moment,
     default=0,
     metavar=MOMENT,
-    help="Stored then or later.",
+    help="Only messages stored at or after this time.",
 )
 @click.option(
     "-e",
@@ -63,7 +64,7 @@ _CONSUMED_TITLES: Final = (
     type=moment,
     default=END_OF_TIME,
     metavar=MOMENT,
-    help="Stored then or earlier.",
+    help="Only messages stored at or before this time.",
 )
 @click.option(
     "-c",
@@ -72,7 +73,7 @@ _CONSUMED_TITLES: Final = (
     type=click.IntRange(min=1),
     default=64,
     show_default=True,
-    help="Trace messages to look at, at most.",
+    help="Trace messages to search, at most.",
 )
 def command(run: Run, message_id: str, topic: str, begin: int, end: int, limit: int) -> None:
     query = MessageQuery(topic=topic, key=message_id, limit=limit, begin=begin, end=end)

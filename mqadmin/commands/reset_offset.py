@@ -33,12 +33,12 @@ def target_of(text: str) -> Target:
     if word.isdecimal() and int(word) < _FIRST_MILLIS:
         return Target(Side.OFFSET, int(word))
     if word.removeprefix("-").isdecimal() and word.startswith("-"):
-        raise click.BadParameter(f"{text!r} is not an offset: there are none below 0")
+        raise click.BadParameter(f"{text!r} is not an offset: offsets start at 0")
     try:
         millis = moment(text)
     except click.BadParameter:
         raise click.BadParameter(f"{text!r} is none of {_TARGETS}; a TIME is {FORMS}") from None
-    say_if_future(millis, "every queue's end is taken")
+    say_if_future(millis, "every queue is set to its end")
     return Target(Side.TIME, millis)
 
 
@@ -47,7 +47,7 @@ def target_of(text: str) -> Target:
 @click.option("-t", "--topic", help="The topic.")
 @click.option("--all-topics", is_flag=True, help="Every topic of the group except its retry topic.")
 @click.option("-q", "--queue", "queue_id", type=click.IntRange(min=0), help="Only this queue.")
-@click.option("-b", "--broker", "broker_name", help="Only at the broker of this name.")
+@click.option("-b", "--broker", "broker_name", help="Only on the broker with this name.")
 @click.option(
     "--to",
     "target",
@@ -70,7 +70,7 @@ def command(
     if (topic is None) != all_topics:
         raise click.UsageError("give either -t or --all-topics")
     if topic is None and queue_id is not None:
-        raise click.UsageError("-q needs -t: a queue is one of a topic")
+        raise click.UsageError("-q needs -t: a queue belongs to a topic")
     moved: list[Moved] = []
     move = run.admin.planned_moves if dry_run else run.admin.move_group
     for addr in _addrs(run, group, topic, broker_name):

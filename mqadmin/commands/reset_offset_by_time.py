@@ -37,14 +37,19 @@ from trimq.mqadmin.resetting import reset_everywhere, route_topic_of
     help="The time; -1 for the end.",
 )
 @click.option(
-    "-f", "--force", type=boolean, metavar="true|false", default=True, help="false: never forward."
+    "-f",
+    "--force",
+    type=boolean,
+    metavar="true|false",
+    default=True,
+    help="false: never move forward.",
 )
 @click.option("-b", "--broker", "broker_addr", metavar="HOST:PORT", help="With -q: only there.")
 @click.option("-q", "--queue", "queue_id", type=click.IntRange(min=0), help="Only this queue.")
 @click.option(
     "-o", "--offset", type=click.IntRange(min=0), help="With -q: this offset, whatever -s says."
 )
-@click.option("-c", "--cluster", help="For lite topics: the topic whose route is taken.")
+@click.option("-c", "--cluster", help="For lite topics: the topic whose route is used.")
 @dry_run_option
 def command(
     run: Run,
@@ -64,7 +69,7 @@ def command(
     if offset is not None and queue_id is None:
         raise click.UsageError("-o needs -b and -q")
     if offset is None:
-        say_if_future(millis, "every queue's end is taken")
+        say_if_future(millis, "every queue is set to its end")
     if broker_addr is not None and queue_id is not None:
         (addr,) = chosen_addrs(run, broker_addr, None)
         if dry_run:

@@ -14,7 +14,7 @@ from typing import IO, Any, Final
 import click
 
 from trimq.admin.sending import NewMessage, Sent
-from trimq.codec import property_keys
+from trimq.codec.records import property_keys
 from trimq.mqadmin.framework import FAILURES, Failed, Run, admin_command, boolean, topic_option
 from trimq.mqadmin.moments import MOMENT, moment
 
@@ -50,7 +50,7 @@ class _Sources:
             raise click.UsageError("--lines needs --stdin or --file")
 
     def bodies(self, run: Run) -> Iterator[bytes]:
-        """One body after the other; lines as they come."""
+        """One body after another; lines as they come."""
         if self.body is not None:
             yield self.body.encode()
         if self.stdin:
@@ -85,23 +85,23 @@ def _property(value: Any) -> tuple[str, str]:
     if name in _FLAGS:
         raise click.BadParameter(f"{name} is set with {_FLAGS[name]}")
     if name in _RESERVED or name.startswith(property_keys.TRANSIENT_PREFIX):
-        raise click.BadParameter(f"{name} belongs to RocketMQ: take another name")
+        raise click.BadParameter(f"{name} is reserved for RocketMQ: choose another name")
     if any(one in value for one in _SEPARATORS):
-        raise click.BadParameter("properties cannot have the characters 1 and 2 in them")
+        raise click.BadParameter("properties cannot contain the characters U+0001 and U+0002")
     return name, text
 
 
 @admin_command("sendMessage")
 @topic_option
 @click.option("-p", "--body", help="The body, sent as UTF-8.")
-@click.option("--stdin", is_flag=True, help="The body comes from standard input.")
+@click.option("--stdin", is_flag=True, help="Take the body from standard input.")
 @click.option(
     "--file",
     "files",
     multiple=True,
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="The body comes from a file. Repeatable: a message each.",
+    help="Take the body from a file. Repeatable: one message each.",
 )
 @click.option(
     "--lines", "by_line", is_flag=True, help="Every line of --stdin or --file is a message."
@@ -126,10 +126,13 @@ def _property(value: Any) -> tuple[str, str]:
     "delay_seconds",
     type=click.IntRange(min=1),
     metavar="SECONDS",
-    help="Deliver later; the broker needs timer messages.",
+    help="Deliver so much later.",
 )
 @click.option(
-    "--deliver-at", type=moment, metavar=MOMENT, help="Deliver then; needs timer messages, too."
+    "--deliver-at",
+    type=moment,
+    metavar=MOMENT,
+    help="Deliver at this time.",
 )
 @click.option("-b", "--broker", "broker_name", help="The name of the broker to send to.")
 @click.option("-i", "--qid", "queue_id", type=click.IntRange(min=0), help="The queue; needs -b.")
@@ -157,7 +160,7 @@ def command(
     **sources: Any,
 ) -> None:
     if queue_id is not None and broker_name is None:
-        raise click.UsageError("-i needs -b: a queue number is one of a broker's")
+        raise click.UsageError("-i needs -b: a queue number belongs to a broker")
     if trace:
         raise click.UsageError("message traces are not supported")
     source = _Sources(**sources)
@@ -167,7 +170,7 @@ def command(
     def message(body: bytes) -> NewMessage:
         return NewMessage(topic=topic, body=body, tags=tags, keys=keys, properties=every)
 
-    # As in the official tool, a broker without a queue is no choice.
+    # As in the official tool, a broker without a queue cannot be chosen.
     if broker_name is not None and queue_id is not None:
         send = _to_one(run, broker_name, queue_id)
     else:

@@ -34,7 +34,7 @@ _TEXT = b"hello jodie"
 )
 def command(run: Run, broker_name: str, size: int, count: int) -> None:
     trips = RoundTrips(run)
-    # The first one may create the topic; only then its queues are known for sure.
+    # The first one may create the topic; only then are its queues known for certain.
     run.admin.send(_message(broker_name, 16))
     places = run.admin.write_queues(broker_name)
     for number in range(count):

@@ -21,7 +21,7 @@ _MODES = ("0", "1")
     "mode",
     type=click.Choice(_MODES),
     required=True,
-    help="0 as usual, 1 for reads at random.",
+    help="0 for normal reads, 1 for random reads.",
 )
 def command(run: Run, broker_addr: str | None, cluster: str | None, mode: str) -> None:
     if cluster is None or broker_addr is not None:

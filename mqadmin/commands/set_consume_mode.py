@@ -49,7 +49,7 @@ def command(
     addrs = hash_order(chosen_addrs(run, broker_addr, cluster))
     run.on_each(addrs, change)
     if cluster is not None or not run.partly_failed:
-        # Without a line end, as the official tool.
+        # Without a line end, like the official tool.
         run.out.text(
             f"topic[{topic}] group[{group}] consume mode[{mode}] popShareQueueNum[{share}]"
         )

@@ -13,9 +13,14 @@ from trimq.mqadmin.resetting import reset_everywhere, route_topic_of
 @click.option("-g", "--group", required=True, help="The group.")
 @topic_option
 @click.option(
-    "-f", "--force", type=boolean, metavar="true|false", default=True, help="false: never forward."
+    "-f",
+    "--force",
+    type=boolean,
+    metavar="true|false",
+    default=True,
+    help="false: never move forward.",
 )
-@click.option("-c", "--cluster", help="For lite topics: the topic whose route is taken.")
+@click.option("-c", "--cluster", help="For lite topics: the topic whose route is used.")
 @dry_run_option
 def command(
     run: Run, group: str, topic: str, force: bool, cluster: str | None, dry_run: bool

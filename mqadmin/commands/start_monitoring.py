@@ -9,11 +9,12 @@ from typing import Final
 import click
 
 from trimq.admin.errors import AdminError
-from trimq.admin.groups import RETRY_PREFIX, ConsumeStats
+from trimq.admin.groups import ConsumeStats
 from trimq.codec.bodies.clients import ConsumerConnection
 from trimq.codec.bodies.locks import MessageQueue
 from trimq.codec.bodies.queue_tables import ConsumerRunningInfo
-from trimq.codec.java import string_hash
+from trimq.codec.java.hashes import string_hash
+from trimq.codec.names import RETRY_PREFIX
 from trimq.mqadmin.consumer_text import same_subscriptions, stuck_queues
 from trimq.mqadmin.framework import FAILURES, Run, admin_command
 from trimq.mqadmin.gathering import progress_of
@@ -34,10 +35,10 @@ _RULE: Final = "=" * 41
     default=60.0,
     show_default=True,
     metavar="SECONDS",
-    help="From the end of a round to the next one.",
+    help="Time between the end of a round and the next one.",
 )
 @click.option(
-    "--rounds", type=click.IntRange(min=1), default=None, help="End after so many rounds."
+    "--rounds", type=click.IntRange(min=1), default=None, help="Stop after this many rounds."
 )
 def command(run: Run, interval: float, rounds: int | None) -> None:
     def one_round() -> None:
@@ -57,7 +58,7 @@ def command(run: Run, interval: float, rounds: int | None) -> None:
 
 
 def _report(run: Run, group: str) -> None:
-    """A group without members is none to look after; one that cannot be asked is a problem."""
+    """A group without members is not monitored; one that cannot be asked is a problem."""
     try:
         stats = progress_of(run, group)
         connection = run.admin.consumer_connection(group)
@@ -66,7 +67,7 @@ def _report(run: Run, group: str) -> None:
     except FAILURES as error:
         run.problem(f"group {group}: {error}")
         return
-    # Topics that share a bucket stand in the order of their queues.
+    # Topics that share a bucket are in the order of their queues.
     queues = hash_order(stats.offsets, queue_hash)
     for topic in hash_order(dict.fromkeys(queue.topic for queue in queues), string_hash):
         _report_backlog(run, group, topic, stats)

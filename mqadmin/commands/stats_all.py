@@ -1,13 +1,12 @@
-"""statsAll: how much each topic takes and gives, group by group. Java: StatsAllSubCommand."""
+"""statsAll: how much each topic receives and delivers, group by group. Java: StatsAllSubCommand."""
 
 from typing import Final
 
 import click
 
-from trimq.admin.cluster import MASTER_ID
 from trimq.admin.errors import AdminError, Refused
-from trimq.admin.groups import DEAD_LETTER_PREFIX, RETRY_PREFIX
 from trimq.codec.bodies.progress import BrokerStatsData, BrokerStatsItem
+from trimq.codec.names import DLQ_PREFIX, MASTER_ID, RETRY_PREFIX
 from trimq.mqadmin.framework import Run, admin_command
 from trimq.mqadmin.gathering import progress_of
 from trimq.mqadmin.java_text import cut
@@ -35,7 +34,7 @@ _GET: Final = "GROUP_GET_NUMS"
 def command(run: Run, active_only: bool, only: str | None) -> None:
     names = in_order(run, run.admin.topic_names())
     run.out.head(_HEAD.format(*_TITLES))
-    own = (RETRY_PREFIX, DEAD_LETTER_PREFIX)
+    own = (RETRY_PREFIX, DLQ_PREFIX)
     chosen = [name for name in names if not name.startswith(own) and only in (None, "", name)]
     for topic in run.out.progress(chosen, "topics"):
         try:

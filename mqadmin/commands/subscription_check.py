@@ -1,4 +1,5 @@
-"""subscriptionCheck: which members of a group want something else than the others. A command of our own.
+"""subscriptionCheck: which members of a group want something other than the rest. A command of our
+own.
 
 Per group and broker, because each broker has its own entry per topic and its own queues.
 """
@@ -9,7 +10,7 @@ import click
 
 from trimq.admin.agreement import Dispute, GroupAgreement, GroupMember
 from trimq.admin.errors import NotFound
-from trimq.admin.groups import RETRY_PREFIX
+from trimq.codec.names import RETRY_PREFIX
 from trimq.mqadmin.framework import FAILURES, Failed, Run, admin_command
 from trimq.mqadmin.java_text import cut, local_seconds
 

@@ -1,6 +1,6 @@
 """tail: a topic's last messages, and with -f the new ones as they come. A command of our own.
 
-Nobody's offsets move, and no group is made: messages are pulled as printMsg pulls them.
+Nobody's offsets move, and no group is created: messages are pulled as printMsg pulls them.
 """
 
 from collections.abc import Iterator
@@ -29,17 +29,20 @@ def _since(value: object) -> int:
 @admin_command("tail")
 @click.argument("topic", required=False, shell_complete=topic_names)
 @click.option("-t", "--topic", "named", metavar="TOPIC", help="The topic, instead of the argument.")
-@click.option("-f", "--follow", is_flag=True, help="Go on with new messages, until Ctrl-C.")
+@click.option("-f", "--follow", is_flag=True, help="Continue with new messages, until Ctrl-C.")
 @click.option(
     "-N",
     "--last",
     type=click.IntRange(min=0),
-    help=f"How many of those that are there: {_LAST}, with --since all.",
+    help=f"How many of the stored messages: {_LAST}, or all with --since.",
 )
 @click.option(
-    "--since", type=_since, metavar=f"earliest|{MOMENT}", help="Only what was stored then or later."
+    "--since",
+    type=_since,
+    metavar=f"earliest|{MOMENT}",
+    help="Only what was stored at or after this time.",
 )
-@click.option("--until", type=moment, metavar=MOMENT, help="Only what was stored before that.")
+@click.option("--until", type=moment, metavar=MOMENT, help="Only what was stored before this time.")
 @click.option("--tag", "tags", default="*", metavar="TAG || TAG", help="Only messages with a tag.")
 @click.option("--key", help="Only messages with this key.")
 @click.option(
@@ -55,7 +58,7 @@ def _since(value: object) -> int:
     help="Only this queue. Repeatable.",
 )
 @click.option(
-    "-m", "--max", "limit", type=click.IntRange(min=1), help="End after so many messages."
+    "-m", "--max", "limit", type=click.IntRange(min=1), help="Stop after this many messages."
 )
 @click.option(
     "--body",
@@ -101,7 +104,7 @@ def command(
             if run.out.as_json:
                 run.out.value(lines.value(message))
     except BrokenPipeError:
-        # Who read it has seen enough.
+        # The reader has seen enough.
         give_up_stdout()
     except KeyboardInterrupt:
         if not follow:

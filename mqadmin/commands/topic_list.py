@@ -9,8 +9,8 @@ from typing import Final
 import click
 
 from trimq.admin.cluster import preferred_addr
-from trimq.admin.groups import DEAD_LETTER_PREFIX, RETRY_PREFIX
 from trimq.codec.bodies.cluster import ClusterInfo
+from trimq.codec.names import DLQ_PREFIX, RETRY_PREFIX
 from trimq.mqadmin.framework import FAILURES, Run, admin_command
 from trimq.mqadmin.java_text import cut, hash_order
 from trimq.mqadmin.listing import SYSTEM, USER, in_order, topic_kinds
@@ -45,7 +45,7 @@ def _with_groups(run: Run, kinds: dict[str, str]) -> None:
     clusters = run.admin.cluster_info()
     run.out.head(_HEAD.format("#Cluster Name", "#Topic", "#Consumer Group"))
     for topic in run.out.progress(list(kinds), "topics"):
-        if topic.startswith((RETRY_PREFIX, DEAD_LETTER_PREFIX)):
+        if topic.startswith((RETRY_PREFIX, DLQ_PREFIX)):
             continue
         cluster: str | None = ""
         groups: list[str] = []

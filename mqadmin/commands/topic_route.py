@@ -4,8 +4,8 @@ from typing import Final
 
 import click
 
-from trimq.codec import fastjson
 from trimq.codec.bodies.route import TopicRouteData
+from trimq.codec.java import fastjson
 from trimq.mqadmin.framework import Run, admin_command, topic_option
 from trimq.mqadmin.java_text import java
 

@@ -46,7 +46,7 @@ def command(run: Run, topic: str, cluster: str | None) -> None:
 
 
 def _gathered(run: Run, topic: str, cluster: str | None) -> TopicStats:
-    """What those brokers say that answer. A cluster has a topic of its own name with all its brokers.
+    """What the brokers that answer say. A cluster has a topic with its own name on all its brokers.
 
     The rate stays 0 without a cluster, as in DefaultMQAdminExtImpl.examineTopicStats.
     """

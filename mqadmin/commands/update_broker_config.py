@@ -1,7 +1,7 @@
 """updateBrokerConfig: change a setting of running brokers. Java: UpdateBrokerConfigSubCommand.
 
-TriMQ says what its success means when the change is not in force at once. RocketMQ answers with
-success even if it has no such setting or cannot read the value, so its settings are looked at
+TriMQ says what its success means when the change does not take effect at once. RocketMQ answers
+with success even if it has no such setting or cannot read the value, so its settings are checked
 afterwards.
 """
 
@@ -32,7 +32,7 @@ def command(
     key: str,
     value: str,
 ) -> None:
-    # The official tool takes -a with any value, also with "false".
+    # The official tool accepts -a with any value, even "false".
     choose = chosen_addrs if all_brokers is None else chosen_members
 
     def change(addr: str) -> None:

@@ -13,7 +13,7 @@ def command(run: Run, key: str, value: str) -> None:
     answers = run.admin.update_name_server_config({key: value})
     run.out.line(f"update name server config success!{java(list(run.admin.name_servers))}")
     run.out.row(f"{key} : {value}", {"key": key, "value": value})
-    # TriMQ says what its success means when the change is not in force at once.
+    # TriMQ says what its success means when the change does not take effect at once.
     said = {addr: text for addr, text in answers.items() if text is not None}
     shown = run.admin.name_server_config() if said else {}
     for addr, text in said.items():

@@ -15,7 +15,7 @@ from trimq.mqadmin.framework import Run, admin_command, topic_option
 def command(run: Run, topic: str, entry: str | None, method: str) -> None:
     if method == "get":
         entry = run.admin.get_kv(ORDER_TOPICS, topic)
-        # The blank behind it is the official tool's.
+        # The blank after it is the official tool's.
         run.out.text(f"get orderConf success. topic=[{topic}], orderConf=[{entry}] ")
     elif method == "put":
         if not entry:

@@ -1,15 +1,15 @@
 """updateSubGroup: create or change a consumer group on a broker or on a cluster's masters.
 
-Java: UpdateSubGroupSubCommand. What no flag names gets its default, also in a group that exists.
+Java: UpdateSubGroupSubCommand. What no flag names gets its default, even in an existing group.
 """
 
 from typing import Any
 
 import click
 
-from trimq.codec import fastjson
 from trimq.codec.bodies.groups import GroupRetryPolicy, SubscriptionGroupConfig
 from trimq.codec.errors import CodecError
+from trimq.codec.java import fastjson
 from trimq.mqadmin.attributes import read_changes
 from trimq.mqadmin.config_text import group_text
 from trimq.mqadmin.framework import Run, admin_command, boolean, broker_or_cluster, chosen_addrs

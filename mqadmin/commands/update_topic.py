@@ -142,25 +142,25 @@ def _plan(run: Run, config: TopicConfig, hidden: dict[str, tuple[int, int]]) -> 
 
 
 def _warn_of_hidden(run: Run, config: TopicConfig, hidden: dict[str, tuple[int, int]]) -> None:
-    """Fewer queues are taken at once, whatever lies in the others."""
+    """A smaller number of queues takes effect at once, whatever is left in the others."""
     for addr, (before, messages) in hidden.items():
         if messages:
             reads = config.read_queue_nums
             run.warn(
                 f"{addr}: {messages} messages in the queues {reads} to {before - 1} of"
                 f" {config.topic_name!r} are out of sight now; -r {before} brings them back, and"
-                " --drain takes queues away only when they are read"
+                " --drain removes queues only once they have been read"
             )
 
 
 def _check_drain(ctx: click.Context, reads: int | None, writes: int | None) -> None:
-    """--drain changes numbers of queues, which have to be given, and nothing else."""
+    """--drain changes nothing but numbers of queues, which have to be given."""
     if reads is None and writes is None:
         raise click.UsageError("--drain needs the number of queues to keep: -r, -w or both")
     default = click.core.ParameterSource.DEFAULT
     if any(ctx.get_parameter_source(name) is not default for name in _NOT_DRAINED):
         raise click.UsageError(
-            "--drain changes numbers of queues only: leave -a, -p, -o, -u, -s away"
+            "--drain only changes numbers of queues: leave out -a, -p, -o, -u, -s"
         )
 
 

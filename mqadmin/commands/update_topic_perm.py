@@ -5,9 +5,9 @@ The topic keeps the queue numbers that its route's first broker has.
 
 import click
 
-from trimq.admin.cluster import MASTER_ID
 from trimq.codec.bodies.route import TopicRouteData
 from trimq.codec.bodies.topics import TopicConfig
+from trimq.codec.names import MASTER_ID
 from trimq.mqadmin.config_text import topic_text
 from trimq.mqadmin.framework import (
     Failed,

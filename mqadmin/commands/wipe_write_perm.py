@@ -14,11 +14,11 @@ from trimq.mqadmin.planning import would
 @dry_run_option
 def command(run: Run, broker_name: str, dry_run: bool) -> None:
     broker = None
-    # Without a NameServer's answer each of them says below why there is none.
+    # If no NameServer answers, each of them says below why.
     with suppress(*FAILURES):
         broker = run.admin.cluster_info().broker_addr_table.get(broker_name)
         if broker is None:
-            run.warn(f"no NameServer's list has a broker {broker_name!r}")
+            run.warn(f"no NameServer lists a broker {broker_name!r}")
     if dry_run:
         _plan(run, broker_name, list(broker.broker_addrs.values()) if broker else [])
         return

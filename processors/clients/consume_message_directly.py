@@ -1,25 +1,20 @@
 """CONSUME_MESSAGE_DIRECTLY: have one consumer process one stored message now."""
 
-from typing import Protocol
-
 import msgspec
 
 from trimq.broker.config import BrokerConfig
-from trimq.broker.consumers import Consumers
+from trimq.broker.groups.asking import ask_consumer
+from trimq.broker.groups.consumers import Consumers
+from trimq.broker.groups.subscription_groups import SubscriptionGroups
 from trimq.broker.records import sound_record
-from trimq.broker.subscription_groups import SubscriptionGroups
-from trimq.broker.topics import Topics
+from trimq.broker.store_views import RecordReader
+from trimq.broker.topics.table import Topics
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.headers.clients import ConsumeMessageDirectlyResultRequestHeader
-from trimq.codec.message_id import parse_offset_message_id
-from trimq.processors.clients._asking import ask_consumer
-from trimq.remoting.contract import Processor, RemotingError, Request, Response
+from trimq.codec.records.message_id import parse_offset_message_id
+from trimq.remoting.contract import Later, Processor, RemotingError, Request, Response
 
 DirectRequest = Request[ConsumeMessageDirectlyResultRequestHeader]
-
-
-class RecordReader(Protocol):
-    def record_at(self, physical_offset: int) -> bytes | None: ...
 
 
 class ConsumeMessageDirectly(Processor[ConsumeMessageDirectlyResultRequestHeader]):
@@ -27,7 +22,6 @@ class ConsumeMessageDirectly(Processor[ConsumeMessageDirectlyResultRequestHeader
 
     codes = (RequestCode.CONSUME_MESSAGE_DIRECTLY,)
     header = ConsumeMessageDirectlyResultRequestHeader
-    waits = True
 
     def __init__(
         self,
@@ -43,7 +37,10 @@ class ConsumeMessageDirectly(Processor[ConsumeMessageDirectlyResultRequestHeader
         self._consumers = consumers
         self._store = store
 
-    async def handle(self, request: DirectRequest) -> Response:
+    def handle(self, request: DirectRequest) -> Later:
+        return Later(request, self._answer)
+
+    async def _answer(self, request: DirectRequest) -> Response:
         header = msgspec.structs.replace(request.header, broker_name=self._config.broker_name)
         topic = self._topics.get(header.topic) if header.topic else None
         if topic is not None:
@@ -54,7 +51,8 @@ class ConsumeMessageDirectly(Processor[ConsumeMessageDirectlyResultRequestHeader
         record = self._record(header.msg_id)
         who = (header.consumer_group, header.client_id)
         code = RequestCode.CONSUME_MESSAGE_DIRECTLY
-        return await ask_consumer(self._consumers, code, header, who, record)
+        answer = await ask_consumer(self._consumers, code, header, who, record)
+        return Response(answer.code, answer.remark, ext_fields=answer.ext_fields, body=answer.body)
 
     def _record(self, message_id: str | None) -> bytes:
         """By offset message id; the real broker fails with a NullPointerException without it."""

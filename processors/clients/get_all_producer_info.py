@@ -1,11 +1,11 @@
 """GET_ALL_PRODUCER_INFO: every producer group with its members."""
 
-from trimq.broker.producers import Producers
+from trimq.broker.groups.connections import language_name
+from trimq.broker.groups.producers import Producers
 from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.progress import ProducerInfo, ProducerTableInfo
 from trimq.codec.codes import RequestCode
 from trimq.codec.headers.clients import GetAllProducerInfoRequestHeader
-from trimq.processors.clients._connections import language_name
 from trimq.remoting.contract import Processor, Request, Response
 
 

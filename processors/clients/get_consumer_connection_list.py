@@ -1,14 +1,15 @@
 """GET_CONSUMER_CONNECTION_LIST: a group's members, how it consumes, and what it has subscribed.
 
-Who asks for `trimqMembers` is told each member's own subscription too: RocketMQ does not know the
-field, and its tools do not send it, so that everybody else gets RocketMQ's own answer.
+A caller that asks for `trimqMembers` gets each member's own subscription too: RocketMQ does not
+know the field, and its tools do not send it, so that everybody else gets RocketMQ's own answer.
 """
 
 from dataclasses import asdict
 
-from trimq.broker.consumer_group import ConsumerGroup
-from trimq.broker.consumers import Consumers
-from trimq.broker.member import Member
+from trimq.broker.groups.connections import connections
+from trimq.broker.groups.consumers import Consumers
+from trimq.broker.groups.member import Member
+from trimq.broker.groups.online import ConsumerGroup
 from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.clients import (
     ConsumerConnection,
@@ -19,7 +20,6 @@ from trimq.codec.bodies.clients import (
 )
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.headers.clients import ListConnectionsAndMembersRequestHeader
-from trimq.processors.clients._connections import connections
 from trimq.remoting.contract import Processor, RemotingError, Request, Response
 
 

@@ -1,10 +1,10 @@
-"""GET_CONSUMER_RUNNING_INFO: a consumer's own account of itself, with its threads if asked for."""
+"""GET_CONSUMER_RUNNING_INFO: what a consumer reports about itself, with its threads if asked for."""
 
-from trimq.broker.consumers import Consumers
+from trimq.broker.groups.asking import ask_consumer
+from trimq.broker.groups.consumers import Consumers
 from trimq.codec.codes import RequestCode
 from trimq.codec.headers.clients import GetConsumerRunningInfoRequestHeader
-from trimq.processors.clients._asking import ask_consumer
-from trimq.remoting.contract import Processor, Request, Response
+from trimq.remoting.contract import Later, Processor, Request, Response
 
 
 class GetConsumerRunningInfo(Processor[GetConsumerRunningInfoRequestHeader]):
@@ -12,13 +12,16 @@ class GetConsumerRunningInfo(Processor[GetConsumerRunningInfoRequestHeader]):
 
     codes = (RequestCode.GET_CONSUMER_RUNNING_INFO,)
     header = GetConsumerRunningInfoRequestHeader
-    waits = True
 
     def __init__(self, consumers: Consumers) -> None:
         self._consumers = consumers
 
-    async def handle(self, request: Request[GetConsumerRunningInfoRequestHeader]) -> Response:
+    def handle(self, request: Request[GetConsumerRunningInfoRequestHeader]) -> Later:
+        return Later(request, self._answer)
+
+    async def _answer(self, request: Request[GetConsumerRunningInfoRequestHeader]) -> Response:
         header = request.header
         who = (header.consumer_group, header.client_id)
         code = RequestCode.GET_CONSUMER_RUNNING_INFO
-        return await ask_consumer(self._consumers, code, header, who, request.body)
+        answer = await ask_consumer(self._consumers, code, header, who, request.body)
+        return Response(answer.code, answer.remark, ext_fields=answer.ext_fields, body=answer.body)

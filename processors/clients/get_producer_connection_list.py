@@ -1,11 +1,11 @@
 """GET_PRODUCER_CONNECTION_LIST: the members of a producer group."""
 
-from trimq.broker.producers import Producers
+from trimq.broker.groups.connections import connections
+from trimq.broker.groups.producers import Producers
 from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.clients import ProducerConnection
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.headers.clients import GetProducerConnectionListRequestHeader
-from trimq.processors.clients._connections import connections
 from trimq.remoting.contract import Processor, RemotingError, Request, Response
 
 

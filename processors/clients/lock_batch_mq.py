@@ -1,6 +1,6 @@
-"""LOCK_BATCH_MQ: a consumer wants queues for itself alone, to consume in order, or renews them."""
+"""LOCK_BATCH_MQ: a consumer locks queues for itself, to consume in order, or renews the locks."""
 
-from trimq.broker.queue_locks import QueueLocks
+from trimq.broker.groups.queue_locks import QueueLocks
 from trimq.codec.bodies.base import decode_request, encode_body
 from trimq.codec.bodies.locks import LockBatchRequestBody, LockBatchResponseBody
 from trimq.codec.codes import RequestCode

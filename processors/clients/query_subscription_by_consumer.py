@@ -1,6 +1,6 @@
-"""QUERY_SUBSCRIPTION_BY_CONSUMER: what a group wants of one topic."""
+"""QUERY_SUBSCRIPTION_BY_CONSUMER: what a group wants from one topic."""
 
-from trimq.broker.consumers import Consumers
+from trimq.broker.groups.consumers import Consumers
 from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.progress import QuerySubscriptionResponseBody
 from trimq.codec.codes import RequestCode
@@ -9,7 +9,7 @@ from trimq.remoting.contract import Processor, Request, Response
 
 
 class QuerySubscriptionByConsumer(Processor[QuerySubscriptionByConsumerRequestHeader]):
-    """Without a subscription the answer has none; that is no error."""
+    """Without a subscription the answer has none; that is not an error."""
 
     codes = (RequestCode.QUERY_SUBSCRIPTION_BY_CONSUMER,)
     header = QuerySubscriptionByConsumerRequestHeader

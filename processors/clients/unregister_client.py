@@ -1,10 +1,10 @@
 """UNREGISTER_CLIENT: a client leaves a producer group, a consumer group or both."""
 
-from trimq.broker.clients import Client
-from trimq.broker.clock import Clock
-from trimq.broker.consumers import Consumers
-from trimq.broker.producers import Producers
-from trimq.broker.subscription_groups import SubscriptionGroups
+from trimq.base.clock import Clock
+from trimq.broker.groups.clients import Client
+from trimq.broker.groups.consumers import Consumers
+from trimq.broker.groups.producers import Producers
+from trimq.broker.groups.subscription_groups import SubscriptionGroups
 from trimq.codec.codes import RequestCode
 from trimq.codec.headers.clients import UnregisterClientRequestHeader
 from trimq.remoting.contract import Processor, Request, Response
@@ -27,7 +27,7 @@ class UnregisterClient(Processor[UnregisterClientRequestHeader]):
         self._clock = clock
 
     def decode_header(self, ext_fields: dict[str, str]) -> UnregisterClientRequestHeader:
-        """Without a client id it does what else it is asked, as the real broker."""
+        """Without a client id it does everything else it is asked to, like the real broker."""
         return super().decode_header({"clientID": "", **ext_fields})
 
     def handle(self, request: Request[UnregisterClientRequestHeader]) -> Response:

@@ -1,1 +1,1 @@
-"""Questions about lite topics, as a broker answers them whose lite topics are all empty."""
+"""Questions about lite topics, answered as by a broker whose lite topics are all empty."""

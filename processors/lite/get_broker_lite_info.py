@@ -2,11 +2,11 @@
 
 from typing import Final
 
-from trimq.broker.offsets import ConsumerOffsets
+from trimq.broker.groups.lite import LiteChecks
+from trimq.broker.groups.offsets import ConsumerOffsets
 from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.lite import GetBrokerLiteInfoResponseBody
 from trimq.codec.codes import RequestCode
-from trimq.processors.lite._checks import LiteChecks
 from trimq.remoting.contract import Processor, Request, Response
 from trimq.store.message_store import MessageStore
 

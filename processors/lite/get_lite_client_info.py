@@ -1,10 +1,10 @@
-"""GET_LITE_CLIENT_INFO: what one client has subscribed to; here nobody has."""
+"""GET_LITE_CLIENT_INFO: what one client has subscribed to; here, nothing."""
 
+from trimq.broker.groups.lite import LiteChecks
 from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.lite import GetLiteClientInfoResponseBody
 from trimq.codec.codes import RequestCode
 from trimq.codec.headers.lite import GetLiteClientInfoRequestHeader
-from trimq.processors.lite._checks import LiteChecks
 from trimq.remoting.contract import Processor, Request, Response
 
 _UNKNOWN = -1

@@ -1,10 +1,11 @@
 """GET_LITE_GROUP_INFO: how far a group is behind in lite topics; here it never is."""
 
+from trimq.broker.groups.lite import LiteChecks
 from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.lite import GetLiteGroupInfoResponseBody
 from trimq.codec.codes import RequestCode
 from trimq.codec.headers.lite import GetLiteGroupInfoRequestHeader
-from trimq.processors.lite._checks import SUCCESS_REMARK, LiteChecks
+from trimq.codec.names import REMARK_LEFT
 from trimq.remoting.contract import Processor, Request, Response
 
 _NOTHING = -1
@@ -30,4 +31,4 @@ class GetLiteGroupInfo(Processor[GetLiteGroupInfoRequestHeader]):
         else:
             body.lag_count_top_k = []
             body.lag_timestamp_top_k = []
-        return Response(remark=SUCCESS_REMARK, body=encode_body(body))
+        return Response(remark=REMARK_LEFT, body=encode_body(body))

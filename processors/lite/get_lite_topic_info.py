@@ -1,10 +1,10 @@
 """GET_LITE_TOPIC_INFO: one lite topic's offsets and subscribers; here it is always an empty one."""
 
+from trimq.broker.groups.lite import LiteChecks
 from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.lite import GetLiteTopicInfoResponseBody
 from trimq.codec.codes import RequestCode
 from trimq.codec.headers.lite import GetLiteTopicInfoRequestHeader
-from trimq.processors.lite._checks import LiteChecks
 from trimq.remoting.contract import Processor, Request, Response
 
 

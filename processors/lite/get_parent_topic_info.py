@@ -1,10 +1,10 @@
 """GET_PARENT_TOPIC_INFO: how long a topic's lite topics live, and who reads them."""
 
+from trimq.broker.groups.lite import LiteChecks, lifetime
 from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.lite import GetParentTopicInfoResponseBody
 from trimq.codec.codes import RequestCode
 from trimq.codec.headers.lite import GetParentTopicInfoRequestHeader
-from trimq.processors.lite._checks import LiteChecks, lifetime
 from trimq.remoting.contract import Processor, Request, Response
 
 

@@ -1,8 +1,9 @@
 """TRIGGER_LITE_DISPATCH: tell a lite group's clients what there is to read; here nothing ever is."""
 
+from trimq.broker.groups.lite import LiteChecks
 from trimq.codec.codes import RequestCode
 from trimq.codec.headers.lite import TriggerLiteDispatchRequestHeader
-from trimq.processors.lite._checks import SUCCESS_REMARK, LiteChecks
+from trimq.codec.names import REMARK_LEFT
 from trimq.remoting.contract import Processor, Request, Response
 
 
@@ -15,4 +16,4 @@ class TriggerLiteDispatch(Processor[TriggerLiteDispatchRequestHeader]):
 
     def handle(self, request: Request[TriggerLiteDispatchRequestHeader]) -> Response:
         self._checks.bound_topic(request.header.group)
-        return Response(remark=SUCCESS_REMARK)
+        return Response(remark=REMARK_LEFT)

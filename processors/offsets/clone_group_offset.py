@@ -2,9 +2,9 @@
 
 import logging
 
-from trimq.broker.consumers import Consumers
-from trimq.broker.offsets import ConsumerOffsets
-from trimq.broker.topics import Topics
+from trimq.broker.groups.consumers import Consumers
+from trimq.broker.groups.offsets import ConsumerOffsets
+from trimq.broker.topics.table import Topics
 from trimq.codec.codes import RequestCode
 from trimq.codec.headers.offsets import CloneGroupOffsetRequestHeader
 from trimq.remoting.contract import Processor, Request, Response
@@ -13,7 +13,7 @@ log = logging.getLogger("trimq.admin")
 
 
 class CloneGroupOffset(Processor[CloneGroupOffsetRequestHeader]):
-    """Always succeeds, as AdminBrokerProcessor.cloneGroupOffset; what it skips stands in the log.
+    """Always succeeds, as AdminBrokerProcessor.cloneGroupOffset; the log says what it skips.
 
     Without a topic the real broker goes through the topics of the group and then copies none of
     them, so nothing is copied here either.
@@ -28,7 +28,7 @@ class CloneGroupOffset(Processor[CloneGroupOffsetRequestHeader]):
         self._offsets = offsets
 
     def decode_header(self, ext_fields: dict[str, str]) -> CloneGroupOffsetRequestHeader:
-        """A missing group counts as one that is called null, as in the real broker."""
+        """A missing group counts as one named null, as in the real broker."""
         return super().decode_header({"srcGroup": "null", "destGroup": "null", **ext_fields})
 
     def handle(self, request: Request[CloneGroupOffsetRequestHeader]) -> Response:

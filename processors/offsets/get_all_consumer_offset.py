@@ -4,9 +4,9 @@ import re
 
 import trio
 
-from trimq.broker.offsets import ConsumerOffsets
+from trimq.broker.groups.offsets import ConsumerOffsets
 from trimq.codec.codes import RequestCode
-from trimq.remoting.contract import Processor, Request, Response
+from trimq.remoting.contract import Later, Processor, Request, Response
 
 # A line break in JSON can only be formatting: inside strings it is escaped.
 _FORMATTING = re.compile(rb"\n\t*")
@@ -14,12 +14,14 @@ _FORMATTING = re.compile(rb"\n\t*")
 
 class GetAllConsumerOffset(Processor[None]):
     codes = (RequestCode.GET_ALL_CONSUMER_OFFSET,)
-    waits = True
 
     def __init__(self, offsets: ConsumerOffsets) -> None:
         self._offsets = offsets
 
-    async def handle(self, request: Request[None]) -> Response:
+    def handle(self, request: Request[None]) -> Later:
+        return Later(request, self._answer)
+
+    async def _answer(self, request: Request[None]) -> Response:
         body: list[bytes] = []
         for piece in self._offsets.encoded():
             body.append(_FORMATTING.sub(b"", piece))

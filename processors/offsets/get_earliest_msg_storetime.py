@@ -1,18 +1,18 @@
 """GET_EARLIEST_MSG_STORETIME: when the queue's first message was stored; -1 when it has none."""
 
-from trimq.broker.static_queues import StaticQueue, StaticQueues, own_header
+from trimq.broker.store_views import QueueReader
+from trimq.broker.topics.static_queues import StaticQueue, StaticQueues, own_header
 from trimq.codec.codes import RequestCode
 from trimq.codec.headers.offsets import (
     GetEarliestMsgStoretimeRequestHeader,
     GetEarliestMsgStoretimeResponseHeader,
 )
-from trimq.processors.offsets._queues import QueueReader
-from trimq.processors.offsets._static import QueueProcessor
+from trimq.processors._queue_questions import QueueProcessor
 from trimq.remoting.contract import Request, Response
 
 
 class GetEarliestMsgStoretime(QueueProcessor[GetEarliestMsgStoretimeRequestHeader]):
-    """Of a static topic's queue the first part counts, by that part's own number.
+    """For a static topic's queue the first part counts, by that part's own number.
 
     The real broker asks for the queue's global number there.
     """

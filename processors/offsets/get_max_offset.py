@@ -1,15 +1,15 @@
 """GET_MAX_OFFSET: the offset that the queue's next message will get; 0 for an unknown queue."""
 
-from trimq.broker.static_queues import StaticQueue, StaticQueues, own_header
+from trimq.broker.store_views import QueueReader
+from trimq.broker.topics.static_queues import StaticQueue, StaticQueues, own_header
 from trimq.codec.codes import RequestCode
 from trimq.codec.headers.offsets import GetMaxOffsetRequestHeader, GetMaxOffsetResponseHeader
-from trimq.processors.offsets._queues import QueueReader
-from trimq.processors.offsets._static import QueueProcessor
+from trimq.processors._queue_questions import QueueProcessor
 from trimq.remoting.contract import Request, Response
 
 
 class GetMaxOffset(QueueProcessor[GetMaxOffsetRequestHeader]):
-    """While a queue moves its end is the old part's, by that part's own number.
+    """While a queue moves, its end is the old part's, by that part's own number.
 
     The real broker asks there for the new part's number.
     """

@@ -1,15 +1,15 @@
 """GET_MIN_OFFSET: the first offset that can still be read; 0 for an unknown queue."""
 
-from trimq.broker.static_queues import StaticQueue, StaticQueues, own_header
+from trimq.broker.store_views import QueueReader
+from trimq.broker.topics.static_queues import StaticQueue, StaticQueues, own_header
 from trimq.codec.codes import RequestCode
 from trimq.codec.headers.offsets import GetMinOffsetRequestHeader, GetMinOffsetResponseHeader
-from trimq.processors.offsets._queues import QueueReader
-from trimq.processors.offsets._static import QueueProcessor
+from trimq.processors._queue_questions import QueueProcessor
 from trimq.remoting.contract import Request, Response
 
 
 class GetMinOffset(QueueProcessor[GetMinOffsetRequestHeader]):
-    """The real broker answers this one through its RPC client, which leaves an empty remark."""
+    """The real broker answers this through its RPC client, which leaves an empty remark."""
 
     codes = (RequestCode.GET_MIN_OFFSET,)
     header = GetMinOffsetRequestHeader

@@ -5,38 +5,40 @@ from typing import Final
 
 import trio
 
-from trimq.broker.clients import Client
-from trimq.broker.consumers import Consumers
-from trimq.codec import fastjson
+from trimq.broker.groups.clients import Client
+from trimq.broker.groups.consumers import Consumers
 from trimq.codec.bodies.base import decode_request, encode_body
 from trimq.codec.bodies.locks import MessageQueue
 from trimq.codec.bodies.progress import GetConsumerStatusBody
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.errors import CodecError
 from trimq.codec.headers.offsets import GetConsumerStatusRequestHeader
-from trimq.remoting.contract import PeerGone, Processor, RemotingError, Request, Response
+from trimq.codec.java import fastjson
+from trimq.codec.names import REMARK_LEFT
+from trimq.remoting.contract import Later, PeerGone, Processor, RemotingError, Request, Response
 
 log = logging.getLogger("trimq.admin")
 
 _PATIENCE_SECONDS: Final = 5
 # What the real broker leaves in the remark of this success.
-_LEFT_BEHIND: Final = "not set any response code"
 
 
 class InvokeBrokerToGetConsumerStatus(Processor[GetConsumerStatusRequestHeader]):
-    """Asks one member after the other, or only the one with the client id `client_addr`.
+    """Asks one member after another, or only the one with the client id `client_addr`.
 
-    Broker2Client.getConsumeStatus: who does not answer well within 5 s is left out.
+    Broker2Client.getConsumeStatus: a member without a good answer within 5 s is left out.
     """
 
     codes = (RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS,)
     header = GetConsumerStatusRequestHeader
-    waits = True
 
     def __init__(self, consumers: Consumers) -> None:
         self._consumers = consumers
 
-    async def handle(self, request: Request[GetConsumerStatusRequestHeader]) -> Response:
+    def handle(self, request: Request[GetConsumerStatusRequestHeader]) -> Later:
+        return Later(request, self._answer)
+
+    async def _answer(self, request: Request[GetConsumerStatusRequestHeader]) -> Response:
         header = request.header
         group = self._consumers.group(header.group)
         if group is None or not group.members:
@@ -56,7 +58,7 @@ class InvokeBrokerToGetConsumerStatus(Processor[GetConsumerStatusRequestHeader])
             if wanted:
                 break
         body = encode_body(GetConsumerStatusBody(consumer_table=table))
-        return Response(remark=_LEFT_BEHIND, body=body)
+        return Response(remark=REMARK_LEFT, body=body)
 
 
 async def _offsets_of(

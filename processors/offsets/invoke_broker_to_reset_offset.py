@@ -1,12 +1,15 @@
 """INVOKE_BROKER_TO_RESET_OFFSET: move a group to a time or to an offset."""
 
 from trimq.broker.config import BrokerConfig
-from trimq.broker.topics import Topics
-from trimq.codec.codes import RequestCode
+from trimq.broker.consume.broker_reset import BrokerReset
+from trimq.broker.consume.client_reset import ClientReset, offset_table
+from trimq.broker.topics.table import Topics
+from trimq.codec.bodies.base import encode_body
+from trimq.codec.bodies.progress import ResetOffsetBody
+from trimq.codec.codes import LanguageCode, RequestCode
 from trimq.codec.headers.offsets import ResetOffsetRequestHeader
-from trimq.processors._steps import SteppedProcessor, Steps
-from trimq.processors.offsets._broker_reset import BrokerReset
-from trimq.processors.offsets._client_reset import ClientReset, ResetRequest
+from trimq.processors._steps import AnswerSteps, SteppedProcessor
+from trimq.remoting.contract import Request, Response
 
 
 class InvokeBrokerToResetOffset(SteppedProcessor[ResetOffsetRequestHeader]):
@@ -28,11 +31,16 @@ class InvokeBrokerToResetOffset(SteppedProcessor[ResetOffsetRequestHeader]):
         self._by_clients = by_clients
 
     def decode_header(self, ext_fields: dict[str, str]) -> ResetOffsetRequestHeader:
-        """A missing group counts as one that is called null, as in the real broker."""
+        """A missing group counts as one named null, as in the real broker."""
         return super().decode_header({"group": "null", **ext_fields})
 
-    def steps(self, request: ResetRequest) -> Steps:
-        topic = self._topics.get(request.header.topic)
+    def steps(self, request: Request[ResetOffsetRequestHeader]) -> AnswerSteps:
+        header = request.header
+        topic = self._topics.get(header.topic)
         if self._config.use_server_side_reset_offset:
-            return self._by_broker.steps(request.header, topic)
-        return self._by_clients.steps(request, topic)
+            chosen = yield from self._by_broker.steps(header, topic)
+        else:
+            for_c = request.language == LanguageCode.CPP
+            chosen = yield from self._by_clients.steps(header, topic, for_c)
+        table = offset_table(self._config.broker_name, header.topic, chosen)
+        return lambda: Response(body=encode_body(ResetOffsetBody(offset_table=table)))

@@ -1,12 +1,13 @@
-"""QUERY_CONSUMER_OFFSET: from where a group reads a queue (ConsumerManageProcessor).
+"""QUERY_CONSUMER_OFFSET: where a group reads a queue from (ConsumerManageProcessor).
 
 A group without an offset starts at 0 only when the queue still has its first message: then the queue
 is young, and nothing would be skipped. Otherwise it is told
 QUERY_NOT_FOUND and decides itself (its ConsumeFromWhere).
 """
 
-from trimq.broker.offsets import ConsumerOffsets
-from trimq.broker.static_queues import StaticQueue, StaticQueues, own_header, refused
+from trimq.broker.groups.offsets import ConsumerOffsets
+from trimq.broker.store_views import QueueReader
+from trimq.broker.topics.static_queues import StaticQueue, StaticQueues, own_header, refused
 from trimq.codec.bodies.static_topics import LogicQueueMappingItem
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.headers.base import decode_header
@@ -14,8 +15,7 @@ from trimq.codec.headers.offsets import (
     QueryConsumerOffsetRequestHeader,
     QueryConsumerOffsetResponseHeader,
 )
-from trimq.processors.offsets._queues import QueueReader
-from trimq.processors.offsets._static import QueueProcessor
+from trimq.processors._queue_questions import QueueProcessor
 from trimq.remoting.contract import RemotingError, Request, Response
 
 
@@ -29,7 +29,7 @@ class QueryConsumerOffset(QueueProcessor[QueryConsumerOffsetRequestHeader]):
         self._store = store
 
     def decode_header(self, ext_fields: dict[str, str]) -> QueryConsumerOffsetRequestHeader:
-        """No group is a group that is unknown, under the name that Java gives to nothing."""
+        """A missing group is an unknown group, under Java's name for null."""
         return super().decode_header({"consumerGroup": "null", **ext_fields})
 
     def plain(self, request: Request[QueryConsumerOffsetRequestHeader]) -> Response:

@@ -1,6 +1,7 @@
 """SEARCH_OFFSET_BY_TIMESTAMP: the offset stored at a time; boundaryType says which of several."""
 
-from trimq.broker.static_queues import StaticQueue, StaticQueues, own_header
+from trimq.broker.store_views import QueueReader
+from trimq.broker.topics.static_queues import StaticQueue, StaticQueues, own_header
 from trimq.codec.bodies.static_topics import LogicQueueMappingItem
 from trimq.codec.codes import RequestCode
 from trimq.codec.headers.offsets import (
@@ -9,16 +10,15 @@ from trimq.codec.headers.offsets import (
     SearchOffsetRequestHeader,
     SearchOffsetResponseHeader,
 )
-from trimq.processors.offsets._queues import QueueReader
-from trimq.processors.offsets._static import QueueProcessor
+from trimq.processors._queue_questions import QueueProcessor
 from trimq.remoting.contract import Request, Response
 
 
 class SearchOffsetByTimestamp(QueueProcessor[SearchOffsetRequestHeader]):
-    """Of a static topic's queue the first part counts that has a message of that time or later.
+    """For a static topic's queue, the first part counts that has a message at or after that time.
 
-    The real broker stops at the first part of its own, and else goes on even when it has found the
-    message: it answers 0 for a time in an earlier part, or that part's end for a later time.
+    The real broker stops at the first part of its own, and otherwise goes on even when it has found
+    the message: it answers 0 for a time in an earlier part, or that part's end for a later time.
     """
 
     codes = (RequestCode.SEARCH_OFFSET_BY_TIMESTAMP,)
@@ -30,7 +30,7 @@ class SearchOffsetByTimestamp(QueueProcessor[SearchOffsetRequestHeader]):
 
     def plain(self, request: Request[SearchOffsetRequestHeader]) -> Response:
         lite_topic = (request.header.lite_topic or "").strip()
-        # Its queue is empty: lite topics are not there yet.
+        # Its queue is empty: lite topics are not supported yet.
         offset = 0 if lite_topic else self._search(request.header, request.header.queue_id)
         return Response(header=SearchOffsetResponseHeader(offset=offset))
 
@@ -59,7 +59,7 @@ class SearchOffsetByTimestamp(QueueProcessor[SearchOffsetRequestHeader]):
         queue: StaticQueue,
         part: LogicQueueMappingItem,
     ) -> tuple[int, int]:
-        """What is found, and where the part ends; in its own offsets."""
+        """What was found, and where the part ends; in its own offsets."""
         if queue.is_here(part):
             found = self._search(request.header, part.queue_id)
             end = self._store.max_offset(queue.topic, part.queue_id)

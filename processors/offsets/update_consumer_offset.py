@@ -1,15 +1,15 @@
-"""UPDATE_CONSUMER_OFFSET: a group has consumed a queue so far; stored as sent, even backwards."""
+"""UPDATE_CONSUMER_OFFSET: a group has consumed a queue up to here; stored as sent, even backwards."""
 
 import logging
 
 from trimq.broker.config import BrokerConfig
-from trimq.broker.offsets import ConsumerOffsets
-from trimq.broker.static_queues import StaticQueue, StaticQueues, own_header, refused
-from trimq.broker.subscription_groups import SubscriptionGroups
-from trimq.broker.topics import Topics
+from trimq.broker.groups.offsets import ConsumerOffsets
+from trimq.broker.groups.subscription_groups import SubscriptionGroups
+from trimq.broker.topics.static_queues import StaticQueue, StaticQueues, own_header, refused
+from trimq.broker.topics.table import Topics
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.headers.offsets import UpdateConsumerOffsetRequestHeader
-from trimq.processors.offsets._static import QueueProcessor
+from trimq.processors._queue_questions import QueueProcessor
 from trimq.remoting.allowance import check_room
 from trimq.remoting.contract import RemotingError, Request, Response
 
@@ -35,7 +35,7 @@ class UpdateConsumerOffset(QueueProcessor[UpdateConsumerOffsetRequestHeader]):
         self._offsets = offsets
 
     def decode_header(self, ext_fields: dict[str, str]) -> UpdateConsumerOffsetRequestHeader:
-        """No group is a group that is unknown, under the name that Java gives to nothing."""
+        """A missing group is an unknown group, under Java's name for null."""
         return super().decode_header({"consumerGroup": "null", **ext_fields})
 
     def plain(self, request: Request[UpdateConsumerOffsetRequestHeader]) -> Response:
@@ -44,7 +44,7 @@ class UpdateConsumerOffset(QueueProcessor[UpdateConsumerOffsetRequestHeader]):
     async def of_parts(
         self, request: Request[UpdateConsumerOffsetRequestHeader], queue: StaticQueue
     ) -> Response:
-        """The offset is kept by the broker whose part it lies in, as one of its own."""
+        """The offset is kept by the broker whose part it is in, as one of its own."""
         queue.leader()
         offset = request.header.commit_offset
         if offset is None:
@@ -100,7 +100,7 @@ class UpdateConsumerOffset(QueueProcessor[UpdateConsumerOffsetRequestHeader]):
         return Response()
 
     def _check_foreign(self, group: str, topic: str, queue_id: int, queues: int) -> None:
-        """Offsets of queues that the topic does not have are kept as by RocketMQ, but only so many."""
+        """Offsets of queues that the topic does not have are kept as by RocketMQ, but only up to a limit."""
         most = self._config.max_foreign_offsets
         kept = self._offsets.query_all(group, topic) or {}
         if most and queue_id not in kept:

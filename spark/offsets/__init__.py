@@ -1,8 +1,8 @@
-"""The offset reporter: who is how far behind, since when, and how fast that changes.
+"""The offset reporter: which groups are behind, how far, since when, and how fast that changes.
 
 `cluster` and `store_folder` make a snapshot, `source` and `stream` make one on Spark's executors, `history` keeps
-snapshots and `compacting` tends them, `analysis` computes with Arrow what `results` hold; `terminal`, `page`,
-`prometheus` and `files` write it, `command` is the command, `api` the same for Python: `report(...)`.
+snapshots and `compacting` maintains them, `analysis` computes with Arrow what `results` hold; `terminal`, `page`,
+`prometheus` and `files` write it, `command` is the command line, `api` the same for Python: `report(...)`.
 """
 
 from importlib import import_module

@@ -1,8 +1,8 @@
 """What the history says, computed by Arrow: no JVM is needed for it.
 
 Tables are about the newest snapshot and the one before; only "since when" and "over time" look further back,
-and only at the columns and as far as they need. Rates are messages a second, times milliseconds since 1970,
-delays milliseconds.
+and only as far and at those columns that they need. Rates are messages a second, times milliseconds since
+1970, delays milliseconds.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from trimq.spark.offsets.filters import ALL, DEAD, RETRY, Filters
+from trimq.codec.names import DLQ_PREFIX, RETRY_PREFIX
+from trimq.spark.offsets.filters import ALL, Filters
 from trimq.spark.offsets.history import History, spread
 from trimq.spark.offsets.since import stuck_since
 
@@ -25,7 +26,7 @@ KEY: Final = (*QUEUE_KEY, "consumerGroup")
 BELOW_MIN: Final = "below min"
 ABOVE_MAX: Final = "above max"
 _TIMES: Final = ("takenAt", "askedAt", "lastReadAt", "lastConsumedAt")
-# Of a queue of a group, summed up for its topic or its group: column, how, and what it is called then.
+# Figures of a group's queues, aggregated for its topic or its group: column, how, and the new name.
 _SUMS: Final = (
     ("backlog", "sum", "backlog"),
     ("inFlight", "sum", "inFlight"),
@@ -85,7 +86,7 @@ def _in_millis(rows: pa.Table) -> pa.Table:
 
 
 def with_columns(rows: pa.Table, columns: Mapping[str, Any]) -> pa.Table:
-    """The table with columns that are new or in the place of those that there are."""
+    """The table with columns added or replaced."""
     for name, value in columns.items():
         at = rows.schema.get_field_index(name)
         rows = rows.append_column(name, value) if at < 0 else rows.set_column(at, name, value)
@@ -93,13 +94,13 @@ def with_columns(rows: pa.Table, columns: Mapping[str, Any]) -> pa.Table:
 
 
 def backlog(maximum: Any, committed: Any, minimum: Any) -> Any:
-    """Messages to read; those that are deleted do not count."""
+    """Messages to read; deleted ones do not count."""
     first = pc.max_element_wise(committed, minimum)
     return pc.max_element_wise(pc.subtract(maximum, first), 0, skip_nulls=False)
 
 
 def _measured(newest: pa.Table, before: pa.Table) -> pa.Table:
-    """Each group in each queue, and how it changed since the snapshot before."""
+    """Each group in each queue, and how it changed since the previous snapshot."""
     groups = newest.filter(pc.is_valid(newest["consumerGroup"]))
     past = before.filter(pc.is_valid(before["consumerGroup"]))
     rows = _beside(groups, past, KEY, ("askedAt", "committed", "maxOffset", "minOffset"))
@@ -137,7 +138,7 @@ def _measured(newest: pa.Table, before: pa.Table) -> pa.Table:
 
 
 def _beside(rows: pa.Table, past: pa.Table, key: tuple[str, ...], columns: Any) -> pa.Table:
-    """The rows with columns of the snapshot before, as `old_NAME`."""
+    """The rows with columns of the previous snapshot, as `old_NAME`."""
     old = past.select([*key, *columns]).rename_columns([*key, *(f"old_{one}" for one in columns)])
     return rows.join(old, list(key), join_type="left outer")
 
@@ -159,7 +160,7 @@ def _where(condition: Any, value: Any) -> Any:
 
 
 def _drain(waiting: Any, consumed: Any, produced: Any) -> Any:
-    """Seconds until nothing is left at this pace; null when that is never, or no pace is known."""
+    """Seconds until nothing is left at this pace; null if that is never, or no pace is known."""
     gain = pc.subtract(consumed, produced)
     left = _where(pc.greater(gain, 0), pc.divide(waiting.cast(pa.float64()), gain))
     return pc.if_else(pc.equal(waiting, 0), pa.scalar(0.0), left)
@@ -210,7 +211,7 @@ def _topics(queues: pa.Table, first: int) -> pa.Table:
 
 def _groups(queues: pa.Table, newest: pa.Table, before: pa.Table, first: int) -> pa.Table:
     """Each group of a cluster with its retry topics and dead letters."""
-    is_retry = pc.starts_with(queues["topic"], RETRY)
+    is_retry = pc.starts_with(queues["topic"], RETRY_PREFIX)
     queues = queues.append_column("retryRead", _where(is_retry, queues["backlog"]))
     more = (
         ("retryRead", "sum", "retryRead"),
@@ -218,9 +219,9 @@ def _groups(queues: pa.Table, newest: pa.Table, before: pa.Table, first: int) ->
     )
     key = ["cluster", "consumerGroup"]
     rows = _summed(queues, key, (*_SUMS, *more))
-    dead = _stored(newest, DEAD, "deadLetters", "deadEnd")
-    old = _stored(before, DEAD, "oldDead", "oldEnd").drop_columns(["oldDead"])
-    retry = _stored(newest, RETRY, "retryStored", "retryEnd").drop_columns(["retryEnd"])
+    dead = _stored(newest, DLQ_PREFIX, "deadLetters", "deadEnd")
+    old = _stored(before, DLQ_PREFIX, "oldDead", "oldEnd").drop_columns(["oldDead"])
+    retry = _stored(newest, RETRY_PREFIX, "retryStored", "retryEnd").drop_columns(["retryEnd"])
     rows = rows.join(dead, key, join_type="full outer")
     rows = rows.join(old, key, join_type="left outer").join(retry, key, join_type="left outer")
     waiting = rows["backlog"]
@@ -277,10 +278,13 @@ def _clusters(groups: pa.Table, produced: pa.Table) -> pa.Table:
 
 
 def _unused(whole: pa.Table, produced: pa.Table) -> pa.Table:
-    """Topics in which no group has an offset, of all groups in `whole`; groups' own topics are none of them."""
+    """Topics in which no group of those in `whole` has an offset; without groups' own topics."""
     key = ["cluster", "topic"]
     groups = whole.filter(pc.is_valid(whole["consumerGroup"]))
-    own = pc.or_(pc.starts_with(produced["topic"], RETRY), pc.starts_with(produced["topic"], DEAD))
+    own = pc.or_(
+        pc.starts_with(produced["topic"], RETRY_PREFIX),
+        pc.starts_with(produced["topic"], DLQ_PREFIX),
+    )
     count = pc.subtract(produced["maxOffset"], produced["minOffset"])
     rows = produced.append_column("messages", count).filter(pc.invert(own))
     sums = (("messages", "sum", "messages"), ("produceRate", "sum", "produceRate"))

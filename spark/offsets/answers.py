@@ -1,5 +1,5 @@
 """Answers about many queues as columns. A regular expression reads what brokers write, without an object
-per queue; whatever looks different goes through the bodies of `codec`, which read all of FastJSON.
+per queue; anything that looks different goes through the bodies of `codec`, which read all of FastJSON.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, TypedDict, Unpack
 import pyarrow as pa
 
 from trimq.admin.signing import AccessKeys
-from trimq.remoting.tls import ClientTls
+from trimq.remoting.tls.contexts import ClientTls
 from trimq.spark.errors import SparkSourceError, sentences
 from trimq.spark.offsets.analysis import Frames, analyse
 from trimq.spark.offsets.cluster import ClusterSource, Snapshot
@@ -44,9 +44,9 @@ class Asking(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class OffsetReport:
-    """What a report says: whole tables as Arrow (docs/offset-report.md has their columns), and the rows that
-    somebody looks at first, in `rows`. `problems`: a sentence for each broker that is missing; `notes`: for
-    each detail that could not be asked.
+    """What a report says: whole tables as Arrow (docs/offset-report.md has their columns), and the
+    rows to look at first, in `rows`. `problems`: a sentence for each broker that is missing;
+    `notes`: for each detail that could not be asked.
     """
 
     tables: Frames
@@ -97,7 +97,7 @@ class OffsetReport:
         return page(self.rows)
 
     def write_html(self, path: str | Path) -> None:
-        """The same in a file, which is there as a whole or not at all."""
+        """The same in a file, which is written completely or not at all."""
         from trimq.spark.offsets.files import write_text
 
         write_text(str(path), [self.html()])
@@ -115,7 +115,8 @@ def report(
     top: int = 20,
     **asking: Unpack[Asking],
 ) -> OffsetReport:
-    """Ask a cluster (or read a store directory, or neither), add that to the history, and say what it means.
+    """Ask a cluster (or read a store directory, or neither), add that to the history, and report on
+    it.
 
     Options are those of `trimq offsets report`, `keep` is `30d` and the like or a timedelta, `asking` is for
     clusters. With `spark`, executors of that session ask the brokers; without it no JVM is needed. Without `history`
@@ -177,7 +178,7 @@ def _reported(
 
 
 def add(folder: Path, taken: Snapshot, keep: int | None) -> None:
-    """Add a snapshot to a history, and tend that. SparkSourceError when nothing is in the snapshot."""
+    """Add a snapshot to a history, and maintain that. SparkSourceError when the snapshot is empty."""
     if not taken.table.num_rows:
         raise SparkSourceError(
             "there are no topics to report on: " + "; ".join(taken.problems or ["none match"])
@@ -200,5 +201,5 @@ def millis_of(span: str | timedelta) -> int:
         return int(span.total_seconds() * 1000)
     match = _SPAN.fullmatch(span)
     if match is None or not int(match[1]):
-        raise SparkSourceError(f"{span!r} is no span of time: write 45m, 12h, 30d or 2w")
+        raise SparkSourceError(f"{span!r} is not a span of time: write 45m, 12h, 30d or 2w")
     return int(match[1]) * _UNITS[match[2]] * 1000

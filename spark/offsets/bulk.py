@@ -1,12 +1,14 @@
 """Questions about many topics or groups at once, so that few requests go to a broker.
 
-- GET_CONSUME_STATS takes a list of topics and says of each queue where it ends, whether the group has an
-  offset in it or not. No request says of many topics where they begin; but as long as a broker has its log from
+- GET_CONSUME_STATS takes a list of topics and says for each queue where it ends, whether the group
+  has an offset in it or not. No request says where many topics begin; but as long as a broker has
+  its log from
   the first byte on, nothing has expired and every queue begins at 0. Later, topics that have messages
   are asked one by one.
 - GET_ALL_CONSUMER_OFFSET names the groups that have offsets, and in which topics: others need not be asked.
 
-A broker that does not answer one of these questions, for example as the user may not ask it, is asked singly.
+A broker that does not answer one of these questions, for example because the user may not ask it, is asked
+about each topic singly.
 """
 
 from __future__ import annotations
@@ -18,20 +20,21 @@ from typing import Final
 import pyarrow as pa
 
 from trimq.admin.errors import AdminError
-from trimq.admin.pulling import TOOLS_GROUP
 from trimq.codec.bodies.topics import TopicConfig
 from trimq.codec.codes import RequestCode
 from trimq.codec.errors import CodecError
 from trimq.codec.headers.groups import GetConsumeStatsRequestHeader
 from trimq.codec.headers.topics import GetTopicStatsInfoRequestHeader
+from trimq.codec.names import TOOLS_CONSUMER_GROUP
 from trimq.spark.offsets.answers import QueueName, consumed, ends
 from trimq.spark.offsets.pace import PacedAdmin
 
 Ends = dict[QueueName, tuple[int, int]]
-# How long lists of topics are, in characters, and for how many queues: an answer has 150 bytes for each.
+# Limits of a list of topics: its characters, and its queues, since an answer has 150 bytes for
+# each.
 _NAMES: Final = 30_000
 _QUEUES: Final = 10_000
-# With so many groups it is worth to ask which of them have offsets.
+# From this many groups on it is worth asking which of them have offsets.
 _MANY: Final = 32
 _PASSING: Final = (AdminError, CodecError)
 _FACTOR: Final = 3
@@ -65,7 +68,7 @@ def queue_ends(
 
 
 def _is_plain(topic: TopicConfig) -> bool:
-    """Whether the list says all: it does not say of queues that are written only."""
+    """Whether the list is complete: it leaves out queues that are only written to."""
     return 0 < topic.write_queue_nums <= topic.read_queue_nums
 
 
@@ -82,7 +85,7 @@ def _together(admin: PacedAdmin, addr: str, topics: Mapping[str, TopicConfig]) -
     found: Ends = {}
     for names in _portions(topics):
         header = GetConsumeStatsRequestHeader(
-            consumer_group=TOOLS_GROUP, topic_list=";".join(names)
+            consumer_group=TOOLS_CONSUMER_GROUP, topic_list=";".join(names)
         )
         code = RequestCode.GET_CONSUME_STATS
         try:

@@ -1,6 +1,6 @@
 """Plots as HTML: curves, bars and a map of queues, which a page fits to its width without a library's script.
 
-Texts of others are escaped here. What a pointer shows is in `Plot.hints`, which the page's script reads.
+Texts from outside are escaped here. What the pointer shows is in `Plot.hints`, which the page's script reads.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ COLOURS: Final = (
     *("#2563eb", "#dc2626", "#059669", "#d97706", "#7c3aed", "#0891b2"),
     *("#be185d", "#4d7c0f", "#9333ea", "#475569", "#b45309", "#0f766e"),
 )
-# From nothing to the most.
+# From nothing to the largest value.
 HEAT: Final = (
     *("#f5f7fa", "#fff3c4", "#fde68a", "#fcd34d", "#fbb040", "#f98d3c"),
     *("#f2683c", "#e0453a", "#c42a3a", "#9d1638", "#6f0d2f"),
 )
-# Of an axis, at most so many lines with a number.
+# At most this many numbered lines on an axis.
 _LINES: Final = 5
 _MINUTE: Final = 60_000
 _HOUR: Final = 60 * _MINUTE
@@ -40,7 +40,7 @@ Format = Callable[[float], str]
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """HTML, and what is shown where a pointer is."""
+    """HTML, and what is shown where the pointer is."""
 
     html: str
     hints: dict[str, Any] = field(default_factory=dict)
@@ -89,7 +89,7 @@ def curves(
 
 
 def _drawn(curve: Curve, colour: str, place: Callable[[int, float], tuple[float, float]]) -> str:
-    """A line through what is known without a gap; a value alone is a dot."""
+    """A line through neighbouring known values; a single value is a dot."""
     runs: list[list[str]] = [[]]
     for at, value in curve.points:
         if value is None:
@@ -98,7 +98,7 @@ def _drawn(curve: Curve, colour: str, place: Callable[[int, float], tuple[float,
             x, y = place(at, value)
             runs[-1].append(f"{x:.4g} {y:.4g}")
     lines = "".join(f"M{'L'.join(run)}" for run in runs if len(run) > 1)
-    # Nothing long with round ends is a dot.
+    # A line of no length with round ends is a dot.
     dots = "".join(f"M{run[0]}h0" for run in runs if len(run) == 1)
     kinds = (("line", lines), ("dot", dots))
     return "".join(f'<path class="{kind}" d="{d}" stroke="{colour}"/>' for kind, d in kinds if d)
@@ -135,7 +135,7 @@ def _colour(number: int) -> str:
 
 
 def _step(most: float, is_time: bool) -> float:
-    """How far apart the lines of an axis are that begins at 0."""
+    """How far apart the lines are on an axis that begins at 0."""
     least = most / _LINES
     if is_time:
         return float(next((step for step in _STEPS if step >= least), _STEPS[-1]))
@@ -158,7 +158,7 @@ def _moments(low: int, high: int) -> Iterable[int]:
     if low == high:
         return [low]
     step = int(_step(high - low, True))
-    # Where local time is ahead of UTC by so much, a day begins so much earlier.
+    # Where local time is ahead of UTC, a day begins that much earlier.
     offset = datetime.fromtimestamp(low / 1000).astimezone().utcoffset()
     ahead = round(offset.total_seconds() * 1000) if offset else 0
     first = -(-(low + ahead) // step) * step - ahead
@@ -166,7 +166,7 @@ def _moments(low: int, high: int) -> Iterable[int]:
 
 
 def _clock(at: int, spread: int) -> str:
-    """As short as it may be on an axis that is so long."""
+    """As short as the length of the axis allows."""
     when = datetime.fromtimestamp(at / 1000)
     if 0 < spread < 10_000:
         return when.strftime("%H:%M:%S.%f")[:-3]
@@ -194,7 +194,7 @@ Place = tuple[str, int]
 
 
 def heat_map(rows: Mapping[str, Mapping[Place, tuple[float, str]]], text: Format) -> Plot | None:
-    """A row for each name, a cell for each broker's queue: a value, and what is said of it.
+    """A row for each name, a cell for each broker's queue: a value, and what is said about it.
 
     Colours go from 0 to the largest value, so equal values have one colour and the scale says which. None
     without cells.
@@ -233,7 +233,7 @@ def heat_map(rows: Mapping[str, Mapping[Place, tuple[float, str]]], text: Format
 def _cell(found: tuple[float, str] | None, most: float) -> str:
     if found is None:
         return "<td></td>"
-    # Only nothing has the first colour.
+    # Only 0 has the first colour.
     last = len(HEAT) - 1
     level = max(1, math.ceil(found[0] / most * last)) if found[0] > 0 else 0
     return f'<td class="h{level}"></td>'

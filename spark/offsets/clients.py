@@ -18,7 +18,7 @@ from trimq.spark.offsets.table import times
 
 @dataclass(slots=True)
 class Members:
-    """What is known of a group's clients; `holders` by broker, queue id and topic."""
+    """What is known about a group's clients; `holders` by broker, queue id and topic."""
 
     holders: dict[tuple[str, int, str], tuple[str, int]] = field(default_factory=dict)
     wishes: list[frozenset[tuple[str, str | None, str | None]]] = field(default_factory=list)

@@ -1,10 +1,10 @@
 """A snapshot from a live cluster.
 
-Brokers are asked side by side, so many at a time, each by one request after the other and at most `rate`
-a second. What that takes per broker: its topics and groups, a few requests for the ends of all queues (`bulk`; one
-per topic that has messages once some of the broker's have expired), one per group that has offsets (its offsets in
-all queues) and one more (who is connected), one per connected client (what it has), and up to `exact` for
-exact delays, where the backlog is largest.
+Brokers are asked side by side, a limited number at a time, each with one request after another and
+at most `rate` a second. The requests to a broker: its topics and groups, a few requests for the
+ends of all queues (`bulk`; one per topic that has messages once some of the broker's have expired),
+one per group that has offsets (its offsets in all queues) and one more (who is connected), one per
+connected client (what it has), and up to `exact` for exact delays, where the backlog is largest.
 """
 
 from __future__ import annotations
@@ -28,8 +28,9 @@ from trimq.codec.bodies.queue_tables import ConsumerRunningInfo
 from trimq.codec.codes import RequestCode
 from trimq.codec.errors import CodecError
 from trimq.codec.headers.groups import GetConsumeStatsRequestHeader
+from trimq.codec.names import DLQ_PREFIX, RETRY_PREFIX
 from trimq.remoting.errors import TransportError
-from trimq.remoting.tls import ClientTls
+from trimq.remoting.tls.contexts import ClientTls
 from trimq.spark.errors import SparkSourceError
 from trimq.spark.names import is_system_group, is_system_topic
 from trimq.spark.offsets.answers import Consumed, QueueName, consumed
@@ -39,14 +40,14 @@ from trimq.spark.offsets.filters import ALL, Filters
 from trimq.spark.offsets.pace import Pace, PacedAdmin
 from trimq.spark.offsets.table import joined, now_millis, part, times, waiting
 
-# What may happen to one question without making the others worthless.
+# What may happen to one question without invalidating the others.
 _PASSING: Final = (AdminError, CodecError)
 _STATS_FACTOR: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Only:
-    """Names that a query asks for; what is of others need not be asked. None: any. No groups: queues only."""
+    """Names that a query asks for; others need not be asked about. None: any. No groups: queues only."""
 
     topics: frozenset[str] | None = None
     groups: frozenset[str] | None = None
@@ -81,7 +82,7 @@ class ClusterSource:
         """A group's own topics go with the groups."""
         if self.only.topics is not None and name not in self.only.topics:
             return False
-        own = name.startswith(("%RETRY%", "%DLQ%"))
+        own = name.startswith((RETRY_PREFIX, DLQ_PREFIX))
         return own or _matches(name, self.topics)
 
 
@@ -350,7 +351,7 @@ def _client_answers(
         try:
             yield name, client_id, running_info(broker.admin, broker.addr, name, client_id)
         except (TransportError, *_PASSING) as error:
-            # Only what this client has stays unknown.
+            # Only this client's queues remain unknown.
             broker.notes.append(f"client {client_id} of {name}: {error}")
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import click
 
 from trimq.admin.tls import FLAGS, client_tls
-from trimq.remoting.tls import ClientTls, TlsFilesError
+from trimq.remoting.tls.contexts import ClientTls, TlsFilesError
 from trimq.spark.errors import SparkSourceError, sentences
 from trimq.spark.offsets.failures import Failed, failures
 from trimq.spark.offsets.filters import Filters
@@ -67,25 +67,29 @@ def _tls_options(function: F) -> F:
 @click.option(
     "--history",
     type=click.Path(path_type=Path, file_okay=False),
-    help="The folder that keeps snapshots, one cluster's. Without it, nothing is kept.",
+    help="The folder that keeps the snapshots of one cluster. Without it, nothing is kept.",
 )
 @click.option(
     "--keep",
     metavar="30d",
-    help="Delete what is older from the history; also 12h, 2w.  [default: never]",
+    help="Delete snapshots from the history that are older than this; also 12h, 2w.  "
+    "[default: never]",
 )
 @click.option(
-    "--group", "groups", multiple=True, help="Report on these groups only; * and ? are wild."
+    "--group", "groups", multiple=True, help="Report on these groups only; * and ? are wildcards."
 )
 @click.option(
-    "--topic", "topics", multiple=True, help="On these topics only, and on groups that read them."
+    "--topic",
+    "topics",
+    multiple=True,
+    help="Report on these topics only, and on groups that read them.",
 )
 @click.option(
     "--rate",
     type=click.FloatRange(0, min_open=True),
     default=200,
     show_default=True,
-    help="Requests a second to one broker at most.",
+    help="At most this many requests a second to one broker.",
 )
 @click.option(
     "--concurrency",
@@ -114,7 +118,10 @@ def _tls_options(function: F) -> F:
     "--listen", metavar="HOST:PORT", help="With --watch: serve the last round's metrics there."
 )
 @click.option(
-    "--metrics-of-queues", "by_queue", is_flag=True, help="Metrics of each queue of a group, too."
+    "--metrics-of-queues",
+    "by_queue",
+    is_flag=True,
+    help="Also write metrics of each queue of a group.",
 )
 @click.option("--parquet", type=click.Path(path_type=Path), help="A folder of whole tables.")
 @click.option("--csv", type=click.Path(path_type=Path), help="The same as CSV.")
@@ -125,7 +132,7 @@ def _tls_options(function: F) -> F:
 @click.option("--max-lag", type=click.IntRange(0), help="Messages that a group may be behind.")
 @click.option("--max-delay", type=click.FloatRange(0), help="Seconds that a group may be behind.")
 @click.option("--watch", type=click.FloatRange(0, min_open=True), help="Again every N seconds.")
-@click.option("--rounds", type=click.IntRange(1), help="End --watch after so many.")
+@click.option("--rounds", type=click.IntRange(1), help="End --watch after this many rounds.")
 @click.option(
     "--master", help="Have executors of this Spark master ask the brokers.  [default: this process]"
 )
@@ -171,7 +178,7 @@ def _source(given: dict[str, Any]) -> ClusterSource | FolderSource | None:
             "--keep shortens --history when a snapshot is added: give that too, and --namesrv or --store"
         )
     if given["commitlog"] and not store:
-        raise Failed("--commitlog says where the log of --store is: give that too")
+        raise Failed("--commitlog says where the log of --store is: give --store too")
     if given["by_queue"] and not (given["listen"] or given["prometheus"]):
         raise Failed("--metrics-of-queues goes with --prometheus or --listen")
     _check_installed("pyarrow")
@@ -216,7 +223,7 @@ def _taking(
         from trimq.spark.offsets import spreading
 
         with sentences():
-            # What cannot be reached is said before Spark starts.
+            # Unreachable servers are reported before Spark starts.
             cluster.addresses(source)
         with running(master, log) as spark:
             yield lambda: spreading.snapshot(source, spark)
@@ -232,7 +239,7 @@ def _keep(text: str | None) -> int | None:
 
 
 def _folders(text: str | None) -> tuple[Path, ...]:
-    from trimq.store.log_paths import parse_paths
+    from trimq.store.log.paths import parse_paths
 
     try:
         return parse_paths(text or "")
@@ -261,7 +268,8 @@ def _check_installed(*names: str) -> None:
 
     if not is_supported(pyspark.__version__):
         raise Failed(
-            f"the report works with Spark 4, this is {pyspark.__version__}: pip install '/path/to/trimq[spark]'"
+            f"the report works with Spark 4; this is {pyspark.__version__}: pip install "
+            "'/path/to/trimq[spark]'"
         )
 
 

@@ -1,8 +1,8 @@
-"""Upkeep of a history: small files are merged, what is older than wanted is deleted.
+"""Upkeep of a history: small files are merged, what is too old is deleted.
 
-A crash at any point leaves each snapshot counted once: the merged file appears as a whole, and from then on stands
-for the small ones, whether they are there or not. Those are hidden and, when nobody can be reading them any more,
-deleted. One process does this at a time; others go without.
+A crash at any point leaves each snapshot counted once: the merged file appears as a whole, and from
+then on replaces the small ones, whether they still exist or not. Those are hidden and, when nobody
+can be reading them any more, deleted. One process does this at a time; others skip it.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ from trimq.spark.offsets.history import (
 from trimq.spark.offsets.table import SCHEMA
 
 DAY: Final = 86_400_000
-# So many files of about as many snapshots each become one, while their day is not over.
+# This many files with about the same number of snapshots become one, while their day is not over.
 FAN: Final = 32
-# A merged file has no more bytes, unless one snapshot has.
+# A merged file has at most this many bytes, unless one snapshot has more.
 MOST_BYTES: Final = 256 << 20
-# Rows that are in one group of a file: what is read at once.
+# Rows in one group of a file: what is read at once.
 _GROUP: Final = 1 << 17
-# Snapshots are late by as long as they take.
+# A snapshot is late by the time that it takes.
 _LATE: Final = 600_000
-# How long who has planned a read with files that are merged now may still come for them.
+# How long a reader that has planned with files that are merged now may still come for them.
 GRACE: Final = 900.0
 _HIDDEN: Final = re.compile(r"\.offsets-[\d-]+\.parquet(\.\d+)?")
 
@@ -75,7 +75,7 @@ def _alone(folder: Path) -> Iterator[bool]:
 
 
 def _sweep(folder: Path) -> None:
-    """What was hidden long enough ago, and beginnings of files whose writer was killed."""
+    """Files hidden long enough ago, and unfinished files whose writer was killed."""
     before = time.time() - GRACE
     for path in (*folder.glob(".offsets-*"), *folder.glob("day=*/.offsets-*")):
         if _HIDDEN.fullmatch(path.name) and path.lstat().st_ctime < before:
@@ -83,7 +83,7 @@ def _sweep(folder: Path) -> None:
 
 
 def _settle(folder: Path) -> None:
-    """Move files of former versions to their days, and hide what merged files stand for."""
+    """Move files of earlier versions to their days, and hide what merged files replace."""
     for name, path in names(folder).items():
         if path.parent == folder:
             match = NAME.fullmatch(name)
@@ -98,7 +98,7 @@ def _settle(folder: Path) -> None:
 
 
 def _expire(folder: Path, before: int) -> None:
-    """Whole files, and the folders of days in which nothing is left."""
+    """Whole files, and the folders of days that are empty then."""
     for part in parts(folder):
         if part.last < before:
             part.path.unlink()
@@ -188,7 +188,8 @@ def _groups(chosen: Sequence[Part]) -> Iterator[pa.Table]:
                     waiting.append(file.read_row_group(number).replace_schema_metadata(None))
                 except (OSError, pa.ArrowException) as error:
                     raise SparkSourceError(
-                        f"{part.path} is damaged: remove it, the report goes without ({error})"
+                        f"{part.path} is damaged: remove it; the report goes on without it "
+                        f"({error})"
                     ) from None
                 count += waiting[-1].num_rows
                 if count >= _GROUP:

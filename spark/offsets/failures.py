@@ -1,4 +1,4 @@
-"""What went wrong, as one sentence for a person and exit code 2; Spark says it with a page of Java."""
+"""What went wrong, as one sentence for a person and exit code 2; Spark uses a page of Java for it."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import click
 
 from trimq.spark.errors import SparkSourceError, sentences
 
-# A task's own failure, inside of what Spark says of its job.
+# A task's own failure, inside what Spark says about its job.
 _TASK: Final = re.compile(r"most recent failure: Lost task .*? \([^()]* executor [^()]*\): ")
-# Class names in front, Spark's name of the condition, its code at the end.
+# Class names at the start, Spark's name for the condition, its code at the end.
 _CLASS: Final = re.compile(r"^(?:[a-z][\w$]*\.)+[A-Z][\w$]*: ")
 _CONDITION: Final = re.compile(r"^\[[A-Z0-9_.]+\] ")
 _STATE: Final = re.compile(r"\s*SQLSTATE: \w+\s*$")
@@ -43,7 +43,7 @@ def failures() -> Iterator[None]:
 
 
 def _of_spark() -> tuple[type[Exception], ...]:
-    """What Spark raises, if it is there at all."""
+    """What Spark raises, if it is installed at all."""
     if "pyspark" not in sys.modules:
         return ()
     from py4j.protocol import Py4JError

@@ -41,7 +41,7 @@ def _write_table(rows: pa.Table, path: Path, kind: str) -> None:
     except BaseException:
         new.unlink(missing_ok=True)
         raise
-    # A former version's files had names of their own.
+    # An earlier version's files had other names.
     for other in path.parent.glob(f"part-*.{kind}"):
         if other != path:
             other.unlink()
@@ -58,7 +58,7 @@ def report_json(report: Report) -> str:
 
 
 def write_text(target: str, parts: Iterable[str]) -> None:
-    """To a file, which is there as a whole or not at all, or to standard output if it is `-`."""
+    """To a file, which is written completely or not at all, or to standard output if it is `-`."""
     if target == "-":
         sys.stdout.writelines(parts)
         sys.stdout.flush()

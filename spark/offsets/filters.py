@@ -1,7 +1,8 @@
 """`--group` and `--topic`: what a report is about.
 
-Snapshots are always whole, and rows are chosen when a report is made of them. So a history never lacks what
-somebody left out once, and whether nobody consumes a topic does not depend on whom the report is about.
+Snapshots are always whole, and rows are chosen when a report is made from them. So a history never
+lacks what somebody left out once, and whether nobody consumes a topic does not depend on which
+groups the report is about.
 """
 
 from __future__ import annotations
@@ -16,14 +17,14 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-RETRY: Final = "%RETRY%"
-DEAD: Final = "%DLQ%"
+from trimq.codec.names import DLQ_PREFIX, RETRY_PREFIX
+
 _WILD: Final = re.compile(r"[*?]")
 
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """Names of groups and topics, in which `*` and `?` are wild; none: all.
+    """Names of groups and topics, in which `*` and `?` are wildcards; none: all.
 
     A group's retry and dead-letter topics go with the group. With `topics`, the groups are those that have
     an offset in one of them.
@@ -37,10 +38,10 @@ class Filters:
 
     def wants_topic(self, name: str, group: str) -> bool:
         """Whether the report is about that group's offsets in that topic, if it is about the group."""
-        return _matches(name, self.topics) or name in (RETRY + group, DEAD + group)
+        return _matches(name, self.topics) or name in (RETRY_PREFIX + group, DLQ_PREFIX + group)
 
     def condition(self) -> pc.Expression:
-        """Of the rows of groups that the report is about, in a whole snapshot or any part of the history."""
+        """Chooses the rows of groups that the report is about, in a whole snapshot or any part of the history."""
         group, topic = pc.field("consumerGroup"), pc.field("topic")
         found = group.is_valid()
         if self.groups:
@@ -48,7 +49,7 @@ class Filters:
         if self.topics:
             own = (
                 topic == pc.binary_join_element_wise(pc.scalar(kind), group, pc.scalar(""))
-                for kind in (RETRY, DEAD)
+                for kind in (RETRY_PREFIX, DLQ_PREFIX)
             )
             found &= functools.reduce(operator.or_, own, _condition(topic, self.topics))
         return found
@@ -64,7 +65,7 @@ class Filters:
         queues = queues.filter(pc.field("owner").is_null())
         if self.topics:
             wanted = _condition(pc.field("topic"), self.topics)
-            # Who reads one of the topics; their own topics are no reason.
+            # Groups that read one of the topics; a group's own topics do not count.
             readers = offsets.filter(wanted).select(["cluster", "consumerGroup"])
             offsets = offsets.join(readers, ["cluster", "consumerGroup"], join_type="left semi")
             names = readers.rename_columns(["cluster", "owner"])
@@ -76,7 +77,7 @@ class Filters:
         return pa.concat_tables([part.select(rows.column_names) for part in parts])
 
     def without_match(self, groups: Iterable[str], topics: Iterable[str]) -> list[str]:
-        """A sentence for each pattern that chooses none of these: it may be misspelt."""
+        """A sentence for each pattern that matches none of these: it may be misspelt."""
         found = []
         for kind, patterns, names in (
             ("group", self.groups, groups),
@@ -97,14 +98,14 @@ ALL: Final = Filters()
 def _owner(topics: pa.ChunkedArray) -> Any:
     """The groups whose retry or dead-letter topics these are; null for other topics."""
     found: Any = pa.scalar(None, pa.string())
-    for kind in (RETRY, DEAD):
+    for kind in (RETRY_PREFIX, DLQ_PREFIX):
         name = pc.utf8_slice_codeunits(topics, len(kind))
         found = pc.if_else(pc.starts_with(topics, kind), name, found)
     return found
 
 
 def _condition(column: pc.Expression, patterns: Sequence[str]) -> pc.Expression:
-    """Whole names as a comparison: blocks of files that cannot have them are passed over."""
+    """Whole names as a comparison: blocks of files that cannot contain them are skipped."""
     whole = [pattern for pattern in patterns if not _WILD.search(pattern)]
     found = column.isin(pa.array(whole, pa.string()))
     for pattern in patterns:
@@ -118,5 +119,5 @@ def _matches(name: str, patterns: Sequence[str]) -> bool:
 
 
 def _regex(pattern: str) -> str:
-    """The same to Python and to Arrow."""
+    """Means the same to Python and to Arrow."""
     return re.escape(pattern).replace(r"\*", ".*").replace(r"\?", ".")

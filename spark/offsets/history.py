@@ -1,10 +1,11 @@
 """The history: a Parquet data set with a folder per day (UTC), `day=2026-11-22`.
 
 A snapshot is written as `offsets-MILLIS.parquet`, named after its time; `compacting` merges such files to
-`offsets-FIRST-LAST-COUNT.parquet`. A merged file names in its metadata what it stands for, so whoever looks while
-files are swapped has each snapshot once: files that a merged one stands for are not there for him. What was planned
-with files that are gone since finds them under a name that begins with a dot, for a while. Folders of former
-versions have all their files at the top; they are read as well.
+`offsets-FIRST-LAST-COUNT.parquet`. A merged file names in its metadata the files that it replaces, so a
+reader that looks while files are swapped counts each snapshot once: it ignores files that a merged one
+replaces. A read that was planned with files that are gone since then finds them, for a while, under a
+name that begins with a dot. Folders of earlier versions have all their files at the top; they are read as
+well.
 """
 
 from __future__ import annotations
@@ -30,11 +31,11 @@ from trimq.spark.errors import SparkSourceError
 from trimq.spark.offsets.table import SCHEMA
 
 NAME: Final = re.compile(r"offsets-(\d+)(?:-(\d+)-(\d+))?\.parquet")
-# Of a merged file: the times of its snapshots, and the names of the files that it stands for.
+# In a merged file: the times of its snapshots, and the names of the files that it replaces.
 TAKEN: Final = b"trimq.taken"
 REPLACES: Final = b"trimq.replaces"
 _LOOKS: Final = 50
-# Small files that are read together, and at once: more threads do not read them faster.
+# Small files read together, and in parallel: more threads do not read them faster.
 _GROUP: Final = 256
 _THREADS: Final = 2
 
@@ -60,7 +61,7 @@ class Part:
 
 
 class History:
-    """What is there when it is looked at; reading goes on with that while others merge files."""
+    """What exists at one moment; reading keeps to that while others merge files."""
 
     def __init__(self, parts: Iterable[Part]) -> None:
         self._parts = sorted(parts, key=lambda part: (part.first, part.last))
@@ -75,7 +76,7 @@ class History:
         found = [part for part in self._parts if _between(chosen, part.first, part.last)]
         times = _times(chosen)
         within = pc.field("takenAt")
-        # Arrow passes over blocks of a file by an equality.
+        # Arrow skips blocks of a file when it is given an equality.
         within = within == times[0] if len(times) == 1 else within.isin(times)
         both = within if where is None else within & where
         small = _together([part for part in found if not part.merged], columns, where)
@@ -83,7 +84,7 @@ class History:
         return pa.concat_tables([small, *large])
 
     def backwards(self, columns: Sequence[str], where: Any) -> Iterator[pa.Table]:
-        """All rows, newest snapshots first: no table has snapshots that are newer than those in the one before."""
+        """All rows, newest snapshots first: no table has snapshots newer than those in the one before."""
         for group in _apart(self._parts):
             if len(group) == 1 and group[0].merged:
                 yield from _from_the_end(group[0].path, columns, where)
@@ -105,7 +106,7 @@ def _apart(parts: Sequence[Part]) -> Iterator[list[Part]]:
 
 
 def look(folder: Path) -> History:
-    """The snapshots that are there now. SparkSourceError when a merged file is damaged."""
+    """The snapshots that exist now. SparkSourceError when a merged file is damaged."""
     return History(parts(folder))
 
 
@@ -125,7 +126,7 @@ def parts(folder: Path) -> list[Part]:
 
 
 def names(folder: Path) -> dict[str, Path]:
-    """All files of snapshots, counting or not, by name: a file that is moved to its day is one."""
+    """All files of snapshots, counting or not, by name: a file that is moved to its day counts once."""
     if not folder.is_dir():
         return {}
     # The top first: files move from there to their days.
@@ -136,8 +137,8 @@ def names(folder: Path) -> dict[str, Path]:
 
 
 def _settled(folder: Path) -> dict[str, Path]:
-    """Names as they were at one moment: a folder that changes while it is listed may show neither the old
-    files nor the one in their place.
+    """Names as they were at one moment: a folder that changes while it is listed may show neither
+    the old files nor the one that replaces them.
     """
     before = names(folder)
     for _ in range(_LOOKS):
@@ -145,11 +146,11 @@ def _settled(folder: Path) -> dict[str, Path]:
         if now.keys() == before.keys():
             return now
         before = now
-    raise SparkSourceError(f"{folder} never stands still: are several reports writing to it?")
+    raise SparkSourceError(f"{folder} keeps changing: are several reports writing to it?")
 
 
 def metadata(path: Path) -> dict[bytes, bytes]:
-    """What a merged file says of itself."""
+    """What a merged file says about itself."""
     with opened(path) as file:
         found: dict[bytes, bytes] = file.schema_arrow.metadata or {}
     if TAKEN not in found or REPLACES not in found:
@@ -158,7 +159,7 @@ def metadata(path: Path) -> dict[bytes, bytes]:
 
 
 def opened(path: Path) -> pq.ParquetFile:
-    """A file of snapshots. SparkSourceError when it is none, or damaged; OSError when it is gone."""
+    """A file of snapshots. SparkSourceError when it is not one, or damaged; OSError when it is gone."""
     try:
         try:
             file = pq.ParquetFile(path)
@@ -169,19 +170,19 @@ def opened(path: Path) -> pq.ParquetFile:
     if not file.schema_arrow.equals(SCHEMA):
         file.close()
         raise SparkSourceError(
-            f"{path} has not the columns of a snapshot: another TriMQ wrote it"
+            f"{path} does not have the columns of a snapshot: another version of TriMQ wrote it"
         ) from None
     return file
 
 
 def hidden(path: Path) -> Path:
-    """Where a file is after it was merged, until it is deleted; Spark passes over such names."""
+    """Where a file is after it was merged, until it is deleted; Spark ignores such names."""
     return path.with_name(f".{path.name}")
 
 
 def _damaged(path: Path, error: Exception) -> SparkSourceError:
     said = " ".join(str(error).split())
-    return SparkSourceError(f"{path} is damaged: remove it, the report goes without ({said})")
+    return SparkSourceError(f"{path} is damaged: remove it; the report goes on without it ({said})")
 
 
 def day_folder(folder: Path, taken: int) -> Path:
@@ -190,7 +191,7 @@ def day_folder(folder: Path, taken: int) -> Path:
 
 
 def append(folder: Path, table: pa.Table) -> Part:
-    """Add a snapshot that has rows. Readers see the whole file or none; OSError if it cannot be written."""
+    """Add a snapshot that has rows. Readers see the whole file or nothing; OSError if it cannot be written."""
     taken = table["takenAt"][0].cast(pa.int64()).as_py() // 1000
     path = day_folder(folder, taken) / f"offsets-{taken}.parquet"
     write(path, lambda file: pq.write_table(table, file, compression="zstd"))
@@ -198,7 +199,7 @@ def append(folder: Path, table: pa.Table) -> Part:
 
 
 def write(path: Path, fill: Callable[[Any], None]) -> None:
-    """A file that is there as a whole, also after a power cut, or not at all."""
+    """A file that exists completely, even after a power cut, or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     new = path.with_name(f".{path.name}.{os.getpid()}")
     try:
@@ -214,7 +215,7 @@ def write(path: Path, fill: Callable[[Any], None]) -> None:
 
 
 def sync(folder: Path) -> None:
-    """Have the names in a folder on the disk."""
+    """Sync the names in a folder to the disk."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -223,7 +224,7 @@ def sync(folder: Path) -> None:
 
 
 def spread(taken: Sequence[int], most: int) -> list[int]:
-    """At most so many of them, evenly spread over their number, the last one in any case."""
+    """At most this many of them, evenly spread, always with the last one."""
     if len(taken) <= most:
         return list(taken)
     step = len(taken) / most
@@ -240,7 +241,7 @@ def _between(values: Sequence[int], low: int, high: int) -> bool:
 
 
 def _together(parts: Sequence[Part], columns: Sequence[str], where: Any) -> pa.Table:
-    """All rows of small files; chosen once for all of them, which costs as much as for one."""
+    """All rows of small files; rows are chosen once for all of them, which costs as much as for one."""
     with ThreadPoolExecutor(_THREADS) as pool:
         tables = pool.map(lambda part: _all(part.path, columns), parts)
         rows = pa.concat_tables([SCHEMA.empty_table().select(columns), *tables])
@@ -254,7 +255,7 @@ def _all(path: Path, columns: Sequence[str]) -> pa.Table:
 
 
 def _some(path: Path, columns: Sequence[str], where: Any) -> pa.Table:
-    """Of a merged file. Parts of it whose times do not match are not read."""
+    """Rows of a merged file. Parts of it whose times do not match are not read."""
     opened(path).close()
 
     def read(there: Path) -> pa.Table:
@@ -264,7 +265,7 @@ def _some(path: Path, columns: Sequence[str], where: Any) -> pa.Table:
     try:
         return _read(path, partial(read, path))
     except FileNotFoundError:
-        # It was merged with others after it was looked at.
+        # It was merged with others in the meantime.
         return _read(path, partial(read, hidden(path)))
 
 

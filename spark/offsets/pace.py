@@ -1,4 +1,4 @@
-"""A client that no broker feels: so many requests a second to each server and no more."""
+"""A client that no broker notices: a limited number of requests a second to each server."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from trimq.admin.blocking import BlockingAdminClient, BlockingLink
 from trimq.admin.link import ask
 from trimq.admin.signing import AccessKeys
 from trimq.codec.codes import RequestCode
-from trimq.codec.command import RemotingCommand
+from trimq.codec.frames.command import RemotingCommand
 from trimq.codec.headers.base import Header
 
 R = TypeVar("R")
@@ -89,7 +89,7 @@ class PacedAdmin(BlockingAdminClient):
 
 
 def _result(running: Coroutine[Any, Any, R]) -> R:
-    """What a coroutine returns that never suspends."""
+    """What a coroutine that never suspends returns."""
     try:
         running.send(None)
     except StopIteration as end:

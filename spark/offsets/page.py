@@ -1,5 +1,5 @@
-"""A report as one HTML page that loads nothing: plots are in it as they are, and the browser is told to ask
-nobody (Content-Security-Policy).
+"""A report as one HTML page that loads nothing: it contains its plots, and the browser is told to
+fetch nothing (Content-Security-Policy).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def page(report: Report) -> str:
     }
     plots = {name: (title, plot) for name, (title, plot) in found.items() if plot is not None}
     hints = {name: plot.hints for name, (_, plot) in plots.items() if plot.hints}
-    # No tag can end inside of it.
+    # No tag can end inside it.
     data = json.dumps(hints, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
     sections = "".join(
         f'<h2>{escape(title)}</h2><div class="plot" id="{name}">{plot.html}</div>'

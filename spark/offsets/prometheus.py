@@ -1,7 +1,8 @@
 """A report in Prometheus's text format: under names of our own, and under those of rocketmq-exporter.
 
-The exporter's names, labels and units are those of apache/rocketmq-exporter (e1ab2dd), so that its dashboards
-and alerts go on working: a difference there counts deleted messages too, and a delay is milliseconds.
+The exporter's names, labels and units are those of apache/rocketmq-exporter (e1ab2dd), so that its
+dashboards and alerts keep working: there, a difference counts deleted messages too, and a delay is
+milliseconds.
 """
 
 from __future__ import annotations
@@ -15,13 +16,13 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.exposition import generate_latest
 from prometheus_client.registry import Collector
 
+from trimq.codec.names import DLQ_PREFIX, RETRY_PREFIX
 from trimq.spark.offsets.analysis import Frames
-from trimq.spark.offsets.filters import DEAD, RETRY
 from trimq.spark.offsets.results import Report
 
-# What `text` writes, as a header of HTTP says it: no name needs a later version's quotes.
+# What `text` writes, as an HTTP header: no name needs the quotes of a later version.
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
-# How a metric is named, what it is, in which column, and by how much to multiply.
+# A metric's name, what it is, its column, and the factor.
 Metric = tuple[str, str, str, float]
 _CLUSTER: Final = {"cluster": "cluster"}
 _BROKER: Final = {**_CLUSTER, "broker": "brokerName"}
@@ -71,7 +72,7 @@ _OF_READERS: Final[tuple[Metric, ...]] = (
         1,
     ),
 )
-# RocketMQ's number for a group whose members share the queues; of others brokers have no offsets.
+# RocketMQ's number for a group whose members share the queues; brokers have no offsets of others.
 _CLUSTERING: Final = "1"
 
 
@@ -110,7 +111,7 @@ def _families(report: Report, frames: Frames, by_queue: bool) -> Iterator[GaugeM
 
 
 def _of_readers(queues: pa.Table) -> Iterator[GaugeMetricFamily]:
-    """How far groups are, under the exporter's names."""
+    """Where groups stand, under the exporter's names."""
     behind = pc.subtract(queues["maxOffset"], queues["committed"])
     queues = queues.append_column("behind", behind)
     sums = {"behind": "sum", "members": "max"}
@@ -118,8 +119,8 @@ def _of_readers(queues: pa.Table) -> Iterator[GaugeMetricFamily]:
     summed = _summed(queues, ["consumerGroup", "topic"], sums).to_pylist()
     for name, what, prefix in (
         ("rocketmq_group_diff", "Ends less committed offsets", ""),
-        ("rocketmq_group_retrydiff", "The same of retry topics", RETRY),
-        ("rocketmq_group_dlqdiff", "The same of dead-letter topics", DEAD),
+        ("rocketmq_group_retrydiff", "The same of retry topics", RETRY_PREFIX),
+        ("rocketmq_group_dlqdiff", "The same of dead-letter topics", DLQ_PREFIX),
     ):
         labels = ("group", "topic", "countOfOnlineConsumers", "msgModel")
         yield _family(
@@ -134,13 +135,13 @@ def _of_readers(queues: pa.Table) -> Iterator[GaugeMetricFamily]:
 
 
 def _of_writers(ends: pa.Table) -> Iterator[GaugeMetricFamily]:
-    """How far topics are, under the exporter's names."""
+    """Where topics end, under the exporter's names."""
     keys = [*_BROKER.values(), "topic"]
     rows = _summed(ends, keys, {"maxOffset": "sum", "produceRate": "sum"}).to_pylist()
     for name, what, prefix, last in (
         ("rocketmq_producer_offset", "Sum of topics' ends", "", "topic"),
-        ("rocketmq_topic_retry_offset", "The same of retry topics", RETRY, "topic"),
-        ("rocketmq_topic_dlq_offset", "The same of dead-letter topics", DEAD, "group"),
+        ("rocketmq_topic_retry_offset", "The same of retry topics", RETRY_PREFIX, "topic"),
+        ("rocketmq_topic_dlq_offset", "The same of dead-letter topics", DLQ_PREFIX, "group"),
     ):
         cut = len(prefix) if last == "group" else 0
         yield _family(
@@ -158,7 +159,7 @@ def _of_writers(ends: pa.Table) -> Iterator[GaugeMetricFamily]:
 
 
 def _table(frame: pa.Table, columns: Sequence[str]) -> pa.Table:
-    """As columns: there are as many rows as topics that groups read, or queues."""
+    """As columns: there is a row for each topic that a group reads, or each queue."""
     names = list(dict.fromkeys(columns))
     table = frame.select(names)
     return table.sort_by([(name, "ascending") for name in names[:2]])
@@ -203,4 +204,4 @@ def _reader(row: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _kind(topic: str) -> str:
     """The prefix of a group's own topic, else nothing."""
-    return next((kind for kind in (RETRY, DEAD) if topic.startswith(kind)), "")
+    return next((kind for kind in (RETRY_PREFIX, DLQ_PREFIX) if topic.startswith(kind)), "")

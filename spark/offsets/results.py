@@ -17,7 +17,7 @@ MAP_ROWS: Final = 30
 MAP_CELLS: Final = 6000
 # Upper ends of the classes of delays, in milliseconds, and what they are called.
 DELAYS: Final = (
-    (0, "nothing waits"),
+    (0, "nothing waiting"),
     (1_000, "up to 1 s"),
     (10_000, "1 to 10 s"),
     (60_000, "10 to 60 s"),
@@ -59,7 +59,7 @@ class Report:
         return [group for group in self.groups if group["subscriptionsDiffer"]]
 
     def passed(self, max_lag: int | None, max_delay: float | None) -> Iterator[str]:
-        """One sentence per group that is behind more messages, or more seconds, than allowed."""
+        """One sentence per group that is more messages, or more seconds, behind than allowed."""
         for group in self.groups:
             name, lag, delay = group["consumerGroup"], group["backlog"], group["delayMillis"] or 0
             if max_lag is not None and lag > max_lag:
@@ -69,7 +69,7 @@ class Report:
 
 
 def collect(frames: Frames, taken: list[int], top: int) -> Report:
-    """The rows that are looked at. `top`: how many of each long table."""
+    """The rows to look at. `top`: how many of each long table."""
     groups = ordered(frames.groups, "-backlog", "consumerGroup", "cluster")
     topics = ordered(frames.topics, *_BEHIND)[: max(top, MAP_ROWS)]
     queues = frames.queues
@@ -92,7 +92,7 @@ def collect(frames: Frames, taken: list[int], top: int) -> Report:
 
 
 def ordered(rows: pa.Table, *columns: str) -> pa.Table:
-    """Sorted by columns, those with a minus in front the largest first; null comes last."""
+    """Sorted by columns, in descending order for a name with a minus; null comes last."""
     keys = [(one.lstrip("-"), "descending" if one[0] == "-" else "ascending") for one in columns]
     return rows.take(pc.sort_indices(rows, sort_keys=keys))
 

@@ -40,14 +40,14 @@ class Wanted:
     max_lag: int | None
     max_delay: float | None
     filters: Filters = ALL
-    # HOST:PORT on which to serve metrics; whether metrics are of each queue, too.
+    # HOST:PORT on which to serve metrics; whether to include metrics of each queue.
     listen: str | None = None
     by_queue: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """`watch`: seconds from one round's beginning to the next one's, None: once. `rounds`: then it ends."""
+    """`watch`: seconds from the beginning of one round to the next, None: once. `rounds`: how many."""
 
     watch: float | None
     rounds: int | None
@@ -107,7 +107,7 @@ class Reporter:
         return _NOT_ASKED if problems else code
 
     def _ask(self) -> list[str] | None:
-        """Add a snapshot; what is missing in it. None: there is none now, another round may have one."""
+        """Add a snapshot; returns what is missing in it. None: no snapshot this time, another round may get one."""
         if self._take is None:
             return []
         try:

@@ -1,4 +1,4 @@
-"""The newest metrics on a port of their own, for `--watch`: a thread that answers with a text that is ready."""
+"""The newest metrics on a port of their own, for `--watch`: a thread that answers with a prepared text."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ class MetricsServer(socketserver.ThreadingTCPServer):
 
     daemon_threads = True
     allow_reuse_address = True
-    # Threads end by themselves, at the latest after their patience; the report's end waits for none.
+    # Threads end by themselves, at the latest after their time-out; the end of the report does not
+    # wait for them.
     block_on_close = False
 
     def __init__(self, host: str, port: int) -> None:
@@ -43,7 +44,7 @@ class MetricsServer(socketserver.ThreadingTCPServer):
         self.page = (page, kind)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        # Who asks may go away; all else is a bug.
+        # A client may go away; anything else is a bug.
         if not isinstance(sys.exc_info()[1], OSError):
             super().handle_error(request, client_address)
 
@@ -77,12 +78,12 @@ class _Answer(BaseHTTPRequestHandler):
             self.wfile.write(page)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Standard error is the report's."""
+        """Standard error belongs to the report."""
 
 
 @contextmanager
 def listening(address: str | None) -> Iterator[MetricsServer | None]:
-    """Serve on HOST:PORT while the block lasts, port 0 is a free one; None: nowhere. SparkSourceError."""
+    """Serve on HOST:PORT while the block lasts, port 0 picks a free one; None: nowhere. SparkSourceError."""
     if address is None:
         yield None
         return

@@ -1,4 +1,4 @@
-"""Since when queues have been stuck: the history is read backwards, as far as that takes."""
+"""Since when queues have been stuck: the history is read backwards, as far as needed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _OFFSETS: Final = ("takenAt", "committed", "minOffset", "maxOffset")
 
 
 def stuck_since(held: pa.Table, history: History) -> pa.Table:
-    """The first snapshot from which on each queue had this offset and a backlog all the time.
+    """The first snapshot since which each queue has always had this offset and a backlog.
 
     `held` has queues, groups and where they are (`committed`); what is returned has `stuckSince` instead,
     milliseconds since 1970. Snapshots without the queue count as if nothing had changed in them.
@@ -66,7 +66,7 @@ def _earlier(known: pa.Table, looked: pa.Table) -> pa.Table:
 
 
 def _after(found: list[pa.Table], taken: list[int]) -> list[pa.Table]:
-    """The snapshot behind the one in which a queue was not stuck yet."""
+    """The snapshot after the one in which a queue was not stuck yet."""
     made = []
     for rows in found:
         behind = [taken[bisect_right(taken, at)] for at in rows["moved"].to_pylist()]

@@ -1,8 +1,8 @@
 """`format("rocketmq-offsets")`: where queues and groups are now, as rows; docs/offset-report.md has the columns.
 
 One task asks one broker. A stream takes a snapshot at each trigger: its offset is the time of the last one,
-which is `takenAt` of all rows in that batch. A batch that is done again after a crash asks again, for the
-same `takenAt`: what a sink has of it then is one snapshot, as it is of every other batch.
+which is `takenAt` of all rows in that batch. A batch that is repeated after a crash asks again, for the
+same `takenAt`: so a sink has one snapshot for it, as for every other batch.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from trimq.spark.errors import SparkSourceError, sentences
 from trimq.spark.offsets.cluster import BrokerAddress, addresses, read_broker
 from trimq.spark.offsets.source_options import OffsetsOptions, offsets_options
 from trimq.spark.offsets.table import COLUMNS, now_millis
-from trimq.spark.outages import patiently
+from trimq.spark.reading.outages import patiently
 from trimq.spark.refusal import ReadOnly, Refusal
 from trimq.spark.schema import chosen, ddl, wanted
 from trimq.spark.versions import asks_for_filters, has_streams
@@ -35,14 +35,14 @@ if TYPE_CHECKING:
 
 log: Final = logging.getLogger("trimq.spark")
 
-# Columns whose conditions spare questions, and what of `Only` they are.
+# Columns whose conditions save questions, and the fields of `Only` for them.
 _NARROWING: Final = {"topic": "topics", "consumerGroup": "groups", "brokerName": "brokers"}
 
 
 class RocketMQOffsetsDataSource(ReadOnly):
     """Offsets of queues and of groups in them."""
 
-    ONLY_READ = "offsets are only read; mqadmin resetOffset sets those of a group"
+    ONLY_READ = "offsets can only be read; mqadmin resetOffset sets those of a group"
 
     @classmethod
     def name(cls) -> str:
@@ -67,8 +67,8 @@ class RocketMQOffsetsDataSource(ReadOnly):
     def _stream_reader(self, schema: StructType) -> OffsetsStreamReader:
         if not has_streams(pyspark.__version__):
             raise SparkSourceError(
-                f"streams need Spark 4.2 or newer, this is {pyspark.__version__}: read once, and"
-                " again when you like"
+                f"streams need Spark 4.2 or newer, this is {pyspark.__version__}: read once, and "
+                f"again whenever you like"
             )
         from trimq.spark.offsets.stream import OffsetsStreamReader
 
@@ -85,7 +85,7 @@ class BrokerPartition(InputPartition):
 
 
 def planned(options: OffsetsOptions, taken: int, limit: float) -> list[InputPartition]:
-    """A task for each broker that is registered now; waits so many seconds for a NameServer."""
+    """A task for each broker that is registered now; waits this many seconds for a NameServer."""
     with sentences():
         what = f"brokers of {options.connection.name_servers}"
         found = patiently(what, limit, lambda: addresses(options.source))
@@ -95,8 +95,8 @@ def planned(options: OffsetsOptions, taken: int, limit: float) -> list[InputPart
 def asked(
     options: OffsetsOptions, partition: InputPartition, names: Sequence[str]
 ) -> Iterator[pa.RecordBatch]:
-    """What a task's broker says, these columns of it."""
-    # Where there is nothing to read, Spark asks for a partition of its own.
+    """What a task's broker says, in these columns."""
+    # If there is nothing to read, Spark asks for a partition of its own.
     if not isinstance(partition, BrokerPartition):
         return
     broker, taken = partition.broker, partition.taken
@@ -135,7 +135,7 @@ class OffsetsReader(DataSourceReader):
 
 
 class FilteringOffsetsReader(OffsetsReader):
-    """Asks for what conditions name and no more; Spark still looks at every row."""
+    """Asks only for what conditions name; Spark still checks every row."""
 
     def pushFilters(self, filters: list[Any]) -> Iterable[Any]:
         for one in filters:
@@ -155,7 +155,7 @@ class FilteringOffsetsReader(OffsetsReader):
 
 
 def _values(condition: Any) -> frozenset[str] | None:
-    """What a column may be by this condition: null is no name; None: that is not said."""
+    """What a column may be under this condition: null is not a name; None: it does not say."""
     kind = type(condition).__name__
     if kind == "IsNull":
         return frozenset()

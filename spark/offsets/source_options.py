@@ -8,8 +8,8 @@ from typing import Final
 
 from trimq.spark.errors import WrongOption
 from trimq.spark.offsets.cluster import ClusterSource
-from trimq.spark.option_texts import Options
-from trimq.spark.options import CONNECTION, Connection, connection_of
+from trimq.spark.options.parsing import CONNECTION, Connection, connection_of
+from trimq.spark.options.texts import Options
 
 OFFSETS: Final = (
     *CONNECTION,
@@ -35,7 +35,7 @@ class OffsetsOptions:
 
 
 def offsets_options(given: Mapping[str, str]) -> OffsetsOptions:
-    """The options of a snapshot; WrongOption when one cannot be meant."""
+    """The options of a snapshot; WrongOption when one is impossible."""
     options = Options(given, OFFSETS)
     options.demand_some("namesrv '127.0.0.1:9876'")
     connection = connection_of(options)

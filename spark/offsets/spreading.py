@@ -1,4 +1,4 @@
-"""A snapshot that Spark's executors take: one task for each broker, through `format("rocketmq-offsets")`."""
+"""A snapshot taken by Spark's executors: one task for each broker, through `format("rocketmq-offsets")`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from trimq.admin.errors import AdminError
 from trimq.codec.errors import CodecError
 from trimq.remoting.errors import TransportError
-from trimq.remoting.tls import ClientTls
+from trimq.remoting.tls.contexts import ClientTls
 from trimq.spark.errors import SparkSourceError
 from trimq.spark.offsets.cluster import ClusterSource, Snapshot, addresses, read_broker
 from trimq.spark.offsets.source import RocketMQOffsetsDataSource
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def snapshot(source: ClusterSource, spark: SparkSession) -> Snapshot:
-    """As `cluster.snapshot`; what is not known of a group or a client is in the executors' logs."""
+    """As `cluster.snapshot`; what is not known about a group or a client is in the executors' logs."""
     taken = now_millis()
     brokers = addresses(source)
     spark.dataSource.register(RocketMQOffsetsDataSource)
@@ -29,7 +29,8 @@ def snapshot(source: ClusterSource, spark: SparkSession) -> Snapshot:
     answered = set(parts[0]["brokerName"].to_pylist())
     made = Snapshot(parts[0])
     for broker in brokers:
-        # Nothing came of it: it has no topics, or nobody could ask it. Asked once more it says which.
+        # It returned nothing: it has no topics, or nobody could ask it. Asking once more shows
+        # which.
         if broker.name not in answered:
             try:
                 parts.append(read_broker(source, broker, taken).table)

@@ -1,4 +1,4 @@
-"""Spark for a report: the session that is there, spark-submit's, or one of our own that keeps quiet."""
+"""Spark for a report: the existing session, spark-submit's, or one of our own that keeps quiet."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LEVELS: Final = ("error", "warn", "info")
 SUBMITTED: Final = "PYSPARK_GATEWAY_PORT"
 _APP: Final = "TriMQ offsets"
 _PARTS: Final = "spark.sql.shuffle.partitions"
-# No web page that listens; as many parts in a shuffle as reports of this size need.
+# No web page; as many parts in a shuffle as reports of this size need.
 _CONFIG: Final = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -55,7 +55,7 @@ def running(master: str | None, log: str | None) -> Iterator[SparkSession]:
 
 
 def _running() -> SparkSession | None:
-    """The session of who called us in his own process; it stays his."""
+    """The caller's session in this process; it stays the caller's."""
     import sys
 
     if "pyspark" not in sys.modules:
@@ -74,7 +74,7 @@ def _start(master: str | None, log: str | None) -> SparkSession:
         made = session(master, app=_APP)
         made.sparkContext.setLogLevel(level)
         if made.sparkContext.getConf().get(_PARTS) is None:
-            # Spark's 200 are as many tasks for each of the report's small questions.
+            # Spark's 200 would mean 200 tasks for each of the report's small questions.
             made.conf.set(_PARTS, str(max(8, 2 * made.sparkContext.defaultParallelism)))
         return made
     chosen = master or "local[*]"
@@ -82,7 +82,7 @@ def _start(master: str | None, log: str | None) -> SparkSession:
     if "SPARK_DRIVER_MEMORY" not in os.environ:
         config["spark.driver.memory"] = f"{_heap()}g"
     if chosen.startswith("local"):
-        # Nobody else has to reach this driver.
+        # Only this machine has to reach this driver.
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     if log is not None:
         return session(chosen, config, _APP)

@@ -1,33 +1,28 @@
 """A snapshot from a store directory, RocketMQ's or TriMQ's: consumerOffset.json and the consume queues.
 
-Read only, also while the broker runs. What only a broker knows stays null: owners, members, pull offsets.
+Read-only, even while the broker runs. What only a broker knows stays null: owners, members, pull
+offsets.
 """
 
 from __future__ import annotations
 
-import struct
 import time
 from bisect import bisect_right
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import pyarrow as pa
 
 from trimq.codec.errors import CodecError
-from trimq.codec.fastjson import loads
-from trimq.codec.flags import SysFlag
+from trimq.codec.java.fastjson import loads
+from trimq.codec.records.fields import HEAD_SIZE, store_time_at
 from trimq.spark.errors import SparkSourceError
 from trimq.spark.names import is_system_group, is_system_topic
 from trimq.spark.offsets.cluster import Snapshot
 from trimq.spark.offsets.table import joined, part, times
 from trimq.store.checking.log import list_log
-from trimq.store.checking.queue_files import NO_ENTRY, OpenForReading, QueueFiles
-
-# Where sysFlag and store timestamp lie in a record; the second moves with an IPv6 host before it.
-_SYS_FLAG: Final = 36
-_STORED: Final = (56, 68)
-_HEAD: Final = 76
+from trimq.store.checking.queue_files import NO_ENTRY, CheckedFiles, OpenForReading
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +50,7 @@ class _Times:
         self._known: dict[int, int] = {}
 
     def stored(self, physical_offset: int) -> int:
-        """Milliseconds since 1970; 0 where no record is."""
+        """Milliseconds since 1970; 0 where there is no record."""
         known = self._known.get(physical_offset)
         if known is None:
             known = self._known[physical_offset] = self._read(physical_offset)
@@ -66,34 +61,33 @@ class _Times:
         if at < 0:
             return 0
         path = str(self._files[at].path)
-        head = self._opened.read(path, _HEAD, physical_offset - self._bases[at])
-        if len(head) < _HEAD:
+        head = self._opened.read(path, HEAD_SIZE, physical_offset - self._bases[at])
+        if len(head) < HEAD_SIZE:
             return 0
-        (flag,) = struct.unpack_from(">i", head, _SYS_FLAG)
-        (millis,) = struct.unpack_from(">q", head, _STORED[bool(flag & SysFlag.BORN_HOST_V6)])
-        return int(millis)
+        return store_time_at(head)
 
 
 @dataclass(slots=True)
 class _Queue:
-    files: QueueFiles
+    files: CheckedFiles
     low: int
     high: int
 
 
 def snapshot(source: FolderSource) -> Snapshot:
-    """Read the directory; SparkSourceError when it is no store that can be read."""
+    """Read the directory; SparkSourceError when it is not a readable store."""
     missing = [folder for folder in source.log_folders if not folder.is_dir()]
     if source.commit_logs and missing:
         raise SparkSourceError(f"there is no folder {missing[0]} with files of the commit log")
     if missing:
         raise SparkSourceError(
-            f"{source.root} is not a store: there is no folder 'commitlog' in it; where the broker's"
-            " storePathCommitLog names others, give them with --commitlog"
+            f"{source.root} is not a store: there is no folder 'commitlog' in it; if the broker's "
+            f"storePathCommitLog names others, give them with --commitlog"
         )
     if (source.root / "consumequeue" / "CURRENT").is_file():
         raise SparkSourceError(
-            f"{source.root}/consumequeue is a RocksDB; only RocketMQ's own files can be read"
+            f"{source.root}/consumequeue is a RocksDB database; only RocketMQ's own files can be "
+            "read"
         )
     taken = time.time_ns() // 1_000_000
     # Offsets first: the queues are then at least as far.
@@ -122,7 +116,7 @@ def snapshot(source: FolderSource) -> Snapshot:
 
 
 def _offsets(folder: Path) -> dict[tuple[str, str], dict[int, int]]:
-    """By topic and group, by queue: from the file or, if that is no good, its twin."""
+    """By topic and group, by queue: from the file or, if that is unusable, its twin."""
     for path in (folder / "consumerOffset.json", folder / "consumerOffset.json.bak"):
         try:
             table = loads(path.read_bytes())["offsetTable"]
@@ -144,7 +138,7 @@ def _queues(root: Path, opened: OpenForReading, start: int) -> dict[tuple[str, i
             continue
         for folder in topic.iterdir():
             if folder.name.isdigit():
-                files = QueueFiles(str(folder), opened)
+                files = CheckedFiles(str(folder), opened)
                 high = files.end()
                 low = files.first_behind(start, high)
                 found[topic.name, int(folder.name)] = _Queue(files, low, high)

@@ -1,4 +1,4 @@
-"""A snapshot at each trigger, kept by whatever sink a query has. Spark's checkpoint has the time of the last one."""
+"""A snapshot at each trigger, kept by the query's sink. Spark's checkpoint has the time of the last one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from trimq.spark.offsets.source_options import OffsetsOptions
 from trimq.spark.offsets.table import now_millis
 
 VERSION: Final = 1
-# Triggers come a little early now and then.
+# Triggers sometimes come a little early.
 _EARLY: Final = 0.9
 
 

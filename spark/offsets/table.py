@@ -23,15 +23,15 @@ SCHEMA: Final = pa.schema(
         ("brokerName", pa.string()),
         ("topic", pa.string()),
         ("queueId", pa.int32()),
-        # Null in the row that is about the queue itself; so is then all that is about groups.
+        # Null in the row about the queue itself, like everything else about groups.
         ("consumerGroup", pa.string()),
-        # The first offset that is there, and the one that the next message will get.
+        # The first offset that still exists, and the one that the next message will get.
         ("minOffset", pa.int64()),
         ("maxOffset", pa.int64()),
         # The next offset that the group reads; how far messages were handed out.
         ("committed", pa.int64()),
         ("pulled", pa.int64()),
-        # How long the next message has been waiting. Not exact: at most so long. Null: not known.
+        # How long the next message has been waiting. Not exact: at most this long. Null: not known.
         ("delayMillis", pa.int64()),
         ("delayExact", pa.bool_()),
         # When the last message that was read had been stored; when the owner last consumed.
@@ -70,13 +70,13 @@ def now_millis() -> int:
 
 
 def times(millis: Any) -> pa.Array:
-    """Milliseconds since 1970 as times; those that are not above 0 are not known: null."""
+    """Milliseconds since 1970 as times; null for those not above 0, which are not known."""
     known = pc.if_else(pc.greater(millis, 0), millis, pa.scalar(None, pa.int64()))
     return known.cast(_MILLIS).cast(_TIME)
 
 
 def part(taken: int, asked: int, columns: Mapping[str, Any]) -> pa.Table:
-    """Rows of a snapshot. A column that is a plain value is the same in all rows; absent is null."""
+    """Rows of a snapshot. A plain value is the same in all rows; an absent column is null."""
     count = next(len(value) for value in columns.values() if isinstance(value, pa.Array | list))
     given = {"takenAt": _moment(taken), "askedAt": _moment(asked), **columns}
     arrays = [_column(given.get(field.name), field.type, count) for field in SCHEMA]

@@ -1,4 +1,4 @@
-"""A report as tables; those that are wider than a terminal are cut, never wrapped."""
+"""A report as tables; those wider than the terminal are cut, never wrapped."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ Cell = Callable[[Row], str]
 _NONE: Final = "-"
 
 
-# Wider than any table: what reads a pipe or a file has no edge.
+# Wider than any table: pipes and files have no edge.
 _ENDLESS: Final = 100_000
 
 
 def console(file: IO[str] | None = None) -> Console:
-    """As wide as the terminal. Without one as wide as the tables, or as COLUMNS says."""
+    """As wide as the terminal; without one, as wide as the tables, or as COLUMNS says."""
     made = Console(file=file)
     if made.is_terminal or os.environ.get("COLUMNS", "").isdecimal():
         return made
@@ -181,10 +181,10 @@ _UNUSED: Final[dict[str, Cell]] = {
     "messages": _text("messages"),
     "produced": _rate("produceRate"),
 }
-# Letters of a name that are left of it at least; between two columns.
+# Least letters left of a shortened name; blanks between two columns.
 _NAME: Final = 12
 _GAP: Final = 2
-# Names: to the left, and cut where there is no room.
+# Names: aligned left, and cut if there is no room.
 _LEFT: Final = ("group", "topic", "cluster", "queue", "client", "what")
 
 

@@ -1,1 +1,1 @@
-"""What the driver of a job decides: which queues there are, what to read of them, and in which tasks."""
+"""What the driver of a job decides: which queues exist, what to read from them, and in which tasks."""

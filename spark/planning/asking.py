@@ -1,8 +1,8 @@
 """Questions of the driver to many servers: connections are kept, many questions are under way on each.
 
-A driver asks thousands of short questions. One after the other they would mostly wait for the way
-there and back, so each server gets its questions in a row, and the servers are asked beside each
-other, each by a thread of its own.
+A driver asks thousands of short questions. One after another they would mostly wait for the network,
+so each server gets its questions in a row, and the servers are asked in parallel, each by its own
+thread.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from trimq.codec.codes import RequestCode
-from trimq.codec.command import RemotingCommand
+from trimq.codec.frames.command import RemotingCommand
 from trimq.codec.headers.base import Header
-from trimq.remoting.blocking import BlockingClient
+from trimq.remoting.clients.blocking import BlockingClient
 from trimq.remoting.errors import PeerGone, TransportError
-from trimq.spark.options import Connection
+from trimq.spark.options.parsing import Connection
 
 # Questions under way on one connection: few enough that all of them fit into the socket's buffer,
 # since a server that waits for us to take its answers takes no questions.
@@ -49,7 +49,8 @@ class Askers:
             try:
                 return self._converse(kept, questions)
             except PeerGone:
-                # Servers end connections that were quiet for two minutes: that says nothing of them.
+                # Servers end connections that were quiet for two minutes: that says nothing about
+                # the servers.
                 self._drop(addr)
             except TransportError:
                 self._drop(addr)
@@ -65,7 +66,7 @@ class Askers:
     def ask_all(
         self, questions: Mapping[str, Sequence[Question]]
     ) -> dict[str, list[RemotingCommand] | TransportError]:
-        """What each server answers, or why it does not; they are asked beside each other."""
+        """What each server answers, or why it does not; they are asked in parallel."""
 
         def one(addr: str) -> list[RemotingCommand] | TransportError:
             try:

@@ -1,4 +1,4 @@
-"""The servers, as the driver of a job asks them: which topics and queues there are."""
+"""The servers as the driver of a job asks them: which topics and queues exist."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from trimq.codec.bodies.heartbeat import CheckClientRequestBody, SubscriptionDat
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.spark.errors import SparkSourceError
 from trimq.spark.names import is_system_topic
-from trimq.spark.options import Connection, Expression, ReadOptions
-from trimq.spark.outages import Away, patiently
+from trimq.spark.options.parsing import Connection, Expression, ReadOptions
+from trimq.spark.options.positions import QueueKey
 from trimq.spark.planning.asking import Askers, Question, answered
 from trimq.spark.planning.looking import Glance
 from trimq.spark.planning.routes import NoNameServer, Routes
 from trimq.spark.planning.views import View
-from trimq.spark.positions import QueueKey
-from trimq.spark.queues import Bounds
+from trimq.spark.queues import QueueEnds
+from trimq.spark.reading.outages import Away, patiently
 
 R = TypeVar("R")
 
 
 class Cluster:
-    """Asks servers; keeps its connections, and the routes while no NameServer answers."""
+    """Asks servers; keeps its connections, and keeps the routes while no NameServer answers."""
 
     def __init__(self, connection: Connection) -> None:
         self.askers = Askers(connection)
@@ -49,9 +49,9 @@ class Cluster:
         self.askers.close()
 
     def topics(self, options: ReadOptions) -> list[str]:
-        """The topics that are listed, or those there are now that match the pattern.
+        """The topics that are listed, or those that exist now and match the pattern.
 
-        Away where nothing matches and no broker is registered: then nobody knows. While no
+        Away if nothing matches and no broker is registered: then nobody knows. While no
         NameServer answers they are those that matched last.
         """
         if options.pattern is None:
@@ -65,7 +65,7 @@ class Cluster:
 
     def _matches(self, pattern: str) -> list[str]:
         wanted = re.compile(pattern)
-        # Retries and dead letters belong to groups: `.*` does not mean them, `%DLQ%.*` does.
+        # Retries and dead letters belong to groups: `.*` does not include them, `%DLQ%.*` does.
         with_groups = pattern.startswith("%")
         names = [
             name
@@ -87,11 +87,11 @@ class Cluster:
         known: Iterable[QueueKey] = (),
         listed: Collection[str] = (),
     ) -> View:
-        """Every queue of the topics that may be read now, and what became of those that are known.
+        """Every queue of the topics that may be read now, and what became of known ones.
 
-        A broker that does not answer is no error but part of the view. So is a topic that is listed
-        and has no route, unless its queues are known to be gone. NoNameServer when no route can be
-        learnt.
+        A broker that does not answer is not an error but part of the view. So is a topic that is
+        listed and has no route, unless its queues are known to be gone. NoNameServer when no route
+        can be learnt.
         """
         expected = set(known)
         names = dict.fromkeys([*topics, *(key[0] for key in expected)])
@@ -111,10 +111,12 @@ class Cluster:
                 view.away[f"topic {topic!r}"] = why
         return view
 
-    def check(self, expression: Expression, group: str, bounds: Mapping[QueueKey, Bounds]) -> None:
+    def check(
+        self, expression: Expression, group: str, bounds: Mapping[QueueKey, QueueEnds]
+    ) -> None:
         """SparkSourceError when a broker does not filter by that, or does not understand it.
 
-        A pull does not tell: the real broker gives everything where a condition is no SQL92.
+        A pull does not show that: the real broker returns everything if a condition is not SQL92.
         """
         if expression.kind == "TAG":
             return
@@ -138,6 +140,6 @@ class Cluster:
 
 
 def planned(connection: Connection, what: str, limit: float, job: Callable[[Cluster], R]) -> R:
-    """What the job returns; an outage is waited for up to `limit` seconds."""
+    """What the job returns; waits up to `limit` seconds for an outage to pass."""
     with Cluster(connection) as cluster:
         return patiently(what, limit, lambda: job(cluster))

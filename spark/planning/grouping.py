@@ -1,8 +1,8 @@
 """Which ranges a task reads: several queues each, about as many messages in every task.
 
 A task costs tens of milliseconds whatever it reads, so a task for each of thousands of queues costs
-minutes. Too few tasks leave cores idle. How many cores there are Spark does not tell a Python data
-source; `minPartitions` can.
+minutes. Too few tasks leave cores idle. Spark does not tell a Python data source how many cores
+there are; `minPartitions` can.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import Final
 from trimq.spark.planning.ranges import split
 from trimq.spark.queues import Range
 
-# What a queue costs beside its messages, as so many messages: a question and an answer.
+# What a queue costs beside its messages, in messages: a question and an answer.
 _QUESTION: Final = 32
-# Below so many tasks each queue has its own; more are made when each has something to do.
+# Up to this many tasks each queue has its own; more are made if each has something to do.
 _FEW: Final = 8
 _MANY: Final = 32
 _WORTH_A_TASK: Final = 4096
@@ -24,10 +24,10 @@ _LARGE: Final = 50_000
 
 
 def group(whole: Sequence[Range], least: int | None, most: int | None) -> list[tuple[Range, ...]]:
-    """Groups of ranges, one for each task; together they are the whole.
+    """Groups of ranges, one for each task; together they make up the whole.
 
-    `least`: groups, at least, for which long ranges are cut; fewer only where there are fewer
-    messages. `most`: messages of a group. Ranges of one broker are next to each other.
+    `least`: least number of groups, for which long ranges are split; fewer only where there are
+    fewer messages. `most`: messages in a group. Ranges of one broker are next to each other.
     """
     total = sum(one.count for one in whole)
     cut = most

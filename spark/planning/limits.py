@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import itertools
 
-from trimq.spark.positions import Offsets, QueueKey
+from trimq.spark.options.positions import Offsets, QueueKey
 
 
 def share(backlog: Offsets, most: int | None, starts: Offsets) -> Offsets:
     """How many messages to read of each queue, `most` in all: short queues whole, long ones equally.
 
-    What cannot be divided goes round. Whose turn it is follows from `starts`, the offsets of all
-    queues, since nothing else outlives a query's process: each batch that is limited moves their sum
-    on by `most`, and with it the place among all queues from which on one more message is given out.
-    So with a limit below the number of queues each has its turn within
-    `len(starts) / most + 1` batches.
+    The remainder goes round. Whose turn it is follows from `starts`, the offsets of all queues,
+    since nothing else outlives a query's process: each limited batch moves their sum on by `most`,
+    and with it the place among the queues from which one more message each is given out. So with a
+    limit below the number of queues, each has its turn within `len(starts) / most + 1` batches.
     """
     if most is None or most >= sum(backlog.values()):
         return dict(backlog)

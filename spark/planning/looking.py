@@ -1,7 +1,8 @@
 """Asking brokers which queues there are, and what became of those that are not where they were.
 
 That a topic has no route says nothing about its messages: NameServers forget a broker with its
-connection. Deleted is what a broker that is there says that it does not have.
+connection. A topic or queue counts as deleted when a broker that answers says that it does not have
+it.
 """
 
 from __future__ import annotations
@@ -10,28 +11,29 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from trimq.admin.cluster import MASTER_ID, preferred_addr
+from trimq.admin.cluster import preferred_addr
 from trimq.admin.errors import Refused
 from trimq.codec.bodies.base import decode_body
 from trimq.codec.bodies.cluster import ClusterInfo
 from trimq.codec.bodies.queue_tables import TopicStatsTable, by_queue
 from trimq.codec.bodies.route import BrokerData, TopicRouteData
 from trimq.codec.codes import RequestCode, ResponseCode
-from trimq.codec.command import RemotingCommand
 from trimq.codec.flags import Perm
+from trimq.codec.frames.command import RemotingCommand
 from trimq.codec.headers.topics import GetTopicStatsInfoRequestHeader
+from trimq.codec.names import MASTER_ID
 from trimq.remoting.errors import TransportError
-from trimq.spark.outages import is_outage
+from trimq.spark.options.positions import QueueKey
 from trimq.spark.planning.asking import Askers, Question
 from trimq.spark.planning.routes import Routes
 from trimq.spark.planning.views import View
-from trimq.spark.positions import QueueKey
-from trimq.spark.queues import Bounds
+from trimq.spark.queues import QueueEnds
+from trimq.spark.reading.outages import is_outage
 
 # A topic on a broker.
 _Place = tuple[str, str]
-_DELETED: Final = "the topic is not on its broker any more"
-# Where no route says how many queues may be read: all that the broker has.
+_DELETED: Final = "its broker does not have the topic any more"
+# If no route says how many queues may be read: all that the broker has.
 _ALL: Final = 1 << 31
 
 
@@ -84,7 +86,7 @@ class Glance:
             if place in self._deleted:
                 self.view.gone |= dict.fromkeys(found, _DELETED)
             elif place in self._answered:
-                self.view.gone |= dict.fromkeys(found, "the queue is not there any more")
+                self.view.gone |= dict.fromkeys(found, "the queue does not exist any more")
             else:
                 self.view.waits |= set(found)
                 if place in self._closed:
@@ -92,7 +94,7 @@ class Glance:
                     self.view.away[what] = "may not be read now"
 
     def deleted_from(self, topic: str) -> str:
-        """A sentence's end when a broker that shall have the topic says that it has not."""
+        """The end of a sentence for a broker that should have the topic and says that it does not."""
         brokers = sorted(broker for name, broker in self._deleted if name == topic)
         return f"is not on broker {brokers[0]!r} any more" if brokers else ""
 
@@ -149,7 +151,7 @@ class Glance:
         for queue, at in by_queue(decode_body(TopicStatsTable, answer.body).offset_table).items():
             if queue.queue_id < queues:
                 key = (topic, broker, queue.queue_id)
-                self.view.bounds[key] = Bounds(at.min_offset, at.max_offset, addr, slave)
+                self.view.bounds[key] = QueueEnds(at.min_offset, at.max_offset, addr, slave)
 
     def _is_away(self, broker: str, why: str) -> None:
         self._away[broker] = why

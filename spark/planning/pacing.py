@@ -1,4 +1,4 @@
-"""When a stream's next batch is worth it: `minOffsetsPerTrigger` and `maxTriggerDelay`.
+"""When a stream's next batch is worthwhile: `minOffsetsPerTrigger` and `maxTriggerDelay`.
 
 Spark hands a Python source its ReadMinRows back and leaves it to the source to wait, so the options are enough.
 """
@@ -8,11 +8,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from trimq.spark.options import Triggers
+from trimq.spark.options.parsing import Triggers
 
 
 class Pacing:
-    """Says whether to wait for more messages. A query's first batch, also after a restart, never waits."""
+    """Says whether to wait for more messages. A query's first batch, even after a restart, never waits."""
 
     def __init__(self, triggers: Triggers, now: Callable[[], float] = time.monotonic) -> None:
         self._triggers = triggers
@@ -20,9 +20,9 @@ class Pacing:
         self._last: float | None = None
 
     def holds(self, waiting: int, begins: bool = False) -> bool:
-        """Whether that many messages are too few for a batch now. If not, there is one now.
+        """Whether that many messages are too few for a batch now. If not, a batch begins now.
 
-        `begins`: queues are new or begin anew, which is said once and not at every look.
+        `begins`: queues are new or start again, which is said once and not on every look.
         """
         now, least = self._now(), self._triggers.least
         recent = self._last is not None and now - self._last < self._triggers.delay

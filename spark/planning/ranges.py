@@ -1,4 +1,4 @@
-"""The ranges of queues that a job reads, and what of them is not there any more."""
+"""The ranges of queues that a job reads, and what no longer exists of them."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from trimq.spark.outages import Away, lost
-from trimq.spark.positions import Offsets, QueueKey
-from trimq.spark.queues import Bounds, Range
+from trimq.spark.options.positions import Offsets, QueueKey
+from trimq.spark.queues import QueueEnds, Range
+from trimq.spark.reading.outages import Away, lost
 
 
 def ranges(
-    starts: Offsets, ends: Offsets, bounds: Mapping[QueueKey, Bounds], fail_on_data_loss: bool
+    starts: Offsets, ends: Offsets, bounds: Mapping[QueueKey, QueueEnds], fail_on_data_loss: bool
 ) -> list[Range]:
-    """What to read of each queue; DataLost, or a warning, where the bounds say that it is gone.
+    """What to read of each queue; DataLost, or a warning, if the bounds say that it is gone.
 
-    Away when only a slave can be asked, which has not got all of it yet.
+    Away when only a slave can be asked, which does not have all of it yet.
     """
     found: list[Range] = []
     for key, end in sorted(ends.items()):
@@ -26,14 +26,14 @@ def ranges(
         topic, broker, queue = key
         one = Range(topic, broker, queue, at.addr if at else "", start, end)
         if at is None:
-            lost(one, "the queue is not there any more", fail_on_data_loss)
+            lost(one, "the queue does not exist any more", fail_on_data_loss)
             continue
         if start < at.first:
             gone = replace(one, end=min(end, at.first))
             lost(gone, f"expired: the queue begins at {at.first}", fail_on_data_loss)
             one = replace(one, start=at.first)
         if end > at.next and at.slave:
-            raise Away(f"the master of {one} is away, and the slave at {at.addr} is not as far")
+            raise Away(f"the master of {one} is away, and the slave at {at.addr} is behind it")
         if end > at.next:
             gone = replace(one, start=max(one.start, at.next))
             lost(gone, f"not there: the queue ends before {at.next}", fail_on_data_loss)
@@ -55,9 +55,10 @@ def split(whole: Iterable[Range], most: int | None) -> list[Range]:
 
 
 def begun(
-    starts: Offsets, given: Offsets, bounds: Mapping[QueueKey, Bounds], fail_on_data_loss: bool
+    starts: Offsets, given: Offsets, bounds: Mapping[QueueKey, QueueEnds], fail_on_data_loss: bool
 ) -> Offsets:
-    """`starts`, none behind the end of its queue: DataLost, or a warning, where one was given so.
+    """`starts`, none beyond the end of its queue: DataLost, or a warning, if one was given that
+    way.
 
     Only `given` can be: the others come from the bounds.
     """
@@ -67,7 +68,7 @@ def begun(
         if start <= at.next:
             continue
         if at.slave:
-            raise Away(f"the master of broker {key[1]!r} is away, and its slave may not be as far")
+            raise Away(f"the master of broker {key[1]!r} is away, and its slave may be behind it")
         gone = Range(*key, at.addr, at.next, start)
         lost(gone, f"not there: the queue ends before {at.next}", fail_on_data_loss)
         found[key] = at.next

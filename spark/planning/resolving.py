@@ -6,21 +6,20 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from trimq.spark.errors import WrongOption
-from trimq.spark.options import ReadOptions
+from trimq.spark.options.parsing import ReadOptions
+from trimq.spark.options.positions import EARLIEST, Offsets, Position, QueueKey, Times
 from trimq.spark.planning.cluster import Cluster
 from trimq.spark.planning.searching import ends, search
-from trimq.spark.positions import EARLIEST, Offsets, Position, QueueKey, Times
-from trimq.spark.queues import Bounds
+from trimq.spark.queues import QueueEnds
 
 
 def resolve(
-    cluster: Cluster, position: Position, otherwise: str, bounds: Mapping[QueueKey, Bounds]
+    cluster: Cluster, position: Position, otherwise: str, bounds: Mapping[QueueKey, QueueEnds]
 ) -> Offsets:
-    """The offset of each queue that a position means; `otherwise` is what is meant without one.
+    """The offset of each queue that a position means; `otherwise` is the default without one.
 
-    Offsets that were given are not held against the bounds. At a time means: the first message
-    that was stored then or later; where there is none, the queue's end, or WrongOption if the
-    position is strict.
+    Given offsets are not checked against the bounds. A time means the first message stored at or
+    after it; if there is none, the queue's end, or WrongOption if the position is strict.
     """
     word = position.word or otherwise
     if word in ("time", "times"):
@@ -31,12 +30,12 @@ def resolve(
     return {key: _plain(word, at) for key, at in bounds.items()}
 
 
-def _plain(word: str, bounds: Bounds) -> int:
+def _plain(word: str, bounds: QueueEnds) -> int:
     return bounds.first if word == "earliest" else bounds.next
 
 
 def _at_times(
-    cluster: Cluster, position: Position, otherwise: str, bounds: Mapping[QueueKey, Bounds]
+    cluster: Cluster, position: Position, otherwise: str, bounds: Mapping[QueueKey, QueueEnds]
 ) -> Offsets:
     times = {key: millis for key in bounds if (millis := position.time_of(key)) is not None}
     full = {key: at for key, at in times.items() if bounds[key].next > bounds[key].first}
@@ -53,7 +52,7 @@ def _at_times(
     return found
 
 
-def _check_late(now: Offsets, times: Offsets, bounds: Mapping[QueueKey, Bounds]) -> None:
+def _check_late(now: Offsets, times: Offsets, bounds: Mapping[QueueKey, QueueEnds]) -> None:
     for key, end in now.items():
         # A message may have come since the bounds were asked for: then it is at their end.
         if end > bounds[key].next:
@@ -66,7 +65,7 @@ def _check_late(now: Offsets, times: Offsets, bounds: Mapping[QueueKey, Bounds])
         )
 
 
-def _check_known(times: Times, bounds: Mapping[QueueKey, Bounds]) -> None:
+def _check_known(times: Times, bounds: Mapping[QueueKey, QueueEnds]) -> None:
     known = {key[:length] for key in bounds for length in (1, 2, 3)}
     wrong = next((place for place in times if place not in known), None)
     if wrong is not None:
@@ -77,35 +76,37 @@ def _check_known(times: Times, bounds: Mapping[QueueKey, Bounds]) -> None:
 
 
 def assigned(
-    queues: frozenset[QueueKey] | None, bounds: dict[QueueKey, Bounds]
-) -> dict[QueueKey, Bounds]:
-    """Those of the queues that are wanted: all, or the chosen ones that there are."""
+    queues: frozenset[QueueKey] | None, bounds: dict[QueueKey, QueueEnds]
+) -> dict[QueueKey, QueueEnds]:
+    """The wanted ones of the queues: all, or the chosen ones that exist."""
     if queues is None:
         return bounds
     return {key: at for key, at in bounds.items() if key in queues}
 
 
 def named(options: ReadOptions) -> set[QueueKey]:
-    """The queues that options name: where a broker of theirs is away, that has to be known."""
+    """The queues that options name: if one of their brokers is away, that has to be known."""
     found = (
         set(options.queues or ()) | options.starting.offsets.keys() | options.ending.offsets.keys()
     )
     return {key for key in found if not options.topics or key[0] in options.topics}
 
 
-def check_assigned(queues: frozenset[QueueKey] | None, bounds: Mapping[QueueKey, Bounds]) -> None:
-    """WrongOption when a chosen queue is not there."""
+def check_assigned(
+    queues: frozenset[QueueKey] | None, bounds: Mapping[QueueKey, QueueEnds]
+) -> None:
+    """WrongOption when a chosen queue does not exist."""
     missing = sorted(key for key in queues or () if key not in bounds)
     if missing:
         topic, broker, queue = missing[0]
         more = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
         raise WrongOption(
-            f"option 'assign' has queue {queue} of topic {topic!r} on broker {broker!r}{more}, which"
-            " is not there, or may not be read"
+            f"option 'assign' has queue {queue} of topic {topic!r} on broker {broker!r}{more}, "
+            f"which does not exist or may not be read"
         )
 
 
-def _given(offsets: Offsets, otherwise: str, bounds: Mapping[QueueKey, Bounds]) -> Offsets:
+def _given(offsets: Offsets, otherwise: str, bounds: Mapping[QueueKey, QueueEnds]) -> Offsets:
     unknown = next((key for key in offsets if key not in bounds), None)
     if unknown is not None:
         topic, broker, queue = unknown

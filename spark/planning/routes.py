@@ -1,8 +1,8 @@
 """What the NameServers know: topics, their routes, and which brokers are registered.
 
 NameServers do not know of each other. One that was just started knows nothing until the brokers
-have told it, so what one does not know is asked of the next. While none answers, the routes that
-were learnt last still hold, as they do for every client of RocketMQ.
+have told it, so if one does not know something, the next one is asked. While none answers, the last
+known routes remain valid, as for every RocketMQ client.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from trimq.codec.bodies.cluster import ClusterInfo
 from trimq.codec.bodies.route import TopicRouteData
 from trimq.codec.bodies.topics import TopicList
 from trimq.codec.codes import RequestCode, ResponseCode
-from trimq.codec.command import RemotingCommand
+from trimq.codec.frames.command import RemotingCommand
 from trimq.codec.headers.namesrv import GetRouteInfoRequestHeader
 from trimq.remoting.errors import TransportError
 from trimq.spark.errors import SparkSourceError
@@ -27,7 +27,7 @@ from trimq.spark.planning.asking import Askers, Question
 
 log: Final = logging.getLogger("trimq.spark")
 
-# For how many seconds a NameServer that did not answer is passed over while another one does.
+# For how many seconds a NameServer that did not answer is skipped while another one does.
 _PASSED_OVER: Final = 30.0
 
 
@@ -36,7 +36,7 @@ class NoNameServer(TransportError):
 
     def __init__(self, name_servers: str, error: TransportError) -> None:
         super().__init__(
-            f"no NameServer of {name_servers!r} can be reached ({error}): look at option 'namesrv'"
+            f"no NameServer of {name_servers!r} can be reached ({error}): check option 'namesrv'"
         )
 
 
@@ -55,7 +55,7 @@ class Routes:
         self._alone = False
 
     def of(self, topics: Iterable[str]) -> dict[str, TopicRouteData]:
-        """The routes of those topics that have one; NoNameServer when nobody can be asked."""
+        """The routes of those topics that have one; NoNameServer when none can be asked."""
         left = list(dict.fromkeys(topics))
         found: dict[str, TopicRouteData] = {}
         try:
@@ -105,7 +105,7 @@ class Routes:
         return found
 
     def _order(self) -> list[str]:
-        """Those that answer first; those that lately did not come only when all are like that."""
+        """Those that answer come first; those that recently did not are asked only if all are like that."""
         since = self._now() - _PASSED_OVER
         good = [addr for addr in self._addrs if self._failed.get(addr, since) <= since]
         return good or list(self._addrs)

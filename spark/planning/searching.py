@@ -1,4 +1,4 @@
-"""Questions about single queues: one each, all under way together."""
+"""Questions about single queues: one each, all under way at once."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from trimq.codec.headers.offsets import (
     SearchOffsetRequestHeader,
     SearchOffsetResponseHeader,
 )
+from trimq.spark.options.positions import Offsets, QueueKey
 from trimq.spark.planning.asking import Askers, Question, answered
-from trimq.spark.positions import Offsets, QueueKey
-from trimq.spark.queues import Bounds
+from trimq.spark.queues import QueueEnds
 
 
 def search(
-    askers: Askers, times: Mapping[QueueKey, int], bounds: Mapping[QueueKey, Bounds]
+    askers: Askers, times: Mapping[QueueKey, int], bounds: Mapping[QueueKey, QueueEnds]
 ) -> Offsets:
-    """The first message of each queue that was stored at its time or later, as brokers say it.
+    """The first message of each queue stored at or after its time, as brokers report it.
 
     Times are milliseconds since 1970. TransportError when a broker does not answer.
     """
@@ -38,8 +38,8 @@ def search(
     }
 
 
-def ends(askers: Askers, keys: Iterable[QueueKey], bounds: Mapping[QueueKey, Bounds]) -> Offsets:
-    """The offset that the next message of each queue gets now. TransportError as above."""
+def ends(askers: Askers, keys: Iterable[QueueKey], bounds: Mapping[QueueKey, QueueEnds]) -> Offsets:
+    """The offset that the next message of each queue would get now. TransportError as above."""
 
     def header(key: QueueKey) -> Header:
         return GetMaxOffsetRequestHeader(topic=key[0], queue_id=key[2])
@@ -56,7 +56,7 @@ def _replies(
     code: RequestCode,
     header: Callable[[QueueKey], Header],
     keys: Iterable[QueueKey],
-    bounds: Mapping[QueueKey, Bounds],
+    bounds: Mapping[QueueKey, QueueEnds],
 ) -> dict[QueueKey, dict[str, str]]:
     by_addr: dict[str, list[QueueKey]] = defaultdict(list)
     for key in keys:

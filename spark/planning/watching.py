@@ -1,8 +1,8 @@
-"""A stream's eye on its servers: what there is at each trigger, and what is away since when.
+"""How a stream watches its servers: what exists at each trigger, and what is away since when.
 
 A trigger never waits here for long: while something is away and there is nothing else to read, it
-ends after a pause with nothing new, so that a query can be stopped at any time. What is away is told
-when that begins and when it is over, and ends the query after outageTimeoutMs.
+ends after a pause with nothing new, so that a query can be stopped at any time. What is away is
+logged when that begins and when it is over, and ends the query after outageTimeoutMs.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from typing import Final, TypeVar
 
 from trimq.admin.errors import Refused
 from trimq.remoting.errors import TransportError
-from trimq.spark.options import ReadOptions
-from trimq.spark.outages import Patience, deleted, is_outage, patiently
+from trimq.spark.options.parsing import ReadOptions
+from trimq.spark.options.positions import QueueKey
 from trimq.spark.planning.cluster import Cluster
 from trimq.spark.planning.resolving import assigned, named
 from trimq.spark.planning.views import View
-from trimq.spark.positions import QueueKey
+from trimq.spark.reading.outages import Patience, deleted, is_outage, patiently
 
 R = TypeVar("R")
 
-# Seconds: what other brokers have meanwhile comes that much later.
+# Seconds by which other brokers' new messages are delayed meanwhile.
 _LONGEST_REST: Final = 1.0
 
 
@@ -40,9 +40,9 @@ class Watch:
         self._pause = 0.0
 
     def first(self, decide: Callable[[View], R]) -> R:
-        """What is decided on everything there is; an outage is waited for as while a read is planned.
+        """What is decided on everything there is; waits for an outage as while a read is planned.
 
-        Longer would not do: a name that is misspelt looks like a topic whose broker is away.
+        Not longer: a misspelt name looks like a topic whose broker is away.
         """
         limit = self._options.connection.patience_of_planning
         known = named(self._options)
@@ -50,7 +50,7 @@ class Watch:
         return patiently(what, limit, lambda: decide(self._look(known).complete()))
 
     def complete(self, known: Iterable[QueueKey] = ()) -> View:
-        """Everything there is, with all queues that are known; an outage is waited for."""
+        """Everything there is, with all known queues; waits for an outage to pass."""
         wanted = self._wanted(known)
         limit = self._options.connection.patience
         what = "looking for what there is"
@@ -59,14 +59,14 @@ class Watch:
         return view
 
     def batch(self, keys: Iterable[QueueKey], decide: Callable[[View], R]) -> R:
-        """What is decided on these queues; those that are away are waited for.
+        """What is decided on these queues; waits for those that are away.
 
         That is the same whatever failOnDataLoss says: nothing is lost because a broker is away.
         """
         wanted = set(keys)
 
         def look() -> R:
-            # Other brokers of the same topics do not matter to this batch.
+            # Other brokers of the same topics do not concern this batch.
             view = self.cluster.look((), wanted)
             if view.waits:
                 raise view.outage()
@@ -109,7 +109,7 @@ class Watch:
         return view
 
     def _wanted(self, known: Iterable[QueueKey]) -> set[QueueKey]:
-        """Those that the options still mean: a query may go on with other topics than it began with."""
+        """Those that the options still include: a query may continue with other topics than it began with."""
         options = self._options
         if options.queues is not None:
             return set(options.queues.intersection(known))
@@ -119,7 +119,7 @@ class Watch:
         return {key for key in known if pattern.fullmatch(key[0])}
 
     def _tell(self, view: View) -> None:
-        """A loss, once for each queue that is deleted; one that comes back may be deleted again."""
+        """A loss, reported once for each deleted queue; one that comes back may be deleted again."""
         self._told -= view.bounds.keys()
         told: dict[str, list[QueueKey]] = defaultdict(list)
         for key in sorted(view.gone.keys() - self._told):

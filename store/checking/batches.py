@@ -1,44 +1,41 @@
 """Records against the entries of batch consume queues (BatchConsumeQueue), both ways.
 
 Such an entry stands for a whole batch, so entries are not found by offset; both sides are in the
-order of the log and are gone through side by side.
+order of the log and are compared side by side.
 """
 
 from __future__ import annotations
 
 import os
-import struct
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from trimq.codec.properties import find_property
-from trimq.codec.property_keys import INNER_BASE, INNER_NUM
-from trimq.codec.record import Record
+from trimq.codec.entries.batch_queue import BATCH_ENTRY_SIZE, BatchEntryFields, batch_fields_at
+from trimq.codec.entries.queue import FILLER_SIZE
+from trimq.codec.records.properties import find_property
+from trimq.codec.records.property_keys import INNER_BASE, INNER_NUM
+from trimq.codec.records.record import Record
 from trimq.store.checking.findings import Findings
 from trimq.store.checking.log import NOWHERE, LogWalk
-from trimq.store.checking.queue_files import OpenForReading, QueueFiles
+from trimq.store.checking.queue_files import CheckedFiles, OpenForReading
 from trimq.store.checking.queues import Misses
 from trimq.store.checking.state import StoreState
-from trimq.store.tags import TagCodes
+from trimq.store.messages.tags import TagCodes
 
-# The fast twin of codec.layouts.queues.BATCH_QUEUE_ENTRY.
-ENTRY: Final = struct.Struct(">qiqqqhii")
-BLOCK: Final = 128 * ENTRY.size
 _BASE: Final = INNER_BASE.encode()
 _NUMBER: Final = INNER_NUM.encode()
 
-BatchEntry = tuple[int, int, int, int, int, int, int, int]
-NONE: Final[BatchEntry] = (0, 0, 0, 0, 0, 0, 0, 0)
+NONE: Final[BatchEntryFields] = (0, 0, 0, 0, 0, 0, 0, 0)
 
 
 class BatchFiles:
-    """The entries of one queue, one after the other."""
+    """The entries of one queue, one after another."""
 
     __slots__ = ("_files", "_opened", "at")
 
     def __init__(self, directory: str, opened: OpenForReading) -> None:
-        self._files = QueueFiles(directory, opened, ENTRY.size)
+        self._files = CheckedFiles(directory, opened, BATCH_ENTRY_SIZE)
         self._opened = opened
         self.at = self._files.first
         """Number of the next entry."""
@@ -46,18 +43,17 @@ class BatchFiles:
     def misfits(self, closed: bool) -> Iterator[str]:
         return self._files.misfits(closed)
 
-    def next(self) -> BatchEntry:
-        """NONE behind the last one."""
+    def next(self) -> BatchEntryFields:
+        """NONE after the last one."""
         files = self._files
         if not files.per_file:
             return NONE
         index = (self.at - files.first) % files.per_file
-        path = files.path(self.at - index, ENTRY.size)
-        data = self._opened.read(path, ENTRY.size, index * ENTRY.size)
-        if len(data) < ENTRY.size:
+        path = files.path(self.at - index, BATCH_ENTRY_SIZE)
+        data = self._opened.read(path, BATCH_ENTRY_SIZE, index * BATCH_ENTRY_SIZE)
+        if len(data) < BATCH_ENTRY_SIZE:
             return NONE
-        found: BatchEntry = ENTRY.unpack(data)
-        return found
+        return batch_fields_at(data)
 
 
 class BatchQueue:
@@ -121,10 +117,10 @@ class BatchChecks:
         if queue.next_base in (-1, base):
             return
         if base > queue.next_base:
-            text = f"{where}: the batch before ends at {queue.next_base}"
+            text = f"{where}: the previous batch ends at {queue.next_base}"
             self._findings.problem("gap in a queue", text, base - queue.next_base)
             return
-        self._findings.note("queue of a topic that was made anew", where)
+        self._findings.note("queue of a topic that was created again", where)
         queue.missing.clear()
 
     def _queue(self, topic: str, queue_id: int) -> BatchQueue:
@@ -136,17 +132,17 @@ class BatchChecks:
                 self._findings.problem("queue file missing or of another length", misfit)
         return queue
 
-    def _unasked(self, queue: BatchQueue, entry: BatchEntry, log_end: int) -> None:
+    def _unasked(self, queue: BatchQueue, entry: BatchEntryFields, log_end: int) -> None:
         queue.end = max(queue.end, entry[4] + entry[5])
-        if entry[0] < self._walk.start or entry[1] == 0x7FFFFFFF:
+        if entry[0] < self._walk.start or entry[1] == FILLER_SIZE:
             return
         where = f"{queue.name} offset {entry[4]} points to {entry[0]}"
         if entry[0] + entry[1] <= log_end:
-            text = f"{where}, where no such record is"
+            text = f"{where}, where there is no such record"
             self._findings.problem("dangling entry", text)
         elif self._state.closed:
             text = f"{where}, the log ends at {self._walk.end}"
-            self._findings.problem("entry behind the log's end", text)
+            self._findings.problem("entry beyond the log's end", text)
 
     def finish(self) -> None:
         for topic in _folders(self._directory):
@@ -172,7 +168,7 @@ class BatchChecks:
                 self._findings.problem("missing entry", missing.text, missing.count)
 
     def bounds(self, topic: str, queue_id: int) -> tuple[int, int] | None:
-        """From 0 to behind the last batch; None when nothing of the queue is there."""
+        """From 0 to the end of the last batch; None when nothing of the queue exists."""
         queue = self._queues.get((topic, queue_id))
         return None if queue is None else (0, queue.end)
 

@@ -1,6 +1,6 @@
 """One check of a store directory: everything that is read, in the order that a running broker allows.
 
-First what moves on is read (tables, checkpoint), then the log, with queues and index beside it; so
+It first reads what moves (tables, checkpoint), then the log, with queues and index beside it; so
 whatever refers to something is older than what it refers to.
 """
 
@@ -21,10 +21,10 @@ from trimq.store.checking.queues import QueueChecks, has_entry
 from trimq.store.checking.state import State, StoreState
 from trimq.store.checking.tables import Tables
 from trimq.store.config import DELAY_LEVELS
-from trimq.store.directory import StoreDirectory
+from trimq.store.disk.directory import StoreDirectory
 from trimq.store.errors import StoreError
 from trimq.store.inspecting.sparse_file import SparseFile
-from trimq.store.tags import TagCodes
+from trimq.store.messages.tags import TagCodes
 
 PROGRESS_EVERY: Final = 2000
 # Subtracted from a checkpoint's times, as the real broker does.
@@ -39,7 +39,7 @@ class NotAStore(Exception):
 
 @dataclass(slots=True)
 class CheckReport:
-    """What a check has looked at, found, and says of the next start."""
+    """What a check has read and found, and what it says about the next start."""
 
     store: Path
     quick: bool
@@ -229,7 +229,7 @@ class StoreCheck:
 
     def _note_state(self) -> None:
         if self._state.state is State.ABORTED:
-            text = "`abort` is there and nobody holds the lock: the broker was killed"
+            text = "`abort` exists and nobody holds the lock: the broker was killed"
             self._findings.note("not shut down cleanly", text)
 
 

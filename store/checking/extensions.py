@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import os
-import struct
 from pathlib import Path
-from typing import Final
 
+from trimq.codec.entries.extension_unit import FIRST_ADDRESS, UNIT_SIZE, unit_head
 from trimq.store.checking.queue_files import OpenForReading
-from trimq.store.inspecting.entries import LONG_MIN
-
-# The head of codec.layouts.queues.QUEUE_EXT_UNIT: size, tags code, store timestamp.
-_HEAD: Final = struct.Struct(">hqq")
 
 
 class Extensions:
@@ -21,17 +16,17 @@ class Extensions:
         self._sizes: dict[str, int] = {}
 
     def unit(self, topic: str, queue_id: int, address: int) -> tuple[int, int] | None:
-        """Tags code and store timestamp of the unit at an address; None when none is there."""
+        """Tags code and store timestamp of the unit at an address; None when there is none."""
         folder = f"{self._directory}/{topic}/{queue_id}"
         size = self._file_size(folder)
         if not size:
             return None
-        offset = address - LONG_MIN
+        offset = address - FIRST_ADDRESS
         base = offset - offset % size
-        data = self._opened.read(f"{folder}/{base:020d}", _HEAD.size, offset - base)
-        if len(data) < _HEAD.size:
+        data = self._opened.read(f"{folder}/{base:020d}", UNIT_SIZE, offset - base)
+        if len(data) < UNIT_SIZE:
             return None
-        unit_size, tags_code, store_timestamp = _HEAD.unpack(data)
+        unit_size, tags_code, store_timestamp = unit_head(data)
         return (tags_code, store_timestamp) if unit_size > 0 else None
 
     def _file_size(self, folder: str) -> int:

@@ -1,4 +1,4 @@
-"""What a check has found: problems, and notes on what is no damage. Examples are bounded."""
+"""What a check has found: problems, and notes about what is not damage. Examples are bounded."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""What opening the store would do now (store/recovery.py), told from what a check has read."""
+"""What opening the store would do now (store/opening/recovery.py), worked out from what a check has read."""
 
 from __future__ import annotations
 
-from trimq.codec.record import Record
+from trimq.codec.records.record import Record
 from trimq.store.checking.log import NOWHERE, LogFile, LogWalk, sound_record_at
 from trimq.store.checking.state import StoreState
 
@@ -45,4 +45,4 @@ class Forecast:
         self.lost_bytes = walk.end - self.end
         promised = self._state.closed or self.end <= self._state.durable
         if walk.records_behind and promised and not self.refusal:
-            self.refusal = f"no whole record at {self.end}, but there are some behind it"
+            self.refusal = f"no whole record at {self.end}, but there are some after it"

@@ -1,12 +1,11 @@
 """Records against index entries, both ways, and the chains of every index file (IndexService).
 
-Entries are in the order of the log, so files and log are gone through side by side. The slots of one
+Entries are in the order of the log, so files and log are compared side by side. The slots of one
 file at a time are rebuilt in memory (20 MB at the default size) and compared with those in the file.
 """
 
 from __future__ import annotations
 
-import struct
 import sys
 from array import array
 from collections.abc import Iterator
@@ -14,11 +13,12 @@ from operator import mul
 from pathlib import Path
 from typing import Final
 
+from trimq.codec.entries.index import iter_entries, parse_entry
 from trimq.codec.flags import SysFlag
-from trimq.codec.java import string_hash
+from trimq.codec.java.hashes import string_hash
 from trimq.codec.layouts.index import INDEX_HEADER
-from trimq.codec.properties import find_property
-from trimq.codec.record import Record
+from trimq.codec.records.properties import find_property
+from trimq.codec.records.record import Record
 from trimq.store.checking.findings import Findings
 from trimq.store.checking.log import NOWHERE, LogWalk
 from trimq.store.checking.queues import Misses
@@ -26,8 +26,6 @@ from trimq.store.checking.state import StoreState
 from trimq.store.inspecting.index import ENTRY_SIZE, HEADER_SIZE, SLOT_SIZE, slot_count
 from trimq.store.inspecting.sparse_file import SparseFile
 
-# The fast twin of codec.layouts.index.INDEX_ENTRY: hash, physical offset, seconds, previous.
-_ENTRY: Final = struct.Struct(">iqii")
 BLOCK: Final = 8192
 _MASK: Final = 0xFFFFFFFF
 LONGEST: Final = 512
@@ -44,9 +42,10 @@ def _powers() -> list[list[int]]:
     return [factors[length - 1 :: -1] if length else [] for length in range(LONGEST)]
 
 
-class KeyHashes:
+class ExpectedHashes:
     """The hashes of a record's index entries, in the order in which they are written.
 
+    Deliberately computed without store.index.keys: a mistake there must not vouch for itself.
     Java's hash of `topic#key` from that of `topic#`: 31 to the key's length times it, plus the key's.
     """
 
@@ -93,7 +92,7 @@ class KeyHashes:
         value &= _MASK
         if value > INT_MAX:
             value = (1 << 32) - value
-        # Of the smallest int there is no absolute value in Java.
+        # The smallest int has no absolute value in Java.
         return 0 if value == 1 << 31 else value
 
 
@@ -127,10 +126,10 @@ class IndexFileCheck:
             number = min(BLOCK, count - first)
             data = self.file.read(at + first * ENTRY_SIZE, number * ENTRY_SIZE)
             if data is None:
-                text = f"{self.path}: the header counts {count - 1} entries, they are not all there"
+                text = f"{self.path}: the header counts {count - 1} entries, but some are missing"
                 self._findings.problem("index file damaged", text)
                 return
-            for entry in _ENTRY.iter_unpack(data):
+            for entry in iter_entries(data):
                 if chains:
                     self._link(first, entry)
                 first += 1
@@ -170,13 +169,13 @@ class IndexFileCheck:
                 self._findings.problem("index chain broken", text)
 
     def first_behind(self, physical_offset: int) -> int:
-        """Number of the first entry for a record at or behind the offset."""
+        """Number of the first entry for a record at or after the offset."""
         low, high = 1, max(self.header.count, 1) if self.slots else 1
         at = HEADER_SIZE + self.slots * SLOT_SIZE
         while low < high:
             middle = (low + high) // 2
             data = self.file.read(at + middle * ENTRY_SIZE, ENTRY_SIZE)
-            if data is not None and _ENTRY.unpack(data)[1] < physical_offset:
+            if data is not None and parse_entry(data).physical_offset < physical_offset:
                 low = middle + 1
             else:
                 high = middle
@@ -191,7 +190,7 @@ class IndexFileCheck:
 
 
 class IndexChecks:
-    """`quick` looks at entries from the walk's start on and at no chains."""
+    """`quick` checks entries from the walk's start on, and no chains."""
 
     def __init__(
         self, root: Path, walk: LogWalk, state: StoreState, findings: Findings, quick: bool
@@ -203,11 +202,11 @@ class IndexChecks:
         self._state = state
         self._findings = findings
         self._quick = quick
-        self._hashes = KeyHashes()
+        self._hashes = ExpectedHashes()
         self._entries = self._all_entries()
         self._file: IndexFileCheck | None = None
         self._next = next(self._entries, None)
-        # Records in front of the first entry were indexed in a file that is gone, or never.
+        # Records before the first entry were indexed in a file that is gone, or never.
         self._begin = self._first_offset()
         self._unindexed = 0
         self._last_offset = -1
@@ -239,7 +238,7 @@ class IndexChecks:
         wanted = self._hashes.of(record)
         offset = record.physical_offset
         while self._next is not None and self._next[1] < offset:
-            # Of the record before, its keys have been compared.
+            # Of the previous record, whose keys have been compared.
             if self._next[1] != self._last_offset:
                 self._unasked(self._next, NOWHERE)
             self._next = next(self._entries, None)
@@ -284,12 +283,14 @@ class IndexChecks:
             if any(start <= entry[1] < end for start, end in self._walk.damaged):
                 self._findings.problem("entry of a lost record", f"{text}, in a damaged region")
             else:
-                self._findings.problem("dangling index entry", f"{text}, where no such record is")
+                self._findings.problem(
+                    "dangling index entry", f"{text}, where there is no such record"
+                )
         elif self._state.closed:
-            self._findings.problem("dangling index entry", f"{text}, behind the log's end")
+            self._findings.problem("dangling index entry", f"{text}, beyond the log's end")
         elif not self._state.running:
             text += f", the log ends at {self._walk.end}"
-            self._findings.note("index entries behind the log's end", text)
+            self._findings.note("index entries beyond the log's end", text)
 
     def finish(self) -> None:
         if not self._paths:

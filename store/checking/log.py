@@ -1,18 +1,19 @@
 """The commit log for a check: every record in order, across files and past damage.
 
-Where no record is, the next one is looked for, so that one torn byte does not hide the rest.
+Where there is no record, the next one is searched for, so that one torn byte does not hide the
+rest.
 """
 
 from __future__ import annotations
 
 import os
-import zlib
 from collections.abc import Generator, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
-from trimq.codec.record import Record
+from trimq.codec.java.hashes import crc32_31
+from trimq.codec.records.record import Record
 from trimq.store.checking.findings import Findings
 from trimq.store.checking.state import StoreState
 from trimq.store.inspecting.kinds import base_of
@@ -46,7 +47,7 @@ def list_log(*directories: Path) -> list[LogFile]:
     for path in sorted(listed, key=lambda path: path.name):
         base = base_of(path)
         if base is not None:
-            # A listing that is read while a broker makes files may lack one that is there.
+            # A listing that is read while a broker creates files may lack an existing one.
             while files and files[-1].end < base and files[-1].size:
                 between = _found(directories, files[-1].end)
                 if between is None:
@@ -66,7 +67,7 @@ def _file(base: int, path: Path) -> LogFile:
 
 
 def misfit(files: list[LogFile], aborted: bool) -> str:
-    """Which file is missing or has another length than the first, so that no broker opens it.
+    """Which file is missing or has another length than the first, so that no broker would open it.
 
     After a kill the last one may be shorter; it gets its length back.
     """
@@ -81,7 +82,7 @@ def misfit(files: list[LogFile], aborted: bool) -> str:
 
 
 def without_unused(files: list[LogFile]) -> list[LogFile]:
-    """Without the files at the end that nothing was written to yet: a broker makes them early."""
+    """Without the files at the end that nothing was written to yet: a broker creates them early."""
     used = list(files)
     while used:
         with SparseFile(used[-1].path) as file:
@@ -169,7 +170,7 @@ class LogWalk:
         return held
 
     def _released(self, record: Record) -> Iterator[Record]:
-        """A held record behind which another one stands, so that no tear explains it."""
+        """A held record that is followed by another one, so that a tear does not explain it."""
         start, end = record.physical_offset, record.physical_offset + record.total_size
         what = f"record at {start}, {record.topic!r} {record.queue_id} offset {record.queue_offset}"
         if "\0" in record.topic:
@@ -195,7 +196,7 @@ class LogWalk:
         found = find_record(file, walk.base, walk.position)
         file.forget()
         if found > walk.position and self._state.running and _is_record(walk):
-            # Written while we were looking.
+            # Written in the meantime.
             return walk.position
         return found
 
@@ -203,16 +204,16 @@ class LogWalk:
         file, base = walk.file, walk.base or 0
         if held is not None:
             self.end -= held.total_size
-            self._torn_end(file, self.end, "a record that was not written to its end")
+            self._torn_end(file, self.end, "a record that was not written completely")
         elif walk.damage:
             self._torn_end(file, self.end, walk.damage)
         elif (something := file.skip_zeros(walk.position)) < file.size:
-            text = f"{file.path}: bytes at {base + something} that are no record, behind the end"
-            self._findings.note("old bytes behind the end", text)
+            text = f"{file.path}: bytes at {base + something} after the end that are not a record"
+            self._findings.note("old bytes after the end", text)
 
     def _damage(self, walk: RecordWalk, until: int) -> None:
         start, end = (walk.base or 0) + walk.position, (walk.base or 0) + until
-        what = walk.damage or "zeros stand there"
+        what = walk.damage or "it is all zeros"
         text = f"{walk.file.path}: bytes {start}..{end} ({end - start}) hold no record: {what}"
         self._findings.problem("damaged region", text)
         self._lost(start, end)
@@ -224,7 +225,7 @@ class LogWalk:
 
     def _torn_end(self, file: SparseFile, offset: int, what: str) -> None:
         self._stops_at(offset, False)
-        text = f"{file.path}: at {offset}: {what}, and no record behind it"
+        text = f"{file.path}: at {offset}: {what}, and no record after it"
         if self._state.running:
             self._findings.note("end in motion", text)
         elif self._state.repaired(offset):
@@ -235,11 +236,11 @@ class LogWalk:
 
 def crc_holds(record: Record) -> bool:
     """As in the real broker, a record without a body is not checked."""
-    return not record.body or zlib.crc32(record.body) & 0x7FFFFFFF == record.body_crc
+    return not record.body or crc32_31(record.body) == record.body_crc
 
 
 def _whole(record: Record) -> bool:
-    """Whether nothing of it can be the zeros that a torn write leaves."""
+    """Whether no part of it can be the zeros that a torn write leaves."""
     if record.properties.endswith(b"\0") or "\0" in record.topic:
         return False
     return crc_holds(record)

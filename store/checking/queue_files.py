@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import os
-import struct
 from collections import OrderedDict
 from collections.abc import Iterator
 from typing import Final
 
-from trimq.codec.queue_entry import ENTRY_SIZE
+from trimq.codec.entries.queue import ENTRY_SIZE, FILLER_SIZE, fields_at, parse_all
 
 Entry = tuple[int, int, int]
 
-_ENTRY: Final = struct.Struct(">qiq")
 BLOCK: Final = 40 * ENTRY_SIZE
 SCAN_BLOCK: Final = 4096 * ENTRY_SIZE
 NO_ENTRY: Final = (0, 0, 0)
-FILLER: Final = (0, 0x7FFFFFFF, 0)
+FILLER: Final = (0, FILLER_SIZE, 0)
 
 
 class OpenForReading:
@@ -26,7 +24,7 @@ class OpenForReading:
         self._max_files = files
         self._max_blocks = blocks
         self._fds: OrderedDict[str, int] = OrderedDict()
-        self._holders: OrderedDict[int, QueueFiles] = OrderedDict()
+        self._holders: OrderedDict[int, CheckedFiles] = OrderedDict()
 
     def read(self, path: str, size: int, position: int) -> bytes:
         """Empty when there is no such file."""
@@ -43,8 +41,8 @@ class OpenForReading:
             self._fds.move_to_end(path)
         return os.pread(fd, size, position)
 
-    def holds(self, files: QueueFiles) -> None:
-        """The queue has a block in memory; the one with the oldest gives its own up."""
+    def holds(self, files: CheckedFiles) -> None:
+        """The queue has a block in memory; the one with the oldest block gives it up."""
         self._holders[id(files)] = files
         self._holders.move_to_end(id(files))
         if len(self._holders) > self._max_blocks:
@@ -55,7 +53,7 @@ class OpenForReading:
             os.close(self._fds.popitem()[1])
 
 
-class QueueFiles:
+class CheckedFiles:
     """`first` and `per_file` are 0 without files."""
 
     __slots__ = (
@@ -94,7 +92,7 @@ class QueueFiles:
     def misfits(self, closed: bool) -> Iterator[str]:
         """Files that are missing or do not have the length of the others.
 
-        In a store that is not closed the last one may just have been made; opening mends it.
+        In a store that is not closed the last one may have just been created; opening repairs it.
         """
         last = len(self.bases) - 1
         for at, (base, size) in enumerate(zip(self.bases, self.sizes, strict=True)):
@@ -111,11 +109,10 @@ class QueueFiles:
             if not self._load(number):
                 return NO_ENTRY
             at = 0
-        found: Entry = _ENTRY.unpack_from(self._block, at)
-        return found
+        return fields_at(self._block, at)
 
     def entry_anew(self, number: int) -> Entry:
-        """Not from what was read earlier."""
+        """Reads afresh, not from the blocks."""
         self._block = b""
         return self.entry(number)
 
@@ -135,20 +132,20 @@ class QueueFiles:
         block = BLOCK
         while self.per_file:
             index = (number - self.first) % self.per_file
-            # Mostly there are few or none: a hole that is read takes memory, so begin small.
+            # Mostly there are few or none: reading a hole takes memory, so start small.
             size = min(block, (self.per_file - index) * ENTRY_SIZE)
             block = min(2 * block, SCAN_BLOCK)
             data = self._opened.read(self.path(number - index), size, index * ENTRY_SIZE)
             if len(data) < ENTRY_SIZE:
                 return
-            for entry in _ENTRY.iter_unpack(data[: len(data) // ENTRY_SIZE * ENTRY_SIZE]):
+            for entry in parse_all(data):
                 if entry == NO_ENTRY:
                     return
                 yield number, entry
                 number += 1
 
     def end(self) -> int:
-        """Behind the last entry, found by bisection: entries fill the files from the start."""
+        """The end of the last entry, found by bisection: entries fill the files from the start."""
         low, high = self.first, (self.bases[-1] + self.per_file if self.bases else 0)
         while low < high:
             middle = (low + high) // 2
@@ -159,7 +156,7 @@ class QueueFiles:
         return low
 
     def first_behind(self, physical_offset: int, end: int) -> int:
-        """The first entry whose record lies at or behind the offset (correctMinOffset)."""
+        """The first entry whose record lies at or after the offset (correctMinOffset)."""
         low, high = self.first, end
         while low < high:
             middle = (low + high) // 2

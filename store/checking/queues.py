@@ -1,7 +1,7 @@
 """Records against consume-queue entries, both ways, while the log goes by.
 
 Records of a queue come in the order of its offsets, so per queue a few numbers are enough. An entry
-is looked at when its record passes; entries that no record asked for are looked at when the queue
+is checked when its record comes by; entries that no record asked for are checked when the queue
 jumps over them, or at the end.
 """
 
@@ -11,28 +11,28 @@ import os
 from pathlib import Path
 from typing import Final
 
+from trimq.codec.entries.extension_unit import MAX_ADDRESS
 from trimq.codec.flags import SysFlag
-from trimq.codec.properties import find_property
-from trimq.codec.property_keys import INNER_MULTI_DISPATCH, INNER_MULTI_QUEUE_OFFSET
-from trimq.codec.record import Record
+from trimq.codec.names import LMQ_PREFIX, SCHEDULE_TOPIC
+from trimq.codec.records.properties import find_property
+from trimq.codec.records.property_keys import INNER_MULTI_DISPATCH, INNER_MULTI_QUEUE_OFFSET
+from trimq.codec.records.record import Record
 from trimq.store.checking.extensions import Extensions
 from trimq.store.checking.findings import Findings
 from trimq.store.checking.log import NOWHERE, LogWalk
-from trimq.store.checking.queue_files import FILLER, NO_ENTRY, Entry, OpenForReading, QueueFiles
+from trimq.store.checking.queue_files import FILLER, NO_ENTRY, CheckedFiles, Entry, OpenForReading
 from trimq.store.checking.state import StoreState
-from trimq.store.inspecting.entries import HIGHEST_EXTENSION_ADDRESS
 from trimq.store.inspecting.sparse_file import SparseFile
-from trimq.store.tags import SCHEDULE_TOPIC, TagCodes
+from trimq.store.messages.tags import TagCodes
 
 _DISPATCH: Final = INNER_MULTI_DISPATCH.encode()
 _DISPATCH_OFFSETS: Final = INNER_MULTI_QUEUE_OFFSET.encode()
-LIGHT_PREFIX: Final = "%LMQ%"
-# How many entries of one gap are looked at; a gap that long is one problem anyway.
+# How many entries of one gap are checked; a longer gap is one problem anyway.
 GAP_ENTRIES: Final = 100_000
 
 
 class Misses:
-    """Records without their entry: how many, the first, and where first and last lie."""
+    """Records without their entry: how many, the first, and where the first and last are."""
 
     __slots__ = ("begin", "count", "last", "text")
 
@@ -63,12 +63,12 @@ class Misses:
         others.clear()
 
 
-class Queue:
-    """What is known of one queue so far."""
+class CheckedQueue:
+    """What is known about one queue so far."""
 
     __slots__ = ("files", "first", "inner", "next", "queue_id", "tail", "topic", "wrong")
 
-    def __init__(self, topic: str, queue_id: int, files: QueueFiles) -> None:
+    def __init__(self, topic: str, queue_id: int, files: CheckedFiles) -> None:
         self.topic = topic
         self.queue_id = queue_id
         self.files = files
@@ -99,7 +99,7 @@ class QueueChecks:
         self._findings = findings
         self._opened = OpenForReading()
         self._extensions = Extensions(root / "consumequeue_ext", self._opened)
-        self._queues: dict[tuple[str, int], Queue] = {}
+        self._queues: dict[tuple[str, int], CheckedQueue] = {}
         self.records = 0
         self.to_rebuild = 0
         """Queues that lack entries which the next start writes."""
@@ -107,7 +107,7 @@ class QueueChecks:
     def close(self) -> None:
         self._opened.close()
 
-    # --- while the log goes by
+    # --- while the log is read
 
     def record(self, record: Record) -> None:
         code = self._tags.code(record.topic, record.properties, record.store_timestamp)
@@ -116,27 +116,27 @@ class QueueChecks:
         if _DISPATCH in record.properties:
             self._light_queues(record, code)
 
-    def queue(self, topic: str, queue_id: int) -> Queue:
+    def queue(self, topic: str, queue_id: int) -> CheckedQueue:
         queue = self._queues.get((topic, queue_id))
         if queue is None:
-            files = QueueFiles(f"{self.directory}/{topic}/{queue_id}", self._opened)
-            queue = self._queues[topic, queue_id] = Queue(topic, queue_id, files)
+            files = CheckedFiles(f"{self.directory}/{topic}/{queue_id}", self._opened)
+            queue = self._queues[topic, queue_id] = CheckedQueue(topic, queue_id, files)
             for misfit in files.misfits(self._state.closed):
                 self._findings.problem("queue file missing or of another length", misfit)
         return queue
 
     def _light_queues(self, record: Record, code: int) -> None:
-        """Entries in further queues (MultiDispatchUtils); only where that is switched on."""
+        """Entries in further queues (MultiDispatchUtils); only if that is switched on."""
         names = find_property(record.properties, _DISPATCH)
         offsets = find_property(record.properties, _DISPATCH_OFFSETS)
         if names is None or offsets is None:
             return
         for name, offset in zip(names.decode().split(","), offsets.split(b","), strict=False):
-            queue_id = 0 if name.startswith(LIGHT_PREFIX) else record.queue_id
+            queue_id = 0 if name.startswith(LMQ_PREFIX) else record.queue_id
             if "/" not in name and (self.directory / name).is_dir() and offset.isdigit():
                 self._entry(self.queue(name, queue_id), int(offset), record, code)
 
-    def _entry(self, queue: Queue, offset: int, record: Record, code: int) -> None:
+    def _entry(self, queue: CheckedQueue, offset: int, record: Record, code: int) -> None:
         self.records += 1
         if offset != queue.next:
             self._jump(queue, offset, record)
@@ -150,7 +150,9 @@ class QueueChecks:
         elif queue.tail.count:
             self._end_tail(queue, offset)
 
-    def _compare(self, queue: Queue, offset: int, entry: Entry, record: Record, code: int) -> None:
+    def _compare(
+        self, queue: CheckedQueue, offset: int, entry: Entry, record: Record, code: int
+    ) -> None:
         where = f"{queue} offset {offset}, record at {record.physical_offset}"
         if entry in (NO_ENTRY, FILLER):
             queue.tail.add(record.physical_offset, where)
@@ -166,23 +168,23 @@ class QueueChecks:
             text = f"{where}: the entry's tags code is {entry[2]}, the record's {code}"
         queue.wrong.add(record.physical_offset, text)
 
-    def _end_tail(self, queue: Queue, offset: int) -> None:
-        """An entry stands behind missing ones; a running broker may just have written them all."""
+    def _end_tail(self, queue: CheckedQueue, offset: int) -> None:
+        """An entry follows missing ones; a running broker may just have written them all."""
         last = offset - 1
         if self._state.running and queue.tail.count and queue.files.entry_anew(last) != NO_ENTRY:
             queue.tail.clear()
         queue.inner.take(queue.tail)
 
-    def _is_code(self, queue: Queue, found: int, record: Record, code: int) -> bool:
+    def _is_code(self, queue: CheckedQueue, found: int, record: Record, code: int) -> bool:
         if found == code:
             return True
-        if found <= HIGHEST_EXTENSION_ADDRESS:
+        if found <= MAX_ADDRESS:
             unit = self._extensions.unit(queue.topic, queue.queue_id, found)
             return unit == (code, record.store_timestamp)
-        # The delays may be set to others than the usual.
+        # The delays may be configured differently.
         return queue.topic == SCHEDULE_TOPIC and found >= record.store_timestamp
 
-    def _jump(self, queue: Queue, offset: int, record: Record) -> None:
+    def _jump(self, queue: CheckedQueue, offset: int, record: Record) -> None:
         if queue.next < 0:
             queue.first = offset
         elif offset > queue.next:
@@ -196,7 +198,7 @@ class QueueChecks:
         elif offset == 0:
             # The topic was deleted and made again: the entries are the new one's.
             text = f"{queue} begins again with the record at {record.physical_offset}"
-            self._findings.note("queue of a topic that was made anew", text)
+            self._findings.note("queue of a topic that was created again", text)
             for misses in (queue.tail, queue.inner, queue.wrong):
                 misses.clear()
             queue.first = offset
@@ -204,7 +206,7 @@ class QueueChecks:
             text = f"{queue}: offset {offset} comes after {queue.next - 1}"
             self._findings.problem("queue out of order", f"{text}, at {record.physical_offset}")
 
-    def _unasked(self, queue: Queue, number: int, entry: Entry, log_end: int) -> None:
+    def _unasked(self, queue: CheckedQueue, number: int, entry: Entry, log_end: int) -> None:
         """An entry within the queue that no record in the log has asked for."""
         if entry in (NO_ENTRY, FILLER) or entry[0] < self._walk.start:
             return
@@ -214,18 +216,18 @@ class QueueChecks:
         elif any(start <= entry[0] < end for start, end in self._walk.damaged):
             self._findings.problem("entry of a lost record", f"{where}, in a damaged region")
         else:
-            self._findings.problem("dangling entry", f"{where}, where no such record is")
+            self._findings.problem("dangling entry", f"{where}, where there is no such record")
 
     def _ahead(self, where: str) -> None:
         text = f"{where}, the log ends at {self._walk.end}"
         if self._state.running:
             return
         if self._state.closed:
-            self._findings.problem("entry behind the log's end", text)
+            self._findings.problem("entry beyond the log's end", text)
         else:
-            self._findings.note("entries behind the log's end, which recovery drops", text)
+            self._findings.note("entries beyond the log's end, which recovery drops", text)
 
-    # --- when the log has gone by
+    # --- when the log has been read
 
     def finish(self, deleted: frozenset[str] | None, quick: bool) -> None:
         """`deleted`: topics without a configuration; None when that is not known."""
@@ -233,7 +235,9 @@ class QueueChecks:
         for queue in self._queues.values():
             if queue.next >= 0 and not queue.files.bases and deleted and queue.topic in deleted:
                 text = f"{queue}: {queue.tail.count} records"
-                self._findings.note("records of a topic that is no more", text, queue.tail.count)
+                self._findings.note(
+                    "records of a topic that no longer exists", text, queue.tail.count
+                )
                 continue
             self._finish(queue, quick)
 
@@ -247,7 +251,7 @@ class QueueChecks:
                     if queue.name.isdigit() and queue.is_dir():
                         self.queue(topic.name, int(queue.name))
 
-    def _finish(self, queue: Queue, quick: bool) -> None:
+    def _finish(self, queue: CheckedQueue, quick: bool) -> None:
         files = queue.files
         end = files.first
         if queue.next >= 0:
@@ -266,7 +270,7 @@ class QueueChecks:
         self._report(queue)
         files.forget()
 
-    def _behind_end(self, queue: Queue, end: int) -> None:
+    def _behind_end(self, queue: CheckedQueue, end: int) -> None:
         files = queue.files
         if not files.per_file or self._state.running:
             return
@@ -278,9 +282,9 @@ class QueueChecks:
             found = file.skip_zeros((end - base) * 20)
             if found < file.size:
                 text = f"{path}: the entries end at {end}, but byte {found} is not zero"
-                self._findings.problem("something behind a queue's end", text)
+                self._findings.problem("something after a queue's end", text)
 
-    def _report(self, queue: Queue) -> None:
+    def _report(self, queue: CheckedQueue) -> None:
         repairable = max(queue.tail.last, queue.inner.last, queue.wrong.last)
         missing = queue.tail.count + queue.inner.count + queue.wrong.count
         if missing and repairable > self._state.durable:
@@ -289,7 +293,7 @@ class QueueChecks:
         self._report_misses(queue, queue.inner, "missing entry", at_end=False)
         self._report_misses(queue, queue.wrong, "wrong entry", at_end=False)
 
-    def _report_misses(self, queue: Queue, misses: Misses, kind: str, at_end: bool) -> None:
+    def _report_misses(self, queue: CheckedQueue, misses: Misses, kind: str, at_end: bool) -> None:
         if not misses.count:
             return
         text = misses.text
@@ -305,7 +309,7 @@ class QueueChecks:
     # --- for consumer offsets
 
     def bounds(self, topic: str, queue_id: int, log_start: int) -> tuple[int, int] | None:
-        """Min and max offset of the queue; None when nothing of it is there."""
+        """Min and max offset of the queue; None when nothing of it exists."""
         queue = self._queues.get((topic, queue_id))
         if queue is None:
             return None

@@ -1,7 +1,7 @@
 """What state a store directory is in, from `lock`, `abort` and `checkpoint`, without touching them.
 
 How much a missing or torn end means depends on it: a closed store has everything; after a kill the
-next start repairs what lies behind the checkpoint; under a running broker the end moves.
+next start repairs what comes after the checkpoint; under a running broker the end moves.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ import os
 from enum import StrEnum
 from pathlib import Path
 
+from trimq.codec.entries.checkpoint import NUMBERS_SIZE, Checkpoint, find_checkpoint
 from trimq.store.checking.findings import Findings
-from trimq.store.checkpoint import LAYOUT, Checkpoint
-from trimq.store.system import lock_holder
+from trimq.store.disk.system import lock_holder
 
 
 class State(StrEnum):
@@ -22,7 +22,7 @@ class State(StrEnum):
 
 
 class StoreState:
-    """Read before anything else is: whatever comes later can only be newer."""
+    """Read before anything else: whatever is read later can only be newer."""
 
     __slots__ = ("checkpoint", "durable", "owner", "state")
 
@@ -46,12 +46,13 @@ class StoreState:
         return self.state is State.RUNNING
 
     def repaired(self, physical_offset: int) -> bool:
-        """Whether the next start scans this record and makes good what is derived from it."""
+        """Whether the next start scans this record and repairs what is derived from it."""
         return not self.closed and physical_offset > self.durable
 
 
 def lock_owner(path: Path) -> int | None:
-    """The process that holds the store's lock (0: one that we cannot see); None when nobody does.
+    """The process that holds the store's lock (0: one that we cannot identify); None when nobody
+    does.
 
     Asks the kernel about the lock that DefaultMessageStore.start takes, and takes none.
     """
@@ -69,10 +70,11 @@ def _load_checkpoint(path: Path, findings: Findings) -> Checkpoint:
     try:
         data = path.read_bytes()
     except FileNotFoundError:
-        findings.note("no checkpoint", f"{path} is not there: recovery looks at everything")
+        findings.note("no checkpoint", f"{path} does not exist: recovery reads everything")
         return Checkpoint()
-    if len(data) < LAYOUT.size:
-        text = f"{path} has {len(data)} bytes, its fields take {LAYOUT.size}"
+    found = find_checkpoint(data)
+    if found is None:
+        text = f"{path} has {len(data)} bytes, its fields take {NUMBERS_SIZE}"
         findings.problem("checkpoint unreadable", text)
         return Checkpoint()
-    return Checkpoint(*LAYOUT.unpack_from(data))
+    return found

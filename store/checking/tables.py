@@ -6,15 +6,15 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from trimq.codec.errors import CodecError
-from trimq.codec.fastjson import loads
+from trimq.codec.java.fastjson import loads
+from trimq.codec.names import SCHEDULE_TOPIC
 from trimq.store.checking.findings import Findings
-from trimq.store.tags import SCHEDULE_TOPIC
 
 NAMES: Final = ("timermetrics", "transactionMetrics")
 
 
 class Bounds(Protocol):
-    """Min and max offset of a queue; None when nothing of it is there."""
+    """Min and max offset of a queue; None when nothing of it exists."""
 
     def __call__(self, topic: str, queue_id: int, /) -> tuple[int, int] | None: ...
 
@@ -64,7 +64,7 @@ class Tables:
         return value
 
     def _table(self, name: str) -> Any:
-        """The table as a broker would take it: from its twin when the file itself is no good."""
+        """The table as a broker would take it: from its twin when the file itself is unusable."""
         for path in (self._folder / name, self._folder / f"{name}.bak"):
             try:
                 value = loads(path.read_bytes())
@@ -86,14 +86,14 @@ class Tables:
 
     def _check(self, bounds: Bounds, topic: str, queue_id: str, offset: Any, who: str) -> None:
         if not queue_id.isdigit() or not isinstance(offset, int):
-            text = f"{who}, {topic}: {queue_id!r} -> {offset!r} is no offset of a queue"
+            text = f"{who}, {topic}: {queue_id!r} -> {offset!r} is not an offset of a queue"
             self._findings.problem("table unreadable", text)
             return
         found = bounds(topic, int(queue_id))
         where = f"{who} stands at {offset} of {topic} {queue_id}"
         if found is None:
             if offset > 0:
-                text = f"{where}, of which nothing is there any more"
+                text = f"{where}, of which nothing is left"
                 self._findings.note("consumer offset of a queue that is gone", text)
             return
         low, high = found
@@ -102,7 +102,7 @@ class Tables:
             self._findings.problem("consumer offset beyond the queue's end", text)
         elif offset < low:
             text = f"{where}, whose messages begin at {low}: {low - offset} are gone"
-            self._findings.note("consumer offset before the queue's begin", text)
+            self._findings.note("consumer offset before the queue's beginning", text)
 
 
 def _attributes(topic: Any) -> dict[str, Any]:

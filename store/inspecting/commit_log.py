@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Generator, Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from trimq.codec.addresses import unpack_host
+from trimq.codec.java.hashes import crc32_31
 from trimq.codec.layouts.record import BLANK, RECORD
-from trimq.codec.message_id import offset_message_id
-from trimq.codec.properties import find_property, parse_properties
-from trimq.codec.property_keys import KEY_SEPARATOR, KEYS, UNIQ_KEY
-from trimq.codec.record import MAGIC_V2, Record
+from trimq.codec.records.addresses import unpack_host
+from trimq.codec.records.message_id import offset_message_id
+from trimq.codec.records.properties import find_property, parse_properties
+from trimq.codec.records.property_keys import KEY_SEPARATOR, KEYS, UNIQ_KEY
+from trimq.codec.records.record import MAGIC_V2, Record
 from trimq.store.inspecting.items import End, Item, Reason, Selection, Unreadable
 from trimq.store.inspecting.kinds import base_of
 from trimq.store.inspecting.records import RecordWalk, find_record
@@ -23,7 +23,7 @@ _UNIQ_KEY: Final = UNIQ_KEY.encode()
 
 
 def inspect_commit_log(paths: list[Path], selection: Selection) -> Iterator[Item | End]:
-    """All files as one log; it ends in the first one that is not full, or is damaged."""
+    """All files as one log; it ends in the first one that is not full or is damaged."""
     chosen = _files_with(paths, selection)
     for path in chosen:
         with SparseFile(path) as file:
@@ -34,7 +34,7 @@ def inspect_commit_log(paths: list[Path], selection: Selection) -> Iterator[Item
 
 
 def _files_with(paths: list[Path], selection: Selection) -> list[Path]:
-    """Without the files in front of the first offset that is asked for."""
+    """Without the files before the first offset that is asked for."""
     start = _start(selection)
     chosen = [
         path
@@ -46,7 +46,7 @@ def _files_with(paths: list[Path], selection: Selection) -> list[Path]:
     first = base_of(chosen[0])
     wanted = selection.physical_offset
     if wanted is not None and first is not None and wanted < first:
-        raise Unreadable(f"the commit log begins at {first}, behind {start}")
+        raise Unreadable(f"the commit log begins at {first}, after {start}")
     return chosen
 
 
@@ -89,13 +89,13 @@ def _go_to_start(walk: RecordWalk, selection: Selection) -> End | None:
         there = f"; the next one is at {walk.base + found}" if found >= 0 else ""
         raise Unreadable(f"no record begins at {start}{there}")
     if found < 0:
-        return End(file.path, file.size, Reason.END_OF_FILE, f"no record at or behind {start}")
+        return End(file.path, file.size, Reason.END_OF_FILE, f"no record at or after {start}")
     walk.position = found
     return None
 
 
 def end_of(walk: RecordWalk) -> End:
-    """Why a walk stopped, looking at what is behind when it is not the file's end."""
+    """Why a walk stopped; if not at the file's end, what follows is examined."""
     file, position, base = walk.file, walk.position, walk.base or 0
     if not walk.damage and position >= file.size:
         return End(file.path, position, Reason.END_OF_FILE, "the file ends here")
@@ -113,7 +113,7 @@ def end_of(walk: RecordWalk) -> End:
         text = walk.damage
     behind = find_record(file, walk.base, position + 1)
     if behind < 0:
-        text += "; no whole record behind it in this file"
+        text += "; no whole record after it in this file"
         return End(file.path, position, Reason.DAMAGE, text)
     text += f"; the next whole record is at {base + behind}"
     return End(file.path, position, Reason.DAMAGE, text, resume=base + behind)
@@ -154,8 +154,7 @@ def record_item(file: SparseFile, position: int, record: Record) -> Item:
     data = file.read(position, record.total_size)
     assert data is not None
     parsed = RECORD.parse(data)
-    store_host = parsed.store_host.address + parsed.store_host.port.to_bytes(4, "big", signed=True)
-    crc = zlib.crc32(parsed.body) & 0x7FFFFFFF
+    crc = crc32_31(parsed.body)
     fields = {
         "topic": parsed.topic,
         "queue_id": parsed.queue_id,
@@ -170,21 +169,17 @@ def record_item(file: SparseFile, position: int, record: Record) -> Item:
         "flag": parsed.flag,
         "sys_flag": parsed.sys_flag,
         "born_timestamp": parsed.born_timestamp,
-        "born_host": _host(parsed.born_host),
+        "born_host": unpack_host(record.born_host),
         "store_timestamp": parsed.store_timestamp,
-        "store_host": _host(parsed.store_host),
+        "store_host": unpack_host(record.store_host),
         "reconsume_times": parsed.reconsume_times,
         "prepared_transaction_offset": parsed.prepared_transaction_offset,
-        "message_id": offset_message_id(store_host, parsed.physical_offset),
+        "message_id": offset_message_id(record.store_host, parsed.physical_offset),
         "properties": parse_properties(parsed.properties),
         "body_length": len(parsed.body),
         "body": parsed.body,
     }
     return Item("record", file.path, position, parsed.physical_offset, fields)
-
-
-def _host(host: Any) -> str:
-    return unpack_host(host.address + host.port.to_bytes(4, "big", signed=True))
 
 
 def _blank_item(file: SparseFile, position: int, base: int) -> Item:

@@ -9,17 +9,15 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any, Final
 
+from trimq.codec.entries.extension_unit import FIRST_ADDRESS, MAX_ADDRESS
+from trimq.codec.entries.queue import FILLER_SIZE, pack_offset
+from trimq.codec.entries.timer import MAGIC_DELETE, MAGIC_ROLL, peek_timer
 from trimq.codec.layouts.queues import BATCH_QUEUE_ENTRY, QUEUE_ENTRY
-from trimq.codec.layouts.timer import MAGIC_DELETE, MAGIC_ROLL, TIMER_RECORD, TIMER_SLOT
-from trimq.codec.record import MAGIC_BLANK
+from trimq.codec.layouts.timer import TIMER_RECORD, TIMER_SLOT
+from trimq.codec.records.record import MAGIC_BLANK
 from trimq.store.inspecting.items import End, Item, Reason, Selection
 from trimq.store.inspecting.kinds import Kind, base_of
 from trimq.store.inspecting.sparse_file import SparseFile
-
-FILLER_SIZE: Final = 0x7FFFFFFF
-# Tags codes at or below are addresses into the queue's extension (ConsumeQueueExt.isExtAddr).
-HIGHEST_EXTENSION_ADDRESS: Final = -(2**31) - 1
-LONG_MIN: Final = -(2**63)
 
 
 class Layout:
@@ -32,7 +30,7 @@ class Layout:
         self.offset_at = offset_at
         """Where in an entry the physical offset is; -1: it has none."""
         self.fills = fills
-        """Entries stand one behind the other: the first zero entry ends the file."""
+        """Entries are consecutive: the first zero entry ends the file."""
 
 
 LAYOUTS: Final = {
@@ -44,7 +42,7 @@ LAYOUTS: Final = {
 
 
 def inspect_entries(paths: list[Path], kind: Kind, selection: Selection) -> Iterator[Item | End]:
-    """The files of one queue or log after the other; of every queue the last file's end counts."""
+    """The files of one queue or log after another; of every queue only the last file's end counts."""
     layout = LAYOUTS[kind]
     for at, path in enumerate(paths):
         with SparseFile(path) as file:
@@ -70,7 +68,7 @@ class _Reading:
         self._high = high
         self._wanted = b""
         if selection.physical_offset is not None:
-            self._wanted = selection.physical_offset.to_bytes(8, "big", signed=True)
+            self._wanted = pack_offset(selection.physical_offset)
 
     def items(self) -> Generator[Item, None, End]:
         file, layout, size = self._file, self._layout, self._layout.size
@@ -117,8 +115,8 @@ class _Reading:
         """A blank ends a file of the timer log; anything else of a wrong size is damage."""
         if self._kind is not Kind.TIMER_LOG:
             return None
-        size = int.from_bytes(data[:4], "big", signed=True)
-        if int.from_bytes(data[12:16], "big") == MAGIC_BLANK:
+        size, magic = peek_timer(data)
+        if magic == MAGIC_BLANK:
             text = f"a blank of {size} bytes: the rest of the file is empty"
             return End(self._file.path, position, Reason.END_OF_FILE, text)
         if size != self._layout.size:
@@ -154,11 +152,11 @@ class _Reading:
 
 
 def _queue_notes(fields: dict[str, Any]) -> dict[str, Any]:
-    """What the numbers of an entry stand for when they are no plain entry's."""
+    """What the numbers of an entry mean when it is not an ordinary one."""
     if fields["size"] == FILLER_SIZE and fields["physical_offset"] == 0:
-        return {"meaning": "filler: the queue begins behind it"}
-    if fields["tags_code"] <= HIGHEST_EXTENSION_ADDRESS:
-        address = fields["tags_code"] - LONG_MIN
+        return {"meaning": "filler: the queue begins after it"}
+    if fields["tags_code"] <= MAX_ADDRESS:
+        address = fields["tags_code"] - FIRST_ADDRESS
         return {"meaning": f"tags code in consumequeue_ext at {address}"}
     return {}
 

@@ -1,19 +1,21 @@
-"""Inspecting the extension of consume queues: units of their own sizes, one behind the other."""
+"""Inspecting the extension of consume queues: units of different sizes, one after another."""
 
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
 from pathlib import Path
-from typing import Final
 
+from trimq.codec.entries.extension_unit import (
+    END_MARK,
+    SIZE_BYTES,
+    UNIT_SIZE,
+    bit_map_size,
+    unit_size,
+)
 from trimq.codec.layouts.queues import QUEUE_EXT_UNIT
 from trimq.store.inspecting.items import End, Item, Reason, Selection
 from trimq.store.inspecting.kinds import base_of
 from trimq.store.inspecting.sparse_file import SparseFile
-
-SMALLEST_UNIT: Final = 20
-# ConsumeQueueExt: marks the unused rest of a file.
-END_MARK: Final = -1
 
 
 def inspect_extension(paths: list[Path], selection: Selection) -> Iterator[Item | End]:
@@ -28,15 +30,15 @@ def inspect_extension(paths: list[Path], selection: Selection) -> Iterator[Item 
 def _inspect_file(file: SparseFile, selection: Selection) -> Generator[Item, None, End]:
     base = base_of(file.path) or 0
     position = 0
-    while (head := file.read(position, 2)) is not None:
-        size = int.from_bytes(head, "big", signed=True)
+    while (head := file.read(position, SIZE_BYTES)) is not None:
+        size = unit_size(head)
         if size == END_MARK:
             return End(file.path, position, Reason.END_OF_FILE, "marked as the end of the file")
         if size == 0:
             return _zeros(file, position)
-        data = file.read(position, size) if size >= SMALLEST_UNIT else None
-        if data is None or SMALLEST_UNIT + _bit_map_size(data) != size:
-            text = f"a unit of {size} bytes that are not there or do not add up"
+        data = file.read(position, size) if size >= UNIT_SIZE else None
+        if data is None or UNIT_SIZE + bit_map_size(data) != size:
+            text = f"a unit of {size} bytes, which are missing or do not add up"
             return End(file.path, position, Reason.DAMAGE, text)
         number = base + position
         if selection.end is not None and number > selection.end:
@@ -47,10 +49,6 @@ def _inspect_file(file: SparseFile, selection: Selection) -> Generator[Item, Non
             yield Item("extension unit", file.path, position, number, fields)
         position += size
     return End(file.path, position, Reason.END_OF_FILE, "the file ends here")
-
-
-def _bit_map_size(data: bytes) -> int:
-    return int.from_bytes(data[18:20], "big", signed=True)
 
 
 def _zeros(file: SparseFile, position: int) -> End:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from trimq.codec.java import string_hash
+from trimq.codec.java.hashes import string_hash
 from trimq.codec.layouts.index import INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT
 from trimq.store.inspecting.items import End, Item, Reason, Selection, Unreadable
 from trimq.store.inspecting.sparse_file import SparseFile
@@ -20,7 +20,7 @@ DEFAULT_ENTRIES: Final = 20_000_000
 
 
 def key_hash(text: str) -> int:
-    """IndexFile.indexKeyHashMethod: Java's hash without its sign; the one without a twin is 0."""
+    """IndexFile.indexKeyHashMethod: Java's hash without its sign; the one without a counterpart is 0."""
     value = abs(string_hash(text))
     return 0 if value == 1 << 31 else value
 
@@ -64,8 +64,8 @@ class _Index:
         self._slots = selection.index_slots or slot_count(file, self._header)
         if not self._slots:
             raise Unreadable(
-                f"{file.path}: entry 1 is not where it is with the usual numbers of slots; "
-                "give --index-slots (maxHashSlotNum of the broker that wrote it)"
+                f"{file.path}: entry 1 is not where the usual numbers of slots put it; "
+                f"give --index-slots (maxHashSlotNum of the broker that wrote it)"
             )
 
     def items(self) -> Iterator[Item | End]:

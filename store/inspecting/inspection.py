@@ -13,7 +13,7 @@ from trimq.store.inspecting.index import inspect_index
 from trimq.store.inspecting.items import End, Item, Selection, Unreadable
 from trimq.store.inspecting.kinds import Kind, files_of, recognise
 from trimq.store.inspecting.single import inspect_single
-from trimq.store.log_paths import parse_paths
+from trimq.store.log.paths import parse_paths
 
 _RANGE: Final = frozenset({"start", "end"})
 _QUEUES: Final = frozenset({"topic", "queue_id"}) | _RANGE

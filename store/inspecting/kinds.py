@@ -1,4 +1,4 @@
-"""Which kind of store file a path is, told by the names that RocketMQ gives (StorePathConfigHelper)."""
+"""Which kind of store file a path is, recognised by the names that RocketMQ gives (StorePathConfigHelper)."""
 
 from __future__ import annotations
 
@@ -34,10 +34,11 @@ _BY_NAME: Final = {
     "timercheck": Kind.TIMER_CHECKPOINT,
     "timermetrics": Kind.CONFIG,
     "transactionMetrics": Kind.CONFIG,
+    "position-checkpoint": Kind.CONFIG,
     "abort": Kind.ABORT,
     "lock": Kind.LOCK,
 }
-# Folder names and how far above a data file they stand.
+# Folder names and how far above a data file they are.
 _BY_FOLDER: Final = {
     "commitlog": (Kind.COMMIT_LOG, 1),
     "index": (Kind.INDEX, 1),
@@ -45,11 +46,13 @@ _BY_FOLDER: Final = {
     "consumequeue": (Kind.CONSUME_QUEUE, 3),
     "batchconsumequeue": (Kind.BATCH_CONSUME_QUEUE, 3),
     "consumequeue_ext": (Kind.CONSUME_QUEUE_EXT, 3),
+    "compactionLog": (Kind.COMMIT_LOG, 3),
+    "compactionCq": (Kind.BATCH_CONSUME_QUEUE, 3),
 }
 
 
 def recognise(path: Path) -> Kind:
-    """The kind of a file, or of the files in a folder. Unreadable: the names do not tell."""
+    """The kind of a file, or of the files in a folder. Unreadable if the names do not tell."""
     path = path.resolve()
     kind = _kind_of_folder(path) if path.is_dir() else _kind_of_file(path)
     if kind is None:
@@ -75,7 +78,7 @@ def _kind_of_file(path: Path) -> Kind | None:
 
 def _kind_of_folder(path: Path) -> Kind | None:
     if (path / "CURRENT").is_file():
-        raise Unreadable(f"{path} is a RocksDB; trimq reads RocketMQ's own files only")
+        raise Unreadable(f"{path} is a RocksDB database; trimq reads RocketMQ's own files only")
     if (path / "commitlog").is_dir() or (path / "consumequeue").is_dir():
         raise Unreadable(
             f"{path} is a whole store: name a file or a folder in it, such as {path}/commitlog, "
@@ -83,7 +86,7 @@ def _kind_of_folder(path: Path) -> Kind | None:
         )
     if path.name == "config":
         return Kind.CONFIG
-    # A topic may be called `index`, so what stands further up counts first.
+    # A topic may be called `index`, so the names further up count first.
     for folder in (path.parent.parent, path.parent, path):
         kind, depth = _BY_FOLDER.get(folder.name, (None, 0))
         if kind is not None and (folder == path or depth == 3):

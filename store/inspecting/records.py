@@ -1,7 +1,7 @@
-"""Records of commit-log files: walking over them, and finding one again behind damage.
+"""Records of commit-log files: walking over them, and finding the next one after damage.
 
-Lengths decide where a record ends; a record also names the offset where it lies, so that what a
-message's body holds is never taken for one.
+Lengths decide where a record ends; a record also names its own offset, so that the content of a
+message's body is never mistaken for a record.
 """
 
 from __future__ import annotations
@@ -10,23 +10,23 @@ from collections.abc import Iterator
 from typing import Final
 
 from trimq.codec.errors import CodecError
-from trimq.codec.record import (
+from trimq.codec.records.record import (
     FIXED_SIZE,
     MAGIC_BLANK,
     MAGIC_V1,
     MAGIC_V2,
+    RECORD_MAGICS,
     Record,
     parse_record,
     peek,
 )
 from trimq.store.inspecting.sparse_file import SparseFile
 
-_MAGICS: Final = (MAGIC_V1.to_bytes(4, "big"), MAGIC_V2.to_bytes(4, "big"))
 HEAD: Final = 8
 
 
 class Blank:
-    """The declared rest of a file."""
+    """The rest of a file, as declared."""
 
     __slots__ = ("position", "size")
 
@@ -38,9 +38,9 @@ class Blank:
 class RecordWalk:
     """Iterates over the records from a position in the file on.
 
-    Then `position` is where it stopped: at the file's end, at zeros, or at something that is no
-    record; `damage` says what is wrong there and is empty when nothing is. A wrong body CRC does
-    not stop it.
+    Then `position` is where it stopped: at the file's end, at zeros, or at something that is not a
+    record; `damage` says what is wrong there and is empty if nothing is. A wrong body CRC does not
+    stop it.
     """
 
     def __init__(self, file: SparseFile, base: int | None, position: int = 0) -> None:
@@ -105,7 +105,7 @@ class RecordWalk:
 
 
 def find_record(file: SparseFile, base: int | None, position: int) -> int:
-    """Where the next record lies at or behind the position; -1 when there is none.
+    """Where the next record is, at or after the position; -1 when there is none.
 
     It must name its own offset; without a known base its lengths must do.
     """
@@ -125,7 +125,7 @@ def find_record(file: SparseFile, base: int | None, position: int) -> int:
 
 def _candidates(window: bytes) -> list[int]:
     found: list[int] = []
-    for magic in _MAGICS:
+    for magic in RECORD_MAGICS:
         at = window.find(magic, 4)
         while at >= 0:
             found.append(at)

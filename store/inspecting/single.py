@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
+from trimq.codec.entries.checkpoint import CHECKPOINT_SIZE
 from trimq.codec.errors import CodecError
-from trimq.codec.fastjson import loads
-from trimq.codec.layouts.checkpoint import CHECKPOINT, CHECKPOINT_SIZE
+from trimq.codec.java.fastjson import loads
+from trimq.codec.layouts.checkpoint import CHECKPOINT
 from trimq.codec.layouts.timer import TIMER_CHECKPOINT
 from trimq.store.inspecting.items import End, Item, Reason
 from trimq.store.inspecting.kinds import Kind
@@ -17,8 +18,8 @@ _STRUCTS: Final = {Kind.CHECKPOINT: CHECKPOINT, Kind.TIMER_CHECKPOINT: TIMER_CHE
 _FIELD_BYTES: Final = {Kind.CHECKPOINT: 48, Kind.TIMER_CHECKPOINT: TIMER_CHECKPOINT.sizeof()}
 _MARKS: Final = {
     Kind.ABORT: (
-        "there while a broker has the store open, with its process id; without such a broker it "
-        "means that the last one was killed and the next start recovers"
+        "exists while a broker has the store open, and holds its process id; without such a broker "
+        "it means that the last one was killed and the next start recovers"
     ),
     Kind.LOCK: "locked by the broker that has the store open; the file itself always stays",
 }
@@ -52,7 +53,7 @@ def _struct(path: Path, kind: Kind) -> Iterator[Item | End]:
 def _json(path: Path) -> Iterator[Item | End]:
     data = path.read_bytes()
     if not data.strip():
-        yield End(path, 0, Reason.DAMAGE, "the file is empty; a broker takes its .bak instead")
+        yield End(path, 0, Reason.DAMAGE, "the file is empty; a broker uses its .bak instead")
         return
     try:
         value = loads(data)

@@ -1,4 +1,4 @@
-"""One file, opened for reading only, looked at through a window; holes are skipped, not read."""
+"""One file, opened for reading only, read through a window; holes are skipped, not read."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class SparseFile:
         return os.pread(self._fd, size, position)
 
     def forget(self) -> None:
-        """Read anew what has been read: a running broker may have changed it."""
+        """Read the window again: a running broker may have changed it."""
         self.buffer = b""
 
     def skip_hole(self, position: int) -> int:
@@ -69,7 +69,8 @@ class SparseFile:
         try:
             return os.lseek(self._fd, position, os.SEEK_DATA)
         except OSError as error:
-            # ENXIO: nothing but a hole up to the end. EINVAL: the file system knows no holes.
+            # ENXIO: nothing but a hole up to the end. EINVAL: the file system does not support
+            # holes.
             if error.errno == errno.ENXIO:
                 return self.size
             if error.errno == errno.EINVAL:
@@ -94,7 +95,7 @@ class SparseFile:
             raise
 
     def skip_zeros(self, position: int) -> int:
-        """The first byte at or behind the position that is not zero; the size when there is none."""
+        """The first byte at or after the position that is not zero; the size when there is none."""
         while position < self.size:
             position = self.skip_hole(position)
             data = self.fetch(position, self._window)

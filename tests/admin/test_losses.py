@@ -52,7 +52,7 @@ def test_one_member_wants_everything(
     assert [(one.members, one.tags, one.kept) for one in found] == [(["x"], tags, kept)]
 
 
-def test_who_gets_all_that_the_group_wants_loses_nothing() -> None:
+def test_a_member_that_gets_all_that_the_group_wants_loses_nothing() -> None:
     assert losses("*", {"x": "*", "y": "a"}, {"x": [0], "y": []}) == []
     assert losses("b || a", {"x": "a || b", "y": "a"}, {"x": [0], "y": []}) == []
 
@@ -64,7 +64,7 @@ def test_queues_of_members_that_do_not_want_the_topic_are_not_read() -> None:
     assert losses("*", {"x": "*", "y": None}, {"x": [0, 1, 2, 3], "y": None}) == []
 
 
-def test_who_cannot_be_asked_leaves_the_queues_unknown() -> None:
+def test_a_member_that_cannot_be_asked_leaves_the_queues_unknown() -> None:
     (loss,) = losses("*", {"x": "*", "y": None}, {"x": None, "y": []})
     assert (loss.kind, loss.queues) == (UNREAD, None)
     (loss,) = losses("a", {"x": "b"}, {"x": None})
@@ -84,7 +84,7 @@ def test_other_expressions_are_told_in_words_only() -> None:
     assert [(one.members, one.tags) for one in found] == [(["x"], []), (["y"], [])]
 
 
-def test_who_all_read_everything_leave_no_queue() -> None:
+def test_members_that_all_read_everything_leave_no_queue() -> None:
     assert losses_of_topic(sub("*"), {"x": sub("*"), "y": None}, {"x": QUEUES}, None) == []
 
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.costs import Points, costs, fit_words, fitted, table_of
+from bench.pages.costs import Points, costs, fit_words, fitted, table_of
+from bench.servers.subjects import OURS, REAL
 from bench.store import page
-from bench.subjects import OURS, REAL
 
 SIZES = [1.0, 128.0, 1024.0, 16384.0, 131072.0, 1048576.0]
 

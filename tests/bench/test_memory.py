@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from bench import memory
-from bench.report import Figures
-from bench.subjects import OURS
+from bench.pages.figures import Figures
+from bench.parts import memory
+from bench.servers.subjects import OURS
 
 
 def found(ready=0.4, first=30.0, last=30.5, idle=0.2):

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from bench import flush, loadgen, syncs, tail
-from bench.report import Figures
-from bench.subjects import OURS, PURE, REAL
+from bench.loads import loadgen
+from bench.pages.figures import Figures
+from bench.parts import flush, started, tail
+from bench.servers import syncs
+from bench.servers.subjects import OURS, PURE, REAL
 
 
 @pytest.mark.parametrize(
@@ -55,7 +57,14 @@ def test_syncs_are_summed_over_all_calls():
         syncs.parse(output.partition("\n")[0])
 
 
-def test_a_flag_of_the_load_generator_stands_behind_its_name(monkeypatch):
+def test_a_flag_of_the_load_generator_follows_its_name(monkeypatch):
     monkeypatch.setattr(loadgen, "program", lambda: "loadgen")
     words = loadgen.command("pull", "127.0.0.1:1", once=True, count=3)
     assert words == ["loadgen", "pull", "-addr=127.0.0.1:1", "-once=True", "-count=3"]
+
+
+def test_the_first_seconds_are_means_from_the_beginning_on():
+    rates = [100.0, 300.0, 500.0, 500.0, 500.0, 500.0, 9000.0]
+    assert list(started.first(rates)) == [(5, 100), (10, 200), (30, 400)]
+    # A load that was given up has no thirty seconds.
+    assert list(started.first(rates[:3])) == [(5, 100), (10, 200)]

@@ -10,10 +10,10 @@ from bench.store import figures, page, plots
 from bench.store.bulk import BulkStore
 from bench.store.figures import Curve, Section, Table
 from bench.store.work import Ticks
-from trimq.store.checkpoint import load_checkpoint
 from trimq.store.config import StoreConfig
-from trimq.store.message import Message
 from trimq.store.message_store import MessageStore
+from trimq.store.messages.message import Message
+from trimq.store.upkeep.checkpoint import load_checkpoint
 
 EPOCH = 1_700_000_000_000
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from trimq.broker.clock import Clock
+from trimq.base.clock import Clock
 
 
 class HandClock(Clock):

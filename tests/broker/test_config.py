@@ -1,7 +1,7 @@
 """Settings are declared once, with RocketMQ's names and defaults."""
 
 from trimq.broker.config import BrokerConfig
-from trimq.settings import build, settings_of
+from trimq.settings.parsing import build, settings_of
 
 
 def test_every_setting_says_what_it_does() -> None:
@@ -14,6 +14,6 @@ def test_keys_are_rocketmqs_own() -> None:
         assert key in keys
 
 
-def test_the_broker_is_named_after_the_machine_unless_told() -> None:
+def test_the_broker_is_named_after_the_machine_by_default() -> None:
     assert BrokerConfig().broker_name
     assert build(BrokerConfig, {"brokerName": "broker-a"}).broker_name == "broker-a"

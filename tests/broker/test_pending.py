@@ -9,34 +9,25 @@ from typing import Any
 import pytest
 
 from tests.broker.conftest import HandClock
-from trimq.broker.pending.compaction import COMPACTION
 from trimq.broker.pending.halves import HALVES
 from trimq.broker.pending.kinds import MessagesPending, pending, refuse_pending
 from trimq.broker.pending.pop_retries import POP_RETRIES
 from trimq.broker.pending.pops import POPS
 from trimq.broker.pending.taken_over import Found, TakenOver
-from trimq.broker.pending.timers import TIMERS
-from trimq.broker.topic_names import (
+from trimq.codec.entries.timer import MAGIC_DEFAULT
+from trimq.codec.java.hashes import string_hash
+from trimq.codec.layouts.timer import TIMER_CHECKPOINT, TIMER_RECORD, TIMER_SLOT
+from trimq.codec.names import (
     REVIVE_GROUP,
     ROCKSDB_TRANS_HALF_TOPIC,
     TIMER_TOPIC,
-    TRANS_GROUP,
     TRANS_HALF_TOPIC,
-    TRANS_OP_HALF_TOPIC,
     revive_topic,
 )
-from trimq.codec.java import string_hash
-from trimq.codec.layouts.timer import (
-    MAGIC_DEFAULT,
-    MAGIC_DELETE,
-    TIMER_CHECKPOINT,
-    TIMER_RECORD,
-    TIMER_SLOT,
-)
-from trimq.codec.properties import format_properties
+from trimq.codec.records.properties import format_properties
 from trimq.store.config import StoreConfig
-from trimq.store.message import Message
 from trimq.store.message_store import MessageStore
+from trimq.store.messages.message import Message
 
 REVIVE = revive_topic("c")
 # When the wheel was read last, in milliseconds.
@@ -155,66 +146,7 @@ def test_nothing_is_pending_in_a_store_of_our_own(left: Left) -> None:
     refuse_pending(left.store, left.root, leave=False)
 
 
-# --- timers
-
-
-def test_messages_that_are_not_on_the_wheel_yet(left: Left) -> None:
-    for _ in range(5):
-        left.put(TIMER_TOPIC, REAL_TOPIC="T")
-    assert TIMERS.count(left.taken) == Found(5)
-    left.check(READ, queue_offset=3)
-    assert TIMERS.count(left.taken) == Found(2)
-
-
-def test_messages_on_the_wheel(left: Left) -> None:
-    stored = [left.put(TIMER_TOPIC, REAL_TOPIC="T") for _ in range(5)]
-    left.check(READ, queue_offset=5)
-    assert TIMERS.count(left.taken) == Found(0)
-    left.slot(READ - 1000, (stored[0], "T", MAGIC_DEFAULT))
-    assert TIMERS.count(left.taken) == Found(0)
-    left.slot(READ, (stored[1], "T", MAGIC_DEFAULT))
-    left.slot(READ + 3_600_000, *[(stored[at], "T", MAGIC_DEFAULT) for at in (2, 3)])
-    assert TIMERS.count(left.taken) == Found(3)
-
-
-def test_a_recalled_message_is_not_counted(left: Left) -> None:
-    stored = [left.put(TIMER_TOPIC, REAL_TOPIC="T") for _ in range(3)]
-    left.check(READ, queue_offset=3)
-    first, second, recall = stored
-    left.slot(
-        READ + 1000,
-        (first, "T", MAGIC_DEFAULT),
-        (second, "T", MAGIC_DEFAULT),
-        (recall, "T", MAGIC_DELETE),
-        count=1,
-    )
-    assert TIMERS.count(left.taken) == Found(1)
-
-
-def test_a_wheel_without_its_log_says_at_most(left: Left) -> None:
-    left.check(READ, queue_offset=0)
-    left.slot(READ + 1000, count=12)
-    assert TIMERS.count(left.taken) == Found(12, at_most=True)
-    assert TIMERS.said(TIMERS.count(left.taken)).startswith("up to 12 timer messages that")
-
-
 # --- transactions
-
-
-def test_halves_are_open_until_an_op_names_them(left: Left) -> None:
-    for _ in range(6):
-        left.put(TRANS_HALF_TOPIC)
-    assert HALVES.count(left.taken) == Found(6)
-    left.put(TRANS_OP_HALF_TOPIC, b"0,1,", TAGS="d")
-    left.put(TRANS_OP_HALF_TOPIC, b"4,", TAGS="d")
-    assert HALVES.count(left.taken) == Found(3)
-    # Those before the position are settled, and the first op with them.
-    left.committed(
-        **{f"{TRANS_HALF_TOPIC}@{TRANS_GROUP}": 3, f"{TRANS_OP_HALF_TOPIC}@{TRANS_GROUP}": 1}
-    )
-    assert HALVES.count(left.taken) == Found(2)
-    left.put(TRANS_OP_HALF_TOPIC, b"3,5,", TAGS="d")
-    assert HALVES.count(left.taken) == Found(0)
 
 
 def test_halves_whose_state_is_in_a_rocksdb(left: Left) -> None:
@@ -238,7 +170,7 @@ def test_a_checkpoint_in_the_revive_queue(left: Left) -> None:
     assert POPS.count(left.taken) == Found(0)
 
 
-def test_checkpoints_on_the_wheel_are_no_timer_messages(left: Left) -> None:
+def test_checkpoints_on_the_wheel_are_not_timer_messages(left: Left) -> None:
     point = left.put(TIMER_TOPIC, ck(10, 2), TAGS="ck", REAL_TOPIC=REVIVE)
     one = left.put(TIMER_TOPIC, ack(10, 10), TAGS="ack", REAL_TOPIC=REVIVE)
     left.check(READ, queue_offset=2)
@@ -246,7 +178,6 @@ def test_checkpoints_on_the_wheel_are_no_timer_messages(left: Left) -> None:
     assert POPS.count(left.taken) == Found(2)
     left.slot(READ + 60_000, (one, REVIVE, MAGIC_DEFAULT))
     assert POPS.count(left.taken) == Found(1)
-    assert TIMERS.count(left.taken) == Found(0)
     left.put(TIMER_TOPIC, ack(10, 11), TAGS="ack", REAL_TOPIC=REVIVE)
     assert POPS.count(left.taken) == Found(0)
 
@@ -263,35 +194,26 @@ def test_retries_of_pop(left: Left) -> None:
     assert POP_RETRIES.count(left.taken) == Found(2)
 
 
-# --- compaction
-
-
-def test_compacted_topics(left: Left) -> None:
-    table = {
-        "A": {"topicName": "A", "attributes": {"cleanup.policy": "COMPACTION"}},
-        "B": {"topicName": "B", "attributes": {"cleanup.policy": "DELETE"}},
-        "C": {"topicName": "C"},
-    }
-    left.write("topics.json", topicConfigTable=table)
-    assert COMPACTION.count(left.taken) == Found(1)
-
-
 # --- what is said
 
 
 def test_the_start_is_refused_with_a_sentence(left: Left) -> None:
     left.put(TRANS_HALF_TOPIC)
-    left.put(TIMER_TOPIC, REAL_TOPIC="T")
+    left.put(ROCKSDB_TRANS_HALF_TOPIC)
+    left.put(REVIVE, ck(10, 2), TAGS="ck")
+    # These are delivered.
     left.put(TIMER_TOPIC, REAL_TOPIC="T")
     with pytest.raises(MessagesPending) as refused:
         refuse_pending(left.store, left.root, leave=False)
     said = str(refused.value)
-    assert "2 timer messages that wait for their time, 1 half message of a transaction" in said
+    assert "up to 1 half message whose" in said
+    assert "2 messages that were handed out by POP" in said
+    assert "timer" not in said
     assert "--set leavePendingMessages=true" in said
 
 
 def test_left_messages_are_a_warning(left: Left, caplog: pytest.LogCaptureFixture) -> None:
-    left.put(TRANS_HALF_TOPIC)
+    left.put(ROCKSDB_TRANS_HALF_TOPIC)
     with caplog.at_level(logging.WARNING):
         refuse_pending(left.store, left.root, leave=True)
-    assert "1 half message of a transaction" in caplog.text
+    assert "1 half message whose transaction RocksDB" in caplog.text

@@ -28,7 +28,7 @@ def loads(data: bytes | str) -> Any:
     try:
         return msgspec.json.decode(_repair(data))
     except (msgspec.DecodeError, RecursionError) as error:
-        raise CodecError(f"this is no JSON: {error}") from None
+        raise CodecError(f"this is not JSON: {error}") from None
 
 
 def _repair(data: bytes | str) -> str:

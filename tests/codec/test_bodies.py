@@ -34,10 +34,10 @@ from trimq.codec.bodies.topics import (
     TopicQueueMappingInfo,
 )
 from trimq.codec.codes import RequestCode
-from trimq.codec.command import decode_command
 from trimq.codec.errors import CodecError
-from trimq.codec.fastjson import dumps
-from trimq.codec.java import crc32_31
+from trimq.codec.frames.command import decode_command
+from trimq.codec.java.fastjson import dumps
+from trimq.codec.java.hashes import crc32_31
 
 ALL = sorted(
     {
@@ -128,7 +128,7 @@ def test_every_property_may_be_absent_or_null(cls):
     assert decode_body(cls, b"{}") == decode_body(cls, json.dumps(nulls).encode()) == cls()
 
 
-def test_unknown_keys_and_text_for_numbers_are_taken():
+def test_unknown_keys_and_text_for_numbers_are_accepted():
     data = decode_body(SubscriptionData, b'{"topic":"T","subVersion":"12","new":{"a":[1]}}')
     assert data == SubscriptionData(topic="T", sub_version=12)
 
@@ -233,7 +233,7 @@ def test_a_broken_compact_form_is_refused():
 
 
 def compact_form(topics: int, *words: bytes) -> bytes:
-    """A deflated register body that claims so many topics and has these."""
+    """A deflated register body that claims this many topics and has these."""
     sized = [struct.pack(">i", len(word)) + word for word in (b'{"counter":1}', *words, b"[]")]
     return zlib.compress(b"".join((sized[0], struct.pack(">i", topics), *sized[1:])))
 

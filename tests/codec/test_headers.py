@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 import trimq.codec.headers
 from trimq.codec.codes import RequestCode, ResponseCode
-from trimq.codec.command import decode_command
 from trimq.codec.errors import CodecError
+from trimq.codec.frames.command import decode_command
 from trimq.codec.headers import clients, groups, messages, namesrv, offsets, pop, pull, send, topics
 from trimq.codec.headers import transactions as tx
 from trimq.codec.headers.base import Header, Integer, Long, decode_header, encode_header
@@ -205,15 +205,15 @@ def test_a_missing_field_is_named():
         decode_header(Sample, {"needed": "x"})
 
 
-def test_a_number_that_is_none_is_named():
-    with pytest.raises(CodecError, match="Sample: 'number' is no Integer: '2147483648'"):
+def test_an_unreadable_number_is_named():
+    with pytest.raises(CodecError, match="Sample: 'number' is not of type Integer: '2147483648'"):
         decode_header(Sample, {"needed": "x", "number": "2147483648"})
 
 
 def test_an_unreadable_optional_number_counts_as_absent_unless_java_is_strict():
     fields = {"needed": "x", "number": "+7", "longNumber": "x"}
     assert decode_header(Sample, fields) == Sample(needed="x", number=7, long_number=5)
-    with pytest.raises(CodecError, match="StrictSample: 'longNumber' is no Long"):
+    with pytest.raises(CodecError, match="StrictSample: 'longNumber' is not of type Long"):
         decode_header(StrictSample, fields)
 
 

@@ -2,8 +2,9 @@ import json
 
 from construct import Array
 
-from trimq.codec.java import string_hash
-from trimq.codec.layouts.checkpoint import CHECKPOINT, CHECKPOINT_SIZE
+from trimq.codec.entries.checkpoint import CHECKPOINT_SIZE
+from trimq.codec.java.hashes import string_hash
+from trimq.codec.layouts.checkpoint import CHECKPOINT
 from trimq.codec.layouts.ha import (
     EPOCH,
     MASTER_HANDSHAKE,
@@ -15,8 +16,8 @@ from trimq.codec.layouts.ha import (
 )
 from trimq.codec.layouts.index import INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT
 from trimq.codec.layouts.timer import TIMER_CHECKPOINT, TIMER_RECORD, TIMER_SLOT
-from trimq.codec.properties import parse_properties
-from trimq.codec.record import parse_record
+from trimq.codec.records.properties import parse_properties
+from trimq.codec.records.record import parse_record
 
 
 def test_a_real_checkpoint(vectors):

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trimq.codec.json_scan import DialectScanner
+from trimq.codec.java.json_scan import DialectScanner
 from trimq.codec.patterns import every
 
 ROOT = Path(__file__).parents[2]
@@ -24,7 +24,7 @@ TEXTS = (
 STRICT = """
 import json, sys
 sys.path.insert(0, sys.argv[1])
-from trimq.codec.json_scan import DialectScanner
+from trimq.codec.java.json_scan import DialectScanner
 print(json.dumps([DialectScanner(text.encode()).strict().decode() for text in json.load(sys.stdin)]))
 """
 

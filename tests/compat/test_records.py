@@ -1,13 +1,26 @@
 """What counts as a record of the real server, and when it is played live all the same."""
 
 import datetime
+from dataclasses import replace
 from pathlib import Path
 
-from compat_tests.driver import JAVA_4, JAVA_5
-from compat_tests.records import PARTS, Records, Seen
-from compat_tests.scenarios import MAIN, TLS
+import pytest
+
+from compat_tests.comparing.records import (
+    Records,
+    Seen,
+    Subject,
+    assert_still,
+    settings_text,
+    with_imports,
+)
+from compat_tests.comparing.selection import PARTS, is_for_the_plain_build
+from compat_tests.scenarios.batches import MAIN, TLS
+from compat_tests.scenarios.driver import JAVA_4, JAVA_5
+from compat_tests.scenarios.recorded import subject
 
 SETTINGS = {"autoCreateTopicEnable": "false"}
+SUBJECT = subject(JAVA_5, MAIN, SETTINGS)
 SEEN = {"send": Seen({"status": "SEND_OK"}), "pull": Seen([1, None])}
 
 
@@ -15,43 +28,138 @@ def reading(folder: Path) -> Records:
     return Records(live=False, writing=False, folder=folder)
 
 
-def write(folder: Path) -> None:
+def write(folder: Path, seen: dict[str, Seen] = SEEN, what: Subject = SUBJECT) -> None:
     records = Records(live=False, writing=True, folder=folder)
-    for scenario, seen in SEEN.items():
-        records.keep(JAVA_5, MAIN, SETTINGS, {scenario: seen})
+    for case, outcome in seen.items():
+        records.keep(what, {case: outcome})
     records.write()
+
+
+def files(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file()]
 
 
 def test_what_was_seen_is_found_again(tmp_path: Path) -> None:
     write(tmp_path)
-    assert reading(tmp_path).find(JAVA_5, MAIN, SETTINGS) == SEEN
+    assert reading(tmp_path).find(SUBJECT) == SEEN
 
 
 def test_another_driver_batch_or_setting_has_no_record(tmp_path: Path) -> None:
     write(tmp_path)
-    assert reading(tmp_path).find(JAVA_4, MAIN, SETTINGS) == {}
-    assert reading(tmp_path).find(JAVA_5, TLS, SETTINGS) == {}
-    assert reading(tmp_path).find(JAVA_5, MAIN, {}) == {}
+    assert reading(tmp_path).find(subject(JAVA_4, MAIN, SETTINGS)) == {}
+    assert reading(tmp_path).find(subject(JAVA_5, TLS, SETTINGS)) == {}
+    assert reading(tmp_path).find(subject(JAVA_5, MAIN, {})) == {}
 
 
 def test_a_record_of_other_sources_does_not_count(tmp_path: Path) -> None:
     write(tmp_path)
-    (file,) = tmp_path.iterdir()
+    (file,) = files(tmp_path)
     file.write_text(file.read_text().replace('"fingerprint": "', '"fingerprint": "0'))
-    assert reading(tmp_path).find(JAVA_5, MAIN, SETTINGS) == {}
+    assert reading(tmp_path).find(SUBJECT) == {}
+
+
+def test_what_was_not_played_this_time_stays_in_the_record(tmp_path: Path) -> None:
+    write(tmp_path)
+    write(tmp_path, {"send": Seen("other")})
+    assert reading(tmp_path).find(SUBJECT) == {**SEEN, "send": Seen("other")}
+
+
+def test_a_record_of_other_sources_is_replaced_whole(tmp_path: Path) -> None:
+    write(tmp_path)
+    changed = replace(SUBJECT, about=("changed",))
+    write(tmp_path, {"send": Seen("other")}, changed)
+    assert reading(tmp_path).find(changed) == {"send": Seen("other")}
+
+
+def test_a_record_written_again_is_the_same_file(tmp_path: Path) -> None:
+    write(tmp_path)
+    (file,) = files(tmp_path)
+    before = file.read_bytes()
+    write(tmp_path, dict(reversed(SEEN.items())))
+    assert file.read_bytes() == before
 
 
 def test_only_a_writing_session_writes(tmp_path: Path) -> None:
     records = reading(tmp_path)
-    records.keep(JAVA_5, MAIN, SETTINGS, SEEN)
+    records.keep(SUBJECT, SEEN)
     records.write()
-    assert list(tmp_path.iterdir()) == []
+    assert files(tmp_path) == []
 
 
-def test_every_batch_is_played_live_once_in_so_many_days(tmp_path: Path) -> None:
+def test_everything_is_played_live_once_in_so_many_days(tmp_path: Path) -> None:
     records = reading(tmp_path)
     first = datetime.date(2026, 1, 1).toordinal()
     days = [datetime.date.fromordinal(first + day) for day in range(PARTS)]
-    for driver, batch in ((JAVA_5, MAIN), (JAVA_4, MAIN), (JAVA_5, TLS)):
-        assert sum(records.is_due(driver, batch, day) for day in days) == 1
-    assert Records(live=True, writing=False, folder=tmp_path).is_due(JAVA_5, MAIN, days[0])
+    for name in ("scenarios/java-5.5.0-main", "scenarios/go-2.1.2-main", "locks: of two"):
+        assert sum(records.is_due(name, day) for day in days) == 1
+    assert Records(live=True, writing=False, folder=tmp_path).is_due("any", days[0])
+
+
+def test_the_plain_build_plays_everything_in_so_many_days_and_some_of_it_always() -> None:
+    first = datetime.date(2026, 1, 1).toordinal()
+    days = [datetime.date.fromordinal(first + day) for day in range(PARTS)]
+    names = [f"case {number}" for number in range(200)]
+    counts = [sum(is_for_the_plain_build(name, day) for day in days) for name in names]
+    assert set(counts) == {1, PARTS}
+    assert 10 < counts.count(PARTS) < 40
+
+
+def test_a_case_is_played_where_no_record_counts_or_it_is_due(tmp_path: Path) -> None:
+    write(tmp_path)
+    played: list[str] = []
+
+    def play(shown: object) -> Seen:
+        played.append("live")
+        return Seen(shown)
+
+    live = Records(live=True, writing=False, folder=tmp_path)
+    assert live.outcome(SUBJECT, "pull", lambda: play([1, None])) == SEEN["pull"]
+    with pytest.raises(AssertionError, match="make compat-record"):
+        live.outcome(SUBJECT, "pull", lambda: play([2, None]))
+    assert reading(tmp_path).outcome(SUBJECT, "new", lambda: play(3)) == Seen(3)
+    assert len(played) == 3
+    # One of two names is not of this day's tenth.
+    kept = reading(tmp_path)
+    due = [name for name in SEEN if kept.is_due(f"{SUBJECT.name}: {name}")]
+    for name in SEEN.keys() - set(due):
+        assert kept.outcome(SUBJECT, name, lambda: play(4)) == SEEN[name]
+    assert len(due) < len(SEEN)
+    assert len(played) == 3
+
+
+def test_a_record_that_differs_says_what_renews_it() -> None:
+    assert_still(SUBJECT, SEEN["send"], SEEN["send"])
+    with pytest.raises(AssertionError, match="make compat-record") as told:
+        assert_still(SUBJECT, SEEN["send"], Seen({"status": "FLUSH_DISK_TIMEOUT"}))
+    assert "recorded 'SEND_OK', now 'FLUSH_DISK_TIMEOUT'" in str(told.value)
+
+
+def a_source(folder: Path, text: str) -> Subject:
+    file = folder / "source.py"
+    file.write_text(text)
+    return Subject("one", (settings_text({}),), (file,))
+
+
+def test_imports_and_empty_lines_make_no_other_fingerprint(tmp_path: Path) -> None:
+    plain = a_source(tmp_path, "import json\nA = 1\n").fingerprint()
+    moved = a_source(tmp_path, "from a import (\n    b,\n)\n\n\nA = 1\n").fingerprint()
+    changed = a_source(tmp_path, "import json\nA = 2\n").fingerprint()
+    assert plain == moved != changed
+
+
+def test_a_source_brings_what_it_imports_but_what_starts_servers() -> None:
+    names = {path.name for path in with_imports(subject(JAVA_5, MAIN, {}).sources[-1:])}
+    assert {"normalise.py", "driver.py"} <= names
+    assert not names & {"artifacts.py", "processes.py", "server.py"}
+
+
+def test_how_far_a_queue_reached_when_it_was_pulled_is_chance() -> None:
+    def seen(end: str, place: str = "0") -> Seen:
+        return Seen({"messages": [{"properties": {"MAX_OFFSET": end}, "offset": place}]})
+
+    assert_still(SUBJECT, seen("1"), seen("2"))
+    with pytest.raises(AssertionError, match="offset"):
+        assert_still(SUBJECT, seen("1"), seen("2", "1"))
+    missing = Seen({"messages": [{"properties": {}, "offset": "0"}]})
+    with pytest.raises(AssertionError, match="MAX_OFFSET"):
+        assert_still(SUBJECT, seen("1"), missing)

@@ -11,7 +11,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from trimq.codec.command import JSON, ROCKETMQ, RemotingCommand, decode_command, encode_command
+from trimq.codec.frames.command import (
+    JSON,
+    ROCKETMQ,
+    RemotingCommand,
+    decode_command,
+    encode_command,
+)
 
 NUMBERS = ("0", "1", "-1", "7", "2147483647", "-2147483648", "2147483648", "9223372036854775807")
 NUMBERS += ("-9223372036854775808", "99999999999999999999", "1.5", "1e9", "+3", " 4", "٣", "")

@@ -8,11 +8,11 @@ import trio
 
 import trimq
 from tests.hostile.requests import heartbeat, send_header
-from trimq.broker.clients import Client as BrokerClient
-from trimq.broker.clock import Clock
+from trimq.base.clock import Clock
 from trimq.broker.config import BrokerConfig
-from trimq.broker.producers import Producers
-from trimq.broker.queue_locks import QueueLocks
+from trimq.broker.groups.clients import Client as BrokerClient
+from trimq.broker.groups.producers import Producers
+from trimq.broker.groups.queue_locks import QueueLocks
 from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.heartbeat import HeartbeatData, ProducerData
 from trimq.codec.bodies.locks import MessageQueue
@@ -21,8 +21,8 @@ from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.headers.namesrv import PutKVConfigRequestHeader
 from trimq.codec.headers.offsets import UpdateConsumerOffsetRequestHeader
 from trimq.codec.headers.topics import GetTopicStatsInfoRequestHeader
-from trimq.loop_steps import LoopSteps, watched
-from trimq.remoting.client import Client
+from trimq.process.loop_steps import LoopSteps, watched
+from trimq.remoting.clients.client import Client
 from trimq.remoting.contract import LimitReached
 from trimq.remoting.testing import RecordingPeer
 

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from trimq.broker.records import NoRecord, check_sound, record_in_memory, sound_record
-from trimq.codec.record import parse_record
+from trimq.codec.records.record import parse_record
 from trimq.store.config import StoreConfig
-from trimq.store.message import Message
 from trimq.store.message_store import MessageStore
+from trimq.store.messages.message import Message
 
 # A record of IPv4 hosts up to its body.
 FIXED_HEAD = 88
@@ -105,7 +105,7 @@ def test_keys_with_one_hash_are_not_searched_for_ever(tmp_path: Path) -> None:
     near.run()
     assert len(near.offsets) == 10
     assert not near.cut_short
-    # Another key with the same slot has to be told apart entry by entry.
+    # Another key with the same slot has to be distinguished entry by entry.
     far = store.plan_query("T", "Aa", 64, 0, 1 << 60)
     far.run()
     assert far.cut_short

@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 import trio
 
-from bench.process import usage
+from bench.servers.process import usage
 from tests.hostile.frame_grammar import Grammar, Request, recorded_requests, requests_of_every_code
 from tests.hostile.whole_servers import Calls, Servers, Side, alarm, send_of, whole_servers
-from trimq.codec import frame
 from trimq.codec.codes import ResponseCode
+from trimq.codec.frames import frame
 
 VECTORS = Path(__file__).parents[1] / "vectors"
 ROUNDS = 400
@@ -91,12 +91,12 @@ def assert_alive(servers: Servers, where: str) -> None:
     """A fresh send is stored, whatever came before."""
     (reply,) = servers.sides[0].take(send_of("StillAlive", b"fresh"))
     assert reply.code == ResponseCode.SUCCESS, f"{reply.remark} after {where}"
-    stored = servers.broker.state.store.max_offset("StillAlive", 0)
+    stored = servers.store.max_offset("StillAlive", 0)
     assert stored == int(reply.ext_fields["queueOffset"]) + 1, where
 
 
 def assert_table_sizes(servers: Servers) -> None:
     """What strangers name is bounded by settings."""
-    state = servers.broker.state
-    assert len(state.topics.all()) <= 2100
-    assert len(state.groups.all()) <= 2100
+    common = servers.broker.common
+    assert len(common.topics.table.all()) <= 2100
+    assert len(common.groups.all()) <= 2100

@@ -9,11 +9,11 @@ import trio
 
 import trimq
 from tests.hostile.requests import heartbeat, send_header
-from trimq.broker import table_writer
-from trimq.broker.table_file import TableFile
+from trimq.broker.tables import writer as table_writer
+from trimq.broker.tables.file import TableFile
 from trimq.codec.codes import RequestCode, ResponseCode
-from trimq.loop_steps import LoopSteps, watched
-from trimq.remoting.client import Client
+from trimq.process.loop_steps import LoopSteps, watched
+from trimq.remoting.clients.client import Client
 
 GROUPS = 900
 

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from bench.process import usage
+from bench.servers.process import usage
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.headers.send import SendMessageRequestHeader
-from trimq.remoting.blocking import BlockingClient
+from trimq.remoting.clients.blocking import BlockingClient
 from trimq.store.errors import StoreError
 from trimq.testing import TestServer, running_server
 

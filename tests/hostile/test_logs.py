@@ -9,9 +9,9 @@ import threading
 
 import pytest
 
-from trimq import log_writer
-from trimq.log_writer import Repeats, ThreadedHandler
-from trimq.logs import JsonFormatter, TextFormatter
+from trimq.logs import writer as log_writer
+from trimq.logs.setup import JsonFormatter, TextFormatter
+from trimq.logs.writer import Repeats, ThreadedHandler
 
 
 def record(

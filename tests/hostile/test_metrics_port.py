@@ -7,9 +7,9 @@ import trio
 from trio.testing import MockClock
 
 import trimq
-from trimq.endpoints import Endpoint
-from trimq.metrics import CONNECTIONS, Sample, metrics_server
-from trimq.options import ServerOptions, server_plan
+from trimq.process.metrics import CONNECTIONS, Sample, metrics_server
+from trimq.settings.endpoints import Endpoint
+from trimq.settings.options import ServerOptions, server_plan
 
 ASK = b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"
 
@@ -52,7 +52,7 @@ async def test_a_scrape(nursery: trio.Nursery) -> None:
         (b"GET /metrics " + b"x" * 9000, b""),
     ],
 )
-async def test_what_is_no_scrape(ask: bytes, starts: bytes) -> None:
+async def test_what_is_not_a_scrape(ask: bytes, starts: bytes) -> None:
     async with (
         metrics_server(Endpoint("127.0.0.1", 0), samples) as address,
         await connect(address) as stream,

@@ -9,9 +9,9 @@ import pytest
 
 from tests.hostile.requests import send_header
 from trimq.codec.codes import RequestCode, ResponseCode
-from trimq.options import ServerOptions
-from trimq.remoting.client import Client
-from trimq.server import RunningServer, open_server
+from trimq.remoting.clients.client import Client
+from trimq.serving.server import RunningServer, open_server
+from trimq.settings.options import ServerOptions
 
 
 class Attacked(NamedTuple):
@@ -95,7 +95,7 @@ async def test_cve_2023_33246_by_paths(attacked: Attacked, setting: str) -> None
 
 @pytest.mark.parametrize("key", ["configStorePath", "kvConfigPath", "rocketmqHome"])
 async def test_cve_2023_37582(attacked: Attacked, key: str) -> None:
-    """UPDATE_NAMESRV_CONFIG: the file that changed settings go to, and what is to stand in it."""
+    """UPDATE_NAMESRV_CONFIG: the file that changed settings go to, and what should be in it."""
     target = attacked.folder / "target"
     body = f"{key}={target}\nproductEnvName=x\\n* * * * * id\n".encode()
     async with Client.connect(attacked.server.namesrv_addr) as client:

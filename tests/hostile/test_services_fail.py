@@ -9,12 +9,13 @@ import pytest
 import trio
 
 import trimq
-from trimq import services, supervision
-from trimq.broker.consumers import Consumers
+from trimq.broker.groups.consumers import Consumers
+from trimq.broker.services import background as services
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.namesrv.routes import RouteTable
-from trimq.remoting import server as remoting_server
-from trimq.remoting.client import Client
+from trimq.process import supervision
+from trimq.remoting.clients.client import Client
+from trimq.remoting.serving import server as remoting_server
 from trimq.store.message_store import MessageStore
 
 
@@ -23,7 +24,7 @@ def _fails(*_arguments: object) -> None:
 
 
 class _Fault:
-    """Fails whenever called; `happened` after so many times."""
+    """Fails whenever called; `happened` after this many times."""
 
     def __init__(self, times: int) -> None:
         self.left = times

@@ -12,22 +12,23 @@ from typing import Any
 import msgspec
 import trio
 
-from trimq.broker.clock import Clock
+from trimq.base.clock import Clock
 from trimq.broker.identity import BrokerIdentity
 from trimq.codec.codes import RequestCode, ResponseCode
-from trimq.codec.command import JSON, RemotingCommand, decode_command, encode_command
-from trimq.codec.frame import FrameBuffer
+from trimq.codec.frames.command import JSON, RemotingCommand, decode_command, encode_command
+from trimq.codec.frames.frame import FrameBuffer
 from trimq.codec.headers.base import encode_header
 from trimq.codec.headers.send import SendMessageRequestHeader
-from trimq.options import ServerOptions, server_plan
 from trimq.remoting.contract import Processor
-from trimq.remoting.dispatch import Dispatcher
+from trimq.remoting.serving.dispatch import Dispatcher
+from trimq.remoting.serving.turn import Reply, WaitingRequest, encode_replies, take_turn
 from trimq.remoting.testing import RecordingPeer
-from trimq.remoting.turn import Held, Reply, encode_replies, take_turn
+from trimq.settings.options import ServerOptions, server_plan
 from trimq.store.message_store import MessageStore
 from trimq.wiring.broker import Broker, build_broker
+from trimq.wiring.given import Given
 from trimq.wiring.namesrv import build_namesrv
-from trimq.wiring.processors import processors
+from trimq.wiring.parts.cluster import NameServers
 
 SETTINGS = {
     "mappedFileSizeCommitLog": "67108864",
@@ -73,41 +74,40 @@ class Side:
     dispatcher: Dispatcher
     headers: dict[int, list[str]]
     peer: RecordingPeer = field(default_factory=RecordingPeer)
-    held: list[Held] = field(default_factory=list)
+    waiting: list[WaitingRequest] = field(default_factory=list)
 
     def take(self, raw: bytes) -> list[RemotingCommand]:
-        """What one receive with these bytes is answered at once; what waits is kept in `held`."""
+        """What one receive with these bytes is answered at once; what waits is kept in `waiting`."""
         frames = FrameBuffer()
         frames.feed(raw)
         turn = take_turn(frames, self.dispatcher, self.peer, ROOM)
-        self.held += turn.held
+        self.waiting += turn.waiting
         return self.encoded(turn.replies)
 
     def encoded(self, replies: list[Reply]) -> list[RemotingCommand]:
-        out: list[Any] = []
-        encode_replies(replies, self.dispatcher, out)
         frames = FrameBuffer()
-        frames.feed(b"".join(out))
+        frames.feed(b"".join(encode_replies(replies, self.dispatcher).buffers))
         return [decode_command(one) for one in iter(frames.next_frame, None)]
 
     async def let_go(self) -> None:
         """Give what waits a moment, and cancel it."""
         async with trio.open_nursery() as nursery:
-            for held in self.held:
-                nursery.start_soon(self._finish, held)
+            for waiting in self.waiting:
+                nursery.start_soon(self._finish, waiting)
             for _ in range(10):
                 await trio.lowlevel.checkpoint()
             nursery.cancel_scope.cancel()
-        self.held.clear()
+        self.waiting.clear()
 
-    async def _finish(self, held: Held) -> None:
-        response = await self.dispatcher.finish(held.request)
-        self.encoded([Reply(held.request.opaque, held.coding, response)])
+    async def _finish(self, waiting: WaitingRequest) -> None:
+        response = await self.dispatcher.finish(waiting.later)
+        self.encoded([Reply(waiting.later.request.opaque, waiting.coding, response)])
 
 
 @dataclass
 class Servers:
     broker: Broker
+    store: MessageStore
     sides: tuple[Side, Side]
 
 
@@ -123,8 +123,7 @@ def whole_servers(folder: Path) -> Iterator[Servers]:
     store = MessageStore(plan.store, clock.millis)
     store.open()
     identity = BrokerIdentity("DefaultCluster", "b", 0, "127.0.0.1:10911", "127.0.0.1:10912")
-    broker = build_broker(plan, identity, store, clock, ())
-    table = processors(plan, identity, broker.state, clock)
+    broker = build_broker(Given(plan, identity, store, clock), NameServers())
     namesrv = build_namesrv(
         plan.embedded.namesrv,
         clock,
@@ -134,13 +133,14 @@ def whole_servers(folder: Path) -> Iterator[Servers]:
     try:
         yield Servers(
             broker,
+            store,
             (
-                Side(broker.main, _headers(table)),
-                Side(Dispatcher(namesrv.processors), _headers(namesrv.processors)),
+                Side(broker.main, _headers(broker.parts.processors)),
+                Side(Dispatcher(namesrv.parts.processors), _headers(namesrv.parts.processors)),
             ),
         )
     finally:
-        broker.persist()
+        broker.parts.close()
         store.close()
 
 

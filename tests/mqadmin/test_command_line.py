@@ -1,7 +1,6 @@
 """The command as a shell runs it: what it prints, its exit codes, what it loads."""
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.run.mqadmin import run_mqadmin
 from trimq.mqadmin.names import COMMANDS, LEFT_OUT, OWN, find, module_of
 from trimq.testing import TestServer, running_server
 
@@ -23,13 +23,7 @@ def server() -> Iterator[TestServer]:
 
 
 def run(server: TestServer, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "trimq.mqadmin", *words],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "NAMESRV_ADDR": server.namesrv_addr, **environment},
-        check=False,
-    )
+    return run_mqadmin(*words, **{"NAMESRV_ADDR": server.namesrv_addr, **environment})
 
 
 def test_the_environment_names_the_name_server(server: TestServer) -> None:
@@ -64,7 +58,7 @@ def test_every_command_has_json_or_a_sentence(server: TestServer) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "sentence"),
     [
-        (["topicRoute", "-t", "NoSuchTopic"], 1, "has no route of topic 'NoSuchTopic'"),
+        (["topicRoute", "-t", "NoSuchTopic"], 1, "has no route for topic 'NoSuchTopic'"),
         (["topicRoute"], 2, "Missing option '-t'"),
         (["topicRout"], 2, "Did you mean topicRoute?"),
         (
@@ -87,12 +81,12 @@ def test_every_command_has_json_or_a_sentence(server: TestServer) -> None:
         (["resetOffsetByTime", "-g", "G", "-t", "T", "-s", "9" * 20], 2, "is not a time"),
         (["resetOffsetByTime", "-g", "G", "-t", "T", "-s", "0", "-q", "1"], 2, "belong together"),
         (["resetOffsetByTime", "-g", "G", "-t", "T", "-s", "0", "-o", "1"], 2, "-o needs -b"),
-        (["resetOffsetByTime", "-g", "G", "-t", "T", "-s", "0"], 1, "has no route of topic 'T'"),
+        (["resetOffsetByTime", "-g", "G", "-t", "T", "-s", "0"], 1, "has no route for topic 'T'"),
         (["resetOffset", "-g", "G", "--to", "0"], 2, "either -t or --all-topics"),
-        (["resetOffset", "-g", "G", "-t", "T", "--to", "-1"], 2, "there are none below 0"),
+        (["resetOffset", "-g", "G", "-t", "T", "--to", "-1"], 2, "offsets start at 0"),
         (["resetOffset", "-g", "G", "--all-topics", "--to", "0"], 1, "no broker has offsets"),
         (["offsets", "-g", "G"], 1, "no broker has offsets of group 'G'"),
-        (["consumerStatus", "-g", "G"], 1, "has no route of topic '%RETRY%G'"),
+        (["consumerStatus", "-g", "G"], 1, "has no route for topic '%RETRY%G'"),
         (["cloneGroupOffset", "-s", "G", "-d", "H", "-t", "T"], 1, "no broker knows group 'G'"),
         (["brokerConsumeStats", "-b", "here"], 2, "'here' is not HOST:PORT"),
         (["haStatus"], 2, "give either -b or -c"),
@@ -110,7 +104,7 @@ def test_every_command_has_json_or_a_sentence(server: TestServer) -> None:
         (["updateTopic", "-b", "127.0.0.1:1", "-t", "T", "-a", "x=1"], 2, "is set with +key=value"),
         (["printMsg", "-t", "T", "-b", "yesterday"], 2, "is not a time: now"),
         (["printMsg", "-t", "T", "-c", "UTF-99"], 2, "no character set"),
-        (["updateSubGroup", "-b", "127.0.0.1:1", "-g", "G", "-p", "{"], 2, "this is no JSON"),
+        (["updateSubGroup", "-b", "127.0.0.1:1", "-g", "G", "-p", "{"], 2, "this is not JSON"),
         (["updateOrderConf", "-t", "T", "-m", "put"], 2, "put needs -v"),
         (["sendMessage", "-t", "T", "-p", "x", "-i", "1"], 2, "-i needs -b"),
     ],
@@ -122,7 +116,7 @@ def test_exit_codes(server: TestServer, words: list[str], code: int, sentence: s
     assert "Traceback" not in done.stderr
 
 
-def test_a_part_that_fails_is_said_and_counts(server: TestServer) -> None:
+def test_a_part_that_fails_is_reported_and_counts(server: TestServer) -> None:
     done = run(server, "updateTopic", "-c", "DefaultCluster", "-t", "bad*name")
     # Not the configuration either: no broker has it.
     assert (done.returncode, done.stdout) == (1, "")
@@ -138,7 +132,7 @@ def test_a_part_that_fails_is_said_and_counts(server: TestServer) -> None:
         ("fileReservdTime", "71", "did you mean 'fileReservedTime'?", 1),
     ],
 )
-def test_a_success_that_changes_nothing_yet_is_told(
+def test_a_success_that_changes_nothing_yet_is_reported(
     server: TestServer, key: str, value: str, sentence: str | None, code: int
 ) -> None:
     words = ["updateBrokerConfig", "-b", server.broker_addr, "-k", key, "-v", value]

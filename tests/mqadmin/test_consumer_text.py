@@ -1,8 +1,7 @@
-"""What is told about a group from what its members say of themselves."""
+"""What is reported about a group from what its members say about themselves."""
 
 import pytest
 
-from trimq.codec import fastjson
 from trimq.codec.bodies.heartbeat import SubscriptionData
 from trimq.codec.bodies.locks import MessageQueue
 from trimq.codec.bodies.queue_tables import (
@@ -11,6 +10,7 @@ from trimq.codec.bodies.queue_tables import (
     PopProcessQueueInfo,
     ProcessQueueInfo,
 )
+from trimq.codec.java import fastjson
 from trimq.mqadmin.consumer_text import running_text, same_subscriptions, stuck_queues
 
 NOW = 1_700_000_000_000

@@ -14,7 +14,7 @@ from trimq.admin.sending import NewMessage
 from trimq.codec.bodies.groups import SubscriptionGroupConfig
 from trimq.codec.codes import RequestCode
 from trimq.codec.headers.offsets import UpdateConsumerOffsetRequestHeader
-from trimq.remoting.blocking import BlockingClient
+from trimq.remoting.clients.blocking import BlockingClient
 from trimq.testing import TestServer, running_server
 
 
@@ -102,7 +102,7 @@ def test_stopped_it_says_where_the_topic_stands(
     _, err = process.communicate(timeout=60)
     assert (process.returncode, queues(server, admin, topic)) == (1, (4, 2))
     assert f"interrupted; topic '{topic}': {server.broker_addr} takes no more writes" in err
-    assert "the same command goes on from here" in err
+    assert "the same command continues from here" in err
     assert f"-t {topic} -p 6 -r 4 -w 4" in err
     assert "Traceback" not in err
 

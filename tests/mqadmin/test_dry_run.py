@@ -133,7 +133,7 @@ def test_offsets_that_would_be_copied(server: TestServer, admin: BlockingAdminCl
         ),
         (["deleteSubGroup", "-g", GROUP, "-b", "{b}", "-r", "true"], ["with its offsets"]),
         (["deleteSubGroup", "-g", "Nope", "-b", "{b}"], ["does not have group 'Nope'"]),
-        (["cleanUnusedTopic"], ["CLEAN_UNUSED_TOPIC; which files that deletes only the broker"]),
+        (["cleanUnusedTopic"], ["CLEAN_UNUSED_TOPIC; only the broker knows"]),
         (["cleanExpiredCQ", "-b", "{b}"], ["CLEAN_EXPIRED_CONSUMEQUEUE"]),
         (["deleteExpiredCommitLog", "-c", CLUSTER], ["DELETE_EXPIRED_COMMITLOG"]),
         (["wipeWritePerm", "-b", "broker-a"], ["would stop writes to", "topics of broker-a"]),
@@ -191,10 +191,10 @@ def test_hiding_messages_names_the_drain(server: TestServer, admin: BlockingAdmi
     [
         (["deleteTopic", "-t", "Nope", "-c", CLUSTER], "does not have topic 'Nope'"),
         (["deleteSubGroup", "-g", "Nope", "-c", CLUSTER], "does not have group 'Nope'"),
-        (["wipeWritePerm", "-b", "nobody"], "has a broker 'nobody'"),
+        (["wipeWritePerm", "-b", "nobody"], "lists a broker 'nobody'"),
     ],
 )
-def test_a_success_with_nothing_to_do_is_told(
+def test_a_success_with_nothing_to_do_is_reported(
     server: TestServer, words: list[str], sentence: str
 ) -> None:
     done = run(server, *words)

@@ -2,12 +2,12 @@
 
 import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.run.mqadmin import run_mqadmin
 from trimq.admin import sending
 from trimq.admin.blocking import BlockingAdminClient
 from trimq.admin.message import Message
@@ -30,13 +30,7 @@ def server() -> Iterator[TestServer]:
 
 
 def run(server: TestServer, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "trimq.mqadmin", *words],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "NAMESRV_ADDR": server.namesrv_addr},
-        check=False,
-    )
+    return run_mqadmin(*words, NAMESRV_ADDR=server.namesrv_addr)
 
 
 @pytest.fixture
@@ -65,7 +59,7 @@ def tools_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "x" * 300,
     ],
 )
-def test_names_that_are_no_ids(name: str) -> None:
+def test_names_that_are_not_ids(name: str) -> None:
     assert not is_plain_name(name)
 
 
@@ -190,7 +184,7 @@ def test_what_replaces_a_file_follows_no_link(tmp_path: Path) -> None:
     (tmp_path / "T-2.before").hardlink_to(victim)
     os.mkfifo(tmp_path / "T-3.before")
     for number in (1, 2, 3):
-        with pytest.raises(OSError, match=r"plain file|symbolic|No such device"):
+        with pytest.raises(OSError, match=r"regular file|symbolic|No such device"):
             write_file(tmp_path, f"T-{number}.before", b"{}", replace=True)
     assert victim.read_text() == "mine"
     with pytest.raises(OSError, match="a path, not a name"):

@@ -1,14 +1,13 @@
 """A cluster of two brokers, of which one is registered but does not answer."""
 
-import os
 import re
 import socket
 import subprocess
-import sys
 from collections.abc import Iterator
 
 import pytest
 
+from tests.run.mqadmin import run_mqadmin
 from trimq.admin.blocking import BlockingAdminClient
 from trimq.admin.progress import Side, Target
 from trimq.admin.sending import NewMessage
@@ -17,7 +16,7 @@ from trimq.codec.bodies.register import RegisterBrokerBody, encode_register
 from trimq.codec.bodies.topics import TopicConfig
 from trimq.codec.codes import RequestCode
 from trimq.codec.headers.namesrv import RegisterBrokerRequestHeader
-from trimq.remoting.blocking import BlockingClient
+from trimq.remoting.clients.blocking import BlockingClient
 from trimq.testing import TestServer, running_server
 
 
@@ -61,16 +60,12 @@ def _fill(admin: BlockingAdminClient, addr: str) -> None:
 
 
 def run(server: TestServer, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "trimq.mqadmin", *words],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "NAMESRV_ADDR": server.namesrv_addr},
-        check=False,
-    )
+    return run_mqadmin(*words, NAMESRV_ADDR=server.namesrv_addr)
 
 
-def test_what_can_be_done_is_done_and_the_rest_is_said(server: TestServer, dead_addr: str) -> None:
+def test_what_can_be_done_is_done_and_the_rest_is_reported(
+    server: TestServer, dead_addr: str
+) -> None:
     done = run(server, "updateTopic", "-c", "DefaultCluster", "-t", "New")
     assert done.returncode == 1
     assert f"create topic to {server.broker_addr} success." in done.stdout

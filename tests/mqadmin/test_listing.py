@@ -125,7 +125,7 @@ def test_consume_message_says_when_it_shows_less(server: TestServer) -> None:
 
 
 @pytest.mark.parametrize(("mode", "told"), [("POP", True), ("PULL", False)])
-def test_a_mode_without_effect_is_told(server: TestServer, mode: str, told: bool) -> None:
+def test_a_mode_without_effect_is_reported(server: TestServer, mode: str, told: bool) -> None:
     words = ["setConsumeMode", "-b", server.broker_addr, "-t", "Alpha", "-g", GROUP, "-m", mode]
     done = run(server, *words)
     assert (done.exit_code, "does not know POP" in done.stderr) == (0, told)

@@ -84,14 +84,14 @@ def test_other_words_are_refused_with_the_forms(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["2099-01-01", "+1h", str(1 << 62)])
-def test_the_future_is_said(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_time_in_the_future_is_reported(text: str, capsys: pytest.CaptureFixture[str]) -> None:
     start_moment(text)
-    assert "lies in the future: nothing is stored since then" in capsys.readouterr().err
+    assert "lies in the future: nothing has been stored since then" in capsys.readouterr().err
     assert target_of(text).side is Side.TIME
-    assert "lies in the future: every queue's end is taken" in capsys.readouterr().err
+    assert "lies in the future: every queue is set to its end" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("text", ["now", "-1h", "-1", "0"])
-def test_nothing_is_said_of_the_past(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_time_in_the_past_is_not_reported(text: str, capsys: pytest.CaptureFixture[str]) -> None:
     start_moment(text)
     assert capsys.readouterr().err == ""

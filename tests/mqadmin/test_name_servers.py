@@ -55,7 +55,7 @@ def test_without_a_name_the_usual_address_is_asked(
     assert run("topicList", "-n", nobody).stderr.endswith("Connection refused\n")
 
 
-def test_n_may_stand_in_front(server: TestServer, nobody: str) -> None:
+def test_n_may_come_before_the_command(server: TestServer, nobody: str) -> None:
     words = ["topicClusterList", "-t", "TBW102"]
     assert run("-n", server.namesrv_addr, *words).exit_code == 0
     assert run("-n", nobody, *words, "-n", server.namesrv_addr).exit_code == 0

@@ -1,7 +1,6 @@
 """Our own commands about offsets against a broker of our own; how they are written on a command line."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -11,6 +10,7 @@ from collections.abc import Iterator
 import click
 import pytest
 
+from tests.run.mqadmin import run_mqadmin
 from trimq.admin.blocking import BlockingAdminClient
 from trimq.admin.client import AdminClient
 from trimq.admin.errors import Invalid, NotFound, Refused
@@ -51,13 +51,7 @@ def admin(server: TestServer) -> Iterator[BlockingAdminClient]:
 
 
 def run(server: TestServer, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "trimq.mqadmin", *words],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "NAMESRV_ADDR": server.namesrv_addr},
-        check=False,
-    )
+    return run_mqadmin(*words, NAMESRV_ADDR=server.namesrv_addr)
 
 
 def committed(server: TestServer, admin: BlockingAdminClient, topic: str = "T") -> list[int]:
@@ -229,7 +223,7 @@ def test_a_date_is_a_target() -> None:
 
 
 @pytest.mark.parametrize("text", ["-1", "soon", "1.5", "", "2026-01-32"])
-def test_what_is_no_target(text: str) -> None:
+def test_what_is_not_a_target(text: str) -> None:
     with pytest.raises(click.BadParameter):
         target_of(text)
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.run.mqadmin import run_mqadmin
 from trimq.testing import TestServer, running_server
 
 HOME = Path(__file__).parent.parent.parent
@@ -35,13 +36,7 @@ def environment(server: TestServer, **more: str) -> dict[str, str]:
 
 
 def run(server: TestServer, *words: str, **more: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        command(*words),
-        capture_output=True,
-        text=True,
-        env=environment(server, **more),
-        check=False,
-    )
+    return run_mqadmin(*words, **{"NAMESRV_ADDR": server.namesrv_addr, **more})
 
 
 def on_a_terminal(server: TestServer, *words: str, **more: str) -> str:
@@ -143,7 +138,8 @@ def test_a_terminal_gets_no_control_characters_of_messages(
 
 def test_json_has_one_way_to_write_names(server: TestServer) -> None:
     sent = json.loads(run(server, "sendMessage", "-t", "Named", "-p", BODY, "--json").stdout)
-    assert set(sent) == {"status", "messageId", "offsetId", "queue", "queueOffset"}
+    names = {"status", "messageId", "offsetId", "queue", "queueOffset", "recallHandle"}
+    assert set(sent) == names
     message = json.loads(run(server, "printMsg", "-t", "Named", "--json").stdout)
     assert message["messageId"] == sent["messageId"]
     assert (message["queueId"], message["queueOffset"]) == (sent["queue"]["queueId"], 0)

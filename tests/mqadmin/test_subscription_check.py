@@ -1,9 +1,7 @@
 """subscriptionCheck against a broker of our own, with members made by hand."""
 
 import json
-import os
 import subprocess
-import sys
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -12,6 +10,7 @@ from typing import Any
 import pytest
 import trio
 
+from tests.run.mqadmin import run_mqadmin
 from trimq.admin.blocking import BlockingAdminClient
 from trimq.admin.client import AdminClient
 from trimq.admin.errors import NotFound
@@ -21,9 +20,9 @@ from trimq.codec.bodies.locks import MessageQueue
 from trimq.codec.bodies.queue_tables import ConsumerRunningInfo, ProcessQueueInfo
 from trimq.codec.bodies.topics import TopicConfig
 from trimq.codec.codes import RequestCode
-from trimq.codec.command import RemotingCommand
+from trimq.codec.frames.command import RemotingCommand
 from trimq.codec.headers.clients import GetConsumerRunningInfoRequestHeader
-from trimq.remoting.client import Client
+from trimq.remoting.clients.client import Client
 from trimq.remoting.contract import Processor, Request, Response
 from trimq.testing import TestServer, running_server
 
@@ -92,13 +91,7 @@ async def member(
 
 async def run(server: TestServer, *words: str) -> subprocess.CompletedProcess[str]:
     return await trio.to_thread.run_sync(
-        lambda: subprocess.run(
-            [sys.executable, "-m", "trimq.mqadmin", "subscriptionCheck", *words],
-            capture_output=True,
-            text=True,
-            env={**os.environ, "NAMESRV_ADDR": server.namesrv_addr},
-            check=False,
-        )
+        lambda: run_mqadmin("subscriptionCheck", *words, NAMESRV_ADDR=server.namesrv_addr)
     )
 
 
@@ -154,7 +147,7 @@ async def test_a_topic_that_one_member_does_not_want(server: TestServer) -> None
     assert [queue.queue_id for queue in loss.queues or ()] == [2, 3]
 
 
-async def test_who_does_not_answer_is_named(server: TestServer) -> None:
+async def test_a_member_that_does_not_answer_is_named(server: TestServer) -> None:
     async with member(server, "x", "Mute", 0) as x, member(server, "y", "Mute") as y:
         await x.beat(T="a")
         await y.beat(T="b", version=2)

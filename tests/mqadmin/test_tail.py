@@ -193,7 +193,7 @@ def test_bytes_survive_json(server: TestServer) -> None:
         ([TOPIC, "-q", "broker-b:0"], 1, "no such queue; its brokers: broker-a"),
         ([TOPIC, "-N", "-1"], 2, "'-N'"),
         ([TOPIC, "--since", "soon"], 2, "is not a time"),
-        (["Nowhere"], 1, "has no route of topic 'Nowhere'"),
+        (["Nowhere"], 1, "has no route for topic 'Nowhere'"),
     ],
 )
 def test_failures(server: TestServer, words: list[str], code: int, sentence: str) -> None:
@@ -202,10 +202,10 @@ def test_failures(server: TestServer, words: list[str], code: int, sentence: str
     assert sentence in done.stderr
 
 
-def test_the_future_is_empty_and_said(server: TestServer) -> None:
+def test_the_future_is_empty_and_reported(server: TestServer) -> None:
     done = tail(server, TOPIC, "--since", "+1h")
     assert (done.exit_code, done.stdout) == (0, "")
-    assert "lies in the future: nothing is stored since then" in done.stderr
+    assert "lies in the future: nothing has been stored since then" in done.stderr
 
 
 @pytest.mark.parametrize("text", ["3", "broker-a:3", "a:b:3"])
@@ -325,7 +325,7 @@ def news(found: Iterator[Message | None]) -> list[str]:
     raise AssertionError("it ended")
 
 
-def test_a_topic_that_was_made_anew_is_read_from_its_start(queue: OneQueue) -> None:
+def test_a_topic_that_was_created_again_is_read_from_its_start(queue: OneQueue) -> None:
     for number in range(5):
         queue.add(f"old-{number}")
     found = Tail(Run(queue, Output(False)), "T", Choice()).news()  # type: ignore[arg-type]
@@ -339,7 +339,7 @@ def test_a_topic_that_was_made_anew_is_read_from_its_start(queue: OneQueue) -> N
     assert news(found) == []
 
 
-def test_a_broker_that_is_away_is_said_once_and_asked_again(
+def test_a_broker_that_is_away_is_reported_once_and_asked_again(
     queue: OneQueue, capsys: pytest.CaptureFixture[str]
 ) -> None:
     found = Tail(Run(queue, Output(False)), "T", Choice()).news()  # type: ignore[arg-type]

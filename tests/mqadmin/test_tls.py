@@ -65,15 +65,15 @@ def test_rocketmqs_own_file(server: TestServer, tls_files: Any, tmp_path: Path) 
 @pytest.mark.parametrize(
     ("words", "code", "sentence"),
     [
-        ([], 1, "does it take nothing but TLS? --tls talks it"),
-        # Depending on who is faster, the server's alert arrives or does not.
+        ([], 1, "does it accept TLS only? Use --tls"),
+        # Depending on which side is faster, the server's alert arrives or does not.
         (["--tls"], 1, "certificate"),
         (["--tls-ca", "KEY"], 2, "there is no certificate in it"),
         (["--tls-cert", "CERT"], 2, "belong together"),
         (["--tls-config", "nowhere"], 2, "cannot read nowhere: No such file"),
     ],
 )
-def test_what_does_not_do_is_said(
+def test_unusable_flags_are_reported(
     server: TestServer, tls_files: Any, words: list[str], code: int, sentence: str
 ) -> None:
     names = {"KEY": tls_files.client_key, "CERT": tls_files.client}
@@ -82,9 +82,7 @@ def test_what_does_not_do_is_said(
     assert sentence in done.stderr
 
 
-def test_names_are_looked_at_unless_told_otherwise(
-    server: TestServer, tls_files: Any, known: list[str]
-) -> None:
+def test_names_are_checked_by_default(server: TestServer, tls_files: Any, known: list[str]) -> None:
     port = server.namesrv_addr.rpartition(":")[2]
     there = ["-n", f"127.0.0.1:{port}", *known, "--tls-ca", tls_files.authority]
     assert CliRunner().invoke(main, [*ASK, *there]).exit_code == 0

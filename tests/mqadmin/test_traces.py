@@ -1,4 +1,4 @@
-"""Trace messages of clients old and new, and what is none. Layouts: TraceDataEncoder."""
+"""Trace messages of clients old and new, and what is not one. Layouts: TraceDataEncoder."""
 
 from typing import Any
 

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import trio
 
+from trimq.base.clock import Clock
 from trimq.codec.bodies.register import RegisterBrokerBody
 from trimq.codec.bodies.topics import (
     DataVersion,
@@ -16,15 +17,17 @@ from trimq.codec.bodies.topics import (
 from trimq.codec.headers.base import encode_header
 from trimq.codec.headers.namesrv import RegisterBrokerRequestHeader
 from trimq.namesrv.config import NamesrvConfig
-from trimq.namesrv.kv_config import KVConfig
-from trimq.namesrv.routes import Registered, RouteTable
+from trimq.namesrv.routes import Registered
 from trimq.remoting.contract import Peer, Processor, Request, Response
+from trimq.remoting.testing import answer
+from trimq.wiring.namesrv import build_namesrv
 
+T = TypeVar("T")
 ADDRESS = "10.0.0.1:10911"
 
 
-class Time:
-    """Milliseconds that stand still until told otherwise."""
+class Time(Clock):
+    """Milliseconds that stand still until they are set."""
 
     def __init__(self) -> None:
         self.now = 1_000_000
@@ -34,7 +37,7 @@ class Time:
 
 
 class Parts:
-    """Routes, settings and key-value configuration that belong together."""
+    """The parts of a NameServer as it is built, and what they have in common."""
 
     def __init__(self, folder: Path, **settings: Any) -> None:
         self.time = Time()
@@ -43,9 +46,15 @@ class Parts:
             config_store_path=folder / "namesrv.properties",
             **settings,
         )
-        self.kv = KVConfig(folder / "kvConfig.json")
-        self.routes = RouteTable(self.config, self.time.millis)
+        built = build_namesrv(self.config, self.time)
+        self.kv, self.routes = built.kv_config, built.routes
+        self._parts = built.parts
         self._peers = 0
+
+    def processor(self, kind: type[T]) -> T:
+        """The one of that class, which some part has."""
+        (found,) = [one for one in self._parts.processors if type(one) is kind]
+        return found
 
     def change(self, **values: Any) -> None:
         """What a change at run time does."""
@@ -118,23 +127,15 @@ def ask(
 ) -> Response:
     """What the dispatcher does with a request, up to the processor's answer or error."""
     fields = ext_fields or {}
-    answer = processor.handle(
-        Request(
-            code=processor.codes[0],
-            header=processor.decode_header(fields),
-            peer=peer or Peer("10.9.9.9:1", b"", 0),
-            body=body,
-            version=version,
-            ext_fields=fields,
-        )
+    request = Request(
+        code=processor.codes[0],
+        header=processor.decode_header(fields),
+        peer=peer or Peer("10.9.9.9:1", b"", 0),
+        body=body,
+        version=version,
+        ext_fields=fields,
     )
-    if isinstance(answer, Response):
-        return answer
-
-    async def waited() -> Response:
-        return await answer
-
-    return trio.run(waited)
+    return trio.run(answer, processor, request)
 
 
 def reply_fields(response: Response) -> dict[str, str]:

@@ -11,8 +11,8 @@ from trimq.codec.headers.base import encode_header
 from trimq.codec.headers.replication import NotifyMinBrokerIdChangeRequestHeader
 from trimq.namesrv.min_broker_notices import MinBrokerNotices
 from trimq.remoting.contract import Processor, Request, Response
-from trimq.remoting.dispatch import Dispatcher
-from trimq.remoting.server import Server
+from trimq.remoting.serving.dispatch import Dispatcher
+from trimq.remoting.serving.server import Server
 
 
 class Broker(Processor[NotifyMinBrokerIdChangeRequestHeader]):

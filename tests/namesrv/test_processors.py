@@ -19,30 +19,32 @@ from trimq.codec.bodies.topics import (
 )
 from trimq.codec.errors import CodecError
 from trimq.codec.headers.base import encode_header
-from trimq.processors.namesrv import register_broker
-from trimq.processors.namesrv.add_write_perm_of_broker import AddWritePermOfBroker
-from trimq.processors.namesrv.broker_heartbeat import BrokerHeartbeat
-from trimq.processors.namesrv.delete_kv_config import DeleteKvConfig
-from trimq.processors.namesrv.delete_topic_in_namesrv import DeleteTopicInNamesrv
-from trimq.processors.namesrv.get_all_topic_list_from_nameserver import (
+from trimq.processors.namesrv.kv_config.delete_kv_config import DeleteKvConfig
+from trimq.processors.namesrv.kv_config.get_kv_config import GetKvConfig
+from trimq.processors.namesrv.kv_config.get_kvlist_by_namespace import GetKvlistByNamespace
+from trimq.processors.namesrv.kv_config.put_kv_config import PutKvConfig
+from trimq.processors.namesrv.routes import register_broker
+from trimq.processors.namesrv.routes.add_write_perm_of_broker import AddWritePermOfBroker
+from trimq.processors.namesrv.routes.broker_heartbeat import BrokerHeartbeat
+from trimq.processors.namesrv.routes.get_broker_cluster_info import GetBrokerClusterInfo
+from trimq.processors.namesrv.routes.get_broker_member_group import GetBrokerMemberGroup
+from trimq.processors.namesrv.routes.get_routeinfo_by_topic import GetRouteinfoByTopic
+from trimq.processors.namesrv.routes.query_data_version import QueryDataVersion
+from trimq.processors.namesrv.routes.register_broker import RegisterBroker
+from trimq.processors.namesrv.routes.unregister_broker import UnregisterBroker
+from trimq.processors.namesrv.routes.wipe_write_perm_of_broker import WipeWritePermOfBroker
+from trimq.processors.namesrv.topics.delete_topic_in_namesrv import DeleteTopicInNamesrv
+from trimq.processors.namesrv.topics.get_all_topic_list_from_nameserver import (
     GetAllTopicListFromNameserver,
 )
-from trimq.processors.namesrv.get_broker_cluster_info import GetBrokerClusterInfo
-from trimq.processors.namesrv.get_broker_member_group import GetBrokerMemberGroup
-from trimq.processors.namesrv.get_has_unit_sub_topic_list import GetHasUnitSubTopicList
-from trimq.processors.namesrv.get_has_unit_sub_ununit_topic_list import GetHasUnitSubUnunitTopicList
-from trimq.processors.namesrv.get_kv_config import GetKvConfig
-from trimq.processors.namesrv.get_kvlist_by_namespace import GetKvlistByNamespace
-from trimq.processors.namesrv.get_routeinfo_by_topic import GetRouteinfoByTopic
-from trimq.processors.namesrv.get_system_topic_list_from_ns import GetSystemTopicListFromNs
-from trimq.processors.namesrv.get_topics_by_cluster import GetTopicsByCluster
-from trimq.processors.namesrv.get_unit_topic_list import GetUnitTopicList
-from trimq.processors.namesrv.put_kv_config import PutKvConfig
-from trimq.processors.namesrv.query_data_version import QueryDataVersion
-from trimq.processors.namesrv.register_broker import RegisterBroker
-from trimq.processors.namesrv.register_topic_in_namesrv import RegisterTopicInNamesrv
-from trimq.processors.namesrv.unregister_broker import UnregisterBroker
-from trimq.processors.namesrv.wipe_write_perm_of_broker import WipeWritePermOfBroker
+from trimq.processors.namesrv.topics.get_has_unit_sub_topic_list import GetHasUnitSubTopicList
+from trimq.processors.namesrv.topics.get_has_unit_sub_ununit_topic_list import (
+    GetHasUnitSubUnunitTopicList,
+)
+from trimq.processors.namesrv.topics.get_system_topic_list_from_ns import GetSystemTopicListFromNs
+from trimq.processors.namesrv.topics.get_topics_by_cluster import GetTopicsByCluster
+from trimq.processors.namesrv.topics.get_unit_topic_list import GetUnitTopicList
+from trimq.processors.namesrv.topics.register_topic_in_namesrv import RegisterTopicInNamesrv
 from trimq.remoting.contract import Processor, RemotingError
 
 BROKER = {
@@ -69,12 +71,12 @@ def refusal(processor: Processor[Any], *args: Any, **kwargs: Any) -> tuple[int, 
 
 
 def route_processor(parts: Parts) -> GetRouteinfoByTopic:
-    return GetRouteinfoByTopic(parts.routes, parts.kv, parts.config, parts.time.millis)
+    return parts.processor(GetRouteinfoByTopic)
 
 
 @pytest.mark.parametrize("compressed", [False, True])
 def test_register_broker(parts: Parts, compressed: bool) -> None:
-    processor = RegisterBroker(parts.routes, parts.kv, parts.config)
+    processor = parts.processor(RegisterBroker)
     body = encode_register(body_of("T", "U"), compressed)
     crc = zlib.crc32(body) & 0x7FFFFFFF
     header = encode_header(register_header(compressed=compressed, body_crc32=crc))
@@ -111,7 +113,7 @@ def test_register_broker_decodes_the_same_topics_once(
 
 
 def test_register_broker_without_body_and_by_an_ancient_broker(parts: Parts) -> None:
-    processor = RegisterBroker(parts.routes, parts.kv, parts.config)
+    processor = parts.processor(RegisterBroker)
     header = encode_header(register_header())
     assert ask(processor, header).code == 0
     ancient = TopicConfigSerializeWrapper(
@@ -122,14 +124,14 @@ def test_register_broker_without_body_and_by_an_ancient_broker(parts: Parts) -> 
 
 
 def test_register_broker_refuses_a_single_topic_of_a_stranger(parts: Parts) -> None:
-    processor = RegisterBroker(parts.routes, parts.kv, parts.config)
+    processor = parts.processor(RegisterBroker)
     header = encode_header(register_header())
     body = encode_register(body_of("T"), False)
     assert refusal(processor, header, body) == (1, "register broker failed")
 
 
 def test_register_broker_tells_ordered_topics(parts: Parts) -> None:
-    processor = RegisterBroker(parts.routes, parts.kv, parts.config)
+    processor = parts.processor(RegisterBroker)
     header = encode_header(register_header())
     parts.kv.put("ORDER_TOPIC_CONFIG", "T", "broker-a:4")
     body = encode_register(body_of("T", "U"), False)
@@ -139,7 +141,7 @@ def test_register_broker_tells_ordered_topics(parts: Parts) -> None:
 
 
 def test_register_broker_tells_a_slave_its_master(parts: Parts) -> None:
-    processor = RegisterBroker(parts.routes, parts.kv, parts.config)
+    processor = parts.processor(RegisterBroker)
     parts.register(topics("T", "U"))
     header = encode_header(register_header(broker_id=1, broker_addr="10.0.0.2:10911"))
     answer = ask(processor, header, encode_register(body_of("T", "U"), False))
@@ -148,7 +150,7 @@ def test_register_broker_tells_a_slave_its_master(parts: Parts) -> None:
 
 @pytest.mark.parametrize("body", [b"{", b"\x78\x9c\x00", b"[1]"])
 def test_register_broker_refuses_an_unreadable_body(parts: Parts, body: bytes) -> None:
-    processor = RegisterBroker(parts.routes, parts.kv, parts.config)
+    processor = parts.processor(RegisterBroker)
     for compressed in (False, True):
         with pytest.raises(CodecError):
             ask(processor, encode_header(register_header(compressed=compressed)), body)
@@ -156,12 +158,12 @@ def test_register_broker_refuses_an_unreadable_body(parts: Parts, body: bytes) -
 
 def test_unregister_broker(parts: Parts) -> None:
     parts.register(topics("T", "U"))
-    assert ask(UnregisterBroker(parts.routes), BROKER).code == 0
+    assert ask(parts.processor(UnregisterBroker), BROKER).code == 0
     assert parts.routes.route("T") is None
 
 
 def test_query_data_version_compares_and_is_a_sign_of_life(parts: Parts) -> None:
-    processor = QueryDataVersion(parts.routes)
+    processor = parts.processor(QueryDataVersion)
     version = b'{"counter":1,"stateVersion":0,"timestamp":0}'
     unknown = ask(processor, BROKER, version)
     assert (reply_fields(unknown), text(unknown)) == ({"changed": "true"}, "")
@@ -179,7 +181,7 @@ def test_query_data_version_compares_and_is_a_sign_of_life(parts: Parts) -> None
 def test_broker_heartbeat_is_a_sign_of_life(parts: Parts) -> None:
     parts.register(topics("T", "U"))
     parts.time.now += 100_000
-    assert ask(BrokerHeartbeat(parts.routes), BROKER).code == 0
+    assert ask(parts.processor(BrokerHeartbeat), BROKER).code == 0
     parts.time.now += 100_000
     parts.routes.drop_silent()
     assert parts.routes.route("T") is not None
@@ -246,7 +248,7 @@ def test_route_of_the_callers_zone(parts: Parts) -> None:
 
 def test_cluster_info_has_bare_keys(parts: Parts) -> None:
     parts.register(topics("T", "U"))
-    assert text(ask(GetBrokerClusterInfo(parts.routes))) == (
+    assert text(ask(parts.processor(GetBrokerClusterInfo))) == (
         '{"brokerAddrTable":{"broker-a":{"brokerAddrs":{0:"10.0.0.1:10911"},"brokerName":'
         '"broker-a","cluster":"c","enableActingMaster":false}},'
         '"clusterAddrTable":{"c":["broker-a"]}}'
@@ -255,7 +257,7 @@ def test_cluster_info_has_bare_keys(parts: Parts) -> None:
 
 def test_member_group(parts: Parts) -> None:
     parts.register(topics("T", "U"))
-    processor = GetBrokerMemberGroup(parts.routes)
+    processor = parts.processor(GetBrokerMemberGroup)
     asked = {"clusterName": "c", "brokerName": "broker-a"}
     assert text(ask(processor, asked)) == (
         '{"brokerMemberGroup":{"brokerAddrs":{0:"10.0.0.1:10911"},"brokerName":"broker-a",'
@@ -268,9 +270,9 @@ def test_member_group(parts: Parts) -> None:
 def test_write_permission(parts: Parts) -> None:
     parts.register(topics("T", "U"))
     asked = {"brokerName": "broker-a"}
-    wiped = ask(WipeWritePermOfBroker(parts.routes.topics), asked)
+    wiped = ask(parts.processor(WipeWritePermOfBroker), asked)
     assert reply_fields(wiped) == {"wipeTopicCount": "2"}
-    added = ask(AddWritePermOfBroker(parts.routes.topics), asked)
+    added = ask(parts.processor(AddWritePermOfBroker), asked)
     assert reply_fields(added) == {"addTopicCount": "2"}
 
 
@@ -288,11 +290,11 @@ def test_topic_lists(parts: Parts) -> None:
     }
     for processor, expected in lists.items():
         assert json.loads(text(ask(processor))) == {"topicList": expected}
-    by_cluster = GetTopicsByCluster(parts.routes, parts.config)
+    by_cluster = parts.processor(GetTopicsByCluster)
     assert json.loads(text(ask(by_cluster, {"cluster": "x"}))) == {"topicList": []}
     in_c = json.loads(text(ask(by_cluster, {"cluster": "c"})))
     assert in_c == {"topicList": ["P", "U", "S", "B"]}
-    system = json.loads(text(ask(GetSystemTopicListFromNs(parts.routes))))
+    system = json.loads(text(ask(parts.processor(GetSystemTopicListFromNs))))
     assert system == {"brokerAddr": ADDRESS, "topicList": ["c", "broker-a"]}
     parts.change(enable_topic_list=False, enable_all_topic_list=False)
     for processor in lists:
@@ -301,18 +303,18 @@ def test_topic_lists(parts: Parts) -> None:
 
 
 def test_system_topics_of_an_empty_name_server(parts: Parts) -> None:
-    assert text(ask(GetSystemTopicListFromNs(parts.routes))) == '{"topicList":[]}'
+    assert text(ask(parts.processor(GetSystemTopicListFromNs))) == '{"topicList":[]}'
 
 
 def test_topic_registered_alone_and_deleted(parts: Parts) -> None:
     parts.register(topics("T", "U"))
-    register = RegisterTopicInNamesrv(parts.routes)
+    register = parts.processor(RegisterTopicInNamesrv)
     queues = [QueueData(broker_name="broker-a", perm=6, read_queue_nums=2, write_queue_nums=2)]
     body = encode_body(TopicRouteData(queue_datas=queues))
     assert ask(register, {"topic": "N"}, body).code == 0
     assert ask(register, {"topic": "M"}).code == 0
     assert parts.routes.topics.topics() == ["T", "U", "N"]
-    delete = DeleteTopicInNamesrv(parts.routes)
+    delete = parts.processor(DeleteTopicInNamesrv)
     assert ask(delete, {"topic": "N"}).code == 0
     assert ask(delete, {"topic": "T", "clusterName": "c"}).code == 0
     assert parts.routes.topics.topics() == ["U"]
@@ -321,15 +323,18 @@ def test_topic_registered_alone_and_deleted(parts: Parts) -> None:
 def test_key_values(parts: Parts) -> None:
     item = {"namespace": "n", "key": "k"}
     absent = (22, "No config item, Namespace: n Key: k")
-    assert refusal(GetKvConfig(parts.kv), item) == absent
-    assert refusal(GetKvlistByNamespace(parts.kv), item) == (22, "No config item, Namespace: n")
-    assert refusal(PutKvConfig(parts.kv), {"key": "k"}) == (1, "namespace or key is null")
-    ask(PutKvConfig(parts.kv), {**item, "value": "v"})
-    assert reply_fields(ask(GetKvConfig(parts.kv), item)) == {"value": "v"}
-    assert text(ask(GetKvlistByNamespace(parts.kv), item)) == '{"table":{"k":"v"}}'
-    ask(DeleteKvConfig(parts.kv), item)
-    assert refusal(GetKvConfig(parts.kv), item) == absent
-    assert text(ask(GetKvlistByNamespace(parts.kv), item)) == '{"table":{}}'
+    assert refusal(parts.processor(GetKvConfig), item) == absent
+    assert refusal(parts.processor(GetKvlistByNamespace), item) == (
+        22,
+        "No config item, Namespace: n",
+    )
+    assert refusal(parts.processor(PutKvConfig), {"key": "k"}) == (1, "namespace or key is null")
+    ask(parts.processor(PutKvConfig), {**item, "value": "v"})
+    assert reply_fields(ask(parts.processor(GetKvConfig), item)) == {"value": "v"}
+    assert text(ask(parts.processor(GetKvlistByNamespace), item)) == '{"table":{"k":"v"}}'
+    ask(parts.processor(DeleteKvConfig), item)
+    assert refusal(parts.processor(GetKvConfig), item) == absent
+    assert text(ask(parts.processor(GetKvlistByNamespace), item)) == '{"table":{}}'
 
 
 def test_requests_without_their_fields_get_the_real_answers(parts: Parts) -> None:
@@ -337,17 +342,20 @@ def test_requests_without_their_fields_get_the_real_answers(parts: Parts) -> Non
     assert refusal(route_processor(parts))[1].startswith(
         "No topic route info in name server for the topic: null\n"
     )
-    assert refusal(GetKvConfig(parts.kv)) == (22, "No config item, Namespace: null Key: null")
-    assert refusal(GetKvlistByNamespace(parts.kv)) == (22, "No config item, Namespace: null")
-    assert reply_fields(ask(WipeWritePermOfBroker(parts.routes.topics)))["wipeTopicCount"] == "0"
-    assert reply_fields(ask(AddWritePermOfBroker(parts.routes.topics)))["addTopicCount"] == "0"
-    assert text(ask(GetTopicsByCluster(parts.routes, parts.config))) == '{"topicList":[]}'
-    assert reply_fields(ask(QueryDataVersion(parts.routes), BROKER)) == {"changed": "true"}
+    assert refusal(parts.processor(GetKvConfig)) == (
+        22,
+        "No config item, Namespace: null Key: null",
+    )
+    assert refusal(parts.processor(GetKvlistByNamespace)) == (22, "No config item, Namespace: null")
+    assert reply_fields(ask(parts.processor(WipeWritePermOfBroker)))["wipeTopicCount"] == "0"
+    assert reply_fields(ask(parts.processor(AddWritePermOfBroker)))["addTopicCount"] == "0"
+    assert text(ask(parts.processor(GetTopicsByCluster))) == '{"topicList":[]}'
+    assert reply_fields(ask(parts.processor(QueryDataVersion), BROKER)) == {"changed": "true"}
     silent = [
-        UnregisterBroker(parts.routes),
-        DeleteTopicInNamesrv(parts.routes),
-        RegisterTopicInNamesrv(parts.routes),
-        DeleteKvConfig(parts.kv),
+        parts.processor(UnregisterBroker),
+        parts.processor(DeleteTopicInNamesrv),
+        parts.processor(RegisterTopicInNamesrv),
+        parts.processor(DeleteKvConfig),
     ]
     for processor in silent:
         assert ask(processor, body=b"{}").code == 0

@@ -150,7 +150,7 @@ def test_a_silent_broker_expires(parts: Parts, timeout: int | None, limit: int) 
     parts.time.now += 1
     parts.routes.drop_silent()
     assert parts.routes.route("T") is None
-    # It may hang: when it wakes up it has to come anew.
+    # It may hang: when it wakes up it has to register again.
     assert peer.closed
 
 

@@ -1,31 +1,32 @@
 """A broker's managers over a real store in a temporary folder, without sockets."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
-from trimq.broker.clock import Clock
+from trimq.base.clock import Clock
 from trimq.broker.config import BrokerConfig
-from trimq.broker.consumers import Consumers
 from trimq.broker.identity import BrokerIdentity
-from trimq.broker.offsets import ConsumerOffsets
-from trimq.broker.queue_locks import QueueLocks
-from trimq.broker.static_queues import StaticQueues
-from trimq.broker.stats import BrokerStats
-from trimq.broker.subscription_groups import SubscriptionGroups
-from trimq.broker.topics import Topics
-from trimq.broker.traffic import Traffic
-from trimq.codec.addresses import pack_host
-from trimq.codec.command import RemotingCommand
+from trimq.codec.frames.command import RemotingCommand
 from trimq.codec.headers.base import Header, encode_header
-from trimq.codec.record import Record, parse_record
+from trimq.codec.records.addresses import pack_host
+from trimq.codec.records.record import Record, parse_record
 from trimq.remoting.contract import Peer, RemotingError, Request
+from trimq.settings.options import ServerOptions, server_plan
 from trimq.store.config import StoreConfig
 from trimq.store.message_store import MessageStore
+from trimq.wiring.broker import broker_parts, common_to_parts
+from trimq.wiring.given import Given
+from trimq.wiring.part import Parts
+from trimq.wiring.parts.cluster import NameServers
 
+T = TypeVar("T")
 NOW = 1_700_000_000_000
+# What no test here sets: ports, TLS and the like.
+PLAN = server_plan(ServerOptions(store=Path("unused")))
 
 
 class HandClock(Clock):
@@ -52,12 +53,15 @@ class OtherBrokers:
     async def ask(self, name: str, code: int, header: Header) -> RemotingCommand:
         self.asked.append((name, int(code), encode_header(header)))
         if code not in self.answers:
-            raise RemotingError(1, f"broker {name} was asked in vain")
+            raise RemotingError(1, f"broker {name} could not be asked")
         return self.answers[code]
+
+    async def run(self) -> None:
+        """They need no connections."""
 
 
 class Broker:
-    """Everything the processors may ask for."""
+    """The parts of a broker as it is built, and what they have in common, under short names."""
 
     def __init__(self, root: Path, config: BrokerConfig, **store_settings: Any) -> None:
         self.config = config
@@ -69,18 +73,29 @@ class Broker:
         self.store_config = StoreConfig(root=root, **(small | store_settings))
         self.disk_use = 0.1
         self.store = MessageStore(self.store_config, self.clock.millis, lambda path: self.disk_use)
-        self.topics = Topics(config, root / "config", self.clock)
         self.others = OtherBrokers()
-        self.static = StaticQueues(self.topics.mappings, self.others)
-        self.groups = SubscriptionGroups(config, root / "config", self.clock)
-        self.consumers = Consumers(config, self.clock)
-        self.offsets = ConsumerOffsets(config, root / "config", self.clock)
-        self.locks = QueueLocks(self.clock)
-        self.traffic = Traffic(self.topics.is_system_topic)
-        self.store.add_listener(self.traffic.stored)
-        self.stats = BrokerStats("DefaultCluster", self.traffic, self.clock)
+        plan = replace(PLAN, broker=config, store=self.store_config)
+        given = Given(plan, self.identity, self.store, self.clock)
+        common = common_to_parts(given, NameServers(), self.others)
+        self.parts = Parts(broker_parts(given, common))
+        for listener in self.parts.store_listeners:
+            self.store.add_listener(listener)
+        self.topics, self.static = common.topics.table, common.topics.static
+        self.groups = common.groups
+        self.consumers = common.clients.consumers
+        self.producers, self.locks = common.clients.producers, common.clients.locks
+        self.filters = common.filters
+        self.offsets = common.offsets
+        self.arrivals = common.arrivals
+        self.traffic, self.stats = common.figures.traffic, common.figures.stats
+        self.sending, self.back = common.sends.sending, common.sends.back
         self.peer = Peer("10.0.0.7:4711", pack_host("10.0.0.7:4711"), 1)
         self.peer.takes_views = True
+
+    def processor(self, kind: type[T]) -> T:
+        """The one of that class, which some part has."""
+        (found,) = [one for one in self.parts.processors if type(one) is kind]
+        return found
 
     def request(self, code: int, header: Any, body: bytes = b"", version: int = 513) -> Request:
         return Request(code, header, self.peer, body, version)

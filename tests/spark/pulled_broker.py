@@ -12,12 +12,12 @@ from trimq.codec.bodies.cluster import ClusterInfo
 from trimq.codec.bodies.route import BrokerData
 from trimq.codec.bodies.static_topics import TopicConfigAndQueueMapping
 from trimq.codec.codes import RequestCode, ResponseCode
-from trimq.codec.command import RESPONSE_BIT, RemotingCommand
-from trimq.codec.record import encode_record
-from trimq.spark import kept
-from trimq.spark.options import Connection, Expression, Pulls, ReadOptions, read_options
+from trimq.codec.frames.command import RESPONSE_BIT, RemotingCommand
+from trimq.codec.records.record import encode_record
+from trimq.spark.options.parsing import Connection, Expression, Pulls, ReadOptions, read_options
 from trimq.spark.queues import Range
-from trimq.spark.reading import read_ranges
+from trimq.spark.reading import kept
+from trimq.spark.reading.partition import read_ranges
 
 HOST = b"\x7f\0\0\1\0\0\x2a\x9f"
 # (code, next offset, records); a code below 0 hangs up

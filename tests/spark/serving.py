@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Protocol
 
-from trimq.codec.command import RemotingCommand, decode_command, encode_command
-from trimq.codec.frame import FrameBuffer
+from trimq.codec.frames.command import RemotingCommand, decode_command, encode_command
+from trimq.codec.frames.frame import FrameBuffer
 
 
 class Broker(Protocol):

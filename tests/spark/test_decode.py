@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
@@ -11,15 +12,15 @@ from hypothesis import strategies as st
 
 pa = pytest.importorskip("pyarrow")
 
-from trimq.codec.addresses import pack_host, unpack_host  # noqa: E402
-from trimq.codec.batch import BatchItem, join_batch  # noqa: E402
 from trimq.codec.errors import CodecError  # noqa: E402
 from trimq.codec.flags import SysFlag  # noqa: E402
-from trimq.codec.message_id import offset_message_id  # noqa: E402
-from trimq.codec.properties import format_properties, parse_properties  # noqa: E402
-from trimq.codec.record import encode_blank, encode_record, outline_records, parse_record  # noqa: E402
-from trimq.spark.decode import outline, to_batch, unwrap  # noqa: E402
-from trimq.spark.rows import WRAPPED  # noqa: E402
+from trimq.codec.records.addresses import pack_host, unpack_host  # noqa: E402
+from trimq.codec.records.batch import BatchItem, join_batch  # noqa: E402
+from trimq.codec.records.message_id import offset_message_id  # noqa: E402
+from trimq.codec.records.properties import format_properties, parse_properties  # noqa: E402
+from trimq.codec.records.record import encode_blank, encode_record, outline_records, parse_record  # noqa: E402
+from trimq.spark.records.decode import outline, to_batch, unwrap  # noqa: E402
+from trimq.spark.records.rows import WRAPPED  # noqa: E402
 from trimq.spark.schema import COLUMNS, arrow_schema  # noqa: E402
 
 V4 = pack_host("10.0.0.1:10911")
@@ -185,6 +186,14 @@ def test_batches_in_one_record_are_unwrapped() -> None:
     assert found[2]["properties"] == [("n", "2")]
 
 
+def test_a_compressed_batch_is_unpacked_before() -> None:
+    items = [BatchItem(n, b"item %d" % n, b"n\x01%d\x02" % n) for n in range(2)]
+    flag = WRAPPED | SysFlag.COMPRESSED | SysFlag.COMPRESSION_ZLIB
+    rows = unwrap(outline(record(sys_flag=flag, body=zlib.compress(join_batch(items)))))
+    found = to_batch(rows, ["queueOffset", "body"], None).to_pylist()
+    assert [tuple(row.values()) for row in found] == [(5, b"item 0"), (6, b"item 1")]
+
+
 @given(st.integers(0, 120), st.integers(0, 255))
 def test_a_damaged_record_is_never_read_over(place: int, value: int) -> None:
     """Either the walk stops there, or what it says stays within the bytes."""
@@ -197,7 +206,7 @@ def test_a_damaged_record_is_never_read_over(place: int, value: int) -> None:
         assert 0 <= row[15] <= row[15] + row[14] < row[16] <= row[17] - 2 <= row[18] <= len(data)
 
 
-def test_an_answer_that_is_no_records_is_refused() -> None:
+def test_an_answer_that_is_not_all_records_is_refused() -> None:
     with pytest.raises(CodecError, match="no record at byte"):
         outline(record() + encode_blank(8))
 

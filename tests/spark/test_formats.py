@@ -46,7 +46,7 @@ def test_what_spark_finds(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("name", SOURCES)
-def test_what_cannot_be_loaded_is_told_and_is_no_error(
+def test_what_cannot_be_loaded_causes_a_warning_not_an_error(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An error would hide everybody's sources."""

@@ -44,7 +44,7 @@ def test_groups_are_the_whole(
     assert all(groups)
 
 
-def test_nothing_is_no_group() -> None:
+def test_no_ranges_make_no_groups() -> None:
     assert group([], None, None) == []
     assert group([], 7, 7) == []
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from trimq.spark.options.positions import Offsets
 from trimq.spark.planning.limits import share
-from trimq.spark.positions import Offsets
 
 
 def offsets(counts: list[int]) -> Offsets:

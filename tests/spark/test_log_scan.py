@@ -14,17 +14,17 @@ pytest.importorskip("pyarrow")
 pytest.importorskip("pyspark")
 
 from trimq.spark.errors import SparkSourceError, WrongOption
-from trimq.spark.log_scan import LogPart, scan
-from trimq.spark.rows import Rows
+from trimq.spark.records.rows import Rows
 from trimq.spark.schema import INDEX_ENTRY_COLUMNS, QUEUE_ENTRY_COLUMNS
-from trimq.spark.store_options import StoreOptions, store_options
-from trimq.spark.store_plan import plan
-from trimq.spark.store_records import read_named
-from trimq.spark.store_source import FilteringLogReader
-from trimq.spark.store_tables import entry_folders, index_entries, index_paths, queue_entries
+from trimq.spark.store.log_scan import LogPart, scan
+from trimq.spark.store.options import StoreOptions, store_options
+from trimq.spark.store.plan import plan
+from trimq.spark.store.records import read_named
+from trimq.spark.store.source import FilteringLogReader
+from trimq.spark.store.tables import entry_folders, index_entries, index_paths, queue_entries
 from trimq.store.config import StoreConfig
-from trimq.store.message import Message
 from trimq.store.message_store import MessageStore
+from trimq.store.messages.message import Message
 
 FILE = 1 << 16
 
@@ -89,7 +89,7 @@ def test_every_record_is_in_one_part(root: Path, split: int) -> None:
     assert read(root / "commitlog", splitBytes=split) == written
 
 
-def test_bodies_that_look_like_records_are_none(root: Path) -> None:
+def test_bodies_that_look_like_records_are_not_records(root: Path) -> None:
     write(root, 30)
     whole = (root / "commitlog" / f"{0:020d}").read_bytes()[:40_000]
     store = MessageStore(StoreConfig(root=root, mapped_file_size_commit_log=FILE), Clock())
@@ -133,7 +133,7 @@ def test_a_torn_tail_is_left_out(root: Path, torn: str) -> None:
     del store
 
 
-def test_damage_in_the_middle_hides_nothing_behind_it(root: Path) -> None:
+def test_damage_in_the_middle_hides_nothing_after_it(root: Path) -> None:
     written = write(root, 100)
     first = root / "commitlog" / f"{0:020d}"
     data = bytearray(first.read_bytes())
@@ -220,7 +220,7 @@ def test_conditions_become_options(root: Path) -> None:
         ({"topc": "T"}, "did you mean 'topic'"),
     ],
 )
-def test_what_cannot_be_meant(root: Path, more: dict[str, str], sentence: str) -> None:
+def test_impossible_options(root: Path, more: dict[str, str], sentence: str) -> None:
     (root / "commitlog").mkdir(parents=True)
     with pytest.raises(WrongOption, match=sentence):
         store_options({"path": str(root), **more})

@@ -15,13 +15,13 @@ import pytest
 from trimq.admin import NewMessage
 from trimq.admin.blocking import BlockingAdminClient
 from trimq.admin.progress import waiting_millis
-from trimq.codec import fastjson
 from trimq.codec.bodies.groups import SubscriptionGroupConfig
 from trimq.codec.bodies.heartbeat import SubscriptionData
 from trimq.codec.bodies.locks import MessageQueue
 from trimq.codec.bodies.progress import ConsumeStats, OffsetWrapper, QueueTimeSpan
 from trimq.codec.bodies.queue_tables import ConsumerRunningInfo, ProcessQueueInfo
 from trimq.codec.bodies.topics import TopicConfig
+from trimq.codec.java import fastjson
 from trimq.remoting.errors import TransportError
 from trimq.spark.errors import SparkSourceError
 from trimq.spark.names import is_system_group, is_system_topic
@@ -124,7 +124,7 @@ def test_a_snapshot_of_the_store(server: TestServer, tmp_path: Path) -> None:
     assert {name: again[name] for name in same} == {name: live[name] for name in same}
 
 
-def test_what_is_no_store(tmp_path: Path) -> None:
+def test_what_is_not_a_store(tmp_path: Path) -> None:
     with pytest.raises(SparkSourceError, match="there is no folder 'commitlog'"):
         store_folder.snapshot(store_folder.FolderSource(tmp_path))
     nowhere = tmp_path / "nowhere"
@@ -196,7 +196,7 @@ def test_exact_delays() -> None:
     assert waiting_millis(now, 0, 0, 0, nowhere) == 0
 
 
-def test_a_broker_is_not_asked_more_often_than_said() -> None:
+def test_a_broker_is_not_asked_more_often_than_allowed() -> None:
     slept: list[float] = []
     clock = [0.0]
 

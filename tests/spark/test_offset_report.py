@@ -24,7 +24,7 @@ from py4j.protocol import Py4JNetworkError
 from pyspark.errors import PySparkException
 from rich.console import Console
 
-from trimq.cli import main
+from trimq.commands.cli import main
 from trimq.remoting.errors import TransportError
 from trimq.spark.errors import SparkSourceError
 from trimq.spark.offsets import rounds
@@ -223,7 +223,7 @@ def test_nothing_is_cut_in_a_pipe(
 
 
 @pytest.mark.parametrize("width", [30, 60, 80, 100, 140])
-def test_numbers_are_whole_or_not_there(width: int) -> None:
+def test_numbers_are_whole_or_missing(width: int) -> None:
     """Where a terminal is narrow, names are cut and the last columns left out, and that is said."""
     long = {**GROUP, "consumerGroup": "g" * 90, "backlog": 123_456_789}
     out = StringIO()
@@ -297,11 +297,11 @@ def test_durations(millis: float | None, text: str) -> None:
         (["--max-lag", "many"], "'many' is not a valid integer"),
         (
             ["--history", "x", "--keep", "30"],
-            "--keep: '30' is no span of time: write 45m, 12h, 30d",
+            "--keep: '30' is not a span of time: write 45m, 12h, 30d",
         ),
     ],
 )
-def test_usage_and_servers_that_are_not_there(options: list[str], sentence: str) -> None:
+def test_wrong_usage_and_missing_servers(options: list[str], sentence: str) -> None:
     done = CliRunner().invoke(main, ["offsets", "report", *options])
     assert done.exit_code == 2
     assert sentence in done.stderr
@@ -324,21 +324,21 @@ def refused(*options: object) -> str:
     return sentence
 
 
-def test_files_that_are_no_snapshots(history: Path) -> None:
+def test_files_that_are_not_snapshots(history: Path) -> None:
     other = history / "offsets-900.parquet"
     other.write_bytes(b"PAR1 and so on")
-    assert f"{other} is damaged: remove it, the report goes without" in refused(
+    assert f"{other} is damaged: remove it; the report goes on without" in refused(
         "--history", history
     )
     pq.write_table(pa.table({"topic": ["T"]}), other)
-    assert f"{other} has not the columns of a snapshot" in refused("--history", history)
+    assert f"{other} does not have the columns of a snapshot" in refused("--history", history)
     for path in history.rglob("*.parquet"):
         path.unlink()
     assert f"there is no snapshot in {history}" in refused("--history", history)
 
 
 @pytest.mark.parametrize("taken", [1000, 900])
-def test_damage_behind_the_columns(history: Path, taken: int) -> None:
+def test_damage_after_the_columns(history: Path, taken: int) -> None:
     append(history, part(900, 900, {"topic": ["T"], "cluster": "c", "queueId": 0}))
     (damaged,) = history.rglob(f"offsets-{taken}.parquet")
     data = bytearray(damaged.read_bytes())
@@ -394,7 +394,7 @@ def test_without_java(
 def test_with_another_spark(namesrv: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pyspark.__version__", "3.5.9")
     options = ("--namesrv", namesrv, "--master", "local[1]")
-    assert "the report works with Spark 4, this is 3.5.9" in refused(*options)
+    assert "the report works with Spark 4; this is 3.5.9" in refused(*options)
 
 
 @pytest.mark.parametrize(
@@ -480,7 +480,7 @@ def test_rounds_without_brokers(
         Reporter(Source([gone]), tmp_path, WANTED, Schedule(None, None)).run()
 
 
-def test_a_round_that_takes_too_long_is_said(
+def test_a_round_that_takes_too_long_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
     clock = iter([0.0, 7.5, 10.0, 12.0, 20.0])
@@ -501,7 +501,7 @@ def test_what_is_old_goes_with_the_rounds(tmp_path: Path, monkeypatch: pytest.Mo
     assert look(tmp_path).taken == [2000, 60_000]
 
 
-def test_a_broker_that_is_missing_is_said(
+def test_a_missing_broker_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
     monkeypatch.setattr(Reporter, "_compute", lambda *_: 1)

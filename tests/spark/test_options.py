@@ -11,10 +11,10 @@ import pytest
 pytest.importorskip("pyarrow")
 
 from trimq.spark.errors import WrongOption
-from trimq.spark.options import Triggers, read_options, write_options
+from trimq.spark.options.parsing import Triggers, read_options, write_options
+from trimq.spark.options.positions import Position
 from trimq.spark.planning.pacing import Pacing
-from trimq.spark.positions import Position
-from trimq.spark.store_options import store_options
+from trimq.spark.store.options import store_options
 
 SERVERS = {"namesrv": "127.0.0.1:9876"}
 GOOD = {**SERVERS, "topic": "T"}
@@ -97,12 +97,15 @@ def test_a_prefix_makes_the_same_group_whenever_the_same_is_read() -> None:
         ({"asign": "{}"}, "did you mean 'assign'"),
         ({"minPartition": "1"}, "did you mean 'minPartitions'"),
         ({"assign": '{"T": {"b": [0]}}'}, "give option 'topic' or 'assign', not both"),
-        ({"topic": "", "assign": "[0]"}, "option 'assign': the whole is no JSON object; write"),
-        ({"topic": "", "assign": "{"}, "option 'assign': this is no JSON"),
+        ({"topic": "", "assign": "[0]"}, "option 'assign': the whole is not a JSON object; write"),
+        ({"topic": "", "assign": "{"}, "option 'assign': this is not JSON"),
         ({"topic": "", "assign": "{}"}, "there is no queue in it"),
-        ({"topic": "", "assign": '{"T": [0]}'}, "topic 'T' is no JSON object"),
+        ({"topic": "", "assign": '{"T": [0]}'}, "topic 'T' is not a JSON object"),
         ({"topic": "", "assign": '{"T": {"b": 0}}'}, "broker 'b' of topic 'T' has no list"),
-        ({"topic": "", "assign": '{"T": {"b": [true]}}'}, "'True' of topic 'T' is no queue number"),
+        (
+            {"topic": "", "assign": '{"T": {"b": [true]}}'},
+            "'True' of topic 'T' is not a queue number",
+        ),
         (
             {"startingOffsets": "latest", "startingTimestamp": "5"},
             "give option 'startingOffsets' or 'startingTimestamp', not both",
@@ -114,9 +117,15 @@ def test_a_prefix_makes_the_same_group_whenever_the_same_is_read() -> None:
         ({"startingTimestamp": "earliest"}, "'earliest': write a time like"),
         ({"startingTimestamp": "2026-11-22"}, "such as 2026-11-22T00:00:00Z"),
         ({"endingTimestamp": "2026-11-22 07:30"}, "such as 2026-11-22T07:30:00Z"),
-        ({"startingOffsetsByTimestamp": "5"}, "the whole is no JSON object; write JSON of times"),
-        ({"startingOffsetsByTimestamp": '{"T": -1}'}, "-1 is no time"),
-        ({"startingOffsetsByTimestamp": '{"T": {"b": {"x": 1}}}'}, "'x' of topic 'T' is no queue"),
+        (
+            {"startingOffsetsByTimestamp": "5"},
+            "the whole is not a JSON object; write JSON of times",
+        ),
+        ({"startingOffsetsByTimestamp": '{"T": -1}'}, "-1 is not a time"),
+        (
+            {"startingOffsetsByTimestamp": '{"T": {"b": {"x": 1}}}'},
+            "'x' of topic 'T' is not a queue",
+        ),
         ({"startingOffsetsByTimestamp": '{"T": "soon"}'}, "'soon': write a time like"),
         ({"startingOffsetsByTimestampStrategy": "latest"}, "needs a time to start at"),
         (
@@ -131,16 +140,16 @@ def test_a_prefix_makes_the_same_group_whenever_the_same_is_read() -> None:
         ),
         ({"minPartitions": "0"}, "not a number from 1"),
         ({"groupIdPrefix": "a", "consumerGroup": "b"}, "not both"),
-        ({"groupIdPrefix": "a b"}, "names of groups have letters"),
+        ({"groupIdPrefix": "a b"}, "group names consist of letters"),
     ],
 )
-def test_what_cannot_be_meant(more: dict[str, str], sentence: str) -> None:
+def test_impossible_options(more: dict[str, str], sentence: str) -> None:
     with pytest.raises(WrongOption, match=sentence):
         read_options(GOOD | more)
 
 
 @pytest.mark.parametrize("text", ["2026-11-22", "2026-11-22 07:30", "2026-W47", "2026-11-22T01"])
-def test_the_time_that_is_advised_is_taken(text: str) -> None:
+def test_the_suggested_time_is_accepted(text: str) -> None:
     with pytest.raises(WrongOption) as raised:
         read_options(GOOD | {"startingOffsets": text})
     advised = str(raised.value).rpartition("such as ")[2]
@@ -162,7 +171,7 @@ def test_few_messages_wait_for_more_or_for_the_delay() -> None:
     assert not Pacing(Triggers(), lambda: now).holds(0)
 
 
-def test_what_spark_says_of_a_table_is_no_option() -> None:
+def test_what_spark_says_about_a_table_is_not_an_option() -> None:
     """What it hands over at CREATE TABLE ... OPTIONS ... TBLPROPERTIES."""
     table = {
         "provider": "rocketmq",

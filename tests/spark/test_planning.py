@@ -1,4 +1,4 @@
-"""Planning against servers that are away, forget, hang up or have nothing: outages are no losses."""
+"""Planning against servers that are away, forget, hang up or have nothing: outages are not losses."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable
 
 from tests.spark.serving import running
 from trimq.codec.codes import RequestCode, ResponseCode
-from trimq.codec.command import RESPONSE_BIT, RemotingCommand
+from trimq.codec.frames.command import RESPONSE_BIT, RemotingCommand
 from trimq.remoting.errors import TransportError
-from trimq.spark import outages
 from trimq.spark.errors import DataLost, SparkSourceError
-from trimq.spark.options import read_options
-from trimq.spark.outages import Away
+from trimq.spark.options.parsing import read_options
+from trimq.spark.options.positions import QueueKey
 from trimq.spark.planning.asking import Askers, Question
 from trimq.spark.planning.cluster import Cluster
 from trimq.spark.planning.ranges import begun, ranges
 from trimq.spark.planning.routes import NoNameServer, Routes
 from trimq.spark.planning.watching import Watch
-from trimq.spark.positions import QueueKey
 from trimq.spark.progress import GroupProgress
-from trimq.spark.queues import Bounds
-from trimq.spark.stream import RocketMQStreamReader
+from trimq.spark.queues import QueueEnds
+from trimq.spark.reading import outages
+from trimq.spark.reading.outages import Away
+from trimq.spark.reading.stream import RocketMQStreamReader
 
 NOWHERE = "127.0.0.1:1"
 KEYS: list[QueueKey] = [("T", "a", 0), ("T", "a", 1)]
@@ -125,13 +125,13 @@ def two() -> Iterator[Two]:
 def test_a_look_is_one_question_for_a_topic_and_server(two: Two) -> None:
     with two.cluster() as cluster:
         view = cluster.look(["T"], KEYS, ["T"]).complete()
-    assert view.bounds == {key: Bounds(0, 9, two.addr) for key in KEYS}
+    assert view.bounds == {key: QueueEnds(0, 9, two.addr) for key in KEYS}
     assert view.masters == {("T", "a"): two.addr}
     assert two.namesrv.asked == [RequestCode.GET_ROUTEINFO_BY_TOPIC]
     assert two.broker.asked == [RequestCode.GET_TOPIC_STATS_INFO]
 
 
-def test_no_route_is_no_deletion_while_the_broker_is_not_registered(two: Two) -> None:
+def test_a_missing_route_is_not_a_deletion_while_the_broker_is_not_registered(two: Two) -> None:
     del two.namesrv.replies["GET_ROUTEINFO_BY_TOPIC"]
     two.namesrv.replies["GET_BROKER_CLUSTER_INFO"] = registered()
     with two.cluster() as cluster:
@@ -148,14 +148,14 @@ def test_a_broker_without_a_route_is_asked_itself(two: Two) -> None:
         del two.broker.replies["GET_TOPIC_STATS_INFO"]
         view = cluster.look(["T"], KEYS, ["T"])
     assert (view.waits, view.away) == (set(), {})
-    assert view.gone == dict.fromkeys(KEYS, "the topic is not on its broker any more")
+    assert view.gone == dict.fromkeys(KEYS, "its broker does not have the topic any more")
 
 
 def test_a_queue_that_its_broker_does_not_have_is_gone(two: Two) -> None:
     two.broker.replies["GET_TOPIC_STATS_INFO"] = stats(1)
     with two.cluster() as cluster:
         view = cluster.look(["T"], KEYS)
-    assert view.gone == {KEYS[1]: "the queue is not there any more"}
+    assert view.gone == {KEYS[1]: "the queue does not exist any more"}
     assert view.bounds.keys() == {KEYS[0]}
 
 
@@ -190,13 +190,13 @@ def test_a_slave_that_is_behind_loses_nothing(two: Two) -> None:
         view = cluster.look(["T"], KEYS)
     ends = dict.fromkeys(KEYS, 20)
     for fail in (True, False):
-        with pytest.raises(Away, match=r"the slave at .* is not as far"):
+        with pytest.raises(Away, match=r"the slave at .* is behind it"):
             ranges({}, ends, view.bounds, fail)
-        with pytest.raises(Away, match="its slave may not be as far"):
+        with pytest.raises(Away, match="its slave may be behind it"):
             begun(ends, ends, view.bounds, fail)
     # The master says what is lost.
     with pytest.raises(DataLost):
-        begun(ends, ends, {key: Bounds(0, 9, "x") for key in KEYS}, True)
+        begun(ends, ends, {key: QueueEnds(0, 9, "x") for key in KEYS}, True)
 
 
 def test_routes_hold_while_no_name_server_answers(
@@ -208,7 +208,7 @@ def test_routes_hold_while_no_name_server_answers(
         two.namesrv.replies["GET_ROUTEINFO_BY_TOPIC"] = lambda _: None
         for _ in range(3):
             assert routes.of(["T"]) == known
-        with pytest.raises(NoNameServer, match="look at option 'namesrv'"):
+        with pytest.raises(NoNameServer, match="check option 'namesrv'"):
             routes.of(["T", "Other"])
         two.namesrv.replies["GET_ROUTEINFO_BY_TOPIC"] = route(two.addr)
         assert routes.of(["T"]) == known
@@ -268,7 +268,7 @@ def test_more_questions_than_fit_under_way(two: Two) -> None:
         assert not isinstance(found[two.addr], TransportError)
 
 
-def test_a_connection_that_was_quiet_for_too_long_is_no_outage(two: Two) -> None:
+def test_a_connection_that_was_quiet_for_too_long_is_not_an_outage(two: Two) -> None:
     """A server ends it: the next question goes over a new one."""
     question = [Question(RequestCode.HEART_BEAT)]
     with Asking(two) as askers:
@@ -336,7 +336,7 @@ def test_queues_that_the_options_do_not_mean_any_more_are_not_asked_for(two: Two
         watch.close()
 
 
-def test_progress_that_a_broker_does_not_take_is_told_once(
+def test_progress_that_a_broker_does_not_accept_is_reported_once(
     two: Two, caplog: pytest.LogCaptureFixture
 ) -> None:
     clock = [0.0]

@@ -13,16 +13,16 @@ from hypothesis import strategies as st
 pytest.importorskip("pyarrow")
 
 from trimq.spark.errors import DataLost, WrongOption
-from trimq.spark.options import read_options, write_options
-from trimq.spark.planning.ranges import ranges, split
-from trimq.spark.positions import (
+from trimq.spark.options.parsing import read_options, write_options
+from trimq.spark.options.positions import (
     Offsets,
     Position,
     parse_position,
     read_offsets,
     write_offsets,
 )
-from trimq.spark.queues import Bounds, Range
+from trimq.spark.planning.ranges import ranges, split
+from trimq.spark.queues import QueueEnds, Range
 
 KEY = ("T", "b", 0)
 
@@ -49,10 +49,10 @@ def test_what_positions_may_be(text: str | None, position: Position) -> None:
         ("soon", "write earliest"),
         ("2026-01-31T12:00:00", "say the time zone"),
         ("{", "option 'startingOffsets'"),
-        ('{"T": 5}', "topic 'T' is no JSON object"),
-        ('{"T": {"b": {"x": 1}}}', "'x' of topic 'T' is no queue number"),
-        ('{"T": {"b": {"0": -3}}}', "-3 is no offset"),
-        ('{"T": {"b": {"0": true}}}', "True is no offset"),
+        ('{"T": 5}', "topic 'T' is not a JSON object"),
+        ('{"T": {"b": {"x": 1}}}', "'x' of topic 'T' is not a queue number"),
+        ('{"T": {"b": {"0": -3}}}', "-3 is not an offset"),
+        ('{"T": {"b": {"0": true}}}', "True is not an offset"),
     ],
 )
 def test_what_positions_may_not_be(text: str, sentence: str) -> None:
@@ -73,7 +73,7 @@ def test_offsets_survive_their_json(offsets: Offsets) -> None:
 
 
 def test_ranges_within_the_bounds() -> None:
-    bounds = {("T", "b", n): Bounds(0, 10, "addr") for n in range(3)}
+    bounds = {("T", "b", n): QueueEnds(0, 10, "addr") for n in range(3)}
     starts = {("T", "b", 0): 2, ("T", "b", 1): 5, ("T", "b", 2): 0}
     ends = {("T", "b", 0): 10, ("T", "b", 1): 5, ("T", "b", 2): 1}
     assert ranges(starts, ends, bounds, True) == [
@@ -86,18 +86,22 @@ def test_ranges_within_the_bounds() -> None:
     ("bounds", "left", "sentence"),
     [
         (
-            {KEY: Bounds(4, 10, "a")},
+            {KEY: QueueEnds(4, 10, "a")},
             [(4, 9)],
             "queue 0, offsets 2 to 3: expired: the queue begins at 4",
         ),
-        ({KEY: Bounds(0, 6, "a")}, [(2, 6)], "offsets 6 to 8: not there: the queue ends before 6"),
-        ({KEY: Bounds(20, 30, "a")}, [], "offsets 2 to 8: expired"),
-        ({}, [], "offsets 2 to 8: the queue is not there any more"),
+        (
+            {KEY: QueueEnds(0, 6, "a")},
+            [(2, 6)],
+            "offsets 6 to 8: not there: the queue ends before 6",
+        ),
+        ({KEY: QueueEnds(20, 30, "a")}, [], "offsets 2 to 8: expired"),
+        ({}, [], "offsets 2 to 8: the queue does not exist any more"),
     ],
 )
 def test_lost_messages_fail_or_are_logged(
     caplog: pytest.LogCaptureFixture,
-    bounds: dict[Any, Bounds],
+    bounds: dict[Any, QueueEnds],
     left: list[tuple[int, int]],
     sentence: str,
 ) -> None:
@@ -142,7 +146,7 @@ GOOD = {"namesrv": "127.0.0.1:9876", "topic": "T"}
         ({"accessKey": "a"}, "belong together"),
     ],
 )
-def test_options_that_cannot_be_meant(more: dict[str, str], sentence: str) -> None:
+def test_impossible_options(more: dict[str, str], sentence: str) -> None:
     with pytest.raises(WrongOption, match=sentence):
         read_options({**GOOD, **more})
 

@@ -14,12 +14,12 @@ pytest.importorskip("pyspark")
 
 from tests.spark.pulled_broker import Answer, Broker, options, pull, serving
 from trimq.codec.codes import ResponseCode
-from trimq.remoting.blocking import BlockingClient
-from trimq.spark import kept, outages
+from trimq.remoting.clients.blocking import BlockingClient
 from trimq.spark.errors import DataLost, SparkSourceError
-from trimq.spark.options import Connection
+from trimq.spark.options.parsing import Connection
 from trimq.spark.queues import Range
-from trimq.spark.reading import read_ranges
+from trimq.spark.reading import kept, outages
+from trimq.spark.reading.partition import read_ranges
 
 
 @pytest.fixture(autouse=True)
@@ -51,7 +51,7 @@ def test_many_queues_at_once(broker: Broker, queues: int) -> None:
 
 
 @pytest.mark.parametrize("moment", [1, 2, 3])
-def test_a_broken_connection_is_made_anew(
+def test_a_broken_connection_is_made_again(
     broker: Broker, moment: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     broker.special = lambda number, offset: (-1, 0, []) if number == moment else None
@@ -61,7 +61,7 @@ def test_a_broken_connection_is_made_anew(
     # Once that it has begun, once that it is over.
     begun, over = caplog.messages
     assert "waiting up to 20 s" in begun
-    assert "goes on after" in over
+    assert "continues after" in over
 
 
 @pytest.mark.parametrize("code", [ResponseCode.SYSTEM_BUSY, ResponseCode.SERVICE_NOT_AVAILABLE])
@@ -74,12 +74,12 @@ def test_a_broker_that_stays_away_is_given_up(broker: Broker) -> None:
     broker.special = lambda number, offset: (-1, 0, [])
     with pytest.raises(SparkSourceError, match=r"broker 'b': .* waited 0 s"):
         pull(broker, outage=0.05)
-    # An outage is none of what may be passed over.
+    # An outage is not something that may be skipped.
     with pytest.raises(SparkSourceError, match="option outageTimeoutMs"):
         pull(broker, outage=0.05, fail=False)
 
 
-def test_a_refusal_is_said_in_the_brokers_words(broker: Broker) -> None:
+def test_a_refusal_is_reported_in_the_brokers_words(broker: Broker) -> None:
     broker.special = lambda number, offset: (ResponseCode.NO_PERMISSION, 0, [])
     with pytest.raises(SparkSourceError, match="with code 16: why"):
         pull(broker)
@@ -126,7 +126,7 @@ def test_connections_are_kept_between_reads(
 
 
 def lost_of(messages: list[str]) -> int:
-    """The messages that the log says are lost, told range by range."""
+    """The messages that the log reports as lost, range by range."""
     return sum(int(n) for text in messages for n in re.findall(r"; (\d+) messages lost", text))
 
 
@@ -184,7 +184,9 @@ def test_a_queue_that_is_shorter_than_promised(
     broker: Broker, caplog: pytest.LogCaptureFixture
 ) -> None:
     broker.last = 70
-    with pytest.raises(DataLost, match="offsets 70 to 99: the queue does not go so far any more"):
+    with pytest.raises(
+        DataLost, match="offsets 70 to 99: the queue does not reach that far any more"
+    ):
         pull(broker)
     with caplog.at_level(logging.WARNING, "trimq.spark"):
         assert pull(broker, fail=False) == list(range(70))
@@ -195,7 +197,7 @@ def test_a_topic_that_is_deleted_is_lost_and_others_are_not(
     broker: Broker, caplog: pytest.LogCaptureFixture
 ) -> None:
     broker.special = lambda number, offset: (ResponseCode.TOPIC_NOT_EXIST, 0, [])
-    with pytest.raises(DataLost, match="offsets 0 to 99: the queue does not go so far"):
+    with pytest.raises(DataLost, match="offsets 0 to 99: the queue does not reach that far"):
         pull(broker)
     with caplog.at_level(logging.WARNING, "trimq.spark"):
         assert pull(broker, fail=False) == []
@@ -212,7 +214,7 @@ def test_only_the_master_tells_what_is_lost(broker: Broker) -> None:
         pull(broker, fail=False, outage=0.05)
 
 
-def test_holes_of_a_compacted_topic_are_no_loss(
+def test_holes_of_a_compacted_topic_are_not_a_loss(
     broker: Broker, caplog: pytest.LogCaptureFixture
 ) -> None:
     broker.policy, broker.log_begins = "COMPACTION", 10

@@ -21,14 +21,14 @@ from pyspark.sql.types import BinaryType, StringType, StructType  # noqa: E402
 
 from trimq.admin import BlockingAdminClient  # noqa: E402
 from trimq.codec.bodies.topics import TopicConfig  # noqa: E402
-from trimq.spark.batch import RocketMQBatchReader  # noqa: E402
 from trimq.spark.errors import DataLost, SparkSourceError  # noqa: E402
-from trimq.spark.messages import RESERVED, check_columns  # noqa: E402
-from trimq.spark.options import read_options, write_options  # noqa: E402
-from trimq.spark.outcomes import conclude  # noqa: E402
+from trimq.spark.options.parsing import read_options, write_options  # noqa: E402
+from trimq.spark.reading.batch import RocketMQBatchReader  # noqa: E402
+from trimq.spark.reading.stream import RocketMQStreamReader  # noqa: E402
 from trimq.spark.source import RocketMQDataSource  # noqa: E402
-from trimq.spark.stream import RocketMQStreamReader  # noqa: E402
-from trimq.spark.writing import send_all  # noqa: E402
+from trimq.spark.writing.batch import send_all  # noqa: E402
+from trimq.spark.writing.messages import RESERVED, check_columns  # noqa: E402
+from trimq.spark.writing.outcomes import conclude  # noqa: E402
 from trimq.testing import TestServer, running_server  # noqa: E402
 
 QUEUES = 3
@@ -183,7 +183,7 @@ def test_new_topics_of_a_pattern_are_read_from_their_beginning(
     assert sorted(seen[0] + seen[1]) == list(range(100, 110))
 
 
-def test_a_topic_that_was_made_anew_is_lost_data(server: TestServer, topic: str) -> None:
+def test_a_topic_that_was_created_again_is_lost_data(server: TestServer, topic: str) -> None:
     send(server, topic, range(100))
     strict = streaming(given(server, topic, startingOffsets="earliest"), ["body"])
     end = strict.latestOffset(strict.initialOffset(), ReadAllAvailable())
@@ -197,7 +197,7 @@ def test_a_topic_that_was_made_anew_is_lost_data(server: TestServer, topic: str)
     assert numbers(lax, lax.partitions(end, new)) == list(range(7))
 
 
-def test_a_topic_that_is_deleted_is_lost_data_and_told_once(
+def test_a_topic_that_is_deleted_is_lost_data_and_reported_once(
     server: TestServer, topic: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     create(server, topic + "Stays")
@@ -206,7 +206,7 @@ def test_a_topic_that_is_deleted_is_lost_data_and_told_once(
     strict = streaming(given(server, topic, **more), ["body"])
     end = strict.latestOffset(strict.initialOffset(), ReadAllAvailable())
     delete(server, topic)
-    gone = "queues 0, 1, 2: the topic is not on its broker any more"
+    gone = "queues 0, 1, 2: its broker does not have the topic any more"
     with pytest.raises(DataLost, match=gone):
         strict.latestOffset(end, ReadAllAvailable())
     lax = streaming(given(server, topic, failOnDataLoss="false", **more), ["body"])
@@ -228,7 +228,7 @@ def test_a_batch_of_a_deleted_topic_is_lost_data(
     start = reader.initialOffset()
     end = reader.latestOffset(start, ReadAllAvailable())
     delete(server, topic)
-    with pytest.raises(DataLost, match=r"offsets 0 to \d: the queue is not there any more"):
+    with pytest.raises(DataLost, match=r"offsets 0 to \d: the queue does not exist any more"):
         streaming(options, ["body"]).partitions(start, end)
     lax = streaming(given(server, topic, failOnDataLoss="false"), ["body"])
     with caplog.at_level(logging.WARNING, "trimq.spark"):
@@ -236,7 +236,7 @@ def test_a_batch_of_a_deleted_topic_is_lost_data(
     assert sum(map(int, re.findall(r"(\d+) messages lost", caplog.text))) == 9
 
 
-def test_a_topic_that_is_not_there_is_waited_for(
+def test_a_missing_topic_is_waited_for(
     server: TestServer, topic: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     text = "'\\w+X' does not exist: .* knows no broker that has it; waited 0 s .option outageTimeoutMs."
@@ -317,7 +317,7 @@ def test_failing_rows_are_counted(server: TestServer, topic: str) -> None:
         conclude([written], False)
 
 
-def test_reserved_properties_are_made_anew(server: TestServer, topic: str) -> None:
+def test_reserved_properties_are_set_again(server: TestServer, topic: str) -> None:
     given_ones = {
         "UNIQ_KEY": "old",
         "DELAY": "3",
@@ -341,7 +341,7 @@ def test_reserved_properties_are_made_anew(server: TestServer, topic: str) -> No
     assert {"UNIQ_KEY", "DELAY", "REAL_TOPIC", "CLUSTER"} <= RESERVED
 
 
-def test_what_a_stream_is_refused_for_is_said_when_it_is_asked() -> None:
+def test_what_a_stream_is_refused_for_is_reported_when_it_is_asked() -> None:
     """Spark hides an error of `streamReader` itself behind one of its own."""
     given_ones = {"namesrv": "127.0.0.1:1", "topic": "T", "endingOffsets": "latest"}
     reader = RocketMQDataSource(given_ones).streamReader(StructType())
@@ -352,8 +352,8 @@ def test_what_a_stream_is_refused_for_is_said_when_it_is_asked() -> None:
 
 def test_nothing_loads_trio() -> None:
     code = (
-        "import sys, trimq.spark, spark.stream, spark.stream_writing;"
-        "print([m for m in ('trio', 'broker', 'processors') if m in sys.modules])"
+        "import sys, trimq.spark.reading.stream, trimq.spark.writing.stream;"
+        "print([m for m in ('trio', 'trimq.broker', 'trimq.processors') if m in sys.modules])"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ
@@ -368,5 +368,5 @@ def test_columns_are_checked_before_anything_is_sent() -> None:
     check_columns(good, "T")
     with pytest.raises(SparkSourceError, match="give option 'topic'"):
         check_columns(good, None)
-    with pytest.raises(SparkSourceError, match="column 'value' is no part"):
+    with pytest.raises(SparkSourceError, match="column 'value' is not part"):
         check_columns(StructType().add("value", StringType()), "T")

@@ -8,7 +8,7 @@ from pyspark.sql.types import StructType
 
 from trimq.spark.errors import SparkSourceError
 from trimq.spark.offsets.source import RocketMQOffsetsDataSource
-from trimq.spark.store_source import RocketMQStoreDataSource
+from trimq.spark.store.source import RocketMQStoreDataSource
 
 NOTHING = StructType()
 
@@ -16,12 +16,15 @@ NOTHING = StructType()
 @pytest.mark.parametrize(
     ("refused", "sentence"),
     [
-        (lambda: RocketMQStoreDataSource({}).writer(NOTHING, False), "stores are only read"),
-        (lambda: RocketMQStoreDataSource({}).streamWriter(NOTHING, False), "stores are only read"),
-        (lambda: RocketMQOffsetsDataSource({}).writer(NOTHING, False), "offsets are only read"),
+        (lambda: RocketMQStoreDataSource({}).writer(NOTHING, False), "stores can only be read"),
+        (
+            lambda: RocketMQStoreDataSource({}).streamWriter(NOTHING, False),
+            "stores can only be read",
+        ),
+        (lambda: RocketMQOffsetsDataSource({}).writer(NOTHING, False), "offsets can only be read"),
         (
             lambda: RocketMQOffsetsDataSource({}).streamWriter(NOTHING, False),
-            "offsets are only read",
+            "offsets can only be read",
         ),
         (
             lambda: RocketMQStoreDataSource({}).streamReader(NOTHING).initialOffset(),

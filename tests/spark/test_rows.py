@@ -12,18 +12,20 @@ from hypothesis import strategies as st
 
 pytest.importorskip("pyarrow")
 
-from trimq.codec import kernel
-from trimq.codec.addresses import pack_host
-from trimq.codec.flags import SysFlag
-from trimq.codec.record import encode_blank, encode_record
-from trimq.spark.decode import to_batch
-from trimq.spark.native import PackedColumns
-from trimq.spark.rows import QUEUE_OFFSET, WRAPPED, ListedRows, PackedRows, Rows, find_rows
-from trimq.spark.schema import COLUMNS
+pytest.importorskip("trimq.codec.native._rows", reason="make compiled builds it")
 
-pytestmark = pytest.mark.skipif(
-    not kernel.IN_C, reason="codec/_records.c is not compiled here (make compiled does it)"
-)
+from trimq.codec.flags import SysFlag
+from trimq.codec.native import _columns, _rows
+from trimq.codec.records.addresses import pack_host
+from trimq.codec.records.record import encode_blank, encode_record
+from trimq.spark.records import listed
+from trimq.spark.records.decode import to_batch
+from trimq.spark.records.found import find_rows
+from trimq.spark.records.listed import ListedRows
+from trimq.spark.records.native import PackedColumns
+from trimq.spark.records.packed import PackedRows
+from trimq.spark.records.rows import QUEUE_OFFSET, WRAPPED, Rows
+from trimq.spark.schema import COLUMNS
 
 V4, V6 = pack_host("10.0.0.1:10911"), pack_host("[2001:db8::1]:10911")
 INT32 = st.integers(-(1 << 31), (1 << 31) - 1)
@@ -81,9 +83,7 @@ BUFFERS = st.tuples(
 
 def both(buffer: bytes, base: int = -1) -> tuple[Rows, Rows]:
     in_c, stopped = find_rows(buffer, 0, len(buffer), base)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kernel, "IN_C", False)
-        plain, where = find_rows(buffer, 0, len(buffer), base)
+    plain, where = listed.find_rows(buffer, 0, len(buffer), base)
     assert isinstance(in_c, PackedRows)
     assert isinstance(plain, ListedRows)
     assert stopped == where
@@ -166,17 +166,17 @@ def test_rows_of_another_buffer_are_refused() -> None:
     for _ in range(200):
         wrong = packed.packed if source.random() < 0.1 else source.randbytes(len(packed.packed))
         for make in (
-            lambda wrong=wrong: kernel.records.cut(wrong, one[:90], True),
-            lambda wrong=wrong: kernel.records.properties(wrong, one[:90]),
-            lambda wrong=wrong: kernel.records.property(wrong, one[:90], b"k"),
-            lambda wrong=wrong: kernel.records.offset_ids(wrong, one[:90]),
-            lambda wrong=wrong: kernel.records.hosts(wrong, one[:90], True),
-            lambda wrong=wrong: kernel.records.sound(wrong, one[:90], 0),
-            lambda wrong=wrong: kernel.records.select(wrong, one[:90], 0, 1, None, None),
+            lambda wrong=wrong: _columns.cut(wrong, one[:90], True),
+            lambda wrong=wrong: _columns.properties(wrong, one[:90]),
+            lambda wrong=wrong: _columns.property(wrong, one[:90], b"k"),
+            lambda wrong=wrong: _columns.offset_ids(wrong, one[:90]),
+            lambda wrong=wrong: _columns.hosts(wrong, one[:90], True),
+            lambda wrong=wrong: _rows.sound(wrong, one[:90], 0),
+            lambda wrong=wrong: _rows.select(wrong, one[:90], 0, 1, None, None),
         ):
             with pytest.raises(ValueError, match="these rows are not those of the buffer"):
                 make()
     with pytest.raises(TypeError):
-        kernel.records.cut(b"short", one, True)
+        _columns.cut(b"short", one, True)
     with pytest.raises(ValueError, match="outside"):
-        kernel.records.outline(one, 0, len(one) + 1, -1)
+        _rows.outline(one, 0, len(one) + 1, -1)

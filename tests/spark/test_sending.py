@@ -11,15 +11,16 @@ import pytest
 pytest.importorskip("pyarrow")
 
 from tests.spark.serving import running
-from trimq.codec.batch import BatchItem, split_batch
 from trimq.codec.codes import RequestCode, ResponseCode
-from trimq.codec.command import RESPONSE_BIT, RemotingCommand
-from trimq.codec.properties import format_properties
-from trimq.spark import outages, sending
-from trimq.spark.destinations import Destinations, NoDestination, Place
+from trimq.codec.frames.command import RESPONSE_BIT, RemotingCommand
+from trimq.codec.records.batch import BatchItem, split_batch
+from trimq.codec.records.properties import format_properties
 from trimq.spark.errors import SparkSourceError
-from trimq.spark.options import Connection, WriteOptions
-from trimq.spark.sending import Outgoing, Sender
+from trimq.spark.options.parsing import Connection, WriteOptions
+from trimq.spark.reading import outages
+from trimq.spark.writing import sending
+from trimq.spark.writing.destinations import Destinations, NoDestination, Place
+from trimq.spark.writing.sending import Outgoing, Sender
 
 BAD = b"bad"
 HANG_UP = -1
@@ -130,7 +131,7 @@ def test_a_broker_that_stays_busy_is_waited_for_up_to_the_limit() -> None:
     assert (sender.stored, broker.stored) == (4, bodies(4))
 
 
-def test_a_broker_that_is_away_is_told_once_and_waited_for(
+def test_a_broker_that_is_away_is_reported_once_and_waited_for(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     broker = Broker()
@@ -141,7 +142,7 @@ def test_a_broker_that_is_away_is_told_once_and_waited_for(
     told = [record.message for record in caplog.records]
     assert len(told) == 2
     assert "does not take messages for topic 'T': it is away: " in told[0]
-    assert "goes on after" in told[1]
+    assert "continues after" in told[1]
 
 
 def test_a_broker_is_looked_for_where_it_is_now() -> None:
@@ -205,7 +206,7 @@ def test_a_topic_that_is_nowhere_does_not_stop_the_others() -> None:
     assert str(sender.refused) == "row 2: there is no such topic (and 1 more)"
 
 
-def test_a_late_flush_is_no_failure() -> None:
+def test_a_late_flush_is_not_a_failure() -> None:
     broker = Broker()
     broker.special = lambda number: ResponseCode.FLUSH_DISK_TIMEOUT
     with running(broker) as addr:

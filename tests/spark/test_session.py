@@ -62,7 +62,7 @@ def python(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
         ),
     ],
 )
-def test_what_is_missing_is_said_at_the_import(code: str, sentence: str) -> None:
+def test_what_is_missing_is_reported_at_the_import(code: str, sentence: str) -> None:
     done = python(code)
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1].startswith("ImportError: ")

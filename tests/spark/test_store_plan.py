@@ -15,21 +15,22 @@ import pytest
 pytest.importorskip("pyarrow")
 pytest.importorskip("pyspark")
 
-from trimq.codec.batch import BatchItem, join_batch
-from trimq.spark import log_scan, store_plan
-from trimq.spark.decode import to_batch, unwrap
+from trimq.codec.records.batch import BatchItem, join_batch
 from trimq.spark.errors import SparkSourceError, WrongOption
-from trimq.spark.log_scan import LogPart, scan
-from trimq.spark.rows import WRAPPED
+from trimq.spark.records.decode import to_batch, unwrap
+from trimq.spark.records.rows import WRAPPED
 from trimq.spark.schema import COLUMNS
-from trimq.spark.store_options import StoreOptions, store_options
-from trimq.spark.store_plan import Part, QueuePart, plan
-from trimq.spark.store_records import read_named
-from trimq.spark.store_source import LogReader
+from trimq.spark.store import log_scan
+from trimq.spark.store import plan as store_plan
+from trimq.spark.store.log_scan import LogPart, scan
+from trimq.spark.store.options import StoreOptions, store_options
+from trimq.spark.store.plan import Part, QueuePart, plan
+from trimq.spark.store.records import read_named
+from trimq.spark.store.source import LogReader
 from trimq.store.config import StoreConfig
 from trimq.store.inspecting.sparse_file import SparseFile
-from trimq.store.message import Message
 from trimq.store.message_store import MessageStore
+from trimq.store.messages.message import Message
 
 FILE = 1 << 16
 # Queue files of 50 entries.
@@ -57,7 +58,7 @@ def made(root: Path, clock: Clock, **more: Any) -> MessageStore:
         **more,
     )
     store = MessageStore(config, clock)
-    store.open(frozenset({BATCHES}))
+    store.open({BATCHES: "BatchCQ"})
     return store
 
 
@@ -214,7 +215,7 @@ def test_the_cheaper_way_is_taken(root: Path, monkeypatch: pytest.MonkeyPatch) -
     assert read["commitlog"] > 600_000
 
 
-def test_first_records_are_looked_at_where_times_matter(
+def test_first_records_are_read_where_times_matter(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looked: list[str] = []
@@ -239,7 +240,7 @@ def test_queues_are_chosen_and_conditions_that_contradict_find_nothing(root: Pat
         filters = pytest.importorskip("pyspark.sql.datasource")
         if not hasattr(filters, "In"):
             pytest.skip("this Spark has no conditions for Python data sources")
-        from trimq.spark.store_source import FilteringLogReader
+        from trimq.spark.store.source import FilteringLogReader
 
         reader = FilteringLogReader(chosen, list(COLUMNS))
         assert not list(reader.pushFilters([filters.In(("queueId",), (0, 2, 9))]))
@@ -265,7 +266,7 @@ def test_a_topic_without_a_queue_is_looked_for_in_the_log(root: Path) -> None:
 
 
 @pytest.mark.parametrize("topic", ["..", "T/0", "a/b", "."])
-def test_a_topic_is_no_way_out_of_the_folder(root: Path, topic: str) -> None:
+def test_a_topic_cannot_lead_out_of_the_folder(root: Path, topic: str) -> None:
     options = options_for(root, topic=topic, useConsumeQueue="true")
     assert {type(part) for part in plan(options)} == {LogPart}
 
@@ -344,7 +345,7 @@ def test_a_log_in_several_folders(root: Path, caplog: pytest.LogCaptureFixture) 
         ({"useConsumeQueue": "sometimes"}, "neither 'auto' nor 'true' nor 'false'"),
     ],
 )
-def test_what_cannot_be_meant(root: Path, options: dict[str, str], sentence: str) -> None:
+def test_impossible_options(root: Path, options: dict[str, str], sentence: str) -> None:
     with pytest.raises(WrongOption, match=sentence):
         store_options({"path": str(root), **options})
 

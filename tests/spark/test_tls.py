@@ -12,13 +12,13 @@ from click.testing import CliRunner
 
 from trimq.admin import BlockingAdminClient, ClientTls
 from trimq.codec.bodies.topics import TopicConfig
-from trimq.spark.batch import RocketMQBatchReader
 from trimq.spark.errors import SparkSourceError, WrongOption
 from trimq.spark.offsets import cluster
 from trimq.spark.offsets.cluster import ClusterSource
 from trimq.spark.offsets.command import report
-from trimq.spark.options import read_options, write_options
-from trimq.spark.writing import send_all
+from trimq.spark.options.parsing import read_options, write_options
+from trimq.spark.reading.batch import RocketMQBatchReader
+from trimq.spark.writing.batch import send_all
 from trimq.testing import TestServer, running_server
 
 
@@ -80,7 +80,7 @@ def test_written_read_and_reported(
         ({"tlsCaPath": "x"}, "there is no option 'tlsCaPath'; did you mean 'tls"),
     ],
 )
-def test_options_that_cannot_be_meant(more: dict[str, str], sentence: str) -> None:
+def test_impossible_options(more: dict[str, str], sentence: str) -> None:
     with pytest.raises(WrongOption, match=sentence):
         read_options({"namesrv": "127.0.0.1:9876", "topic": "T", **more})
 

@@ -21,12 +21,12 @@ from pyspark.sql.types import (  # noqa: E402
     StructType,
 )
 
-from trimq.codec.properties import parse_properties  # noqa: E402
+from trimq.codec.records.properties import parse_properties  # noqa: E402
 from trimq.spark.errors import SparkSourceError, WrongOption  # noqa: E402
-from trimq.spark.messages import check_columns, rows, to_message  # noqa: E402
-from trimq.spark.options import write_options  # noqa: E402
-from trimq.spark.outcomes import Tally, Written, conclude  # noqa: E402
-from trimq.spark.sending import MessageIds  # noqa: E402
+from trimq.spark.options.parsing import write_options  # noqa: E402
+from trimq.spark.writing.messages import check_columns, rows, to_message  # noqa: E402
+from trimq.spark.writing.outcomes import Tally, Written, conclude  # noqa: E402
+from trimq.spark.writing.sending import MessageIds  # noqa: E402
 
 TYPES: dict[str, type[DataType]] = {
     "string": StringType,
@@ -61,7 +61,7 @@ def test_columns_of_any_case_and_width(ddl: str) -> None:
     [
         ("body string, Body binary", "two columns 'Body'"),
         ("body string, delayLevel string", "'delayLevel' has type string, not int or bigint"),
-        ("body string, colour string", "column 'colour' is no part of a message"),
+        ("body string, colour string", "column 'colour' is not part of a message"),
     ],
 )
 def test_columns_that_are_refused(ddl: str, sentence: str) -> None:
@@ -74,12 +74,12 @@ def test_rows_have_the_names_of_the_documentation() -> None:
     assert list(rows(batch)) == [{"body": "é".encode(), "keys": ["a", None, "b"]}]
 
 
-def test_a_text_that_is_no_utf_8_is_one_bad_row() -> None:
+def test_a_text_that_is_not_utf_8_is_one_bad_row() -> None:
     broken = pa.array([b"a", b"\xff"], pa.binary()).view(pa.string())
     batch = pa.RecordBatch.from_arrays([broken, broken], names=["body", "tags"])
     first, second = rows(batch)
     assert to_message(first, "T", MessageIds(), 1).item.body == b"a"
-    with pytest.raises(ValueError, match="column 'tags' is no UTF-8"):
+    with pytest.raises(ValueError, match="column 'tags' is not UTF-8"):
         to_message(second, "T", MessageIds(), 2)
 
 
@@ -89,11 +89,17 @@ def test_a_text_that_is_no_utf_8_is_one_bad_row() -> None:
         ({"body": None}, "it has no body"),
         ({"body": b""}, "it has no body"),
         ({"topic": None}, "it has no topic"),
-        ({"topic": "a b"}, "'a b' is no name of a topic"),
-        ({"topic": "a" * 128}, "is no name of a topic"),
+        ({"topic": "a b"}, "'a b' is not a topic name"),
+        ({"topic": "a" * 128}, "is not a topic name"),
         ({"properties": {"a": "b\x01c"}}, "property 'a' holds a character that separates"),
-        ({"properties": {"a": "b" * 32_767}}, "its properties take 32[0-9]* bytes, 32767 are"),
-        ({"body": bytes(16 << 20)}, "its body takes 16777216 bytes, no frame of the protocol"),
+        (
+            {"properties": {"a": "b" * 32_767}},
+            "its properties take 32[0-9]* bytes, and at most 32767 are",
+        ),
+        (
+            {"body": bytes(16 << 20)},
+            "its body takes 16777216 bytes, more than a frame of the protocol",
+        ),
         (
             {"delayLevel": 1 << 31},
             "its delayLevel is 2147483648, not a number from 0 to 2147483647",
@@ -102,7 +108,7 @@ def test_a_text_that_is_no_utf_8_is_one_bad_row() -> None:
         ({"flag": 1 << 40}, "its flag is 1099511627776"),
     ],
 )
-def test_rows_that_are_no_messages(row: dict[str, Any], reason: str) -> None:
+def test_rows_that_are_not_messages(row: dict[str, Any], reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
         to_message({**GOOD, **row}, None, MessageIds(), 1)
 
@@ -138,13 +144,13 @@ def test_the_driver_names_counts_and_first_rows() -> None:
     )
 
 
-def test_rows_that_are_no_messages_can_be_skipped(caplog: pytest.LogCaptureFixture) -> None:
+def test_rows_that_are_not_messages_can_be_skipped(caplog: pytest.LogCaptureFixture) -> None:
     bad = Written(7, tally(("no body", 2, None)), tally())
     with caplog.at_level(logging.WARNING, "trimq.spark"):
         conclude([bad], True)
     (record,) = caplog.records
     assert record.message == "1 rows were skipped and 7 were stored: partition 0, row 2: no body"
-    # What a broker refuses is no fault of the row.
+    # What a broker refuses is not the row's fault.
     refused = Written(0, tally(), tally(("its disk is full", 1, None)))
     with pytest.raises(SparkSourceError, match="1 rows could not be sent and 7 were stored"):
         conclude([bad, refused], True)

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from trimq.codec.record import Record, parse_record
+from trimq.codec.records.record import Record, parse_record
 from trimq.store.config import StoreConfig
-from trimq.store.message import Message
 from trimq.store.message_store import MessageStore
-from trimq.store.recovery import RecoveryReport
+from trimq.store.messages.message import Message
+from trimq.store.opening.recovery import RecoveryReport
 
 
 class Clock:
@@ -45,7 +45,7 @@ class Bench:
     def open(self, **settings: Any) -> MessageStore:
         config = StoreConfig(root=self.root, **(self.small | settings))
         store = MessageStore(config, self.clock, self._use_of)
-        self.report = store.open(self.batch_topics)
+        self.report = store.open(dict.fromkeys(self.batch_topics, "BatchCQ"))
         self._open.append(store)
         return store
 

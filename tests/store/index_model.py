@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from trimq.codec.index_entry import IndexHeader, pack_entries, pack_header
-from trimq.codec.java import string_hash
-from trimq.codec.properties import parse_properties
+from trimq.codec.entries.index import IndexHeader, pack_entries, pack_header
+from trimq.codec.java.hashes import string_hash
+from trimq.codec.records.properties import parse_properties
 
 ROLLBACK = 12
 

@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from trimq.store import checkpointing
+from trimq.store.upkeep import checkpointing
 
 SECTOR = 512
 PAGE = 4096
@@ -191,7 +191,7 @@ class Recorder:
     # --- where things are
 
     def _place(self, path: Any) -> tuple[Directory, str] | None:
-        """The directory and the name in it; None when that is none of our business."""
+        """The directory and the name in it; None when it does not concern us."""
         text = os.path.abspath(os.fspath(path))
         if not text.startswith(self._prefix + "/"):
             return None

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from trimq.store.memory import physical_memory
+from trimq.base.memory import physical_memory
 
 MACHINE = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 MIB = 1 << 20

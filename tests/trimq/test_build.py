@@ -2,8 +2,10 @@
 
 import ast
 import importlib
+import shutil
 import subprocess
 import sys
+import sysconfig
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,18 +16,9 @@ from click.testing import CliRunner
 
 import trimq
 from trimq import compiled
-from trimq.cli import main
+from trimq.commands.cli import main
 
 ROOT = Path(__file__).parents[2]
-
-
-def hot_modules() -> list[str]:
-    tree = ast.parse((ROOT / "setup.py").read_text())
-    for statement in tree.body:
-        if isinstance(statement, ast.AnnAssign) and ast.unparse(statement.target) == "HOT":
-            assert isinstance(statement.value, ast.Constant)
-            return str(statement.value.value).split()
-    raise AssertionError("setup.py names no hot modules")
 
 
 def locked(name: str) -> set[str]:
@@ -33,9 +26,10 @@ def locked(name: str) -> set[str]:
     return {line for line in lines if not line.startswith("#")}
 
 
-def test_all_hot_modules_are_of_one_kind() -> None:
-    for name in hot_modules():
-        assert (ROOT / f"{name}.py").exists()
+def test_all_hot_modules_are_of_one_kind(compiling: ModuleType) -> None:
+    names = compiling.hot_modules(ROOT)
+    assert len(names) > 40
+    for name in names:
         file = importlib.import_module(name.replace("/", ".")).__file__
         assert file is not None
         assert file.endswith(".py") != compiled.IS_COMPILED, file
@@ -86,13 +80,13 @@ def test_mypyc_may_fail_in_any_way(
 
     monkeypatch.setitem(sys.modules, "mypyc.build", SimpleNamespace(mypycify=mypycify))
     with pytest.raises(compiling.CannotCompile, match="mypyc failed"):
-        compiling.extensions(["codec/frame"], "mypyc.ini", "nowhere")
+        compiling.extensions(["trimq/codec/frames/frame"], "mypyc.ini", "nowhere")
 
 
 def test_mypy_need_not_be_there(compiling: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "mypyc.build", None)
     with pytest.raises(compiling.CannotCompile, match="mypy is not installed"):
-        compiling.extensions(["codec/frame"], "mypyc.ini", "nowhere")
+        compiling.extensions(["trimq/codec/frames/frame"], "mypyc.ini", "nowhere")
 
 
 def test_a_reason_is_an_error_where_compiling_is_demanded(
@@ -127,3 +121,44 @@ def test_an_editable_installation_is_found_beside_a_checkout_of_that_name(tmp_pa
         [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stdout) == (0, "trimq.admin.sending\n"), done.stderr
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.glob("*/native/_*.c")), ids=lambda path: path.stem)
+def test_our_own_c_compiles_without_a_warning(path: Path) -> None:
+    compiler = shutil.which("cc")
+    headers = Path(sysconfig.get_paths()["include"])
+    if compiler is None or not (headers / "Python.h").exists():
+        pytest.skip("there is no C compiler, or Python's header files are missing")
+    command = [compiler, "-fsyntax-only", "-Wall", "-Wextra", "-Werror", f"-I{headers}"]
+    command += [f"-I{ROOT / 'codec' / 'native'}", str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_each_c_file_is_short_and_has_its_types(compiling: ModuleType) -> None:
+    sources = sorted(ROOT.glob("*/native/_*.c"))
+    assert len(sources) == 8
+    for path in sources:
+        assert len(path.read_text().splitlines()) < 400, path
+        assert path.with_suffix(".pyi").exists(), path
+    built = {f"{folder}/{path.name}" for folder in compiling.NATIVE for path in sources}
+    assert {f"trimq/{path.relative_to(ROOT)}" for path in sources} <= built
+
+
+def test_what_says_that_it_is_compiled_is_compiled(compiling: ModuleType, tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "trimq").mkdir()
+    (tmp_path / "trimq" / "store").symlink_to("../real")
+    mark = compiling.MARK
+    (tmp_path / "real" / "hot.py").write_text(f'"""Fast.\n\n{mark}\n"""\n')
+    (tmp_path / "real" / "cold.py").write_text(f'"""Says: {mark}"""\nTEXT = """\n{mark}\n"""\n')
+    assert compiling.hot_modules(tmp_path) == ["trimq/store/hot"]
+    said = {
+        path.relative_to(ROOT).with_suffix("").as_posix()
+        for layer in sorted(ROOT.glob("*/"))
+        if layer.name in ("trimq", *(link.name for link in (ROOT / "trimq").iterdir()))
+        for path in layer.rglob("*.py")
+        if "compiled by mypyc" in (ast.get_docstring(ast.parse(path.read_text())) or "")
+    }
+    names = {name.removeprefix("trimq/") for name in compiling.hot_modules(ROOT)}
+    assert {name.removeprefix("trimq/") for name in said} == names

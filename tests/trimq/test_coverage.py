@@ -5,20 +5,21 @@ from pathlib import Path
 import pytest
 
 from docs import generate
-from trimq import coverage
+from docs.request_codes import answered_codes
 from trimq.codec.codes import RequestCode
+from trimq.wiring.unsupported import UNSUPPORTED
 
 
 def test_every_code_is_answered_or_has_a_reason() -> None:
-    broker, _, namesrv = coverage.answered_codes()
+    broker, _, namesrv = answered_codes()
     answered = broker | namesrv
-    reasons = {int(code) for code in coverage.UNSUPPORTED}
+    reasons = {int(code) for code in UNSUPPORTED}
     assert not answered & reasons
     assert {int(code) for code in RequestCode} == answered | reasons
 
 
 def test_the_vip_port_answers_everything_but_pulls() -> None:
-    broker, vip, _ = coverage.answered_codes()
+    broker, vip, _ = answered_codes()
     assert broker - vip == {RequestCode.PULL_MESSAGE, RequestCode.LITE_PULL_MESSAGE}
 
 

@@ -26,6 +26,6 @@ def test_the_cases_exist_and_each_differs_for_one_reason() -> None:
 
 
 @pytest.mark.parametrize("one", CLIENTS, ids=lambda one: one.name[:40])
-def test_what_is_said_of_a_client_is_tested(one: Client) -> None:
+def test_what_is_said_about_a_client_is_tested(one: Client) -> None:
     assert one.tests or "not" in one.tried
     assert all((ROOT / test).exists() for test in one.tests)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from trimq.settings import SettingsError
+from trimq.settings.parsing import SettingsError
 from trimq.testing import running_server
 
 PROJECT = """

@@ -1,286 +1,190 @@
-"""A broker's parts, built in one place: state, processors, listeners, services."""
+"""A broker: what its parts share, the list of them, and the two ports that serve it."""
 
-import dataclasses
-import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
-from trimq import housekeeping, services
-from trimq.broker.arrivals import Arrivals
-from trimq.broker.clock import Clock
-from trimq.broker.config import NEVER_AT_RUN_TIME
-from trimq.broker.consumers import Consumers
-from trimq.broker.delays import DelayService
-from trimq.broker.identity import BrokerIdentity
-from trimq.broker.offsets import ConsumerOffsets
-from trimq.broker.other_brokers import OtherBrokers
-from trimq.broker.part_cleaning import PartCleaning
-from trimq.broker.producers import Producers
-from trimq.broker.puts import put_answer
-from trimq.broker.queue_locks import QueueLocks
-from trimq.broker.registration import Registration
-from trimq.broker.request_modes import RequestModes
-from trimq.broker.static_queues import StaticQueues
-from trimq.broker.stats import PERIODS, BrokerStats
-from trimq.broker.subscription_groups import SubscriptionGroups
-from trimq.broker.table_writer import TableWriter
-from trimq.broker.topics import Topics, has_batch_queues
-from trimq.broker.traffic import Traffic
-from trimq.codec.bodies.route import QueueData
-from trimq.codec.bodies.topics import TopicConfig
-from trimq.metrics import Sample
-from trimq.options import ServerPlan
-from trimq.remoting.contract import ConnectionListener, Gate, Peer, RemotingError
-from trimq.remoting.counters import RemotingCounters
-from trimq.remoting.dispatch import Dispatcher
-from trimq.remoting.request_log import RequestLog
-from trimq.running_settings import RunningSettings
-from trimq.samples import RequestCounters, broker_samples
-from trimq.store.config import StoreConfig
-from trimq.store.errors import StoreError
-from trimq.store.message_store import MessageStore
-from trimq.supervision import Service
-from trimq.tls import name_server_context
-from trimq.unsupported import UNSUPPORTED
-from trimq.wiring.processors import on_main_port_only, processors
-
-log = logging.getLogger("trimq.server")
-
-TellLocal = Callable[[str, list[QueueData]], None]
+from trimq.broker.cluster.other_brokers import OtherBrokers
+from trimq.broker.cluster.registration import Registration
+from trimq.broker.compaction.compaction import Compaction
+from trimq.broker.consume.arrivals import Arrivals
+from trimq.broker.consume.subscriptions import PullSubscriptions
+from trimq.broker.delivery.delays import DelayService
+from trimq.broker.filters.sql_filters import SqlFilters
+from trimq.broker.groups.offsets import ConsumerOffsets
+from trimq.broker.groups.subscription_groups import SubscriptionGroups
+from trimq.broker.tables.writer import TableWriter
+from trimq.broker.timers.service import WheelTimers
+from trimq.remoting.contract import Gate
+from trimq.remoting.serving.dispatch import Dispatcher
+from trimq.remoting.serving.request_log import RequestLog
+from trimq.settings.running import RunningSettings
+from trimq.wiring.given import Given
+from trimq.wiring.part import Part, Parts
+from trimq.wiring.parts import (
+    clients,
+    cluster,
+    compaction,
+    consume,
+    delays,
+    figures,
+    filters,
+    groups,
+    lite,
+    log,
+    messages,
+    offsets,
+    produce,
+    progress,
+    replication,
+    requests,
+    retention,
+    settings,
+    tables,
+    timers,
+    topics,
+    transactions,
+)
+from trimq.wiring.parts.clients import Clients
+from trimq.wiring.parts.cluster import NameServers
+from trimq.wiring.parts.figures import Figures
+from trimq.wiring.parts.produce import Sends
+from trimq.wiring.parts.requests import RequestCounters
+from trimq.wiring.parts.topics import TopicTables
+from trimq.wiring.unsupported import UNSUPPORTED
 
 
 @dataclass(frozen=True, slots=True)
-class State:
-    """What the broker knows; each object has one owner, this one, and its own file."""
+class Common:
+    """What more than one part uses. No part gets all of it: each gets what it needs."""
 
-    topics: Topics
+    gate: Gate
+    requests: RequestCounters
     tables: TableWriter
-    static: StaticQueues
     others: OtherBrokers
+    topics: TopicTables
+    registration: Registration
     groups: SubscriptionGroups
-    modes: RequestModes
-    consumers: Consumers
-    producers: Producers
+    clients: Clients
+    filters: SqlFilters
     offsets: ConsumerOffsets
-    locks: QueueLocks
     arrivals: Arrivals
     delays: DelayService
-    store: MessageStore
-    registration: Registration
-    traffic: Traffic
-    stats: BrokerStats
+    timers: WheelTimers | None
+    compaction: Compaction | None
+    figures: Figures
+    sends: Sends
     settings: RunningSettings
+
+
+def common_to_parts(given: Given, name_servers: NameServers, others: OtherBrokers) -> Common:
+    of_topics = topics.topic_tables(given, others)
+    of_groups = SubscriptionGroups(given.config, given.directory, given.clock)
+    of_clients = clients.no_clients(given)
+    of_figures = figures.figures_of(given, of_topics.table)
+    of_timers = timers.wheel_timers(given)
+    return Common(
+        gate=Gate(given.store.flushed_offset),
+        requests=RequestCounters(),
+        tables=TableWriter(),
+        others=others,
+        topics=of_topics,
+        registration=cluster.registration(given, name_servers, of_topics.table),
+        groups=of_groups,
+        clients=of_clients,
+        filters=filters.sql_filters(given),
+        offsets=ConsumerOffsets(given.config, given.directory, given.clock),
+        arrivals=Arrivals(given.config.max_held_pulls),
+        delays=delays.delay_service(given),
+        timers=of_timers,
+        compaction=compaction.compaction_of(given, of_topics.table),
+        figures=of_figures,
+        sends=produce.sends(given, of_topics, of_groups, of_clients, of_figures.traffic, of_timers),
+        settings=settings.running_settings(given, of_topics.table),
+    )
+
+
+def broker_parts(given: Given, common: Common) -> list[Part]:
+    """In the order of trimq/wiring/part.py.
+
+    Tables go to their files before messages do. Parts that refer to topics are loaded after them,
+    and those that refer to groups after these. A pull that waits for a message is woken before the
+    message is counted.
+    """
+    topic, group, offset = common.topics.table, common.groups, common.offsets
+    consumers, traffic = common.clients.consumers, common.figures.traffic
+    subscriptions = PullSubscriptions(given.config, group, consumers, common.filters, given.clock)
+    return [
+        requests.part(common.requests),
+        tables.part(common.tables, common.registration),
+        log.part(given, common.gate),
+        topics.part(
+            given, topic, common.tables, common.registration, offset, common.figures, common.timers
+        ),
+        groups.part(given, group, common.tables, topic, offset, common.figures),
+        clients.part(given, common.clients, topic, group, offset, common.filters),
+        filters.part(given, common.filters, consumers),
+        offsets.part(given, offset, common.topics, group, consumers),
+        progress.part(given, topic, group, consumers, offset, common.figures),
+        produce.part(common.sends),
+        transactions.part(given, common.sends, topic, offset, common.clients.producers),
+        consume.part(
+            given,
+            common.arrivals,
+            common.topics,
+            group,
+            offset,
+            traffic,
+            subscriptions,
+            common.compaction,
+        ),
+        messages.part(given, consumers, common.filters.table),
+        delays.part(common.delays),
+        timers.part(given, common.timers, common.sends, topic),
+        compaction.part(common.compaction),
+        retention.part(given, common.topics, common.timers),
+        cluster.part(common.others),
+        replication.part(given),
+        lite.part(given, topic, group, offset),
+        settings.part(common.settings),
+        figures.part(given, common.figures, common.delays, common.timers),
+    ]
 
 
 @dataclass(frozen=True, slots=True)
 class Broker:
-    """Everything that runs; ``services`` by the names that logs and metrics show.
+    """Everything that runs. ``parts`` are also the listener of its connections."""
 
-    ``persist`` writes every config file and blocks: for the shutdown.
-    """
-
-    state: State
+    common: Common
+    parts: Parts
     main: Dispatcher
     vip: Dispatcher
-    listener: ConnectionListener
-    gate: Gate
-    services: Mapping[str, Service]
-    requests: RequestCounters = field(default_factory=RequestCounters)
-
-    def persist(self) -> None:
-        self.state.topics.close()
-        self.state.groups.close()
-        self.state.modes.close()
-        self.state.offsets.persist()
-        self.state.delays.close()
-
-    def samples(self) -> Iterable[Sample]:
-        """One scrape of /metrics."""
-        return broker_samples(self)
 
 
-class Clients:
-    """Consumers and producers go with their connections."""
-
-    def __init__(self, consumers: Consumers, producers: Producers) -> None:
-        self._consumers = consumers
-        self._producers = producers
-
-    def opened(self, peer: Peer) -> None:
-        """A client is known by its heartbeat, not by its connection."""
-
-    def closed(self, peer: Peer) -> None:
-        self._consumers.closed(peer)
-        self._producers.closed(peer)
-
-
-def build_broker(
-    plan: ServerPlan,
-    identity: BrokerIdentity,
-    store: MessageStore,
-    clock: Clock,
-    name_servers: Sequence[str],
-    tell_local: TellLocal | None = None,
-) -> Broker:
+def build_broker(given: Given, name_servers: NameServers) -> Broker:
     """Build on an open store; config files are read here."""
-    state = build_state(plan, identity, store, clock, name_servers, tell_local)
-    gate = Gate(store.flushed_offset)
-    requests = RequestCounters()
-    table = processors(plan, identity, state, clock)
-    counters = RemotingCounters()
+    others = cluster.other_brokers(given, name_servers)
+    common = common_to_parts(given, name_servers, others)
+    return assembled(given, common, broker_parts(given, common))
+
+
+def assembled(given: Given, common: Common, list_of_parts: list[Part]) -> Broker:
+    """The parts, loaded and connected with the store, the settings and both ports."""
+    parts = Parts(list_of_parts)
+    parts.load()
+    for listener in parts.store_listeners:
+        given.store.add_listener(listener)
+    common.settings.add_listener(parts.heed_settings)
+    why_not = {int(code): why for code, why in UNSUPPORTED.items()}
     dispatcher = partial(
         Dispatcher,
-        end_of_receive=partial(_end_receive, state.tables, store, plan.store),
-        on_request=requests.count,
-        counters=counters,
-        holdback=state.registration.holdback,
+        end_of_receive=parts.end_of_receive,
+        on_request=common.requests.count,
+        counters=common.requests.remoting,
+        holdback=common.registration.holdback,
     )
-    why_not = {int(code): why for code, why in UNSUPPORTED.items()}
     return Broker(
-        state=state,
-        main=dispatcher(table, request_log=RequestLog("broker", why_not)),
-        vip=dispatcher(
-            [one for one in table if not on_main_port_only(one)],
-            request_log=RequestLog("broker's VIP port", why_not),
-        ),
-        listener=Clients(state.consumers, state.producers),
-        gate=gate,
-        services=_services(plan, state, gate),
-        requests=requests,
+        common,
+        parts,
+        main=dispatcher(parts.processors, request_log=RequestLog("broker", why_not)),
+        vip=dispatcher(parts.vip_processors, request_log=RequestLog("broker's VIP port", why_not)),
     )
-
-
-def _end_receive(tables: TableWriter, store: MessageStore, config: StoreConfig) -> None:
-    """Write what it changed; a failing log answers every send of it as the real broker would."""
-    tables.end_of_receive()
-    try:
-        store.write_staged()
-    except StoreError as error:
-        log.error("messages not stored: reason=%s", error)
-        code, remark = put_answer(error, config, store.disk_use)
-        raise RemotingError(code, remark) from error
-
-
-def build_state(
-    plan: ServerPlan,
-    identity: BrokerIdentity,
-    store: MessageStore,
-    clock: Clock,
-    name_servers: Sequence[str] = (),
-    tell_local: TellLocal | None = None,
-) -> State:
-    """The managers with what their files say."""
-    config, directory = plan.broker, plan.store.root / "config"
-    topics = Topics(config, directory, clock)
-    traffic = Traffic(topics.is_system_topic)
-    tls = name_server_context(plan.tls)
-    others = OtherBrokers(config, name_servers, tls)
-    tables = TableWriter()
-    state = State(
-        topics=topics,
-        tables=tables,
-        static=StaticQueues(topics.mappings, others),
-        others=others,
-        groups=SubscriptionGroups(config, directory, clock),
-        modes=RequestModes(directory),
-        consumers=Consumers(config, clock),
-        producers=Producers(config, clock),
-        offsets=ConsumerOffsets(config, directory, clock),
-        locks=QueueLocks(clock, config=config),
-        arrivals=Arrivals(config.max_held_pulls),
-        delays=DelayService(config, store, plan.store.delay_levels, directory, clock),
-        store=store,
-        registration=Registration(config, identity, topics, name_servers, tell_local, tls),
-        traffic=traffic,
-        stats=BrokerStats(config.broker_cluster_name, traffic, clock),
-        settings=_settings(plan, identity, topics, clock),
-    )
-    tables.hold_replies_with(state.registration.holdback)
-    state.topics.write_by(tables)
-    state.groups.write_by(tables)
-    state.topics.load()
-    state.groups.load()
-    state.modes.load()
-    state.offsets.load()
-    state.delays.load()
-    state.topics.add_listener(partial(_tell_queue_type, store))
-    state.settings.add_listener(store.heed_settings)
-    store.add_listener(state.arrivals.arrived)
-    store.add_listener(state.delays.arrived)
-    store.add_listener(traffic.stored)
-    return state
-
-
-def _settings(
-    plan: ServerPlan, identity: BrokerIdentity, topics: Topics, clock: Clock
-) -> RunningSettings:
-    sources = dataclasses.replace(plan.sources, shown=_found_out(plan, identity))
-    never = NEVER_AT_RUN_TIME | set(plan.broker.config_black_list.split(";"))
-    configs = (plan.broker, plan.store, plan.server, plan.tls)
-    settings = RunningSettings(configs, sources, clock, never)
-    settings.when_given("brokerPermission", topics.told_anew)
-    return settings
-
-
-def _found_out(plan: ServerPlan, identity: BrokerIdentity) -> dict[str, str]:
-    """Settings whose value comes from flags, or is known only when the broker listens."""
-    host, _, port = identity.address.rpartition(":")
-    return {
-        "listenPort": port,
-        "brokerIP1": host,
-        "storePathRootDir": str(plan.store.root),
-        "storePathCommitLog": ",".join(map(str, plan.store.commit_logs)),
-    }
-
-
-def _tell_queue_type(store: MessageStore, topic: TopicConfig) -> None:
-    """A topic's type is settled when it is made; those in the file the store knows already."""
-    if has_batch_queues(topic):
-        store.declare_batch_topic(topic.topic_name)
-
-
-def _services(plan: ServerPlan, state: State, gate: Gate) -> dict[str, Service]:
-    flush: Any = (
-        services.flush_on_demand
-        if plan.store.flush_disk_type == "SYNC_FLUSH"
-        else services.flush_by_interval
-    )
-    offsets_every = plan.broker.flush_consumer_offset_interval / 1000
-    settle = partial(partial, services.every_async, services.SETTLE_SECONDS)
-    scan = partial(partial, services.every, services.SCAN_SECONDS)
-    return {
-        "flush": partial(flush, state.store, gate, plan.store),
-        "write derived files": partial(services.write_derived, state.store, plan.store),
-        "delete old files": partial(housekeeping.delete_old_files, state.store, plan.store),
-        "write tables": state.tables.run,
-        "write offsets": partial(
-            services.every_async, offsets_every, state.offsets.persist_in_steps
-        ),
-        "settle topics": settle(state.topics.settle),
-        "settle groups": settle(state.groups.settle),
-        "settle request modes": settle(state.modes.settle),
-        "scan consumers": scan(state.consumers.scan_expired),
-        "scan producers": scan(state.producers.scan_expired),
-        "forget expired locks": partial(
-            services.every_async, services.SCAN_SECONDS, state.locks.forget_expired
-        ),
-        "send waiting notices": partial(
-            services.every, services.NOTICE_SECONDS, state.consumers.send_waiting_notices
-        ),
-        "tick statistics": partial(services.every, 1, state.stats.tick),
-        **{
-            f"sample statistics every {period.millis // 1000} s": partial(
-                services.every_async, period.millis / 1000, partial(state.stats.sample, period)
-            )
-            for period in PERIODS
-        },
-        "deliver delayed messages": state.delays.run,
-        "connections to other brokers": state.others.run,
-        "clean parts": partial(
-            housekeeping.clean_parts,
-            state.store.cleaning,
-            PartCleaning(state.topics.mappings, state.static, state.store),
-        ),
-    }

@@ -8,8 +8,10 @@ from compat_tests.wire.cases import (
     batch_topics,
     batches,
     clients,
+    filtering,
     greetings,
     holding,
+    kinds,
     languages,
     locks,
     modes,
@@ -19,17 +21,23 @@ from compat_tests.wire.cases import (
     positions,
     pulling,
     querying,
+    recalls,
     registering,
+    replying,
     retries,
     sending,
     static_and_lite,
+    timers,
     topics,
+    transactions,
 )
 
 MODULES = (
     # The slow ones first: they wait while the others run.
+    transactions,
     operating,
     holding,
+    replying,
     retries,
     clients,
     languages,
@@ -39,23 +47,31 @@ MODULES = (
     batches,
     batch_topics,
     pulling,
+    filtering,
     querying,
     offsets,
     positions,
     locks,
     modes,
     static_and_lite,
+    kinds,
+    timers,
+    recalls,
     topics,
     greetings,
     bad_input,
 )
 
 
-def all_cases() -> list[Case]:
-    """Every case; two of one name would hide each other."""
-    cases = [case for module in MODULES for case in module.cases()]
-    names = [case.name for case in cases]
+def cases_by_module() -> dict[str, list[Case]]:
+    """Every case, by the path of its module; two of one name would hide each other."""
+    found = {str(module.__file__): list(module.cases()) for module in MODULES}
+    names = [case.name for cases in found.values() for case in cases]
     twice = {name for name in names if names.count(name) > 1}
     if twice:
         raise ValueError(f"case names used twice: {sorted(twice)}")
-    return cases
+    return found
+
+
+def all_cases() -> list[Case]:
+    return [case for cases in cases_by_module().values() for case in cases]

@@ -12,6 +12,7 @@ from compat_tests.wire.asks import (
     PULL_SUSPEND,
     ask,
     changed,
+    commit_offset,
     create_topic,
     properties,
     pull,
@@ -64,6 +65,18 @@ def answered_at_once() -> Iterator[Case]:
     yield row("held pull: not to be held", pull(queueOffset=1), before=there)
 
 
+def committed_meanwhile(stage: Stage) -> None:
+    stage.must(create_topic())
+    link = stage.link()
+    opaque = link.post(stage.request(held(sysFlag=HOLD | PULL_COMMIT, commitOffset=3)))
+    stage.record("answered before", link.has_reply(opaque, 0.3))
+    stage.show("committed by the pull", query_offset(setZeroIfNotFound=False))
+    stage.must(commit_offset(9), "broker-2")
+    stage.must(send(), "broker-2")
+    stage.record("answer", link.reply(opaque).code)
+    stage.show("committed in the end", query_offset(setZeroIfNotFound=False))
+
+
 def woken() -> Iterator[Case]:
     def by(name: str, *requests: Frame, **fields: object) -> Case:
         def play(stage: Stage) -> None:
@@ -111,6 +124,7 @@ def woken() -> Iterator[Case]:
         stage.record("answers", [link.reply(opaque).code for opaque in opaques])
 
     yield Case("held pull: three at once", several)
+    yield Case("held pull: an offset is committed meanwhile", committed_meanwhile)
 
     def topic_deleted(stage: Stage) -> None:
         stage.must(create_topic())

@@ -41,7 +41,7 @@ SYSTEM_TOPICS: Final = [
     "RMQ_SYS_TRANS_HALF_TOPIC",
     "RMQ_SYS_TRANS_OP_HALF_TOPIC",
     "rmq_sys_wheel_timer",
-    "TRANS_CHECK_MAX_TIME_TOPIC",
+    # Not TRANS_CHECK_MAX_TIME_TOPIC: it is made when a transaction is given up, in another module.
     "rmq_sys_REVIVE_LOG_DefaultCluster",
     "rmq_sys_SYNC_BROKER_MEMBER_broker-a",
     "RMQ_SYS_ROCKSDB_TRANS_HALF_TOPIC",

@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from trimq.broker.clients import Client
-from trimq.broker.producers import Producers
+from trimq.broker.groups.clients import Client
 from trimq.codec.bodies.base import decode_body, encode_body
 from trimq.codec.bodies.heartbeat import CheckClientRequestBody, ConsumerData, SubscriptionData
 from trimq.codec.bodies.locks import (
@@ -15,7 +14,7 @@ from trimq.codec.bodies.locks import (
     MessageQueue,
     UnlockBatchRequestBody,
 )
-from trimq.codec.codes import LanguageCode, RequestCode, ResponseCode
+from trimq.codec.codes import LanguageCode, ResponseCode
 from trimq.codec.errors import CodecError
 from trimq.codec.headers.clients import (
     GetConsumerListByGroupRequestHeader,
@@ -29,7 +28,7 @@ from trimq.processors.clients.get_producer_connection_list import GetProducerCon
 from trimq.processors.clients.lock_batch_mq import LockBatchMq
 from trimq.processors.clients.unlock_batch_mq import UnlockBatchMq
 from trimq.remoting.contract import RemotingError, Request
-from trimq.remoting.testing import RecordingPeer
+from trimq.remoting.testing import RecordingPeer, answer
 
 QUEUE = MessageQueue(broker_name="b", queue_id=1, topic="T")
 
@@ -47,7 +46,7 @@ def join(broker: Any, name: str, language: int = LanguageCode.GO, expression: st
 
 
 def test_the_consumer_list_holds_client_ids(broker: Any) -> None:
-    processor = GetConsumerListByGroup(broker.consumers)
+    processor = broker.processor(GetConsumerListByGroup)
     request = broker.request(38, GetConsumerListByGroupRequestHeader(consumer_group="g"))
     with pytest.raises(RemotingError) as refused:
         processor.handle(request)
@@ -59,7 +58,7 @@ def test_the_consumer_list_holds_client_ids(broker: Any) -> None:
 
 
 def test_consumer_connections(broker: Any) -> None:
-    processor = GetConsumerConnectionList(broker.consumers)
+    processor = broker.processor(GetConsumerConnectionList)
     request = broker.request(203, ListConnectionsAndMembersRequestHeader(consumer_group="g"))
     with pytest.raises(RemotingError) as refused:
         processor.handle(request)
@@ -77,8 +76,8 @@ def test_consumer_connections(broker: Any) -> None:
     assert (body["consumeType"], body["messageModel"]) == ("CONSUME_PASSIVELY", "CLUSTERING")
 
 
-def test_what_each_member_wants_is_told_to_those_who_ask(broker: Any) -> None:
-    processor = GetConsumerConnectionList(broker.consumers)
+def test_what_each_member_wants_is_answered_on_request(broker: Any) -> None:
+    processor = broker.processor(GetConsumerConnectionList)
 
     def told(**asked: Any) -> dict[str, Any]:
         header = ListConnectionsAndMembersRequestHeader(consumer_group="g", **asked)
@@ -106,14 +105,13 @@ def test_what_each_member_wants_is_told_to_those_who_ask(broker: Any) -> None:
 
 
 def test_producer_connections(broker: Any) -> None:
-    producers = Producers(broker.config, broker.clock)
-    processor = GetProducerConnectionList(producers)
+    processor = broker.processor(GetProducerConnectionList)
     request = broker.request(204, GetProducerConnectionListRequestHeader(producer_group="p"))
     with pytest.raises(RemotingError) as refused:
         processor.handle(request)
     assert refused.value.code == ResponseCode.SYSTEM_ERROR
     assert refused.value.remark == "the producer group[p] not exist"
-    producers.register("p", Client(RecordingPeer(), "c1", 0, 513, broker.clock.now))
+    broker.producers.register("p", Client(RecordingPeer(), "c1", 0, 513, broker.clock.now))
     assert json.loads(processor.handle(request).body) == {
         "connectionSet": [
             {"clientAddr": "127.0.0.1:40000", "clientId": "c1", "language": "JAVA", "version": 513}
@@ -122,7 +120,7 @@ def test_producer_connections(broker: Any) -> None:
 
 
 def test_locking_and_unlocking(broker: Any) -> None:
-    lock, unlock = LockBatchMq(broker.locks), UnlockBatchMq(broker.locks)
+    lock, unlock = broker.processor(LockBatchMq), broker.processor(UnlockBatchMq)
 
     def locked(client: str) -> set[MessageQueue]:
         body = LockBatchRequestBody(client_id=client, consumer_group="g", mq_set={QUEUE})
@@ -147,15 +145,38 @@ def test_tags_may_always_be_subscribed(broker: Any, kind: str | None) -> None:
     wanted = SubscriptionData(topic="T", sub_string="A", expression_type=kind)
     body = encode_body(CheckClientRequestBody(subscription_data=wanted))
     for text in (body, b"", b"{}"):
-        assert CheckClientConfig().handle(broker.request(46, None, text)).code == 0
+        processor = broker.processor(CheckClientConfig)
+        assert processor.handle(broker.request(46, None, text)).code == 0
 
 
-def test_other_filters_are_refused(broker: Any) -> None:
-    wanted = SubscriptionData(topic="T", sub_string="a > 1", expression_type="SQL92")
-    body = encode_body(CheckClientRequestBody(subscription_data=wanted))
-    with pytest.raises(RemotingError) as refused:
-        CheckClientConfig().handle(
-            Request(RequestCode.CHECK_CLIENT_CONFIG, None, broker.peer, body)
+def check(broker: Any, expression: str | None, kind: str = "SQL92") -> Request:
+    wanted = SubscriptionData(topic="T", sub_string=expression, expression_type=kind)
+    return broker.request(46, None, encode_body(CheckClientRequestBody(subscription_data=wanted)))
+
+
+async def test_other_filters_have_to_be_allowed(broker: Any) -> None:
+    for expression in ("a > 1", "a >", None):
+        with pytest.raises(RemotingError) as refused:
+            await answer(broker.processor(CheckClientConfig), check(broker, expression))
+        assert refused.value.code == ResponseCode.SYSTEM_ERROR
+        assert refused.value.remark == (
+            "The broker does not support consumer to filter message by SQL92"
         )
-    assert refused.value.code == ResponseCode.SYSTEM_ERROR
-    assert refused.value.remark == "The broker does not support consumer to filter message by SQL92"
+
+
+async def test_other_filters_have_to_be_readable(make_broker: Any) -> None:
+    broker = make_broker(enable_property_filter=True)
+    processor = broker.processor(CheckClientConfig)
+    for _ in range(2):
+        assert (await answer(processor, check(broker, "a > 1"))).code == 0
+    for expression, kind, said in (
+        ("a >", "SQL92", "Invalid MessageSelector. at the end: expected "),
+        ("", "SQL92", "Invalid MessageSelector. at the end: expected "),
+        ("a", "ELVISH", "Invalid MessageSelector. there is no filter of the type ELVISH"),
+        (None, "SQL92", "an expression of the type SQL92 is missing"),
+    ):
+        with pytest.raises(RemotingError) as refused:
+            await answer(processor, check(broker, expression, kind))
+        assert refused.value.code == ResponseCode.SUBSCRIPTION_PARSE_FAILED
+        assert refused.value.remark is not None
+        assert refused.value.remark.startswith(said)

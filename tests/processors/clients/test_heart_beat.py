@@ -4,17 +4,16 @@ from typing import Any
 
 import pytest
 
-from trimq.broker.producers import Producers
 from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.heartbeat import ConsumerData, HeartbeatData, ProducerData, SubscriptionData
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.errors import CodecError
 from trimq.codec.flags import TopicSysFlag
 from trimq.codec.headers.clients import UnregisterClientRequestHeader
-from trimq.processors.clients.heart_beat import GroupTopics, HeartBeat
+from trimq.processors.clients.heart_beat import HeartBeat
 from trimq.processors.clients.unregister_client import UnregisterClient
-from trimq.remoting.contract import RemotingError, Request
-from trimq.remoting.testing import RecordingPeer
+from trimq.remoting.contract import Later, RemotingError, Request
+from trimq.remoting.testing import RecordingPeer, answer
 
 
 class Clients:
@@ -23,21 +22,14 @@ class Clients:
     def __init__(self, broker: Any) -> None:
         self.broker = broker
         self.peer = RecordingPeer()
-        self.producers = Producers(broker.config, broker.clock)
-        self.heart_beat = HeartBeat(
-            GroupTopics(broker.config, broker.topics, broker.groups),
-            broker.consumers,
-            self.producers,
-            broker.clock,
-        )
-        self.unregister_client = UnregisterClient(
-            broker.groups, broker.consumers, self.producers, broker.clock
-        )
+        self.producers = broker.producers
+        self.heart_beat = broker.processor(HeartBeat)
+        self.unregister_client = broker.processor(UnregisterClient)
 
     def beat(self, *groups: ConsumerData, **settings: Any) -> dict[str, str]:
         data = HeartbeatData(client_id="c1", consumer_data_set=list(groups), **settings)
         request = Request(RequestCode.HEART_BEAT, None, self.peer, encode_body(data), 513)
-        response = self.heart_beat.handle_at_once(request)
+        response = self.heart_beat.handle(request)
         assert response is not None
         assert (response.code, response.remark, response.body) == (0, None, b"")
         return response.ext_fields or {}
@@ -101,7 +93,7 @@ def test_consumers_that_pull_can_be_ignored(make_broker: Any) -> None:
     assert list(clients.broker.consumers.groups()) == ["h"]
 
 
-def test_who_contradicts_the_group_is_refused_if_wished(make_broker: Any) -> None:
+def test_a_member_that_contradicts_the_group_is_refused_if_so_configured(make_broker: Any) -> None:
     clients = Clients(make_broker(refuse_inconsistent_subscription=True))
     clients.beat(consumer("g"))
     second = Clients(clients.broker)
@@ -114,7 +106,7 @@ def test_who_contradicts_the_group_is_refused_if_wished(make_broker: Any) -> Non
     with pytest.raises(
         RemotingError, match=r"topic T \(c2: nothing, c1: '\*' \(TAG\)\)"
     ) as refused:
-        second.heart_beat.handle_at_once(Request(34, None, second.peer, encode_body(data), 513))
+        second.heart_beat.handle(Request(34, None, second.peer, encode_body(data), 513))
     assert refused.value.code == ResponseCode.SYSTEM_ERROR
     groups = clients.broker.consumers.groups()
     assert {name: group.client_ids() for name, group in groups.items()} == {
@@ -126,7 +118,7 @@ def test_who_contradicts_the_group_is_refused_if_wished(make_broker: Any) -> Non
     assert clients.beat(consumer("g"))["IS_SUB_CHANGE"] == "true"
 
 
-def test_version_2_is_told_when_the_groups_fingerprint_was_another(clients: Clients) -> None:
+def test_version_2_is_told_when_the_groups_fingerprint_was_different(clients: Clients) -> None:
     def changed(fingerprint: int, **how: Any) -> str:
         told = clients.beat(consumer(), heartbeat_fingerprint=fingerprint, **how)
         assert told["IS_SUPPORT_HEART_BEAT_V2"] == "true"
@@ -149,10 +141,10 @@ def test_version_2_may_leave_subscriptions_out(clients: Clients) -> None:
     assert clients.broker.consumers.find_subscription("g", "T") is None
 
 
-def test_what_is_no_heartbeat_is_refused(clients: Clients) -> None:
+def test_what_is_not_a_heartbeat_is_refused(clients: Clients) -> None:
     for body in (b"", b"[]", b"{", b'{"consumerDataSet":5}'):
         with pytest.raises(CodecError):
-            clients.heart_beat.handle_at_once(Request(34, None, clients.peer, body))
+            clients.heart_beat.handle(Request(34, None, clients.peer, body))
 
 
 def test_goodbye_ends_membership(clients: Clients) -> None:
@@ -163,3 +155,52 @@ def test_goodbye_ends_membership(clients: Clients) -> None:
     clients.bye(consumer_group="g", producer_group="nobody")
     assert clients.broker.consumers.group("g") is None
     clients.bye()
+
+
+def filtering(text: str, version: int = 1, group: str = "g") -> ConsumerData:
+    beat = consumer(group)
+    one = beat.subscription_data_set[0]
+    one.sub_string, one.expression_type, one.sub_version = text, "SQL92", version
+    return beat
+
+
+async def test_filters_are_registered_and_bad_ones_accepted(clients: Clients) -> None:
+    filters = clients.broker.filters.table
+    for version, text in enumerate(("n > 5", "n >", "n > 6"), 1):
+        data = HeartbeatData(client_id="c1", consumer_data_set=[filtering(text, version)])
+        request = Request(RequestCode.HEART_BEAT, None, clients.peer, encode_body(data), 513)
+        # A new expression is read first, outside the connection's read loop.
+        assert isinstance(clients.heart_beat.handle(request), Later)
+        assert (await answer(clients.heart_beat, request)).code == 0
+        known = filters.find("T", "g")
+        assert (known is None) == (text == "n >")
+        assert known is None or known.data.expression == text
+    # A known one is not.
+    assert clients.beat(filtering("n > 6", 3))
+    assert not filters.find("T", "g").is_dead
+    clients.bye(consumer_group="g")
+    assert filters.find("T", "g").is_dead
+    assert clients.beat(filtering("n > 6", 3))
+    assert not filters.find("T", "g").is_dead
+
+
+async def test_heartbeats_without_subscriptions_change_no_filter(clients: Clients) -> None:
+    data = HeartbeatData(client_id="c1", consumer_data_set=[filtering("n > 5")])
+    await answer(
+        clients.heart_beat,
+        Request(RequestCode.HEART_BEAT, None, clients.peer, encode_body(data), 513),
+    )
+    bare = consumer()
+    bare.subscription_data_set = []
+    clients.beat(bare, heartbeat_fingerprint=7, without_sub=True)
+    assert not clients.broker.filters.table.find("T", "g").is_dead
+    clients.beat(bare)
+    assert clients.broker.filters.table.find("T", "g").is_dead
+
+
+def test_a_connection_that_ends_takes_its_groups_filters_out_of_use(clients: Clients) -> None:
+    broker = clients.broker
+    broker.filters.expressions.read_now("SQL92", "n > 5")
+    clients.beat(filtering("n > 5"), filtering("n > 5", group="h"))
+    broker.parts.closed(clients.peer)
+    assert all(broker.filters.table.find("T", group).is_dead for group in "gh")

@@ -5,13 +5,12 @@ from typing import Any
 
 import pytest
 
-from trimq.broker.clients import Client
-from trimq.broker.producers import Producers
+from trimq.broker.groups.clients import Client
 from trimq.codec.bodies.heartbeat import ConsumerData, SubscriptionData
 from trimq.codec.bodies.topics import TopicConfig
 from trimq.codec.codes import RequestCode, ResponseCode
-from trimq.codec.command import RemotingCommand
 from trimq.codec.errors import CodecError
+from trimq.codec.frames.command import RemotingCommand
 from trimq.codec.headers.clients import (
     ConsumeMessageDirectlyResultRequestHeader,
     GetAllProducerInfoRequestHeader,
@@ -22,16 +21,16 @@ from trimq.codec.headers.topics import (
     QueryTopicConsumeByWhoRequestHeader,
     QueryTopicsByConsumerRequestHeader,
 )
-from trimq.codec.message_id import offset_message_id
+from trimq.codec.records.message_id import offset_message_id
 from trimq.processors.clients.consume_message_directly import ConsumeMessageDirectly
 from trimq.processors.clients.get_all_producer_info import GetAllProducerInfo
 from trimq.processors.clients.get_consumer_running_info import GetConsumerRunningInfo
 from trimq.processors.clients.query_subscription_by_consumer import QuerySubscriptionByConsumer
 from trimq.processors.clients.query_topic_consume_by_who import QueryTopicConsumeByWho
-from trimq.processors.clients.query_topics_by_consumer import QueryTopicsByConsumer
+from trimq.processors.progress.query_topics_by_consumer import QueryTopicsByConsumer
 from trimq.remoting.contract import RemotingError
-from trimq.remoting.testing import RecordingPeer
-from trimq.store.message import Message
+from trimq.remoting.testing import RecordingPeer, answer
+from trimq.store.messages.message import Message
 
 
 def join(broker: Any) -> RecordingPeer:
@@ -48,7 +47,7 @@ async def running_info(broker: Any, client_id: str = "c") -> Any:
     header = GetConsumerRunningInfoRequestHeader(
         consumer_group="g", client_id=client_id, jstack_enable=True
     )
-    return await GetConsumerRunningInfo(broker.consumers).handle(broker.request(307, header))
+    return await answer(broker.processor(GetConsumerRunningInfo), broker.request(307, header))
 
 
 async def test_a_consumers_answer_is_passed_on(broker: Any) -> None:
@@ -66,7 +65,7 @@ async def test_a_consumers_answer_is_passed_on(broker: Any) -> None:
 
 
 @pytest.mark.parametrize("client_id", ["c", "other"])
-async def test_a_consumer_that_is_not_there(broker: Any, client_id: str) -> None:
+async def test_a_missing_consumer(broker: Any, client_id: str) -> None:
     with pytest.raises(RemotingError) as refused:
         await running_info(broker, client_id)
     assert refused.value.code == ResponseCode.SYSTEM_ERROR
@@ -84,14 +83,12 @@ async def test_a_consumer_that_does_not_answer_or_leaves(broker: Any) -> None:
     assert refused.value.code == ResponseCode.SYSTEM_ERROR
 
 
-def direct(broker: Any, message_id: str | None) -> Any:
-    processor = ConsumeMessageDirectly(
-        broker.config, broker.topics, broker.groups, broker.consumers, broker.store
-    )
+async def direct(broker: Any, message_id: str | None) -> Any:
+    processor = broker.processor(ConsumeMessageDirectly)
     header = ConsumeMessageDirectlyResultRequestHeader(
         consumer_group="g", client_id="c", msg_id=message_id, topic="T"
     )
-    return processor.handle(broker.request(309, header))
+    return await answer(processor, broker.request(309, header))
 
 
 async def test_consuming_one_message_now(broker: Any) -> None:
@@ -108,7 +105,7 @@ async def test_consuming_one_message_now(broker: Any) -> None:
     assert body == broker.store.record_at(appended.physical_offset)
 
 
-async def test_consuming_a_message_that_is_not_there(broker: Any) -> None:
+async def test_consuming_a_missing_message(broker: Any) -> None:
     join(broker)
     beyond = offset_message_id(broker.identity.packed_store_host, 1 << 40)
     with pytest.raises(RemotingError, match="can not find message"):
@@ -120,11 +117,11 @@ async def test_consuming_a_message_that_is_not_there(broker: Any) -> None:
 
 
 def test_producers_of_all_groups(broker: Any) -> None:
-    producers = Producers(broker.config, broker.clock)
+    processor = broker.processor(GetAllProducerInfo)
     request = broker.request(328, GetAllProducerInfoRequestHeader())
-    assert GetAllProducerInfo(producers).handle(request).body == b'{"data":{}}'
-    producers.register("p", Client(RecordingPeer(), "c1", 9, 317, broker.clock.now))
-    assert json.loads(GetAllProducerInfo(producers).handle(request).body)["data"] == {
+    assert processor.handle(request).body == b'{"data":{}}'
+    broker.producers.register("p", Client(RecordingPeer(), "c1", 9, 317, broker.clock.now))
+    assert json.loads(processor.handle(request).body)["data"] == {
         "p": [
             {
                 "clientId": "c1",
@@ -140,10 +137,10 @@ def test_producers_of_all_groups(broker: Any) -> None:
 def test_who_reads_what(broker: Any) -> None:
     join(broker)
     broker.offsets.commit("c", "h", "T", 0, 1)
-    by_topic = QueryTopicConsumeByWho(broker.consumers, broker.offsets)
+    by_topic = broker.processor(QueryTopicConsumeByWho)
     header = QueryTopicConsumeByWhoRequestHeader(topic="T")
     assert by_topic.handle(broker.request(300, header)).body == b'{"groupList":["g","h"]}'
-    by_group = QueryTopicsByConsumer(broker.identity, broker.offsets)
+    by_group = broker.processor(QueryTopicsByConsumer)
     request = broker.request(343, QueryTopicsByConsumerRequestHeader(group="h"))
     assert json.loads(by_group.handle(request).body) == {
         "brokerAddr": "127.0.0.1:10911",
@@ -155,7 +152,7 @@ def test_who_reads_what(broker: Any) -> None:
 def test_a_groups_subscription(broker: Any, topic: str | None, subscribed: bool) -> None:
     join(broker)
     header = QuerySubscriptionByConsumerRequestHeader(group="g", topic=topic)
-    answer = QuerySubscriptionByConsumer(broker.consumers).handle(broker.request(345, header))
+    answer = broker.processor(QuerySubscriptionByConsumer).handle(broker.request(345, header))
     body = json.loads(answer.body)
     assert body["group"] == "g"
     assert ("subscriptionData" in body) is subscribed

@@ -1,16 +1,18 @@
 """PULL_MESSAGE: every status and refusal; expectations read off RocketMQ 5.5.0."""
 
+import os
+
 import pytest
 import trio
 
 from tests.processors.consume.conftest import CLASS_FILTER, COMMIT, SUBSCRIPTION, SUSPEND
-from trimq.broker.arrivals import Arrivals
-from trimq.codec import kernel
+from trimq.base.file_body import FileBody
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.flags import Perm
-from trimq.codec.java import string_hash
-from trimq.codec.record import parse_record
+from trimq.codec.java.hashes import string_hash
+from trimq.codec.records.record import parse_record
 from trimq.remoting.contract import LimitReached
+from trimq.store import native
 
 SEE_FAQ = "\nSee https://rocketmq.apache.org/docs/bestPractice/06FAQ for further details."
 HELD = SUSPEND | SUBSCRIPTION
@@ -284,7 +286,7 @@ def not_joined(five, monkeypatch):
     return five
 
 
-def test_only_who_does_not_look_at_bytes_gets_views(not_joined):
+def test_only_peers_that_do_not_read_the_bytes_get_views(not_joined):
     """TLS does: a page that cannot be read would end the process there."""
     five = not_joined
     assert not any(isinstance(part, bytes) for part in five.pull().body)
@@ -293,8 +295,8 @@ def test_only_who_does_not_look_at_bytes_gets_views(not_joined):
 
 
 def test_little_comes_in_one_piece(five):
-    if not kernel.IN_C:
-        pytest.skip("codec/_kernel.c is not compiled here (make compiled does it)")
+    if not native.IN_C:
+        pytest.skip("store/native/_pages.c is not compiled here (make compiled does it)")
     for takes_views in (True, False):
         five.broker.peer.takes_views = takes_views
         response = five.pull()
@@ -302,7 +304,45 @@ def test_little_comes_in_one_piece(five):
         assert len(bodies(response)) == 5
 
 
-async def test_what_is_not_in_memory_is_read_in_a_thread(not_joined, monkeypatch):
+class TestFiles:
+    """Replies that a thread sends from the log's files, for peers whose socket the kernel fills."""
+
+    @pytest.fixture
+    def large(self, consuming):
+        """Three messages of 60 KiB together."""
+        consuming.broker.peer.takes_files = True
+        for _ in range(3):
+            consuming.put(body=b"x" * 60 * 1024)
+        return consuming
+
+    @staticmethod
+    def sent(body):
+        return b"".join(
+            os.pread(part[0], part[2], part[1]) if isinstance(part, tuple) else part
+            for part in body.parts()
+        )
+
+    def test_what_is_large_leaves_from_there(self, large, monkeypatch):
+        at_once = b"".join(large.pull().body)
+        monkeypatch.setattr(large.broker.store, "is_hot", lambda offset: False)
+        body = large.pull().body
+        assert isinstance(body, FileBody)
+        assert (body.size, self.sent(body)) == (len(at_once), at_once)
+
+    def test_what_has_just_been_written_is_sent_at_once(self, large):
+        assert not isinstance(large.pull().body, FileBody)
+
+    def test_what_is_not_in_memory_leaves_from_there(self, not_joined, monkeypatch):
+        five = not_joined
+        at_once = b"".join(five.pull().body)
+        five.broker.peer.takes_files = True
+        monkeypatch.setattr(five.broker.store, "view", lambda extents: None)
+        body = five.pull().body
+        assert isinstance(body, FileBody)
+        assert self.sent(body) == at_once
+
+
+async def test_what_is_not_in_memory_is_read_in_a_thread_for_others(not_joined, monkeypatch):
     five = not_joined
     monkeypatch.setattr(five.broker.store, "view", lambda extents: None)
     assert five.pull() is None
@@ -325,7 +365,7 @@ class TestHolding:
         assert trio.current_time() - began == pytest.approx(2)
         assert (response.code, response.remark) == (19, "NO_MESSAGE_IN_QUEUE")
         assert response.ext_fields == fields(0, 0, 0)
-        assert consuming.arrivals.held == 0
+        assert consuming.arrivals.waiting == 0
 
     async def test_until_a_message_lands(self, consuming, autojump_clock, nursery):
         async def later():
@@ -383,9 +423,9 @@ class TestHolding:
         assert trio.current_time() - began == pytest.approx(1)
         assert response.code == 0
 
-    async def test_only_so_many(self, consuming, autojump_clock):
-        arrivals = consuming.pull_message._pulling._arrivals = Arrivals(limit=1)
-        arrivals.held = 1
+    async def test_only_so_many(self, make_consuming, autojump_clock):
+        consuming = make_consuming(max_held_pulls=1)
+        consuming.arrivals.waiting = 1
         with pytest.raises(LimitReached, match="maxHeldPulls") as refused:
             await consuming.wait(sysFlag=HELD)
         assert refused.value.code == ResponseCode.SYSTEM_BUSY

@@ -1,4 +1,4 @@
-"""Pulls of a static topic's queue: from which part, and what clients are told of it."""
+"""Pulls of a static topic's queue: from which part, and what clients are told about it."""
 
 from typing import Any
 
@@ -69,7 +69,7 @@ def test_another_broker_asks_for_the_brokers_own_queue(consuming: Any) -> None:
     two_parts_here(consuming)
     request = consuming.request(topic="S", queueId=1)
     request.ext_fields = {"lo": "false"}
-    response = consuming.pull_message.handle_at_once(request)
+    response = consuming.pull_message.handle(request)
     assert (response.code, response.ext_fields["nextBeginOffset"]) == (FOUND, "2")
     assert "offsetDelta" not in response.ext_fields
 

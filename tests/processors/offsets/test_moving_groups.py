@@ -1,4 +1,4 @@
-"""Operators look where groups stand and move them."""
+"""Operators look up where groups stand and move them."""
 
 import json
 from typing import Any
@@ -6,25 +6,24 @@ from typing import Any
 import pytest
 import trio
 
-from trimq.broker.clients import Client
-from trimq.codec import fastjson
+from trimq.broker.groups.clients import Client
 from trimq.codec.bodies.heartbeat import ConsumerData, SubscriptionData
 from trimq.codec.bodies.topics import TopicConfig
 from trimq.codec.codes import LanguageCode, RequestCode, ResponseCode
-from trimq.codec.command import RemotingCommand
+from trimq.codec.frames.command import RemotingCommand
 from trimq.codec.headers import offsets as headers
-from trimq.processors.offsets._broker_reset import BrokerReset
-from trimq.processors.offsets._client_reset import ClientReset
+from trimq.codec.java import fastjson
 from trimq.processors.offsets.clone_group_offset import CloneGroupOffset
 from trimq.processors.offsets.invoke_broker_to_get_consumer_status import (
     InvokeBrokerToGetConsumerStatus,
 )
 from trimq.processors.offsets.invoke_broker_to_reset_offset import InvokeBrokerToResetOffset
-from trimq.processors.offsets.query_consume_time_span import QueryConsumeTimeSpan
-from trimq.processors.offsets.query_correction_offset import QueryCorrectionOffset
+from trimq.processors.progress.query_consume_time_span import QueryConsumeTimeSpan
+from trimq.processors.progress.query_correction_offset import QueryCorrectionOffset
 from trimq.remoting.contract import RemotingError, Request
-from trimq.remoting.testing import RecordingPeer
-from trimq.store.message import Message
+from trimq.remoting.exchange import Later
+from trimq.remoting.testing import RecordingPeer, answer
+from trimq.store.messages.message import Message
 
 LONGEST = 2**63 - 1
 
@@ -47,20 +46,15 @@ class Moving:
         """The new offsets by queue id."""
         broker = self.broker
         values = {"group": "g", "topic": "T", "timestamp": 0, "is_force": True, **fields}
-        processor = InvokeBrokerToResetOffset(
-            broker.config,
-            broker.topics,
-            BrokerReset(broker.config, broker.groups, broker.offsets, broker.store),
-            ClientReset(broker.config, broker.consumers, broker.offsets, broker.store),
-        )
+        processor = broker.processor(InvokeBrokerToResetOffset)
         header = headers.ResetOffsetRequestHeader(**values)
         code = RequestCode.INVOKE_BROKER_TO_RESET_OFFSET
         request = Request(code, header, broker.peer, b"", 513, language)
-        response = processor.handle_at_once(request)
-        if response is None:
+        response = processor.handle(request)
+        if isinstance(response, Later):
             # Many queues: in steps, and nothing is changed before the last one.
             assert not self.broker.offsets.has_reset("g", values["topic"], 0)
-            response = trio.run(processor.handle, request)
+            response = trio.run(response.answer, request)
         table = fastjson.loads(response.body)["offsetTable"]
         return {fastjson.loads(queue)["queueId"]: offset for queue, offset in table.items()}
 
@@ -155,8 +149,8 @@ def test_reset_by_the_members(moving_by_clients: Moving) -> None:
 
 async def status(moving: Moving, client: str | None = None) -> dict[str, Any]:
     header = headers.GetConsumerStatusRequestHeader(topic="T", group="g", client_addr=client)
-    processor = InvokeBrokerToGetConsumerStatus(moving.broker.consumers)
-    response = await processor.handle(moving.broker.request(223, header))
+    processor = moving.broker.processor(InvokeBrokerToGetConsumerStatus)
+    response = await answer(processor, moving.broker.request(223, header))
     return fastjson.loads(response.body)["consumerTable"]
 
 
@@ -178,7 +172,7 @@ async def test_what_the_members_say_of_their_offsets(moving: Moving) -> None:
 def test_copying_offsets(moving: Moving) -> None:
     offsets = moving.broker.offsets
     offsets.commit("c", "g", "T", 0, 7)
-    processor = CloneGroupOffset(moving.broker.topics, moving.broker.consumers, offsets)
+    processor = moving.broker.processor(CloneGroupOffset)
 
     def clone(target: str, **fields: Any) -> int:
         header = headers.CloneGroupOffsetRequestHeader(
@@ -197,11 +191,9 @@ def test_copying_offsets(moving: Moving) -> None:
 
 def spans(moving: Moving) -> list[dict[str, Any]]:
     broker = moving.broker
-    processor = QueryConsumeTimeSpan(
-        broker.config, broker.topics, broker.offsets, broker.store, broker.clock
-    )
+    processor = broker.processor(QueryConsumeTimeSpan)
     header = headers.QueryConsumeTimeSpanRequestHeader(topic="T", group="g")
-    body = json.loads(processor.handle_at_once(broker.request(303, header)).body)
+    body = json.loads(processor.handle(broker.request(303, header)).body)
     found: list[dict[str, Any]] = body["consumeTimeSpanSet"]
     return found
 
@@ -222,12 +214,10 @@ def test_times_of_a_queue(moving: Moving) -> None:
 
 
 def test_times_of_an_unknown_topic(broker: Any) -> None:
-    processor = QueryConsumeTimeSpan(
-        broker.config, broker.topics, broker.offsets, broker.store, broker.clock
-    )
+    processor = broker.processor(QueryConsumeTimeSpan)
     header = headers.QueryConsumeTimeSpanRequestHeader(topic="U", group="g")
     with pytest.raises(RemotingError) as refused:
-        processor.handle_at_once(broker.request(303, header))
+        processor.handle(broker.request(303, header))
     assert refused.value.code == ResponseCode.TOPIC_NOT_EXIST
 
 
@@ -235,7 +225,7 @@ def test_the_lowest_offset_of_all_groups(moving: Moving) -> None:
     for group, offset in (("a", 3), ("b", 5)):
         moving.broker.offsets.commit("c", group, "T", 0, offset)
     moving.broker.offsets.commit("c", "b", "T", 1, 0)
-    processor = QueryCorrectionOffset(moving.broker.offsets, moving.broker.store)
+    processor = moving.broker.processor(QueryCorrectionOffset)
 
     def ask(compared: str, left_out: str | None = None) -> dict[str, int]:
         header = headers.QueryCorrectionOffsetHeader(

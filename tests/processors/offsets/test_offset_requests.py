@@ -15,6 +15,7 @@ from trimq.processors.offsets.query_consumer_offset import QueryConsumerOffset
 from trimq.processors.offsets.search_offset_by_timestamp import SearchOffsetByTimestamp
 from trimq.processors.offsets.update_consumer_offset import UpdateConsumerOffset
 from trimq.remoting.contract import RemotingError
+from trimq.remoting.testing import answer
 
 
 class Queue:
@@ -45,8 +46,8 @@ class Queue:
 
 
 def _answer(processor: Any, request: Any) -> Any:
-    """Of a queue that is no static topic's: there at once."""
-    response = processor.handle_at_once(request)
+    """For a queue that is not a static topic's: available at once."""
+    response = processor.handle(request)
     assert response is not None
     return response
 
@@ -106,9 +107,7 @@ class Commits:
 
     def __init__(self, broker: Any) -> None:
         self.broker = broker
-        self.processor = UpdateConsumerOffset(
-            broker.static, broker.config, broker.topics, broker.groups, broker.offsets
-        )
+        self.processor = broker.processor(UpdateConsumerOffset)
 
     def commit(self, group: str = "g", **fields: Any) -> tuple[int, str | None]:
         values = {"topic": "T", "queue_id": 0, "commit_offset": 7, **fields}
@@ -143,7 +142,7 @@ def test_no_group_is_an_unknown_group(commits: Commits) -> None:
     )
     header = commits.processor.decode_header({**asked, "commitOffset": "1"})
     with pytest.raises(RemotingError, match="Group null not exist!"):
-        commits.processor.handle_at_once(commits.broker.request(15, header))
+        commits.processor.handle(commits.broker.request(15, header))
 
 
 def test_refused_commits(commits: Commits) -> None:
@@ -187,17 +186,11 @@ def test_first_next_and_earliest(broker: Any) -> None:
 
 def test_unknown_queues_of_the_real_store(broker: Any) -> None:
     header = headers.GetMaxOffsetRequestHeader(topic="U", queue_id=3)
-    assert (
-        _answer(GetMaxOffset(broker.static, broker.store), broker.request(30, header)).header.offset
-        == 0
-    )
+    assert _answer(broker.processor(GetMaxOffset), broker.request(30, header)).header.offset == 0
     header = headers.GetMinOffsetRequestHeader(topic="U", queue_id=3)
-    assert (
-        _answer(GetMinOffset(broker.static, broker.store), broker.request(31, header)).header.offset
-        == 0
-    )
+    assert _answer(broker.processor(GetMinOffset), broker.request(31, header)).header.offset == 0
     header = headers.SearchOffsetRequestHeader(topic="U", queue_id=3, timestamp=5)
-    search = SearchOffsetByTimestamp(broker.static, broker.store)
+    search = broker.processor(SearchOffsetByTimestamp)
     assert _answer(search, broker.request(29, header)).header.offset == 0
 
 
@@ -225,7 +218,7 @@ def test_a_lite_topic_is_not_its_parent(broker: Any) -> None:
 async def test_all_offsets_leave_compact(broker: Any) -> None:
     broker.offsets.commit("c", "g", "T", 0, 5)
     broker.offsets.commit_pull("g", "T", 1, 6)
-    response = await GetAllConsumerOffset(broker.offsets).handle(broker.request(43, None))
+    response = await answer(broker.processor(GetAllConsumerOffset), broker.request(43, None))
     body = response.body
     assert b"\n" not in body
     assert b'"offsetTable":{"T@g":{0:5}},"pullOffsetTable":{"T@g":{1:6}}}' in body

@@ -14,7 +14,8 @@ from trimq.processors.offsets.query_consumer_offset import QueryConsumerOffset
 from trimq.processors.offsets.search_offset_by_timestamp import SearchOffsetByTimestamp
 from trimq.processors.offsets.update_consumer_offset import UpdateConsumerOffset
 from trimq.remoting.contract import RemotingError
-from trimq.store.message import Message
+from trimq.remoting.exchange import Later
+from trimq.store.messages.message import Message
 
 MAX, MIN, SEARCH, EARLIEST, QUERY, UPDATE = 30, 31, 29, 32, 14, 15
 HEADERS: dict[int, Any] = {
@@ -32,16 +33,13 @@ class Asking:
 
     def __init__(self, broker: Any) -> None:
         self.broker = broker
-        static, store = broker.static, broker.store
         self._processors: dict[int, Any] = {
-            MAX: GetMaxOffset(static, store),
-            MIN: GetMinOffset(static, store),
-            SEARCH: SearchOffsetByTimestamp(static, store),
-            EARLIEST: GetEarliestMsgStoretime(static, store),
-            QUERY: QueryConsumerOffset(static, broker.offsets, store),
-            UPDATE: UpdateConsumerOffset(
-                static, broker.config, broker.topics, broker.groups, broker.offsets
-            ),
+            MAX: broker.processor(GetMaxOffset),
+            MIN: broker.processor(GetMinOffset),
+            SEARCH: broker.processor(SearchOffsetByTimestamp),
+            EARLIEST: broker.processor(GetEarliestMsgStoretime),
+            QUERY: broker.processor(QueryConsumerOffset),
+            UPDATE: broker.processor(UpdateConsumerOffset),
         }
         broker.groups.find("g")
 
@@ -56,9 +54,9 @@ class Asking:
             usual["consumer_group"] = "g"
         header = HEADERS[code](**{**usual, **fields})
         request = self.broker.request(RequestCode(code), header)
-        processor = self._processors[code]
-        assert processor.handle_at_once(request) is None
-        return await processor.handle(request)
+        outcome = self._processors[code].handle(request)
+        assert isinstance(outcome, Later)
+        return await outcome.answer(request)
 
     async def offset(self, code: int, **fields: Any) -> int:
         response = await self.ask(code, **fields)
@@ -121,7 +119,7 @@ async def test_while_the_queue_moves_its_end_is_the_old_parts(asking: Asking) ->
 
 async def test_another_broker_that_does_not_know(asking: Asking) -> None:
     map_queue(asking.broker, (False, 0), (True, 10_000))
-    assert await asking.refused(MIN) == (1, f"broker {THERE} was asked in vain")
+    assert await asking.refused(MIN) == (1, f"broker {THERE} could not be asked")
     asking.broker.others.will_answer(MIN, ResponseCode.NO_PERMISSION)
     assert (await asking.refused(MIN))[0] == ResponseCode.SYSTEM_ERROR
     asking.broker.others.will_answer(MIN)

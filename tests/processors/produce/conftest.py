@@ -5,16 +5,11 @@ from typing import Any
 
 import pytest
 
-from trimq.broker.puts import PutRules
-from trimq.broker.unique_ids import UniqueIds
 from trimq.codec.codes import RequestCode
 from trimq.codec.headers.fast import decode_send_v2
 from trimq.codec.headers.send import ConsumerSendMsgBackRequestHeader
-from trimq.processors.produce._admission import Admission
-from trimq.processors.produce._properties import SendProperties
-from trimq.processors.produce._retries import RetrySends
-from trimq.processors.produce._sending import Destination, Sending
 from trimq.processors.produce.consumer_send_msg_back import ConsumerSendMsgBack
+from trimq.processors.produce.send_message_v2 import SendMessageV2
 from trimq.remoting.contract import Response
 from trimq.remoting.errors import RemotingError
 
@@ -24,20 +19,8 @@ class Producing:
 
     def __init__(self, broker: Any) -> None:
         self.broker = broker
-        to = Destination(
-            broker.store, broker.store_config, broker.identity, broker.clock, broker.traffic
-        )
-        rules = PutRules(broker.store_config.delay_levels, broker.store.check_writable)
-        admission = Admission(broker.config, broker.identity, broker.topics)
-        self.sending = Sending(
-            admission,
-            SendProperties(broker.config, UniqueIds(b"\x0a\0\0\x01"), broker.clock),
-            RetrySends(broker.topics, broker.groups, broker.locks),
-            rules,
-            to,
-            broker.static,
-        )
-        self.back = ConsumerSendMsgBack(admission, broker.topics, broker.groups, rules, to)
+        self.send_v2 = broker.processor(SendMessageV2)
+        self.back = broker.processor(ConsumerSendMsgBack)
 
     def send(
         self, topic: str = "T", body: bytes = b"hello", version: int = 513, **fields: Any
@@ -58,7 +41,7 @@ class Producing:
         header = decode_send_v2(ext)
         code = RequestCode.SEND_MESSAGE_V2
         try:
-            return self.sending.answer(self.broker.request(code, header, body, version))
+            return self.send_v2.handle(self.broker.request(code, header, body, version))
         except RemotingError as error:
             return Response(error.code, error.remark)
 
@@ -69,7 +52,7 @@ class Producing:
         code = RequestCode.CONSUMER_SEND_MSG_BACK
         request = self.broker.request(code, header, b"", version)
         try:
-            return self.back.handle_at_once(request)
+            return self.back.handle(request)
         except RemotingError as error:
             return Response(error.code, error.remark)
 

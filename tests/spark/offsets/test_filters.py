@@ -34,7 +34,7 @@ def test_a_groups_own_topics_go_with_it() -> None:
     assert not filters.wants_topic("%DLQ%other", "g")
 
 
-def test_what_chooses_nothing_is_told() -> None:
+def test_patterns_that_match_nothing_are_reported() -> None:
     filters = Filters(("my-*", "mine"), ("Orders",))
     assert filters.without_match(["my-group"], ["Orders"]) == [
         "no group in this report matches 'mine'"

@@ -97,7 +97,7 @@ def test_small_files_become_one(tmp_path: Path) -> None:
     assert visible(tmp_path) == [
         f"day=2026-09-21/offsets-{times[0]}-{times[-1]}-{FAN}.parquet",
     ]
-    # Who planned with the small files still gets them, once each.
+    # A reader that planned with the small files still gets them, once each.
     for found in (before, look(tmp_path)):
         assert whole(found) == expected(times)
     # Spark, which knows nothing of us, finds the same.
@@ -218,7 +218,7 @@ def test_a_file_that_is_merged_between_two_steps_of_a_read(
     found, plain, swaps = look(tmp_path), history.ds.dataset, []
 
     def late(path: Path, **more: object) -> object:
-        """Others merge the file with one that came late, after its columns were looked at."""
+        """Others merge the file with one that came late, after its columns were read."""
         if not swaps:
             swaps.append(path)
             append(tmp_path, snapshot(MIDNIGHT + 3))
@@ -279,7 +279,7 @@ def test_a_file_that_comes_late_counts(tmp_path: Path) -> None:
     assert whole(look(tmp_path)) == expected(times)
 
 
-def test_damage_is_said_before_anything_is_replaced(tmp_path: Path) -> None:
+def test_damage_is_reported_before_anything_is_replaced(tmp_path: Path) -> None:
     fill(tmp_path, [MIDNIGHT, MIDNIGHT + 1])
     (damaged,) = tmp_path.rglob(f"offsets-{MIDNIGHT + 1}.parquet")
     data = bytearray(damaged.read_bytes())

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 from prometheus_client.parser import text_string_to_metric_families
 
-from trimq.cli import main
+from trimq.commands.cli import main
 from trimq.spark.errors import SparkSourceError
 from trimq.spark.offsets.prometheus import CONTENT_TYPE, text
 from trimq.spark.offsets.serving import MetricsServer, listening

@@ -119,7 +119,7 @@ def test_a_snapshot_at_each_trigger(server: TestServer, monkeypatch: pytest.Monk
     found = rows(stream, stream.partitions(stream.initialOffset(), first))
     assert len(found) == 12
     assert {row["takenAt"].timestamp() for row in found} == {10}
-    # Another process does the batch again: asked anew, at another time, for the same snapshot.
+    # Another process repeats the batch: it asks again, at another time, for the same snapshot.
     again = OffsetsStreamReader(options, list(COLUMNS))
     repeated = rows(again, again.partitions(stream.initialOffset(), first))
     assert {row["takenAt"].timestamp() for row in repeated} == {10}
@@ -170,7 +170,7 @@ def test_a_broker_that_does_not_answer(
         ({"columns": "backlog"}, "option 'columns' names 'backlog'; there are: takenAt,"),
     ],
 )
-def test_options_that_cannot_be_meant(options: dict[str, str], sentence: str) -> None:
+def test_impossible_options(options: dict[str, str], sentence: str) -> None:
     given = {"namesrv": "127.0.0.1:1", **options} if options else {}
     with pytest.raises(SparkSourceError) as raised:
         RocketMQOffsetsDataSource(given).schema()

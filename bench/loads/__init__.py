@@ -1,0 +1,1 @@
+"""What servers are given to do, by which clients, and when they are warm."""

@@ -1,0 +1,1 @@
+"""One section of bench/RESULTS.md each."""

@@ -1,0 +1,1 @@
+"""What is compared, and what the kernel says of it."""

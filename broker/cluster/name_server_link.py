@@ -1,0 +1,228 @@
+"""One NameServer as a broker sees it: a kept connection, and what was said over it."""
+
+import logging
+from collections.abc import Callable
+from typing import Final
+
+import trio
+
+from trimq.broker.cluster.announcement import Announcement
+from trimq.broker.cluster.rivals import RivalWatch
+from trimq.broker.config import BrokerConfig
+from trimq.codec.bodies.base import decode_body
+from trimq.codec.bodies.kv import KVTable
+from trimq.codec.bodies.topics import TopicConfig
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.errors import CodecError
+from trimq.codec.frames.command import RemotingCommand
+from trimq.codec.headers.base import Header, decode_header
+from trimq.codec.headers.namesrv import QueryDataVersionResponseHeader, RegisterTopicRequestHeader
+from trimq.remoting.clients.client import Client, Tls
+from trimq.remoting.errors import PeerGone, TransportError
+
+_log: Final = logging.getLogger("trimq.broker")
+
+# A lost NameServer is tried again after 1, 2, 4, 5, 5 ... seconds (the real broker: up to 30).
+_SHORTEST_PAUSE: Final = 1.0
+_LONGEST_PAUSE: Final = 5.0
+# How soon a closed connection is noticed.
+_GLANCE: Final = 1.0
+_FAREWELL_SECONDS: Final = 3
+
+
+class NameServerLink:
+    """Registers in full when connected and every registerNameServerPeriod, changes at once.
+
+    Topics that change are sent alone, with the version of the whole table, as the real broker does.
+    ``progress`` is called whenever ``settled`` may have changed.
+    """
+
+    def __init__(
+        self,
+        addr: str,
+        announcement: Announcement,
+        config: BrokerConfig,
+        order_topics: Callable[[KVTable], None],
+        progress: Callable[[], None],
+        tls: Tls | None = None,
+    ) -> None:
+        self.addr = addr
+        self._tls = tls
+        self.registered = False
+        self._state = ""
+        self._announcement = announcement
+        self._rivals = RivalWatch(announcement.identity)
+        self._config = config
+        self._order_topics = order_topics
+        self._progress = progress
+        self._timeout = config.register_broker_timeout_mills / 1000
+        self._changed: dict[str, TopicConfig] = {}
+        self._busy = False
+        self._wake = trio.Event()
+        self._client: Client | None = None
+        self._first_attempt: trio.TaskStatus[None] | None = None
+        self._leaving = False
+
+    @property
+    def settled(self) -> bool:
+        """Whether nothing is left to say, or there is nobody to say it to."""
+        return not self.registered or (not self._changed and not self._busy)
+
+    def change(self, topic: TopicConfig) -> None:
+        """A topic was created or changed: announced as soon as the loop gets to it."""
+        self._changed[topic.topic_name] = topic
+        self._wake.set()
+
+    async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Keep the registration; started once the first attempt has succeeded or failed."""
+        self._first_attempt = task_status
+        pause = _SHORTEST_PAUSE
+        while True:
+            try:
+                fields = self._announcement.identity.zone_fields
+                async with Client.connect(self.addr, self._tls, extra_fields=fields) as client:
+                    self._client = client
+                    await self._rivals.look(client, self.addr, self._timeout)
+                    await self._register_all(client)
+                    pause = _SHORTEST_PAUSE
+                    self._tried()
+                    await self._keep(client)
+            except (TransportError, CodecError) as error:
+                self._lost(str(error))
+            except Exception as error:
+                # A bug, or an unforeseen answer: the other NameServers are still kept informed.
+                _log.exception("registering failed: namesrv=%s", self.addr)
+                self._lost(str(error))
+            finally:
+                self._client = None
+            self._tried()
+            await trio.sleep(pause)
+            pause = min(pause * 2, _LONGEST_PAUSE)
+
+    async def leave(self) -> None:
+        """Unregister, if there is a connection to do it over."""
+        self._leaving = True
+        self.registered = False
+        client = self._client
+        if client is None or client.closed:
+            return
+        header = self._announcement.unregister_header()
+        try:
+            await client.request(RequestCode.UNREGISTER_BROKER, header, timeout=_FAREWELL_SECONDS)
+        except TransportError as error:
+            _log.warning("not unregistered: namesrv=%s reason=%s", self.addr, error)
+        else:
+            _log.info("unregistered: namesrv=%s", self.addr)
+
+    async def _keep(self, client: Client) -> None:
+        """Announce changes, and everything again periodically, while the connection lasts."""
+        due = self._next_turn()
+        while True:
+            if self._leaving:
+                # Unregistering uses this connection; it ends with the service.
+                await trio.sleep_forever()
+            if self._changed:
+                await self._register_changed(client)
+            elif trio.current_time() >= due:
+                due = self._next_turn()
+                await self._rivals.look(client, self.addr, self._timeout)
+                if await self._wants_all(client):
+                    await self._register_all(client)
+            else:
+                self._wake = trio.Event()
+                with trio.move_on_after(min(_GLANCE, due - trio.current_time())):
+                    await self._wake.wait()
+            if client.closed:
+                raise PeerGone(f"{self.addr} closed the connection")
+
+    def _tried(self) -> None:
+        if self._first_attempt is not None:
+            self._first_attempt.started()
+            self._first_attempt = None
+
+    def _next_turn(self) -> float:
+        # As BrokerController.start clamps it.
+        period = min(max(self._config.register_name_server_period, 10_000), 60_000)
+        return trio.current_time() + period / 1000
+
+    async def _wants_all(self, client: Client) -> bool:
+        """Whether the period's full registration is due (BrokerController.needRegister)."""
+        if self._config.force_register or self._config.enable_split_registration:
+            return True
+        version = self._announcement.version()
+        header = self._announcement.query_header()
+        reply = await self._ask(client, RequestCode.QUERY_DATA_VERSION, header, version)
+        if reply.code != ResponseCode.SUCCESS:
+            return False
+        answer = decode_header(QueryDataVersionResponseHeader, reply.ext_fields)
+        return answer.changed or reply.body != version
+
+    async def _register_all(self, client: Client) -> None:
+        self._busy = True
+        # What changed so far is part of everything.
+        self._changed.clear()
+        refusals = [await self._register(client, body) for body in self._announcement.all_topics()]
+        self._busy = False
+        refusal = next((refusal for refusal in refusals if refusal is not None), None)
+        if refusal is None:
+            self._accepted()
+        else:
+            self._refused(refusal)
+
+    async def _register_changed(self, client: Client) -> None:
+        """Only the changed topics; should they be refused, everything (the broker is not known)."""
+        self._busy = True
+        topics = list(self._changed.values())
+        self._changed.clear()
+        refusal = None
+        if self._config.enable_single_topic_register:
+            for topic in topics:
+                await self._register_topic(client, topic)
+        else:
+            refusal = await self._register(client, self._announcement.some_topics(topics))
+        self._busy = False
+        if refusal is None:
+            self._progress()
+        else:
+            await self._register_all(client)
+
+    async def _register(self, client: Client, body: bytes) -> str | None:
+        """None, or why the NameServer refused."""
+        header = self._announcement.register_header(body)
+        reply = await self._ask(client, RequestCode.REGISTER_BROKER, header, body)
+        if reply.code != ResponseCode.SUCCESS:
+            return f"{reply.remark} (code {reply.code})"
+        if reply.body:
+            self._order_topics(decode_body(KVTable, reply.body))
+        return None
+
+    async def _register_topic(self, client: Client, topic: TopicConfig) -> None:
+        header = RegisterTopicRequestHeader(topic=topic.topic_name)
+        body = self._announcement.single_topic(topic)
+        await self._ask(client, RequestCode.REGISTER_TOPIC_IN_NAMESRV, header, body)
+
+    async def _ask(self, client: Client, code: int, header: Header, body: bytes) -> RemotingCommand:
+        return await client.request(code, header, body, timeout=self._timeout)
+
+    # -- one log line per change of state ------------------------------------------------------
+
+    def _accepted(self) -> None:
+        self.registered = True
+        if self._state != "registered":
+            self._state = "registered"
+            _log.info("registered: namesrv=%s", self.addr)
+        self._progress()
+
+    def _refused(self, why: str) -> None:
+        self.registered = False
+        if self._state != "refused":
+            self._state = "refused"
+            _log.error("registration refused: namesrv=%s reason=%s", self.addr, why)
+        self._progress()
+
+    def _lost(self, why: str) -> None:
+        self.registered = self._busy = False
+        if self._state != "lost" and not self._leaving:
+            self._state = "lost"
+            _log.warning("NameServer lost, trying again: namesrv=%s reason=%s", self.addr, why)
+        self._progress()

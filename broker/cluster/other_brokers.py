@@ -1,0 +1,123 @@
+"""Questions to other brokers, by their names (BrokerOuterAPI's RpcClient, ClientMetadata)."""
+
+import logging
+from collections.abc import Sequence
+from typing import Final
+
+import trio
+
+from trimq.broker.config import BrokerConfig
+from trimq.codec.bodies.base import decode_body
+from trimq.codec.bodies.cluster import ClusterInfo
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.errors import CodecError
+from trimq.codec.frames.command import RemotingCommand
+from trimq.codec.headers.base import Header
+from trimq.codec.names import MASTER_ID
+from trimq.remoting.clients.client import Client, Tls
+from trimq.remoting.contract import RemotingError
+from trimq.remoting.errors import RemotingTimeout, TransportError
+
+log: Final = logging.getLogger("trimq.broker")
+
+
+class _Link:
+    """A connection that is kept until it fails or is replaced."""
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+        self.dropped = trio.Event()
+
+
+class OtherBrokers:
+    """One connection per broker, made when there is something to ask.
+
+    Whenever a connection is made, the first NameServer that knows it says where the broker's master
+    is.
+    """
+
+    def __init__(
+        self, config: BrokerConfig, name_servers: Sequence[str], tls: Tls | None = None
+    ) -> None:
+        self._config = config
+        self._name_servers = name_servers
+        self._tls = tls
+        self._links: dict[str, _Link] = {}
+        self._locks: dict[str, trio.Lock] = {}
+        self._nursery: trio.Nursery | None = None
+
+    async def run(self) -> None:
+        """Background service: the connections live in it."""
+        async with trio.open_nursery() as nursery:
+            self._nursery = nursery
+            try:
+                await trio.sleep_forever()
+            finally:
+                self._nursery = None
+
+    async def ask(self, name: str, code: int, header: Header) -> RemotingCommand:
+        """The answer of the broker's master, whatever its code.
+
+        RemotingError (SYSTEM_ERROR, with a sentence) when there is none within forwardTimeout.
+        """
+        seconds = self._config.forward_timeout / 1000
+        try:
+            with trio.fail_after(seconds):
+                link = await self._link(name)
+                return await link.client.request(code, header, timeout=seconds)
+        except RemotingTimeout as error:
+            self._drop(name)
+            raise _failed(name, str(error)) from None
+        except trio.TooSlowError:
+            self._drop(name)
+            raise _failed(name, f"no answer within {seconds} s") from None
+        except (TransportError, CodecError) as error:
+            raise _failed(name, str(error)) from None
+
+    async def _link(self, name: str) -> _Link:
+        async with self._locks.setdefault(name, trio.Lock()):
+            link = self._links.get(name)
+            if link is not None and not link.client.closed:
+                return link
+            self._drop(name)
+            if self._nursery is None:
+                raise TransportError("this broker is stopping")
+            address = await self._address(name)
+            made: _Link = await self._nursery.start(self._keep, address)
+            self._links[name] = made
+            log.info("connected to another broker: name=%s address=%s", name, address)
+            return made
+
+    async def _keep(
+        self, address: str, task_status: trio.TaskStatus[_Link] = trio.TASK_STATUS_IGNORED
+    ) -> None:
+        seconds = self._config.forward_timeout / 1000
+        async with Client.connect(address, self._tls, timeout=seconds) as client:
+            link = _Link(client)
+            task_status.started(link)
+            await link.dropped.wait()
+
+    async def _address(self, name: str) -> str:
+        failure = "no NameServer is known"
+        for name_server in self._name_servers:
+            try:
+                async with Client.connect(name_server, self._tls) as client:
+                    answer = await client.request(RequestCode.GET_BROKER_CLUSTER_INFO)
+            except TransportError as error:
+                failure = str(error)
+                continue
+            found = decode_body(ClusterInfo, answer.body).broker_addr_table.get(name)
+            if found is not None and MASTER_ID in found.broker_addrs:
+                return found.broker_addrs[MASTER_ID]
+            failure = f"cannot find addr for broker {name}"
+        raise TransportError(failure)
+
+    def _drop(self, name: str) -> None:
+        link = self._links.pop(name, None)
+        if link is not None:
+            link.dropped.set()
+
+
+def _failed(name: str, why: str) -> RemotingError:
+    log.warning("another broker did not answer: name=%s reason=%s", name, why)
+    return RemotingError(ResponseCode.SYSTEM_ERROR, f"broker {name} could not be asked: {why}")

@@ -1,0 +1,98 @@
+"""This broker's registration with all its NameServers (BrokerController, BrokerOuterAPI).
+
+The default broker sends no heartbeats of its own to NameServers: registering every 30 s shows that
+it is alive (BROKER_HEARTBEAT comes with enableSlaveActingMaster).
+"""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import trio
+
+from trimq.broker.cluster.announcement import Announcement
+from trimq.broker.cluster.name_server_link import NameServerLink
+from trimq.broker.config import BrokerConfig
+from trimq.broker.identity import BrokerIdentity
+from trimq.broker.topics.table import Topics
+from trimq.codec.bodies.kv import KVTable
+from trimq.codec.bodies.route import QueueData
+from trimq.codec.bodies.topics import TopicConfig
+from trimq.remoting.clients.client import Tls
+from trimq.remoting.contract import Holdback
+
+
+def name_server_list(text: str) -> list[str]:
+    """``HOST:PORT;HOST:PORT``, split."""
+    return [part.strip() for part in text.split(";") if part.strip()]
+
+
+class Registration:
+    """Keeps every NameServer informed, each over its own connection.
+
+    A producer may ask for the route of a topic right after the reply to the send that created it, so
+    like the real broker we hold back that reply until the NameServers know it: ``holdback`` is for
+    the dispatcher, others await ``settled``. A NameServer in this process is told at once by
+    ``tell_local(topic, queues)``.
+    """
+
+    def __init__(
+        self,
+        config: BrokerConfig,
+        identity: BrokerIdentity,
+        topics: Topics,
+        name_servers: Sequence[str],
+        tell_local: Callable[[str, list[QueueData]], None] | None = None,
+        tls: Tls | None = None,
+    ) -> None:
+        self._topics = topics
+        self._tell_local = tell_local
+        self._parked = trio.lowlevel.ParkingLot()
+        self._announcement = Announcement(config, identity, topics)
+        self._links = [
+            NameServerLink(
+                addr, self._announcement, config, self._order_topics, self._progress, tls
+            )
+            for addr in dict.fromkeys(name_servers)
+        ]
+        self.holdback = Holdback(partial(self.settled, config.register_broker_timeout_mills / 1000))
+        topics.add_listener(self._topic_changed)
+
+    async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Background service; started when every NameServer was tried once."""
+        async with trio.open_nursery() as links:
+            async with trio.open_nursery() as first_attempts:
+                for link in self._links:
+                    first_attempts.start_soon(links.start, link.run)
+            task_status.started()
+
+    async def settled(self, timeout: float) -> bool:  # noqa: ASYNC109
+        """Wait until all reachable NameServers know all topics; False when that takes too long."""
+        with trio.move_on_after(timeout):
+            while not all(link.settled for link in self._links):
+                await self._parked.park()
+            return True
+        return False
+
+    async def leave(self) -> None:
+        """Unregister everywhere, a few seconds at most; nothing is registered from then on."""
+        async with trio.open_nursery() as nursery:
+            for link in self._links:
+                nursery.start_soon(link.leave)
+
+    def registered_with(self) -> list[str]:
+        """The NameServers that accepted the last registration."""
+        return [link.addr for link in self._links if link.registered]
+
+    def _topic_changed(self, topic: TopicConfig) -> None:
+        if self._tell_local is not None:
+            self._tell_local(topic.topic_name, [self._announcement.queues(topic)])
+        for link in self._links:
+            link.change(topic)
+        if self._tell_local is None and not all(link.settled for link in self._links):
+            self.holdback.wanted = True
+
+    def _order_topics(self, table: KVTable) -> None:
+        self._topics.set_ordered(table.table)
+
+    def _progress(self) -> None:
+        self._parked.unpark_all()

@@ -1,0 +1,166 @@
+"""Pulls that found nothing, and wait until a message they want lands.
+
+A waiting pull is kept with its queue, so an arriving message touches the pulls of that queue only;
+there is no scanner. What wakes a pull is what wakes one in PullRequestHoldService:
+
+- a message at or after its offset whose tag hash it asked for, or that its filter matches: at once;
+- any other message at or after its offset: at most five seconds later, so that the client learns how
+  far its queue has moved (the 5 s rescan there, which passes no tag and so matches);
+- its time is up.
+
+Filters are asked at once as long as that is quick; what would hold up the writer of the messages is
+left to a service, `ask_later`.
+
+The caller then reads once more and answers whatever it finds.
+"""
+
+from collections import deque
+from typing import Final
+
+import trio
+
+from trimq.store.messages.filter import MessageFilter
+from trimq.store.messages.message import Dispatched
+from trimq.store.reading.pulls import matches
+
+RECHECK_SECONDS = 5.0
+WAITING_LIMIT = 100_000
+# What asking filters may cost at a time, in bytes looked at and as much for each question.
+_WORK: Final = 500_000
+_QUESTION: Final = 700
+# Questions that are left for later; pulls that would have more are woken for a look.
+_BACKLOG: Final = 20_000
+
+
+class _WaitingPull:
+    """One pull that waits: where it reads from, which tag hashes or what else it wants, how to wake it."""
+
+    __slots__ = ("codes", "filter", "offset", "passed", "scope", "woken")
+
+    def __init__(
+        self,
+        offset: int,
+        codes: frozenset[int] | None,
+        message_filter: MessageFilter | None,
+        scope: trio.CancelScope,
+    ) -> None:
+        self.offset = offset
+        self.codes = codes
+        self.filter = message_filter
+        self.scope = scope
+        self.passed = False
+        self.woken = trio.Event()
+
+    def pass_by(self) -> None:
+        """A message that it does not want."""
+        if not self.passed:
+            self.passed = True
+            recheck = trio.current_time() + RECHECK_SECONDS
+            self.scope.deadline = min(self.scope.deadline, recheck)
+
+
+class Arrivals:
+    """Which pulls wait for which queue. A listener of the store."""
+
+    def __init__(self, limit: int = WAITING_LIMIT) -> None:
+        self._limit = limit
+        self._topics: dict[str, dict[int, set[_WaitingPull]]] = {}
+        self.waiting = 0
+        self._work = 0
+        self._backlog: deque[tuple[bytes, _WaitingPull]] = deque()
+        self._left_over = trio.Event()
+
+    async def wait(
+        self,
+        topic: str,
+        queue_id: int,
+        offset: int,
+        codes: frozenset[int] | None,
+        seconds: float,
+        message_filter: MessageFilter | None = None,
+    ) -> bool:
+        """Return when it is worth reading the queue at `offset` again, or after `seconds`.
+
+        False, at once, when no more pulls may wait. The caller must not have awaited anything
+        since it looked at the queue, or it misses what has arrived since.
+        """
+        if self._limit and self.waiting >= self._limit:
+            return False
+        with trio.move_on_after(seconds) as scope:
+            waiting = _WaitingPull(offset, codes, message_filter, scope)
+            self._add(topic, queue_id, waiting)
+            try:
+                await waiting.woken.wait()
+            finally:
+                self._remove(topic, queue_id, waiting)
+        return True
+
+    def arrived(self, messages: list[Dispatched]) -> None:
+        """The store's listener: wake the pulls that wait for one of these messages."""
+        if self._topics:
+            self._work = _WORK
+            for message in messages:
+                self._look(message)
+
+    async def ask_later(self) -> None:
+        """Background service: ask the filters that `arrived` had no time for."""
+        while True:
+            await self._left_over.wait()
+            while self._backlog:
+                self._work = _WORK
+                while self._backlog and self._work > 0:
+                    properties, waiting = self._backlog.popleft()
+                    self._ask(waiting, properties)
+                await trio.lowlevel.checkpoint()
+            self._left_over = trio.Event()
+
+    def _look(self, message: Dispatched) -> None:
+        queues = self._topics.get(message.topic)
+        if queues is None:
+            return
+        for waiting in queues.get(message.queue_id, ()):
+            if message.queue_offset < waiting.offset or waiting.woken.is_set():
+                continue
+            if waiting.filter is not None:
+                self._ask_soon(waiting, message.properties)
+            elif waiting.codes is None or matches(message.tags_code, waiting.codes):
+                waiting.woken.set()
+            else:
+                waiting.pass_by()
+
+    def _ask_soon(self, waiting: _WaitingPull, properties: bytes) -> None:
+        if self._work > 0:
+            self._ask(waiting, properties)
+        elif len(self._backlog) < _BACKLOG:
+            self._backlog.append((properties, waiting))
+            self._left_over.set()
+        else:
+            waiting.woken.set()
+
+    def _ask(self, waiting: _WaitingPull, properties: bytes) -> None:
+        message_filter = waiting.filter
+        if waiting.woken.is_set() or message_filter is None:
+            return
+        self._work -= _QUESTION
+        if message_filter.matches(properties):
+            waiting.woken.set()
+        else:
+            waiting.pass_by()
+        self._work -= message_filter.spent
+
+    def waiting_for(self, topic: str, queue_id: int) -> int:
+        """How many pulls wait for this queue."""
+        return len(self._topics.get(topic, {}).get(queue_id, ()))
+
+    def _add(self, topic: str, queue_id: int, waiting: _WaitingPull) -> None:
+        self._topics.setdefault(topic, {}).setdefault(queue_id, set()).add(waiting)
+        self.waiting += 1
+
+    def _remove(self, topic: str, queue_id: int, waiting: _WaitingPull) -> None:
+        self.waiting -= 1
+        queues = self._topics[topic]
+        queues[queue_id].discard(waiting)
+        if not queues[queue_id]:
+            del queues[queue_id]
+            if not queues:
+                del self._topics[topic]

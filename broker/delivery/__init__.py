@@ -1,0 +1,1 @@
+"""Messages that are delivered later: delay levels. On the loop, as a service."""

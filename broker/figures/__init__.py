@@ -1,0 +1,1 @@
+"""What is counted and what operators see of it. On the loop; never blocks."""

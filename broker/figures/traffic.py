@@ -1,0 +1,140 @@
+"""What goes in and out, counted as it passes: the raw figures of broker/figures/stats.py.
+
+Counted are messages in the commit log per topic, messages handed out per topic and group, and
+messages sent back. This runs for every message, so it only adds; everything else (rates, hours,
+days) is computed from samples.
+
+Hot: compiled by mypyc when a compiler is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from trimq.codec.flags import SysFlag
+from trimq.store.messages.inner_batch import count_of
+from trimq.store.messages.message import Dispatched
+
+_INNER_BATCH: Final = int(SysFlag.INNER_BATCH)
+
+
+class Flow:
+    """Messages, their bytes, and in how many calls they came."""
+
+    __slots__ = ("bytes", "goes", "is_system", "messages")
+
+    def __init__(self, is_system: bool = False) -> None:
+        self.messages = 0
+        self.bytes = 0
+        self.goes = 0
+        self.is_system = is_system
+
+    def values(self) -> tuple[int, int, int]:
+        return self.messages, self.bytes, self.goes
+
+
+class Traffic:
+    """All flows of one broker; keys are topics, or `topic@group`.
+
+    `own_*` leave out the system topics (BrokerStatsManager's ..._WITHOUT_SYSTEM_TOPIC).
+    """
+
+    __slots__ = (
+        "_is_system",
+        "found",
+        "missed",
+        "own_pulled",
+        "own_written",
+        "pulled",
+        "pulled_bytes",
+        "pulls",
+        "sent_back",
+        "topics",
+        "written",
+        "written_bytes",
+    )
+
+    def __init__(self, is_system: Callable[[str], bool]) -> None:
+        """`is_system` tells the broker's own topics from its users'; asked once per flow."""
+        self._is_system = is_system
+        self.topics: dict[str, Flow] = {}
+        self.pulls: dict[str, Flow] = {}
+        self.sent_back: dict[str, Flow] = {}
+        self.written = 0
+        self.written_bytes = 0
+        self.own_written = 0
+        self.pulled = 0
+        self.pulled_bytes = 0
+        self.own_pulled = 0
+        self.found = 0
+        self.missed = 0
+
+    def stored(self, messages: list[Dispatched]) -> None:
+        """A listener of the store: the records of one write, usually of few topics."""
+        start = 0
+        end = len(messages)
+        while start < end:
+            start = self._count_run(messages, start, end)
+
+    def _count_run(self, messages: list[Dispatched], start: int, end: int) -> int:
+        """Count the records up to the next topic; returns where that begins."""
+        topic = messages[start].topic
+        count = 0
+        size = 0
+        at = start
+        while at < end:
+            message = messages[at]
+            if message.topic != topic:
+                break
+            size += message.size
+            count += count_of(message.properties) if message.sys_flag & _INNER_BATCH else 1
+            at += 1
+        flow = self.topics.get(topic)
+        if flow is None:
+            flow = self.topics[topic] = Flow(self._is_system(topic))
+        flow.messages += count
+        flow.bytes += size
+        flow.goes += at - start
+        self.written += count
+        self.written_bytes += size
+        if not flow.is_system:
+            self.own_written += count
+        return at
+
+    def handed_out(self, group: str, topic: str, count: int, size: int) -> None:
+        """A pull that found messages."""
+        key = f"{topic}@{group}"
+        flow = self.pulls.get(key)
+        if flow is None:
+            flow = self.pulls[key] = Flow(self._is_system(topic))
+        flow.messages += count
+        flow.bytes += size
+        flow.goes += 1
+        self.found += 1
+        self.pulled += count
+        self.pulled_bytes += size
+        if not flow.is_system:
+            self.own_pulled += count
+
+    def came_back(self, group: str, topic: str) -> None:
+        """A consumer could not process a message of the topic."""
+        key = f"{topic}@{group}"
+        flow = self.sent_back.get(key)
+        if flow is None:
+            flow = self.sent_back[key] = Flow()
+        flow.messages += 1
+        flow.goes += 1
+
+    def forget_topic(self, topic: str) -> None:
+        """A deleted topic's flows (BrokerStatsManager.onTopicDeleted)."""
+        self.topics.pop(topic, None)
+        for table in (self.pulls, self.sent_back):
+            for key in [key for key in table if key.startswith(f"{topic}@")]:
+                del table[key]
+
+    def forget_group(self, group: str) -> None:
+        """A deleted group's flows (BrokerStatsManager.onGroupDeleted)."""
+        for table in (self.pulls, self.sent_back):
+            for key in [key for key in table if key.endswith(f"@{group}")]:
+                del table[key]

@@ -1,0 +1,1 @@
+"""Which messages a subscription asks for. Values only; never blocks."""

@@ -1,0 +1,271 @@
+"""How far each group has read each queue (ConsumerOffsetManager): `config/consumerOffset.json`.
+
+Offsets are kept as sent: nothing is clamped to what the queue holds. Beside the committed ones
+there are pull offsets (how far messages have been handed out, for statistics) and reset offsets
+(set by an operator, answered until the consumer has pulled from there; in memory only).
+
+Hot: compiled by mypyc when a compiler is there.
+"""
+
+import logging
+from collections.abc import Iterator, Mapping
+from itertools import chain
+from pathlib import Path
+
+from trimq.base.clock import Clock
+from trimq.broker.config import BrokerConfig
+from trimq.broker.tables.data_version import encoded_version, new_version, next_version
+from trimq.broker.tables.file import TableFile
+from trimq.broker.tables.json_members import JsonMembers, pretty_array, pretty_object, quoted
+from trimq.codec.bodies.offsets import ConsumerOffsetSerializeWrapper
+
+log = logging.getLogger("trimq.broker")
+NOT_FOUND = -1
+_SEPARATOR = "@"
+Queues = dict[int, int]
+
+
+class OffsetTable:
+    """topic@group -> queue -> offset, with the encoded text of what has not changed."""
+
+    def __init__(self) -> None:
+        self.queues: dict[str, Queues] = {}
+        self.members = JsonMembers(self._encode)
+
+    def put(self, key: str, queue_id: int, offset: int) -> int | None:
+        """Set an offset; returns the previous one."""
+        queues = self.queues.get(key)
+        if queues is None:
+            queues = self.queues[key] = {}
+        old = queues.get(queue_id)
+        if old != offset:
+            queues[queue_id] = offset
+            self.members.changed(key)
+        return old
+
+    def replace(self, key: str, queues: Queues) -> None:
+        self.queues[key] = queues
+        self.members.changed(key)
+
+    def remove(self, key: str) -> bool:
+        self.members.removed(key)
+        return self.queues.pop(key, None) is not None
+
+    def _encode(self, key: str) -> str:
+        return pretty_object([f"{queue}:{offset}" for queue, offset in self.queues[key].items()], 2)
+
+
+class ConsumerOffsets:
+    """Committed, pull and reset offsets of all groups."""
+
+    def __init__(self, config: BrokerConfig, directory: Path, clock: Clock) -> None:
+        """`directory` is the store's `config` folder."""
+        self._config = config
+        self._clock = clock
+        self._committed = OffsetTable()
+        self._pulled = OffsetTable()
+        self._reset: dict[str, Queues] = {}
+        self._topics_of: dict[str, dict[str, None]] = {}
+        self._groups = JsonMembers(self._encode_group)
+        self._file = TableFile(directory / "consumerOffset.json", self._pieces)
+        self._commits = 0
+        self._changed = False
+        self.data_version = new_version(clock)
+
+    # --- committed offsets
+
+    def query(self, group: str, topic: str, queue_id: int) -> int:
+        """The reset offset, if there is one, or the committed one, or -1."""
+        key = f"{topic}@{group}"
+        if self._reset and self._config.use_server_side_reset_offset:
+            reset = self._reset.get(key, {}).get(queue_id)
+            if reset is not None:
+                return reset
+        queues = self._committed.queues.get(key)
+        return NOT_FOUND if queues is None else queues.get(queue_id, NOT_FOUND)
+
+    def query_all(self, group: str, topic: str) -> Mapping[int, int] | None:
+        return self._committed.queues.get(f"{topic}@{group}")
+
+    def table_size(self) -> int:
+        """How many pairs of a topic and a group have offsets."""
+        return len(self._committed.queues)
+
+    def commit(self, client: str, group: str, topic: str, queue_id: int, offset: int) -> None:
+        key = f"{topic}@{group}"
+        if key not in self._committed.queues:
+            self._remember(key)
+        old = self._committed.put(key, queue_id, offset)
+        self._changed = True
+        if old is not None and offset < old:
+            log.warning(
+                "offset went back: group=%s topic=%s queue=%d from=%d to=%d client=%s",
+                group,
+                topic,
+                queue_id,
+                old,
+                offset,
+                client,
+            )
+        self._commits += 1
+        if self._commits % self._config.consumer_offset_update_version_step == 0:
+            next_version(self.data_version, self._clock)
+
+    # --- pull offsets
+
+    def commit_pull(self, group: str, topic: str, queue_id: int, offset: int) -> None:
+        """How far messages have been handed out; called for every pull."""
+        self._pulled.put(f"{topic}@{group}", queue_id, offset)
+        self._changed = True
+
+    def query_pull(self, group: str, topic: str, queue_id: int) -> int:
+        """The pull offset, or the committed one where there is none."""
+        queues = self._pulled.queues.get(f"{topic}@{group}")
+        found = None if queues is None else queues.get(queue_id)
+        return self.query(group, topic, queue_id) if found is None else found
+
+    def clear_pull(self, group: str, topic: str) -> None:
+        self._pulled.remove(f"{topic}@{group}")
+        self._changed = True
+
+    # --- reset offsets
+
+    def assign_reset(self, group: str, topic: str, queue_id: int, offset: int) -> None:
+        """An operator's offset: answered to queries and pulls until a pull has taken it."""
+        if not topic or not group or queue_id < 0 or offset < 0:
+            log.warning(
+                "reset offset refused: group=%s topic=%s queue=%d offset=%d",
+                group,
+                topic,
+                queue_id,
+                offset,
+            )
+            return
+        key = f"{topic}@{group}"
+        self._reset.setdefault(key, {})[queue_id] = offset
+        if key not in self._committed.queues:
+            self._remember(key)
+        self._committed.put(key, queue_id, offset)
+        self._changed = True
+
+    def has_reset(self, group: str, topic: str, queue_id: int) -> bool:
+        return bool(self._reset) and queue_id in self._reset.get(f"{topic}@{group}", {})
+
+    def take_reset(self, group: str, topic: str, queue_id: int) -> int | None:
+        """The reset offset, which this consumes."""
+        key = f"{topic}@{group}"
+        queues = self._reset.get(key)
+        if queues is None:
+            return None
+        taken = queues.pop(queue_id, None)
+        if not queues:
+            del self._reset[key]
+        return taken
+
+    # --- who reads what
+
+    def topics_of(self, group: str) -> set[str]:
+        """Topics that a group has offsets for (whichTopicByConsumer)."""
+        return set(self._topics_of.get(group, ()))
+
+    def groups_of(self, topic: str) -> set[str]:
+        """Groups that have offsets for a topic (whichGroupByTopic)."""
+        return {group for group, topics in self._topics_of.items() if topic in topics}
+
+    def copy_group(self, source: str, target: str, topic: str) -> None:
+        """Give a group another's offsets (cloneOffset)."""
+        queues = self._committed.queues.get(f"{topic}@{source}")
+        if queues is not None:
+            key = f"{topic}@{target}"
+            self._remember(key)
+            self._committed.replace(key, dict(queues))
+            self._changed = True
+
+    def forget_topic(self, topic: str) -> None:
+        """A deleted topic's offsets (cleanOffsetByTopic)."""
+        for group in self.groups_of(topic):
+            self._forget(f"{topic}@{group}")
+            log.info("offsets deleted with their topic: group=%s topic=%s", group, topic)
+
+    def forget_group(self, group: str) -> None:
+        """A deleted group's offsets, all kinds (removeOffset)."""
+        tables = (self._committed.queues, self._pulled.queues, self._reset)
+        keys = {key for table in tables for key in table if _group_of(key) == group}
+        for key in keys:
+            self._forget(key)
+        log.info("offsets deleted with their group: group=%s topics=%d", group, len(keys))
+
+    # --- files
+
+    def load(self) -> None:
+        """Read the file, if there is one. Blocks: before the loop runs.
+
+        As the real one it takes only committed offsets and the version from the file.
+        """
+        loaded = self._file.load_as(ConsumerOffsetSerializeWrapper)
+        if loaded is None:
+            return
+        for key, queues in loaded.offset_table.items():
+            self._remember(key)
+            self._committed.replace(key, dict(queues))
+        if loaded.data_version is not None:
+            self.data_version = loaded.data_version
+
+    async def persist_in_steps(self) -> None:
+        """Write what has changed since the last time; no step holds the loop for long."""
+        if self._changed:
+            self._changed = False
+            await self._file.write_in_steps()
+
+    def persist(self) -> None:
+        """Write everything at once and make it durable. Blocks: for the shutdown."""
+        self._changed = False
+        self._file.close()
+
+    def encoded(self) -> Iterator[bytes]:
+        """The table as JSON, for GET_ALL_CONSUMER_OFFSET."""
+        return self._pieces()
+
+    # --- inside
+
+    def _remember(self, key: str) -> None:
+        topic, separator, group = key.partition(_SEPARATOR)
+        # A key with more than one separator does not belong to any group that the real broker would
+        # list.
+        if separator and _SEPARATOR not in group:
+            self._topics_of.setdefault(group, {})[topic] = None
+            self._groups.changed(group)
+
+    def _forget(self, key: str) -> None:
+        self._committed.remove(key)
+        self._pulled.remove(key)
+        self._reset.pop(key, None)
+        self._changed = True
+        topic, _, group = key.partition(_SEPARATOR)
+        topics = self._topics_of.get(group)
+        if topics is not None and topics.pop(topic, 0) is None:
+            if topics:
+                self._groups.changed(group)
+            else:
+                del self._topics_of[group]
+                self._groups.removed(group)
+
+    def _encode_group(self, group: str) -> str:
+        return pretty_array([quoted(topic) for topic in self._topics_of[group]], 2)
+
+    def _pieces(self) -> Iterator[bytes]:
+        head = f'{{\n\t"dataVersion":{encoded_version(self.data_version)},\n\t"groupTopicMap":'
+        return chain(
+            (head.encode(),),
+            self._groups.object_pieces(),
+            (b',\n\t"offsetTable":',),
+            self._committed.members.object_pieces(),
+            (b',\n\t"pullOffsetTable":',),
+            self._pulled.members.object_pieces(),
+            (b"\n}",),
+        )
+
+
+def _group_of(key: str) -> str | None:
+    parts = key.split(_SEPARATOR)
+    return parts[1] if len(parts) == 2 else None

@@ -1,0 +1,149 @@
+"""One owner per group and queue, for orderly consumption (RebalanceLockManager).
+
+The owner renews its lock every 20 s; a lock that was not renewed for 60 s may be taken over.
+"""
+
+import logging
+from collections import Counter
+from collections.abc import Iterable
+from typing import Final
+
+import trio
+
+from trimq.base.clock import Clock
+from trimq.broker.config import BrokerConfig
+from trimq.codec.bodies.locks import MessageQueue
+from trimq.remoting.allowance import check_room
+
+log = logging.getLogger("trimq.broker")
+
+LOCK_MILLIS = 60_000
+"""rocketmq.broker.rebalance.lockMaxLiveTime."""
+_LOCKS_PER_STEP: Final = 1000
+# Other owners that a log line names.
+_KINDS: Final = 5
+
+
+class _Lock:
+    """Who holds a queue, and since when it has not been renewed."""
+
+    __slots__ = ("client_id", "last_update")
+
+    def __init__(self, client_id: str, last_update: int) -> None:
+        self.client_id = client_id
+        self.last_update = last_update
+
+
+class _Outcome:
+    """What became of the queues of one request, for one line of the log."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[str] = Counter()
+        self._first: MessageQueue | None = None
+
+    def note(self, what: str, queue: MessageQueue) -> None:
+        self._first = self._first or queue
+        if what in self._counts or len(self._counts) < _KINDS:
+            self._counts[what] += 1
+
+    def log(self, event: str, group: str, client_id: str) -> None:
+        """Renewals are not worth a log line."""
+        if self._first is not None:
+            outcome = ", ".join(f"{count} {what}" for what, count in self._counts.items())
+            log.info(
+                f"{event}: group=%s client=%s outcome=%s first=%s",
+                group,
+                client_id,
+                outcome,
+                _name(self._first),
+            )
+
+
+class QueueLocks:
+    """Which client consumes which queue in order, per group.
+
+    Locks that have expired are forgotten; LimitReached when a group, or all, hold too many.
+    """
+
+    def __init__(
+        self, clock: Clock, lock_millis: int = LOCK_MILLIS, config: BrokerConfig | None = None
+    ) -> None:
+        self._clock = clock
+        self._lock_millis = lock_millis
+        self._config = config or BrokerConfig()
+        self._groups: dict[str, dict[MessageQueue, _Lock]] = {}
+        self.count = 0
+
+    def lock(self, group: str, queues: Iterable[MessageQueue], client_id: str) -> set[MessageQueue]:
+        """Lock or renew what can be; returns the queues that the client holds now."""
+        now = self._clock.millis()
+        locks = self._groups.get(group, {})
+        outcome = _Outcome()
+        held: set[MessageQueue] = set()
+        for queue in queues:
+            owner = locks.get(queue)
+            if owner is None:
+                self._check_room(locks)
+                locks = self._groups.setdefault(group, locks)
+                locks[queue] = _Lock(client_id, now)
+                self.count += 1
+                outcome.note("locked", queue)
+            elif owner.client_id != client_id:
+                if not self._expired(owner, now):
+                    outcome.note(f"held by {owner.client_id}", queue)
+                    continue
+                outcome.note(f"taken over from {owner.client_id}", queue)
+                owner.client_id = client_id
+                owner.last_update = now
+            else:
+                owner.last_update = now
+            held.add(queue)
+        outcome.log("queues locked", group, client_id)
+        return held
+
+    def unlock(self, group: str, queues: Iterable[MessageQueue], client_id: str) -> None:
+        """Give up locks; those of others stay."""
+        locks = self._groups.get(group, {})
+        outcome = _Outcome()
+        for queue in queues:
+            held = locks.get(queue)
+            if held is None:
+                continue
+            if held.client_id != client_id:
+                outcome.note(f"held by {held.client_id}", queue)
+            else:
+                self._forget(group, locks, queue)
+                outcome.note("unlocked", queue)
+        outcome.log("queues unlocked", group, client_id)
+
+    def all_expired(self, group: str) -> bool:
+        """Whether nobody holds a queue of the group (isLockAllExpired)."""
+        now = self._clock.millis()
+        return all(self._expired(held, now) for held in self._groups.get(group, {}).values())
+
+    async def forget_expired(self) -> None:
+        """Called every few seconds: an expired lock is the same as none."""
+        for group, locks in list(self._groups.items()):
+            for number, (queue, held) in enumerate(list(locks.items()), 1):
+                if self._expired(held, self._clock.millis()) and locks.get(queue) is held:
+                    self._forget(group, locks, queue)
+                if number % _LOCKS_PER_STEP == 0:
+                    await trio.lowlevel.checkpoint()
+            await trio.lowlevel.checkpoint()
+
+    def _check_room(self, locks: dict[MessageQueue, _Lock]) -> None:
+        check_room(len(locks), self._config.max_group_locks, "locks of the group", "maxGroupLocks")
+        check_room(self.count, self._config.max_queue_locks, "queue locks", "maxQueueLocks")
+
+    def _forget(self, group: str, locks: dict[MessageQueue, _Lock], queue: MessageQueue) -> None:
+        del locks[queue]
+        self.count -= 1
+        if not locks:
+            self._groups.pop(group, None)
+
+    def _expired(self, held: _Lock, now: int) -> bool:
+        return now - held.last_update > self._lock_millis
+
+
+def _name(queue: MessageQueue) -> str:
+    return f"{queue.topic}/{queue.queue_id}@{queue.broker_name}"

@@ -1,0 +1,49 @@
+"""Whether a group pulls or pops a topic (MessageRequestModeManager): `config/messageRequestMode.json`.
+
+Operators set it; a group that nobody has set is not in the table.
+"""
+
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+
+from trimq.broker.tables.json_members import pretty
+from trimq.broker.tables.kept import Kept
+from trimq.codec.bodies.base import encode_body
+from trimq.codec.bodies.request_modes import MessageRequestModes, SetMessageRequestModeRequestBody
+
+log = logging.getLogger("trimq.broker")
+
+
+class RequestModes(Kept[MessageRequestModes]):
+    """The mode of each topic and group that has been set."""
+
+    def __init__(self, directory: Path) -> None:
+        """`directory` is the store's `config` folder."""
+        super().__init__(directory / "messageRequestMode.json", MessageRequestModes)
+        self._table = MessageRequestModes()
+
+    def put(self, mode: SetMessageRequestModeRequestBody) -> None:
+        """Set the mode of a topic and a group."""
+        self._table.message_request_mode_map.setdefault(mode.topic, {})[mode.consumer_group] = mode
+        log.info(
+            "request mode set: topic=%s group=%s mode=%s share=%d",
+            mode.topic,
+            mode.consumer_group,
+            mode.mode,
+            mode.pop_share_queue_num,
+        )
+        self.persist()
+
+    def get(self, topic: str, group: str) -> SetMessageRequestModeRequestBody | None:
+        return self._table.message_request_mode_map.get(topic, {}).get(group)
+
+    def encoded(self) -> bytes:
+        """The whole table, as slaves ask for it."""
+        return encode_body(self._table)
+
+    def _take(self, loaded: MessageRequestModes) -> None:
+        self._table = loaded
+
+    def _pieces(self) -> Iterator[bytes]:
+        yield pretty(self._table, 0).encode()

@@ -1,0 +1,200 @@
+"""The consumer groups of this broker (SubscriptionGroupManager): `config/subscriptionGroup.json`.
+
+A group is created when it is first used, unless autoCreateSubscriptionGroup is off or its name is
+illegal. `forbidden` holds a bit set per group and topic: what an operator has banned.
+"""
+
+import logging
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from msgspec import to_builtins
+
+from trimq.base.clock import Clock
+from trimq.broker.config import BrokerConfig
+from trimq.broker.tables.attributes import GROUP_ATTRIBUTES, alter
+from trimq.broker.tables.data_version import encoded_version, new_version, next_version, page_of
+from trimq.broker.tables.json_members import JsonMembers, pretty
+from trimq.broker.tables.kept import Kept
+from trimq.broker.tables.new_names import NewNames
+from trimq.broker.topics.names import is_system_group, validate_group
+from trimq.codec import names
+from trimq.codec.bodies.groups import SubscriptionGroupConfig, SubscriptionGroupWrapper
+from trimq.remoting.allowance import check_room
+
+log = logging.getLogger("trimq.broker")
+
+PREDEFINED = (
+    names.TOOLS_CONSUMER_GROUP,
+    names.FILTERSRV_CONSUMER_GROUP,
+    names.SELF_TEST_CONSUMER_GROUP,
+    names.ONS_HTTP_PROXY_GROUP,
+    names.ONSAPI_PULL_GROUP,
+    names.ONSAPI_PERMISSION_GROUP,
+    names.ONSAPI_OWNER_GROUP,
+    names.TRANS_GROUP,
+)
+
+
+class SubscriptionGroups(Kept[SubscriptionGroupWrapper]):
+    """Every consumer group's settings, by name."""
+
+    def __init__(self, config: BrokerConfig, directory: Path, clock: Clock) -> None:
+        """`directory` is the store's `config` folder."""
+        super().__init__(
+            directory / "subscriptionGroup.json", SubscriptionGroupWrapper, always=True
+        )
+        self._config = config
+        self._clock = clock
+        self._new_names = NewNames(config, clock)
+        self._table: dict[str, SubscriptionGroupConfig] = {}
+        self._forbidden: dict[str, dict[str, int]] = {}
+        self._members = JsonMembers(lambda name: pretty(self._table[name], 2))
+        self.data_version = new_version(clock)
+        for name in PREDEFINED:
+            self._put(SubscriptionGroupConfig(group_name=name))
+
+    # --- looking up
+
+    def find(self, group: str, asked_by: str = "") -> SubscriptionGroupConfig | None:
+        """The group's settings; a group that nobody has used before is created here.
+
+        LimitReached when there are too many, or too many new ones from `asked_by` ("ip:port").
+        """
+        found = self._table.get(group)
+        if found is not None or not self._may_create(group):
+            return found
+        self._check_room()
+        self._new_names.admit(asked_by)
+        created = SubscriptionGroupConfig(group_name=group)
+        self._put(created)
+        next_version(self.data_version, self._clock)
+        log.info("group created on first use: group=%s", group)
+        self.persist()
+        return created
+
+    def get(self, group: str) -> SubscriptionGroupConfig | None:
+        """The group's settings without creating it."""
+        return self._table.get(group)
+
+    def __contains__(self, group: object) -> bool:
+        return group in self._table
+
+    def __len__(self) -> int:
+        return len(self._table)
+
+    def all(self) -> Mapping[str, SubscriptionGroupConfig]:
+        return self._table
+
+    def page(
+        self, version: str | None, first: int, count: int
+    ) -> dict[str, SubscriptionGroupConfig]:
+        """Some groups by name, for a reader that pages through them."""
+        return page_of(self._table, self.data_version, version, first, count)
+
+    def forbidden_table(self) -> Mapping[str, Mapping[str, int]]:
+        return self._forbidden
+
+    def forbidden(self, group: str, topic: str) -> int:
+        """The bits an operator has set for this group and topic."""
+        return self._forbidden.get(group, {}).get(topic, 0)
+
+    def is_forbidden(self, group: str, topic: str, bit: int) -> bool:
+        return bool(self.forbidden(group, topic) & (1 << bit))
+
+    # --- changing
+
+    def update(self, group: SubscriptionGroupConfig) -> None:
+        """Create or replace a group; its attributes are changes (`+key`, `-key`) to the old."""
+        self.update_all([group])
+
+    def update_all(self, groups: Iterable[SubscriptionGroupConfig]) -> None:
+        changed = False
+        try:
+            for group in groups:
+                old = self._table.get(group.group_name)
+                if old is None:
+                    self._check_room()
+                current = None if old is None else (old.attributes or {})
+                group.attributes = alter(GROUP_ATTRIBUTES, current, group.attributes or {})
+                self._put(group)
+                next_version(self.data_version, self._clock)
+                what = "created" if old is None else "updated"
+                log.info(f"group {what}: group=%s settings=%s", group.group_name, _chosen(group))
+                changed = True
+        finally:
+            if changed:
+                self.persist()
+
+    def set_forbidden(self, group: str, topic: str, bit: int, banned: bool) -> None:
+        """Set or clear one bit; clearing a topic's last one clears the whole group."""
+        value = self.forbidden(group, topic)
+        value = value | (1 << bit) if banned else value & ~(1 << bit)
+        if value <= 0:
+            self._forbidden.pop(group, None)
+            log.info("group ban cleared: group=%s topic=%s", group, topic)
+            return
+        if topic not in self._forbidden.get(group, {}):
+            count = sum(map(len, self._forbidden.values()))
+            check_room(count, self._config.max_groups, "bans of groups", "maxGroups")
+        self._forbidden.setdefault(group, {})[topic] = value
+        log.info("group ban set: group=%s topic=%s bits=%d", group, topic, value)
+        next_version(self.data_version, self._clock)
+        self.persist()
+
+    def disable_consume(self, group: str) -> None:
+        """Stop a group that reads too slowly; the file gets it with the next change."""
+        found = self._table.get(group)
+        if found is not None:
+            found.consume_enable = False
+            self._members.changed(group)
+            next_version(self.data_version, self._clock)
+
+    def delete(self, group: str) -> None:
+        self._forbidden.pop(group, None)
+        if self._table.pop(group, None) is None:
+            log.warning("group not deleted, it does not exist: group=%s", group)
+            return
+        self._members.removed(group)
+        log.info("group deleted: group=%s", group)
+        next_version(self.data_version, self._clock)
+        self.persist()
+
+    # --- inside
+
+    def _check_room(self) -> None:
+        check_room(len(self._table), self._config.max_groups, "groups", "maxGroups")
+
+    def _may_create(self, group: str) -> bool:
+        allowed = self._config.auto_create_subscription_group or (
+            self._config.enable_create_sys_group and is_system_group(group)
+        )
+        return allowed and validate_group(group) is None
+
+    def _put(self, group: SubscriptionGroupConfig) -> None:
+        self._table[group.group_name] = group
+        self._members.changed(group.group_name)
+
+    def _take(self, loaded: SubscriptionGroupWrapper) -> None:
+        for group in loaded.subscription_group_table.values():
+            self._put(group)
+        for name, topics in (loaded.forbidden_table or {}).items():
+            self._forbidden[name] = dict(topics)
+        self.data_version = loaded.data_version
+
+    def _pieces(self) -> Iterator[bytes]:
+        head = (
+            f'{{\n\t"dataVersion":{encoded_version(self.data_version)},'
+            f'\n\t"forbiddenTable":{pretty(self._forbidden, 1)},'
+            '\n\t"subscriptionGroupTable":'
+        )
+        return chain((head.encode(),), self._members.object_pieces(), (b"\n}",))
+
+
+def _chosen(group: SubscriptionGroupConfig) -> dict[str, Any] | None:
+    """What differs from a new group, under the names that clients use."""
+    usual = to_builtins(SubscriptionGroupConfig(group_name=group.group_name))
+    told = to_builtins(group)
+    return {key: value for key, value in told.items() if value != usual[key]} or None

@@ -1,0 +1,1 @@
+"""What happens without a request. Each awaits; blocking work goes to a worker thread."""

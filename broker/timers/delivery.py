@@ -1,0 +1,122 @@
+"""Taking slots out when they are due, and delivering what is in them (TimerDequeueGetService and what follows it).
+
+A slot of time T is due when the next one has begun: never early. First its recalls are read, then its
+messages are delivered in the order in which they were sent, some at a time between requests. While a wheel has
+nothing to do, one slot is looked at each second; without a wheel, this waits for one.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from typing import Final
+
+import trio
+
+from trimq.base.clock import Clock
+from trimq.broker.timers.feeding import Feeding
+from trimq.broker.timers.putting import Putting
+from trimq.store.config import StoreConfig
+from trimq.store.errors import StoreError
+from trimq.store.message_store import MessageStore
+from trimq.store.timers.chain import Chain, Due
+from trimq.store.timers.timer_store import TimerStore
+
+log = logging.getLogger("trimq.timers")
+
+# Messages delivered with one write: a few milliseconds.
+_BATCH: Final = 64
+# With larger bodies, fewer.
+_BATCH_BYTES: Final = 1024 * 1024
+_RETRY_SECONDS: Final = 1.0
+_CATCHING_UP_SECONDS: Final = 0.02
+
+
+class Delivery:
+    """Takes slots out of the wheel."""
+
+    def __init__(
+        self,
+        config: StoreConfig,
+        store: MessageStore,
+        timers: TimerStore,
+        feeding: Feeding,
+        clock: Clock,
+    ) -> None:
+        self._config = config
+        self._store = store
+        self._timers = timers
+        self._feeding = feeding
+        self._clock = clock
+
+    async def run(self, putting: Putting) -> None:
+        """Until cancelled."""
+        await self._feeding.wheel_made()
+        while True:
+            await self._until_due()
+            if self._config.timer_stop_dequeue:
+                await trio.sleep(_RETRY_SECONDS)
+                continue
+            if self._feeding.is_catching_up:
+                await trio.sleep(_CATCHING_UP_SECONDS)
+                continue
+            time = self._timers.find_due(self._clock.millis())
+            if time is not None:
+                await self._deliver_slot(time, putting)
+            if not self._feeding.is_catching_up and putting.out.forget(self._timers.read_time):
+                self._timers.let_go()
+            # Empty slots are passed many at a time.
+            await trio.lowlevel.checkpoint()
+
+    async def _until_due(self) -> None:
+        """The wall clock may be set while this sleeps, so it is looked at once per slot."""
+        timers = self._timers
+        while not timers.is_behind(now := self._clock.millis()):
+            left = timers.read_time + timers.precision - now
+            await trio.sleep(min(max(left, 1), timers.precision) / 1000)
+
+    async def _deliver_slot(self, time: int, putting: Putting) -> None:
+        try:
+            chain = self._timers.begin(time, self._store.max_physical_offset)
+            await self._read(chain)
+        except (StoreError, OSError) as error:
+            log.error(
+                "slot of the timer wheel not read, trying again: time=%d error=%s", time, error
+            )
+            await trio.sleep(_RETRY_SECONDS)
+            return
+        recalled: set[str] = set()
+        for batch in batches(chain, deletes=True):
+            recalled |= await putting.deletes(batch)
+            await trio.lowlevel.checkpoint()
+        for batch in batches(chain, deletes=False):
+            await putting.put(batch, recalled)
+            await trio.lowlevel.checkpoint()
+        self._timers.finish(time)
+
+    async def _read(self, chain: Chain) -> None:
+        """All of the slot's records; what is not in memory in a worker thread."""
+        timer_log = self._timers.log
+        while not chain.done:
+            start, size = chain.wanted()
+            data = timer_log.read_now(start, size)
+            if data is None:
+                data = await trio.to_thread.run_sync(timer_log.read_blocking, start, size)
+            chain.take(start, data)
+            await trio.lowlevel.checkpoint()
+
+
+def batches(chain: Chain, *, deletes: bool) -> Iterator[list[Due]]:
+    """A slot's records from the oldest on, so many at a time that a step of the loop stays short."""
+    found = chain.deletes if deletes else chain.others
+    batch: list[Due] = []
+    size = 0
+    for index in range(len(found)):
+        due = found.at(index)
+        if batch and (len(batch) >= _BATCH or size + due.size > _BATCH_BYTES):
+            yield batch
+            batch, size = [], 0
+        batch.append(due)
+        size += due.size
+    if batch:
+        yield batch

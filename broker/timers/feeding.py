@@ -1,0 +1,217 @@
+"""From the queue rmq_sys_wheel_timer/0 to the wheel, in the queue's order (TimerEnqueueGetService and ...Put...).
+
+A message goes on the wheel as an effect of its write. One that cannot, and all behind it, are read from
+the queue by `run`: after a start, or while `timerStopEnqueue` is set. Where that is up to is the only
+state, and the next one entered is always the next of the queue, so both ways do the same.
+
+A message whose time has come when it is read is not put on the wheel but delivered at once.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Final
+
+import trio
+
+from trimq.base.clock import Clock
+from trimq.broker.timers.copies import NEVER_ENTERED
+from trimq.broker.timers.metrics import TimerMetrics
+from trimq.broker.timers.putting import Putting
+from trimq.codec.entries.timer import MAGIC_DEFAULT
+from trimq.codec.java.hashes import string_hash
+from trimq.codec.java.numbers import parse_long
+from trimq.codec.names import TIMER_TOPIC
+from trimq.codec.records.properties import find_property
+from trimq.codec.records.property_keys import REAL_TOPIC, TIMER_DEL_UNIQKEY, TIMER_OUT_MS
+from trimq.store.config import StoreConfig
+from trimq.store.errors import StoreError
+from trimq.store.message_store import MessageStore
+from trimq.store.messages.message import Dispatched, Message
+from trimq.store.timers.chain import Due
+from trimq.store.timers.timer_store import Entered, TimerStore, longest_window
+
+log = logging.getLogger("trimq.timers")
+
+# Messages read from the queue in one step.
+_BATCH: Final = 64
+# How long to wait before a message is tried again for which the wheel has no room.
+_NO_ROOM_SECONDS: Final = 0.2
+_STOPPED_SECONDS: Final = 1.0
+_OUT: Final = TIMER_OUT_MS.encode()
+_DELETE: Final = TIMER_DEL_UNIQKEY.encode()
+_TOPIC: Final = REAL_TOPIC.encode()
+
+
+class Feeding:
+    """Puts messages on the wheel; those that are due already it delivers."""
+
+    def __init__(
+        self,
+        config: StoreConfig,
+        store: MessageStore,
+        timers: TimerStore,
+        metrics: TimerMetrics,
+        clock: Clock,
+    ) -> None:
+        self._config = config
+        self._store = store
+        self._timers = timers
+        self._metrics = metrics
+        self._clock = clock
+        self._stirred = trio.Event()
+        self._made = trio.Event()
+        # Messages before this queue offset whose slots are before that time are done.
+        self._done = 0, 0
+        # Where the queue ended at the start.
+        self._from_before = 0
+        self._hashes: dict[bytes, int] = {}
+        self.entered = 0
+        """Messages put on the wheel since the start."""
+
+    @property
+    def window(self) -> int:
+        """The roll window, in slots."""
+        config = self._config
+        return longest_window(
+            config.timer_roll_window_slot, config.file_reserved_time, self._timers.precision
+        )
+
+    @property
+    def unread(self) -> int:
+        """Messages of the queue that are not on the wheel yet."""
+        return max(0, self._store.max_offset(TIMER_TOPIC, 0) - self._timers.queue_offset)
+
+    @property
+    def is_catching_up(self) -> bool:
+        """Whether slots may lack what was stored before the start."""
+        return self._timers.queue_offset < self._from_before and self._is_on
+
+    def begin(self, done_before: int, read_time: int) -> None:
+        """After loading: see Recovered.done_before. The queue may have lost its begin, or its end."""
+        timers = self._timers
+        low = self._store.min_offset(TIMER_TOPIC, 0)
+        high = self._store.max_offset(TIMER_TOPIC, 0)
+        timers.queue_offset = max(low, min(timers.queue_offset, high))
+        self._done = done_before, read_time
+        self._from_before = high
+
+    async def wheel_made(self) -> None:
+        """Until there is a wheel."""
+        if not self._timers.is_used:
+            await self._made.wait()
+
+    # --- while messages are written
+
+    def written(self, record: Dispatched, message: Message) -> None:
+        """The effect of a record of rmq_sys_wheel_timer."""
+        if (
+            record.queue_id == 0
+            and record.queue_offset == self._timers.queue_offset
+            and self._is_on
+            and self._enter(record.physical_offset, record.size, record.properties) is Entered.WAITS
+        ):
+            self._timers.queue_offset += 1
+        else:
+            self._stirred.set()
+
+    @property
+    def _is_on(self) -> bool:
+        return not self._config.timer_stop_enqueue
+
+    def _enter(self, physical_offset: int, size: int, properties: bytes) -> Entered:
+        """WAITS also for a message that is done with: one that nobody could ever deliver."""
+        out = find_property(properties, _OUT)
+        out_ms = None if out is None else parse_long(out.decode(errors="replace"))
+        if out_ms is None:
+            log.error("timer message without a time is skipped: at=%d", physical_offset)
+            return Entered.WAITS
+        done_before, read_time = self._done
+        if self._timers.queue_offset < done_before and out_ms < read_time:
+            return Entered.WAITS
+        is_delete = find_property(properties, _DELETE) is not None
+        topic = find_property(properties, _TOPIC) or b""
+        try:
+            result = self._timers.enter(
+                out_ms,
+                physical_offset,
+                size,
+                is_delete=is_delete,
+                topic_hash=self._hash(topic),
+                now=self._clock.millis(),
+                window=self.window,
+            )
+            self._timers.write_if_much()
+        except StoreError as error:
+            log.error("timer message not put on the wheel, trying again: error=%s", error)
+            return Entered.LATER
+        if result is Entered.WAITS:
+            self._metrics.add(topic.decode(errors="replace"), -1 if is_delete else 1)
+            self.entered += 1
+            self._made.set()
+        return result
+
+    def _hash(self, topic: bytes) -> int:
+        found = self._hashes.get(topic)
+        if found is None:
+            if len(self._hashes) > 10_000:
+                self._hashes.clear()
+            found = self._hashes[topic] = string_hash(topic.decode(errors="replace"))
+        return found
+
+    # --- from the queue
+
+    async def run(self, putting: Putting) -> None:
+        """Until cancelled."""
+        while True:
+            if not self._is_on:
+                await trio.sleep(_STOPPED_SECONDS)
+            elif self.unread:
+                await self._read_on(putting)
+                await trio.lowlevel.checkpoint()
+            else:
+                self._stirred = trio.Event()
+                await self._stirred.wait()
+
+    async def _read_on(self, putting: Putting) -> None:
+        """The next messages of the queue, up to the first that has to be tried again."""
+        timers = self._timers
+        # What was deleted before it could be read.
+        timers.queue_offset = max(timers.queue_offset, self._store.min_offset(TIMER_TOPIC, 0))
+        batch = self._next_batch()
+        records = await putting.fetch(batch)
+        at_once: list[Due] = []
+        for due, record in zip(batch, records, strict=True):
+            if record is None:
+                log.error("timer message is gone before it was read: at=%d", due.physical_offset)
+                result = Entered.WAITS
+            else:
+                result = self._enter(due.physical_offset, due.size, record.properties)
+            if result is Entered.DUE:
+                at_once.append(due)
+                continue
+            if at_once:
+                await self._deliver(putting, at_once)
+                at_once = []
+            if result is Entered.LATER:
+                # Perhaps for a slot that has to be taken out first.
+                self._from_before = 0
+                await trio.sleep(_NO_ROOM_SECONDS)
+                return
+            timers.queue_offset += 1
+        if at_once:
+            await self._deliver(putting, at_once)
+
+    def _next_batch(self) -> list[Due]:
+        batch = []
+        for offset in range(self._timers.queue_offset, self._timers.queue_offset + _BATCH):
+            entry = self._store.queue_entry(TIMER_TOPIC, 0, offset)
+            if entry is None:
+                break
+            batch.append(Due(entry.physical_offset, entry.size, NEVER_ENTERED, MAGIC_DEFAULT))
+        return batch
+
+    async def _deliver(self, putting: Putting, at_once: list[Due]) -> None:
+        """RocketMQ does not count these."""
+        await putting.put(at_once)
+        self._timers.queue_offset += len(at_once)

@@ -1,0 +1,242 @@
+"""Timer messages as a whole: what loads, runs, flushes and answers (TimerMessageStore)."""
+
+from __future__ import annotations
+
+import logging
+from functools import partial
+from typing import Final
+
+import trio
+
+from trimq.base.clock import Clock
+from trimq.broker.timers.delivery import Delivery
+from trimq.broker.timers.feeding import Feeding
+from trimq.broker.timers.losses import Losses
+from trimq.broker.timers.metrics import TimerMetrics
+from trimq.broker.timers.places import queue_offset_of
+from trimq.broker.timers.putting import Puts, Putting
+from trimq.codec.entries.timer import MAGIC_DELETE
+from trimq.codec.names import TIMER_TOPIC
+from trimq.codec.records.properties import find_property
+from trimq.codec.records.property_keys import REAL_TOPIC
+from trimq.store.config import StoreConfig
+from trimq.store.errors import StoreError
+from trimq.store.message_store import MessageStore
+from trimq.store.timers.chain import Due
+from trimq.store.timers.timer_store import TimerStore
+
+log = logging.getLogger("trimq.timers")
+
+_TAIL_BATCH: Final = 64
+
+
+class WheelTimers:
+    """Implements `contract.Timers`. Until `load` nothing waits; `deliver_by` says how copies are stored."""
+
+    def __init__(self, config: StoreConfig, store: MessageStore, clock: Clock) -> None:
+        self._config = config
+        self._store = store
+        self._clock = clock
+        self._files = TimerStore(
+            config.root, config.timer_precision_ms, config.mapped_file_size_timer_log
+        )
+        self._metrics = TimerMetrics(config.root / "config", clock)
+        self._feeding = Feeding(config, store, self._files, self._metrics, clock)
+        self._delivery = Delivery(config, store, self._files, self._feeding, clock)
+        self._losses = Losses(store, self._files, self._feeding)
+        self._putting: Putting | None = None
+        self._tail: list[tuple[int, int, int]] = []
+        self._rates = 0.0, 0.0
+        self._counted = 0, 0, 0.0
+        self.look_at = self._losses.look_at
+
+    def deliver_by(self, puts: Puts) -> None:
+        """Before `load`: the rules of a put know this object, and this one them."""
+        self._putting = Putting(
+            self._config, self._store, self._files, puts, self._metrics, self._clock
+        )
+
+    @property
+    def putting(self) -> Putting:
+        if self._putting is None:
+            raise RuntimeError("deliver_by first")
+        return self._putting
+
+    # --- opening and closing
+
+    def load(self) -> None:
+        """Open the files, and take part in every write from now on. Blocks. StoreError."""
+        store, files = self._store, self._files
+        self._metrics.load()
+        now = self._clock.millis()
+        window = self._feeding.window
+        end = store.max_physical_offset
+        queue_end = store.max_offset(TIMER_TOPIC, 0)
+        found = files.load(queue_end, end, now, window, partial(queue_offset_of, store))
+        done_before = 0 if found is None else found.done_before
+        self._feeding.begin(done_before, files.read_time)
+        store.give_effect(TIMER_TOPIC, self._feeding.written)
+        store.trimming.derived.append(files)
+        if found is None:
+            return
+        self._tail = found.tail
+        self._find_what_is_out(now)
+        log.info(
+            "timer wheel opened: waiting=%d unread=%d read_time=%d queue_offset=%d already_out=%d "
+            "cut_bytes=%d repaired_slots=%d",
+            files.wheel.waiting,
+            self._feeding.unread,
+            files.read_time,
+            files.queue_offset,
+            len(self.putting.out),
+            found.cut,
+            found.rebuilt,
+        )
+
+    def _find_what_is_out(self, now: int) -> None:
+        """Only if anything was due since the checkpoint."""
+        files, store = self._files, self._store
+        if not self._feeding.unread and not self._has_due(now):
+            return
+        out = self.putting.out
+        first = out.find(store, files.file.delivered_from, files.read_time, now)
+        if len(out):
+            files.hold(first)
+
+    def _has_due(self, now: int) -> bool:
+        time = self._files.read_time
+        end = now - now % self._files.precision
+        found = False
+        while not found and self._files.is_used and time < end:
+            time, found = self._files.wheel.pass_empty(time, end)
+        return found
+
+    def close(self) -> None:
+        """Write everything down. Blocks. StoreError."""
+        try:
+            plan = self._files.plan_flush(
+                self._store.max_physical_offset, self._clock.millis(), thorough=True
+            )
+            if plan is not None:
+                self._store.flush()
+                self._metrics.file.close()
+                plan.run()
+        finally:
+            self._files.close()
+
+    # --- running
+
+    async def feed(self) -> None:
+        """Until cancelled: what is stored goes on the wheel."""
+        await self._count_tail()
+        await self._feeding.run(self.putting)
+
+    async def deliver(self) -> None:
+        """Until cancelled: what is due is delivered."""
+        await self._delivery.run(self.putting)
+
+    async def keep_flushed(self) -> None:
+        """Until cancelled: the files follow."""
+        while True:
+            await trio.sleep(self._config.timer_flush_interval_ms / 1000)
+            self._measure()
+            try:
+                await self._flush()
+            except StoreError as error:
+                log.error("flushing the timer wheel failed, trying again: error=%s", error)
+
+    async def _flush(self) -> None:
+        files = self._files
+        plan = files.plan_flush(self._store.max_physical_offset, self._clock.millis())
+        if plan is None:
+            return
+        done = False
+        try:
+            # A checkpoint says that copies are delivered: they must not be lost after it.
+            await trio.to_thread.run_sync(self._store.flush)
+            if self._metrics.take_changed():
+                await self._metrics.file.write_in_steps()
+            await trio.to_thread.run_sync(plan.run)
+            done = True
+        finally:
+            if done:
+                files.flushed(plan)
+            else:
+                files.not_flushed(plan)
+
+    async def _count_tail(self) -> None:
+        """Messages put on the wheel after the last checkpoint are not in its counts."""
+        tail, self._tail = self._tail, []
+        for begin in range(0, len(tail), _TAIL_BATCH):
+            part = tail[begin : begin + _TAIL_BATCH]
+            batch = [Due(offset, size, 0, magic) for offset, size, magic in part]
+            records = await self.putting.fetch(batch)
+            for due, record in zip(batch, records, strict=True):
+                topic = None
+                if record is not None:
+                    topic = find_property(record.properties, REAL_TOPIC.encode())
+                if topic is not None:
+                    change = -1 if due.magic & MAGIC_DELETE else 1
+                    self._metrics.add(topic.decode(errors="replace"), change)
+            await trio.lowlevel.checkpoint()
+
+    def _measure(self) -> None:
+        entered, stored, at = self._counted
+        now = self._clock.current_time()
+        self._counted = self._feeding.entered, self.delivered, now
+        passed = now - at
+        if passed > 0:
+            self._rates = (
+                (self._feeding.entered - entered) / passed,
+                (self.delivered - stored) / passed,
+            )
+
+    # --- what puts and answers need
+
+    def waiting_at(self, out_ms: int) -> int:
+        """How many are in the slot of this TIMER_OUT_MS."""
+        return self._files.count_at(out_ms)
+
+    def waiting(self) -> int:
+        """How many are on the wheel."""
+        return self._files.wheel.waiting
+
+    def unread(self) -> int:
+        """How many are stored and not on the wheel yet."""
+        return self._feeding.unread
+
+    def seconds_behind(self) -> int:
+        """How far the next slot to be taken out lies in the past."""
+        if not self._files.is_used:
+            return 0
+        return max(0, self._clock.millis() - self._files.read_time) // 1000
+
+    def enqueued_per_second(self) -> float:
+        """Put on the wheel in the last second."""
+        return self._rates[0]
+
+    def dequeued_per_second(self) -> float:
+        """Delivered in the last second."""
+        return self._rates[1]
+
+    def checkpoint(self) -> bytes:
+        """The body of GET_TIMER_CHECK_POINT."""
+        return self._files.checkpoint_body(self._clock.millis())
+
+    def metrics(self) -> bytes:
+        """The body of GET_TIMER_METRICS."""
+        return self._metrics.encoded()
+
+    def forget_topic(self, topic: str) -> None:
+        """The topic was deleted."""
+        self._metrics.forget(topic)
+
+    @property
+    def delivered(self) -> int:
+        """Copies stored since the start."""
+        return self.putting.stored
+
+    @property
+    def lost(self) -> int:
+        """Messages whose file was deleted before their time, since the start."""
+        return self._losses.lost

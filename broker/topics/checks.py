@@ -1,0 +1,43 @@
+"""What a topic must comply with before an operator may create, change or delete it."""
+
+from collections.abc import Awaitable, Callable
+
+from trimq.broker.config import BrokerConfig
+from trimq.broker.topics.names import validate_topic
+from trimq.broker.topics.table import Topics
+from trimq.codec.bodies.topics import TopicConfig
+from trimq.codec.codes import ResponseCode
+from trimq.codec.enums import TOPIC_FILTER_TYPES, TopicFilterType
+from trimq.remoting.contract import RemotingError
+
+# Returns when the NameServers know all topics, or when that takes too long (Registration.settled).
+Announced = Callable[[], Awaitable[object]]
+
+
+def filter_type(name: str) -> TopicFilterType:
+    """The type of that name; refused when there is none (CreateTopicRequestHeader.checkFields)."""
+    found = TOPIC_FILTER_TYPES.get(name)
+    if found is None:
+        raise RemotingError(ResponseCode.SYSTEM_ERROR, f"topicFilterType = [{name}] value invalid")
+    return found
+
+
+def check_name(name: str) -> None:
+    remark = validate_topic(name)
+    if remark is not None:
+        raise RemotingError(ResponseCode.INVALID_PARAMETER, remark)
+
+
+def check_not_system(config: BrokerConfig, topics: Topics, name: str) -> None:
+    if config.validate_system_topic_when_update_topic and topics.is_system_topic(name):
+        raise RemotingError(
+            ResponseCode.INVALID_PARAMETER, f"The topic[{name}] is conflict with system topic."
+        )
+
+
+def check_message_type(config: BrokerConfig, topic: TopicConfig) -> None:
+    if (
+        not config.enable_mixed_message_type
+        and (topic.attributes or {}).get("+message.type") == "MIXED"
+    ):
+        raise RemotingError(ResponseCode.INVALID_PARAMETER, "MIXED message type is not supported.")

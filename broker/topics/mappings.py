@@ -1,0 +1,156 @@
+"""Which of a static topic's queues are here: `config/topicQueueMapping.json`
+(TopicQueueMappingManager).
+
+A static topic's queues have cluster-wide numbers, and may move between brokers: then their messages
+are in several parts, each in a queue of some broker.
+"""
+
+import logging
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from trimq.base.clock import Clock
+from trimq.broker.tables.data_version import encoded_version, new_version, next_version
+from trimq.broker.tables.json_members import pretty
+from trimq.broker.tables.kept import Kept
+from trimq.codec.bodies.static_topics import (
+    LogicQueueMappingItem,
+    TopicQueueMappingDetail,
+    TopicQueueMappingSerializeWrapper,
+)
+from trimq.codec.bodies.topics import TopicQueueMappingInfo
+from trimq.codec.codes import ResponseCode
+from trimq.remoting.contract import RemotingError
+
+log = logging.getLogger("trimq.broker")
+
+
+class TopicMappings(Kept[TopicQueueMappingSerializeWrapper]):
+    """The mapping of every static topic, by name."""
+
+    def __init__(self, directory: Path, broker_name: str, clock: Clock) -> None:
+        """`directory` is the store's `config` folder."""
+        super().__init__(directory / "topicQueueMapping.json", TopicQueueMappingSerializeWrapper)
+        self._broker_name = broker_name
+        self._clock = clock
+        self._table: dict[str, TopicQueueMappingDetail] = {}
+        self.data_version = new_version(clock)
+
+    def get(self, topic: str) -> TopicQueueMappingDetail | None:
+        return self._table.get(topic)
+
+    def all(self) -> Mapping[str, TopicQueueMappingDetail]:
+        return self._table
+
+    def told(self, topic: str) -> TopicQueueMappingInfo | None:
+        """What NameServers learn about a static topic: which of its queues is which of this broker's."""
+        found = self._table.get(topic)
+        if found is None:
+            return None
+        return TopicQueueMappingInfo(
+            topic=found.topic,
+            scope=found.scope,
+            total_queues=found.total_queues,
+            bname=found.bname,
+            epoch=found.epoch,
+            curr_id_map={number: items[-1].queue_id for number, items in _hosted(found)},
+        )
+
+    def update(self, detail: TopicQueueMappingDetail, *, force: bool) -> None:
+        """Adopt a mapping. RemotingError when it contradicts itself or the old one.
+
+        Queues that only the old one has are kept; `force` skips the comparison.
+        """
+        if detail.bname != self._broker_name:
+            # The real broker accepts it, and tells NameServers about the other broker's queues.
+            raise _refused(f"this is broker {self._broker_name}, the mapping is {detail.bname}'s")
+        for items in detail.hosted_queues.values():
+            _check_parts(items)
+        old = self._table.get(detail.topic or "")
+        if old is not None:
+            if not force:
+                _check_follows(old, detail)
+            detail.hosted_queues = {**old.hosted_queues, **detail.hosted_queues}
+        self._table[detail.topic or ""] = detail
+        next_version(self.data_version, self._clock)
+        log.info("static topic updated: topic=%s epoch=%d", detail.topic, detail.epoch)
+        self.persist()
+
+    def replace_parts(self, topic: str, number: int, items: list[LogicQueueMappingItem]) -> None:
+        """Change a queue's parts without a new epoch, for changes that clients need not know."""
+        self._table[topic].hosted_queues[number] = items
+        next_version(self.data_version, self._clock)
+        self.persist()
+
+    def delete(self, topic: str) -> None:
+        if self._table.pop(topic, None) is not None:
+            next_version(self.data_version, self._clock)
+            log.info("static topic deleted: topic=%s", topic)
+            self.persist()
+
+    def _take(self, loaded: TopicQueueMappingSerializeWrapper) -> None:
+        # The one table that StaticQueues looks into.
+        self._table.clear()
+        self._table.update(loaded.topic_queue_mapping_info_map)
+        self.data_version = loaded.data_version
+
+    def _pieces(self) -> Iterator[bytes]:
+        yield (
+            f'{{\n\t"dataVersion":{encoded_version(self.data_version)},'
+            f'\n\t"topicQueueMappingInfoMap":{pretty(self._table, 1)}\n}}'
+        ).encode()
+
+
+def _check_follows(old: TopicQueueMappingDetail, new: TopicQueueMappingDetail) -> None:
+    """The refusals of updateTopicQueueMapping and makeSureLogicQueueMappingItemImmutable."""
+    if new.epoch < old.epoch:
+        raise _refused(f"Can't accept data with small epoch {new.epoch} < {old.epoch}")
+    if new.scope != old.scope:
+        raise _refused(f"Can't accept data with unmatched scope {new.scope} != {old.scope}")
+    same_epoch = new.epoch == old.epoch
+    for number, items in old.hosted_queues.items():
+        found = new.hosted_queues.get(number)
+        if found is None:
+            if same_epoch:
+                raise _refused("Cannot accept equal epoch with null data")
+        elif items and not found:
+            raise _refused("The new item list is null or empty")
+        elif items and same_epoch and _place(found[-1]) != _place(items[-1]):
+            raise _refused("The new leader is different but epoch equal")
+
+
+def _place(item: LogicQueueMappingItem) -> tuple[int, str | None, int, int]:
+    return item.gen, item.bname, item.queue_id, item.start_offset
+
+
+def _check_parts(items: list[LogicQueueMappingItem]) -> None:
+    """The refusals of checkLogicQueueMappingItemOffset: each part begins after the previous one."""
+    following: LogicQueueMappingItem | None = None
+    for item in reversed(items):
+        if min(item.start_offset, item.gen, item.queue_id) < 0:
+            raise _refused("The field is illegal, should not be negative")
+        if following is not None and item.logic_offset < 0:
+            raise _refused("The non-latest item has negative logic offset")
+        if following is not None and item.gen >= following.gen:
+            raise _refused("The gen does not increase monotonically")
+        if item.end_offset != -1 and item.end_offset < item.start_offset:
+            raise _refused("The endOffset is smaller than the start offset")
+        if following is not None and following.logic_offset != -1:
+            if item.logic_offset >= following.logic_offset:
+                raise _refused("The base logic offset does not increase monotonically")
+            if item.global_end >= following.logic_offset:
+                raise _refused("The max logic offset does not increase monotonically")
+        following = item
+
+
+def _hosted(
+    detail: TopicQueueMappingDetail,
+) -> Iterator[tuple[int, list[LogicQueueMappingItem]]]:
+    """The queues whose last part is here."""
+    for number, items in detail.hosted_queues.items():
+        if items and items[-1].bname == detail.bname:
+            yield number, items
+
+
+def _refused(reason: str) -> RemotingError:
+    return RemotingError(ResponseCode.SYSTEM_ERROR, reason)

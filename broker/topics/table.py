@@ -1,0 +1,346 @@
+"""The topics of this broker (TopicConfigManager): `config/topics.json`, creation on demand.
+
+System topics are added before the file is loaded and do not count as a change of the data version;
+what the file says about them takes precedence.
+"""
+
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain
+from pathlib import Path
+from typing import Any, Final
+
+from trimq.base.clock import Clock
+from trimq.broker.config import BrokerConfig
+from trimq.broker.tables.attributes import TOPIC_ATTRIBUTES, alter
+from trimq.broker.tables.data_version import encoded_version, new_version, next_version, page_of
+from trimq.broker.tables.json_members import JsonMembers, pretty
+from trimq.broker.tables.kept import Kept, read_table
+from trimq.broker.tables.new_names import NewNames
+from trimq.broker.topics.mappings import TopicMappings
+from trimq.broker.topics.names import SYSTEM_TOPICS, is_system_topic
+from trimq.broker.topics.system import system_topics
+from trimq.codec.bodies.topics import TopicConfig, TopicConfigSerializeWrapper
+from trimq.codec.codes import ResponseCode
+from trimq.codec.flags import Perm
+from trimq.codec.names import (
+    AUTO_CREATE_TOPIC,
+    DLQ_PREFIX,
+    RETRY_PREFIX,
+    TRANS_CHECK_MAX_TIME_TOPIC,
+)
+from trimq.remoting.allowance import check_room
+from trimq.remoting.contract import LimitReached
+
+log = logging.getLogger("trimq.broker")
+
+DESCRIBED: Final = "topic=%s read=%d write=%d perm=%d order=%s attributes=%s"
+Listener = Callable[[TopicConfig], None]
+
+
+class Topics(Kept[TopicConfigSerializeWrapper]):
+    """Every topic that may be written or read here, by name."""
+
+    def __init__(self, config: BrokerConfig, directory: Path, clock: Clock) -> None:
+        """`directory` is the store's `config` folder."""
+        super().__init__(directory / "topics.json", TopicConfigSerializeWrapper, always=True)
+        self._config = config
+        self._clock = clock
+        self._new_names = NewNames(config, clock)
+        self._table: dict[str, TopicConfig] = {}
+        self._members = JsonMembers(lambda name: pretty(self._table[name], 2))
+        self._listeners: list[Listener] = []
+        self.data_version = new_version(clock)
+        # They come and go with their topics.
+        self.mappings = TopicMappings(directory, config.broker_name, clock)
+        for topic in system_topics(config):
+            self._put(topic)
+        self._system_names = SYSTEM_TOPICS | self._table.keys()
+
+    # --- looking up
+
+    def get(self, name: str) -> TopicConfig | None:
+        return self._table.get(name)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._table
+
+    def __len__(self) -> int:
+        return len(self._table)
+
+    def all(self) -> Mapping[str, TopicConfig]:
+        return self._table
+
+    def is_order_topic(self, name: str) -> bool:
+        topic = self._table.get(name)
+        return topic is not None and topic.order
+
+    def is_system_topic(self, name: str) -> bool:
+        """The fixed system topics and those named after this broker and its cluster."""
+        return name in self._system_names or is_system_topic(name)
+
+    def system_topic_names(self) -> frozenset[str]:
+        return self._system_names
+
+    def page(self, version: str | None, first: int, count: int) -> dict[str, TopicConfig]:
+        """Some topics by name, for a reader that pages through them."""
+        return page_of(self._table, self.data_version, version, first, count)
+
+    # --- changing
+
+    def add_listener(self, listener: Listener) -> None:
+        """Called with every topic that was created or updated: it has to be registered."""
+        self._listeners.append(listener)
+
+    def create_in_send(
+        self,
+        topic: str,
+        default_topic: str,
+        remote_addr: str,
+        client_default_queue_nums: int,
+        sys_flag: int,
+    ) -> TopicConfig | None:
+        """The topic that a message is for, created from its template if it does not exist yet.
+
+        Queues: what the client would like, at most what the template has; permissions: the
+        template's without "inherit". None when there is no template that may be inherited from.
+        """
+        existing = self._table.get(topic)
+        if existing is not None:
+            return existing
+        template = self._table.get(default_topic)
+        if template is None:
+            log.warning(
+                "topic not created, no template: topic=%s template=%s producer=%s",
+                topic,
+                default_topic,
+                remote_addr,
+            )
+            return None
+        if default_topic == AUTO_CREATE_TOPIC and not self._config.auto_create_topic_enable:
+            # A TBW102 left over in the file from times when auto-creation was on.
+            template.perm = Perm.READ | Perm.WRITE
+            self._members.changed(default_topic)
+        if not template.perm & Perm.INHERIT:
+            log.warning(
+                "topic not created, its template may not be inherited: topic=%s template=%s "
+                "perm=%d producer=%s",
+                topic,
+                default_topic,
+                template.perm,
+                remote_addr,
+            )
+            return None
+        self._new_names.admit(remote_addr)
+        queues = max(0, min(client_default_queue_nums, template.write_queue_nums))
+        created = TopicConfig(
+            topic_name=topic,
+            read_queue_nums=queues,
+            write_queue_nums=queues,
+            perm=template.perm & ~Perm.INHERIT,
+            topic_sys_flag=sys_flag,
+            topic_filter_type=template.topic_filter_type,
+        )
+        self._create(created, f"sent to by {remote_addr}, template {default_topic}")
+        return created
+
+    def create_in_send_back(
+        self, topic: str, queue_nums: int, perm: int, sys_flag: int, *, order: bool = False
+    ) -> TopicConfig:
+        """A retry or dead-letter topic; its order flag follows the last heartbeat's.
+
+        createTopicInSendMessageBackMethod; a message sent back counts as "not ordered".
+        """
+        existing = self._table.get(topic)
+        if existing is not None:
+            if existing.order != order:
+                existing.order = order
+                # Written, and told to NameServers with the next registration.
+                self._changed(existing, "order changed", tell=False)
+            return existing
+        created = TopicConfig(
+            topic_name=topic,
+            read_queue_nums=queue_nums,
+            write_queue_nums=queue_nums,
+            perm=perm,
+            topic_sys_flag=sys_flag,
+            order=order,
+        )
+        self._create(created, "for retries")
+        return created
+
+    def create_if_absent(self, topic: TopicConfig) -> TopicConfig:
+        existing = self._table.get(topic.topic_name)
+        if existing is None:
+            self._create(topic, "on demand")
+            return topic
+        return existing
+
+    def create_for_unchecked_transactions(self, queue_nums: int, perm: int) -> TopicConfig:
+        """The topic of half messages given up (createTopicOfTranCheckMaxTime)."""
+        return self.create_if_absent(
+            TopicConfig(
+                topic_name=TRANS_CHECK_MAX_TIME_TOPIC,
+                read_queue_nums=queue_nums,
+                write_queue_nums=queue_nums,
+                perm=perm,
+            )
+        )
+
+    def update(self, topic: TopicConfig) -> None:
+        """Create or replace a topic; its attributes are changes (`+key`, `-key`) to the old ones.
+
+        Raises RemotingError when an attribute may not be changed like that.
+        """
+        self.update_all([topic])
+
+    def update_all(self, topics: Iterable[TopicConfig]) -> None:
+        """Several at once: one data version each, one write."""
+        changed: list[TopicConfig] = []
+        try:
+            for topic in topics:
+                self._check_room(topic)
+                self._apply_attributes(topic)
+                what = "updated" if topic.topic_name in self._table else "created"
+                log.info(f"topic {what}: {DESCRIBED}", *described(topic))
+                self._put(topic)
+                next_version(self.data_version, self._clock)
+                changed.append(topic)
+        finally:
+            if changed:
+                self.persist()
+        for topic in changed:
+            self._announce(topic)
+
+    def set_ordered(self, names: Iterable[str]) -> None:
+        """Topics that the NameServer's ORDER_TOPIC_CONFIG lists (updateOrderTopicConfig)."""
+        changed = False
+        for name in names:
+            topic = self._table.get(name)
+            if topic is not None and not topic.order:
+                topic.order = True
+                self._members.changed(name)
+                log.info("topic ordered by the NameServer's configuration: topic=%s", name)
+                changed = True
+        if changed:
+            next_version(self.data_version, self._clock)
+            self.persist()
+
+    def told_anew(self) -> None:
+        """What NameServers know of every topic has changed: the broker's own permissions."""
+        next_version(self.data_version, self._clock)
+        for topic in list(self._table.values()):
+            self._announce(topic)
+
+    def delete(self, name: str) -> None:
+        self.mappings.delete(name)
+        if self._table.pop(name, None) is None:
+            # Whoever deletes a group has these deleted too, whether they were ever needed or not.
+            of_a_group = name.startswith((RETRY_PREFIX, DLQ_PREFIX))
+            level = logging.DEBUG if of_a_group else logging.WARNING
+            log.log(level, "topic not deleted, it does not exist: topic=%s", name)
+            return
+        self._members.removed(name)
+        log.info("topic deleted: topic=%s", name)
+        next_version(self.data_version, self._clock)
+        self.persist()
+
+    # --- files
+
+    def load(self) -> None:
+        """Read the files, if there are any. Blocks: before the loop runs."""
+        self.mappings.load()
+        super().load()
+
+    def _take(self, loaded: TopicConfigSerializeWrapper) -> None:
+        for topic in loaded.topic_config_table.values():
+            self._put(topic)
+        self.data_version = loaded.data_version
+
+    async def settle(self) -> None:
+        """Let the last change survive a power loss; a service calls it every few seconds."""
+        await super().settle()
+        await self.mappings.settle()
+
+    def close(self) -> None:
+        """Write and sync. Blocks: for the shutdown."""
+        super().close()
+        self.mappings.close()
+
+    # --- inside
+
+    def _check_room(self, topic: TopicConfig) -> None:
+        if topic.topic_name not in self._table:
+            check_room(len(self._table), self._config.max_topics, "topics", "maxTopics")
+        most = self._config.max_topic_queues
+        queues = max(topic.read_queue_nums, topic.write_queue_nums)
+        if most and queues > most:
+            raise LimitReached(
+                ResponseCode.INVALID_PARAMETER,
+                f"a topic of {queues} queues: no more than {most} are allowed (maxTopicQueues)",
+                "maxTopicQueues",
+            )
+
+    def _create(self, topic: TopicConfig, why: str) -> None:
+        self._check_room(topic)
+        self._put(topic)
+        next_version(self.data_version, self._clock)
+        log.info(f"topic created: {DESCRIBED} why=%s", *described(topic), why)
+        self.persist()
+        self._announce(topic)
+
+    def _changed(self, topic: TopicConfig, why: str, tell: bool = True) -> None:
+        self._put(topic)
+        next_version(self.data_version, self._clock)
+        log.info(f"topic updated: {DESCRIBED} why=%s", *described(topic), why)
+        self.persist()
+        if tell:
+            self._announce(topic)
+
+    def _apply_attributes(self, topic: TopicConfig) -> None:
+        old = self._table.get(topic.topic_name)
+        current = None if old is None else (old.attributes or {})
+        topic.attributes = alter(TOPIC_ATTRIBUTES, current, topic.attributes or {})
+
+    def _put(self, topic: TopicConfig) -> None:
+        self._table[topic.topic_name] = topic
+        self._members.changed(topic.topic_name)
+
+    def _announce(self, topic: TopicConfig) -> None:
+        for listener in self._listeners:
+            listener(topic)
+
+    def _pieces(self) -> Iterator[bytes]:
+        head = f'{{\n\t"dataVersion":{encoded_version(self.data_version)},\n\t"topicConfigTable":'
+        return chain((head.encode(),), self._members.object_pieces(), (b"\n}",))
+
+
+def queue_type(topic: TopicConfig) -> str:
+    """What its `queue.type` says, or nothing (QueueTypeUtils.getCQType)."""
+    return (topic.attributes or {}).get("queue.type") or ""
+
+
+def has_batch_queues(topic: TopicConfig) -> bool:
+    """Whether its queues count the messages inside of records (QueueTypeUtils.isBatchCq)."""
+    return queue_type(topic) == "BatchCQ"
+
+
+def stored_queue_types(directory: Path) -> dict[str, str]:
+    """What the store has to know before it opens, from its `config` folder. Blocks."""
+    loaded = read_table(directory / "topics.json", TopicConfigSerializeWrapper)
+    if loaded is None:
+        return {}
+    topics = loaded.topic_config_table.values()
+    return {topic.topic_name: queue_type(topic) for topic in topics if queue_type(topic)}
+
+
+def described(topic: TopicConfig) -> tuple[Any, ...]:
+    """The values of `DESCRIBED`."""
+    return (
+        topic.topic_name,
+        topic.read_queue_nums,
+        topic.write_queue_nums,
+        topic.perm,
+        topic.order,
+        topic.attributes or None,
+    )

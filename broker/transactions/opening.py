@@ -1,0 +1,128 @@
+"""What is pending when a broker starts, and how far its queues are settled from then on.
+
+Halves and ops are read from the stored positions on, halves without their bodies, through the effects that
+run while messages are stored. The positions may be some seconds old: then more is read, and the same comes out.
+
+A kill can tear the op off a write, and a broker that writes ops late can lose them. A copy behind the
+last op says by its own record that its half is settled: by preparedTransactionOffset when it was
+committed, by its key when it was given up. An op for those is written before anything is served.
+"""
+
+import logging
+from collections.abc import Iterator
+
+from trimq.broker.groups.offsets import NOT_FOUND, ConsumerOffsets
+from trimq.broker.transactions.metrics import TransactionMetrics
+from trimq.broker.transactions.pending import HALF, Half, PendingHalves, key_of
+from trimq.codec.errors import CodecError
+from trimq.codec.flags import SysFlag
+from trimq.codec.names import (
+    TRANS_CHECK_MAX_TIME_TOPIC,
+    TRANS_GROUP,
+    TRANS_HALF_TOPIC,
+    TRANS_OP_HALF_TOPIC,
+)
+from trimq.codec.records.record import Record, parse_record
+from trimq.store.errors import StoreError
+from trimq.store.message_store import MessageStore
+
+log = logging.getLogger("trimq.transactions")
+
+
+class Positions:
+    """The offsets of CID_RMQ_SYS_TRANS: read at start, kept up while the broker runs."""
+
+    def __init__(
+        self,
+        store: MessageStore,
+        offsets: ConsumerOffsets,
+        pending: PendingHalves,
+        metrics: TransactionMetrics,
+    ) -> None:
+        self._store = store
+        self._offsets = offsets
+        self._pending = pending
+        self._metrics = metrics
+        self._kept = (NOT_FOUND, NOT_FOUND)
+
+    def load(self) -> None:
+        """Blocks: before the loop runs, and after the offsets were loaded."""
+        self._metrics.load()
+        store, pending = self._store, self._pending
+        halves, ops = self._stored(TRANS_HALF_TOPIC), self._stored(TRANS_OP_HALF_TOPIC)
+        pending.begin_at(halves, ops)
+        store.replay(TRANS_HALF_TOPIC, 0, halves, pending.half_written, bodies=False)
+        store.replay(TRANS_OP_HALF_TOPIC, 0, ops, pending.op_written)
+        settled = list(self._settled_by_copies())
+        if settled:
+            self._settle(settled)
+        if len(pending):
+            log.info("half messages pending: count=%d from=%d", len(pending), halves)
+
+    def keep(self) -> None:
+        """Take over how far the queues are settled now; files are written with the other offsets."""
+        positions = self._pending.positions()
+        for topic, position, kept in zip(
+            (TRANS_HALF_TOPIC, TRANS_OP_HALF_TOPIC), positions, self._kept, strict=True
+        ):
+            # A broker without transactions has no offsets of theirs.
+            if position > kept and position > 0:
+                self._offsets.commit("", TRANS_GROUP, topic, 0, position)
+        self._kept = positions
+
+    def _stored(self, topic: str) -> int:
+        """Where to read on; inside the queue, whatever the file says."""
+        low, high = self._store.min_offset(topic, 0), self._store.max_offset(topic, 0)
+        stored = self._offsets.query(TRANS_GROUP, topic, 0)
+        return max(low, min(stored, high))
+
+    def _settled_by_copies(self) -> Iterator[Half]:
+        first = self._pending.first()
+        if first is None:
+            return
+        at = {
+            half.physical_offset: half
+            for half in map(self._pending.at, self._pending.offsets())
+            if half
+        }
+        # A copy lies behind its half.
+        start = max(self._last_op_end(), first.physical_offset)
+        for found in self._store.records_from(start):
+            if found.sys_flag & SysFlag.TRANSACTION_MASK == SysFlag.COMMIT:
+                record = self._record(found.physical_offset)
+                half = None if record is None else at.get(record.prepared_transaction_offset)
+            elif found.topic == TRANS_CHECK_MAX_TIME_TOPIC:
+                record = self._record(found.physical_offset)
+                key = None if record is None else key_of(record.properties, record.born_timestamp)
+                half = None if key is None else self._pending.of_key(key)
+                if half is not None and half.physical_offset > found.physical_offset:
+                    # It was taken up again since.
+                    half = None
+            else:
+                continue
+            if half is not None:
+                yield half
+
+    def _last_op_end(self) -> int:
+        end = self._store.max_offset(TRANS_OP_HALF_TOPIC, 0)
+        entry = self._store.queue_entry(TRANS_OP_HALF_TOPIC, 0, end - 1)
+        return 0 if entry is None else entry.physical_offset + entry.size
+
+    def _record(self, physical_offset: int) -> Record | None:
+        data = self._store.record_at(physical_offset)
+        try:
+            return None if data is None else parse_record(data)
+        except CodecError:
+            return None
+
+    def _settle(self, halves: list[Half]) -> None:
+        log.warning("half messages settled by their copies, without an op: count=%d", len(halves))
+        claims = self._store.claims
+        claims.update((HALF, half.offset) for half in halves)
+        try:
+            self._store.write_staged()
+        except StoreError as error:
+            # The copies are there: the next start finds them again.
+            log.warning("no op written for them: reason=%s", error)
+            for half in halves:
+                self._pending.settle(half.offset)

@@ -1,0 +1,1 @@
+"""The entries of consume queues, their extension, and the index."""

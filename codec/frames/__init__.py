@@ -1,0 +1,1 @@
+"""Frames of the protocol: cutting a stream, commands, their JSON header."""

@@ -1,0 +1,90 @@
+"""The JSON header of a frame, read and written by msgspec (RemotingCommand as JSON).
+
+Stays uncompiled: mypyc drops a Struct's renamed fields. Keys are alphabetical, nulls are left
+out, as RocketMQ writes them.
+"""
+
+import re
+from typing import Annotated, Any, Final
+
+import msgspec
+
+from trimq.codec.codes import LanguageCode
+from trimq.codec.errors import CodecError
+from trimq.codec.java.fastjson import loads
+from trimq.codec.java.json_scan import SMALL
+from trimq.codec.java.values import fit
+from trimq.codec.patterns import every
+
+Int32 = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
+
+
+class JsonHead(msgspec.Struct, omit_defaults=True, gc=False):
+    """Absent keys take the value RemotingCommand starts with."""
+
+    code: Int32 = 0
+    extFields: dict[str, str] | None = None
+    flag: Int32 = 0
+    language: str = "JAVA"
+    opaque: Int32 = 0
+    remark: str | None = None
+    version: Int32 = 0
+
+
+_DECODER: Final = msgspec.json.Decoder(JsonHead)
+_LANGUAGES: Final = {language.name: int(language) for language in LanguageCode}
+_NAMES: Final = {int(language): language.name for language in LanguageCode}
+# How many ext fields a header may have.
+FIELDS_LIMIT: Final = 512
+# The other keys of a header, and a few more.
+_OTHER_KEYS: Final = 16
+_KEY: Final = re.compile(rb'"' + every(rb'[^"\\]++|\\.') + rb'"[ \t\r\n]*+(:)?', re.DOTALL)
+
+
+def read_json_head(data: bytes) -> JsonHead:
+    try:
+        return _DECODER.decode(data)
+    except msgspec.ValidationError:
+        return _read_lenient(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise CodecError(f"the JSON header of a frame is broken: {error}") from None
+
+
+def language_number(name: str) -> int:
+    """The number of a language name; an unknown name counts as OTHER."""
+    return _LANGUAGES.get(name, LanguageCode.OTHER)
+
+
+def language_name(number: int) -> str:
+    return _NAMES.get(number, "OTHER")
+
+
+def count_fields(header: bytes) -> int:
+    """How many keys a JSON header has apart from its own, roughly; counting ends beyond the limit."""
+    if header.count(b'"') <= 2 * FIELDS_LIMIT:
+        return 0
+    count = -_OTHER_KEYS
+    for key in _KEY.finditer(header):
+        count += key[1] is not None
+        if count > FIELDS_LIMIT:
+            break
+    return count
+
+
+def find_number(header: bytes, name: str) -> int:
+    """The number of that name in a JSON header that is not decoded; 0 when none is found."""
+    at = header.rfind(b'"%b"' % name.encode())
+    found = re.match(rb"[ \t\r\n]*+:[ \t\r\n]*+(-?\d{1,10})", header[at + len(name) + 2 :][:64])
+    number = int(found[1]) if at >= 0 and found is not None else 0
+    return number if -(2**31) <= number < 2**31 else 0
+
+
+def _read_lenient(data: bytes) -> JsonHead:
+    """FastJSON turns numbers and booleans into text where text is wanted, and back."""
+    try:
+        head: Any = loads(data, SMALL)
+        if isinstance(head, dict) and type(head.get("language")) is int:
+            head["language"] = language_name(head["language"])
+        return msgspec.convert(fit(head, JsonHead), JsonHead, strict=False)
+    except (msgspec.ValidationError, CodecError) as error:
+        raise CodecError(f"the JSON header of a frame is wrong: {error}") from None

@@ -1,0 +1,93 @@
+"""Names that RocketMQ reserves, its number of a master, and remarks that more than one answer carries.
+
+The names are those of TopicValidator, MixAll and KeyBuilder. broker/topics/names.py says which of them
+a topic or group may not have.
+"""
+
+from typing import Final
+
+# A broker with this id is the master of its name (MixAll.MASTER_ID).
+MASTER_ID: Final = 0
+
+AUTO_CREATE_TOPIC: Final = "TBW102"
+SCHEDULE_TOPIC: Final = "SCHEDULE_TOPIC_XXXX"
+BENCHMARK_TOPIC: Final = "BenchmarkTest"
+TRANS_HALF_TOPIC: Final = "RMQ_SYS_TRANS_HALF_TOPIC"
+TRANS_OP_HALF_TOPIC: Final = "RMQ_SYS_TRANS_OP_HALF_TOPIC"
+ROCKSDB_TRANS_HALF_TOPIC: Final = "RMQ_SYS_ROCKSDB_TRANS_HALF_TOPIC"
+ROCKSDB_TRANS_OP_HALF_TOPIC: Final = "RMQ_SYS_ROCKSDB_TRANS_OP_HALF_TOPIC"
+TRACE_TOPIC: Final = "RMQ_SYS_TRACE_TOPIC"
+TRANS_CHECK_MAX_TIME_TOPIC: Final = "TRANS_CHECK_MAX_TIME_TOPIC"
+SELF_TEST_TOPIC: Final = "SELF_TEST_TOPIC"
+OFFSET_MOVED_EVENT: Final = "OFFSET_MOVED_EVENT"
+CHECKPOINT_TOPIC: Final = "CHECKPOINT_TOPIC"
+TIMER_TOPIC: Final = "rmq_sys_wheel_timer"
+
+SYSTEM_PREFIX: Final = "rmq_sys_"
+UPPER_SYSTEM_PREFIX: Final = "RMQ_SYS_"
+REVIVE_TOPIC_PREFIX: Final = f"{SYSTEM_PREFIX}REVIVE_LOG_"
+SYNC_MEMBER_PREFIX: Final = f"{SYSTEM_PREFIX}SYNC_BROKER_MEMBER_"
+REPLY_TOPIC_SUFFIX: Final = "_REPLY_TOPIC"
+RETRY_PREFIX: Final = "%RETRY%"
+DLQ_PREFIX: Final = "%DLQ%"
+LMQ_PREFIX: Final = "%LMQ%"
+SYSTEM_GROUP_PREFIX: Final = "CID_RMQ_SYS_"
+
+DEFAULT_CONSUMER_GROUP: Final = "DEFAULT_CONSUMER"
+DEFAULT_PRODUCER_GROUP: Final = "DEFAULT_PRODUCER"
+TOOLS_CONSUMER_GROUP: Final = "TOOLS_CONSUMER"
+SCHEDULE_CONSUMER_GROUP: Final = "SCHEDULE_CONSUMER"
+FILTERSRV_CONSUMER_GROUP: Final = "FILTERSRV_CONSUMER"
+MONITOR_CONSUMER_GROUP: Final = "__MONITOR_CONSUMER"
+CLIENT_INNER_PRODUCER_GROUP: Final = "CLIENT_INNER_PRODUCER"
+SELF_TEST_PRODUCER_GROUP: Final = "SELF_TEST_P_GROUP"
+SELF_TEST_CONSUMER_GROUP: Final = "SELF_TEST_C_GROUP"
+ONS_HTTP_PROXY_GROUP: Final = "CID_ONS-HTTP-PROXY"
+ONSAPI_PULL_GROUP: Final = "CID_ONSAPI_PULL"
+ONSAPI_PERMISSION_GROUP: Final = "CID_ONSAPI_PERMISSION"
+ONSAPI_OWNER_GROUP: Final = "CID_ONSAPI_OWNER"
+TRANS_GROUP: Final = "CID_RMQ_SYS_TRANS"
+REVIVE_GROUP: Final = "CID_RMQ_SYS_REVIVE_GROUP"
+
+# The tag of a record that takes a timer message back.
+RECALL_TAG: Final = "_RECALL_TAG_"
+
+# What remarks of refusals end with (FAQUrl.suggestTodo).
+SEE_FAQ: Final = "\nSee https://rocketmq.apache.org/docs/bestPractice/06FAQ for further details."
+# The remark that a response is made with: some processors answer SUCCESS and leave it there.
+REMARK_LEFT: Final = "not set any response code"
+
+
+def retry_topic(group: str) -> str:
+    return RETRY_PREFIX + group
+
+
+def dlq_topic(group: str) -> str:
+    return DLQ_PREFIX + group
+
+
+def pop_retry_topic(topic: str, group: str) -> str:
+    """The retry topic of a POP consumer, first naming (KeyBuilder.buildPopRetryTopicV1)."""
+    return f"{RETRY_PREFIX}{group}_{topic}"
+
+
+def pop_retry_topic_v2(topic: str, group: str) -> str:
+    """The retry topic of a POP consumer, second naming (KeyBuilder.buildPopRetryTopicV2)."""
+    return f"{RETRY_PREFIX}{group}+{topic}"
+
+
+def lite_queue(topic: str, lite_topic: str) -> str:
+    """The queue that keeps one lite topic of a topic (LiteUtil.toLmqName)."""
+    return f"{LMQ_PREFIX}${topic}${lite_topic}"
+
+
+def reply_topic(cluster: str) -> str:
+    return f"{cluster}{REPLY_TOPIC_SUFFIX}"
+
+
+def revive_topic(cluster: str) -> str:
+    return f"{REVIVE_TOPIC_PREFIX}{cluster}"
+
+
+def sync_member_topic(broker: str) -> str:
+    return f"{SYNC_MEMBER_PREFIX}{broker}"

@@ -1,0 +1,3 @@
+def key_hashes(
+    properties: list[bytes], starts: list[int], tag_starts: list[int], /
+) -> tuple[list[int], list[int]]: ...

@@ -1,0 +1,1 @@
+"""A message's record in the commit log, its properties, ids, batches and compressed bodies."""

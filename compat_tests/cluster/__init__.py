@@ -1,0 +1,1 @@
+"""NameServers and brokers that belong together: routes, registrations, static topics."""

@@ -1,0 +1,1 @@
+"""What of an outcome counts, and what the real server has shown before."""

@@ -1,0 +1,193 @@
+"""What was seen on the real server, kept: the real 5.5.0 does not change, and most of a run is waiting for it.
+
+``records/SUBJECT.json`` holds the normalised outcomes of a subject, by case, and the fingerprint of everything that
+they depend on: the server's version and settings, the sources of who asks, and how outcomes are normalised. A record
+with another fingerprint does not count. Every day another tenth is played on the real server all the same, and a
+record that differs from a live run fails.
+
+``make compat-live`` plays everything live, ``make compat-record`` writes the records.
+"""
+
+from __future__ import annotations
+
+import ast
+import datetime
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from compat_tests.comparing.normalise import differences, normalise
+from compat_tests.comparing.selection import is_of_the_day
+from compat_tests.scenarios.driver import Outcome
+from compat_tests.servers import artifacts
+from compat_tests.servers.server import COMMON_SETTINGS, Server
+
+FOLDER: Final = artifacts.TESTS / "records"
+SHOWN: Final = 20
+RENEW: Final = (
+    "compat_tests/records/{name}.json is not what the real server shows now: if that is right, "
+    "'make compat-record' renews it"
+)
+# The Java client notes how far the queue reached when it pulled: one message further, or not yet.
+_CHANCE: Final = re.compile(r"\.properties\.MAX_OFFSET: real '\d+', ours '\d+'$")
+
+
+@dataclass(frozen=True)
+class Seen:
+    """An outcome without what belongs to its run; ``error`` is a scenario that could not end."""
+
+    outcome: Any
+    error: str | None = None
+
+    @classmethod
+    def of(cls, outcome: Outcome, server: Server) -> Seen:
+        return cls(normalise(outcome, server), outcome.error)
+
+
+@dataclass(frozen=True)
+class Subject:
+    """Cases that are recorded together."""
+
+    # Of the file, without its suffix.
+    name: str
+    # Whatever their outcomes depend on: texts, and files of sources.
+    about: tuple[str, ...]
+    sources: tuple[Path, ...]
+
+    def fingerprint(self) -> str:
+        """Changes when anything changes that the real server's outcomes depend on."""
+        digest = hashlib.sha256()
+        digest.update("\0".join((artifacts.SERVER, *self.about)).encode())
+        for file in self.sources:
+            digest.update(b"\0" + file.name.encode() + b"\0" + _meaning(file))
+        return digest.hexdigest()
+
+
+def settings_text(settings: Mapping[str, str]) -> str:
+    """The settings that the real server is started with, for a subject's `about`."""
+    return json.dumps({**COMMON_SETTINGS, **settings}, sort_keys=True)
+
+
+def with_imports(files: Iterable[Path]) -> tuple[Path, ...]:
+    """The files, and those of compat_tests that they import, and so on; not what starts servers."""
+    found: dict[Path, None] = {}
+    waiting = list(files)
+    while waiting:
+        file = waiting.pop()
+        if file not in found:
+            found[file] = None
+            waiting += _imported(file)
+    return tuple(sorted(found))
+
+
+def _imported(file: Path) -> list[Path]:
+    names = []
+    for node in ast.walk(ast.parse(file.read_bytes())):
+        if isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
+            names += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+    paths = [artifacts.ROOT / f"{name.replace('.', '/')}.py" for name in names]
+    own = [path for path in paths if artifacts.TESTS in path.parents and path.exists()]
+    return [path for path in own if path.parent.name != "servers"]
+
+
+def _meaning(file: Path) -> bytes:
+    """The file's text; a Python file's without its imports and empty lines: other modules move."""
+    data = file.read_bytes()
+    if file.suffix != ".py":
+        return data
+    lines = data.splitlines(keepends=True)
+    for node in ast.walk(ast.parse(data)):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            for number in range(node.lineno, (node.end_lineno or node.lineno) + 1):
+                lines[number - 1] = b""
+    return b"".join(line for line in lines if line.strip())
+
+
+class Records:
+    """The records of one session of tests."""
+
+    def __init__(self, *, live: bool, writing: bool, folder: Path = FOLDER) -> None:
+        """`live`: nothing is taken from a record. `writing`: what is seen live becomes the record."""
+        self._live = live or writing
+        self._writing = writing
+        self._folder = folder
+        # Kept to be written at the end.
+        self._fresh: dict[Subject, dict[str, Seen]] = {}
+        # A fingerprint reads many files, and every case asks.
+        self._found: dict[Subject, dict[str, Seen]] = {}
+
+    def find(self, subject: Subject) -> dict[str, Seen]:
+        """What was seen of each case; none without a record that counts, or when it is written anew."""
+        if self._writing:
+            return {}
+        if subject not in self._found:
+            self._found[subject] = self._read(subject.name, subject.fingerprint())
+        return self._found[subject]
+
+    def is_due(self, name: str, today: datetime.date | None = None) -> bool:
+        """Whether what is called so is played live although there is a record."""
+        return self._live or is_of_the_day(name, today)
+
+    def outcome(self, subject: Subject, case: str, play: Callable[[], Seen]) -> Seen:
+        """What the real server shows of a case: by the record, or by `play` on it, which then has to agree."""
+        recorded = self.find(subject).get(case)
+        if recorded is not None and not self.is_due(f"{subject.name}: {case}"):
+            return recorded
+        live = play()
+        assert live.error is None, f"on the real server: {live.error}"
+        if recorded is not None:
+            assert_still(subject, recorded, live)
+        self.keep(subject, {case: live})
+        return live
+
+    def keep(self, subject: Subject, seen: Mapping[str, Seen]) -> None:
+        """Outcomes of the real server that a check has found good."""
+        if self._writing:
+            self._fresh.setdefault(subject, {}).update(seen)
+
+    def write(self) -> None:
+        """The record holds what was kept; what is not played this time stays, if it still counts."""
+        for subject, seen in self._fresh.items():
+            mark = subject.fingerprint()
+            whole = {**self._read(subject.name, mark), **seen}
+            file = self._folder / f"{subject.name}.json"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(_text(mark, whole))
+
+    def _read(self, name: str, mark: str) -> dict[str, Seen]:
+        file = self._folder / f"{name}.json"
+        if not file.exists():
+            return {}
+        record = json.loads(file.read_bytes())
+        if record["fingerprint"] != mark:
+            return {}
+        return {case: Seen(outcome) for case, outcome in record["outcomes"].items()}
+
+
+def _text(fingerprint: str, seen: Mapping[str, Seen]) -> str:
+    """A line for each case, so that a change of the record shows which one it is."""
+    lines = [
+        f"{json.dumps(case)}: {json.dumps(seen[case].outcome, sort_keys=True)}"
+        for case in sorted(seen)
+    ]
+    return f'{{"fingerprint": "{fingerprint}", "outcomes": {{\n' + ",\n".join(lines) + "\n}}\n"
+
+
+def compared(real: object, other: object) -> list[str]:
+    """Where two outcomes differ, but for what is chance on any server."""
+    return [line for line in differences(real, other) if not _CHANCE.search(line)]
+
+
+def assert_still(subject: Subject, recorded: Seen, live: Seen) -> None:
+    """AssertionError, with what renews the record, when the real server shows something else now."""
+    assert live.error is None, f"on the real server: {live.error}"
+    found = compared(recorded.outcome, live.outcome)
+    if found:
+        lines = [
+            line.replace("ours", "now").replace("real", "recorded", 1) for line in found[:SHOWN]
+        ]
+        raise AssertionError("\n".join([RENEW.format(name=subject.name), *lines]))

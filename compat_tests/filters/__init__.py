@@ -1,0 +1,1 @@
+"""SQL92 expressions, read and evaluated by RocketMQ's own classes and by ours."""

@@ -1,0 +1,1 @@
+"""TriMQ as users install it."""

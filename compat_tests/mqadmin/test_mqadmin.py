@@ -1,0 +1,277 @@
+"""mqadmin, the official one and ours, on the real server and on TriMQ: all print the same."""
+
+from __future__ import annotations
+
+import json
+import re
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from compat_tests.mqadmin.case import BROKER, AdminCase
+from compat_tests.mqadmin.cases import groups
+from compat_tests.mqadmin.cases.catalogue import CASES
+from compat_tests.mqadmin.draining import ROUTE_SECONDS, Producer, commit
+from compat_tests.mqadmin.stage import COMPARED, REFERENCE, SENT, AdminStage, Side
+from compat_tests.mqadmin.tools import Printed
+from compat_tests.servers.processes import free_port, wait_until
+from trimq.admin.blocking import BlockingAdminClient
+from trimq.admin.errors import AdminError
+from trimq.admin.sending import NewMessage
+from trimq.mqadmin.names import COMMANDS, OWN
+from trimq.remoting.errors import TransportError
+
+
+def test_every_command_is_compared() -> None:
+    assert {case.command for case in CASES} == set(COMMANDS) - OWN
+    assert len({str(case) for case in CASES}) == len(CASES)
+
+
+@pytest.mark.parametrize("side", COMPARED, ids="-on-".join)
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_same_text(stage: AdminStage, case: AdminCase, side: Side) -> None:
+    shown, reference = stage.shown(case, side), stage.shown(case, REFERENCE)
+    if case.differs or case.unordered:
+        assert shown == stage.shown(case, ("official", side[1]))
+    if case.unordered:
+        assert sorted(shown.splitlines()) == sorted(reference.splitlines())
+    elif not case.differs:
+        assert shown == reference
+    *before, last = stage.printed(case)[side]
+    assert not [one for one in before if one.code not in (0, None)]
+    if side[1] in case.refused_by:
+        # The official tool says so in its text, or in a stack trace.
+        assert last.code in (1, None)
+        assert side[0] == "official" or last.err.startswith("mqadmin: ")
+    else:
+        assert last.code in (0, None), last.err
+
+
+# (command line, exit code, what standard error must say)
+FAILURES = (
+    ("topicRoute -t NoSuchTopic", 1, "has no route for topic 'NoSuchTopic'"),
+    ("topicStatus -t NoSuchTopic", 1, "has no route for topic 'NoSuchTopic'"),
+    ("topicClusterList -t NoSuchTopic", 1, "has no route for topic 'NoSuchTopic'"),
+    ("consumerProgress -g NoSuchGroup", 1, "no broker knows group 'NoSuchGroup'"),
+    ("consumerConnection -g NoSuchGroup", 1, "has no route for topic '%RETRY%NoSuchGroup'"),
+    ("producerConnection -g NoSuchGroup -t {sent}", 1, "no producer of group 'NoSuchGroup'"),
+    ("queryMsgById -t {sent} -i FFFF", 1, "there is no message FFFF"),
+    ("queryMsgByUniqueKey -t {sent} -i FFFF", 1, "there is no message FFFF"),
+    ("queryMsgByKey -t {sent} -k no-such-key", 1, "no message with key 'no-such-key'"),
+    ("queryMsgByOffset -t {sent} -b broker-a -i 0 -o 999", 1, "has no message at 999"),
+    ("queryMsgByOffset -t {sent} -b nobody -i 0 -o 0", 1, "'nobody' does not have topic"),
+    ("deleteTopic -t {sent} -c Nowhere", 1, "no cluster 'Nowhere'.*DefaultCluster"),
+    ("updateTopic -c Nowhere -t T", 1, "no cluster 'Nowhere'"),
+    ("updateTopic -b 127.0.0.1:1 -t T", 1, "no connection to 127.0.0.1:1"),
+    ("updateTopic -b {b} -t bad*name", 1, "refused UPDATE_AND_CREATE_TOPIC"),
+    ("updateOrderConf -t Unordered -m get", 1, "no entry 'Unordered'"),
+    ("wipeWritePerm", 2, "Missing option '-b'"),
+    ("updateTopic -t T", 2, "give either -b or -c"),
+    ("updateTopic -b here -t T", 2, "'here' is not HOST:PORT"),
+    ("updateTopic -b {b} -t T -o maybe", 2, "neither true nor false"),
+    ("topicRoute -t T --no-such-flag", 2, "No such option"),
+    ("topicRout -t T", 2, "Did you mean topicRoute"),
+    *groups.FAILURES,
+    ("switchTimerEngine -b {b} -e R", 1, "refused SWITCH_TIMER_ENGINE"),
+    ("switchTimerEngine -b {b} -e X", 2, "'X' is not one of 'R', 'F'"),
+    ("setCommitLogReadAheadMode -b {b} -m 7", 2, "'7' is not one of '0', '1'"),
+    ("addBroker -c {b} -b x.conf", 1, "does not know ADD_BROKER"),
+    ("removeBroker -c {b} -b DefaultCluster:broker-a:0", 1, "does not know REMOVE_BROKER"),
+    ("removeBroker -c {b} -b broker-a", 2, "is not CLUSTER:NAME:ID"),
+    ("exportMetadata -c Nowhere", 1, "no cluster 'Nowhere'"),
+    ("exportMetadata -b {b} -f {out}", 2, "either topics .-t. or groups"),
+    ("exportConfigs -c DefaultCluster -f /dev/null/x", 1, "cannot write /dev/null/x"),
+    ("queryMsgTraceById -i FFFF", 1, "no trace of message FFFF"),
+    ("clusterRT -c Nowhere", 1, "no cluster 'Nowhere'"),
+    ("dumpCompactionLog -f /no/such/file", 1, "cannot read /no/such/file"),
+    ("updateStaticTopic -b nobody -t T -qn 4", 1, "no broker 'nobody'"),
+    ("updateStaticTopic -b broker-a -t {sent} -qn 4", 1, "is not a static topic on broker"),
+    ("remappingStaticTopic -b broker-a -t NoSuchTopic", 1, "no broker has topic"),
+    ("getLiteTopicInfo -p {sent} -l one", 1, "type not match"),
+    ("triggerLiteDispatch -p {sent} -g {member}", 1, "is not a LITE group"),
+    ("updateTopic -b {b} -t {sent} --drain", 2, "--drain needs the number of queues"),
+    ("updateTopic -b {b} -t {sent} --drain -w 2 -p 6", 2, "leave out -a, -p"),
+    ("updateTopic -b {b} -t {sent} --drain -w 3 -r 2", 2, "-r must be at least -w"),
+    ("updateTopic -b {b} -t NoSuchTopic --drain -w 2", 1, "does not have topic 'NoSuchTopic'"),
+    ("createUser -u me", 2, "is about access control"),
+)
+
+
+@pytest.mark.parametrize("kind", ["real", "trimq"])
+@pytest.mark.parametrize(("line", "code", "sentence"), FAILURES, ids=[f[0] for f in FAILURES])
+def test_failures_are_sentences(
+    stage: AdminStage, kind: str, line: str, code: int, sentence: str
+) -> None:
+    printed = stage.ours.run(stage.servers[kind].namesrv_addr, stage.words(line, kind))
+    assert (printed.code, "Traceback" in printed.err) == (code, False), printed.err
+    assert re.search(sentence, printed.err), printed.err
+
+
+def test_no_name_server_answers(stage: AdminStage) -> None:
+    printed = stage.ours.run(f"127.0.0.1:{free_port()}", ["topicList"])
+    assert printed.code == 1
+    assert printed.err.startswith("mqadmin: no connection to 127.0.0.1:")
+
+
+@pytest.mark.parametrize("kind", ["real", "trimq"])
+def test_a_dead_name_server_is_passed_over(stage: AdminStage, kind: str) -> None:
+    alive = stage.servers[kind].namesrv_addr
+    printed = stage.ours.run(
+        f"127.0.0.1:{free_port()};{alive}", ["topicClusterList", "-t", "TBW102"]
+    )
+    assert (printed.out, printed.code) == ("DefaultCluster\n", 0)
+
+
+def _queues(stage: AdminStage, kind: str, topic: str) -> tuple[int, int]:
+    """(read, write) queues of a topic."""
+    server = stage.servers[kind]
+    with BlockingAdminClient(server.namesrv_addr) as admin:
+        config = admin.topic_config(server.broker_addr, topic)
+    return config.read_queue_nums, config.write_queue_nums
+
+
+def _consume(stage: AdminStage, kind: str, group: str, topic: str, queues: int) -> None:
+    """Start a consumer, and wait until it knows where to begin: at the end of every queue."""
+    server = stage.servers[kind]
+    stage.official[kind].ask("consumer", server.namesrv_addr, group, topic, "*")
+    with BlockingAdminClient(server.namesrv_addr) as admin:
+
+        def begun() -> bool:
+            with suppress(AdminError, TransportError):
+                owned = admin.queue_owners(group)
+                return sum(queue.topic == topic for queue in owned) == queues
+            return False
+
+        wait_until(f"{group} has its queues", begun)
+
+
+def _update(stage: AdminStage, kind: str, topic: str, flags: str) -> Printed:
+    server = stage.servers[kind]
+    line = f"updateTopic -b {server.broker_addr} -t {topic} {flags}"
+    return stage.ours.run(server.namesrv_addr, line.split(" "))
+
+
+@pytest.mark.parametrize("kind", ["real", "trimq"])
+def test_a_drain_loses_no_message(stage: AdminStage, kind: str) -> None:
+    server, topic, group = stage.servers[kind], "Drained", f"DrainedGroup-{kind}"
+    _update(stage, kind, topic, "-r 6 -w 6")
+    _consume(stage, kind, group, topic, 6)
+    with Producer(server, topic) as producer:
+        wait_until("messages came", lambda: len(producer.accepted) > 100)
+        settle = 3 * ROUTE_SECONDS
+        done = _update(stage, kind, topic, f"-w 2 --drain --drain-settle {settle}")
+        reached = len(producer.accepted)
+        wait_until("more came", lambda: len(producer.accepted) > reached + 100)
+    assert (done.code, producer.failure) == (0, None), done.err
+    assert _queues(stage, kind, topic) == (2, 2)
+    sent = set(producer.accepted)
+
+    # One list per group, whatever the server: the groups have names of their own.
+    def received() -> set[str]:
+        return set(stage.official[kind].ask("received", group).out.split())
+
+    wait_until("everything is consumed", lambda: received() == sent)
+    first, *_, last = done.out.splitlines()
+    queues = "2 write queues, 6 read queues; queues 2-5 are being drained."
+    assert first == f"{server.broker_addr}: {queues}"
+    assert last == f"{server.broker_addr}: 2 write queues, 2 read queues; done."
+
+
+@pytest.mark.parametrize("kind", ["real", "trimq"])
+def test_a_drain_that_ends_early_says_how_to_go_on(stage: AdminStage, kind: str) -> None:
+    server, topic, stuck = stage.servers[kind], "Clogged", "CloggedGroup"
+    _update(stage, kind, topic, "-r 4 -w 4")
+    with BlockingAdminClient(server.namesrv_addr) as admin:
+        admin.send(NewMessage(topic=topic, body=b"unread"), BROKER, 3)
+    commit(server, stuck, topic, 3, 0)
+    flags = "-r 2 -w 2 --drain --drain-settle 0"
+    late = _update(stage, kind, topic, f"{flags} --drain-timeout 1")
+    assert (late.code, _queues(stage, kind, topic)) == (1, (4, 2))
+    assert f"draining {topic}: 1 messages left: {stuck} 1" in late.out
+    for sentence in (
+        "not drained within 1 s; topic 'Clogged': ",
+        "takes no more writes in queues 2-3, which are still read. ",
+        f"Not read yet, by group: {stuck} 1. ",
+        f"mqadmin updateTopic -b {server.broker_addr} -t {topic} -p 6 -r 4 -w 4",
+    ):
+        assert sentence in late.err
+    line = f"updateTopic -b {server.broker_addr} -t {topic} {flags}"
+    stopped = stage.ours.interrupt(server.namesrv_addr, line.split(" "), 2)
+    assert "interrupted; topic 'Clogged': " in stopped.err
+    assert "Traceback" not in stopped.err
+    assert _queues(stage, kind, topic) == (4, 2)
+    done = _update(stage, kind, topic, f"{flags} --ignore-group {stuck}")
+    assert (done.code, _queues(stage, kind, topic)) == (0, (2, 2))
+    grown = _update(stage, kind, topic, "-w 5 --drain")
+    assert (grown.code, _queues(stage, kind, topic)) == (0, (5, 5))
+
+
+@pytest.mark.parametrize("kind", ["real", "trimq"])
+def test_official_clients_use_a_static_topic(stage: AdminStage, kind: str) -> None:
+    server, topic, group = stage.servers[kind], "StaticUsed", f"StaticUsedGroup-{kind}"
+    made = stage.ours.run(
+        server.namesrv_addr, ["updateStaticTopic", "-b", BROKER, "-t", topic, "-qn", "3"]
+    )
+    assert made.code == 0, made.err
+    _consume(stage, kind, group, topic, 3)
+    bodies = [f"body-{number}" for number in range(6)]
+    for number, body in enumerate(bodies):
+        where = ["-b", "__syslo__global__", "-i", str(number % 3)] if number % 2 else []
+        sent = stage.official[kind].run(
+            server.namesrv_addr, ["sendMessage", "-t", topic, "-p", body, *where]
+        )
+        assert "SEND_OK" in sent.out
+
+    def received() -> list[str]:
+        return sorted(stage.official[kind].ask("received", group).out.split())
+
+    wait_until("everything is consumed", lambda: received() == bodies)
+    seen = stage.ours.run(server.namesrv_addr, ["tail", topic, "--format", "%b"]).out
+    assert sorted(seen.split()) == bodies
+
+
+@pytest.mark.parametrize("kind", ["real", "trimq"])
+def test_messages_are_sent_from_a_file_and_seen(
+    stage: AdminStage, kind: str, tmp_path: Path
+) -> None:
+    server, topic = stage.servers[kind], "OwnTail"
+
+    def run(*words: str) -> Printed:
+        return stage.ours.run(server.namesrv_addr, words)
+
+    def numbers(*words: str) -> list[int]:
+        lines = run("tail", topic, "--json", "--body", "json", *words).out.splitlines()
+        return [json.loads(line)["body"]["n"] for line in lines]
+
+    _update(stage, kind, topic, "-r 4 -w 4")
+    with BlockingAdminClient(server.namesrv_addr) as admin:
+        groups = set(admin.groups_of(server.broker_addr))
+        source = tmp_path / "lines"
+        for part, tag in ((range(10), "A"), (range(10, 20), "B")):
+            source.write_text("".join(f'{{"n": {number}}}\n' for number in part))
+            words = ["--file", str(source), "--lines", "-c", tag, "-k", f"key-{tag} all"]
+            sent = run("sendMessage", "-t", topic, *words, "--property", "colour=red")
+            assert (sent.code, sent.err, sent.out.count("SEND_OK")) == (0, "", 10)
+        wait_until("all are seen", lambda: numbers("-N", "100") == list(range(20)))
+        assert numbers("-N", "3") == [17, 18, 19]
+        assert numbers("-N", "3", "--tag", "A") == [7, 8, 9]
+        assert numbers("--key", "key-B", "--since", "-1h") == list(range(10, 20))
+        assert sorted(numbers("-q", "0", "-q", f"{BROKER}:3")) != list(range(20))
+        assert numbers("--since", "earliest", "--until", "-1h") == []
+        shown = run("tail", topic, "-N", "1", "--format", "%t %g %{colour} %b").out
+        assert shown == f'{topic} B red {{"n": 19}}\n'
+        assert run("tail", topic, "-f", "-N", "2", "-m", "2").out.count("\n") == 2
+        assert set(admin.groups_of(server.broker_addr)) == groups
+    later = run("sendMessage", "-t", topic, "-p", "later", "--delay", "3600")
+    assert later.code == 0, later.err
+
+
+@pytest.mark.parametrize("kind", ["real", "trimq"])
+def test_a_mode_without_effect_is_told(stage: AdminStage, kind: str) -> None:
+    server = stage.servers[kind]
+    for mode in ("POP", "PULL"):
+        words = ["setConsumeMode", "-b", server.broker_addr, "-t", SENT, "-g", "Moded", "-m", mode]
+        done = stage.ours.run(server.namesrv_addr, words)
+        told = mode == "POP" and kind == "trimq"
+        assert (done.code, "does not know POP" in done.err) == (0, told)

@@ -1,0 +1,1 @@
+"""Deliberately wrong builds of TriMQ, each of which a scenario must notice."""

@@ -1,0 +1,339 @@
+"""TriMQ with one deliberate mistake: shows that the scenarios would notice it.
+
+``python -m compat_tests.mutants.catalogue NAME server ...`` is ``trimq server ...`` with the mistake NAME patched in
+before anything starts. Nothing of this reaches into the product: it lives here only.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A mistake, how it gets in, and what must turn red by it: scenarios of the Java driver, unit tests."""
+
+    name: str
+    mistake: str
+    patch: Callable[[], None]
+    red: tuple[str, ...] = ()
+    # Only a kill at the right moment would show it to a client.
+    tests: tuple[str, ...] = ()
+
+
+def _wrap(owner: Any, name: str, make: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
+    setattr(owner, name, make(getattr(owner, name)))
+
+
+def _next_begin_offset() -> None:
+    from trimq.store.message_store import MessageStore
+
+    def make(read: Callable[..., Any]) -> Callable[..., Any]:
+        def wrong(*args: Any) -> Any:
+            result = read(*args)
+            result.next_begin_offset += bool(result.extents)
+            return result
+
+        return wrong
+
+    _wrap(MessageStore, "read", make)
+
+
+def _locks_never_expire() -> None:
+    from trimq.broker.groups.queue_locks import QueueLocks
+
+    def make(init: Callable[..., None]) -> Callable[..., None]:
+        def wrong(self: Any, clock: Any, lock_millis: int = 0) -> None:
+            init(self, clock, 10**12)
+
+        return wrong
+
+    _wrap(QueueLocks, "__init__", make)
+
+
+def _no_retry_topic() -> None:
+    from trimq.processors.clients import heart_beat
+
+    heart_beat.retry_topic = lambda group: f"no_retry_{group}"  # type: ignore[attr-defined]
+
+
+def _swapped_codes() -> None:
+    from trimq.codec.codes import ResponseCode
+    from trimq.remoting.contract import RemotingError
+
+    swapped = {
+        ResponseCode.NO_PERMISSION: ResponseCode.TOPIC_NOT_EXIST,
+        ResponseCode.TOPIC_NOT_EXIST: ResponseCode.NO_PERMISSION,
+    }
+
+    def make(init: Callable[..., None]) -> Callable[..., None]:
+        def wrong(self: Any, code: Any, *args: Any, **fields: Any) -> None:
+            init(self, swapped.get(code, code), *args, **fields)
+
+        return wrong
+
+    _wrap(RemotingError, "__init__", make)
+
+
+def _tags_ignored() -> None:
+    from trimq.store.message_store import MessageStore
+
+    def make(read: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda *args: read(*args[:-1], None)
+
+    _wrap(MessageStore, "read", make)
+
+
+def _short_batches() -> None:
+    from trimq.store.appending import batch_sends as batch_records
+
+    _wrap(batch_records, "split_batch", lambda split: lambda body: split(body)[:-1] or split(body))
+
+
+def _min_offset() -> None:
+    from trimq.store.message_store import MessageStore
+
+    _wrap(MessageStore, "min_offset", lambda real: lambda *args: real(*args) + 1)
+
+
+def _commits_dropped() -> None:
+    from trimq.broker.groups.offsets import ConsumerOffsets
+
+    _wrap(ConsumerOffsets, "commit", lambda commit: lambda *args: None)
+
+
+def _nobody_is_told() -> None:
+    from trimq.broker.groups import consumers
+
+    _wrap(consumers, "_send_notices", lambda send: lambda group, peers: None)
+
+
+def _no_delay() -> None:
+    from trimq.broker.delivery.delays import DelayService
+
+    def make(init: Callable[..., None]) -> Callable[..., None]:
+        def wrong(self: Any, config: Any, store: Any, levels: Any, *rest: Any) -> None:
+            init(self, config, store, tuple(1 for _ in levels), *rest)
+
+        return wrong
+
+    _wrap(DelayService, "__init__", make)
+
+
+def _unlock_ignored() -> None:
+    from trimq.broker.groups.queue_locks import QueueLocks
+
+    _wrap(QueueLocks, "unlock", lambda unlock: lambda *args: None)
+
+
+def _one_more_life() -> None:
+    from trimq.broker.produce.send_back import SendingBack
+
+    def make(is_dead: Callable[..., bool]) -> Callable[..., bool]:
+        def wrong(self: Any, header: Any, version: int, group: Any, record: Any) -> bool:
+            return is_dead(self, header, version, group, record) and record.reconsume_times != 2
+
+        return wrong
+
+    _wrap(SendingBack, "_is_dead", make)
+
+
+def _op_after_the_write() -> None:
+    from trimq.broker.transactions.ending import Ending
+    from trimq.store.message_store import MessageStore
+
+    late: list[Any] = []
+
+    def make(stage_op: Callable[..., None]) -> Callable[..., None]:
+        def wrong(self: Any) -> None:
+            # What it would stage, kept for a write of its own.
+            late.append((self, set(self._store.claims)))
+
+        del stage_op
+        return wrong
+
+    def make_write(write: Callable[..., None]) -> Callable[..., None]:
+        def wrong(self: Any) -> None:
+            write(self)
+            while late:
+                ending, claims = late.pop()
+                self.claims.update(claims)
+                right(ending)
+                self.claims.clear()
+                write(self)
+
+        return wrong
+
+    right: Callable[..., None] = Ending.stage_op
+    _wrap(Ending, "stage_op", make)
+    _wrap(MessageStore, "write_staged", make_write)
+
+
+def _end_by_offset_only() -> None:
+    from trimq.broker.transactions.pending import PendingHalves
+
+    PendingHalves.where_now = lambda self, offset, key: self.at(offset)  # type: ignore[method-assign]
+
+
+def _missing_unequal() -> None:
+    from trimq.codec.sql.terms import FALSE, Equal
+
+    def make(truth: Callable[..., int]) -> Callable[..., int]:
+        def wrong(self: Any, looked: Any) -> int:
+            both = self._left.value(looked) is self._right.value(looked) is None
+            return FALSE if both else truth(self, looked)
+
+        return wrong
+
+    _wrap(Equal, "truth", make)
+
+
+def _slot_early() -> None:
+    from trimq.store.timers.timer_store import TimerStore
+
+    def make(real: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda self, now: real(self, now + self.precision)
+
+    for name in ("find_due", "is_behind"):
+        _wrap(TimerStore, name, make)
+
+
+def _wheel_before_log() -> None:
+    from trimq.store.timers.flushing import TimerFlush
+
+    def run(self: Any) -> None:
+        if self._slots:
+            self._wheel.write(self._slots)
+        self._log.sync_files(self.synced)
+        self._file.save(self.state, self.delivered_from)
+
+    TimerFlush.run = run  # type: ignore[method-assign]
+
+
+_TRANSACTIONS: Final = "tests/broker/transactions"
+_TIMERS: Final = "tests/broker/timers"
+
+MUTANTS: Final = (
+    Mutant(
+        "next-begin-offset",
+        "a pull that found something says to go on one message too far",
+        _next_begin_offset,
+        ("pull_statuses", "pull_tags"),
+    ),
+    Mutant(
+        "locks-never-expire",
+        "an orderly consumer that died keeps its queues for ever",
+        _locks_never_expire,
+        ("order_owner_dies",),
+    ),
+    Mutant(
+        "no-retry-topic",
+        "a heartbeat does not make the group's retry topic",
+        _no_retry_topic,
+        ("client_members", "push_broadcasting"),
+    ),
+    Mutant(
+        "swapped-codes",
+        "NO_PERMISSION and TOPIC_NOT_EXIST change places",
+        _swapped_codes,
+        ("send_errors_broker", "pull_errors"),
+    ),
+    Mutant(
+        "tags-ignored",
+        "pulls are answered with messages of every tag",
+        _tags_ignored,
+        ("pull_tags",),
+    ),
+    Mutant(
+        "short-batches",
+        "a batch leaves the queue's end one short",
+        _short_batches,
+        ("send_batch",),
+    ),
+    Mutant("min-offset", "queues begin at 1", _min_offset, ("offsets_of_queue",)),
+    Mutant(
+        "commits-dropped",
+        "a group's progress is forgotten",
+        _commits_dropped,
+        ("push_messages", "offsets_of_group"),
+    ),
+    Mutant(
+        "nobody-is-told",
+        "members of a group hear nothing when it changes",
+        _nobody_is_told,
+        ("client_requests", "client_fingerprints"),
+    ),
+    Mutant("no-delay", "delayed messages are delivered at once", _no_delay, ("send_delayed",)),
+    Mutant(
+        "unlock-ignored",
+        "queues stay locked when their owner lets go",
+        _unlock_ignored,
+        ("order_locks",),
+    ),
+    Mutant(
+        "one-more-life",
+        "a message is given once more instead of to the dead letters",
+        _one_more_life,
+        ("retry_to_dead_letters",),
+    ),
+    Mutant(
+        "op-after-the-write",
+        "what settles a half message is written after what decides it",
+        _op_after_the_write,
+        tests=(
+            f"{_TRANSACTIONS}/test_half_messages.py"
+            "::test_the_op_is_in_the_same_write_behind_the_copy",
+        ),
+    ),
+    Mutant(
+        "end-by-offset-only",
+        "an end finds its half message only where it lay first",
+        _end_by_offset_only,
+        tests=(
+            f"{_TRANSACTIONS}/test_checking.py"
+            "::test_an_end_for_an_older_place_decides_the_half_where_it_lies",
+        ),
+    ),
+    Mutant(
+        "missing-unequal",
+        "to a filter, two properties that a message does not have are not equal",
+        _missing_unequal,
+        tests=(
+            "tests/codec/sql/test_terms.py::test_values",
+            "compat_tests/filters/test_expressions.py::test_same_outcome",
+        ),
+    ),
+    Mutant(
+        "slot-early",
+        "a slot of the timer wheel is taken out when it begins",
+        _slot_early,
+        tests=(
+            f"{_TIMERS}/test_delivering.py::test_never_early_and_at_most_a_second_late",
+            "tests/store/timers/test_timer_store.py::test_a_slot_is_due_when_the_next_one_has_begun",
+        ),
+    ),
+    Mutant(
+        "wheel-before-log",
+        "the timer wheel is on the disk before the log that it points into",
+        _wheel_before_log,
+        tests=(
+            "tests/store/timers/test_timer_store.py"
+            "::test_the_log_comes_first_then_the_wheel_then_the_checkpoint",
+        ),
+    ),
+)
+
+
+def main() -> None:
+    name, *arguments = sys.argv[1:]
+    next(mutant for mutant in MUTANTS if mutant.name == name).patch()
+    from trimq.commands.cli import main as trimq
+
+    trimq(arguments, prog_name="trimq")
+
+
+if __name__ == "__main__":
+    main()

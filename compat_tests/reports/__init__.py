@@ -1,0 +1,1 @@
+"""The offset report as users see it, numbers and page."""

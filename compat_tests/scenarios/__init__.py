@@ -1,0 +1,1 @@
+"""What programs with the official clients see on both servers: scenarios, and who plays them."""

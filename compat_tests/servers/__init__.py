@@ -1,0 +1,1 @@
+"""Starting and stopping the real RocketMQ and TriMQ; jars, processes, containers."""

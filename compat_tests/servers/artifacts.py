@@ -1,0 +1,138 @@
+"""Jars of the real RocketMQ and of its Java clients, fetched once with plain ``mvn``.
+
+They live outside the checkout, one folder per version, so that a second run finds them in no time:
+``${TRIMQ_CACHE:-${XDG_CACHE_HOME:-~/.cache}}/trimq/<name>/lib``. A ``lib`` folder is renamed into place
+when it is complete, so its existence is the mark of completeness.
+
+``python -m compat_tests.servers.artifacts`` fetches everything and prints where it is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Final
+
+TESTS: Final = Path(__file__).resolve().parents[1]
+ROOT: Final = TESTS.parent
+SERVER: Final = "rocketmq-5.5.0"
+CLIENT_5: Final = SERVER
+CLIENT_4: Final = "rocketmq-client-4.9.8"
+
+
+def cache_root() -> Path:
+    """Where everything fetched or compiled is kept."""
+    base = os.environ.get("TRIMQ_CACHE") or os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(base).expanduser() / "trimq"
+
+
+def jars(name: str) -> Path:
+    """The folder with every jar of ``name`` (SERVER or CLIENT_4), fetched if it is not there yet."""
+    lib = cache_root() / name / "lib"
+    if not lib.is_dir():
+        lib.parent.mkdir(parents=True, exist_ok=True)
+        partial = Path(tempfile.mkdtemp(prefix="lib.", dir=lib.parent))
+        try:
+            _fetch(TESTS / "scenarios" / "java" / f"pom-{name}.xml", partial)
+            partial.chmod(0o755)
+            _rename_into_place(partial, lib)
+        finally:
+            shutil.rmtree(partial, ignore_errors=True)
+    return lib
+
+
+def _fetch(pom: Path, target: Path) -> None:
+    command = ["mvn", "-q", "-B", "-f", str(pom), "dependency:copy-dependencies"]
+    command += [f"-DoutputDirectory={target}", "-DincludeScope=runtime"]
+    if shutil.which("mvn") is None:
+        raise FileNotFoundError("mvn is needed to fetch RocketMQ's jars: apt-get install maven")
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise RuntimeError(
+            f"mvn could not fetch {pom.name}:\n{done.stdout[-3000:]}{done.stderr[-3000:]}"
+        )
+
+
+def _rename_into_place(partial: Path, final: Path) -> None:
+    try:
+        partial.rename(final)
+    except OSError:
+        # Another process was faster and its result is as good as ours.
+        if not final.is_dir():
+            raise
+
+
+def classpath(folder: Path) -> str:
+    """What ``java -cp`` takes for every jar in ``folder``."""
+    return f"{folder}/*"
+
+
+def java_sources(client: str) -> list[Path]:
+    """The scenario driver's sources for the client ``client``."""
+    sources = sorted((TESTS / "scenarios" / "java" / "src").rglob("*.java"))
+    return sources + sorted((TESTS / "scenarios" / "java" / "shim" / client).rglob("*.java"))
+
+
+def java_driver(client: str) -> str:
+    """The class path of the compiled scenario driver and of the client ``client``.
+
+    Same sources for both client lines; what moved between them is in ``java/shim/<client>``. Classes are
+    cached under the hash of the sources, so an edit compiles anew and nothing else does.
+    """
+    return _with_classes(client, java_sources(client), classpath(jars(client)))
+
+
+def beside_driver(client: str, name: str, sources: Sequence[Path]) -> str:
+    """The class path of the driver with more classes, which know the driver's and come before them."""
+    # Anew when the driver's classes are others.
+    names = f"{name}-{_digest(java_sources(client))}-{client}"
+    return _with_classes(names, sources, java_driver(client))
+
+
+def program(name: str, lib: str, sources: Sequence[Path]) -> str:
+    """The class path of a program of our own on these jars (SERVER or CLIENT_4)."""
+    return _with_classes(name, sources, classpath(jars(lib)))
+
+
+def _with_classes(name: str, sources: Sequence[Path], path: str) -> str:
+    classes = cache_root() / "compat-classes" / f"{name}-{_digest(sources)}"
+    if not classes.is_dir():
+        classes.parent.mkdir(parents=True, exist_ok=True)
+        partial = Path(tempfile.mkdtemp(prefix=f"{name}.", dir=classes.parent))
+        try:
+            _compile(sources, path, partial)
+            _rename_into_place(partial, classes)
+        finally:
+            shutil.rmtree(partial, ignore_errors=True)
+    return f"{classes}:{path}"
+
+
+def _digest(files: Iterable[Path]) -> str:
+    digest = hashlib.sha256()
+    for file in files:
+        digest.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
+    return digest.hexdigest()[:16]
+
+
+def _compile(sources: Iterable[Path], path: str, target: Path) -> None:
+    command = ["javac", "-nowarn", "-encoding", "UTF-8", "--release", "11", "-cp", path]
+    command += ["-d", str(target), *map(str, sources)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise RuntimeError(f"javac refused the driver:\n{done.stderr[-6000:]}")
+
+
+def main() -> None:
+    for name in (SERVER, CLIENT_4):
+        print(jars(name))
+    for name in (CLIENT_5, CLIENT_4):
+        print(java_driver(name))
+
+
+if __name__ == "__main__":
+    main()

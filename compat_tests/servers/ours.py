@@ -1,0 +1,170 @@
+"""TriMQ under test, started with its public command line only."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from compat_tests.servers.artifacts import ROOT
+from compat_tests.servers.processes import HOST, Child, NotReady
+from compat_tests.servers.server import Options, write_broker_conf
+
+READY: Final = re.compile(
+    r"TriMQ ready: namesrv=(?P<namesrv>\S+) broker=(?P<broker>\S+) store=(?P<store>.+) in \d+ ms"
+)
+COMMAND: Final = (sys.executable, "-m", "trimq")
+# Where `make` has put a copy of the tree with its hot modules compiled.
+COMPILED_TREE: Final = ROOT / "build" / "compiled"
+
+
+def builds() -> dict[str, Path]:
+    """The trees that TriMQ can run from: plain Python, and compiled if that was made."""
+    if [*ROOT.glob("codec/**/*.so"), *ROOT.glob("trimq/*.so")]:
+        raise RuntimeError(
+            f"{ROOT} holds compiled modules: remove its *.so, 'make compiled' has its own tree"
+        )
+    found = {"pure": ROOT}
+    if list(COMPILED_TREE.glob("codec/frames/frame*.so")):
+        found["compiled"] = COMPILED_TREE
+    return found
+
+
+def _environment(tree: Path) -> dict[str, str]:
+    # Stderr and stdout share a file; unbuffered, so that the log's order is the order of events.
+    # A safe path leaves the working directory out: the packages are those of `tree`.
+    return {
+        **os.environ,
+        "PYTHONUNBUFFERED": "1",
+        "PYTHONSAFEPATH": "1",
+        "PYTHONPATH": str(tree),
+    }
+
+
+class TrimqServer:
+    """``trimq server``, with the NameServer inside or with another one: see server.Server."""
+
+    kind = "trimq"
+    description = "python -m trimq server"
+
+    def __init__(
+        self,
+        home: Path,
+        options: Options | None = None,
+        *,
+        namesrv: str | None = None,
+        command: Sequence[str] = COMMAND,
+        tree: Path = ROOT,
+    ) -> None:
+        """`tree` is the checkout whose packages run."""
+        self.home = home
+        self._tree = tree
+        self.store = home / "store"
+        self._options = options or Options()
+        self._command = command
+        self._foreign_namesrv = namesrv
+        self._namesrv = namesrv or f"{HOST}:0"
+        self._broker = f"{HOST}:0"
+        self._child: Child | None = None
+        home.mkdir(parents=True, exist_ok=True)
+
+    def _arguments(self) -> list[str]:
+        # The real one believes everybody who sends a PROXY preamble.
+        settings = self._options.merged() | {"proxyProtocolFrom": HOST}
+        tls = self._options.tls
+        if tls is not None:
+            file = tls.write_properties(self.home / "tls.properties")
+            settings |= {"tls.config.file": str(file), "tls.server.mode": "enforcing"}
+        conf = write_broker_conf(self.home / "broker.conf", settings)
+        namesrv = "--namesrv" if self._foreign_namesrv else "--namesrv-listen"
+        where = [namesrv, self._namesrv, "--listen", self._broker]
+        return [*self._command, "server", *where, "--store", str(self.store), "--config", str(conf)]
+
+    def start(self) -> TrimqServer:
+        self._child = Child(self._arguments(), self.home / "trimq.log", _environment(self._tree))
+        try:
+            line = self._child.wait_for("TriMQ ready:")
+        except NotReady:
+            self.kill()
+            raise
+        found = READY.search(line)
+        if found is None:
+            self.kill()
+            raise NotReady(f"not the ready line that DESIGN.md promises: {line!r}")
+        # From the second start on the ports are those of the first, as clients know them.
+        if not self._foreign_namesrv:
+            self._namesrv = found["namesrv"]
+        self._broker = found["broker"]
+        return self
+
+    @property
+    def namesrv_addr(self) -> str:
+        return self._namesrv
+
+    @property
+    def broker_addr(self) -> str:
+        return self._broker
+
+    @property
+    def broker_pid(self) -> int:
+        if self._child is None:
+            raise RuntimeError("not running")
+        return self._child.pid
+
+    def log(self) -> str:
+        """Everything that TriMQ wrote since its last start."""
+        return self._child.output() if self._child else ""
+
+    def restart(self) -> None:
+        self.stop()
+        self.start()
+
+    def kill9(self) -> None:
+        self.kill()
+        self.start()
+
+    def restart_namesrv(self) -> None:
+        raise NotImplementedError(
+            "the NameServer lives in the broker's process: use TrimqNameServer"
+        )
+
+    def stop(self) -> None:
+        if self._child is not None:
+            child, self._child = self._child, None
+            code = child.stop()
+            if code != 0:
+                raise AssertionError(f"clean shutdown ended with {code}:\n{child.output()[-4000:]}")
+
+    def kill(self) -> None:
+        if self._child is not None:
+            self._child.kill()
+            self._child = None
+
+
+class TrimqNameServer:
+    """``trimq namesrv`` alone."""
+
+    def __init__(self, home: Path, command: Sequence[str] = COMMAND) -> None:
+        self._home = home
+        self._command = command
+        self._child: Child | None = None
+        self.addr = f"{HOST}:0"
+        home.mkdir(parents=True, exist_ok=True)
+
+    def start(self) -> TrimqNameServer:
+        command = [*self._command, "namesrv", "--listen", self.addr]
+        self._child = Child(command, self._home / "namesrv.log", _environment(ROOT))
+        line = self._child.wait_for("TriMQ ready:")
+        found = re.search(r"namesrv=(\S+)", line)
+        if found is None:
+            raise NotReady(f"no namesrv= in the ready line: {line!r}")
+        self.addr = found[1]
+        return self
+
+    def stop(self) -> None:
+        if self._child is not None:
+            child, self._child = self._child, None
+            child.stop()

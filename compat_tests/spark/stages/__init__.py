@@ -1,0 +1,1 @@
+"""Sessions, clusters, brokers and jobs that the tests of Spark share."""

@@ -1,0 +1,1 @@
+"""Store directories that one server wrote and the other one opens."""

@@ -1,0 +1,128 @@
+"""Hand-made frames, one case each: the real server and TriMQ must answer alike.
+
+What the real one answers is taken from compat_tests/records/wire while a case and everything that it is made of are
+as they were when it was recorded; a tenth of all cases, another one every day, is played on it all the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from compat_tests.comparing.java_exceptions import forgive_java_exceptions, without_java_exceptions
+from compat_tests.comparing.normalise import differences
+from compat_tests.comparing.records import Seen, Subject, assert_still, settings_text, with_imports
+from compat_tests.comparing.selection import is_for_the_plain_build
+from compat_tests.scenarios.driver import Outcome, new_run
+from compat_tests.scenarios.stage import COMPILED, ITSELF, PLAIN, REAL, Group, Stage
+from compat_tests.servers.server import Server
+from compat_tests.wire.case import Case
+from compat_tests.wire.cases.catalogue import cases_by_module
+from compat_tests.wire.runner import play_all
+from compat_tests.wire.stage import Place
+from docs.differences import deliberate_cases
+
+MODULES: Final = cases_by_module()
+MODULE_OF: Final = {case.name: module for module, cases in MODULES.items() for case in cases}
+CASES: Final = [case for cases in MODULES.values() for case in cases]
+DELIBERATE: Final = deliberate_cases()
+SHOWN: Final = 20
+WIRE: Final = Path(__file__).parent
+
+
+@cache
+def subject_of(module: str) -> Subject:
+    """The cases of a module are recorded together."""
+    path = Path(module)
+    comparing = (
+        WIRE.parent / "comparing" / f"{name}.py" for name in ("normalise", "java_exceptions")
+    )
+    decide = (path, WIRE / "runner.py", *comparing)
+    return Subject(f"wire/{path.stem}", (settings_text({}),), with_imports(decide))
+
+
+@dataclass
+class Played:
+    """What the selected cases have shown, by name of the case."""
+
+    recorded: dict[str, Seen] = field(default_factory=dict)
+    # By side, the real one and each build.
+    live: dict[str, dict[str, Seen]] = field(default_factory=dict)
+
+
+def play(server: Server, cases: list[Case]) -> dict[str, Seen]:
+    run = new_run()
+    place = Place(server.namesrv_addr, server.broker_addr, run)
+    outcomes = {
+        name: Outcome(name, run, seen["outcome"], seen["error"])
+        for name, seen in play_all(cases, place).items()
+    }
+    return {name: Seen.of(outcome, server) for name, outcome in outcomes.items()}
+
+
+def wants(
+    side: str, group: Group, is_due: Callable[[str], bool], recorded: dict[str, Seen]
+) -> Callable[[Case], bool]:
+    """Which cases are played on a side of the servers."""
+    if side == REAL:
+        return lambda case: case.name not in recorded or is_due(case.name)
+    if side == PLAIN and COMPILED in group.ours:
+        return lambda case: is_due(case.name) or is_for_the_plain_build(case.name)
+    return lambda case: True
+
+
+@pytest.fixture(scope="module")
+def played(request: pytest.FixtureRequest, stage: Stage) -> Played:
+    """Only the selected cases, on all sides at a time: cases mostly wait."""
+    params = [item.callspec.params for item in request.session.items if hasattr(item, "callspec")]
+    selected: list[Case] = [p["wire"] for p in params if "wire" in p]
+    found = Played()
+    for module in dict.fromkeys(MODULE_OF[case.name] for case in selected):
+        found.recorded |= stage.records.find(subject_of(module))
+    group = stage.group("plain")
+
+    def play_on(side: str) -> dict[str, Seen]:
+        wanted = wants(side, group, stage.records.is_due, found.recorded)
+        chosen = [case for case in selected if wanted(case)]
+        return play(group.side(side), chosen) if chosen else {}
+
+    sides = [REAL, *(group.ours or [ITSELF])]
+    # On one server they would see each other.
+    with ThreadPoolExecutor(1 if ITSELF in sides else len(sides)) as pool:
+        found.live = dict(zip(sides, pool.map(play_on, sides), strict=True))
+    found.live[REAL] = {
+        name: replace(seen, outcome=without_java_exceptions(seen.outcome))
+        for name, seen in found.live[REAL].items()
+    }
+    return found
+
+
+@pytest.mark.parametrize("wire", CASES, ids=lambda case: case.name)
+def test_same_answer(played: Played, stage: Stage, wire: Case) -> None:
+    subject = subject_of(MODULE_OF[wire.name])
+    recorded, live = played.recorded.get(wire.name), played.live[REAL].get(wire.name)
+    if live is not None:
+        assert live.error is None, f"on the real server: {live.error}"
+        if recorded is not None:
+            assert_still(subject, recorded, live)
+        stage.records.keep(subject, {wire.name: live})
+    real = live or recorded
+    assert real is not None
+    for side, seen in played.live.items():
+        if side != REAL and wire.name in seen:
+            check_same(real, seen[wire.name], wire, side)
+
+
+def check_same(real: Seen, ours: Seen, wire: Case, side: str) -> None:
+    assert ours.error is None, f"on TriMQ: {ours.error}"
+    found = list(differences(*forgive_java_exceptions(real.outcome, ours.outcome)))
+    if wire.name in DELIBERATE and side != ITSELF:
+        assert found, f"no deviation any more, take it from the list: {DELIBERATE[wire.name]}"
+        return
+    assert not found, f"{side}:\n" + "\n".join(found[:SHOWN])

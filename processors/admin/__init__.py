@@ -1,1 +1,0 @@
-"""Topics, groups, messages: what tools ask."""

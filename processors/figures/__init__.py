@@ -1,0 +1,1 @@
+"""What a broker counts, and what it says about itself."""

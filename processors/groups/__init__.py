@@ -1,0 +1,1 @@
+"""Subscription groups: created, changed, deleted, listed; how their members are assigned queues."""

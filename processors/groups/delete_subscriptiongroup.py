@@ -1,0 +1,30 @@
+"""DELETE_SUBSCRIPTIONGROUP: a group's settings, and its offsets when asked to clean them.
+
+Its %RETRY% and %DLQ% topics stay.
+"""
+
+from trimq.broker.figures.traffic import Traffic
+from trimq.broker.groups.offsets import ConsumerOffsets
+from trimq.broker.groups.subscription_groups import SubscriptionGroups
+from trimq.codec.codes import RequestCode
+from trimq.codec.headers.groups import DeleteSubscriptionGroupRequestHeader
+from trimq.remoting.contract import Processor, Request, Response
+
+
+class DeleteSubscriptiongroup(Processor[DeleteSubscriptionGroupRequestHeader]):
+    codes = (RequestCode.DELETE_SUBSCRIPTIONGROUP,)
+    header = DeleteSubscriptionGroupRequestHeader
+
+    def __init__(
+        self, groups: SubscriptionGroups, offsets: ConsumerOffsets, traffic: Traffic
+    ) -> None:
+        self._groups = groups
+        self._offsets = offsets
+        self._traffic = traffic
+
+    def handle(self, request: Request[DeleteSubscriptionGroupRequestHeader]) -> Response:
+        self._groups.delete(request.header.group_name)
+        self._traffic.forget_group(request.header.group_name)
+        if request.header.clean_offset:
+            self._offsets.forget_group(request.header.group_name)
+        return Response()

@@ -1,0 +1,15 @@
+"""GET_ALL_MESSAGE_REQUEST_MODE: every mode that has been set, for slaves and tools."""
+
+from trimq.broker.groups.request_modes import RequestModes
+from trimq.codec.codes import RequestCode
+from trimq.remoting.contract import Processor, Request, Response
+
+
+class GetAllMessageRequestMode(Processor[None]):
+    codes = (RequestCode.GET_ALL_MESSAGE_REQUEST_MODE,)
+
+    def __init__(self, modes: RequestModes) -> None:
+        self._modes = modes
+
+    def handle(self, request: Request[None]) -> Response:
+        return Response(body=self._modes.encoded())

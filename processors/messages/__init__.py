@@ -1,0 +1,1 @@
+"""Looking messages up: by key, by id, by queue."""

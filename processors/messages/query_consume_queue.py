@@ -1,0 +1,83 @@
+"""QUERY_CONSUME_QUEUE: the entries of one consume queue, for troubleshooting."""
+
+from typing import Final
+
+from trimq.broker.filters.consumer_filters import ConsumerFilters
+from trimq.broker.groups.consumers import Consumers
+from trimq.codec.bodies.base import encode_body
+from trimq.codec.bodies.progress import ConsumeQueueData, QueryConsumeQueueResponseBody
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.headers.offsets import QueryConsumeQueueRequestHeader
+from trimq.codec.names import REMARK_LEFT
+from trimq.remoting.contract import Processor, RemotingError, Request, Response
+from trimq.store.message_store import MessageStore
+
+# An answer with that many entries is about 1 MB and takes a few tens of milliseconds.
+_MOST_ENTRIES: Final = 10_000
+# What the real broker leaves in the remark of this success.
+QueueRequest = Request[QueryConsumeQueueRequestHeader]
+
+
+class QueryConsumeQueue(Processor[QueryConsumeQueueRequestHeader]):
+    """Up to `count` entries from `index` on (AdminBrokerProcessor.queryConsumeQueue).
+
+    A batch of a BatchCQ queue has one entry. With a group, its subscription is included too. An
+    index outside the queue is a success with only a remark.
+    """
+
+    codes = (RequestCode.QUERY_CONSUME_QUEUE,)
+    header = QueryConsumeQueueRequestHeader
+
+    def __init__(self, consumers: Consumers, filters: ConsumerFilters, store: MessageStore) -> None:
+        self._consumers = consumers
+        self._filters = filters
+        self._store = store
+
+    def handle(self, request: QueueRequest) -> Response:
+        header = request.header
+        topic = header.topic or ""
+        where = f"{header.queue_id}@{topic}"
+        if header.queue_id not in self._store.queues(topic):
+            raise RemotingError(ResponseCode.SYSTEM_ERROR, f"{where} is not exist!")
+        body = QueryConsumeQueueResponseBody(
+            max_queue_index=self._store.max_offset(topic, header.queue_id),
+            min_queue_index=self._store.min_offset(topic, header.queue_id),
+        )
+        if header.consumer_group is not None:
+            self._add_subscription(body, header.consumer_group, topic)
+        if not body.min_queue_index <= header.index < body.max_queue_index:
+            return Response(remark=f"Index {header.index} of {where} is not exist!")
+        body.queue_data = self._entries(header, topic)
+        return Response(remark=REMARK_LEFT, body=encode_body(body))
+
+    def _add_subscription(
+        self, body: QueryConsumeQueueResponseBody, group: str, topic: str
+    ) -> None:
+        body.subscription_data = self._consumers.find_subscription(group, topic)
+        if body.subscription_data is None:
+            body.filter_data = f"{group}@{topic} is not online!"
+        else:
+            known = self._filters.find(topic, group)
+            body.filter_data = "null" if known is None else known.shown()
+
+    def _entries(
+        self, header: QueryConsumeQueueRequestHeader, topic: str
+    ) -> list[ConsumeQueueData]:
+        found: list[ConsumeQueueData] = []
+        end = header.index + min(header.count, _MOST_ENTRIES)
+        last_position = -1
+        for offset in range(header.index, end):
+            entry = self._store.queue_entry(topic, header.queue_id, offset)
+            if entry is None:
+                break
+            if entry.physical_offset == last_position:
+                continue
+            last_position = entry.physical_offset
+            found.append(
+                ConsumeQueueData(
+                    physic_offset=entry.physical_offset,
+                    physic_size=entry.size,
+                    tags_code=entry.tags_code,
+                )
+            )
+        return found

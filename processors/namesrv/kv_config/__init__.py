@@ -1,0 +1,1 @@
+"""Key-value configuration, which clients keep in NameServers."""

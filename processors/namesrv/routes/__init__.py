@@ -1,0 +1,1 @@
+"""Brokers that register, and where topics are found."""

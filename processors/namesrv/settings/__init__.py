@@ -1,0 +1,1 @@
+"""A NameServer's settings while it runs."""

@@ -1,0 +1,1 @@
+"""Lists of topics, and topics that are announced by others than brokers."""

@@ -1,0 +1,1 @@
+"""How far groups have got, and how far they are behind."""

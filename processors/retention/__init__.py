@@ -1,0 +1,1 @@
+"""Deleting what is too old, when an operator asks for it."""

@@ -1,0 +1,49 @@
+"""CLEAN_EXPIRED_CONSUMEQUEUE: delete queues whose records are all deleted; their offsets start
+again.
+
+Those of system topics stay, and those that never had a message.
+"""
+
+import logging
+
+import trio
+
+from trimq.broker.topics.table import Topics
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.remoting.contract import Later, Processor, RemotingError, Request, Response
+from trimq.store.errors import StoreError
+from trimq.store.message_store import MessageStore
+
+log = logging.getLogger("trimq.admin")
+
+
+class CleanExpiredConsumequeue(Processor[None]):
+    codes = (RequestCode.CLEAN_EXPIRED_CONSUMEQUEUE,)
+
+    def __init__(self, topics: Topics, store: MessageStore) -> None:
+        self._topics = topics
+        self._store = store
+
+    def handle(self, request: Request[None]) -> Later:
+        return Later(request, self._answer)
+
+    async def _answer(self, request: Request[None]) -> Response:
+        try:
+            await self._clean()
+        except StoreError as error:
+            raise RemotingError(ResponseCode.SYSTEM_ERROR, str(error)) from error
+        return Response()
+
+    async def _clean(self) -> None:
+        trimming = self._store.trimming
+        topics = [
+            topic for topic in self._store.topics() if not self._topics.is_system_topic(topic)
+        ]
+        log_min = self._store.min_physical_offset
+        for topic in await trio.to_thread.run_sync(trimming.find_idle, topics, log_min):
+            for queue_id in self._store.queues(topic):
+                if trimming.delete_if_idle(topic, queue_id):
+                    log.info(
+                        "consume queue without messages deleted topic=%s queue=%d", topic, queue_id
+                    )
+                await trio.lowlevel.checkpoint()

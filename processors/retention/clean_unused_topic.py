@@ -1,0 +1,44 @@
+"""CLEAN_UNUSED_TOPIC: delete the consume queues of topics that are not (or no longer) configured."""
+
+import logging
+
+import trio
+
+from trimq.broker.topics.table import Topics
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.names import LMQ_PREFIX
+from trimq.remoting.contract import Later, Processor, RemotingError, Request, Response
+from trimq.store.errors import StoreError
+from trimq.store.message_store import MessageStore
+
+log = logging.getLogger("trimq.admin")
+
+
+class CleanUnusedTopic(Processor[None]):
+    """System topics and light queues stay. One topic a step."""
+
+    codes = (RequestCode.CLEAN_UNUSED_TOPIC,)
+
+    def __init__(self, topics: Topics, store: MessageStore) -> None:
+        self._topics = topics
+        self._store = store
+
+    def handle(self, request: Request[None]) -> Later:
+        return Later(request, self._answer)
+
+    async def _answer(self, request: Request[None]) -> Response:
+        for topic in self._store.topics():
+            if self._is_unused(topic):
+                try:
+                    deleted = self._store.delete_topic(topic)
+                except StoreError as error:
+                    raise RemotingError(ResponseCode.SYSTEM_ERROR, str(error)) from error
+                if deleted:
+                    log.info("queues of a topic without config deleted topic=%s", topic)
+            await trio.lowlevel.checkpoint()
+        return Response()
+
+    def _is_unused(self, topic: str) -> bool:
+        if topic in self._topics or topic.startswith(LMQ_PREFIX):
+            return False
+        return not self._topics.is_system_topic(topic)

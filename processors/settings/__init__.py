@@ -1,0 +1,1 @@
+"""A broker's settings while it runs."""

@@ -1,0 +1,1 @@
+"""Timer messages: what their wheel says about itself."""

@@ -1,0 +1,1 @@
+"""Topics: created, changed, deleted, listed."""

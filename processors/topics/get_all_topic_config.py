@@ -1,0 +1,59 @@
+"""GET_ALL_TOPIC_CONFIG: all topics, or a page of them for callers that page (slaves, tools)."""
+
+from collections.abc import Mapping
+
+from trimq.broker.config import BrokerConfig
+from trimq.broker.topics.table import Topics
+from trimq.codec.bodies.base import encode_body
+from trimq.codec.bodies.topics import TopicConfig
+from trimq.codec.codes import RequestCode
+from trimq.codec.errors import CodecError
+from trimq.codec.headers.topics import (
+    GetAllTopicConfigRequestHeader,
+    GetAllTopicConfigResponseHeader,
+)
+from trimq.codec.java import fastjson
+from trimq.processors._tables import encode_members
+from trimq.remoting.contract import Later, Processor, Request, Response
+
+
+class GetAllTopicConfig(Processor[GetAllTopicConfigRequestHeader]):
+    """The body is a TopicConfigAndMappingSerializeWrapper; a page has the mappings of its own topics."""
+
+    codes = (RequestCode.GET_ALL_TOPIC_CONFIG,)
+    header = GetAllTopicConfigRequestHeader
+
+    def __init__(self, config: BrokerConfig, topics: Topics) -> None:
+        self._config = config
+        self._topics = topics
+
+    def handle(self, request: Request[GetAllTopicConfigRequestHeader]) -> Later:
+        return Later(request, self._answer)
+
+    async def _answer(self, request: Request[GetAllTopicConfigRequestHeader]) -> Response:
+        version = encode_body(self._topics.data_version)
+        mappings = self._topics.mappings
+        mapping_version = encode_body(mappings.data_version)
+        total = len(self._topics)
+        chosen = self._chosen(request.header)
+        details = fastjson.dumps(
+            {name: detail for name, detail in mappings.all().items() if name in chosen}
+        )
+        table = await encode_members(chosen)
+        body = (
+            b'{"dataVersion":%b,"mappingDataVersion":%b,"topicConfigTable":%b,'
+            b'"topicQueueMappingDetailMap":%b,"topicQueueMappingInfoMap":{}}'
+        ) % (version, mapping_version, table, details)
+        return Response(header=GetAllTopicConfigResponseHeader(total_topic_num=total), body=body)
+
+    def _chosen(self, header: GetAllTopicConfigRequestHeader) -> Mapping[str, TopicConfig]:
+        asked = (header.data_version, header.topic_seq, header.max_topic_num)
+        if not self._config.enable_split_metadata or asked == (None, None, None):
+            return self._topics.all()
+        first = header.topic_seq
+        if first is None:
+            raise CodecError("a page needs the field 'topicSeq'")
+        count = self._config.split_metadata_size
+        if header.max_topic_num is not None:
+            count = min(count, header.max_topic_num)
+        return self._topics.page(header.data_version, first, count)

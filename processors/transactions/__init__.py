@@ -1,0 +1,1 @@
+"""Transactions: their ends, and half messages that are taken up again."""

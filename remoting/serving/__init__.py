@@ -1,0 +1,1 @@
+"""The server's side: connections, one receive at a time, dispatch, parked replies. On the loop."""

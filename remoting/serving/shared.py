@@ -1,0 +1,53 @@
+"""What the connections of one server, or of one client, have in common."""
+
+from trimq.codec.frames.command import JSON
+from trimq.remoting.contract import ConnectionListener
+from trimq.remoting.gate import Gate
+from trimq.remoting.limits import Limits
+from trimq.remoting.serving.dispatch import Dispatcher
+from trimq.remoting.wire.lane import Lane
+from trimq.remoting.wire.poller import Poller
+from trimq.remoting.wire.unfinished import Unfinished
+
+
+class Shared:
+    """What all connections of one server, or of one client, share."""
+
+    __slots__ = (
+        "coding",
+        "counters",
+        "dispatcher",
+        "extra_fields",
+        "gate",
+        "lane",
+        "limits",
+        "listener",
+        "listener_name",
+        "poller",
+        "unfinished",
+    )
+
+    def __init__(
+        self,
+        dispatcher: Dispatcher,
+        limits: Limits,
+        gate: Gate | None = None,
+        listener: ConnectionListener | None = None,
+        coding: int = JSON,
+    ) -> None:
+        self.dispatcher = dispatcher
+        self.limits = limits
+        self.gate = gate
+        self.listener = listener
+        self.counters = dispatcher.counters
+        self.unfinished = Unfinished(limits.unfinished_limit, self.counters)
+        # For log lines: one process may listen as a broker and as a NameServer.
+        self.listener_name = dispatcher.request_log.listener
+        # The header coding of our own requests; a reply always has that of its request.
+        self.coding = coding
+        # Fields of every request of ours in addition to those of its header.
+        self.extra_fields: dict[str, str] = {}
+        # Reads the plain sockets of a server; without it each connection has a reading task.
+        self.poller: Poller | None = None
+        # Sends what lies in files on plain sockets; without it everything is read first.
+        self.lane: Lane | None = None

@@ -1,0 +1,161 @@
+"""Tells connections that their sockets have something to read, without a task switch for each.
+
+A task that waits for its socket costs a round through Trio's scheduler, a chain of coroutines to
+wake and a system call to register again, for every receive. Here all plain sockets of a server
+share one epoll instance, registered once, and one task calls the connections that are ready, one
+after another. Linux only; elsewhere, and for TLS, each connection has its own reading task.
+
+Hot: compiled by mypyc when a compiler is there.
+"""
+
+import os
+import select
+from collections import deque
+from collections.abc import Callable
+from time import perf_counter
+from typing import Any, Final
+
+import trio
+
+AVAILABLE: Final = hasattr(select, "epoll")
+
+# After this many seconds, or polls, the other tasks get their turn.
+_MOST_SECONDS: Final = 0.002
+_MOST_LOOKS: Final = 16
+
+# For a client that sends its next request right after each answer, the poller stays awake, at most
+# this long: going to sleep and being woken takes longer than the request itself, on the client's
+# side as well.
+_LINGER_SECONDS: Final = 0.000_2
+# How many such requests in a row it takes before the poller stays awake.
+_LINGER_AFTER: Final = 8
+# That number doubles each time the wait was in vain, up to this.
+_LINGER_AFTER_MOST: Final = 4096
+# No caller reads an answer and asks again faster than this: several callers share the socket.
+_TOO_SOON_SECONDS: Final = 0.000_005
+
+
+class Poller:
+    """Calls back, from the one task that runs `run`, while a file descriptor is readable."""
+
+    __slots__ = (
+        "_answered_at",
+        "_callbacks",
+        "_epoll",
+        "_in_a_row",
+        "_last",
+        "_linger_after",
+        "_paused",
+        "_ready",
+    )
+
+    def __init__(self) -> None:
+        self._epoll: Any = select.epoll()
+        self._callbacks: dict[int, Callable[[], None]] = {}
+        self._paused: dict[int, Callable[[], None]] = {}
+        # Descriptors that were ready and have not been called yet.
+        self._ready: deque[int] = deque()
+        # Receives in a row from the `_last` socket alone, each soon after the answer to the
+        # previous one.
+        self._in_a_row: int = 0
+        self._last: int = -1
+        self._answered_at: float = 0.0
+        self._linger_after: int = _LINGER_AFTER
+
+    def add(self, fd: int, callback: Callable[[], None]) -> None:
+        """Call back whenever `fd` is readable. The callback must not raise."""
+        self._callbacks[fd] = callback
+        self._epoll.register(fd, select.EPOLLIN)
+
+    def pause(self, fd: int) -> None:
+        """No calls until `resume`."""
+        callback = self._callbacks.pop(fd, None)
+        if callback is not None:
+            # An empty mask would still report a peer that has gone, over and over.
+            self._epoll.unregister(fd)
+            self._paused[fd] = callback
+
+    def resume(self, fd: int) -> None:
+        callback = self._paused.pop(fd, None)
+        if callback is not None:
+            self.add(fd, callback)
+
+    def remove(self, fd: int) -> None:
+        """Stop the calls; call it before the descriptor is closed."""
+        self._paused.pop(fd, None)
+        if self._callbacks.pop(fd, None) is not None:
+            self._epoll.unregister(fd)
+
+    def close(self) -> None:
+        """When no descriptor is left."""
+        self._epoll.close()
+
+    async def run(self) -> None:
+        """Call until cancelled."""
+        while True:
+            if self._ready:
+                await trio.lowlevel.checkpoint()
+            else:
+                await trio.lowlevel.wait_readable(self._epoll.fileno())
+            self._look()
+
+    def _look(self) -> None:
+        """Serve the sockets that are ready, in turn, and poll again as long as any is."""
+        now = perf_counter()
+        until = now + _MOST_SECONDS
+        ready = self._ready
+        for _ in range(_MOST_LOOKS):
+            if not ready:
+                for fd, _ in self._epoll.poll(0):
+                    ready.append(fd)
+            count = len(ready)
+            if count == 1:
+                self._note(ready[0], now)
+            else:
+                self._in_a_row = 0
+            while ready:
+                callback = self._callbacks.get(ready.popleft())
+                if callback is not None:
+                    callback()
+                    now = perf_counter()
+                    self._answered_at = now
+                    if now > until:
+                        return
+            if count <= 1:
+                # A lone client that waits for each answer has nothing more to send yet.
+                if not self._linger(now):
+                    return
+                now = perf_counter()
+
+    def _note(self, fd: int, now: float) -> None:
+        """Only this socket is ready."""
+        if fd == self._last and _TOO_SOON_SECONDS < now - self._answered_at < 2 * _LINGER_SECONDS:
+            self._in_a_row += 1
+        else:
+            self._in_a_row = 0
+            self._last = fd
+
+    def _linger(self, now: float) -> bool:
+        """Stay awake for the lone client's next request; returns whether it came.
+
+        Not while other tasks want to run. Every poll yields the core to whoever else wants it: the
+        client itself may have been woken on it.
+        """
+        if self._in_a_row < self._linger_after:
+            return False
+        others = trio.lowlevel.current_statistics()
+        if others.tasks_runnable > 0 or others.run_sync_soon_queue_size > 0:
+            return False
+        until = now + _LINGER_SECONDS
+        while True:
+            os.sched_yield()
+            for fd, _ in self._epoll.poll(0):
+                self._ready.append(fd)
+            if self._ready:
+                self._linger_after = _LINGER_AFTER
+                return True
+            if perf_counter() > until:
+                break
+        self._in_a_row = 0
+        self._linger_after = min(self._linger_after * 2, _LINGER_AFTER_MOST)
+        return False

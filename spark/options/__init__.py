@@ -1,0 +1,1 @@
+"""Options as users write them, turned into typed values."""

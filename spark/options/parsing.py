@@ -1,0 +1,400 @@
+"""Options of the data sources: read once, in the driver, to typed values.
+
+Spark passes options as text and ignores the case of their names.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import ssl
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from trimq.admin.addresses import name_server_list
+from trimq.admin.blocking import BlockingAdminClient
+from trimq.admin.errors import Invalid
+from trimq.admin.signing import AccessKeys
+from trimq.codec.names import TOOLS_CONSUMER_GROUP
+from trimq.remoting.clients.blocking import BlockingClient
+from trimq.remoting.tls.contexts import ClientTls, TlsFilesError
+from trimq.spark.errors import SparkSourceError, WrongOption
+from trimq.spark.options.moments import parse_duration, required_time
+from trimq.spark.options.positions import (
+    Position,
+    QueueKey,
+    parse_position,
+    parse_queues,
+    parse_times,
+)
+from trimq.spark.options.texts import Options
+
+# Seconds that an outage may last, and while a read is planned.
+OUTAGE: Final = 300.0
+OUTAGE_OF_PLANNING: Final = 30.0
+
+TLS: Final = (
+    "tls",
+    "tlsTrustCertPath",
+    "tlsAnyName",
+    "tlsCertPath",
+    "tlsKeyPath",
+    "tlsKeyPassword",
+)
+CONNECTION: Final = (
+    "namesrv",
+    "accessKey",
+    "secretKey",
+    "timeoutMs",
+    "retries",
+    "outageTimeoutMs",
+    *TLS,
+)
+# Only one of each may be given: offsets or times, one time for all queues, times of topics and
+# queues.
+STARTING: Final = (
+    "startingOffsets",
+    "startingTimestamp",
+    "startingOffsetsByTimestamp",
+    "startingOffsetsByTimestampStrategy",
+)
+ENDING: Final = ("endingOffsets", "endingTimestamp", "endingOffsetsByTimestamp")
+# Those that only mean something for one kind of reading.
+FOR_STREAMS: Final = (
+    "maxOffsetsPerTrigger",
+    "minOffsetsPerTrigger",
+    "maxTriggerDelay",
+    "commitGroup",
+)
+READ: Final = (
+    *CONNECTION,
+    "topic",
+    "topics",
+    "topicPattern",
+    "assign",
+    "columns",
+    *STARTING,
+    *ENDING,
+    "tags",
+    "sql",
+    "consumerGroup",
+    "groupIdPrefix",
+    "pullBatchSize",
+    "pullsInFlight",
+    "maxMessagesPerPartition",
+    "minPartitions",
+    "failOnDataLoss",
+    *FOR_STREAMS,
+)
+_GROUP: Final = re.compile("[%|a-zA-Z0-9_-]{1,100}", re.ASCII)
+_EXAMPLE: Final = "namesrv '127.0.0.1:9876', topic 'T'"
+WRITE: Final = (*CONNECTION, "topic", "producerGroup", "batchSize", "batchBytes", "badRows")
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """How servers are asked. Time in seconds; `outage` is None if it was not given."""
+
+    name_servers: str
+    timeout: float
+    retries: int
+    keys: AccessKeys | None
+    tls: ClientTls | None = None
+    outage: float | None = None
+
+    @property
+    def patience(self) -> float:
+        """How long to wait for servers that are away."""
+        return OUTAGE if self.outage is None else self.outage
+
+    @property
+    def patience_of_planning(self) -> float:
+        """The same while a read is planned, when somebody may be waiting at the screen."""
+        return OUTAGE_OF_PLANNING if self.outage is None else self.outage
+
+    def client(self, addr: str) -> BlockingClient:
+        """A connection of its own to one server; the files of TLS are read where this runs."""
+        return BlockingClient(addr, tls=self._context(), timeout=self.timeout)
+
+    def admin(self) -> BlockingAdminClient:
+        """All operations on all servers."""
+        return BlockingAdminClient(
+            self.name_servers, timeout=self.timeout, tls=self._context(), keys=self.keys
+        )
+
+    def _context(self) -> ssl.SSLContext | None:
+        if self.tls is None:
+            return None
+        try:
+            return self.tls.context()
+        except TlsFilesError as error:
+            raise SparkSourceError(str(error)) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """What a subscription wants: tags like `A || B`, or a condition in SQL92."""
+
+    text: str
+    kind: str
+
+    @property
+    def selects(self) -> bool:
+        """Whether it leaves anything out."""
+        return self.kind != "TAG" or self.text != "*"
+
+    @property
+    def tags(self) -> frozenset[str]:
+        """The tags that are wanted; empty when any is."""
+        if self.kind != "TAG":
+            return frozenset()
+        found = {tag.strip() for tag in self.text.split("||")} - {""}
+        return frozenset() if "*" in found else frozenset(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Pulls:
+    """How messages are pulled."""
+
+    expression: Expression
+    group: str
+    batch_size: int
+    in_flight: int
+    fail_on_data_loss: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is read: topics by name, or those whose names match; all their queues, or only these."""
+
+    topics: tuple[str, ...] = ()
+    pattern: str | None = None
+    queues: frozenset[QueueKey] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Triggers:
+    """How a stream's batches are cut. Nothing is read while fewer than `least` messages are there,
+    unless the last batch was `delay` seconds ago; `most` is the limit of a batch.
+    """
+
+    most: int | None = None
+    least: int | None = None
+    delay: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """Everything that reading needs. `triggers` and `commit_group` are for streams."""
+
+    connection: Connection
+    wanted: Wanted
+    pulls: Pulls
+    starting: Position
+    ending: Position
+    most_per_partition: int | None
+    least_partitions: int | None
+    triggers: Triggers
+    commit_group: str | None
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """The topics that are named; none if there is a pattern."""
+        return self.wanted.topics
+
+    @property
+    def pattern(self) -> str | None:
+        return self.wanted.pattern
+
+    @property
+    def queues(self) -> frozenset[QueueKey] | None:
+        """The only queues that are read, or None: all of the topics."""
+        return self.wanted.queues
+
+    @property
+    def limit(self) -> int | None:
+        """Messages in a batch of a stream."""
+        return self.triggers.most
+
+
+@dataclass(frozen=True, slots=True)
+class WriteOptions:
+    """Everything that writing needs."""
+
+    connection: Connection
+    topic: str | None
+    group: str
+    batch_size: int
+    batch_bytes: int
+    skip_bad_rows: bool = False
+
+
+def read_options(given: Mapping[str, str]) -> ReadOptions:
+    """The options of a read; WrongOption when one is impossible."""
+    options = Options(given, READ)
+    options.demand_some(_EXAMPLE)
+    wanted = _wanted(options)
+    pulls = Pulls(
+        expression=_expression(options),
+        group=_group(options, wanted),
+        batch_size=options.number("pullBatchSize", 32, most=1024),
+        in_flight=options.number("pullsInFlight", 8, most=256),
+        fail_on_data_loss=options.flag("failOnDataLoss", True),
+    )
+    return ReadOptions(
+        connection=connection_of(options),
+        wanted=wanted,
+        pulls=pulls,
+        starting=_starting(options),
+        ending=_position(options, "ending"),
+        most_per_partition=options.optional_number("maxMessagesPerPartition"),
+        least_partitions=options.optional_number("minPartitions", most=1_000_000),
+        triggers=_triggers(options),
+        commit_group=options.text("commitGroup"),
+    )
+
+
+def write_options(given: Mapping[str, str]) -> WriteOptions:
+    """The options of a write; WrongOption when one is impossible."""
+    options = Options(given, WRITE)
+    options.demand_some(_EXAMPLE)
+    return WriteOptions(
+        connection=connection_of(options),
+        topic=options.text("topic"),
+        group=options.text("producerGroup") or "trimq-spark",
+        batch_size=options.number("batchSize", 256, most=4096),
+        batch_bytes=options.number("batchBytes", 1 << 20, least=1 << 10, most=1 << 22),
+        skip_bad_rows=options.choice("badRows", "fail", "skip") == "skip",
+    )
+
+
+def connection_of(options: Options) -> Connection:
+    """How servers are asked; WrongOption when an option is impossible."""
+    name_servers = options.required("namesrv", "127.0.0.1:9876")
+    try:
+        name_server_list(name_servers)
+    except Invalid as error:
+        raise WrongOption(f"option 'namesrv': {error}") from None
+    access, secret = options.text("accessKey"), options.text("secretKey")
+    if (access is None) != (secret is None):
+        raise WrongOption("options 'accessKey' and 'secretKey' belong together")
+    outage = options.optional_number("outageTimeoutMs", least=0, most=1 << 31)
+    keys = AccessKeys(access, secret) if access is not None and secret is not None else None
+    return Connection(
+        name_servers=name_servers,
+        timeout=options.number("timeoutMs", 10_000) / 1000,
+        retries=options.number("retries", 3, least=0, most=1000),
+        keys=keys,
+        tls=_tls(options),
+        outage=None if outage is None else outage / 1000,
+    )
+
+
+def _tls(options: Options) -> ClientTls | None:
+    """The files must exist on every executor, too."""
+    texts = {name: options.text(name) or "" for name in TLS}
+    if not options.flag("tls", any(texts.values())):
+        if any(texts[name] for name in TLS if name != "tls"):
+            raise WrongOption("option 'tls' is 'false', but other TLS options are given")
+        return None
+    tls = ClientTls(
+        authorities=texts["tlsTrustCertPath"],
+        named=not options.flag("tlsAnyName", False),
+        certificate=texts["tlsCertPath"],
+        key=texts["tlsKeyPath"],
+        password=texts["tlsKeyPassword"],
+    )
+    try:
+        tls.context()
+    except TlsFilesError as error:
+        raise WrongOption(f"TLS options: {error}") from None
+    return tls
+
+
+def _wanted(options: Options) -> Wanted:
+    names = ("topic", "topics", "topicPattern", "assign")
+    given = options.only(*names)
+    if given is None:
+        raise WrongOption(
+            "give either option 'topic' (one, or several separated by commas) or option "
+            "'topicPattern', or"
+            " chosen queues with option 'assign'"
+        )
+    name, text = given
+    if name == "assign":
+        queues = parse_queues(name, text)
+        return Wanted(tuple(sorted({topic for topic, _, _ in queues})), queues=queues)
+    if name == "topicPattern":
+        try:
+            re.compile(text)
+        except re.error as error:
+            raise WrongOption(f"option 'topicPattern' {text!r}: {error}") from None
+        return Wanted(pattern=text)
+    topics = tuple(dict.fromkeys(one.strip() for one in text.split(",")))
+    if "" in topics:
+        raise WrongOption(f"option 'topic' {text!r} has an empty name in it")
+    return Wanted(topics)
+
+
+def _position(options: Options, side: str) -> Position:
+    """`side` is starting or ending."""
+    word, time, by_queue = f"{side}Offsets", f"{side}Timestamp", f"{side}OffsetsByTimestamp"
+    name, text = options.only(word, time, by_queue) or (word, None)
+    if text is None or name == word:
+        return parse_position(name, text)
+    if name == time:
+        return Position("time", required_time(name, text))
+    return parse_times(name, text)
+
+
+def _starting(options: Options) -> Position:
+    """startingOffsets is lenient by default, as always; its sisters are strict, like Kafka's."""
+    found = _position(options, "starting")
+    strategy = options.choice("startingOffsetsByTimestampStrategy", "error", "latest")
+    if found.word not in ("time", "times"):
+        if strategy is not None:
+            raise WrongOption(
+                "option 'startingOffsetsByTimestampStrategy' needs a time to start at: give option"
+                " 'startingTimestamp' or 'startingOffsetsByTimestamp'"
+            )
+        return found
+    strict = options.text("startingOffsets") is None if strategy is None else strategy == "error"
+    return replace(found, strict=strict)
+
+
+def _triggers(options: Options) -> Triggers:
+    most = options.optional_number("maxOffsetsPerTrigger")
+    least = options.optional_number("minOffsetsPerTrigger")
+    delay = options.text("maxTriggerDelay")
+    if delay is not None and least is None:
+        raise WrongOption("option 'maxTriggerDelay' needs option 'minOffsetsPerTrigger'")
+    if least is not None and most is not None and least > most:
+        raise WrongOption(
+            f"option 'minOffsetsPerTrigger' is {least}, more than 'maxOffsetsPerTrigger' {most}"
+        )
+    return Triggers(most, least, parse_duration("maxTriggerDelay", delay or "15m"))
+
+
+def _group(options: Options, wanted: Wanted) -> str:
+    """The group to pull as. With a prefix, the same read always gets the same name: brokers keep groups."""
+    name, text = options.only("consumerGroup", "groupIdPrefix") or ("", TOOLS_CONSUMER_GROUP)
+    if name != "groupIdPrefix":
+        return text
+    if not _GROUP.fullmatch(text):
+        raise WrongOption(
+            f"option 'groupIdPrefix' is {text!r}: group names consist of letters, digits and %|-_, "
+            f"at most 100 of them before the job's own part"
+        )
+    queues = sorted(wanted.queues) if wanted.queues is not None else None
+    what = repr((wanted.topics, wanted.pattern, queues))
+    return f"{text}-{hashlib.sha256(what.encode()).hexdigest()[:8]}"
+
+
+def _expression(options: Options) -> Expression:
+    tags, sql = options.text("tags"), options.text("sql")
+    if tags is not None and sql is not None:
+        raise WrongOption("give option 'tags' or option 'sql', not both")
+    if sql is not None:
+        return Expression(sql, "SQL92")
+    return Expression(tags or "*", "TAG")

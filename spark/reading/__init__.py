@@ -1,0 +1,1 @@
+"""Reading queues: partitions, pulls, outages and losses. On executors, except for `batch` and `stream`."""

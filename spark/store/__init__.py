@@ -1,0 +1,1 @@
+"""`format("rocketmq-store")`: a store directory without its broker."""

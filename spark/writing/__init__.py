@@ -1,0 +1,1 @@
+"""Writing rows: messages, where they go, what became of them."""

@@ -1,0 +1,255 @@
+"""Staging: messages become records, with their queue offset and place in the commit log.
+
+Staged records are visible to nobody until `write` has written them to the files with one system
+call; then their consume-queue entries, their effects (`messages/effects.py`) and listeners follow. If
+writing fails, all offsets are as before, and nothing had an effect.
+
+What two requests of one receive must know of each other before anything is written, say that a half
+message was ended, is a claim: a set that is emptied by the write, and when what is staged is
+forgotten. A write with claims first calls those who stage a last record for all of them.
+
+Hot: compiled by mypyc when a compiler is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from trimq.codec.flags import SysFlag
+from trimq.codec.native import encode_record
+from trimq.codec.records.record import record_size
+from trimq.store.appending.batch_sends import encode_batch
+from trimq.store.appending.record_limits import RecordLimits, closed_properties
+from trimq.store.errors import StoreError
+from trimq.store.log.commit_log import CommitLog
+from trimq.store.messages.effects import Claim, Effect
+from trimq.store.messages.message import Appended, AppendedBatch, Dispatched, Message
+from trimq.store.messages.tags import TagCodes
+from trimq.store.queues.queue import Queue
+from trimq.store.queues.queues import Queues
+
+# Gets the records of one write, in order; it must not change the list.
+Listener = Callable[[list[Dispatched]], None]
+
+
+class Appender:
+    __slots__ = (
+        "_effects",
+        "_limits",
+        "_listeners",
+        "_log",
+        "_now_millis",
+        "_queues",
+        "_staged",
+        "_staged_queues",
+        "_tags",
+        "_with_claims",
+        "claims",
+        "last_offset",
+        "last_timestamp",
+    )
+
+    def __init__(
+        self,
+        log: CommitLog,
+        queues: Queues,
+        tags: TagCodes,
+        max_message_size: int,
+        now_millis: Callable[[], int],
+    ) -> None:
+        self._log = log
+        self._queues = queues
+        self._tags = tags
+        self._limits = RecordLimits(log, max_message_size)
+        self._now_millis = now_millis
+        self._listeners: list[Listener] = []
+        self._staged: list[Dispatched] = []
+        # None for records without an entry.
+        self._staged_queues: list[Queue | None] = []
+        self._effects: list[tuple[Effect, Dispatched, Message]] = []
+        self._with_claims: list[Callable[[], None]] = []
+        # What the requests that staged have decided; to be added to, not replaced.
+        self.claims: set[Claim] = set()
+        # The last record that is in the log, for the checkpoint.
+        self.last_offset = -1
+        self.last_timestamp = 0
+
+    def limit_bodies(self, longest: int) -> None:
+        """From now on no body may have more bytes than this (maxMessageSize)."""
+        self._limits.limit_bodies(longest)
+
+    def add_listener(self, listener: Listener) -> None:
+        self._listeners.append(listener)
+
+    def add_last_stager(self, stage: Callable[[], None]) -> None:
+        """Called before a write with claims: the place to stage one record for all of them.
+
+        What it raises fails the write.
+        """
+        self._with_claims.append(stage)
+
+    def stage(self, message: Message) -> Appended:
+        if not has_queue(message.sys_flag):
+            return self._stage_at(message, None, 0, 0)
+        queue = self._queues.get(message.topic, message.queue_id)
+        return self._stage_at(message, queue, queue.next_offset, queue.count(message))
+
+    def _stage_at(
+        self, message: Message, queue: Queue | None, queue_offset: int, count: int
+    ) -> Appended:
+        topic = message.topic.encode()
+        properties = closed_properties(message.properties)
+        size = record_size(len(message.body), len(topic), len(properties), message.sys_flag)
+        self._limits.check(message.body, properties, size)
+        position = self._log.place(size)
+        now = self._now_millis()
+        record = encode_record(
+            topic,
+            message.queue_id,
+            message.flag,
+            queue_offset,
+            position,
+            message.sys_flag,
+            message.born_timestamp,
+            message.born_host,
+            now,
+            message.store_host,
+            message.reconsume_times,
+            message.prepared_transaction_offset,
+            message.body,
+            properties,
+        )
+        self._log.add(position, record)
+        size = len(record)
+        self._note(message, queue, queue_offset, count, position, size, properties, now)
+        return Appended(queue_offset, position, size, now)
+
+    def stage_batch(self, message: Message) -> AppendedBatch:
+        """Records for all items of the body, with consecutive queue offsets and in one file."""
+        if not has_queue(message.sys_flag):
+            raise StoreError("a batch cannot be part of a transaction")
+        queue = self._queues.get(message.topic, message.queue_id)
+        first = queue.next_offset
+        now = self._now_millis()
+        position = self._log.place(0)
+        records = encode_batch(message, first, position, now, self._limits)
+        if self._log.place(len(records.data)) != position:
+            # They belong in the next file.
+            position = self._log.place(len(records.data))
+            records = encode_batch(message, first, position, now, self._limits)
+        # Nothing can fail from here on: records and their offsets are staged together.
+        self._log.add(position, records.data)
+        at = position
+        for index, size in enumerate(records.sizes):
+            properties = records.properties[index]
+            self._note(message, queue, first + index, 1, at, size, properties, now)
+            at += size
+        return AppendedBatch(first, position, records.sizes, at)
+
+    def _note(
+        self,
+        message: Message,
+        queue: Queue | None,
+        queue_offset: int,
+        count: int,
+        position: int,
+        size: int,
+        properties: bytes,
+        now: int,
+    ) -> None:
+        """Remember a record that was given to the log, until it is written."""
+        dispatched = Dispatched(
+            message.topic,
+            message.queue_id,
+            queue_offset,
+            position,
+            size,
+            self._tags.code(message.topic, properties, now, message.tag_hash),
+            now,
+            message.sys_flag,
+            properties,
+            count,
+        )
+        if queue is not None:
+            queue.next_offset = queue_offset + count
+            if queue.effect is not None:
+                self._effects.append((queue.effect, dispatched, message))
+        self._staged.append(dispatched)
+        self._staged_queues.append(queue)
+
+    @property
+    def has_staged(self) -> bool:
+        """Whether a write would have something to do; a claim may be all there is yet."""
+        return len(self._staged) > 0 or len(self.claims) > 0
+
+    def discard(self) -> None:
+        """Take back what is staged."""
+        self._forget()
+        self._log.discard()
+
+    def _forget(self) -> None:
+        for queue in self._staged_queues:
+            if queue is not None:
+                queue.next_offset = queue.max_offset
+        self._staged = []
+        self._staged_queues = []
+        self._effects = []
+        self.claims.clear()
+
+    def write(self) -> None:
+        """Write what is staged to the log and notify the listeners; on StoreError all of it is taken back."""
+        if self.claims:
+            self._stage_last()
+        staged = self._staged
+        if not staged:
+            return
+        queues = self._staged_queues
+        try:
+            self._log.write()
+        except StoreError:
+            self._forget()
+            raise
+        effects = self._effects
+        self._staged = []
+        self._staged_queues = []
+        self._append(staged, queues)
+        dispatched = staged[-1]
+        self.last_offset = dispatched.physical_offset
+        self.last_timestamp = dispatched.store_timestamp
+        if effects:
+            self._effects = []
+            for effect, record, message in effects:
+                effect(record, message)
+        if self.claims:
+            self.claims.clear()
+        for listener in self._listeners:
+            listener(staged)
+
+    def _stage_last(self) -> None:
+        try:
+            for stage in self._with_claims:
+                stage()
+        except BaseException:
+            # What decides must not be written without the record that says so.
+            self.discard()
+            raise
+
+    def _append(self, staged: list[Dispatched], queues: list[Queue | None]) -> None:
+        """Their queue entries; those of a batch, which are consecutive, all at once."""
+        count = len(staged)
+        start = 0
+        while start < count:
+            queue = queues[start]
+            end = start + 1
+            while end < count and queues[end] is queue:
+                end += 1
+            if queue is not None:
+                queue.append(staged, start, end)
+                self._queues.appended(queue)
+            start = end
+
+
+def has_queue(sys_flag: int) -> bool:
+    """Prepared and rolled-back messages have no place in a queue."""
+    kind = sys_flag & SysFlag.TRANSACTION_MASK
+    return kind in (SysFlag.NOT_TRANSACTION, SysFlag.COMMIT)

@@ -1,0 +1,181 @@
+"""Walking over the records of the commit log, as recovery does.
+
+A record counts when its lengths add up, its body matches its CRC and it names its own offset. A
+torn write leaves zeros after the tear, or in place of whole sectors, which those rules miss only
+inside topic and properties: a topic never has a zero byte, and `MessageStore.stage` lets no
+properties end in one or hold as many of them as a sector has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from trimq.codec.records.fields import HEAD_SIZE, physical_offset_at, store_time_at
+from trimq.codec.records.record import (
+    FIXED_SIZE,
+    MAGIC_BLANK,
+    MAGIC_V1,
+    MAGIC_V2,
+    RECORD_MAGICS,
+    peek,
+    skim_record,
+)
+from trimq.store.disk.files import SECTOR, ZERO_SECTOR
+from trimq.store.log.commit_log import CommitLog
+from trimq.store.messages.message import Dispatched
+from trimq.store.messages.tags import TagCodes
+
+WINDOW: Final = 1024 * 1024
+OVERLAP: Final = 8
+
+
+class LogScanner:
+    """Iterates over the records from a boundary on; `position` is where it stopped."""
+
+    def __init__(self, log: CommitLog, start: int, end: int, tags: TagCodes) -> None:
+        self._log = log
+        self._end = end
+        self._tags = tags
+        self._window = b""
+        self._window_at = 0
+        self._topics: dict[bytes, str] = {}
+        self.position = start
+
+    def __iter__(self) -> Iterator[Dispatched]:
+        while self._enter():
+            window = self._window
+            window_at = self._window_at
+            while True:
+                record = self._record(window, self.position - window_at)
+                if record is None:
+                    break
+                self.position += record.size
+                yield record
+
+    def _enter(self) -> bool:
+        """Bring the record at `position` into the window; False where the log ends or is damaged."""
+        while self.position < self._end:
+            head = self._log.read(self.position, OVERLAP)
+            if head is None or len(head) < OVERLAP:
+                return False
+            size, magic = peek(head)
+            following = self._log.next_file(self.position)
+            if magic in (MAGIC_V1, MAGIC_V2):
+                return size <= following - self.position and self._fill(size, following)
+            if magic != MAGIC_BLANK or size != following - self.position or following >= self._end:
+                return False
+            self.position = following
+        return False
+
+    def _fill(self, size: int, following: int) -> bool:
+        """Read on from `position`; False when there is no record there, or not the right one."""
+        room = min(following, self._log.written) - self.position
+        window = self._log.read(self.position, min(max(WINDOW, size), room))
+        if window is None:
+            return False
+        self._window = window
+        self._window_at = self.position
+        return self._record(window, 0) is not None
+
+    def _record(self, window: bytes, at: int) -> Dispatched | None:
+        skimmed = skim_record(window, at)
+        if skimmed is None:
+            return None
+        size, queue_id, queue_offset, position, sys_flag, time, name, properties = skimmed
+        topic = self._topics.get(name)
+        if topic is None:
+            topic = self._topic(name)
+        if position != self.position or not topic:
+            return None
+        if b"\0" in properties and self._is_torn(position + size, properties):
+            return None
+        return Dispatched(
+            topic,
+            queue_id,
+            queue_offset,
+            position,
+            size,
+            self._tags.code(topic, properties, time),
+            time,
+            sys_flag,
+            properties,
+        )
+
+    def _topic(self, name: bytes) -> str:
+        """Empty when it cannot be a topic."""
+        try:
+            topic = "" if b"\0" in name else name.decode()
+        except UnicodeDecodeError:
+            topic = ""
+        self._topics[name] = topic
+        return topic
+
+    def _is_torn(self, end: int, properties: bytes) -> bool:
+        """Whether zeros at their end, or a sector of them, say that the rest was never written."""
+        if properties.endswith(b"\0"):
+            data = self._log.read(end, 8)
+            if data is None or not any(data):
+                return True
+        start = end - len(properties)
+        sector = start + -start % SECTOR
+        while sector + SECTOR <= end:
+            if properties[sector - start : sector - start + SECTOR] == ZERO_SECTOR:
+                return True
+            sector += SECTOR
+        return False
+
+
+def record_at(log: CommitLog, physical_offset: int, largest: int) -> bytes | None:
+    """The record that begins exactly there, if it has at most `largest` bytes."""
+    head = log.read(physical_offset, FIXED_SIZE)
+    if head is None:
+        return None
+    size, magic = peek(head)
+    if magic not in (MAGIC_V1, MAGIC_V2) or physical_offset_at(head) != physical_offset:
+        return None
+    return log.read(physical_offset, size) if size <= largest else None
+
+
+def file_at_time(log: CommitLog, timestamp: int) -> int:
+    """Where the last file begins whose first record was stored before that; the log's begin without one."""
+    for segment in reversed(log.segments) if timestamp > 0 else ():
+        head = log.read(segment.base, HEAD_SIZE)
+        is_record = head is not None and peek(head)[1] in (MAGIC_V1, MAGIC_V2)
+        if head is not None and is_record and store_time_at(head) < timestamp:
+            return segment.base
+    return max(log.min_offset, 0)
+
+
+def record_behind(log: CommitLog, position: int, end: int, tags: TagCodes) -> int:
+    """Where the next intact record is, at or after `position`; -1 when there is none.
+
+    Only a record that names its own offset and passes its CRC counts, so message bodies that
+    look like records do not.
+    """
+    while position < end:
+        file_end = log.next_file(position)
+        position = log.skip_hole(position)
+        if position == file_end:
+            continue
+        window = log.read(position, min(WINDOW, file_end - position))
+        if window is None:
+            return -1
+        for at in candidates(window):
+            start = position + at - 4
+            if start >= position and next(iter(LogScanner(log, start, end, tags)), None):
+                return start
+        position += len(window)
+        if position < file_end:
+            # A magic may straddle two windows.
+            position -= OVERLAP
+    return -1
+
+
+def candidates(window: bytes) -> Iterator[int]:
+    """Where a record's magic is."""
+    for wanted in RECORD_MAGICS:
+        at = window.find(wanted)
+        while at >= 0:
+            yield at
+            at = window.find(wanted, at + 1)

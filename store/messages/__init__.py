@@ -1,0 +1,1 @@
+"""A message on its way in: its fields, tags and inner messages. Values only; never blocks."""

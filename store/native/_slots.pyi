@@ -1,0 +1,13 @@
+from mmap import mmap
+
+def enter_keys(
+    slots: memoryview,
+    changed: bytearray,
+    number: int,
+    hashes: list[int],
+    offsets: list[int],
+    timestamps: list[int],
+    begin: int,
+    /,
+) -> tuple[bytes, int]: ...
+def copy_slots(slots: memoryview, runs: list[tuple[int, int]], target: mmap, /) -> None: ...

@@ -1,0 +1,318 @@
+"""Opening a store: find the end of the commit log and bring the consume queues up to it.
+
+The checkpoint names a record whose queue entry, and every one before, is on disk. From there on
+the log is scanned, so the work grows with what came after, not with the store. After a clean stop
+that is next to nothing. After a crash entries of later records are believed only when they equal
+what the scan finds; the others are rewritten or dropped (`store/queues/bounds.py`).
+
+A queue that turns out to be further behind than the checkpoint says is rebuilt in a second
+scan that starts at its last entry. Without any consume queue, or with a checkpoint that names no
+record, the whole log is scanned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from trimq.codec.entries.checkpoint import Checkpoint
+from trimq.codec.flags import SysFlag
+from trimq.store.errors import StoreDamaged
+from trimq.store.log.commit_log import CommitLog
+from trimq.store.log.scan import LogScanner, record_behind
+from trimq.store.messages.message import Dispatched
+from trimq.store.messages.tags import TagCodes
+from trimq.store.opening.index_recovery import IndexRecovery
+from trimq.store.queues.bounds import Believed
+from trimq.store.queues.queue import FoundEntries
+from trimq.store.queues.queues import Queues
+
+# Entries collected before they are added to their queues: about 100 MB of memory.
+COLLECTED: Final = 2_000_000
+
+
+class RecoveryReport:
+    """What opening the store found and did."""
+
+    __slots__ = (
+        "clean",
+        "cut",
+        "dropped",
+        "end",
+        "entries",
+        "last_record",
+        "last_timestamp",
+        "records",
+        "start",
+    )
+
+    def __init__(self, clean: bool) -> None:
+        self.clean = clean
+        """The store had been closed in order."""
+        self.cut = False
+        """The log ends before the checkpoint says it did: somebody shortened it."""
+        self.dropped = 0
+        """Bytes behind the log's end that were no whole record, or lay behind something torn."""
+        self.start = 0
+        """Physical offset where the scan began."""
+        self.end = 0
+        """Physical offset where the log ends."""
+        self.records = 0
+        """Records scanned."""
+        self.entries = 0
+        """Consume-queue entries compared or written anew."""
+        self.last_record = -1
+        """Physical offset of the last record, -1 when none was scanned."""
+        self.last_timestamp = 0
+        """Its store timestamp."""
+
+    def __repr__(self) -> str:
+        how = "clean" if self.clean else "aborted"
+        return (
+            f"RecoveryReport({how}, {self.start}..{self.end}, {self.records} records, "
+            f"{self.entries} entries)"
+        )
+
+
+class Recovery:
+    def __init__(
+        self,
+        log: CommitLog,
+        queues: Queues,
+        index: IndexRecovery,
+        checkpoint: Checkpoint,
+        tags: TagCodes,
+    ) -> None:
+        self._log = log
+        self._queues = queues
+        self._index = index
+        # RocketMQ writes 0 when it has nothing to say; -1 is not after any record.
+        self._durable = checkpoint.queue_physical_offset or -1
+        # Without that, a power loss may have taken the log and left consume queues.
+        self._vouches = self._durable > 0 or checkpoint.record_timestamp > 0
+        self._tags = tags
+        self._found: dict[tuple[str, int], FoundEntries] = {}
+        self._count = 0
+        self._behind: dict[tuple[str, int], int] = {}
+        self._left: dict[tuple[str, int], FoundEntries] = {}
+        self._gone: set[tuple[str, int]] = set()
+
+    def run(
+        self, clean: bool, kinds: Mapping[str, str], begin: Callable[[bool], None]
+    ) -> RecoveryReport:
+        """`kinds` of queues are known for these topics; for others they are detected.
+
+        `begin` is called before the first change, with whether the checkpoint is wrong.
+        """
+        report = RecoveryReport(clean)
+        log = self._log
+        files_end = log.written
+        self._queues.open(kinds)
+        self._index.load(clean)
+        if not log.segments:
+            if clean or self._vouches:
+                self._refuse_without_log()
+            begin(False)
+            self._index.end(0)
+            log.start_at(0, 0)
+            self._queues.believe(Believed(0, 0, -1), unchecked=True)
+            return report
+        after = self._believed()
+        report.start = max(after, log.min_offset)
+        self._index.begin(report.start, self._tags, partial(begin, after < 0 < self._durable))
+        self._believe(report, after, files_end)
+        self._scan(report, after, files_end, begin)
+        report.cut = report.end <= self._durable
+        self._refuse_damage(report, files_end)
+        begin(after < 0 < self._durable)
+        # A killed process may have left records in the page cache only.
+        report.dropped = log.start_at(report.end, report.end if clean else report.start)
+        self._believe(report, after, report.end)
+        report.entries += self._settle(report)
+        self._index.end(report.end)
+        self._catch_up(report)
+        return report
+
+    def _refuse_without_log(self) -> None:
+        if self._queues.topics():
+            raise StoreDamaged(
+                self._log.paths.first,
+                0,
+                "no commit log, but consume queues: bring it back, or remove `consumequeue` too",
+            )
+
+    def _believed(self) -> int:
+        """The record that the checkpoint vouches for, if it exists; -1: scan everything."""
+        if not self._queues.topics() or self._durable < self._log.min_offset:
+            return -1
+        scanner = LogScanner(self._log, self._durable, self._log.written, self._tags)
+        return self._durable if next(iter(scanner), None) is not None else -1
+
+    def _believe(self, report: RecoveryReport, after: int, end: int) -> None:
+        first = self._log.min_offset
+        if report.clean and not report.cut:
+            self._queues.believe(Believed(first, end), unchecked=False)
+        else:
+            vouched = after if after >= 0 else first - 1
+            self._queues.believe(Believed(first, end, vouched), unchecked=True)
+
+    def _scan(
+        self, report: RecoveryReport, after: int, end: int, begin: Callable[[bool], None]
+    ) -> None:
+        scanner = LogScanner(self._log, report.start, end, self._tags)
+        record: Dispatched | None = None
+        for record in scanner:
+            report.records += 1
+            self._index.add(record)
+            if record.physical_offset > after:
+                self._collect(record)
+                if self._count >= COLLECTED:
+                    begin(after < 0 < self._durable)
+                    report.entries += self._settle(report)
+        if record is not None:
+            report.last_record = record.physical_offset
+            report.last_timestamp = record.store_timestamp
+        report.end = scanner.position
+
+    def _collect(self, record: Dispatched) -> None:
+        # Prepared and rolled-back messages are not for consumers (CommitLogDispatcher).
+        if record.sys_flag & SysFlag.TRANSACTION_MASK not in (
+            SysFlag.NOT_TRANSACTION,
+            SysFlag.COMMIT,
+        ):
+            return
+        key = (record.topic, record.queue_id)
+        found = self._found.get(key)
+        if found is None or not found.add(record):
+            if self._is_of_deleted_kind(key, record):
+                return
+            self._begin(key, record).add(record)
+        self._count += 1
+
+    def _is_of_deleted_kind(self, key: tuple[str, int], record: Dispatched) -> bool:
+        """The topic's queues cannot have such a record: the topic was deleted and had others.
+
+        That holds for its other records too, until the topic made again begins.
+        """
+        if not self._queues.kind_of(record.topic).can_hold(record):
+            self._gone.add(key)
+            self._found.pop(key, None)
+            return True
+        if key in self._gone and record.queue_offset == 0:
+            self._gone.discard(key)
+        return key in self._gone
+
+    def _begin(self, key: tuple[str, int], record: Dispatched) -> FoundEntries:
+        """Consecutive entries. Earlier ones are obsolete: the topic was deleted and made again."""
+        before = self._found.get(key)
+        if before is not None and record.queue_offset != 0:
+            self._refuse_order(record, before.next)
+        found = self._found[key] = self._queues.kind_of(record.topic).begin(record)
+        return found
+
+    def _settle(self, report: RecoveryReport) -> int:
+        """Add what was found to the queues; returns how many entries that was."""
+        topics: dict[str, dict[int, FoundEntries]] = {}
+        for (topic, queue_id), found in self._found.items():
+            topics.setdefault(topic, {})[queue_id] = found
+        complete = report.start == self._log.min_offset
+        count = 0
+        for topic, queues in topics.items():
+            added, behind = self._queues.restore(topic, queues, complete)
+            count += added
+            for queue_id, end in behind.items():
+                self._leave((topic, queue_id), end, queues[queue_id])
+        self._found = {}
+        self._count = 0
+        return count
+
+    def _leave(self, key: tuple[str, int], end: int, found: FoundEntries) -> None:
+        """Remember them until the queue, which ends at `end`, has caught up with them."""
+        before = self._left.get(key)
+        if before is None:
+            self._behind[key] = end
+            self._left[key] = found
+        else:
+            before.extend(found)
+
+    def _catch_up(self, report: RecoveryReport) -> None:
+        """Scan again for the queues that lack more than the checkpoint promised."""
+        if not self._behind:
+            return
+        behind, left = self._behind, self._left
+        start = self._log.min_offset
+        if all(self._queues.get(*key).max_offset for key in behind):
+            start = max(start, min(self._end_of(*key) for key in behind))
+        for record in LogScanner(self._log, start, report.start + 1, self._tags):
+            key = (record.topic, record.queue_id)
+            if key not in behind or record.queue_offset < behind[key]:
+                continue
+            if record.physical_offset < report.start or record.queue_offset < left[key].first:
+                self._collect(record)
+        for key, later in left.items():
+            if not later.may_leap():
+                self._refuse_gaps(key, behind[key], self._found.get(key), later)
+        self._behind, self._left = {}, {}
+        report.entries += self._settle_caught_up(left)
+
+    def _settle_caught_up(self, left: dict[tuple[str, int], FoundEntries]) -> int:
+        count = 0
+        for all_found in (self._found, left):
+            for (topic, queue_id), found in all_found.items():
+                added, _ = self._queues.restore(topic, {queue_id: found}, complete=True)
+                count += added
+        self._found = {}
+        return count
+
+    def _end_of(self, topic: str, queue_id: int) -> int:
+        """Physical offset after the queue's last record."""
+        queue = self._queues.get(topic, queue_id)
+        last = queue.entry(queue.max_offset - 1)
+        return last.physical_offset + last.size if last is not None else 0
+
+    def _refuse_gaps(
+        self, key: tuple[str, int], end: int, found: FoundEntries | None, later: FoundEntries
+    ) -> None:
+        """The queue's end, what was found to catch up, and what comes later have to join without a gap."""
+        ends_at = found.next if found is not None else end
+        begins_at = found.first if found is not None else later.first
+        if ends_at != later.first and (found is not None or end):
+            self._refuse_gap(key, later, ends_at)
+        if end not in (0, begins_at):
+            self._refuse_gap(key, later, end)
+
+    def _refuse_gap(self, key: tuple[str, int], later: FoundEntries, ends_at: int) -> None:
+        path, position = self._log.path_of(later.physical_offset)
+        raise StoreDamaged(
+            Path(path),
+            position,
+            f"{key[0]} {key[1]} continues at {later.first}, the messages from {ends_at} on are "
+            "missing",
+        )
+
+    def _refuse_order(self, record: Dispatched, expected: int) -> None:
+        path, position = self._log.path_of(record.physical_offset)
+        raise StoreDamaged(
+            Path(path),
+            position,
+            f"{record.topic} {record.queue_id} continues at {record.queue_offset}, {expected} "
+            f"would be next",
+        )
+
+    def _refuse_damage(self, report: RecoveryReport, files_end: int) -> None:
+        """A tear at the end is cut off; damage before good records is not a tear.
+
+        After what the checkpoint vouches for, a power loss may look like this too, because
+        the disk writes pages in any order; that part was never promised.
+        """
+        promised = report.clean or report.end <= self._durable
+        if not promised or report.end >= files_end:
+            return
+        if record_behind(self._log, report.end, files_end, self._tags) < 0:
+            return
+        path, position = self._log.path_of(report.end)
+        raise StoreDamaged(
+            Path(path), position, "there is no whole record here, but there are some after it"
+        )

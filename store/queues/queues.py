@@ -1,0 +1,312 @@
+"""All queues of the store, of every kind: found on disk lazily, written behind in batches.
+
+A queue's files are examined when the queue is first used, so that a store with tens of thousands of
+queues opens at once. Writing behind goes in rounds: when a round is over, everything dispatched
+before it began is in the files; a checkpoint states that and syncs what was written.
+
+The broker knows from its topic table which topics have queues of another kind than the plain one;
+what is found on disk counts too. A topic's kind never changes, but a topic may be deleted and
+created again with another one.
+
+Hot: compiled by mypyc when a compiler is there.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from trimq.store.config import StoreConfig
+from trimq.store.disk.files import OpenFiles, remove_directory, store_error
+from trimq.store.errors import StoreError
+from trimq.store.messages.effects import Effect
+from trimq.store.queues.bounds import Believed
+from trimq.store.queues.kinds import PLAIN, bit_maps_of, kinds_of
+from trimq.store.queues.queue import FoundEntries, Queue, QueueKind
+
+
+class Queues:
+    __slots__ = (
+        "_bounds",
+        "_buffer_bytes",
+        "_dirty",
+        "_effects",
+        "_kinds",
+        "_open_files",
+        "_plain",
+        "_round",
+        "_special",
+        "_topics",
+        "_unchecked",
+        "_unlisted",
+        "bit_maps",
+    )
+
+    def __init__(self, config: StoreConfig, open_files: OpenFiles) -> None:
+        self._buffer_bytes = config.queue_buffer_bytes
+        self._open_files = open_files
+        self._kinds = kinds_of(config, open_files)
+        self._plain = self._kinds[PLAIN]
+        self.bit_maps = bit_maps_of(self._kinds)
+        # The kind of topics whose queues are not plain: most stores have none.
+        self._special: dict[str, QueueKind] = {}
+        self._topics: dict[str, dict[int, Queue]] = {}
+        self._effects: dict[str, Effect] = {}
+        # Topics that have a folder and whose queues nobody has used yet.
+        self._unlisted: set[str] = set()
+        self._dirty: list[Queue] = []
+        self._round: list[Queue] = []
+        self._bounds = Believed()
+        self._unchecked: list[str] = []
+
+    # --- kinds
+
+    def kind_of(self, topic: str) -> QueueKind:
+        return self._special.get(topic, self._plain)
+
+    def declare(self, topic: str, queue_type: str) -> None:
+        """From now on the topic's queues are of the kind with this name: before it has a message.
+
+        Of no kind that is not plain: what was found on disk decides.
+        """
+        kind = self._kinds.get(queue_type, self._plain)
+        if kind is self._plain:
+            return
+        if self.kind_of(topic) is not kind:
+            # Queues of another kind are left for the next start, which refuses them.
+            self._topics.pop(topic, None)
+            self._unlisted.discard(topic)
+        self._special[topic] = kind
+
+    # --- finding
+
+    def open(self, declared: Mapping[str, str]) -> None:
+        """List the existing topics. `declared`: the `queue.type` of those that have one."""
+        for topic, queue_type in declared.items():
+            self.declare(topic, queue_type)
+        for kind in self._kinds.values():
+            for topic in folders_in(kind.roots[0]):
+                if kind is self._plain:
+                    if topic not in self._special:
+                        self._unlisted.add(topic)
+                elif numbered(kind.directory_of(topic)):
+                    self._special[topic] = kind
+                    self._unlisted.add(topic)
+        self._refuse_two_kinds()
+
+    def _refuse_two_kinds(self) -> None:
+        """A topic must not have queues of two kinds (queueTypeShouldBe)."""
+        for topic, kind in self._special.items():
+            for other in self._kinds.values():
+                directory = other.directory_of(topic)
+                if other is not kind and numbered(directory):
+                    raise StoreError(
+                        f"{directory} has consume queues, but the queue.type of {topic} is "
+                        f"{kind.name}. Remove that folder: the queues are then rebuilt from the "
+                        "commit log"
+                    )
+
+    def believe(self, bounds: Believed, unchecked: bool) -> None:
+        """Load queues by these bounds. `unchecked`: all must be checked before a checkpoint."""
+        self._bounds = bounds
+        self._unchecked = list(self._unlisted) if unchecked else []
+
+    def log_begins_at(self, log_min: int) -> None:
+        """Files of the commit log were deleted; queues loaded from now on take it into account."""
+        self._bounds.log_min = log_min
+
+    def find(self, topic: str, queue_id: int) -> Queue:
+        """The queue as readers see it; if there is none, one that never has messages."""
+        queues = self._topics.get(topic)
+        if queues is None:
+            if topic not in self._unlisted:
+                return self.kind_of(topic).empty
+            queues = self._load_topic(topic)
+        queue = queues.get(queue_id)
+        return self.kind_of(topic).empty if queue is None else queue
+
+    def get(self, topic: str, queue_id: int) -> Queue:
+        """The queue, created if it does not exist; no file is created before it has an entry."""
+        queues = self._topics.get(topic)
+        if queues is None:
+            queues = self._load_topic(topic)
+        queue = queues.get(queue_id)
+        if queue is None:
+            queue = queues[queue_id] = self.kind_of(topic).make(topic, queue_id)
+            queue.effect = self._effects.get(topic)
+            queue.prepare()
+        return queue
+
+    def give_effect(self, topic: str, effect: Effect) -> None:
+        """From now on each record of the topic has this effect when it is written."""
+        self._effects[topic] = effect
+        for queue in self.of_topic(topic):
+            queue.effect = effect
+
+    def _load_topic(
+        self, topic: str, found: Mapping[int, FoundEntries] | None = None
+    ) -> dict[int, Queue]:
+        """With the entries that were found, it is known where queues probably end."""
+        if not topic or "/" in topic or "\0" in topic or topic in (".", ".."):
+            raise StoreError(f"{topic!r} cannot be a topic's name")
+        queues: dict[int, Queue] = {}
+        if topic in self._unlisted:
+            kind = self.kind_of(topic)
+            for queue_id in numbered(kind.directory_of(topic)):
+                queue = queues[queue_id] = kind.make(topic, queue_id)
+                queue.effect = self._effects.get(topic)
+                entries = found.get(queue_id) if found is not None else None
+                queue.load(self._bounds, -1 if entries is None else entries.first)
+                queue.prepare()
+            self._unlisted.discard(topic)
+        self._topics[topic] = queues
+        return queues
+
+    def not_loaded(self) -> list[str]:
+        """Topics whose queues nobody has used yet."""
+        return sorted(self._unlisted)
+
+    def topics(self) -> list[str]:
+        return sorted({*self._topics, *self._unlisted})
+
+    def queue_ids(self, topic: str) -> list[int]:
+        if topic in self._unlisted:
+            self._load_topic(topic)
+        return sorted(self._topics.get(topic, ()))
+
+    def loaded_topics(self) -> list[str]:
+        return list(self._topics)
+
+    def of_topic(self, topic: str) -> list[Queue]:
+        """The topic's queues that are loaded."""
+        return list(self._topics.get(topic, {}).values())
+
+    # --- recovering
+
+    def restore(
+        self, topic: str, found: Mapping[int, FoundEntries], complete: bool
+    ) -> tuple[int, dict[int, int]]:
+        """Give queues of a topic their newest entries.
+
+        Returns how many were compared or are new, and the queues that lack entries before these, with
+        the offset where they end. `complete`: no record comes before theirs.
+        """
+        known = topic in self._special or topic in self._topics or topic in self._unlisted
+        if topic not in self._topics:
+            self._load_topic(topic, found)
+        count = 0
+        behind: dict[int, int] = {}
+        for queue_id, entries in found.items():
+            queue = self.get(topic, queue_id)
+            if queue.is_behind(entries, complete, known):
+                behind[queue_id] = queue.max_offset
+                continue
+            count += queue.restore(entries, self._bounds, complete)
+            if queue.unwritten_bytes:
+                self.appended(queue)
+        return count, behind
+
+    def check_some(self, limit: int) -> bool:
+        """Check some queues that were not used since a crash; True when no more are left.
+
+        A queue may hold entries that point beyond the log's old end. They have to be removed before
+        a checkpoint vouches for the records that are there now.
+        """
+        while self._unchecked and limit > 0:
+            topic = self._unchecked.pop()
+            if topic in self._unlisted:
+                limit -= max(len(self._load_topic(topic)), 1)
+        return not self._unchecked
+
+    # --- writing behind
+
+    def appended(self, queue: Queue) -> None:
+        """Call after every append: it remembers the queue for the next round."""
+        if not queue.dirty:
+            queue.dirty = True
+            self._dirty.append(queue)
+        elif queue.unwritten_bytes >= self._buffer_bytes:
+            try:
+                queue.write_out()
+            except OSError:
+                # The message itself is stored. The queue keeps its turn in `write_some`, which
+                # tries again and reports.
+                return
+
+    @property
+    def clean(self) -> bool:
+        """Whether every entry is in the files."""
+        return not self._dirty and not self._round
+
+    @property
+    def round_over(self) -> bool:
+        return not self._round
+
+    def begin_round(self) -> None:
+        """From now on: write the queues that have entries at this moment."""
+        self._round += self._dirty
+        self._dirty = []
+
+    def write_some(self, limit: int) -> None:
+        """Write up to `limit` queues of the round. On StoreError the rest stays for later."""
+        try:
+            for _ in range(min(limit, len(self._round))):
+                queue = self._round[-1]
+                queue.write_out()
+                queue.dirty = False
+                self._round.pop()
+        except OSError as error:
+            raise store_error(error, "writing consume queues") from error
+
+    # --- deleting
+
+    def delete_queue(self, queue: Queue) -> None:
+        """Remove one queue; its offsets start again with its next message."""
+        topic = queue.topic
+        try:
+            queue.delete()
+            del self._topics[topic][queue.queue_id]
+            if not self._topics[topic]:
+                del self._topics[topic]
+                self._remove_empty_directories(topic)
+        except OSError as error:
+            raise store_error(error, f"deleting queue {queue.queue_id} of {topic}") from error
+
+    def delete_topic(self, topic: str) -> bool:
+        """Remove its queues, and what is known of their kind; False without any (deleteTopic)."""
+        try:
+            if topic in self._unlisted:
+                self._load_topic(topic)
+            for queue in self.of_topic(topic):
+                queue.delete()
+            if topic in self._topics or topic in self._special:
+                self._remove_empty_directories(topic)
+        except OSError as error:
+            raise store_error(error, f"deleting the queues of {topic}") from error
+        # Queues that wait for their turn have nothing to write any more, and a checkpoint knows
+        # that files may be gone: with tens of thousands of them, searching for these would take
+        # long.
+        self._special.pop(topic, None)
+        return self._topics.pop(topic, None) is not None
+
+    def _remove_empty_directories(self, topic: str) -> None:
+        for root in self.kind_of(topic).roots:
+            directory = f"{root}/{topic}"
+            if os.path.isdir(directory) and not os.listdir(directory):
+                remove_directory(directory)
+                self._open_files.unsynced.add_directories([root])
+
+
+def folders_in(directory: str) -> list[str]:
+    if not os.path.isdir(directory):
+        return []
+    with os.scandir(directory) as found:
+        return [entry.name for entry in found if entry.is_dir()]
+
+
+def numbered(directory: str) -> list[int]:
+    """Folders whose names are numbers."""
+    try:
+        return [int(name) for name in os.listdir(directory) if name.isdigit()]
+    except FileNotFoundError:
+        return []

@@ -1,0 +1,78 @@
+"""Applying an effect to records that are in the log already: at start, and for one queue."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from trimq.codec.entries.queue import QueueEntry
+from trimq.codec.errors import CodecError
+from trimq.codec.records.bodiless import HEAD_SIZE, body_extent, parse_bodiless
+from trimq.codec.records.record import Record, parse_record
+from trimq.store.log.commit_log import CommitLog
+from trimq.store.messages.effects import Effect
+from trimq.store.messages.message import Dispatched, Message, copy_to
+from trimq.store.queues.queue import Queue
+
+# A smaller record is read with its body, since one read costs less than two.
+_SMALL: Final = 16 * 1024
+
+
+def replay(log: CommitLog, queue: Queue, begin: int, effect: Effect, bodies: bool) -> int:
+    """Apply the effect to the queue's records from `begin` on, in order; where the queue ends. Blocks.
+
+    Records that are gone or damaged are left out. Without `bodies` those of large records are not
+    read, and the message has an empty one.
+    """
+    end = queue.max_offset
+    for offset in range(max(begin, queue.min_offset), end):
+        entry = queue.entry(offset)
+        record = None if entry is None else _record(log, entry, bodies)
+        if entry is None or record is None:
+            continue
+        effect(_dispatched(record, queue.tags_code(entry.tags_code)), message_of(record))
+    return end
+
+
+def _record(log: CommitLog, entry: QueueEntry, bodies: bool) -> Record | None:
+    position, size = entry.physical_offset, entry.size
+    try:
+        if bodies or size <= _SMALL:
+            data = log.read(position, size)
+            record = None if data is None else parse_record(data, check_crc=False)
+        else:
+            record = _bodiless(log, position, size)
+    except CodecError:
+        return None
+    return record if record is not None and record.physical_offset == position else None
+
+
+def _bodiless(log: CommitLog, position: int, size: int) -> Record | None:
+    head = log.read(position, HEAD_SIZE)
+    if head is None:
+        return None
+    _, end = body_extent(head)
+    if end > size:
+        raise CodecError(f"the body of the record at {position} ends at {end} of {size}")
+    tail = log.read(position + end, size - end)
+    return None if tail is None else parse_bodiless(head, tail)
+
+
+def message_of(record: Record) -> Message:
+    """The message that a record was made of."""
+    message = copy_to(record.topic, record.queue_id, record)
+    message.prepared_transaction_offset = record.prepared_transaction_offset
+    return message
+
+
+def _dispatched(record: Record, tags_code: int) -> Dispatched:
+    return Dispatched(
+        record.topic,
+        record.queue_id,
+        record.queue_offset,
+        record.physical_offset,
+        record.total_size,
+        tags_code,
+        record.store_timestamp,
+        record.sys_flag,
+        record.properties,
+    )

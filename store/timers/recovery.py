@@ -1,0 +1,165 @@
+"""Opening the timer's files after a stop of any kind, and those of a real broker (TimerMessageStore.recover).
+
+What is on the disk: a checkpoint; a timer log that has at least what the checkpoint speaks of; and a
+wheel that is as old as the checkpoint, or newer. So:
+
+1. the log's end is found by reading on from the checkpoint; records that speak of messages behind the
+   end of the commit log are cut off;
+2. a slot that points behind the log's end is put together again from the log;
+3. a record after the checkpoint is put into its slot, unless the slot has it: its last position says so;
+4. slots of times that are done are emptied (a real broker leaves them).
+
+Then the queue is read on behind the message of the last record, or from where the checkpoint says.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from trimq.codec.entries.timer import MAGIC_DELETE, TimerSlot, TimerState
+from trimq.store.timers.log import TimerLog
+from trimq.store.timers.scanning import Records, starting_point, without_future
+from trimq.store.timers.wheel import TimerWheel
+
+log = logging.getLogger("trimq.store")
+
+# TIMER_BLANK_SLOTS: this many units stay free between the oldest slot and the newest.
+BLANK_SLOTS: Final = 60
+
+# The queue offset of the timer message at a physical offset, of this size; None when it is in no queue.
+FindQueueOffset = Callable[[int, int], int | None]
+
+
+@dataclass(slots=True)
+class Recovered:
+    """What opening found and did."""
+
+    queue_offset: int
+    """The first message of the queue that may not be on the wheel."""
+    read_time: int
+    """The first slot that may not be done, in milliseconds."""
+    done_before: int
+    """Messages up to this queue offset whose slots are before `read_time` are done: the log was cut."""
+    tail: list[tuple[int, int, int]]
+    """Messages put on the wheel after the checkpoint: physical offset, size, magic."""
+    cut: int
+    """Bytes of the timer log that spoke of messages behind the commit log's end."""
+    rebuilt: int
+    """Slots that had to be put together again."""
+
+
+class Recovery:
+    def __init__(self, wheel: TimerWheel, timer_log: TimerLog, state: TimerState) -> None:
+        """Both loaded; `state` is the checkpoint's."""
+        self._wheel = wheel
+        self._log = timer_log
+        self._state = state
+
+    def run(
+        self, log_end: int, now: int, window: int, find: FindQueueOffset, *, whole: bool
+    ) -> Recovered:
+        """Blocks.
+
+        `log_end` is the commit log's, `window` how far ahead slots may be, in units; `whole`: the
+        wheel was missing, so the whole log is read for it.
+        """
+        wheel, state = self._wheel, self._state
+        read_time = self._read_time(now, window)
+        start = self._log.begin if whole else starting_point(self._log, state.log_position)
+        tail = Records(self._log, start)
+        for _ in tail:
+            pass
+        end = without_future(self._log, tail.position, log_end)
+        cut = tail.position - end
+        self._log.start_at(end)
+        broken = self._used_slots(read_time, end)
+        self._rebuild(broken, read_time)
+        found = self._add_tail(min(start, end), read_time)
+        queue_offset, done_before = self._queue_offset(end, find)
+        wheel.waiting = max(wheel.waiting, 0)
+        return Recovered(queue_offset, read_time, done_before, found, cut, len(broken))
+
+    def _read_time(self, now: int, window: int) -> int:
+        """Not so long ago that slots of that time and of the time to come would meet.
+
+        Without a checkpoint every slot may have been missed.
+        """
+        precision = self._wheel.precision
+        now -= now % precision
+        earliest = now - (self._wheel.slots - window - BLANK_SLOTS) * precision
+        read_time = self._state.read_time - self._state.read_time % precision
+        return max(read_time, earliest)
+
+    def _used_slots(self, read_time: int, end: int) -> dict[int, TimerSlot]:
+        """Counts what waits; returns the slots that point behind the log's end, by their time."""
+        wheel = self._wheel
+        broken: dict[int, TimerSlot] = {}
+        waiting = 0
+        for slot in wheel.used(read_time):
+            waiting += slot.messages
+            if slot.last >= end:
+                broken[slot.time * wheel.precision] = slot
+        wheel.waiting = waiting
+        return broken
+
+    def _rebuild(self, broken: dict[int, TimerSlot], read_time: int) -> None:
+        if not broken:
+            return
+        first = min(slot.first for slot in broken.values())
+        found: dict[int, TimerSlot] = {}
+        for position, record in Records(self._log, starting_point(self._log, first)):
+            time = self._slot_time(record.time)
+            if time not in broken or time < read_time:
+                continue
+            before = found.get(time)
+            count = -1 if record.magic & MAGIC_DELETE else 1
+            if before is None:
+                found[time] = TimerSlot(0, position, position, count, 0)
+            else:
+                found[time] = TimerSlot(0, before.first, position, before.messages + count, 0)
+        for time in broken:
+            slot = found.get(time)
+            if slot is None:
+                self._wheel.clear(time)
+            else:
+                self._wheel.put(time, slot.first, slot.last, slot.messages)
+        log.warning(
+            "timer wheel repaired: slots=%d without_messages=%d log_end=%d",
+            len(broken),
+            len(broken) - len(found),
+            self._log.end,
+        )
+
+    def _slot_time(self, time: int) -> int:
+        return time - time % self._wheel.precision
+
+    def _add_tail(self, start: int, read_time: int) -> list[tuple[int, int, int]]:
+        wheel = self._wheel
+        tail: list[tuple[int, int, int]] = []
+        for position, record in Records(self._log, start):
+            time = self._slot_time(record.time)
+            if position >= self._state.log_position:
+                tail.append((record.physical_offset, record.message_size, record.magic))
+            if time < read_time:
+                continue
+            slot = wheel.slot(time)
+            count = -1 if record.magic & MAGIC_DELETE else 1
+            if slot is None:
+                wheel.put(time, position, position, count)
+            elif slot.last < position:
+                wheel.put(time, slot.first, position, slot.messages + count)
+        return tail
+
+    def _queue_offset(self, end: int, find: FindQueueOffset) -> tuple[int, int]:
+        """Where to go on reading the queue, and up to where old slots are done."""
+        before = self._log.before(end)
+        last = self._log.record(before) if before >= 0 else None
+        found = None if last is None else find(last.physical_offset, last.message_size)
+        behind = 0 if found is None else found + 1
+        if end >= self._state.log_position:
+            # Messages that are due when they are read leave no record.
+            return max(behind, self._state.queue_offset), 0
+        return behind, self._state.queue_offset

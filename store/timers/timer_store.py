@@ -1,0 +1,308 @@
+"""The messages that wait for their time: wheel, timer log and checkpoint as one (TimerMessageStore).
+
+It knows neither topics nor keys: a message is its place in the commit log. Whoever uses it enters the
+messages of rmq_sys_wheel_timer/0 in their order, takes slot after slot out, and flushes every second.
+
+A slot is due when the next one has begun, so nothing is early. Until the first message is entered there are
+no files. Everything here runs on the loop's thread and waits for no disk, except `load`, which blocks, and
+`TimerFlush.run`, for a worker thread.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from pathlib import Path
+from typing import Final
+
+from trimq.codec.entries.timer import (
+    MAGIC_DEFAULT,
+    MAGIC_DELETE,
+    MAGIC_ROLL,
+    TimerState,
+    pack_timer_checkpoint,
+    pack_timer_record,
+)
+from trimq.store.timers.chain import Chain, Due
+from trimq.store.timers.checkpoint import TimerCheckpoint
+from trimq.store.timers.flushing import TimerFlush
+from trimq.store.timers.log import TimerLog
+from trimq.store.timers.recovery import BLANK_SLOTS, FindQueueOffset, Recovered, Recovery
+from trimq.store.timers.wheel import SLOTS, TimerWheel
+
+# With more of the log in memory nothing is entered until it could be written.
+MOST_UNWRITTEN: Final = 4 * 1024 * 1024
+# So much is kept until a flush writes it, or somebody reads it.
+_WRITTEN_AT: Final = 256 * 1024
+# An idle wheel's progress is written down this rarely: empty slots are passed quickly. But a start may have
+# to read the commit log from there on.
+_IDLE_MILLIS: Final = 60_000
+_IDLE_BYTES: Final = 64 * 1024 * 1024
+
+
+class Entered(Enum):
+    """What became of a message that is to wait."""
+
+    WAITS = "it is on the wheel"
+    DUE = "its time has come: it is to be delivered instead"
+    LATER = "there is no room for it now: try again after the next flush or slot"
+
+
+class TimerStore:
+    """`read_time` is the next slot to be taken out, `queue_offset` the next message to be entered."""
+
+    def __init__(self, root: Path, precision: int, log_file_size: int, slots: int = SLOTS) -> None:
+        """`precision`: timerPrecisionMs; `log_file_size`: mappedFileSizeTimerLog."""
+        self.precision = precision
+        self.wheel = TimerWheel(root / "timerwheel", precision, slots)
+        self.log = TimerLog(root / "timerlog", log_file_size)
+        self.file = TimerCheckpoint(root / "config" / "timercheck")
+        self.read_time = 0
+        self.queue_offset = 0
+        # The slot that is being taken out, and where the commit log ended when that began.
+        self._taking = -1
+        self._taken_from = -1
+        self._flushed = TimerState()
+        self._flushed_from = 0
+        # From where on copies lie that stand for messages which are still to be taken out.
+        self._held_from = -1
+
+    # --- opening and closing
+
+    @property
+    def is_used(self) -> bool:
+        """Whether there has ever been a message on the wheel."""
+        return self.wheel.is_open
+
+    def load(
+        self, queue_end: int, log_end: int, now: int, window: int, find: FindQueueOffset
+    ) -> Recovered | None:
+        """Open the files; None if none are needed. Blocks. StoreError.
+
+        `queue_end`: how many messages there are to be entered. For the others see Recovery.run.
+        """
+        self.file.load()
+        self._flushed = self.file.state
+        is_new = not self.wheel.exists() and not self.log.directory.is_dir()
+        if is_new and self.file.state.queue_offset >= queue_end:
+            self.read_time = now - now % self.precision
+            self.queue_offset = self.file.state.queue_offset
+            return None
+        # Where the slots are not here, all of the log says what they were.
+        whole = not self.wheel.exists() or self.wheel.has_newer_snapshot()
+        self.wheel.open()
+        self.log.load()
+        recovery = Recovery(self.wheel, self.log, self.file.state)
+        found = recovery.run(log_end, now, window, find, whole=whole)
+        self.read_time = found.read_time
+        self.queue_offset = found.queue_offset
+        return found
+
+    def delete_before(self, min_physical_offset: int) -> None:
+        """Delete what only speaks of messages before that (store/upkeep/trimming.py). StoreError."""
+        self.log.delete_before(min_physical_offset)
+
+    def close(self) -> None:
+        """Of the files only; flush before."""
+        self.log.close()
+        self.wheel.close()
+
+    # --- entering
+
+    def enter(
+        self,
+        out_ms: int,
+        physical_offset: int,
+        size: int,
+        *,
+        is_delete: bool,
+        topic_hash: int,
+        now: int,
+        window: int,
+    ) -> Entered:
+        """Put a message on the wheel, for TIMER_OUT_MS or the next stop on its way there.
+
+        `window` is the roll window in units. StoreError when the files cannot be made. After a stop,
+        slots that are due and not taken out yet still get what belongs there: a recall must not come
+        too late because of it.
+        """
+        precision = self.precision
+        write_time = now - now % precision
+        out_ms -= out_ms % precision
+        is_open = self.wheel.is_open and self.read_time <= out_ms != self._taking
+        if out_ms < write_time and not is_open:
+            return Entered.DUE
+        if not self.wheel.is_open:
+            self.wheel.open()
+            self.read_time = write_time
+        magic = MAGIC_DELETE if is_delete else 0
+        stop = next_stop(out_ms, write_time, window, precision)
+        magic |= MAGIC_DEFAULT if stop == out_ms else MAGIC_DEFAULT | MAGIC_ROLL
+        if not self._has_room(stop):
+            return Entered.LATER
+        due = Due(physical_offset, size, write_time, magic)
+        self._append(stop, due, topic_hash)
+        return Entered.WAITS
+
+    def put_off(self, due: Due, topic_hash: int, until: int) -> bool:
+        """Let a message that was taken out wait again; False: not possible now."""
+        stop = until - until % self.precision
+        if not self.wheel.is_open or not self._has_room(stop):
+            return False
+        self._append(stop, due._replace(write_time=stop - self.precision), topic_hash)
+        return True
+
+    def _append(self, stop: int, due: Due, topic_hash: int) -> None:
+        slot = self.wheel.slot(stop)
+        position = self.log.append(
+            pack_timer_record(
+                -1 if slot is None else slot.last,
+                due.magic,
+                due.write_time,
+                stop - due.write_time,
+                due.physical_offset,
+                due.size,
+                topic_hash,
+            )
+        )
+        change = -1 if due.magic & MAGIC_DELETE else 1
+        if slot is None:
+            self.wheel.put(stop, position, position, change)
+        else:
+            self.wheel.put(stop, slot.first, position, slot.messages + change)
+        # The clock was set back: the slots in between are empty, and none is early.
+        self.read_time = min(self.read_time, stop)
+
+    def _has_room(self, stop: int) -> bool:
+        """Not while its slot is being taken out, or still has messages of two weeks ago."""
+        if stop == self._taking or self.log.unwritten > MOST_UNWRITTEN:
+            return False
+        lying = self.wheel.raw_slot(stop)
+        return lying.time in (0, stop // self.precision)
+
+    def write_if_much(self) -> None:
+        """StoreError. Cheap: call it after entering."""
+        if self.log.unwritten >= _WRITTEN_AT:
+            self.log.write()
+
+    def count_at(self, out_ms: int) -> int:
+        """How many wait for this time."""
+        if not self.wheel.is_open:
+            return 0
+        slot = self.wheel.slot(out_ms - out_ms % self.precision)
+        return 0 if slot is None else slot.messages
+
+    # --- taking out
+
+    def hold(self, physical_offset: int) -> None:
+        """Copies from there on were found at the start; `let_go` when all that they stand for is done.
+
+        Until then each checkpoint says so: after the next kill they have to be found again.
+        """
+        self._held_from = physical_offset
+
+    def let_go(self) -> None:
+        self._held_from = -1
+
+    def find_due(self, now: int) -> int | None:
+        """The first slot that is due and has messages. None: go on later, or at once if `is_behind`."""
+        end = now - now % self.precision
+        if not self.wheel.is_open or self.read_time >= end:
+            return None
+        self.read_time, found = self.wheel.pass_empty(self.read_time, end)
+        return self.read_time if found else None
+
+    def is_behind(self, now: int) -> bool:
+        return self.wheel.is_open and self.read_time < now - now % self.precision
+
+    def begin(self, time: int, log_end: int) -> Chain:
+        """Take a slot out: its records. `log_end` is the commit log's. StoreError: not now.
+
+        Until `finish` nothing is entered there.
+        """
+        self.log.write()
+        if self._taking != time:
+            self._taking = time
+            self._taken_from = log_end
+        slot = self.wheel.slot(time)
+        return Chain(self.log, -1 if slot is None else slot.last)
+
+    def finish(self, time: int) -> None:
+        """All messages of the slot were delivered."""
+        self.wheel.clear(time)
+        self._taking = self._taken_from = -1
+        if self.read_time == time:
+            self.read_time = time + self.precision
+
+    # --- flushing
+
+    def state(self, now: int) -> TimerState:
+        """How far it has got. The version is a new one if that has changed since it was written down."""
+        before = self._flushed
+        changed = (before.read_time, before.queue_offset) != (self.read_time, self.queue_offset)
+        return TimerState(
+            self.read_time,
+            before.log_position,
+            self.queue_offset,
+            self.queue_offset,
+            0,
+            now if changed else before.version_timestamp,
+            before.version_counter + changed,
+        )
+
+    def checkpoint_body(self, now: int) -> bytes:
+        return pack_timer_checkpoint(self.state(now))
+
+    def plan_flush(self, log_end: int, now: int, *, thorough: bool = False) -> TimerFlush | None:
+        """What is to be written down; None if that is nothing. `log_end` is the commit log's. StoreError.
+
+        Only one at a time: run it, then call `flushed` or `not_flushed`.
+        """
+        moved = self.queue_offset != self._flushed.queue_offset or self.wheel.has_changes
+        is_old = (
+            self.read_time - self._flushed.read_time >= _IDLE_MILLIS
+            or log_end - self._flushed_from >= _IDLE_BYTES
+        )
+        if not moved and not (self.is_used and (thorough or is_old)):
+            return None
+        self.log.write()
+        state = self.state(now)._replace(log_position=self.log.end)
+        delivered_from = min(
+            one for one in (self._held_from, self._taken_from, log_end) if one >= 0
+        )
+        return TimerFlush(self.wheel, self.log, self.file, state, delivered_from)
+
+    def flushed(self, flush: TimerFlush) -> None:
+        self.wheel.written()
+        self._flushed = flush.state
+        self._flushed_from = flush.delivered_from
+
+    def not_flushed(self, flush: TimerFlush) -> None:
+        """The next one takes it along."""
+        self.wheel.not_written()
+        self.log.not_synced(flush.synced)
+
+
+def next_stop(out_ms: int, write_time: int, window: int, precision: int) -> int:
+    """Where a message waits first: at its time, or a stop of its way there (TimerMessageStore.doEnqueue).
+
+    The last stop is not just before its time.
+    """
+    whole = window * precision
+    left = out_ms - write_time - whole
+    if left < 0:
+        return out_ms
+    if left < window // 3 * precision:
+        return write_time + window // 2 * precision
+    return write_time + whole
+
+
+def longest_window(wanted: int, reserved_hours: int, precision: int, slots: int = SLOTS) -> int:
+    """timerRollWindowSlot in units, at most what the wheel has room for and half of fileReservedTime.
+
+    A message that waits in one place for longer than its file is kept would be lost.
+    """
+    most = slots // 2 - BLANK_SLOTS
+    if not 2 <= wanted <= most:
+        wanted = most
+    half = reserved_hours * 3_600_000 // precision // 2
+    return min(wanted, max(half, BLANK_SLOTS))

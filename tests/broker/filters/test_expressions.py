@@ -1,0 +1,69 @@
+"""Texts are read once, in steps; only so many are remembered."""
+
+import trio
+
+from trimq.broker.filters.expressions import Expressions
+from trimq.codec.sql.building import Unreadable
+from trimq.codec.sql.terms import Expression
+
+SQL = "SQL92"
+
+
+async def test_what_was_read_is_known() -> None:
+    expressions = Expressions()
+    assert expressions.find(SQL, "a > 5") is None
+    await expressions.read(["a > 5", "a >"])
+    found = expressions.find(SQL, "a > 5")
+    assert isinstance(found, Expression)
+    assert expressions.find(SQL, "a > 5") is found
+    assert isinstance(expressions.find(SQL, "a >"), Unreadable)
+
+
+def test_other_types_are_never_known() -> None:
+    for kind in ("ELVISH", "sql92", None):
+        assert isinstance(Expressions().find(kind, "a > 5"), Unreadable)
+
+
+def test_at_a_start_there_is_no_loop() -> None:
+    expressions = Expressions()
+    found = expressions.read_now(SQL, "a > 5")
+    assert isinstance(found, Expression)
+    assert expressions.read_now(SQL, "a > 5") is found
+    assert isinstance(expressions.read_now(SQL, "a >"), Unreadable)
+
+
+async def test_the_last_ones_are_remembered() -> None:
+    expressions = Expressions(remembered=1000)
+    texts = [f"a = '{number:050d}'" for number in range(20)]
+    await expressions.read(texts)
+    known = [text for text in texts if expressions.find(SQL, text) is not None]
+    assert 0 < len(known) < 10
+    assert known == texts[-len(known) :]
+    await expressions.read([known[0]])
+    await expressions.read(["b = 5"])
+    assert expressions.find(SQL, known[0]) is not None
+
+
+async def test_a_text_beyond_all_limits_is_known_until_the_next_one() -> None:
+    expressions = Expressions(remembered=10)
+    long = "a = '" + "x" * 5000 + "'"
+    await expressions.read([long])
+    assert isinstance(expressions.find(SQL, long), Expression)
+
+
+async def test_others_have_their_turn_while_a_long_text_is_read() -> None:
+    expressions = Expressions()
+    await expressions.read(["a"])
+    turns = 0
+
+    async def count() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await trio.lowlevel.checkpoint()
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(count)
+        await expressions.read([" OR ".join(["a = 'x'"] * 1000)])
+        nursery.cancel_scope.cancel()
+    assert turns > 50

@@ -1,0 +1,133 @@
+"""The parts of `make test`: nothing is left out, what fails is told, and nothing is left running."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.run import parts, report
+from tests.run.parts import GROUPS, ROOT, Group, Part
+
+FILE = """
+import time
+import pytest
+
+def test_good():
+    pass
+
+def test_other():
+    if "{kind}" == "fails":
+        raise AssertionError("this one fails")
+    if "{kind}" == "skips":
+        pytest.skip("there is no moon")
+    if "{kind}" == "sleeps":
+        time.sleep(600)
+"""
+
+
+@pytest.fixture(autouse=True)
+def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "results"
+    folder.mkdir()
+    monkeypatch.setattr(parts, "RESULTS", folder)
+    return folder
+
+
+def part(tmp_path: Path, kind: str) -> Part:
+    folder = tmp_path / kind
+    folder.mkdir()
+    (folder / f"test_{kind}.py").write_text(FILE.format(kind=kind))
+    return Part(kind, ("-p", "no:cacheprovider", f"./test_{kind}.py"), folder)
+
+
+def outcomes_of(group: Group) -> dict[str, report.Outcome]:
+    found: list[report.Outcome] = []
+    parts.run(group, found)
+    return {one.name: one for one in found}
+
+
+def test_parts_run_and_are_notified(tmp_path: Path) -> None:
+    kinds = ("passes", "fails", "skips")
+    done = outcomes_of(Group([part(tmp_path, kind) for kind in kinds]))
+    assert {name: one.code for name, one in done.items()} == {"passes": 0, "fails": 1, "skips": 0}
+    text = report.text(list(done.values()))
+    rows = {kind: re.search(rf"^{kind} .*$", text, re.MULTILINE) for kind in kinds}
+    numbers = {kind: row[0].split()[3:6] for kind, row in rows.items() if row}
+    assert numbers == {
+        "passes": ["2", "0", "0"],
+        "fails": ["1", "0", "1"],
+        "skips": ["1", "1", "0"],
+    }
+    assert re.search(r"^ +1  there is no moon$", text, re.MULTILINE)
+    assert "exit code 1" in text
+
+
+def test_after_a_group_that_failed_no_other_begins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, results: Path
+) -> None:
+    groups = {kind: Group([part(tmp_path, kind)]) for kind in ("fails", "passes")}
+    monkeypatch.setattr(parts, "GROUPS", {kind: lambda g=g: g for kind, g in groups.items()})
+    assert parts.main(["fails", "passes"]) == 1
+    assert (results / "fails.xml").exists()
+    assert not (results / "passes.xml").exists()
+
+
+def is_running(pid: int) -> bool:
+    stat = Path(f"/proc/{pid}/stat")
+    return stat.exists() and stat.read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+@pytest.mark.skipif(not Path("/proc").exists(), reason="it looks at processes as Linux shows them")
+def test_ctrl_c_ends_what_was_started(tmp_path: Path) -> None:
+    sleeper = part(tmp_path, "sleeps")
+    source = (
+        "import os, sys; from pathlib import Path; from tests.run import parts\n"
+        f"parts.RESULTS = Path({str(tmp_path)!r})\n"
+        f"part = parts.Part('sleeps', {sleeper.words!r}, Path({str(sleeper.folder)!r}))\n"
+        "for number in (2, 15): parts.signal.signal(number, parts.interrupted)\n"
+        "begin = parts.Running.__init__\n"
+        "def told(self, part): begin(self, part); print(self.pid, flush=True)\n"
+        "parts.Running.__init__ = told\n"
+        "parts.run(parts.Group([part]), [])\n"
+    )
+    command = [sys.executable, "-c", source]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as runner:
+        assert runner.stdout is not None
+        pid = int(runner.stdout.readline())
+        log = tmp_path / "sleeps.txt"
+        deadline = time.monotonic() + 60
+        while "collected" not in log.read_text():
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        runner.send_signal(signal.SIGINT)
+        runner.wait(60)
+    assert runner.returncode != 0
+    assert not is_running(pid)
+    assert os.getpgid(0) != pid
+
+
+def test_all_tests_are_in_parts() -> None:
+    """Whoever adds a folder to compat_tests adds it to a part."""
+    named = {Path(file).parts[1] for one in GROUPS["compat"]().parts for file in one.files}
+    folders = {path.parent.name for path in (ROOT / "compat_tests").glob("*/test_*.py")}
+    assert folders == named
+    everything = {
+        str(path.relative_to(ROOT)) for path in (ROOT / "compat_tests").rglob("test_*.py")
+    }
+    played = [file for one in GROUPS["compat"]().parts for file in collected(one)]
+    assert sorted(played) == sorted(everything)
+
+
+def collected(one: Part) -> set[str]:
+    left_out = {word.partition("=")[2] for word in one.words if word.startswith("--ignore=")}
+    found = set[str]()
+    for file in one.files:
+        path = ROOT / file
+        files = [path] if path.is_file() else path.rglob("test_*.py")
+        found |= {str(each.relative_to(ROOT)) for each in files}
+    return found - left_out

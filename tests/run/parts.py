@@ -1,0 +1,257 @@
+"""Runs parts of `make test` side by side, and tells what each of them cost.
+
+``python -m tests.run.parts GROUP...`` runs groups of `GROUPS` one after the other, and the parts of a group side by
+side, as many at a time as the group says. What a part prints is shown in one piece when it has ended; until then
+a line a minute says what is running, because some observers take silence for a hang. At the end
+come a table, the slowest tests, and what was skipped and why. Behind a group with a part that failed no other
+one begins. The exit code is that of the first part that failed; Ctrl-C ends everything that was started.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, NoReturn
+
+from tests.run import report
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+RESULTS: Final = ROOT / "build" / "parts"
+COMPILED: Final = ROOT / "build" / "compiled"
+# How long a part may take to end what it started.
+GRACE: Final = 60.0
+SILENCE: Final = 60.0
+
+
+@dataclass(frozen=True)
+class Part:
+    """A session of pytest with `words`, in `folder`; or a target of make, if they begin with that."""
+
+    name: str
+    words: Sequence[str]
+    folder: Path = ROOT
+
+    @property
+    def files(self) -> list[str]:
+        """What it tests: folders and files, as they are named."""
+        return [word for word in self.words if not word.startswith("-") and "/" in word]
+
+    def command(self, xml: Path) -> list[str]:
+        option = f"--junitxml={xml}"
+        if self.words[0] == "make":
+            return [*self.words, f"PYTEST_REPORT={option}"]
+        return [sys.executable, "-m", "pytest", option, *self.words]
+
+
+@dataclass(frozen=True)
+class Group:
+    """Parts and how many of them run at a time; the long ones come first."""
+
+    parts: Sequence[Part]
+    beside: int = 2
+
+
+def _compat(name: str, *where: str, but: Iterable[Part] = ()) -> Part:
+    """Files and folders of compat_tests, without what is in other parts."""
+    left_out = [f"--ignore={file}" for part in but for file in part.files]
+    return Part(name, ("-p", "no:randomly", *(f"compat_tests/{w}" for w in where), *left_out))
+
+
+def _unit(name: str, folder: Path) -> list[Part]:
+    """All unit tests in two parts of about the same time."""
+    apart = ("tests/store", "tests/spark", "tests/codec")
+    rest = ("tests/", *(f"--ignore={word}" for word in apart))
+    return [Part(f"{name}-store", apart, folder), Part(name, rest, folder)]
+
+
+def _compat_parts() -> list[Part]:
+    java = _compat("java", "scenarios/test_java.py")
+    opened = _compat("opened", "store/test_interop.py", "store/test_index.py")
+    away = ("streams", "outages", "losses", "kills")
+    order = _compat("order", "scenarios/test_order.py")
+    streams = _compat("spark-away", *(f"spark/test_{name}.py" for name in away))
+    return [
+        _compat("wire", "wire/"),
+        _compat("mqadmin", "mqadmin/"),
+        _compat("spark", "spark/", but=[streams]),
+        streams,
+        opened,
+        _compat("store", "store/", but=[opened]),
+        _compat("clients", "scenarios/", but=[java, order]),
+        java,
+        order,
+        _compat("cluster", "cluster/"),
+        _compat("filters", "filters/"),
+        _compat("reports", "reports/"),
+        _compat("installs", "installs/"),
+    ]
+
+
+_MAKE: Final = ("make", "--no-print-directory", "BUILT=yes")
+
+
+def _compiled_parts() -> list[Part]:
+    """None where nothing could be compiled."""
+    return _unit("compiled", COMPILED) if any(COMPILED.glob("codec/**/*.so")) else []
+
+
+def _first() -> Group:
+    build = Part("build", ("make", "--no-print-directory", "build/compiled/.built"))
+    bare = Part("unit-bare", (*_MAKE, "unit-bare"))
+    return Group([build, Part("lint", (*_MAKE, "lint")), *_unit("unit", ROOT), bare])
+
+
+def _second() -> Group:
+    smoke = Part("bench-smoke", (*_MAKE, "bench-smoke"))
+    return Group([*_compat_parts(), smoke, *_compiled_parts()], 3)
+
+
+# By the names that the Makefile uses: what a group is may depend on what the one before it has made.
+GROUPS: Final[Mapping[str, Callable[[], Group]]] = {
+    "unit": lambda: Group(_unit("unit", ROOT)),
+    "compiled": lambda: Group(_compiled_parts()),
+    "compat": lambda: Group(_compat_parts(), 3),
+    "first": _first,
+    "second": _second,
+}
+
+
+class Running:
+    """A part that was started, in a process group of its own."""
+
+    def __init__(self, part: Part) -> None:
+        self.part = part
+        self.began = time.monotonic()
+        self.log = RESULTS / f"{part.name}.txt"
+        with self.log.open("wb") as sink:
+            self._process = subprocess.Popen(
+                part.command(RESULTS / f"{part.name}.xml"),
+                stdin=subprocess.DEVNULL,
+                stdout=sink,
+                stderr=subprocess.STDOUT,
+                cwd=part.folder,
+                start_new_session=True,
+            )
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def ended(self, status: int, usage: resource.struct_rusage) -> report.Outcome:
+        """Its outcome; whatever it left behind ends here."""
+        self._process.returncode = os.waitstatus_to_exitcode(status)
+        self.signal(signal.SIGKILL)
+        cpu = usage.ru_utime + usage.ru_stime
+        seconds = time.monotonic() - self.began
+        xml = RESULTS / f"{self.part.name}.xml"
+        return report.Outcome(self.part.name, self._process.returncode, seconds, cpu, xml)
+
+    def signal(self, number: int) -> None:
+        with suppress(ProcessLookupError):
+            os.killpg(self.pid, number)
+
+    def end(self) -> None:
+        """Wait until it has heeded the SIGINT; by force when that takes too long."""
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(GRACE)
+        self.signal(signal.SIGKILL)
+        self._process.wait()
+
+
+def run(group: Group, outcomes: list[report.Outcome]) -> None:
+    """Adds what became of each part; whatever happens, nothing of them is left."""
+    waiting, running = list(group.parts), dict[int, Running]()
+    try:
+        with _telling(running):
+            _run(group.beside, waiting, running, outcomes)
+    finally:
+        # As Ctrl-C does, so that tests stop their servers.
+        for left in running.values():
+            left.signal(signal.SIGINT)
+        for left in running.values():
+            left.end()
+
+
+@contextmanager
+def _telling(running: Mapping[int, Running]) -> Iterator[None]:
+    """Says now and then what is running."""
+    done = threading.Event()
+
+    def tell() -> None:
+        while not done.wait(SILENCE):
+            now = time.monotonic()
+            parts = [f"{one.part.name} ({now - one.began:.0f} s)" for one in list(running.values())]
+            print(f"running: {', '.join(parts)}", flush=True)
+
+    teller = threading.Thread(target=tell, daemon=True)
+    teller.start()
+    try:
+        yield
+    finally:
+        done.set()
+        teller.join()
+
+
+def _run(
+    beside: int, waiting: list[Part], running: dict[int, Running], outcomes: list[report.Outcome]
+) -> None:
+    while waiting or running:
+        while waiting and len(running) < beside:
+            started = Running(waiting.pop(0))
+            running[started.pid] = started
+            print(f"begins: {started.part.name}", flush=True)
+        pid, status, usage = os.wait4(-1, 0)
+        if pid not in running:
+            continue
+        done = running.pop(pid)
+        outcomes.append(done.ended(status, usage))
+        _show(done.log, outcomes[-1])
+
+
+def _show(log: Path, outcome: report.Outcome) -> None:
+    print(f"\n===== {outcome.name}: {outcome.seconds:.0f} s, exit code {outcome.code} =====")
+    sys.stdout.flush()
+    with log.open("rb") as text:
+        os.set_blocking(sys.stdout.fileno(), True)
+        sys.stdout.buffer.write(text.read())
+    sys.stdout.flush()
+
+
+def main(names: Sequence[str]) -> int:
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    for old in RESULTS.iterdir():
+        old.unlink()
+    outcomes: list[report.Outcome] = []
+    code = 0
+    try:
+        for name in names:
+            run(GROUPS[name](), outcomes)
+            code = next((one.code for one in outcomes if one.code), 0)
+            if code:
+                break
+    finally:
+        print(report.text(outcomes), flush=True)
+    return code
+
+
+def interrupted(number: int, _: object) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+if __name__ == "__main__":
+    # A shell lets its jobs in the background ignore the first of them.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, interrupted)
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except KeyboardInterrupt:
+        sys.exit(130)

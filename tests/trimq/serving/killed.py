@@ -1,0 +1,87 @@
+"""A server in a process of its own, to be killed, and what is in its queues afterwards."""
+
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.frames.command import RemotingCommand, encode_command
+from trimq.codec.headers.base import Header, encode_header
+from trimq.codec.headers.offsets import GetMaxOffsetRequestHeader
+from trimq.codec.headers.pull import PullMessageRequestHeader
+from trimq.codec.records.record import Record, parse_record
+from trimq.remoting.clients.blocking import BlockingClient
+
+HAS_SUBSCRIPTION = 4
+Place = tuple[str, int]
+
+
+class Server:
+    """`trimq server` with some settings."""
+
+    def __init__(self, store: Path, log: Path, settings: Mapping[str, object]) -> None:
+        command = [sys.executable, "-m", "trimq", "server", "--listen", "127.0.0.1:0"]
+        command += ["--namesrv-listen", "127.0.0.1:0", "--store", str(store)]
+        for key, value in settings.items():
+            command += ["--set", f"{key}={value}"]
+        with log.open("ab") as errors:
+            self.process = subprocess.Popen(
+                command, stdout=subprocess.PIPE, stderr=errors, cwd=Path(__file__).parents[3]
+            )
+        self.broker_addr = ""
+
+    def wait_ready(self) -> None:
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline().decode()
+        assert line.startswith("TriMQ ready"), f"it did not start: {line!r}"
+        self.broker_addr = line.split("broker=")[1].split()[0]
+
+    def kill(self) -> None:
+        """Also of one that is gone already."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+        if self.process.stdout is not None:
+            self.process.stdout.close()
+
+
+def encode(code: int, opaque: int, header: Header, body: bytes) -> bytes:
+    return encode_command(RemotingCommand(int(code), opaque, 0, None, encode_header(header), body))
+
+
+def pull(client: BlockingClient, place: Place, offset: int) -> RemotingCommand:
+    header = PullMessageRequestHeader(
+        consumer_group="Readers",
+        topic=place[0],
+        queue_id=place[1],
+        queue_offset=offset,
+        max_msg_nums=1000,
+        sys_flag=HAS_SUBSCRIPTION,
+        commit_offset=0,
+        suspend_timeout_millis=0,
+        subscription="*",
+        sub_version=0,
+    )
+    return client.request(RequestCode.PULL_MESSAGE, header)
+
+
+def pull_all(client: BlockingClient, place: Place) -> list[Record]:
+    """Every message of the queue, each parsed and its CRC checked."""
+    header = GetMaxOffsetRequestHeader(topic=place[0], queue_id=place[1])
+    answer = client.request(RequestCode.GET_MAX_OFFSET, header)
+    end = int((answer.ext_fields or {}).get("offset", 0))
+    records: list[Record] = []
+    while len(records) < end:
+        answer = pull(client, place, len(records))
+        assert answer.code == ResponseCode.SUCCESS, (answer.code, answer.remark)
+        at = 0
+        data = bytes(answer.body)
+        while at < len(data):
+            record = parse_record(data, at)
+            assert (record.topic, record.queue_id) == place
+            assert record.queue_offset == len(records)
+            records.append(record)
+            at += record.total_size
+    return records

@@ -1,0 +1,153 @@
+"""SYNC_FLUSH and ASYNC_FLUSH over the wire, with a disk as slow as the test wants."""
+
+import os
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from trimq.broker.services.background import is_flush_due
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.frames.command import RemotingCommand
+from trimq.codec.headers.offsets import GetMaxOffsetRequestHeader
+from trimq.codec.headers.send import SendMessageRequestHeader
+from trimq.remoting.clients.blocking import BlockingClient
+from trimq.testing import TestServer, running_server
+
+PRODUCERS = 16
+
+
+class SlowDisk:
+    """Every fdatasync of a file of the commit log waits until `go` is set."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.go = threading.Event()
+        self.syncs = 0
+        self._real = os.fdatasync
+        monkeypatch.setattr(os, "fdatasync", self._sync)
+
+    def _sync(self, fd: int) -> None:
+        if "/commitlog/" in os.readlink(f"/proc/self/fd/{fd}"):
+            self.syncs += 1
+            assert self.go.wait(60)
+        self._real(fd)
+
+
+@pytest.fixture
+def slow(monkeypatch: pytest.MonkeyPatch) -> Iterator[SlowDisk]:
+    disk = SlowDisk(monkeypatch)
+    disk.go.set()
+    yield disk
+    disk.go.set()
+
+
+def send(addr: str, queue_id: int = 0) -> RemotingCommand:
+    header = SendMessageRequestHeader(
+        producer_group="g",
+        topic="Flush",
+        default_topic="TBW102",
+        default_topic_queue_nums=PRODUCERS,
+        queue_id=queue_id,
+        sys_flag=0,
+        born_timestamp=1,
+        flag=0,
+    )
+    with BlockingClient(addr, timeout=60) as client:
+        return client.request(RequestCode.SEND_MESSAGE, header, b"body")
+
+
+def wait_stored(server: TestServer, queue_id: int, count: int) -> None:
+    header = GetMaxOffsetRequestHeader(topic="Flush", queue_id=queue_id)
+    with BlockingClient(server.broker_addr, timeout=60) as client:
+        while True:
+            answer = client.request(RequestCode.GET_MAX_OFFSET, header)
+            if (answer.ext_fields or {}).get("offset") == str(count):
+                return
+
+
+def test_one_sync_for_all_that_wait(tmp_path: Path, slow: SlowDisk) -> None:
+    settings = {"flushDiskType": "SYNC_FLUSH", "flushIntervalCommitLog": "60000"}
+    settings["flushConsumeQueueThoroughInterval"] = "60000"
+    with running_server(tmp_path, settings) as server:
+        assert send(server.broker_addr).code == ResponseCode.SUCCESS
+        slow.go.clear()
+        before = slow.syncs
+        answers: list[RemotingCommand] = []
+        threads = [
+            threading.Thread(target=lambda at=at: answers.append(send(server.broker_addr, at)))
+            for at in range(1, 5)
+        ]
+        for thread in threads:
+            thread.start()
+        for queue_id in range(1, 5):
+            wait_stored(server, queue_id, 1)
+        # Everything is stored, the first of it is being synced, and nobody has an answer.
+        assert not answers
+        assert slow.syncs == before + 1
+        slow.go.set()
+        for thread in threads:
+            thread.join()
+        assert [answer.code for answer in answers] == [ResponseCode.SUCCESS] * 4
+        # The rest went with one more.
+        assert slow.syncs <= before + 2
+
+
+def test_syncs_under_many_producers(tmp_path: Path, slow: SlowDisk) -> None:
+    """Each has one message on its way at a time, as a synchronous producer does."""
+    settings = {"flushDiskType": "SYNC_FLUSH", "flushConsumeQueueThoroughInterval": "60000"}
+    each = 20
+    with running_server(tmp_path, settings) as server:
+        assert send(server.broker_addr).code == ResponseCode.SUCCESS
+        before = slow.syncs
+        codes: list[int] = []
+
+        def produce(queue_id: int) -> None:
+            codes.extend(send(server.broker_addr, queue_id % 4).code for _ in range(each))
+
+        threads = [threading.Thread(target=produce, args=(at,)) for at in range(PRODUCERS)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        syncs = slow.syncs - before
+        assert codes == [ResponseCode.SUCCESS] * PRODUCERS * each
+        assert syncs <= PRODUCERS * each + 1
+        print(f"{PRODUCERS} producers: {syncs / PRODUCERS / each:.2f} fdatasync for a message")
+
+
+def test_a_sync_that_takes_too_long(tmp_path: Path, slow: SlowDisk) -> None:
+    """FLUSH_DISK_TIMEOUT says that it may be lost; it is stored all the same."""
+    settings = {"flushDiskType": "SYNC_FLUSH", "syncFlushTimeout": "200"}
+    with running_server(tmp_path, settings) as server:
+        assert send(server.broker_addr).code == ResponseCode.SUCCESS
+        slow.go.clear()
+        answer = send(server.broker_addr)
+        assert answer.code == ResponseCode.FLUSH_DISK_TIMEOUT
+        wait_stored(server, 0, 2)
+        slow.go.set()
+
+
+def test_asynchronously_nobody_waits(tmp_path: Path, slow: SlowDisk) -> None:
+    with running_server(tmp_path, {"flushIntervalCommitLog": "10"}) as server:
+        slow.go.clear()
+        for _ in range(5):
+            assert send(server.broker_addr).code == ResponseCode.SUCCESS
+        slow.go.set()
+
+
+@pytest.mark.parametrize(
+    ("flushed", "written", "least_pages", "due"),
+    [
+        (0, 0, 0, False),
+        (5, 6, 0, True),
+        (0, 4 * 4096 - 1, 4, False),
+        (0, 4 * 4096, 4, True),
+        (4095, 4 * 4096, 4, True),
+        (4096, 5 * 4096 - 1, 4, False),
+    ],
+)
+def test_a_flush_by_interval_counts_pages(
+    flushed: int, written: int, least_pages: int, due: bool
+) -> None:
+    assert is_flush_due(flushed, written, least_pages) is due

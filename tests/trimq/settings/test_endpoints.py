@@ -1,0 +1,42 @@
+"""Addresses and the group of ports that a broker needs."""
+
+import socket
+
+import pytest
+
+from trimq.settings.endpoints import AddressError, Endpoint, listen, listen_broker, told_address
+
+
+def test_parse_reads_hosts_and_ports() -> None:
+    assert Endpoint.parse("127.0.0.1:9876") == Endpoint("127.0.0.1", 9876)
+    assert Endpoint.parse("[::1]:0") == Endpoint("::1", 0)
+    assert str(Endpoint("::1", 5)) == "[::1]:5"
+
+
+@pytest.mark.parametrize("text", ["", "localhost", "localhost:", ":9876", "a:b", "a:70000"])
+def test_parse_refuses_what_is_not_an_address(text: str) -> None:
+    with pytest.raises(AddressError, match="write HOST:PORT"):
+        Endpoint.parse(text)
+
+
+def test_port_0_picks_a_port_with_its_vip_and_replication_ports_free() -> None:
+    sockets = listen_broker(Endpoint("127.0.0.1", 0))
+    try:
+        assert sockets.main.getsockname()[1] == sockets.port
+        assert sockets.vip.getsockname()[1] == sockets.port - 2
+        with socket.socket() as replication:
+            replication.bind(("127.0.0.1", sockets.port + 1))
+    finally:
+        sockets.close()
+
+
+def test_a_port_in_use_is_reported() -> None:
+    with listen(Endpoint("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(AddressError, match=f"port {port} on 127.0.0.1 is in use"):
+            listen(Endpoint("127.0.0.1", port))
+
+
+def test_clients_are_never_told_a_wildcard_address() -> None:
+    assert told_address(Endpoint("127.0.0.1", 1)) == "127.0.0.1"
+    assert told_address(Endpoint("0.0.0.0", 1)) not in ("0.0.0.0", "")

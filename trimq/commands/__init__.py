@@ -1,0 +1,1 @@
+"""The `trimq` command line: one file per subcommand, thin."""

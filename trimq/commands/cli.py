@@ -1,0 +1,172 @@
+"""The ``trimq`` command: ``server``, ``namesrv``, ``inspect``, ``check``, ``offsets``, ``spark``.
+
+Standard output carries the one ready line; logs and errors go to standard error. Exit codes: 0 after a
+clean shutdown, 1 when the server cannot run, 2 for wrong usage.
+"""
+
+import logging
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+import trimq
+from trimq import compiled
+from trimq.commands.check import check
+from trimq.commands.inspect import inspect
+from trimq.commands.offsets import offsets
+from trimq.commands.refusals import Misused, Refused
+from trimq.commands.spark import spark
+from trimq.logs import setup as logs
+
+_STARTED = time.monotonic()
+log = logging.getLogger(__name__)
+F = TypeVar("F", bound=Callable[..., Any])
+
+SERVER_EXAMPLES = """
+\b
+Examples:
+  trimq server
+      NameServer on 127.0.0.1:9876 and broker on 127.0.0.1:10911, data in ./data
+  trimq server --listen 0.0.0.0:10911 --namesrv-listen 0.0.0.0:9876 --advertise 192.0.2.7:10911
+      reachable from other machines, which are told 192.0.2.7:10911
+  trimq server --namesrv 'ns1:9876;ns2:9876' --config broker.conf --listen 0.0.0.0:10911
+      a broker of an existing cluster
+  trimq server --listen 127.0.0.1:0 --namesrv-listen 127.0.0.1:0 --set flushDiskType=SYNC_FLUSH
+      free ports, every message on disk before its answer
+"""
+
+
+def _logging_options(command: F) -> F:
+    command = click.option(
+        "--log-format", type=click.Choice(logs.FORMATS), default="text", show_default=True
+    )(command)
+    return click.option(
+        "--log-level",
+        type=click.Choice(logs.LEVELS),
+        default="info",
+        show_default=True,
+        help="SIGUSR1 switches a running server to debug and back.",
+    )(command)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(
+    trimq.__version__, prog_name="TriMQ", message=f"%(prog)s %(version)s ({compiled.MODE})"
+)
+def main() -> None:
+    """A message broker and NameServer that speak RocketMQ's remoting protocol.
+
+    \b
+    Start one of each in this folder and stop it with Ctrl-C:
+      trimq server
+    """
+
+
+@main.command(epilog=SERVER_EXAMPLES)
+@click.option("-c", "--config", type=click.Path(path_type=Path), help="A RocketMQ broker.conf.")
+@click.option(
+    "-n",
+    "--namesrv",
+    metavar="HOST:PORT;...",
+    help="NameServers to register with. Without this option, one is embedded.",
+)
+@click.option(
+    "--namesrv-listen",
+    metavar="HOST:PORT",
+    help="Where the embedded NameServer listens.  [default: 127.0.0.1:9876]",
+)
+@click.option(
+    "--listen", metavar="HOST:PORT", help="Where the broker listens.  [default: 127.0.0.1:10911]"
+)
+@click.option("--advertise", metavar="HOST:PORT", help="The broker address that clients are told.")
+@click.option(
+    "--store",
+    type=click.Path(path_type=Path),
+    help="The store directory.  [default: storePathRootDir, or ./data]",
+)
+@click.option(
+    "--set", "assignments", metavar="KEY=VALUE", multiple=True, help="A broker.conf setting."
+)
+@click.option(
+    "--metrics",
+    metavar="HOST:PORT",
+    help="Serve Prometheus /metrics at this address; a port alone means the loopback.",
+)
+@_logging_options
+def server(log_level: str, log_format: str, assignments: tuple[str, ...], **options: Any) -> None:
+    """Run a broker, with an embedded NameServer unless --namesrv names others."""
+    from trimq.settings.parsing import parse_assignments
+
+    def start() -> Any:
+        from trimq.serving.server import run_server
+        from trimq.settings.options import ServerOptions
+
+        chosen = ServerOptions(settings=parse_assignments(assignments), **options)
+        return lambda: run_server(chosen, _ready)
+
+    _run(start, log_level, log_format)
+
+
+@main.command()
+@click.option(
+    "--listen",
+    metavar="HOST:PORT",
+    help="Where the NameServer listens.  [default: listenPort of the file, or 127.0.0.1:9876]",
+)
+@click.option("--config", type=click.Path(path_type=Path), help="A RocketMQ namesrv.conf.")
+@click.option("--set", "assignments", metavar="KEY=VALUE", multiple=True, help="A setting.")
+@_logging_options
+def namesrv(log_level: str, log_format: str, assignments: tuple[str, ...], **options: Any) -> None:
+    """Run a NameServer on its own.
+
+    \b
+    Example:
+      trimq namesrv --listen 0.0.0.0:9876
+    """
+    from trimq.settings.parsing import parse_assignments
+
+    def start() -> Any:
+        from trimq.serving.server import run_namesrv
+        from trimq.settings.options import NamesrvOptions
+
+        chosen = NamesrvOptions(settings=parse_assignments(assignments), **options)
+        return lambda: run_namesrv(chosen, _ready)
+
+    _run(start, log_level, log_format)
+
+
+main.add_command(inspect)
+main.add_command(check)
+main.add_command(offsets)
+main.add_command(spark)
+
+
+def _ready(line: str) -> None:
+    millis = int((time.monotonic() - _STARTED) * 1000)
+    click.echo(f"{line} in {millis} ms")
+    sys.stdout.flush()
+
+
+def _run(start: Callable[[], Any], log_level: str, log_format: str) -> None:
+    """Run an async main until it ends; a clean shutdown (SIGINT, SIGTERM) is exit code 0."""
+    logs.configure(log_level, log_format)
+    logs.switch_level_on_signal(log_level)
+    python = sys.version.split(maxsplit=1)[0]
+    log.info("TriMQ %s: %s python=%s", trimq.__version__, compiled.description(), python)
+    # Trio is loaded here, so that --help and usage errors stay instant.
+    import trio
+
+    from trimq.serving.failures import explained, is_usage
+
+    try:
+        trio.run(start())
+    except* Exception as errors:
+        sentences = explained(errors)
+        if sentences is None:
+            raise
+        kind = Misused if is_usage(errors) else Refused
+        raise kind("; ".join(sentences)) from None

@@ -1,0 +1,1 @@
+"""Logs: lines, formats, and the thread that writes them."""

@@ -1,0 +1,1 @@
+"""What any server process needs around it: supervised services, metrics, TLS from files, long loop steps."""

@@ -1,0 +1,155 @@
+"""Prometheus ``/metrics`` on a port of its own, off by default.
+
+A small HTTP server on the Trio loop, where broker state may be touched. Strangers can do little
+with it: a request is limited in size and time, few are answered at once, and none delays the
+shutdown.
+"""
+
+import logging
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+import trio
+
+from trimq.settings.endpoints import AddressError, Endpoint, listen
+
+if TYPE_CHECKING:
+    from prometheus_client import CollectorRegistry, Metric
+
+log = logging.getLogger("trimq.server")
+
+CONNECTIONS: Final = 16
+REQUEST_SECONDS: Final = 5
+ANSWER_SECONDS: Final = 10
+_REQUEST_BYTES: Final = 8192
+_ACCEPT_AGAIN_SECONDS: Final = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One figure: ``kind`` is "counter" or "gauge"; counters are named without ``_total``."""
+
+    name: str
+    doc: str
+    kind: str
+    value: float
+    labels: dict[str, str] = field(default_factory=dict)
+
+
+Snapshot = Callable[[], Iterable[Sample]]
+
+
+class _Collector:
+    """prometheus_client's collector interface over a snapshot."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+
+    def collect(self) -> "Iterator[Metric]":
+        return iter(_families(list(self._snapshot())))
+
+
+def _families(samples: list[Sample]) -> "list[Metric]":
+    from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+
+    families: dict[str, Any] = {}
+    for sample in samples:
+        family = families.get(sample.name)
+        if family is None:
+            kind = CounterMetricFamily if sample.kind == "counter" else GaugeMetricFamily
+            family = families[sample.name] = kind(
+                sample.name, sample.doc, labels=list(sample.labels)
+            )
+        family.add_metric(list(sample.labels.values()), sample.value)
+    return list(families.values())
+
+
+@asynccontextmanager
+async def metrics_server(endpoint: Endpoint, snapshot: Snapshot) -> AsyncIterator[Endpoint]:
+    """Serve ``/metrics`` until the block ends; yields the address that is listened on."""
+    # Loaded only when asked for: a start without metrics does not pay for it.
+    from prometheus_client import CollectorRegistry
+
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(_Collector(snapshot))
+    try:
+        sock = listen(endpoint)
+    except AddressError as error:
+        raise AddressError(f"cannot serve metrics on {endpoint}: {error}") from error
+    with trio.socket.from_stdlib_socket(sock) as listening:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(_accept, listening, registry)
+            yield Endpoint(endpoint.host, sock.getsockname()[1])
+            nursery.cancel_scope.cancel()
+
+
+async def _accept(listening: trio.socket.SocketType, registry: "CollectorRegistry") -> None:
+    """Until cancelled: above the bound, newcomers wait in the kernel's queue."""
+    room = trio.Semaphore(CONNECTIONS)
+    async with trio.open_nursery() as nursery:
+        while True:
+            await room.acquire()
+            try:
+                sock, _ = await listening.accept()
+            except OSError as error:
+                room.release()
+                log.error("metrics: accept failed, trying again: reason=%s", error)
+                await trio.sleep(_ACCEPT_AGAIN_SECONDS)
+            else:
+                nursery.start_soon(_serve, sock, registry, room)
+
+
+async def _serve(
+    sock: trio.socket.SocketType, registry: "CollectorRegistry", room: trio.Semaphore
+) -> None:
+    try:
+        with sock:
+            await _answer(trio.SocketStream(sock), registry)
+    except (OSError, trio.BrokenResourceError) as error:
+        log.debug("metrics: connection failed: reason=%s", error)
+    except Exception:
+        # A bug, but one scrape's.
+        log.exception("metrics: scrape failed")
+    finally:
+        room.release()
+
+
+async def _answer(stream: trio.SocketStream, registry: "CollectorRegistry") -> None:
+    """One request on a connection; a client that takes too long gets nothing."""
+    from prometheus_client.exposition import choose_encoder
+
+    head = b""
+    with trio.move_on_after(REQUEST_SECONDS):
+        while b"\r\n\r\n" not in head and b"\n\n" not in head:
+            data = await stream.receive_some(_REQUEST_BYTES)
+            head += data
+            if not data or len(head) > _REQUEST_BYTES:
+                return
+    lines = head.decode("latin-1").splitlines()
+    words = lines[0].split() if lines else []
+    if len(words) < 2 or b"\n" not in head:
+        return
+    status, kind, body = "200 OK", "text/plain", b""
+    if words[0] not in ("GET", "HEAD"):
+        status = "405 Method Not Allowed"
+    elif words[1].partition("?")[0] not in ("/metrics", "/"):
+        status = "404 Not Found"
+    else:
+        encode, kind = choose_encoder(_header(lines, "accept"))
+        body = encode(registry)
+    answer = (
+        f"HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n"
+        "Connection: close\r\n\r\n"
+    ).encode()
+    with trio.move_on_after(ANSWER_SECONDS):
+        await stream.send_all(answer if words[0] == "HEAD" else answer + body)
+
+
+def _header(lines: list[str], wanted: str) -> str:
+    for line in lines[1:]:
+        name, _, value = line.partition(":")
+        if name.strip().lower() == wanted:
+            return value.strip()
+    return ""

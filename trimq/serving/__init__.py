@@ -1,0 +1,1 @@
+"""Running a server in this process: start, stop, supervision, metrics, failures explained."""

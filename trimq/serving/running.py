@@ -1,0 +1,170 @@
+"""Start and stop a broker: what happens in which order, and what must happen whatever else fails."""
+
+import gc
+import logging
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+
+import trio
+
+from trimq.base.clock import Clock
+from trimq.broker.identity import BrokerIdentity
+from trimq.broker.pending.kinds import refuse_pending
+from trimq.broker.topics.table import stored_queue_types
+from trimq.process.metrics import Sample, metrics_server
+from trimq.process.state import ProcessState
+from trimq.process.tls import server_tls
+from trimq.remoting.serving.doorkeeper import Doorkeeper
+from trimq.remoting.serving.server import Server
+from trimq.settings.endpoints import HA_OFFSET, BrokerSockets, Endpoint, address_of, listen_broker
+from trimq.settings.options import ServerPlan, told_endpoint
+from trimq.settings.process import limits_of
+from trimq.store.message_store import MessageStore
+from trimq.store.opening.recovery import RecoveryReport
+from trimq.wiring.broker import Broker, build_broker
+from trimq.wiring.given import Given
+from trimq.wiring.parts.cluster import NameServers
+
+log = logging.getLogger("trimq.server")
+
+# How long a stopping broker waits for NameServers that do not answer.
+_LEAVE_SECONDS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class RunningBroker:
+    """Where it is. ``address`` is the one that clients are told."""
+
+    address: str
+    metrics_addr: str | None
+
+
+@asynccontextmanager
+async def open_broker(
+    plan: ServerPlan, name_servers: NameServers, process: ProcessState
+) -> AsyncIterator[RunningBroker]:
+    """Ports first, then the store, then services, then clients; stopping goes in reverse order."""
+    sockets = listen_broker(plan.listen)
+    try:
+        identity = _identity(plan, sockets.port)
+        clock = Clock()
+        store = MessageStore(plan.store, clock.millis)
+        report = await trio.to_thread.run_sync(_open_store, plan, store)
+        log.info(
+            "store opened root=%s last_stop=%s end=%d scanned_records=%d rebuilt_entries=%d",
+            plan.store.root,
+            "clean" if report.clean else "not clean",
+            report.end,
+            report.records,
+            report.entries,
+        )
+        if report.cut:
+            log.error(
+                "the commit log ends before its checkpoint: messages are lost end=%d", report.end
+            )
+        if report.dropped:
+            log.warning(
+                "bytes after the last whole record removed end=%d bytes=%d",
+                report.end,
+                report.dropped,
+            )
+        try:
+            await trio.to_thread.run_sync(
+                refuse_pending, store, plan.store.root, plan.broker.leave_pending_messages
+            )
+            broker = build_broker(Given(plan, identity, store, clock), name_servers)
+            try:
+                async with _serving(plan, broker, sockets, process) as metrics_addr:
+                    yield RunningBroker(identity.address, metrics_addr)
+            finally:
+                broker.parts.close()
+        finally:
+            with trio.CancelScope(shield=True):
+                await trio.to_thread.run_sync(store.close)
+            log.info("store closed root=%s", plan.store.root)
+    finally:
+        sockets.close()
+
+
+def _open_store(plan: ServerPlan, store: MessageStore) -> RecoveryReport:
+    """Blocks: in a worker thread."""
+    report = store.open(stored_queue_types(plan.store.root / "config"))
+    # For those who look at the metrics before the first round of cleaning.
+    store.cleaning.look_first()
+    return report
+
+
+def _identity(plan: ServerPlan, port: int) -> BrokerIdentity:
+    told = told_endpoint(plan, port)
+    stored = Endpoint(address_of(told.host), told.port)
+    return BrokerIdentity(
+        cluster=plan.broker.broker_cluster_name,
+        name=plan.broker.broker_name,
+        broker_id=plan.broker.broker_id,
+        address=str(told),
+        ha_address=str(Endpoint(plan.broker.broker_ip2 or told.host, port + HA_OFFSET)),
+        stored=str(stored),
+        zone=plan.broker.zone,
+        zone_mode=plan.broker.zone_mode,
+    )
+
+
+@asynccontextmanager
+async def _serving(
+    plan: ServerPlan, broker: Broker, sockets: BrokerSockets, process: ProcessState
+) -> AsyncIterator[str | None]:
+    """Services outside, listeners inside: the last replies may still need a flush."""
+    metrics_addr: str | None = None
+    async with AsyncExitStack() as stack:
+        services = await stack.enter_async_context(trio.open_nursery())
+        for name, service in broker.parts.services.items():
+            services.start_soon(process.supervisor.keep, name, service)
+        if plan.metrics is not None:
+            metrics_addr = str(
+                await stack.enter_async_context(
+                    metrics_server(plan.metrics, partial(_samples, broker, process))
+                )
+            )
+            log.info("metrics served: address=%s", metrics_addr)
+        # Listeners end first: their last replies may wait for a flush.
+        stack.callback(services.cancel_scope.cancel)
+        listeners = await stack.enter_async_context(trio.open_nursery())
+        await _listen(plan, broker, sockets, listeners)
+        # Registered means findable: from here on clients come.
+        await services.start(
+            process.supervisor.keep_started, "registration", broker.common.registration.run
+        )
+        # What is alive now lives as long as the process: the collector need not look at it again
+        # and again.
+        gc.collect()
+        gc.freeze()
+        yield metrics_addr
+        with trio.CancelScope(shield=True), trio.move_on_after(_LEAVE_SECONDS):
+            await broker.common.registration.leave()
+        listeners.cancel_scope.cancel()
+
+
+def _samples(broker: Broker, process: ProcessState) -> Iterator[Sample]:
+    yield from broker.parts.samples()
+    yield from process.samples()
+
+
+async def _listen(
+    plan: ServerPlan, broker: Broker, sockets: BrokerSockets, nursery: trio.Nursery
+) -> None:
+    limits = limits_of(plan.server, plan.store.sync_flush_timeout / 1000)
+    doorkeeper = Doorkeeper(limits, broker.main.counters, plan.server.balancers)
+    tls = server_tls(plan.tls)
+    for dispatcher, sock in ((broker.main, sockets.main), (broker.vip, sockets.vip)):
+        server = Server(
+            dispatcher,
+            listener=broker.parts,
+            tls=tls,
+            balancers=plan.server.balancers,
+            gate=broker.common.gate,
+            limits=limits,
+            doorkeeper=doorkeeper,
+        )
+        await nursery.start(server.serve, [sock])

@@ -1,0 +1,150 @@
+"""Run servers: ``trimq.serve`` for programs, ``run_server`` and ``run_namesrv`` for the command line."""
+
+import signal
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import trio
+
+from trimq.base.clock import Clock
+from trimq.broker.cluster.registration import name_server_list
+from trimq.process.loop_steps import watched
+from trimq.process.state import ProcessState
+from trimq.process.supervision import Supervisor
+from trimq.process.tls import server_tls
+from trimq.remoting.serving.dispatch import Dispatcher
+from trimq.remoting.serving.request_log import RequestLog
+from trimq.remoting.serving.server import Server
+from trimq.serving.failures import explained_plainly
+from trimq.serving.reachable import check_reachable
+from trimq.serving.running import open_broker
+from trimq.settings.endpoints import Endpoint, listen
+from trimq.settings.options import (
+    NamesrvOptions,
+    NamesrvPlan,
+    ServerOptions,
+    ServerPlan,
+    namesrv_plan,
+    prepare_store,
+    server_plan,
+)
+from trimq.settings.process import limits_of
+from trimq.wiring.namesrv import Namesrv, build_namesrv
+from trimq.wiring.parts.cluster import NameServers
+
+Ready = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class RunningServer:
+    """Where a running server is, as clients write it."""
+
+    namesrv_addr: str
+    broker_addr: str
+    store: Path
+    metrics_addr: str | None
+
+
+@asynccontextmanager
+async def serve(
+    store: Path | str,
+    *,
+    listen: str = "127.0.0.1:0",
+    namesrv: str | None = None,
+    namesrv_listen: str | None = None,
+    advertise: str | None = None,
+    settings: Mapping[str, str] | None = None,
+) -> AsyncIterator[RunningServer]:
+    """A broker, and a NameServer unless ``namesrv`` names others, until the block ends.
+
+    Port 0 (the default) picks free ports. ``settings`` are ``broker.conf`` keys and their texts.
+    Raises AddressError, SettingsError or StoreError when it cannot start.
+    """
+    options = ServerOptions(
+        store=Path(store),
+        listen=listen,
+        namesrv=namesrv,
+        namesrv_listen=namesrv_listen or (None if namesrv else "127.0.0.1:0"),
+        advertise=advertise,
+        settings=settings or {},
+    )
+    async with open_server(options) as running:
+        yield running
+
+
+@asynccontextmanager
+async def open_server(options: ServerOptions) -> AsyncIterator[RunningServer]:
+    """Start everything that the options ask for; leaving the block is the clean shutdown."""
+    plan = server_plan(options)
+    check_reachable(plan, options.listen is not None or "bindAddress" in plan.sources.texts)
+    prepare_store(plan.store.root)
+    async with explained_plainly(), AsyncExitStack() as stack:
+        namesrv_addr = plan.broker.namesrv_addr or ""
+        process = ProcessState()
+        stack.enter_context(watched(process.steps))
+        namesrv: Namesrv | None = None
+        if plan.embedded is not None:
+            namesrv = _namesrv(plan.embedded)
+            namesrv_addr = str(
+                await stack.enter_async_context(
+                    open_namesrv(namesrv, plan.embedded, process.supervisor)
+                )
+            )
+        tell_local = namesrv.routes.register_topic if namesrv is not None else None
+        broker = await stack.enter_async_context(
+            open_broker(plan, NameServers(name_server_list(namesrv_addr), tell_local), process)
+        )
+        yield RunningServer(namesrv_addr, broker.address, plan.store.root, broker.metrics_addr)
+
+
+def _namesrv(plan: NamesrvPlan) -> Namesrv:
+    return build_namesrv(plan.namesrv, Clock(), plan.sources, (plan.server, plan.tls))
+
+
+@asynccontextmanager
+async def open_namesrv(
+    namesrv: Namesrv, plan: NamesrvPlan, supervisor: Supervisor
+) -> AsyncIterator[Endpoint]:
+    """Serve a NameServer until the block ends; yields the address it really listens on."""
+    server = Server(
+        Dispatcher(namesrv.parts.processors, request_log=RequestLog("NameServer")),
+        listener=namesrv.parts,
+        tls=server_tls(plan.tls),
+        balancers=plan.server.balancers,
+        # Java clients connect to every NameServer that they know, and send to one.
+        limits=replace(limits_of(plan.server), first_byte_seconds=0),
+    )
+    sock = listen(plan.listen)
+    bound = Endpoint(plan.listen.host, sock.getsockname()[1])
+    async with trio.open_nursery() as nursery:
+        for name, service in namesrv.parts.services.items():
+            nursery.start_soon(supervisor.keep, name, service)
+        await nursery.start(server.serve, [sock])
+        yield bound
+        nursery.cancel_scope.cancel()
+
+
+async def run_server(options: ServerOptions, ready: Ready) -> None:
+    """``trimq server``: until SIGINT or SIGTERM."""
+    with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        async with open_server(options) as running:
+            ready(
+                f"TriMQ ready: namesrv={running.namesrv_addr} broker={running.broker_addr}"
+                f" store={running.store}"
+            )
+            await anext(aiter(signals))
+
+
+async def run_namesrv(options: NamesrvOptions, ready: Ready) -> None:
+    """``trimq namesrv``: until SIGINT or SIGTERM."""
+    plan = namesrv_plan(options)
+    with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        namesrv = _namesrv(plan)
+        async with open_namesrv(namesrv, plan, Supervisor()) as bound:
+            ready(f"TriMQ ready: namesrv={bound}")
+            await anext(aiter(signals))
+
+
+__all__ = ["RunningServer", "ServerOptions", "ServerPlan", "open_server", "serve"]

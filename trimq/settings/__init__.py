@@ -1,0 +1,1 @@
+"""From files and flags to typed settings, at a start and while a server runs."""

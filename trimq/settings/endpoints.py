@@ -1,0 +1,162 @@
+"""Addresses and listening sockets: ``HOST:PORT`` texts, and ports that belong together.
+
+A broker listens on its port p, on p - 2 (RocketMQ's VIP or "fast" port, which Java clients and slaves
+compute themselves) and keeps p + 1 free for replication (``haListenPort``).
+"""
+
+import errno
+import socket
+from dataclasses import dataclass
+
+BACKLOG = 1024
+VIP_OFFSET = -2
+HA_OFFSET = 1
+_ATTEMPTS = 200
+
+
+class AddressError(ValueError):
+    """An address that cannot be listened on."""
+
+
+class AddressSyntaxError(AddressError):
+    """A text that is not HOST:PORT."""
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """A host and a TCP port; port 0 means "pick a free one"."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{host}:{self.port}"
+
+    @classmethod
+    def parse(cls, text: str) -> "Endpoint":
+        """Read ``127.0.0.1:9876``, ``[::1]:9876`` or ``localhost:9876``."""
+        host, colon, port = text.strip().rpartition(":")
+        host = host.removeprefix("[").removesuffix("]")
+        if not colon or not host or not port.isdecimal() or int(port) > 65535:
+            raise AddressSyntaxError(
+                f"'{text}' is not an address: write HOST:PORT, e.g. 127.0.0.1:9876"
+            )
+        return cls(host, int(port))
+
+
+def listen(endpoint: Endpoint) -> socket.socket:
+    """A listening, non-blocking TCP socket bound to the endpoint."""
+    family = socket.AF_INET6 if ":" in endpoint.host else socket.AF_INET
+    sock = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.bind((endpoint.host, endpoint.port))
+        sock.listen(BACKLOG)
+        sock.setblocking(False)
+    except OSError as error:
+        sock.close()
+        raise AddressError(_why(endpoint, error)) from error
+    return sock
+
+
+def _why(endpoint: Endpoint, error: OSError) -> str:
+    if error.errno == errno.EADDRINUSE:
+        return (
+            f"port {endpoint.port} on {endpoint.host} is in use: another broker or NameServer may be"
+            " running; stop it or choose another port with --listen or --namesrv-listen (port 0 picks a free one)"
+        )
+    return f"cannot listen on {endpoint}: {error.strerror or error}"
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerSockets:
+    """The two listening sockets of a broker and the replication port that is held free."""
+
+    main: socket.socket
+    vip: socket.socket
+    port: int
+
+    def close(self) -> None:
+        self.main.close()
+        self.vip.close()
+
+
+def listen_broker(endpoint: Endpoint) -> BrokerSockets:
+    """Bind a broker's port p and its VIP port p - 2.
+
+    With port 0 a p is picked so that p - 2 and p + 1 are free too. The VIP port of an explicit
+    port must be free as well: Java clients with ``vipChannelEnabled`` go there without asking.
+    """
+    if endpoint.port:
+        if endpoint.port + VIP_OFFSET < 1 or endpoint.port + HA_OFFSET > 65535:
+            raise AddressSyntaxError(
+                f"a broker also needs its port - 2 and its port + 1: {endpoint} does not have both"
+            )
+        return _listen_pair(endpoint)
+    last: AddressError | None = None
+    for _ in range(_ATTEMPTS):
+        with listen(endpoint) as probe:
+            port = probe.getsockname()[1]
+        if not 1026 <= port <= 65534:
+            continue
+        try:
+            listen(Endpoint(endpoint.host, port + HA_OFFSET)).close()
+            return _listen_pair(Endpoint(endpoint.host, port))
+        except AddressError as error:
+            last = error
+    raise AddressError(f"no free group of ports on {endpoint.host}: {last}")
+
+
+def _listen_pair(endpoint: Endpoint) -> BrokerSockets:
+    main = listen(endpoint)
+    try:
+        vip = listen(Endpoint(endpoint.host, endpoint.port + VIP_OFFSET))
+    except AddressError as error:
+        main.close()
+        raise AddressError(
+            f"cannot listen on the VIP port of {endpoint} (its port - 2): {error}"
+        ) from error
+    return BrokerSockets(main, vip, endpoint.port)
+
+
+def told_address(listening: Endpoint) -> str:
+    """The host that clients are told for a listening address.
+
+    A wildcard address is of no use to a client, so it becomes the first address of this machine
+    that is not a loopback one (what RocketMQ's ``brokerIP1`` defaults to).
+    """
+    if listening.host not in ("0.0.0.0", "::", ""):
+        return address_of(listening.host)
+    try:
+        found = socket.getaddrinfo(socket.gethostname(), None, socket.AF_INET, socket.SOCK_STREAM)
+    except OSError:
+        found = []
+    for *_, address in found:
+        if not str(address[0]).startswith("127."):
+            return str(address[0])
+    return _routed_address() or "127.0.0.1"
+
+
+def _routed_address() -> str | None:
+    """The local address that the routing table would use; nothing is sent."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))
+        except OSError:
+            return None
+        return str(probe.getsockname()[0])
+
+
+def address_of(host: str) -> str:
+    """An IP literal for a host name, IPv4 if it has one, as Java chooses.
+
+    Records and message ids hold addresses, not names.
+    """
+    try:
+        found = socket.getaddrinfo(host, None, 0, socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise AddressError(f"'{host}' does not resolve: {why}") from error
+    found.sort(key=lambda one: one[0] != socket.AF_INET)
+    return str(found[0][4][0])

@@ -1,0 +1,223 @@
+"""What a caller chose (flags, files, arguments), resolved to typed configs and addresses."""
+
+import dataclasses
+import logging
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from trimq.broker.cluster.registration import name_server_list
+from trimq.broker.config import BrokerConfig
+from trimq.namesrv.config import NamesrvConfig
+from trimq.settings import parsing as settings
+from trimq.settings.endpoints import AddressError, Endpoint, address_of, told_address
+from trimq.settings.process import ServerConfig
+from trimq.settings.sources import Sources, check_keys, given, only_of, with_changes
+from trimq.settings.tls import TlsConfig
+from trimq.store.config import StoreConfig
+from trimq.store.disk.files import make_durable_directory
+
+log = logging.getLogger("trimq.server")
+
+NAMESRV_DEFAULT = "127.0.0.1:9876"
+_BROKER_CONFIGS = (BrokerConfig, StoreConfig, ServerConfig, TlsConfig)
+_NAMESRV_CONFIGS = (NamesrvConfig, ServerConfig, TlsConfig)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerOptions:
+    """The flags of ``trimq server``; None means: as configured, or the default."""
+
+    config: Path | None = None
+    namesrv: str | None = None
+    namesrv_listen: str | None = None
+    listen: str | None = None
+    advertise: str | None = None
+    store: Path | None = None
+    metrics: str | None = None
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamesrvOptions:
+    """The flags of ``trimq namesrv``; None means: as configured, or the default."""
+
+    listen: str | None = None
+    config: Path | None = None
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class NamesrvPlan:
+    """A NameServer's typed configs, where they came from, and where to listen."""
+
+    namesrv: NamesrvConfig
+    server: ServerConfig
+    tls: TlsConfig
+    listen: Endpoint
+    sources: Sources
+
+
+@dataclass(frozen=True, slots=True)
+class ServerPlan:
+    """Typed configs, where they came from, and where to listen.
+
+    ``embedded`` is the NameServer of the same process; None when others are named.
+    """
+
+    broker: BrokerConfig
+    store: StoreConfig
+    server: ServerConfig
+    tls: TlsConfig
+    listen: Endpoint
+    embedded: NamesrvPlan | None
+    advertise: Endpoint | None
+    metrics: Endpoint | None
+    sources: Sources = Sources()
+
+
+def server_plan(options: ServerOptions) -> ServerPlan:
+    """Flags win over ``--set``, which wins over the file. Unknown keys are warned of."""
+    sources = given(options.config, options.settings)
+    root = options.store or settings.build(StoreConfig, sources.texts).root
+    if str(root) in ("", "."):
+        raise settings.SettingsError("the store directory has no name; give one with --store")
+    sources = with_changes(sources, root / "config/broker.properties", _BROKER_CONFIGS)
+    server = settings.build(ServerConfig, sources.texts)
+    store = settings.build(StoreConfig, sources.texts, root=root)
+    broker = settings.build(BrokerConfig, sources.texts)
+    named = _named_servers(options, sources, broker)
+    if named:
+        check_keys(sources, _BROKER_CONFIGS, (NamesrvConfig,))
+    else:
+        check_keys(sources, (NamesrvConfig, *_BROKER_CONFIGS))
+    for address in name_server_list(named or ""):
+        Endpoint.parse(address)
+    _check_host("brokerIP1", broker.broker_ip1)
+    _check_host("brokerIP2", broker.broker_ip2)
+    embedded = None if named else _embedded(options, sources, root)
+    listen = (
+        Endpoint.parse(options.listen)
+        if options.listen
+        else Endpoint(server.bind_address, broker.listen_port)
+    )
+    metrics = options.metrics or server.metrics
+    return ServerPlan(
+        broker=dataclasses.replace(broker, namesrv_addr=named or None, broker_id=0),
+        store=store,
+        server=server,
+        tls=settings.build(TlsConfig, sources.texts),
+        listen=listen,
+        embedded=embedded,
+        advertise=Endpoint.parse(options.advertise) if options.advertise else None,
+        metrics=_metrics_endpoint(metrics) if metrics else None,
+        sources=sources,
+    )
+
+
+def _named_servers(options: ServerOptions, sources: Sources, broker: BrokerConfig) -> str | None:
+    """The NameServers to register with; None when one is to be embedded.
+
+    The environment's NAMESRV_ADDR counts least: saying where the embedded one listens means wanting
+    it.
+    """
+    named = options.namesrv or sources.texts.get("namesrvAddr", "").strip()
+    if named and options.namesrv_listen:
+        raise settings.SettingsError(
+            f"a NameServer is already named ({named}, by --namesrv or namesrvAddr):"
+            " --namesrv-listen would start another one; leave one of them out"
+        )
+    if named or not broker.namesrv_addr:
+        return named or None
+    if options.namesrv_listen:
+        log.warning(
+            "the environment's NAMESRV_ADDR is not used, --namesrv-listen starts a NameServer here: NAMESRV_ADDR=%s",
+            broker.namesrv_addr,
+        )
+        return None
+    log.info(
+        "no NameServer is started here, those of the environment's NAMESRV_ADDR are used: namesrv=%s",
+        broker.namesrv_addr,
+    )
+    return broker.namesrv_addr
+
+
+def _embedded(options: ServerOptions, sources: Sources, root: Path) -> NamesrvPlan:
+    """An embedded NameServer keeps its files in the store, not in the user's home directory."""
+    own = root / "namesrv"
+    beside = {
+        "kvConfigPath": str(own / "kvConfig.json"),
+        "configStorePath": str(own / "namesrv.properties"),
+    }
+    mine = only_of(sources, _NAMESRV_CONFIGS)
+    mine = dataclasses.replace(mine, texts={**beside, **mine.texts})
+    endpoint = Endpoint.parse(options.namesrv_listen or NAMESRV_DEFAULT)
+    return _namesrv_plan(mine, endpoint)
+
+
+def namesrv_plan(options: NamesrvOptions) -> NamesrvPlan:
+    """A NameServer on its own; listenPort and bindAddress of its file count unless --listen is given."""
+    sources = given(options.config, options.settings)
+    check_keys(sources, _NAMESRV_CONFIGS, (BrokerConfig, StoreConfig))
+    server = settings.build(ServerConfig, sources.texts)
+    port = settings.build(NamesrvConfig, sources.texts).listen_port
+    endpoint = (
+        Endpoint.parse(options.listen) if options.listen else Endpoint(server.bind_address, port)
+    )
+    return _namesrv_plan(sources, endpoint)
+
+
+def _namesrv_plan(sources: Sources, listen: Endpoint) -> NamesrvPlan:
+    kept = settings.build(NamesrvConfig, sources.texts).config_store_path
+    sources = with_changes(sources, kept, (NamesrvConfig,))
+    shown = {"listenPort": str(listen.port), "bindAddress": listen.host}
+    return NamesrvPlan(
+        namesrv=settings.build(NamesrvConfig, sources.texts),
+        server=settings.build(ServerConfig, sources.texts),
+        tls=settings.build(TlsConfig, sources.texts),
+        listen=listen,
+        sources=dataclasses.replace(sources, shown=shown),
+    )
+
+
+def _check_host(key: str, text: str | None) -> None:
+    """Routes keep a name as it is, records hold its address."""
+    try:
+        if text:
+            address_of(text)
+    except AddressError as error:
+        raise settings.SettingsError(
+            f"{key}={text}: must be an IP address, or a name that this machine can resolve ({error})"
+        ) from None
+
+
+def prepare_store(root: Path) -> None:
+    """Make the store directory; an error names it and says why it cannot be used."""
+    try:
+        make_durable_directory(root)
+        if not os.access(root, os.W_OK | os.X_OK):
+            raise settings.SettingsError(
+                f"the store directory {root} cannot be written by this user;"
+                " choose another with --store"
+            )
+    except OSError as error:
+        raise settings.SettingsError(
+            f"the store directory {root} cannot be used: {error.strerror or error};"
+            " choose another with --store"
+        ) from error
+
+
+def told_endpoint(plan: ServerPlan, port: int) -> Endpoint:
+    """The address that clients are told: --advertise, else brokerIP1, else where it listens."""
+    if plan.advertise is not None:
+        return dataclasses.replace(plan.advertise, host=told_address(plan.advertise))
+    if plan.broker.broker_ip1:
+        return Endpoint(plan.broker.broker_ip1, port)
+    return Endpoint(told_address(plan.listen), port)
+
+
+def _metrics_endpoint(text: str) -> Endpoint:
+    """A port alone listens on this machine only: metrics are nobody else's business."""
+    port = text.strip().removeprefix(":")
+    return Endpoint.parse(f"127.0.0.1:{port}" if port.isdecimal() else text)

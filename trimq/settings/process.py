@@ -1,0 +1,102 @@
+"""Settings of the process itself, under RocketMQ's own keys where it has them (NettyServerConfig)."""
+
+from dataclasses import dataclass
+
+from trimq.base.declaring import limit, setting
+from trimq.remoting.limits import Limits
+from trimq.remoting.wire.proxy_protocol import Networks, parse_networks
+from trimq.settings.descriptors import room_for_connections
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerConfig:
+    """Where to listen and how: the listener's part of ``broker.conf``."""
+
+    bind_address: str = setting(
+        "127.0.0.1",
+        "Address to listen on.",
+        key="bindAddress",
+        guarded=True,
+        rocketmq_default="0.0.0.0",
+        why="a broker without access control should not be open to the network by accident",
+    )
+    channel_idle_seconds: int = setting(
+        120,
+        "Silence after which a connection is closed.",
+        key="serverChannelMaxIdleTimeSeconds",
+        at_least=1,
+        guarded=True,
+    )
+    metrics: str = setting(
+        "",
+        "HOST:PORT that serves /metrics, a port alone on the loopback; empty: off.",
+        key="metricsListen",
+        guarded=True,
+        own=True,
+    )
+    balancers: Networks = setting(
+        (),
+        "Addresses and networks, separated by commas, of load balancers that may say in a PROXY "
+        "preamble (version 1 or 2) whose connection they forward; a preamble from anybody else "
+        "closes the connection.",
+        key="proxyProtocolFrom",
+        parse=parse_networks,
+        shown="",
+        guarded=True,
+        own=True,
+    )
+    frame_max_length: int = setting(
+        16 * 1024 * 1024,
+        "Largest frame that is accepted, in bytes, its length field included.",
+        key="com.rocketmq.remoting.frameMaxLength",
+        at_least=65_536,
+        guarded=True,
+    )
+    max_connections: int = limit(
+        10_000, "Connections of this process, never more than its limit of open files allows."
+    )
+    max_connections_per_address: int = limit(
+        2000, "Connections from one address; this machine and load balancers are exempt."
+    )
+    max_new_connections_per_address: int = limit(
+        200,
+        "New connections a second from one address, ten times as many at once; this machine and "
+        "load balancers are exempt.",
+    )
+    first_byte_seconds: int = limit(
+        10,
+        "Seconds that a new connection to the broker may stay silent. Java clients connect to "
+        "NameServers and send nothing, so there the idle time counts.",
+    )
+    max_frame_seconds: int = limit(
+        30, "Seconds that a frame may take once it has begun, and one more for each 64 KiB."
+    )
+    max_unfinished_frame_bytes: int = limit(
+        256 * 1024 * 1024,
+        "Bytes of unfinished frames on all connections of a port; above this, the frame that began "
+        "first is given up and its connection closed.",
+        long=True,
+    )
+    max_held_requests_per_connection: int = limit(
+        10_000, "Requests of one connection that may wait at a time (held pulls)."
+    )
+    max_held_request_bytes: int = limit(
+        256 * 1024 * 1024, "Bytes that all waiting requests together may keep.", long=True
+    )
+
+
+def limits_of(config: ServerConfig, durable_seconds: float = 5) -> Limits:
+    """The remoting bounds that settings change; makes room for the connections."""
+    return Limits(
+        frame_limit=config.frame_max_length,
+        idle_seconds=config.channel_idle_seconds,
+        durable_seconds=durable_seconds,
+        connection_limit=room_for_connections(config.max_connections),
+        address_limit=config.max_connections_per_address,
+        address_rate=config.max_new_connections_per_address,
+        first_byte_seconds=config.first_byte_seconds,
+        frame_seconds=config.max_frame_seconds,
+        unfinished_limit=config.max_unfinished_frame_bytes,
+        waiting_limit=config.max_held_requests_per_connection,
+        waiting_bytes_limit=config.max_held_request_bytes,
+    )

@@ -1,0 +1,100 @@
+"""Where the values of a start come from: a config file, the command line, and what operators changed.
+
+The command line wins over the rest. Run-time changes go into the config file; without one they are
+kept in a file of their own, which the next start reads.
+"""
+
+import logging
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from trimq.settings.parsing import SettingsError, read_file, settings_of, unknown_key
+from trimq.settings.rocketmq import unheeded
+
+log: Final = logging.getLogger("trimq.server")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sources:
+    """The texts of a start's settings, and where later changes of them go.
+
+    `texts` are all settings by key, `commanded` the keys of the command line, which wins over the
+    file at the next start too. `shown` are texts of what was determined at the start.
+    """
+
+    texts: Mapping[str, str] = field(default_factory=dict)
+    commanded: frozenset[str] = frozenset()
+    file: Path | None = None
+    shown: Mapping[str, str] = field(default_factory=dict)
+
+
+def given(file: Path | None, commanded: Mapping[str, str]) -> Sources:
+    """What the file and the command line say."""
+    texts = {**(read_file(file) if file is not None else {}), **commanded}
+    return Sources(texts=texts, commanded=frozenset(commanded), file=file)
+
+
+def with_changes(sources: Sources, kept: Path, configs: Iterable[type[Any]]) -> Sources:
+    """If no config file is named, run-time changes go to `kept`: read what is there.
+
+    What can be set over the network only: no file and no address comes from there.
+    """
+    if sources.file is not None:
+        if kept.exists():
+            log.warning(
+                "settings changed at run time are ignored: %s; the file named with --config is "
+                "read instead",
+                kept,
+            )
+        return sources
+    if not kept.exists():
+        return Sources(texts=sources.texts, commanded=sources.commanded, file=kept)
+    allowed = {
+        key
+        for config in configs
+        for key, setting in settings_of(config).items()
+        if not setting.is_guarded
+    }
+    found = read_file(kept)
+    changes = {key: found[key] for key in sorted(allowed & found.keys())}
+    if changes:
+        log.info("settings changed at run time are read: file=%s keys=%s", kept, ",".join(changes))
+    commanded = {key: sources.texts[key] for key in sources.commanded}
+    texts = {**sources.texts, **changes, **commanded}
+    return Sources(texts=texts, commanded=sources.commanded, file=kept)
+
+
+def only_of(sources: Sources, configs: Iterable[type[Any]]) -> Sources:
+    """The part of another server's sources that concerns these configs; their file is not its own."""
+    known = {key for config in configs for key in settings_of(config)}
+    texts = {key: text for key, text in sources.texts.items() if key in known}
+    return Sources(texts=texts, commanded=sources.commanded & texts.keys())
+
+
+def check_keys(
+    sources: Sources, configs: Iterable[type[Any]], others: Iterable[type[Any]] = ()
+) -> None:
+    """Refuse values that promise what TriMQ does not do, and log which keys have no effect.
+
+    `configs` are this server's, `others` those of the other kind of server. SettingsError names
+    every such value at once.
+    """
+    known = {key: one for config in configs for key, one in settings_of(config).items()}
+    elsewhere = {key for config in others for key in settings_of(config)}
+    foreign = unheeded()
+    rules = {key: one.declaration.refused for key, one in known.items()}
+    rules |= {key: one.refusal for key, one in foreign.items()}
+    refusals = [
+        rule.of(key, text) for key, text in sources.texts.items() if (rule := rules.get(key))
+    ]
+    if any(refusals):
+        raise SettingsError("; ".join(filter(None, refusals)))
+    rest = [key for key in sources.texts if key not in known]
+    for key in rest:
+        if key not in foreign and key not in elsewhere:
+            log.warning(unknown_key(key, known.keys() | foreign.keys()))
+    idle = [key for key in rest if key in foreign or key in elsewhere]
+    if idle:
+        log.info("settings without effect here, docs/settings.md says why: keys=%s", ",".join(idle))

@@ -1,0 +1,121 @@
+"""A feature of a server as one value, and a server as a list of them.
+
+The order of the list is the order of everything that has one: files are loaded, the store's
+listeners called, ends of receives run and files closed in that order.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from trimq.process.metrics import Sample
+from trimq.process.supervision import Service
+from trimq.remoting.contract import ConnectionListener, Peer, Processor
+from trimq.store.appending.appender import Listener
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """What one feature adds to a server; fields that it does not need are left out.
+
+    ``name`` is also that of the folder below processors/ that has its processors.
+    """
+
+    name: str
+    processors: Sequence[Processor[Any]] = ()
+    # Answered at the main port; the VIP port says REQUEST_CODE_NOT_SUPPORTED.
+    main_port_only: Sequence[Processor[Any]] = ()
+    # Run until the server stops, by the names that logs and metrics show.
+    services: Mapping[str, Service] = field(default_factory=dict)
+    # Reads the files, once and before anything is served; blocks.
+    load: Callable[[], None] | None = None
+    # Gets the records of each write to the commit log.
+    stored: Listener | None = None
+    connections: ConnectionListener | None = None
+    # Runs after the requests of one receive, before their replies are sent.
+    end_of_receive: Callable[[], None] | None = None
+    # Settings have changed: for values derived from them.
+    heed_settings: Callable[[], None] | None = None
+    # Writes the files, when nothing is served any more; blocks.
+    close: Callable[[], None] | None = None
+    samples: Callable[[], Iterable[Sample]] | None = None
+
+
+class Parts:
+    """The parts of one server together. ValueError for duplicate names."""
+
+    def __init__(self, parts: Sequence[Part]) -> None:
+        self._parts = tuple(parts)
+        _check_unique("part", [part.name for part in parts])
+        _check_unique("service", [name for part in parts for name in part.services])
+        self._connections = _given(part.connections for part in parts)
+        self._end_of_receive = _given(part.end_of_receive for part in parts)
+
+    def __iter__(self) -> Iterator[Part]:
+        return iter(self._parts)
+
+    @property
+    def processors(self) -> list[Processor[Any]]:
+        """What the main port answers."""
+        return [one for part in self for one in (*part.processors, *part.main_port_only)]
+
+    @property
+    def vip_processors(self) -> list[Processor[Any]]:
+        """What the VIP port answers."""
+        return [one for part in self for one in part.processors]
+
+    @property
+    def services(self) -> dict[str, Service]:
+        return {name: service for part in self for name, service in part.services.items()}
+
+    @property
+    def store_listeners(self) -> list[Listener]:
+        return _given(part.stored for part in self)
+
+    def load(self) -> None:
+        """Read what the parts have in files; the first that cannot be read ends it. Blocks."""
+        for load in _given(part.load for part in self):
+            load()
+
+    def close(self) -> None:
+        """Write what the parts have in files, even if one of them fails. Blocks."""
+        with ExitStack() as last_first:
+            for close in reversed(_given(part.close for part in self)):
+                last_first.callback(close)
+
+    def end_of_receive(self) -> None:
+        """What one raises is for the replies of this receive, and the rest is left out."""
+        for act in self._end_of_receive:
+            act()
+
+    def heed_settings(self) -> None:
+        for heed in _given(part.heed_settings for part in self):
+            heed()
+
+    def samples(self) -> Iterator[Sample]:
+        """One scrape of /metrics."""
+        for samples in _given(part.samples for part in self):
+            yield from samples()
+
+    # --- as the listener of connections
+
+    def opened(self, peer: Peer) -> None:
+        for listener in self._connections:
+            listener.opened(peer)
+
+    def closed(self, peer: Peer) -> None:
+        for listener in self._connections:
+            listener.closed(peer)
+
+
+def _given(values: Iterable[T | None]) -> list[T]:
+    return [value for value in values if value is not None]
+
+
+def _check_unique(kind: str, names: list[str]) -> None:
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"two parts have the {kind} {name!r}: rename one of them")

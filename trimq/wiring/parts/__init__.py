@@ -1,0 +1,1 @@
+"""A broker's parts: one file for each, whose `part` builds it from what it is given."""

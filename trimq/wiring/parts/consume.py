@@ -1,0 +1,37 @@
+"""Pulling messages, and waiting for them."""
+
+from trimq.broker.compaction.compaction import Compaction
+from trimq.broker.consume.arrivals import Arrivals
+from trimq.broker.consume.checks import PullChecks
+from trimq.broker.consume.pulling import Pulling
+from trimq.broker.consume.subscriptions import PullSubscriptions
+from trimq.broker.figures.traffic import Traffic
+from trimq.broker.groups.offsets import ConsumerOffsets
+from trimq.broker.groups.subscription_groups import SubscriptionGroups
+from trimq.processors.consume.lite_pull_message import LitePullMessage
+from trimq.processors.consume.pull_message import PullMessage
+from trimq.wiring.given import Given
+from trimq.wiring.part import Part
+from trimq.wiring.parts.topics import TopicTables
+
+
+def part(
+    given: Given,
+    arrivals: Arrivals,
+    topics: TopicTables,
+    groups: SubscriptionGroups,
+    offsets: ConsumerOffsets,
+    traffic: Traffic,
+    subscriptions: PullSubscriptions,
+    compaction: Compaction | None,
+) -> Part:
+    config, table, static = given.config, topics.table, topics.static
+    checks = PullChecks(config, given.identity, table, groups, subscriptions, static)
+    pulling = Pulling(config, checks, offsets, given.store, arrivals, traffic, static, compaction)
+    return Part(
+        name="consume",
+        # BrokerController.registerProcessor: the fast remoting server has no pulls.
+        main_port_only=[PullMessage(pulling), LitePullMessage(pulling)],
+        services={"ask filters of waiting pulls": arrivals.ask_later},
+        stored=arrivals.arrived,
+    )

@@ -1,0 +1,22 @@
+"""Messages that are delivered later."""
+
+from trimq.broker.delivery.delays import DelayService
+from trimq.processors.delays.get_all_delay_offset import GetAllDelayOffset
+from trimq.wiring.given import Given
+from trimq.wiring.part import Part
+
+
+def delay_service(given: Given) -> DelayService:
+    levels = given.plan.store.delay_levels
+    return DelayService(given.config, given.store, levels, given.directory, given.clock)
+
+
+def part(delays: DelayService) -> Part:
+    return Part(
+        name="delays",
+        processors=[GetAllDelayOffset(delays)],
+        services={"deliver delayed messages": delays.run},
+        load=delays.load,
+        stored=delays.arrived,
+        close=delays.close,
+    )

@@ -1,0 +1,53 @@
+"""Figures: messages and bytes by topic and group, and what the broker says about itself."""
+
+from dataclasses import dataclass
+from functools import partial
+
+from trimq.broker.delivery.delays import DelayService
+from trimq.broker.figures.stats import PERIODS, BrokerStats
+from trimq.broker.figures.store_figures import StoreFigures
+from trimq.broker.figures.traffic import Traffic
+from trimq.broker.services import background as services
+from trimq.broker.timers.contract import Timers
+from trimq.broker.timers.figures import TimerFigures
+from trimq.broker.topics.table import Topics
+from trimq.processors.figures.get_broker_runtime_info import GetBrokerRuntimeInfo
+from trimq.processors.figures.view_broker_stats_data import ViewBrokerStatsData
+from trimq.wiring.given import Given
+from trimq.wiring.part import Part
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """``traffic`` is counted, ``stats`` are made of samples of it."""
+
+    traffic: Traffic
+    stats: BrokerStats
+
+
+def figures_of(given: Given, topics: Topics) -> Figures:
+    traffic = Traffic(topics.is_system_topic)
+    return Figures(traffic, BrokerStats(given.config.broker_cluster_name, traffic, given.clock))
+
+
+def part(given: Given, figures: Figures, delays: DelayService, timers: Timers | None) -> Part:
+    stats = figures.stats
+    timer_figures = TimerFigures(given.plan.store, timers)
+    of_store = StoreFigures(given.config, given.plan.store, given.store)
+    return Part(
+        name="figures",
+        processors=[
+            GetBrokerRuntimeInfo(stats, of_store, delays, timer_figures, given.clock),
+            ViewBrokerStatsData(stats),
+        ],
+        services={
+            "tick statistics": partial(services.every, 1, stats.tick),
+            **{
+                f"sample statistics every {period.millis // 1000} s": partial(
+                    services.every_async, period.millis / 1000, partial(stats.sample, period)
+                )
+                for period in PERIODS
+            },
+        },
+        stored=figures.traffic.stored,
+    )

@@ -1,0 +1,76 @@
+"""Subscription groups, and how their members ask for messages."""
+
+from collections.abc import Iterator
+from functools import partial
+
+from trimq.broker.groups.offsets import ConsumerOffsets
+from trimq.broker.groups.request_modes import RequestModes
+from trimq.broker.groups.subscription_groups import SubscriptionGroups
+from trimq.broker.services import background as services
+from trimq.broker.tables.writer import TableWriter
+from trimq.broker.topics.table import Topics
+from trimq.process.metrics import Sample
+from trimq.processors.groups.delete_subscriptiongroup import DeleteSubscriptiongroup
+from trimq.processors.groups.get_all_message_request_mode import GetAllMessageRequestMode
+from trimq.processors.groups.get_all_subscriptiongroup_config import GetAllSubscriptiongroupConfig
+from trimq.processors.groups.get_subscriptiongroup_config import GetSubscriptiongroupConfig
+from trimq.processors.groups.set_message_request_mode import SetMessageRequestMode
+from trimq.processors.groups.update_and_create_subscriptiongroup import (
+    UpdateAndCreateSubscriptiongroup,
+)
+from trimq.processors.groups.update_and_create_subscriptiongroup_list import (
+    UpdateAndCreateSubscriptiongroupList,
+)
+from trimq.processors.groups.update_and_get_group_forbidden import UpdateAndGetGroupForbidden
+from trimq.wiring.given import Given
+from trimq.wiring.part import Part
+from trimq.wiring.parts.figures import Figures
+
+
+def part(
+    given: Given,
+    groups: SubscriptionGroups,
+    tables: TableWriter,
+    topics: Topics,
+    offsets: ConsumerOffsets,
+    figures: Figures,
+) -> Part:
+    modes = RequestModes(given.directory)
+    groups.write_by(tables)
+    settle = partial(partial, services.every_async, services.SETTLE_SECONDS)
+    return Part(
+        name="groups",
+        processors=[
+            UpdateAndCreateSubscriptiongroup(groups),
+            UpdateAndCreateSubscriptiongroupList(groups),
+            DeleteSubscriptiongroup(groups, offsets, figures.traffic),
+            UpdateAndGetGroupForbidden(groups),
+            GetSubscriptiongroupConfig(groups),
+            GetAllSubscriptiongroupConfig(given.config, groups),
+            SetMessageRequestMode(topics, groups, modes),
+            GetAllMessageRequestMode(modes),
+        ],
+        services={
+            "settle groups": settle(groups.settle),
+            "settle request modes": settle(modes.settle),
+        },
+        load=partial(_load, groups, modes),
+        close=partial(_close, groups, modes),
+        samples=partial(_samples, groups),
+    )
+
+
+def _load(groups: SubscriptionGroups, modes: RequestModes) -> None:
+    groups.load()
+    modes.load()
+
+
+def _close(groups: SubscriptionGroups, modes: RequestModes) -> None:
+    try:
+        groups.close()
+    finally:
+        modes.close()
+
+
+def _samples(groups: SubscriptionGroups) -> Iterator[Sample]:
+    yield Sample("trimq_subscription_groups", "Groups with settings.", "gauge", len(groups))

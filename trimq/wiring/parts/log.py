@@ -1,0 +1,48 @@
+"""The commit log: written at the end of each receive, flushed later or on demand."""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+from trimq.broker.produce.receive_end import write_receive
+from trimq.broker.services import background as services
+from trimq.process.metrics import Sample
+from trimq.remoting.contract import Gate
+from trimq.store.message_store import MessageStore
+from trimq.wiring.given import Given
+from trimq.wiring.part import Part
+
+
+def part(given: Given, gate: Gate) -> Part:
+    config, store = given.plan.store, given.store
+    flush: Any = (
+        services.flush_on_demand
+        if config.flush_disk_type == "SYNC_FLUSH"
+        else services.flush_by_interval
+    )
+    return Part(
+        name="log",
+        services={
+            "flush": partial(flush, store, gate, config),
+            "write derived files": partial(services.write_derived, store, config),
+        },
+        end_of_receive=partial(write_receive, store, config),
+        heed_settings=store.heed_settings,
+        samples=partial(_samples, store),
+    )
+
+
+def _samples(store: MessageStore) -> Iterator[Sample]:
+    written = store.max_physical_offset
+    yield Sample(
+        "trimq_commit_log_end", "Where the commit log ends: bytes ever written.", "gauge", written
+    )
+    unflushed = written - store.flushed_offset
+    yield Sample(
+        "trimq_commit_log_unflushed",
+        "Bytes of the commit log not yet flushed to the disk.",
+        "gauge",
+        unflushed,
+    )
+    begin = max(store.min_physical_offset, 0)
+    yield Sample("trimq_commit_log_begin", "First byte not deleted.", "gauge", begin)

@@ -1,0 +1,61 @@
+"""Offsets: of queues, of groups, and moving a group to others."""
+
+from functools import partial
+
+from trimq.broker.consume.broker_reset import BrokerReset
+from trimq.broker.consume.client_reset import ClientReset
+from trimq.broker.groups.consumers import Consumers
+from trimq.broker.groups.offsets import ConsumerOffsets
+from trimq.broker.groups.subscription_groups import SubscriptionGroups
+from trimq.broker.services import background as services
+from trimq.processors.offsets.clone_group_offset import CloneGroupOffset
+from trimq.processors.offsets.get_all_consumer_offset import GetAllConsumerOffset
+from trimq.processors.offsets.get_earliest_msg_storetime import GetEarliestMsgStoretime
+from trimq.processors.offsets.get_max_offset import GetMaxOffset
+from trimq.processors.offsets.get_min_offset import GetMinOffset
+from trimq.processors.offsets.invoke_broker_to_get_consumer_status import (
+    InvokeBrokerToGetConsumerStatus,
+)
+from trimq.processors.offsets.invoke_broker_to_reset_offset import InvokeBrokerToResetOffset
+from trimq.processors.offsets.query_consumer_offset import QueryConsumerOffset
+from trimq.processors.offsets.search_offset_by_timestamp import SearchOffsetByTimestamp
+from trimq.processors.offsets.update_consumer_offset import UpdateConsumerOffset
+from trimq.wiring.given import Given
+from trimq.wiring.part import Part
+from trimq.wiring.parts.topics import TopicTables
+
+
+def part(
+    given: Given,
+    offsets: ConsumerOffsets,
+    topics: TopicTables,
+    groups: SubscriptionGroups,
+    consumers: Consumers,
+) -> Part:
+    config, store, static, table = given.config, given.store, topics.static, topics.table
+    by_broker = BrokerReset(groups, offsets, store)
+    by_clients = ClientReset(config, consumers, offsets, store)
+    return Part(
+        name="offsets",
+        processors=[
+            QueryConsumerOffset(static, offsets, store),
+            UpdateConsumerOffset(static, config, table, groups, offsets),
+            GetMaxOffset(static, store),
+            GetMinOffset(static, store),
+            SearchOffsetByTimestamp(static, store),
+            GetEarliestMsgStoretime(static, store),
+            GetAllConsumerOffset(offsets),
+            InvokeBrokerToResetOffset(config, table, by_broker, by_clients),
+            InvokeBrokerToGetConsumerStatus(consumers),
+            CloneGroupOffset(table, consumers, offsets),
+        ],
+        services={
+            "write offsets": partial(
+                services.every_async,
+                config.flush_consumer_offset_interval / 1000,
+                offsets.persist_in_steps,
+            )
+        },
+        load=offsets.load,
+        close=offsets.persist,
+    )

@@ -1,0 +1,97 @@
+"""Sending messages."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from trimq.broker.figures.traffic import Traffic
+from trimq.broker.groups.subscription_groups import SubscriptionGroups
+from trimq.broker.produce.admission import Admission
+from trimq.broker.produce.properties import SendProperties
+from trimq.broker.produce.puts import PutRules
+from trimq.broker.produce.recalling import Recalling
+from trimq.broker.produce.reply_pushes import ReplyPushes
+from trimq.broker.produce.replying import Replying
+from trimq.broker.produce.retries import RetrySends
+from trimq.broker.produce.send_back import SendingBack
+from trimq.broker.produce.sending import Sending
+from trimq.broker.produce.staging import Staging
+from trimq.broker.produce.unique_ids import UniqueIds
+from trimq.broker.timers.contract import Timers
+from trimq.broker.timers.rule import TimerRule
+from trimq.processors._reply_answers import ReplyAnswers
+from trimq.processors._send_replies import SendReplies
+from trimq.processors.produce.consumer_send_msg_back import ConsumerSendMsgBack
+from trimq.processors.produce.recall_message import RecallMessage
+from trimq.processors.produce.send_batch_message import SendBatchMessage
+from trimq.processors.produce.send_message import SendMessage
+from trimq.processors.produce.send_message_v2 import SendMessageV2
+from trimq.processors.produce.send_reply_message import SendReplyMessage
+from trimq.processors.produce.send_reply_message_v2 import SendReplyMessageV2
+from trimq.wiring.given import Given
+from trimq.wiring.part import Part
+from trimq.wiring.parts.clients import Clients
+from trimq.wiring.parts.topics import TopicTables
+
+
+@dataclass(frozen=True, slots=True)
+class Sends:
+    """The operations of sending, for every protocol that lets clients send, and what they take into account."""
+
+    sending: Sending
+    back: SendingBack
+    replying: Replying
+    recalling: Recalling
+    # For others who store what clients have sent.
+    rules: PutRules
+    staging: Staging
+    heed_settings: Callable[[], None]
+
+
+def sends(
+    given: Given,
+    topics: TopicTables,
+    groups: SubscriptionGroups,
+    clients: Clients,
+    traffic: Traffic,
+    timers: Timers | None,
+) -> Sends:
+    config, identity, store, table = given.config, given.identity, given.store, topics.table
+    admission = Admission(config, identity, table, given.clock)
+    properties = SendProperties(config, UniqueIds(identity.packed_store_host[:-4]), given.clock)
+    timer_rule = TimerRule(given.plan.store, given.clock, timers)
+    rules = PutRules(given.plan.store.delay_levels, store.check_writable, timer_rule)
+    staging = Staging(store, given.plan.store, identity)
+    retries = RetrySends(table, groups, clients.locks)
+    pushes = ReplyPushes(clients.producers, identity, given.clock)
+
+    def heed_settings() -> None:
+        admission.reread()
+        properties.reread()
+
+    return Sends(
+        Sending(admission, properties, retries, rules, staging, topics.static.by_topic),
+        SendingBack(admission, table, groups, rules, staging, traffic),
+        Replying(config, admission, properties, rules, staging, pushes),
+        Recalling(config, given.plan.store, table, rules, staging, given.clock),
+        rules,
+        staging,
+        heed_settings,
+    )
+
+
+def part(made: Sends) -> Part:
+    replies = SendReplies(made.sending)
+    answers = ReplyAnswers(made.replying)
+    return Part(
+        name="produce",
+        processors=[
+            SendMessage(replies),
+            SendMessageV2(replies),
+            SendBatchMessage(replies),
+            ConsumerSendMsgBack(made.back),
+            RecallMessage(made.recalling),
+            SendReplyMessage(answers),
+            SendReplyMessageV2(answers),
+        ],
+        heed_settings=made.heed_settings,
+    )

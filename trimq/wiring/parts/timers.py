@@ -1,0 +1,70 @@
+"""Timer messages: the wheel that they wait on, and how they leave it."""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+from trimq.broker.produce.timer_puts import TimerPuts
+from trimq.broker.timers.service import WheelTimers
+from trimq.broker.topics.table import Topics
+from trimq.process.metrics import Sample
+from trimq.processors.timers.get_timer_check_point import GetTimerCheckPoint
+from trimq.processors.timers.get_timer_metrics import GetTimerMetrics
+from trimq.processors.timers.switch_timer_engine import SwitchTimerEngine
+from trimq.remoting.contract import Processor
+from trimq.wiring.given import Given
+from trimq.wiring.part import Part
+from trimq.wiring.parts.produce import Sends
+
+
+def wheel_timers(given: Given) -> WheelTimers | None:
+    """None for a broker that is started without a wheel (timerWheelEnable)."""
+    config = given.plan.store
+    return WheelTimers(config, given.store, given.clock) if config.timer_wheel_enable else None
+
+
+def part(given: Given, timers: WheelTimers | None, sends: Sends, topics: Topics) -> Part:
+    """Loaded after the topics: what is due is delivered to them."""
+    processors: list[Processor[Any]] = [
+        GetTimerCheckPoint(timers),
+        GetTimerMetrics(timers),
+        SwitchTimerEngine(given.plan.store, timers),
+    ]
+    if timers is None:
+        return Part(name="timers", processors=processors)
+    timers.deliver_by(TimerPuts(sends.rules, topics, given.store))
+    return Part(
+        name="timers",
+        processors=processors,
+        services={
+            "put timer messages on the wheel": timers.feed,
+            "deliver timer messages": timers.deliver,
+            "flush the timer wheel": timers.keep_flushed,
+        },
+        load=timers.load,
+        close=timers.close,
+        samples=partial(_samples, timers),
+    )
+
+
+def _samples(timers: WheelTimers) -> Iterator[Sample]:
+    yield Sample("trimq_timers_waiting", "Timer messages on the wheel.", "gauge", timers.waiting())
+    yield Sample(
+        "trimq_timers_unread",
+        "Timer messages that are stored and not on the wheel yet.",
+        "gauge",
+        timers.unread(),
+    )
+    yield Sample(
+        "trimq_timers_behind_seconds",
+        "How far the next slot of the wheel lies in the past.",
+        "gauge",
+        timers.seconds_behind(),
+    )
+    yield Sample("trimq_timers_delivered", "Timer messages delivered.", "counter", timers.delivered)
+    yield Sample(
+        "trimq_timers_lost",
+        "Timer messages whose commit-log file was deleted before their time.",
+        "counter",
+        timers.lost,
+    )

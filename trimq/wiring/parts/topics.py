@@ -1,0 +1,84 @@
+"""Topics, ordinary and static."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+
+from trimq.broker.cluster.other_brokers import OtherBrokers
+from trimq.broker.cluster.registration import Registration
+from trimq.broker.groups.offsets import ConsumerOffsets
+from trimq.broker.services import background as services
+from trimq.broker.tables.writer import TableWriter
+from trimq.broker.timers.contract import Timers
+from trimq.broker.topics.static_queues import StaticQueues
+from trimq.broker.topics.table import Topics, queue_type
+from trimq.codec.bodies.topics import TopicConfig
+from trimq.process.metrics import Sample
+from trimq.processors.topics.delete_topic_in_broker import DeleteTopicInBroker
+from trimq.processors.topics.get_all_topic_config import GetAllTopicConfig
+from trimq.processors.topics.get_system_topic_list_from_broker import GetSystemTopicListFromBroker
+from trimq.processors.topics.get_topic_config import GetTopicConfig
+from trimq.processors.topics.get_topic_stats_info import GetTopicStatsInfo
+from trimq.processors.topics.update_and_create_static_topic import UpdateAndCreateStaticTopic
+from trimq.processors.topics.update_and_create_topic import UpdateAndCreateTopic
+from trimq.processors.topics.update_and_create_topic_list import UpdateAndCreateTopicList
+from trimq.store.message_store import MessageStore
+from trimq.wiring.given import Given
+from trimq.wiring.part import Part
+from trimq.wiring.parts.figures import Figures
+
+
+@dataclass(frozen=True, slots=True)
+class TopicTables:
+    """``static`` turns the numbers of static topics' queues into those of their parts here."""
+
+    table: Topics
+    static: StaticQueues
+
+
+def topic_tables(given: Given, others: OtherBrokers) -> TopicTables:
+    table = Topics(given.config, given.directory, given.clock)
+    return TopicTables(table, StaticQueues(table.mappings, others))
+
+
+def part(
+    given: Given,
+    topics: Topics,
+    tables: TableWriter,
+    registration: Registration,
+    offsets: ConsumerOffsets,
+    figures: Figures,
+    timers: Timers | None,
+) -> Part:
+    config, store = given.config, given.store
+    topics.write_by(tables)
+    topics.add_listener(partial(_tell_queue_type, store))
+    announced = partial(registration.settled, config.register_broker_timeout_mills / 1000)
+    return Part(
+        name="topics",
+        processors=[
+            UpdateAndCreateTopic(config, topics, announced),
+            UpdateAndCreateStaticTopic(config, topics, announced),
+            UpdateAndCreateTopicList(config, topics, announced),
+            DeleteTopicInBroker(config, topics, offsets, store, figures.traffic, timers),
+            GetAllTopicConfig(config, topics),
+            GetTopicConfig(topics),
+            GetSystemTopicListFromBroker(topics),
+            GetTopicStatsInfo(config, topics, store, figures.stats),
+        ],
+        services={
+            "settle topics": partial(services.every_async, services.SETTLE_SECONDS, topics.settle)
+        },
+        load=topics.load,
+        close=topics.close,
+        samples=partial(_samples, topics),
+    )
+
+
+def _tell_queue_type(store: MessageStore, topic: TopicConfig) -> None:
+    """A topic's type is fixed when it is created; the store already knows those in the file."""
+    store.declare_queue_type(topic.topic_name, queue_type(topic))
+
+
+def _samples(topics: Topics) -> Iterator[Sample]:
+    yield Sample("trimq_topics", "Topics.", "gauge", len(topics))

@@ -1,0 +1,86 @@
+"""Transactions: half messages, their ends, and the questions to producers."""
+
+from collections.abc import Iterator
+from functools import partial
+
+import trio
+
+from trimq.broker.config import BrokerConfig
+from trimq.broker.groups.offsets import ConsumerOffsets
+from trimq.broker.groups.producers import Producers
+from trimq.broker.services import background as services
+from trimq.broker.topics.table import Topics
+from trimq.broker.transactions.checking import Checking
+from trimq.broker.transactions.ending import Ending
+from trimq.broker.transactions.late_ends import LateEnds
+from trimq.broker.transactions.metrics import TransactionMetrics
+from trimq.broker.transactions.opening import Positions
+from trimq.broker.transactions.pending import PendingHalves
+from trimq.broker.transactions.questions import Questions
+from trimq.broker.transactions.resuming import Resuming
+from trimq.codec.names import TRANS_HALF_TOPIC, TRANS_OP_HALF_TOPIC
+from trimq.process.metrics import Sample
+from trimq.processors.transactions.end_transaction import EndTransaction
+from trimq.processors.transactions.resume_check_half_message import ResumeCheckHalfMessage
+from trimq.wiring.given import Given
+from trimq.wiring.part import Part
+from trimq.wiring.parts.produce import Sends
+
+# How old the positions in memory may become.
+_KEEP_SECONDS = 1
+
+
+def part(
+    given: Given, sends: Sends, topics: Topics, offsets: ConsumerOffsets, producers: Producers
+) -> Part:
+    """Loaded after the offsets: half messages are read from there on."""
+    config, store, clock, of_store = given.config, given.store, given.clock, given.plan.store
+    rules, staging = sends.rules, sends.staging
+    metrics = TransactionMetrics(given.directory, clock)
+    pending = PendingHalves(metrics.count)
+    store.give_effect(TRANS_HALF_TOPIC, pending.half_written)
+    store.give_effect(TRANS_OP_HALF_TOPIC, pending.op_written)
+    ending = Ending(config, pending, staging, rules, topics, clock)
+    store.add_last_stager(ending.stage_op)
+    questions = Questions(producers, given.identity)
+    checking = Checking(config, of_store, pending, staging, rules, topics, questions, clock)
+    positions = Positions(store, offsets, pending, metrics)
+    resuming = Resuming(store, pending, rules)
+    return Part(
+        name="transactions",
+        processors=[
+            EndTransaction(ending, LateEnds(store, ending), store, of_store),
+            ResumeCheckHalfMessage(resuming, store, of_store),
+        ],
+        services={
+            "check half messages": checking.run,
+            "keep transaction positions": partial(_keep, positions),
+            "write transaction metrics": partial(_write, metrics, config),
+        },
+        load=positions.load,
+        close=metrics.close,
+        samples=partial(_samples, pending),
+    )
+
+
+async def _keep(positions: Positions) -> None:
+    """The last time when the broker stops: offsets are written after that."""
+    try:
+        await services.every(_KEEP_SECONDS, positions.keep)
+    finally:
+        positions.keep()
+
+
+async def _write(metrics: TransactionMetrics, config: BrokerConfig) -> None:
+    while True:
+        await trio.sleep(config.transaction_metric_flush_interval / 1000)
+        await metrics.keep()
+
+
+def _samples(pending: PendingHalves) -> Iterator[Sample]:
+    yield Sample(
+        "trimq_half_messages_pending",
+        "Half messages whose transaction has not ended.",
+        "gauge",
+        len(pending),
+    )
