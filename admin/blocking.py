@@ -12,27 +12,13 @@ from functools import wraps
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
-from trimq.admin import (
-    agreement,
-    brokers,
-    cluster,
-    draining,
-    groups,
-    lite,
-    messages,
-    metadata,
-    namesrv,
-    offsets,
-    progress,
-    pulling,
-    remapping,
-    sending,
-    static_topics,
-    topics,
-)
-from trimq.admin.addresses import name_server_list
-from trimq.admin.link import Link
-from trimq.admin.signing import AccessKeys
+from trimq.admin.brokers import cluster, lite, metadata, namesrv, runtime
+from trimq.admin.connecting.addresses import name_server_list
+from trimq.admin.connecting.link import Link
+from trimq.admin.connecting.signing import AccessKeys
+from trimq.admin.groups import agreement, groups, offsets, progress
+from trimq.admin.messages import finding, pulling, sending
+from trimq.admin.topics import draining, remapping, static_topics, topics
 from trimq.codec.codes import RequestCode
 from trimq.codec.frames.command import RemotingCommand
 from trimq.codec.headers.base import Header
@@ -192,25 +178,25 @@ class BlockingAdminClient:
     name_server_config = _plain(namesrv.name_server_config)
     update_name_server_config = _plain(namesrv.update_name_server_config)
 
-    broker_runtime = _plain(brokers.broker_runtime)
-    broker_config = _plain(brokers.broker_config)
-    update_broker_config = _plain(brokers.update_broker_config)
-    clean_broker = _plain(brokers.clean_broker)
-    broker_consume_stats = _plain(brokers.broker_consume_stats)
-    broker_counter = _plain(brokers.broker_counter)
-    ha_status = _plain(brokers.ha_status)
-    knows_pop = _plain(brokers.knows_pop)
-    set_read_ahead = _plain(brokers.set_read_ahead)
-    switch_timer_engine = _plain(brokers.switch_timer_engine)
-    reset_master_flush_offset = _plain(brokers.reset_master_flush_offset)
-    add_broker = _plain(brokers.add_broker)
-    remove_broker = _plain(brokers.remove_broker)
+    broker_runtime = _plain(runtime.broker_runtime)
+    broker_config = _plain(runtime.broker_config)
+    update_broker_config = _plain(runtime.update_broker_config)
+    clean_broker = _plain(runtime.clean_broker)
+    broker_consume_stats = _plain(runtime.broker_consume_stats)
+    broker_counter = _plain(runtime.broker_counter)
+    ha_status = _plain(runtime.ha_status)
+    knows_pop = _plain(runtime.knows_pop)
+    set_read_ahead = _plain(runtime.set_read_ahead)
+    switch_timer_engine = _plain(runtime.switch_timer_engine)
+    reset_master_flush_offset = _plain(runtime.reset_master_flush_offset)
+    add_broker = _plain(runtime.add_broker)
+    remove_broker = _plain(runtime.remove_broker)
 
-    view_message = _plain(messages.view_message)
-    query_messages = _plain(messages.query_messages)
-    message_by_id = _plain(messages.message_by_id)
-    consume_directly = _plain(messages.consume_directly)
-    message_tracks = _plain(messages.message_tracks)
+    view_message = _plain(finding.view_message)
+    query_messages = _plain(finding.query_messages)
+    message_by_id = _plain(finding.message_by_id)
+    consume_directly = _plain(finding.consume_directly)
+    message_tracks = _plain(finding.message_tracks)
 
     read_queues = _plain(pulling.read_queues)
     place_of = _plain(pulling.place_of)

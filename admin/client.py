@@ -11,26 +11,12 @@ from contextlib import asynccontextmanager
 
 import trio
 
-from trimq.admin import (
-    agreement,
-    brokers,
-    cluster,
-    draining,
-    groups,
-    lite,
-    messages,
-    metadata,
-    namesrv,
-    offsets,
-    progress,
-    pulling,
-    remapping,
-    sending,
-    static_topics,
-    topics,
-)
-from trimq.admin.addresses import name_server_list
-from trimq.admin.signing import AccessKeys
+from trimq.admin.brokers import cluster, lite, metadata, namesrv, runtime
+from trimq.admin.connecting.addresses import name_server_list
+from trimq.admin.connecting.signing import AccessKeys
+from trimq.admin.groups import agreement, groups, offsets, progress
+from trimq.admin.messages import finding, pulling, sending
+from trimq.admin.topics import draining, remapping, static_topics, topics
 from trimq.codec.codes import RequestCode
 from trimq.codec.frames.command import RemotingCommand
 from trimq.codec.headers.base import Header
@@ -170,25 +156,25 @@ class AdminClient:
     name_server_config = namesrv.name_server_config
     update_name_server_config = namesrv.update_name_server_config
 
-    broker_runtime = brokers.broker_runtime
-    broker_config = brokers.broker_config
-    update_broker_config = brokers.update_broker_config
-    clean_broker = brokers.clean_broker
-    broker_consume_stats = brokers.broker_consume_stats
-    broker_counter = brokers.broker_counter
-    ha_status = brokers.ha_status
-    knows_pop = brokers.knows_pop
-    set_read_ahead = brokers.set_read_ahead
-    switch_timer_engine = brokers.switch_timer_engine
-    reset_master_flush_offset = brokers.reset_master_flush_offset
-    add_broker = brokers.add_broker
-    remove_broker = brokers.remove_broker
+    broker_runtime = runtime.broker_runtime
+    broker_config = runtime.broker_config
+    update_broker_config = runtime.update_broker_config
+    clean_broker = runtime.clean_broker
+    broker_consume_stats = runtime.broker_consume_stats
+    broker_counter = runtime.broker_counter
+    ha_status = runtime.ha_status
+    knows_pop = runtime.knows_pop
+    set_read_ahead = runtime.set_read_ahead
+    switch_timer_engine = runtime.switch_timer_engine
+    reset_master_flush_offset = runtime.reset_master_flush_offset
+    add_broker = runtime.add_broker
+    remove_broker = runtime.remove_broker
 
-    view_message = messages.view_message
-    query_messages = messages.query_messages
-    message_by_id = messages.message_by_id
-    consume_directly = messages.consume_directly
-    message_tracks = messages.message_tracks
+    view_message = finding.view_message
+    query_messages = finding.query_messages
+    message_by_id = finding.message_by_id
+    consume_directly = finding.consume_directly
+    message_tracks = finding.message_tracks
 
     read_queues = pulling.read_queues
     place_of = pulling.place_of

@@ -19,9 +19,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
-from trimq.spark.offsets.cluster import ClusterSource, snapshot
-from trimq.spark.offsets.history import append
-from trimq.spark.offsets.table import joined, part
+from trimq.spark.offsets.history.history import append
+from trimq.spark.offsets.snapshot.cluster import ClusterSource, snapshot
+from trimq.spark.offsets.snapshot.table import joined, part
 
 GROUPS, TOPICS, QUEUES = 200, 500, 16
 # Snapshots that together have ten million rows.

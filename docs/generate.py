@@ -13,7 +13,7 @@ from docs.security_page import security
 from docs.settings_page import settings
 from trimq.codec.codes import RequestCode
 from trimq.mqadmin import names
-from trimq.mqadmin.message_lines import LETTERS
+from trimq.mqadmin.text.lines import LETTERS
 from trimq.wiring.unsupported import NEVER_RECEIVED, UNSUPPORTED
 
 HERE = Path(__file__).parent

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from trimq.mqadmin import names
-from trimq.mqadmin.moments import FORMS
+from trimq.mqadmin.text.moments import FORMS
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem

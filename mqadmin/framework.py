@@ -8,12 +8,12 @@ from typing import Any, Final, TypeVar
 
 import click
 
-from trimq.admin.addresses import check_addr
 from trimq.admin.blocking import BlockingAdminClient
+from trimq.admin.connecting.addresses import check_addr
+from trimq.admin.connecting.signing import AccessKeys
+from trimq.admin.connecting.tls import FLAGS as TLS_FLAGS
+from trimq.admin.connecting.tls import Flag, client_tls
 from trimq.admin.errors import AdminError, Invalid, Refused
-from trimq.admin.signing import AccessKeys
-from trimq.admin.tls import FLAGS as TLS_FLAGS
-from trimq.admin.tls import Flag, client_tls
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.errors import CodecError
 from trimq.mqadmin.names import COMMANDS
@@ -280,7 +280,7 @@ def _keys(access_key: str | None, secret_key: str | None) -> AccessKeys | None:
         return AccessKeys(access_key, secret_key)
     if access_key or secret_key:
         raise click.UsageError("--access-key and --secret-key belong together")
-    from trimq.mqadmin.tools_file import keys_of_tools_file
+    from trimq.mqadmin.files.tools import keys_of_tools_file
 
     return keys_of_tools_file()
 

@@ -26,7 +26,7 @@ from trimq.settings.tls import TlsConfig
 from trimq.store.config import StoreConfig
 
 if TYPE_CHECKING:
-    from trimq.admin.message import Message
+    from trimq.admin.messages.message import Message
 
 _CONFIGS = (BrokerConfig, StoreConfig, ServerConfig, TlsConfig, NamesrvConfig)
 
@@ -49,7 +49,7 @@ class TestServer:
         Raises trimq.admin.AdminError when the broker refuses it.
         """
         from trimq.admin import BlockingAdminClient
-        from trimq.admin.sending import NewMessage
+        from trimq.admin.messages.sending import NewMessage
 
         data = body.encode() if isinstance(body, str) else body
         with BlockingAdminClient(self.namesrv_addr) as admin:

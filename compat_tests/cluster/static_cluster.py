@@ -23,7 +23,7 @@ from compat_tests.wire.frames import Frame
 from compat_tests.wire.link import Link
 from trimq.admin.blocking import BlockingAdminClient
 from trimq.admin.errors import AdminError
-from trimq.admin.static_topics import leaders_of
+from trimq.admin.topics.static_topics import leaders_of
 
 A, B = "broker-a", "broker-b"
 MAX_OFFSET, MIN_OFFSET = 30, 31

@@ -9,7 +9,7 @@ from typing import Final, Self
 
 from compat_tests.servers.server import Server
 from trimq.admin.blocking import BlockingAdminClient
-from trimq.admin.sending import NewMessage
+from trimq.admin.messages.sending import NewMessage
 from trimq.codec.bodies.groups import SubscriptionGroupConfig
 from trimq.codec.codes import RequestCode
 from trimq.codec.headers.offsets import UpdateConsumerOffsetRequestHeader

@@ -20,12 +20,12 @@ from compat_tests.servers.processes import wait_until
 from compat_tests.servers.real import RealServer
 from compat_tests.servers.server import Options, Server
 from trimq.admin.blocking import BlockingAdminClient
+from trimq.admin.brokers.namesrv import ORDER_TOPICS
 from trimq.admin.errors import AdminError
-from trimq.admin.messages import MessageQuery
-from trimq.admin.namesrv import ORDER_TOPICS
+from trimq.admin.messages.finding import MessageQuery
 from trimq.codec.names import TRACE_TOPIC
 from trimq.codec.records.record import parse_record
-from trimq.mqadmin.traces import traces_of
+from trimq.mqadmin.common.traces import traces_of
 
 VECTORS: Final = ROOT / "tests" / "vectors"
 

@@ -18,7 +18,7 @@ from compat_tests.mqadmin.tools import Printed
 from compat_tests.servers.processes import free_port, wait_until
 from trimq.admin.blocking import BlockingAdminClient
 from trimq.admin.errors import AdminError
-from trimq.admin.sending import NewMessage
+from trimq.admin.messages.sending import NewMessage
 from trimq.mqadmin.names import COMMANDS, OWN
 from trimq.remoting.errors import TransportError
 

@@ -29,9 +29,9 @@ from compat_tests.spark.stages.stage import QUEUES, Side, sides, spark_session
 from trimq.codec.bodies.groups import SubscriptionGroupConfig
 from trimq.codec.bodies.locks import MessageQueue
 from trimq.commands.cli import main
-from trimq.spark.offsets.filters import Filters
-from trimq.spark.offsets.history import append, look
-from trimq.spark.offsets.table import joined, part
+from trimq.spark.offsets.history.history import append, look
+from trimq.spark.offsets.snapshot.filters import Filters
+from trimq.spark.offsets.snapshot.table import joined, part
 
 pytest.importorskip(
     "pyspark", reason="pyspark is not installed: pip install '/path/to/trimq[spark]'"

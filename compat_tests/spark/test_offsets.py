@@ -24,10 +24,11 @@ pytest.importorskip(
     "pyspark", reason="pyspark is not installed: pip install '/path/to/trimq[spark]'"
 )
 
-from trimq.spark.offsets import bulk, cluster, report
-from trimq.spark.offsets.cluster import ClusterSource
-from trimq.spark.offsets.history import look
-from trimq.spark.offsets.pace import PacedLink
+from trimq.spark.offsets import report
+from trimq.spark.offsets.history.history import look
+from trimq.spark.offsets.snapshot import bulk, cluster
+from trimq.spark.offsets.snapshot.cluster import ClusterSource
+from trimq.spark.offsets.snapshot.pace import PacedLink
 from trimq.spark.versions import has_streams
 
 ROOT = Path(__file__).parents[2]

@@ -24,8 +24,8 @@ pytest.importorskip(
 from compat_tests.spark.stages.cluster import WORKERS, SparkCluster, spark_cluster
 from compat_tests.spark.stages.stage import Side
 from trimq.commands.cli import main
-from trimq.spark.offsets.cluster import ClusterSource, snapshot
-from trimq.spark.offsets.history import append
+from trimq.spark.offsets.history.history import append
+from trimq.spark.offsets.snapshot.cluster import ClusterSource, snapshot
 
 ROOT = Path(__file__).parents[2]
 

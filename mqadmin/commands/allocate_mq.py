@@ -9,7 +9,7 @@ import click
 from trimq.codec.bodies.locks import MessageQueue
 from trimq.codec.java import fastjson
 from trimq.mqadmin.framework import Run, admin_command, topic_option
-from trimq.mqadmin.java_text import hash_order, queue_hash, string_map
+from trimq.mqadmin.text.java import hash_order, queue_hash, string_map
 
 
 @admin_command("allocateMQ")

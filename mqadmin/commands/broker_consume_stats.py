@@ -9,7 +9,7 @@ from trimq.codec.bodies.locks import MessageQueue
 from trimq.codec.bodies.progress import OffsetWrapper
 from trimq.codec.bodies.queue_tables import BrokerConsumeStatsTable, by_queue
 from trimq.mqadmin.framework import Run, admin_command, boolean, chosen_addrs
-from trimq.mqadmin.java_text import cut, local_seconds
+from trimq.mqadmin.text.java import cut, local_seconds
 
 _HEAD: Final = "{:<64}  {:<64}  {:<32}  {:<4}  {:<20}  {:<20}  {:<20}  {}"
 _TITLES: Final = (

@@ -1,7 +1,7 @@
 """brokerStatus: a broker's runtime values by name. Java: BrokerStatusSubCommand."""
 
 from trimq.mqadmin.framework import Run, admin_command, broker_or_cluster, chosen_members
-from trimq.mqadmin.java_text import hash_order
+from trimq.mqadmin.text.java import hash_order
 
 
 @admin_command("brokerStatus")

@@ -4,10 +4,10 @@ from typing import Final
 
 import click
 
-from trimq.admin.sending import NewMessage
+from trimq.admin.messages.sending import NewMessage
+from trimq.mqadmin.common.round_trips import RoundTrips, mean_text
 from trimq.mqadmin.framework import Run, admin_command, topic_option
-from trimq.mqadmin.java_text import java
-from trimq.mqadmin.round_trips import RoundTrips, mean_text
+from trimq.mqadmin.text.java import java
 
 _ROW: Final = "{:<32}  {:<4}  {:<20}    {}"
 

@@ -3,7 +3,7 @@
 import click
 
 from trimq.codec.codes import RequestCode
-from trimq.mqadmin.cleaning import clean, members_to_clean
+from trimq.mqadmin.common.cleaning import clean, members_to_clean
 from trimq.mqadmin.framework import Run, admin_command, dry_run_option
 
 

@@ -5,11 +5,11 @@ Offsets of all topics of the source are copied; the topic determines at which br
 
 import click
 
-from trimq.admin.progress import Moved
+from trimq.admin.groups.progress import Moved
 from trimq.codec.bodies.locks import MessageQueue
 from trimq.codec.bodies.progress import OffsetWrapper
+from trimq.mqadmin.common.planning import show_moves
 from trimq.mqadmin.framework import Run, admin_command, dry_run_option, topic_option
-from trimq.mqadmin.planning import show_moves
 
 
 @admin_command("cloneGroupOffset")

@@ -10,9 +10,9 @@ from typing import Final
 import click
 
 from trimq.codec.bodies.cluster import ClusterInfo
+from trimq.mqadmin.common.repeating import repeat
 from trimq.mqadmin.framework import FAILURES, Run, admin_command
-from trimq.mqadmin.java_text import hash_order, java
-from trimq.mqadmin.repeating import repeat
+from trimq.mqadmin.text.java import hash_order, java
 
 _HEAD: Final = (
     "{:<22}  {:<22}  {:<4}  {:<22} {:<16}  {:>16}  {:>30}  {:<22}  {:<11}  {:<12}  {:<8}  {:<10}"

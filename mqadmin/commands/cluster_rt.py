@@ -8,11 +8,11 @@ from typing import Final
 
 import click
 
-from trimq.admin.sending import NewMessage
+from trimq.admin.messages.sending import NewMessage
+from trimq.mqadmin.common.repeating import repeat
+from trimq.mqadmin.common.round_trips import RoundTrips, mean_text
 from trimq.mqadmin.framework import FAILURES, Failed, Run, admin_command, boolean
-from trimq.mqadmin.java_text import hash_order
-from trimq.mqadmin.repeating import repeat
-from trimq.mqadmin.round_trips import RoundTrips, mean_text
+from trimq.mqadmin.text.java import hash_order
 
 _HEAD: Final = "{:<24}  {:<24}  {:<4}  {:<8}  {:<8}"
 _ROW: Final = "{:<24}  {:<24}  {:<8}  {:<16}  {:<16}"

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import click
 
-from trimq.admin.pulling import Place
+from trimq.admin.messages.pulling import Place
 from trimq.mqadmin.framework import Run, admin_command, topic_option
-from trimq.mqadmin.message_text import message_text, message_value, places_in_order, queue_text
-from trimq.mqadmin.moments import MOMENT, moment
+from trimq.mqadmin.text.messages import message_text, message_value, places_in_order, queue_text
+from trimq.mqadmin.text.moments import MOMENT, moment
 
 
 @dataclass(frozen=True, slots=True)

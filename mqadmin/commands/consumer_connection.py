@@ -6,7 +6,7 @@ import click
 
 from trimq.codec.versions import version_name
 from trimq.mqadmin.framework import Run, admin_command
-from trimq.mqadmin.java_text import hash_order, java
+from trimq.mqadmin.text.java import hash_order, java
 
 _CLIENT: Final = "{:<36} {:<22} {:<10} {}"
 

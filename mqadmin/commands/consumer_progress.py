@@ -8,17 +8,17 @@ from typing import Final
 import click
 
 from trimq.admin.errors import AdminError
-from trimq.admin.groups import ConsumeStats
+from trimq.admin.groups.groups import ConsumeStats
 from trimq.codec.bodies.clients import ConsumerConnection
 from trimq.codec.bodies.locks import MessageQueue
 from trimq.codec.bodies.progress import OffsetWrapper
 from trimq.codec.names import RETRY_PREFIX
 from trimq.codec.versions import version_name
+from trimq.mqadmin.common.gathering import progress_of
+from trimq.mqadmin.common.group_names import group_of
 from trimq.mqadmin.framework import FAILURES, Run, admin_command, boolean
-from trimq.mqadmin.gathering import progress_of
-from trimq.mqadmin.group_names import group_of
-from trimq.mqadmin.java_text import cut, java, local_seconds
-from trimq.mqadmin.listing import in_order
+from trimq.mqadmin.text.java import cut, java, local_seconds
+from trimq.mqadmin.text.listing import in_order
 
 _TITLES: Final = ("#Topic", "#Broker Name", "#QID", "#Broker Offset", "#Consumer Offset")
 _HEAD: Final = "{:<64}  {:<32}  {:<4}  {:<20}  {:<20}  {:<20} {:<20}{}"

@@ -6,6 +6,7 @@ Java: DeleteSubscriptionGroupCommand.
 import click
 
 from trimq.codec.names import DLQ_PREFIX, RETRY_PREFIX
+from trimq.mqadmin.common.planning import plan_group_deletion
 from trimq.mqadmin.framework import (
     FAILURES,
     Run,
@@ -15,8 +16,7 @@ from trimq.mqadmin.framework import (
     chosen_addrs,
     dry_run_option,
 )
-from trimq.mqadmin.java_text import hash_order
-from trimq.mqadmin.planning import plan_group_deletion
+from trimq.mqadmin.text.java import hash_order
 
 
 @admin_command("deleteSubGroup")

@@ -5,8 +5,8 @@ Java: DeleteTopicSubCommand.
 
 import click
 
+from trimq.mqadmin.common.planning import plan_topic_deletion, warn_of_absent_topic
 from trimq.mqadmin.framework import Run, admin_command, dry_run_option, topic_option
-from trimq.mqadmin.planning import plan_topic_deletion, warn_of_absent_topic
 
 
 @admin_command("deleteTopic")

@@ -8,11 +8,11 @@ import mmap
 
 import click
 
-from trimq.admin.message import read_log
+from trimq.admin.messages.message import read_log
 from trimq.codec.errors import CodecError
 from trimq.mqadmin.framework import Failed, local_command
-from trimq.mqadmin.message_text import message_text, message_value
 from trimq.mqadmin.output import Output
+from trimq.mqadmin.text.messages import message_text, message_value
 
 
 @local_command("dumpCompactionLog")

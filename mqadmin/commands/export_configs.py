@@ -8,9 +8,9 @@ from typing import Final
 import click
 
 from trimq.codec.names import MASTER_ID
-from trimq.mqadmin.export_files import folder_option, write_export
+from trimq.mqadmin.files.exports import folder_option, write_export
 from trimq.mqadmin.framework import Run, admin_command
-from trimq.mqadmin.java_text import properties_order, string_map
+from trimq.mqadmin.text.java import properties_order, string_map
 
 _EXPORTED: Final = [
     "brokerClusterName",

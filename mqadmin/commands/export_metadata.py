@@ -7,12 +7,12 @@ from typing import Any
 
 import click
 
-from trimq.admin.metadata import is_user_group, is_user_topic
+from trimq.admin.brokers.metadata import is_user_group, is_user_topic
 from trimq.codec.bodies.groups import SubscriptionGroupConfig, SubscriptionGroupWrapper
 from trimq.codec.bodies.topics import TopicConfig, TopicConfigSerializeWrapper
-from trimq.mqadmin.export_files import folder_option, write_export
+from trimq.mqadmin.files.exports import folder_option, write_export
 from trimq.mqadmin.framework import Run, admin_command, broker_or_cluster, chosen_addrs
-from trimq.mqadmin.java_text import filled_order, hash_order, string_map
+from trimq.mqadmin.text.java import filled_order, hash_order, string_map
 
 
 @admin_command("exportMetadata")

@@ -14,9 +14,9 @@ from trimq.codec.bodies.groups import SubscriptionGroupConfig
 from trimq.codec.bodies.progress import BrokerStatsData
 from trimq.codec.names import MASTER_ID, SCHEDULE_TOPIC, TRANS_HALF_TOPIC
 from trimq.codec.versions import version_name
-from trimq.mqadmin.export_files import folder_option, write_export
+from trimq.mqadmin.files.exports import folder_option, write_export
 from trimq.mqadmin.framework import Run, admin_command
-from trimq.mqadmin.java_text import filled_order, hash_order, java, string_map
+from trimq.mqadmin.text.java import filled_order, hash_order, java, string_map
 
 _PUTS: Final = "TOPIC_PUT_NUMS"
 # The version that this tool stands for, as the official one names its own (MQVersion V5_5_0).

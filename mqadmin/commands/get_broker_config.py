@@ -2,9 +2,9 @@
 
 from functools import partial
 
+from trimq.mqadmin.common.members import NO_MASTER, masters_with_slaves
 from trimq.mqadmin.framework import Run, admin_command, broker_or_cluster, chosen_addrs
-from trimq.mqadmin.listing import settings_order
-from trimq.mqadmin.members import NO_MASTER, masters_with_slaves
+from trimq.mqadmin.text.listing import settings_order
 
 
 @admin_command("getBrokerConfig")

@@ -6,7 +6,7 @@ import click
 
 from trimq.codec.java import fastjson
 from trimq.mqadmin.framework import FAILURES, Run, admin_command, broker_or_cluster, chosen_addrs
-from trimq.mqadmin.java_text import hash_order, java, string_map
+from trimq.mqadmin.text.java import hash_order, java, string_map
 
 _ROW: Final = "{:<30} {:<17} {:<10} {:<14} {:<20} {:<17} {:<15} {:<18} {:<15}"
 _TITLES: Final = (

@@ -2,10 +2,10 @@
 
 import click
 
-from trimq.admin.cluster import preferred_addr
-from trimq.mqadmin.config_text import group_parts
+from trimq.admin.brokers.cluster import preferred_addr
 from trimq.mqadmin.framework import FAILURES, Failed, Run, admin_command
-from trimq.mqadmin.java_text import hash_order, java
+from trimq.mqadmin.text.configs import group_parts
+from trimq.mqadmin.text.java import hash_order, java
 
 
 @admin_command("getConsumerConfig")

@@ -4,9 +4,9 @@ from typing import Final
 
 import click
 
+from trimq.mqadmin.common.lite import group_option, on_brokers, parent_option, time_or
 from trimq.mqadmin.framework import Run, admin_command
-from trimq.mqadmin.java_text import hash_order, java
-from trimq.mqadmin.lite import group_option, on_brokers, parent_option, time_or
+from trimq.mqadmin.text.java import hash_order, java
 
 _ROW: Final = "{:<30} {:<20} {:<30} {:<30} "
 _TITLES: Final = ("#Broker", "#LiteTopicCount", "#LastAccessTime", "#LastConsumeTime")

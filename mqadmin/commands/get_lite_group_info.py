@@ -5,8 +5,8 @@ from typing import Final
 import click
 
 from trimq.codec.bodies.lite import GetLiteGroupInfoResponseBody, LiteLagInfo
+from trimq.mqadmin.common.lite import group_option, on_brokers, parent_option, time_or
 from trimq.mqadmin.framework import Run, admin_command
-from trimq.mqadmin.lite import group_option, on_brokers, parent_option, time_or
 
 _TOPIC_ROW: Final = "{:<50} {:<16} {:<16} {:<16} {:<30}"
 _TOPIC_TITLES: Final = (

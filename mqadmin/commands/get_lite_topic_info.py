@@ -5,9 +5,9 @@ from typing import Final
 import click
 
 from trimq.codec.names import lite_queue
+from trimq.mqadmin.common.lite import on_brokers, parent_option, time_or
 from trimq.mqadmin.framework import Run, admin_command
-from trimq.mqadmin.java_text import cut, java
-from trimq.mqadmin.lite import on_brokers, parent_option, time_or
+from trimq.mqadmin.text.java import cut, java
 
 _ROW: Final = "{:<50} {:<14} {:<14} {:<30} {:<12} {:<18} "
 _TITLES: Final = (

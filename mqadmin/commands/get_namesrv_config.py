@@ -1,8 +1,8 @@
 """getNamesrvConfig: the settings of every NameServer. Java: GetNamesrvConfigCommand."""
 
 from trimq.mqadmin.framework import Run, admin_command
-from trimq.mqadmin.java_text import hash_order
-from trimq.mqadmin.listing import settings_order
+from trimq.mqadmin.text.java import hash_order
+from trimq.mqadmin.text.listing import settings_order
 
 
 @admin_command("getNamesrvConfig")

@@ -2,9 +2,9 @@
 
 from typing import Final
 
+from trimq.mqadmin.common.lite import on_brokers, parent_option
 from trimq.mqadmin.framework import Run, admin_command
-from trimq.mqadmin.java_text import cut, hash_order, java
-from trimq.mqadmin.lite import on_brokers, parent_option
+from trimq.mqadmin.text.java import cut, hash_order, java
 
 _ROW: Final = "{:<50} {:<8} {:<14} {:<14} {:<100} "
 _TITLES: Final = ("#Broker Name", "#TTL", "#Lite Count", "#LMQ NUM", "#GROUPS")

@@ -5,9 +5,9 @@ from typing import Final
 import click
 
 from trimq.codec.bodies.replication import HARuntimeInfo
+from trimq.mqadmin.common.repeating import repeat
 from trimq.mqadmin.framework import Run, admin_command, broker_or_cluster, chosen_addrs
-from trimq.mqadmin.java_text import hash_order, java, local_time
-from trimq.mqadmin.repeating import repeat
+from trimq.mqadmin.text.java import hash_order, java, local_time
 
 _SLAVE: Final = "{:<32}  {:<16} {:>16} {:>16} {:>16} {:>16}"
 _TITLES: Final = (

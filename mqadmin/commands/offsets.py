@@ -9,11 +9,11 @@ from typing import Final
 import click
 
 from trimq.admin.errors import AdminError
-from trimq.admin.groups import QueueHolder
-from trimq.admin.progress import QueueProgress
+from trimq.admin.groups.groups import QueueHolder
+from trimq.admin.groups.progress import QueueProgress
 from trimq.codec.bodies.locks import MessageQueue
 from trimq.mqadmin.framework import FAILURES, Failed, Run, admin_command
-from trimq.mqadmin.java_text import cut, local_seconds
+from trimq.mqadmin.text.java import cut, local_seconds
 
 _ROW: Final = (
     "{:<32}  {:<24}  {:>4}  {:>12}  {:>12}  {:>12}  {:>9}  {:>9}  {:>9}  {:<19}  {:<19}  {}"

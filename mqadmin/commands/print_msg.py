@@ -2,16 +2,16 @@
 
 import click
 
-from trimq.admin.pulling import Place
+from trimq.admin.messages.pulling import Place
 from trimq.mqadmin.framework import Run, admin_command, boolean, topic_option
-from trimq.mqadmin.message_text import (
+from trimq.mqadmin.text.messages import (
     body_codec,
     message_text,
     message_value,
     places_in_order,
     queue_text,
 )
-from trimq.mqadmin.moments import MOMENT, moment, start_moment
+from trimq.mqadmin.text.moments import MOMENT, moment, start_moment
 
 
 @admin_command("printMsg")

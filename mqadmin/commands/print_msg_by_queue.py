@@ -5,9 +5,9 @@ from collections import Counter
 import click
 
 from trimq.mqadmin.framework import Run, admin_command, boolean, topic_option
-from trimq.mqadmin.java_text import hash_order
-from trimq.mqadmin.message_text import body_codec, message_text, message_value
-from trimq.mqadmin.moments import MOMENT, moment, start_moment
+from trimq.mqadmin.text.java import hash_order
+from trimq.mqadmin.text.messages import body_codec, message_text, message_value
+from trimq.mqadmin.text.moments import MOMENT, moment, start_moment
 
 
 @admin_command("printMsgByQueue")

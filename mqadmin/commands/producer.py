@@ -4,7 +4,7 @@ import click
 
 from trimq.codec.bodies.progress import ProducerInfo
 from trimq.mqadmin.framework import Run, admin_command, chosen_addrs
-from trimq.mqadmin.java_text import hash_order, java
+from trimq.mqadmin.text.java import hash_order, java
 
 
 @admin_command("producer")

@@ -4,7 +4,7 @@ import click
 
 from trimq.codec.versions import version_name
 from trimq.mqadmin.framework import Run, admin_command, topic_option
-from trimq.mqadmin.java_text import java
+from trimq.mqadmin.text.java import java
 
 
 @admin_command("producerConnection")

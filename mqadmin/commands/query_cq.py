@@ -5,13 +5,13 @@ from typing import Final
 import click
 
 from trimq.admin.errors import NotFound
-from trimq.admin.pulling import Place
+from trimq.admin.messages.pulling import Place
 from trimq.codec.bodies.locks import MessageQueue
 from trimq.codec.bodies.progress import ConsumeQueueData
 from trimq.codec.java import fastjson
 from trimq.codec.names import MASTER_ID
 from trimq.mqadmin.framework import Run, admin_command, chosen_addrs, topic_option
-from trimq.mqadmin.java_text import java
+from trimq.mqadmin.text.java import java
 
 _RULE: Final = "=" * 38
 

@@ -8,11 +8,11 @@ from typing import Final
 
 import click
 
-from trimq.admin.sending import NewMessage
+from trimq.admin.messages.sending import NewMessage
 from trimq.codec.records import property_keys
-from trimq.mqadmin.direct import consume_again, target_of
+from trimq.mqadmin.common.direct import consume_again, target_of
 from trimq.mqadmin.framework import FAILURES, Run, admin_command, boolean, topic_option
-from trimq.mqadmin.message_text import MessageText, bodies_option, body_codec, sent_text
+from trimq.mqadmin.text.messages import MessageText, bodies_option, body_codec, sent_text
 
 # The producer gives a message that is sent again a new id.
 _OWN: Final = (property_keys.UNIQ_KEY, property_keys.WAIT)

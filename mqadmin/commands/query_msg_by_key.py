@@ -4,10 +4,10 @@ from typing import Final
 
 import click
 
-from trimq.admin.messages import END_OF_TIME, KEY, TAG, MessageQuery
+from trimq.admin.messages.finding import END_OF_TIME, KEY, TAG, MessageQuery
 from trimq.mqadmin.framework import Failed, Run, admin_command, topic_option
-from trimq.mqadmin.message_text import message_value
-from trimq.mqadmin.moments import MOMENT, moment, start_moment
+from trimq.mqadmin.text.messages import message_value
+from trimq.mqadmin.text.moments import MOMENT, moment, start_moment
 
 _HEAD: Final = "{:<50} {:>4} {:>40} {:<200}"
 _HOUR: Final = 3_600_000

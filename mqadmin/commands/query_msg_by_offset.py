@@ -6,7 +6,7 @@ import click
 
 from trimq.admin.errors import NotFound
 from trimq.mqadmin.framework import Failed, Run, admin_command, topic_option
-from trimq.mqadmin.message_text import MessageText, bodies_option, body_codec
+from trimq.mqadmin.text.messages import MessageText, bodies_option, body_codec
 
 
 @admin_command("queryMsgByOffset")

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import click
 
-from trimq.admin.messages import UNIQUE_KEY, MessageQuery
-from trimq.mqadmin.direct import consume_again, target_of
+from trimq.admin.messages.finding import UNIQUE_KEY, MessageQuery
+from trimq.mqadmin.common.direct import consume_again, target_of
 from trimq.mqadmin.framework import Failed, Run, admin_command, topic_option
-from trimq.mqadmin.message_text import MessageText, bodies_option
-from trimq.mqadmin.moments import MOMENT, moment, start_moment
+from trimq.mqadmin.text.messages import MessageText, bodies_option
+from trimq.mqadmin.text.moments import MOMENT, moment, start_moment
 
 _WINDOW = 36 * 3600 * 1000
 

@@ -8,12 +8,12 @@ from typing import Final
 import click
 
 from trimq.admin.errors import NotFound
-from trimq.admin.messages import END_OF_TIME, MessageQuery
+from trimq.admin.messages.finding import END_OF_TIME, MessageQuery
 from trimq.codec.names import TRACE_TOPIC
+from trimq.mqadmin.common.traces import CONSUMED, SENT, Trace, traces_of
 from trimq.mqadmin.framework import Failed, Run, admin_command
-from trimq.mqadmin.java_text import hash_order, java, local_seconds
-from trimq.mqadmin.moments import MOMENT, moment, start_moment
-from trimq.mqadmin.traces import CONSUMED, SENT, Trace, traces_of
+from trimq.mqadmin.text.java import hash_order, java, local_seconds
+from trimq.mqadmin.text.moments import MOMENT, moment, start_moment
 
 _ROW: Final = "{:<10} {:<20} {:<20} {:<20} {:<10} {:<10}"
 _SENT_TITLES: Final = (

@@ -6,17 +6,17 @@ Java: RemappingStaticTopicSubCommand.
 from pathlib import Path
 
 from trimq.admin.errors import NotFound
-from trimq.admin.remapping import remap
-from trimq.admin.static_topics import epoch_of
-from trimq.mqadmin.framework import Run, admin_command, dry_run_option, topic_option
-from trimq.mqadmin.planning import would
-from trimq.mqadmin.static_topics import (
+from trimq.admin.topics.remapping import remap
+from trimq.admin.topics.static_topics import epoch_of
+from trimq.mqadmin.common.planning import would
+from trimq.mqadmin.common.static_topics import (
     mapping_option,
     target_options,
     targets,
     write_mapping,
     write_remapping,
 )
+from trimq.mqadmin.framework import Run, admin_command, dry_run_option, topic_option
 
 
 @admin_command("remappingStaticTopic")

@@ -9,10 +9,10 @@ from typing import Final
 import click
 
 from trimq.admin.errors import Invalid
-from trimq.admin.progress import Moved, Side, Target
+from trimq.admin.groups.progress import Moved, Side, Target
+from trimq.mqadmin.common.planning import show_moves
 from trimq.mqadmin.framework import FAILURES, Failed, Run, admin_command, dry_run_option
-from trimq.mqadmin.moments import FORMS, MOMENT, moment, say_if_future
-from trimq.mqadmin.planning import show_moves
+from trimq.mqadmin.text.moments import FORMS, MOMENT, moment, say_if_future
 
 _SIDES: Final = {
     "earliest": Side.EARLIEST,

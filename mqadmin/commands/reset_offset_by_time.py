@@ -7,9 +7,11 @@ that it does so, and leaves the group where it is.
 import click
 
 from trimq.admin.errors import Invalid
-from trimq.admin.progress import Side, Target
-from trimq.admin.pulling import Place
+from trimq.admin.groups.progress import Side, Target
+from trimq.admin.messages.pulling import Place
 from trimq.codec.bodies.locks import MessageQueue
+from trimq.mqadmin.common.planning import plan_reset, show_moves
+from trimq.mqadmin.common.resetting import reset_everywhere, route_topic_of
 from trimq.mqadmin.framework import (
     Run,
     admin_command,
@@ -18,11 +20,9 @@ from trimq.mqadmin.framework import (
     dry_run_option,
     topic_option,
 )
-from trimq.mqadmin.java_text import java
-from trimq.mqadmin.moments import MOMENT, moment, say_if_future
-from trimq.mqadmin.offset_text import show_committed, show_reset
-from trimq.mqadmin.planning import plan_reset, show_moves
-from trimq.mqadmin.resetting import reset_everywhere, route_topic_of
+from trimq.mqadmin.text.java import java
+from trimq.mqadmin.text.moments import MOMENT, moment, say_if_future
+from trimq.mqadmin.text.offsets import show_committed, show_reset
 
 
 @admin_command("resetOffsetByTime")

@@ -13,10 +13,10 @@ from typing import IO, Any, Final
 
 import click
 
-from trimq.admin.sending import NewMessage, Sent
+from trimq.admin.messages.sending import NewMessage, Sent
 from trimq.codec.records import property_keys
 from trimq.mqadmin.framework import FAILURES, Failed, Run, admin_command, boolean, topic_option
-from trimq.mqadmin.moments import MOMENT, moment
+from trimq.mqadmin.text.moments import MOMENT, moment
 
 _ROW: Final = "{:<32}  {:<4}  {:<20}    {}"
 # What separates properties from each other in a record, and names from values.

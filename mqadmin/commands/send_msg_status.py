@@ -5,10 +5,10 @@ Java: SendMsgStatusCommand. One more message goes ahead of those that are counte
 
 import click
 
-from trimq.admin.sending import NewMessage
+from trimq.admin.messages.sending import NewMessage
+from trimq.mqadmin.common.round_trips import RoundTrips
 from trimq.mqadmin.framework import Run, admin_command
-from trimq.mqadmin.message_text import sent_text
-from trimq.mqadmin.round_trips import RoundTrips
+from trimq.mqadmin.text.messages import sent_text
 
 _TEXT = b"hello jodie"
 

@@ -7,8 +7,8 @@ from functools import partial
 
 import click
 
+from trimq.mqadmin.common.members import NO_MASTER, masters_with_slaves
 from trimq.mqadmin.framework import Run, admin_command, broker_or_cluster, chosen_addrs
-from trimq.mqadmin.members import NO_MASTER, masters_with_slaves
 
 _MODES = ("0", "1")
 

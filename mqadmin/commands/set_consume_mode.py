@@ -5,7 +5,7 @@ import click
 from trimq.codec.bodies.request_modes import SetMessageRequestModeRequestBody
 from trimq.codec.enums import MessageRequestMode
 from trimq.mqadmin.framework import Run, admin_command, broker_or_cluster, chosen_addrs
-from trimq.mqadmin.java_text import hash_order
+from trimq.mqadmin.text.java import hash_order
 
 
 @admin_command("setConsumeMode")

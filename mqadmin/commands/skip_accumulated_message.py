@@ -2,11 +2,11 @@
 
 import click
 
-from trimq.admin.offsets import END
+from trimq.admin.groups.offsets import END
+from trimq.mqadmin.common.planning import plan_reset
+from trimq.mqadmin.common.resetting import reset_everywhere, route_topic_of
 from trimq.mqadmin.framework import Run, admin_command, boolean, dry_run_option, topic_option
-from trimq.mqadmin.offset_text import show_committed, show_reset
-from trimq.mqadmin.planning import plan_reset
-from trimq.mqadmin.resetting import reset_everywhere, route_topic_of
+from trimq.mqadmin.text.offsets import show_committed, show_reset
 
 
 @admin_command("skipAccumulatedMessage")

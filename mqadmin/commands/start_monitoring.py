@@ -9,18 +9,18 @@ from typing import Final
 import click
 
 from trimq.admin.errors import AdminError
-from trimq.admin.groups import ConsumeStats
+from trimq.admin.groups.groups import ConsumeStats
 from trimq.codec.bodies.clients import ConsumerConnection
 from trimq.codec.bodies.locks import MessageQueue
 from trimq.codec.bodies.queue_tables import ConsumerRunningInfo
 from trimq.codec.java.hashes import string_hash
 from trimq.codec.names import RETRY_PREFIX
-from trimq.mqadmin.consumer_text import same_subscriptions, stuck_queues
+from trimq.mqadmin.common.gathering import progress_of
+from trimq.mqadmin.common.group_names import group_of
+from trimq.mqadmin.common.repeating import ENDLESS, repeat
 from trimq.mqadmin.framework import FAILURES, Run, admin_command
-from trimq.mqadmin.gathering import progress_of
-from trimq.mqadmin.group_names import group_of
-from trimq.mqadmin.java_text import hash_order, queue_hash
-from trimq.mqadmin.repeating import ENDLESS, repeat
+from trimq.mqadmin.text.consumers import same_subscriptions, stuck_queues
+from trimq.mqadmin.text.java import hash_order, queue_hash
 from trimq.remoting.errors import TransportError
 
 _PREFIX: Final = "[MONITOR] "

@@ -7,10 +7,10 @@ import click
 from trimq.admin.errors import AdminError, Refused
 from trimq.codec.bodies.progress import BrokerStatsData, BrokerStatsItem
 from trimq.codec.names import DLQ_PREFIX, MASTER_ID, RETRY_PREFIX
+from trimq.mqadmin.common.gathering import progress_of
 from trimq.mqadmin.framework import Run, admin_command
-from trimq.mqadmin.gathering import progress_of
-from trimq.mqadmin.java_text import cut
-from trimq.mqadmin.listing import in_order
+from trimq.mqadmin.text.java import cut
+from trimq.mqadmin.text.listing import in_order
 from trimq.remoting.errors import TransportError
 
 _HEAD: Final = "{:<64}  {:<64} {:>12} {:>11} {:>11} {:>14} {:>14}"

@@ -8,11 +8,11 @@ from typing import Any, Final
 
 import click
 
-from trimq.admin.agreement import Dispute, GroupAgreement, GroupMember
 from trimq.admin.errors import NotFound
+from trimq.admin.groups.agreement import Dispute, GroupAgreement, GroupMember
 from trimq.codec.names import RETRY_PREFIX
 from trimq.mqadmin.framework import FAILURES, Failed, Run, admin_command
-from trimq.mqadmin.java_text import cut, local_seconds
+from trimq.mqadmin.text.java import cut, local_seconds
 
 _ROW: Final = "{:<40}  {:<22}  {:>8}  {:<6}  {}"
 _TITLES: Final = ("#Group", "#Broker Addr", "#Members", "#Agree", "#Differ On")

@@ -5,7 +5,7 @@ from typing import Final
 import click
 
 from trimq.mqadmin.framework import Run, admin_command, broker_or_cluster, chosen_addrs
-from trimq.mqadmin.java_text import hash_order
+from trimq.mqadmin.text.java import hash_order
 
 _NAMES: Final = {"R": "ROCKSDB_TIMELINE", "F": "FILE_TIME_WHEEL"}
 

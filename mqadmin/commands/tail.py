@@ -9,12 +9,12 @@ from typing import Final
 
 import click
 
-from trimq.admin.message import Message
+from trimq.admin.messages.message import Message
+from trimq.mqadmin.common.tailing import Choice, Tail, queue_choice
 from trimq.mqadmin.framework import Run, admin_command, topic_names
-from trimq.mqadmin.message_lines import BODIES, LETTERS, Lines, read_format
-from trimq.mqadmin.moments import MOMENT, moment, start_moment
 from trimq.mqadmin.output import give_up_stdout
-from trimq.mqadmin.tailing import Choice, Tail, queue_choice
+from trimq.mqadmin.text.lines import BODIES, LETTERS, Lines, read_format
+from trimq.mqadmin.text.moments import MOMENT, moment, start_moment
 
 _LAST: Final = 20
 _FORMAT_HELP: Final = "What to print of a message: " + ", ".join(

@@ -1,7 +1,7 @@
 """topicClusterList: the clusters that have a topic. Java: TopicClusterSubCommand."""
 
 from trimq.mqadmin.framework import Run, admin_command, topic_option
-from trimq.mqadmin.java_text import hash_order
+from trimq.mqadmin.text.java import hash_order
 
 
 @admin_command("topicClusterList")

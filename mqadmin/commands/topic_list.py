@@ -8,12 +8,12 @@ from typing import Final
 
 import click
 
-from trimq.admin.cluster import preferred_addr
+from trimq.admin.brokers.cluster import preferred_addr
 from trimq.codec.bodies.cluster import ClusterInfo
 from trimq.codec.names import DLQ_PREFIX, RETRY_PREFIX
 from trimq.mqadmin.framework import FAILURES, Run, admin_command
-from trimq.mqadmin.java_text import cut, hash_order
-from trimq.mqadmin.listing import SYSTEM, USER, in_order, topic_kinds
+from trimq.mqadmin.text.java import cut, hash_order
+from trimq.mqadmin.text.listing import SYSTEM, USER, in_order, topic_kinds
 
 _HEAD: Final = "{:<20}  {:<48}  {:<48}"
 _ROW: Final = "{:<20}  {:<64}  {:<64}"

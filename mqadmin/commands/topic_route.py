@@ -7,7 +7,7 @@ import click
 from trimq.codec.bodies.route import TopicRouteData
 from trimq.codec.java import fastjson
 from trimq.mqadmin.framework import Run, admin_command, topic_option
-from trimq.mqadmin.java_text import java
+from trimq.mqadmin.text.java import java
 
 _ROW: Final = "{:<45} {:<32} {:<50} {:<10} {:<11} {:<5}"
 

@@ -8,9 +8,9 @@ from typing import Final
 import click
 
 from trimq.admin.errors import NotFound
-from trimq.admin.topics import TopicStats
+from trimq.admin.topics.topics import TopicStats
 from trimq.mqadmin.framework import Run, admin_command, topic_option
-from trimq.mqadmin.java_text import cut, java, local_time
+from trimq.mqadmin.text.java import cut, java, local_time
 
 _HEAD: Final = "{:<32}  {:<4}  {:<20}  {:<20}    {}"
 

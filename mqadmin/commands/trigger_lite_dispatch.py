@@ -5,9 +5,9 @@ Java: TriggerLiteDispatchSubCommand.
 
 import click
 
-from trimq.admin.cluster import preferred_addr
+from trimq.admin.brokers.cluster import preferred_addr
+from trimq.mqadmin.common.lite import group_option, parent_option
 from trimq.mqadmin.framework import FAILURES, Run, admin_command
-from trimq.mqadmin.lite import group_option, parent_option
 
 
 @admin_command("triggerLiteDispatch")

@@ -16,7 +16,7 @@ from trimq.mqadmin.framework import (
     chosen_addrs,
     chosen_members,
 )
-from trimq.mqadmin.java_text import hash_order
+from trimq.mqadmin.text.java import hash_order
 
 
 @admin_command("updateBrokerConfig")

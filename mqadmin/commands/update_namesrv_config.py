@@ -3,7 +3,7 @@
 import click
 
 from trimq.mqadmin.framework import Run, admin_command
-from trimq.mqadmin.java_text import java
+from trimq.mqadmin.text.java import java
 
 
 @admin_command("updateNamesrvConfig")

@@ -2,7 +2,7 @@
 
 import click
 
-from trimq.admin.namesrv import ORDER_TOPICS
+from trimq.admin.brokers.namesrv import ORDER_TOPICS
 from trimq.mqadmin.framework import Run, admin_command, topic_option
 
 

@@ -4,9 +4,14 @@ from pathlib import Path
 
 import click
 
-from trimq.admin.static_topics import epoch_of, extend
+from trimq.admin.topics.static_topics import epoch_of, extend
+from trimq.mqadmin.common.static_topics import (
+    mapping_option,
+    target_options,
+    targets,
+    write_mapping,
+)
 from trimq.mqadmin.framework import Run, admin_command, topic_option
-from trimq.mqadmin.static_topics import mapping_option, target_options, targets, write_mapping
 
 
 @admin_command("updateStaticTopic")

@@ -10,10 +10,10 @@ import click
 from trimq.codec.bodies.groups import GroupRetryPolicy, SubscriptionGroupConfig
 from trimq.codec.errors import CodecError
 from trimq.codec.java import fastjson
-from trimq.mqadmin.attributes import read_changes
-from trimq.mqadmin.config_text import group_text
 from trimq.mqadmin.framework import Run, admin_command, boolean, broker_or_cluster, chosen_addrs
-from trimq.mqadmin.java_text import hash_order
+from trimq.mqadmin.text.attributes import read_changes
+from trimq.mqadmin.text.configs import group_text
+from trimq.mqadmin.text.java import hash_order
 
 
 @admin_command("updateSubGroup")

@@ -5,13 +5,12 @@ Java: UpdateTopicSubCommand. `--drain` is ours: see mqadmin.draining.
 
 import click
 
-from trimq.admin.namesrv import ORDER_TOPICS
+from trimq.admin.brokers.namesrv import ORDER_TOPICS
 from trimq.codec.bodies.topics import TopicConfig
 from trimq.codec.flags import TopicSysFlag
-from trimq.mqadmin.attributes import read_changes
-from trimq.mqadmin.config_text import topic_text
-from trimq.mqadmin.drain_options import drain_options
-from trimq.mqadmin.draining import Drain, Goal
+from trimq.mqadmin.common.drain_options import drain_options
+from trimq.mqadmin.common.draining import Drain, Goal
+from trimq.mqadmin.common.planning import hidden_messages, would
 from trimq.mqadmin.framework import (
     Run,
     admin_command,
@@ -21,8 +20,9 @@ from trimq.mqadmin.framework import (
     dry_run_option,
     topic_option,
 )
-from trimq.mqadmin.java_text import hash_order
-from trimq.mqadmin.planning import hidden_messages, would
+from trimq.mqadmin.text.attributes import read_changes
+from trimq.mqadmin.text.configs import topic_text
+from trimq.mqadmin.text.java import hash_order
 
 _QUEUES = click.IntRange(min=1)
 _DEFAULT_QUEUES = 8

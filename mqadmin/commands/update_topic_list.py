@@ -3,9 +3,9 @@
 import click
 
 from trimq.codec.bodies.topics import TopicConfig
+from trimq.mqadmin.files.lists import read_list
 from trimq.mqadmin.framework import Run, admin_command, broker_or_cluster, chosen_addrs
-from trimq.mqadmin.java_text import hash_order
-from trimq.mqadmin.json_files import read_list
+from trimq.mqadmin.text.java import hash_order
 
 
 @admin_command("updateTopicList")

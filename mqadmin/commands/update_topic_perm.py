@@ -8,7 +8,6 @@ import click
 from trimq.codec.bodies.route import TopicRouteData
 from trimq.codec.bodies.topics import TopicConfig
 from trimq.codec.names import MASTER_ID
-from trimq.mqadmin.config_text import topic_text
 from trimq.mqadmin.framework import (
     Failed,
     Run,
@@ -17,7 +16,8 @@ from trimq.mqadmin.framework import (
     chosen_addrs,
     topic_option,
 )
-from trimq.mqadmin.java_text import hash_order
+from trimq.mqadmin.text.configs import topic_text
+from trimq.mqadmin.text.java import hash_order
 
 
 @admin_command("updateTopicPerm")

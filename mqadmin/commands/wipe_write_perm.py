@@ -5,8 +5,8 @@ from contextlib import suppress
 import click
 
 from trimq.codec.flags import Perm
+from trimq.mqadmin.common.planning import would
 from trimq.mqadmin.framework import FAILURES, Run, admin_command, dry_run_option
-from trimq.mqadmin.planning import would
 
 
 @admin_command("wipeWritePerm")

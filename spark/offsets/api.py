@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Final, TypedDict, Unpack
 
 import pyarrow as pa
 
-from trimq.admin.signing import AccessKeys
+from trimq.admin.connecting.signing import AccessKeys
 from trimq.remoting.tls.contexts import ClientTls
 from trimq.spark.errors import SparkSourceError, sentences
-from trimq.spark.offsets.analysis import Frames, analyse
-from trimq.spark.offsets.cluster import ClusterSource, Snapshot
-from trimq.spark.offsets.compacting import tend
-from trimq.spark.offsets.filters import Filters
-from trimq.spark.offsets.history import History, append, look
-from trimq.spark.offsets.results import Report, collect
+from trimq.spark.offsets.history.analysis import Frames, analyse
+from trimq.spark.offsets.history.compacting import tend
+from trimq.spark.offsets.history.history import History, append, look
+from trimq.spark.offsets.history.results import Report, collect
+from trimq.spark.offsets.snapshot.cluster import ClusterSource, Snapshot
+from trimq.spark.offsets.snapshot.filters import Filters
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -92,13 +92,13 @@ class OffsetReport:
 
     def html(self) -> str:
         """The page with plots, which loads nothing."""
-        from trimq.spark.offsets.page import page
+        from trimq.spark.offsets.showing.page import page
 
         return page(self.rows)
 
     def write_html(self, path: str | Path) -> None:
         """The same in a file, which is written completely or not at all."""
-        from trimq.spark.offsets.files import write_text
+        from trimq.spark.offsets.showing.files import write_text
 
         write_text(str(path), [self.html()])
 
@@ -137,7 +137,7 @@ def report(
         source = ClusterSource(name_servers=namesrv, details=filters, **asking)
         take = taking(source, spark)
     elif store is not None:
-        from trimq.spark.offsets import store_folder
+        from trimq.spark.offsets.snapshot import store_folder
 
         folder_source = store_folder.FolderSource(Path(store))
         take = lambda: store_folder.snapshot(folder_source)  # noqa: E731
@@ -154,10 +154,10 @@ def _names(given: str | Sequence[str]) -> tuple[str, ...]:
 def taking(source: ClusterSource, spark: SparkSession | None) -> Take:
     """What takes snapshots of a cluster: this process, or executors."""
     if spark is None:
-        from trimq.spark.offsets import cluster
+        from trimq.spark.offsets.snapshot import cluster
 
         return lambda: cluster.snapshot(source)
-    from trimq.spark.offsets import spreading
+    from trimq.spark.offsets.snapshot import spreading
 
     return lambda: spreading.snapshot(source, spark)
 

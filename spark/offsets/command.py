@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from trimq.admin.tls import FLAGS, client_tls
+from trimq.admin.connecting.tls import FLAGS, client_tls
 from trimq.remoting.tls.contexts import ClientTls, TlsFilesError
 from trimq.spark.errors import SparkSourceError, sentences
 from trimq.spark.offsets.failures import Failed, failures
-from trimq.spark.offsets.filters import Filters
+from trimq.spark.offsets.snapshot.filters import Filters
 from trimq.spark.offsets.starting import LEVELS, SUBMITTED, running
 
 if TYPE_CHECKING:
-    from trimq.spark.offsets.cluster import ClusterSource, Snapshot
-    from trimq.spark.offsets.store_folder import FolderSource
+    from trimq.spark.offsets.snapshot.cluster import ClusterSource, Snapshot
+    from trimq.spark.offsets.snapshot.store_folder import FolderSource
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -183,8 +183,8 @@ def _source(given: dict[str, Any]) -> ClusterSource | FolderSource | None:
         raise Failed("--metrics-of-queues goes with --prometheus or --listen")
     _check_installed("pyarrow")
     if namesrv:
-        from trimq.admin.signing import AccessKeys
-        from trimq.spark.offsets import cluster
+        from trimq.admin.connecting.signing import AccessKeys
+        from trimq.spark.offsets.snapshot import cluster
 
         keys = (given["access_key"], given["secret_key"])
         return cluster.ClusterSource(
@@ -199,7 +199,7 @@ def _source(given: dict[str, Any]) -> ClusterSource | FolderSource | None:
             tls=_tls(given),
         )
     if store:
-        from trimq.spark.offsets import store_folder
+        from trimq.spark.offsets.snapshot import store_folder
 
         return store_folder.FolderSource(store, commit_logs=_folders(given["commitlog"]))
     return None
@@ -210,7 +210,7 @@ def _taking(
     source: ClusterSource | FolderSource | None, master: str | None, log: str | None
 ) -> Iterator[Callable[[], Snapshot] | None]:
     """What takes a snapshot: of a cluster this process, or Spark's executors if a master is named."""
-    from trimq.spark.offsets import cluster, store_folder
+    from trimq.spark.offsets.snapshot import cluster, store_folder
 
     if source is None:
         yield None
@@ -220,7 +220,7 @@ def _taking(
         yield lambda: cluster.snapshot(source)
     else:
         _check_installed("pyspark")
-        from trimq.spark.offsets import spreading
+        from trimq.spark.offsets.snapshot import spreading
 
         with sentences():
             # Unreachable servers are reported before Spark starts.

@@ -11,14 +11,14 @@ from typing import Final
 import click
 
 from trimq.spark.errors import SparkSourceError, sentences
-from trimq.spark.offsets import files
-from trimq.spark.offsets.analysis import Frames, analyse
 from trimq.spark.offsets.api import add, seen
-from trimq.spark.offsets.cluster import Snapshot
-from trimq.spark.offsets.filters import ALL, Filters
-from trimq.spark.offsets.history import History
-from trimq.spark.offsets.results import Report, collect
-from trimq.spark.offsets.serving import MetricsServer, listening
+from trimq.spark.offsets.history.analysis import Frames, analyse
+from trimq.spark.offsets.history.history import History
+from trimq.spark.offsets.history.results import Report, collect
+from trimq.spark.offsets.showing import files
+from trimq.spark.offsets.showing.serving import MetricsServer, listening
+from trimq.spark.offsets.snapshot.cluster import Snapshot
+from trimq.spark.offsets.snapshot.filters import ALL, Filters
 
 # How many details that could not be asked are named.
 _NOTES: Final = 5
@@ -142,8 +142,8 @@ class Reporter:
 
 
 def _write(made: Report, frames: Frames, wanted: Wanted, server: MetricsServer | None) -> None:
-    from trimq.spark.offsets.page import page
-    from trimq.spark.offsets.terminal import console, show
+    from trimq.spark.offsets.showing.page import page
+    from trimq.spark.offsets.showing.terminal import console, show
 
     if not wanted.quiet and "-" not in (wanted.json, wanted.prometheus):
         show(made, console(), wanted.top)
@@ -162,7 +162,7 @@ def _write(made: Report, frames: Frames, wanted: Wanted, server: MetricsServer |
 def _write_metrics(
     made: Report, frames: Frames, wanted: Wanted, server: MetricsServer | None
 ) -> None:
-    from trimq.spark.offsets import prometheus
+    from trimq.spark.offsets.showing import prometheus
 
     parts: Iterable[str] = prometheus.text(made, frames, wanted.by_queue)
     if server is not None:

@@ -22,9 +22,9 @@ from pyspark.sql.datasource import (
 from pyspark.sql.types import StructType
 
 from trimq.spark.errors import SparkSourceError, sentences
-from trimq.spark.offsets.cluster import BrokerAddress, addresses, read_broker
+from trimq.spark.offsets.snapshot.cluster import BrokerAddress, addresses, read_broker
+from trimq.spark.offsets.snapshot.table import COLUMNS, now_millis
 from trimq.spark.offsets.source_options import OffsetsOptions, offsets_options
-from trimq.spark.offsets.table import COLUMNS, now_millis
 from trimq.spark.reading.outages import patiently
 from trimq.spark.refusal import ReadOnly, Refusal
 from trimq.spark.schema import chosen, ddl, wanted

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from trimq.spark.errors import WrongOption
-from trimq.spark.offsets.cluster import ClusterSource
+from trimq.spark.offsets.snapshot.cluster import ClusterSource
 from trimq.spark.options.parsing import CONNECTION, Connection, connection_of
 from trimq.spark.options.texts import Options
 

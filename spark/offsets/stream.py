@@ -14,9 +14,9 @@ from pyspark.sql.streaming.datasource import (
 )
 
 from trimq.spark.errors import SparkSourceError
+from trimq.spark.offsets.snapshot.table import now_millis
 from trimq.spark.offsets.source import asked, planned
 from trimq.spark.offsets.source_options import OffsetsOptions
-from trimq.spark.offsets.table import now_millis
 
 VERSION: Final = 1
 # Triggers sometimes come a little early.

@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from trimq.admin.addresses import name_server_list
 from trimq.admin.blocking import BlockingAdminClient
+from trimq.admin.connecting.addresses import name_server_list
+from trimq.admin.connecting.signing import AccessKeys
 from trimq.admin.errors import Invalid
-from trimq.admin.signing import AccessKeys
 from trimq.codec.names import TOOLS_CONSUMER_GROUP
 from trimq.remoting.clients.blocking import BlockingClient
 from trimq.remoting.tls.contexts import ClientTls, TlsFilesError

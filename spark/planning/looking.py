@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from trimq.admin.cluster import preferred_addr
+from trimq.admin.brokers.cluster import preferred_addr
 from trimq.admin.errors import Refused
 from trimq.codec.bodies.base import decode_body
 from trimq.codec.bodies.cluster import ClusterInfo

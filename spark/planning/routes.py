@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
-from trimq.admin.addresses import name_server_list
+from trimq.admin.connecting.addresses import name_server_list
 from trimq.admin.errors import Refused
 from trimq.codec.bodies.base import decode_body
 from trimq.codec.bodies.cluster import ClusterInfo

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from trimq.admin.cluster import preferred_addr
+from trimq.admin.brokers.cluster import preferred_addr
 from trimq.admin.errors import AdminError
 from trimq.codec.bodies.base import decode_body
 from trimq.codec.bodies.route import BrokerData

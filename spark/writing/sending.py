@@ -21,7 +21,7 @@ from functools import partial
 from typing import Final
 
 from trimq.admin.errors import Refused
-from trimq.admin.sending import NEW_TOPIC_QUEUES
+from trimq.admin.messages.sending import NEW_TOPIC_QUEUES
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.frames.command import RemotingCommand
 from trimq.codec.headers.send import SendMessageRequestHeaderV2

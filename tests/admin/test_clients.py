@@ -10,9 +10,9 @@ import pytest
 from trimq.admin.blocking import BlockingAdminClient
 from trimq.admin.client import AdminClient
 from trimq.admin.errors import Invalid, NotFound, Refused
-from trimq.admin.messages import MessageQuery
-from trimq.admin.sending import NewMessage
-from trimq.admin.static_topics import Configs, extend, mapping_of
+from trimq.admin.messages.finding import MessageQuery
+from trimq.admin.messages.sending import NewMessage
+from trimq.admin.topics.static_topics import Configs, extend, mapping_of
 from trimq.codec.bodies.groups import SubscriptionGroupConfig
 from trimq.codec.bodies.topics import TopicConfig
 from trimq.codec.errors import CodecError

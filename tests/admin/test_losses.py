@@ -2,7 +2,14 @@
 
 import pytest
 
-from trimq.admin.losses import FILTERED, REJECTED, UNREAD, Loss, losses_of_manner, losses_of_topic
+from trimq.admin.groups.losses import (
+    FILTERED,
+    REJECTED,
+    UNREAD,
+    Loss,
+    losses_of_manner,
+    losses_of_topic,
+)
 from trimq.codec.bodies.heartbeat import SubscriptionData
 from trimq.codec.bodies.locks import MessageQueue
 

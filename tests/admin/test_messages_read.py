@@ -4,7 +4,7 @@ import zlib
 
 import pytest
 
-from trimq.admin.message import read_log, read_messages, unwrapped
+from trimq.admin.messages.message import read_log, read_messages, unwrapped
 from trimq.codec.errors import CodecError
 from trimq.codec.flags import SysFlag
 from trimq.codec.records.batch import BatchItem, join_batch

@@ -2,7 +2,7 @@
 
 import pytest
 
-from trimq.admin.progress import waiting_millis
+from trimq.admin.groups.progress import waiting_millis
 from trimq.codec.bodies.progress import QueueTimeSpan
 
 NOW = 10**12

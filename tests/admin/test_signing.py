@@ -4,7 +4,7 @@ import base64
 import hashlib
 import hmac
 
-from trimq.admin.signing import AccessKeys
+from trimq.admin.connecting.signing import AccessKeys
 from trimq.codec.headers.base import encode_header
 from trimq.codec.headers.topics import DeleteTopicRequestHeader
 

@@ -3,8 +3,15 @@
 import pytest
 
 from trimq.admin.errors import Invalid
-from trimq.admin.remapping import remap
-from trimq.admin.static_topics import Configs, empty_part, epoch_of, extend, leaders_of, mapping_of
+from trimq.admin.topics.remapping import remap
+from trimq.admin.topics.static_topics import (
+    Configs,
+    empty_part,
+    epoch_of,
+    extend,
+    leaders_of,
+    mapping_of,
+)
 
 NOW = 1_700_000_000_000
 

@@ -208,8 +208,8 @@ def test_a_start_loads_only_what_it_needs() -> None:
 
 
 def test_access_keys_of_the_tools_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from trimq.admin.signing import AccessKeys
-    from trimq.mqadmin.tools_file import keys_of_tools_file
+    from trimq.admin.connecting.signing import AccessKeys
+    from trimq.mqadmin.files.tools import keys_of_tools_file
 
     (tmp_path / "conf").mkdir()
     (tmp_path / "conf" / "tools.yml").write_text('accessKey: "me"\nsecretKey: s3cret\n# end\n')

@@ -11,7 +11,7 @@ from trimq.codec.bodies.queue_tables import (
     ProcessQueueInfo,
 )
 from trimq.codec.java import fastjson
-from trimq.mqadmin.consumer_text import running_text, same_subscriptions, stuck_queues
+from trimq.mqadmin.text.consumers import running_text, same_subscriptions, stuck_queues
 
 NOW = 1_700_000_000_000
 LONG_AGO = NOW - 121_000

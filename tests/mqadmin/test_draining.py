@@ -10,7 +10,7 @@ from contextlib import suppress
 import pytest
 
 from trimq.admin.blocking import BlockingAdminClient
-from trimq.admin.sending import NewMessage
+from trimq.admin.messages.sending import NewMessage
 from trimq.codec.bodies.groups import SubscriptionGroupConfig
 from trimq.codec.codes import RequestCode
 from trimq.codec.headers.offsets import UpdateConsumerOffsetRequestHeader

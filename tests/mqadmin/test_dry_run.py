@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from trimq.admin.blocking import BlockingAdminClient
-from trimq.admin.sending import NewMessage
+from trimq.admin.messages.sending import NewMessage
 from trimq.codec.bodies.groups import SubscriptionGroupConfig
 from trimq.codec.bodies.locks import MessageQueue
 from trimq.codec.bodies.topics import TopicConfig

@@ -8,18 +8,19 @@ from pathlib import Path
 import pytest
 
 from tests.run.mqadmin import run_mqadmin
-from trimq.admin import sending
 from trimq.admin.blocking import BlockingAdminClient
-from trimq.admin.message import Message
-from trimq.admin.sending import NewMessage
+from trimq.admin.messages import sending
+from trimq.admin.messages.message import Message
+from trimq.admin.messages.sending import NewMessage
 from trimq.codec.bodies.clients import Connection, ConsumerConnection
 from trimq.codec.bodies.queue_tables import ConsumerRunningInfo
-from trimq.mqadmin import files, message_text
 from trimq.mqadmin.commands import consumer_status
-from trimq.mqadmin.files import is_plain_name, write_file
+from trimq.mqadmin.files import writing as files
+from trimq.mqadmin.files.writing import is_plain_name, write_file
 from trimq.mqadmin.framework import Run
-from trimq.mqadmin.message_text import MessageText
 from trimq.mqadmin.output import Output
+from trimq.mqadmin.text import messages as message_text
+from trimq.mqadmin.text.messages import MessageText
 from trimq.testing import TestServer, running_server
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from tests.run.mqadmin import run_mqadmin
 from trimq.admin.blocking import BlockingAdminClient
-from trimq.admin.progress import Side, Target
-from trimq.admin.sending import NewMessage
+from trimq.admin.groups.progress import Side, Target
+from trimq.admin.messages.sending import NewMessage
 from trimq.codec.bodies.groups import SubscriptionGroupConfig
 from trimq.codec.bodies.register import RegisterBrokerBody, encode_register
 from trimq.codec.bodies.topics import TopicConfig

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from trimq.codec.bodies.locks import MessageQueue
 from trimq.codec.versions import version_name
-from trimq.mqadmin.java_text import (
+from trimq.mqadmin.text.java import (
     filled_order,
     hash_order,
     java,

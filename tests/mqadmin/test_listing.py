@@ -9,12 +9,12 @@ from click.testing import CliRunner, Result
 
 from tests.mqadmin.test_output import on_a_terminal
 from trimq.admin.blocking import BlockingAdminClient
-from trimq.admin.sending import NewMessage
+from trimq.admin.messages.sending import NewMessage
 from trimq.codec.bodies.groups import SubscriptionGroupConfig
 from trimq.codec.bodies.locks import MessageQueue
 from trimq.codec.bodies.topics import TopicConfig
 from trimq.mqadmin.cli import main
-from trimq.mqadmin.java_text import hash_order
+from trimq.mqadmin.text.java import hash_order
 from trimq.testing import TestServer, running_server
 
 TOPICS = ("Beta", "Alpha", "Zeta", "Omega")

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 import click
 import pytest
 
-from trimq.admin.progress import Side
-from trimq.mqadmin import moments
+from trimq.admin.groups.progress import Side
 from trimq.mqadmin.commands.reset_offset import target_of
-from trimq.mqadmin.java_text import compact_time, local_seconds, local_time
-from trimq.mqadmin.moments import moment, start_moment
+from trimq.mqadmin.text import moments
+from trimq.mqadmin.text.java import compact_time, local_seconds, local_time
+from trimq.mqadmin.text.moments import moment, start_moment
 
 # 2026-01-31T23:59:59.999Z, and what the clock shows.
 MILLIS = 1_769_903_999_999

@@ -14,8 +14,8 @@ from tests.run.mqadmin import run_mqadmin
 from trimq.admin.blocking import BlockingAdminClient
 from trimq.admin.client import AdminClient
 from trimq.admin.errors import Invalid, NotFound, Refused
-from trimq.admin.progress import ABOVE_MAX, BELOW_MIN, QueueProgress, Side, Target
-from trimq.admin.sending import NewMessage
+from trimq.admin.groups.progress import ABOVE_MAX, BELOW_MIN, QueueProgress, Side, Target
+from trimq.admin.messages.sending import NewMessage
 from trimq.codec.bodies.groups import SubscriptionGroupConfig
 from trimq.codec.bodies.locks import MessageQueue
 from trimq.codec.bodies.topics import TopicConfig

@@ -18,19 +18,19 @@ from click.testing import CliRunner, Result
 
 from tests.mqadmin.test_files import message
 from trimq.admin.blocking import BlockingAdminClient
-from trimq.admin.message import Message
-from trimq.admin.pulling import Place, Pulled
-from trimq.admin.sending import NewMessage
-from trimq.admin.topics import TopicStats
+from trimq.admin.messages.message import Message
+from trimq.admin.messages.pulling import Place, Pulled
+from trimq.admin.messages.sending import NewMessage
+from trimq.admin.topics.topics import TopicStats
 from trimq.codec.bodies.locks import MessageQueue
 from trimq.codec.bodies.queue_tables import TopicOffset
 from trimq.codec.bodies.route import TopicRouteData
-from trimq.mqadmin import tailing
 from trimq.mqadmin.cli import main
+from trimq.mqadmin.common import tailing
+from trimq.mqadmin.common.tailing import Choice, Tail, queue_choice
 from trimq.mqadmin.framework import Run
-from trimq.mqadmin.message_lines import LETTERS, body_text, read_format
 from trimq.mqadmin.output import Output
-from trimq.mqadmin.tailing import Choice, Tail, queue_choice
+from trimq.mqadmin.text.lines import LETTERS, body_text, read_format
 from trimq.remoting.errors import PeerGone
 from trimq.testing import TestServer, running_server
 

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from trimq.admin import AdminClient, BlockingAdminClient, ClientTls
-from trimq.admin.tls import client_tls
+from trimq.admin.connecting.tls import client_tls
 from trimq.mqadmin.cli import main
 from trimq.testing import TestServer, running_server
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from trimq.admin.message import Message
-from trimq.mqadmin.traces import CONSUMED, SENT, Trace, traces_of
+from trimq.admin.messages.message import Message
+from trimq.mqadmin.common.traces import CONSUMED, SENT, Trace, traces_of
 
 
 def message(*entries: str) -> Message:

@@ -14,7 +14,7 @@ import pytest
 
 from trimq.admin import NewMessage
 from trimq.admin.blocking import BlockingAdminClient
-from trimq.admin.progress import waiting_millis
+from trimq.admin.groups.progress import waiting_millis
 from trimq.codec.bodies.groups import SubscriptionGroupConfig
 from trimq.codec.bodies.heartbeat import SubscriptionData
 from trimq.codec.bodies.locks import MessageQueue
@@ -25,12 +25,12 @@ from trimq.codec.java import fastjson
 from trimq.remoting.errors import TransportError
 from trimq.spark.errors import SparkSourceError
 from trimq.spark.names import is_system_group, is_system_topic
-from trimq.spark.offsets import cluster, store_folder
-from trimq.spark.offsets.answers import consumed, ends
-from trimq.spark.offsets.clients import Members, holder_columns
-from trimq.spark.offsets.cluster import ClusterSource
-from trimq.spark.offsets.pace import Pace
-from trimq.spark.offsets.table import SCHEMA, waiting
+from trimq.spark.offsets.snapshot import cluster, store_folder
+from trimq.spark.offsets.snapshot.answers import consumed, ends
+from trimq.spark.offsets.snapshot.clients import Members, holder_columns
+from trimq.spark.offsets.snapshot.cluster import ClusterSource
+from trimq.spark.offsets.snapshot.pace import Pace
+from trimq.spark.offsets.snapshot.table import SCHEMA, waiting
 from trimq.testing import TestServer, running_server
 
 BROKER = "broker-a"

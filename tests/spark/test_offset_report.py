@@ -28,17 +28,17 @@ from trimq.commands.cli import main
 from trimq.remoting.errors import TransportError
 from trimq.spark.errors import SparkSourceError
 from trimq.spark.offsets import rounds
-from trimq.spark.offsets.analysis import POINTS
-from trimq.spark.offsets.cluster import Snapshot
 from trimq.spark.offsets.command import report
 from trimq.spark.offsets.failures import Failed, failures, of_spark
-from trimq.spark.offsets.files import report_json, write_text
-from trimq.spark.offsets.history import append, look
-from trimq.spark.offsets.page import page
-from trimq.spark.offsets.results import MAP_CELLS, MAP_ROWS, SERIES, Report
+from trimq.spark.offsets.history.analysis import POINTS
+from trimq.spark.offsets.history.history import append, look
+from trimq.spark.offsets.history.results import MAP_CELLS, MAP_ROWS, SERIES, Report
 from trimq.spark.offsets.rounds import Reporter, Schedule, Wanted
-from trimq.spark.offsets.table import part
-from trimq.spark.offsets.terminal import _GROUPS, console, duration, moment, show
+from trimq.spark.offsets.showing.files import report_json, write_text
+from trimq.spark.offsets.showing.page import page
+from trimq.spark.offsets.showing.terminal import _GROUPS, console, duration, moment, show
+from trimq.spark.offsets.snapshot.cluster import Snapshot
+from trimq.spark.offsets.snapshot.table import part
 from trimq.testing import running_server
 
 QUEUE: dict[str, Any] = {

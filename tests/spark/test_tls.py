@@ -13,9 +13,9 @@ from click.testing import CliRunner
 from trimq.admin import BlockingAdminClient, ClientTls
 from trimq.codec.bodies.topics import TopicConfig
 from trimq.spark.errors import SparkSourceError, WrongOption
-from trimq.spark.offsets import cluster
-from trimq.spark.offsets.cluster import ClusterSource
 from trimq.spark.offsets.command import report
+from trimq.spark.offsets.snapshot import cluster
+from trimq.spark.offsets.snapshot.cluster import ClusterSource
 from trimq.spark.options.parsing import read_options, write_options
 from trimq.spark.reading.batch import RocketMQBatchReader
 from trimq.spark.writing.batch import send_all

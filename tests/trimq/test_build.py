@@ -120,7 +120,7 @@ def test_an_editable_installation_is_found_beside_a_checkout_of_that_name(tmp_pa
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
     )
-    assert (done.returncode, done.stdout) == (0, "trimq.admin.sending\n"), done.stderr
+    assert (done.returncode, done.stdout) == (0, "trimq.admin.messages.sending\n"), done.stderr
 
 
 @pytest.mark.parametrize("path", sorted(ROOT.glob("*/native/_*.c")), ids=lambda path: path.stem)

@@ -8,12 +8,12 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from trimq.spark.offsets.analysis import Frames, analyse
-from trimq.spark.offsets.compacting import DAY, tend
-from trimq.spark.offsets.filters import Filters
-from trimq.spark.offsets.history import append, look
-from trimq.spark.offsets.results import collect
-from trimq.spark.offsets.table import joined, part
+from trimq.spark.offsets.history.analysis import Frames, analyse
+from trimq.spark.offsets.history.compacting import DAY, tend
+from trimq.spark.offsets.history.history import append, look
+from trimq.spark.offsets.history.results import collect
+from trimq.spark.offsets.snapshot.filters import Filters
+from trimq.spark.offsets.snapshot.table import joined, part
 
 START = 1_789_948_800_000
 MINUTE = 60_000
@@ -96,12 +96,12 @@ def test_the_history_is_read_as_far_as_needed(
     for number, taken in enumerate(times):
         at = {0: (min(number, 3), 100)}
         append(tmp_path, joined([queues(taken, {"T": (100,)}), group(taken, "G", "T", at)]))
-    monkeypatch.setattr("trimq.spark.offsets.history._GROUP", 1)
+    monkeypatch.setattr("trimq.spark.offsets.history.history._GROUP", 1)
     (oldest,) = (tmp_path / "day=2026-09-21").glob("*.parquet")
     data = oldest.read_bytes()
     frames = made(tmp_path)
     assert frames.queues["stuckSince"].to_pylist() == [times[3]]
-    monkeypatch.setattr("trimq.spark.offsets.analysis.POINTS", 1)
+    monkeypatch.setattr("trimq.spark.offsets.history.analysis.POINTS", 1)
     oldest.write_bytes(data[:10])
     assert made(tmp_path).queues["stuckSince"].to_pylist() == [times[3]]
 

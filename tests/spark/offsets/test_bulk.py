@@ -15,9 +15,9 @@ from trimq.codec.bodies.groups import SubscriptionGroupConfig
 from trimq.codec.bodies.locks import MessageQueue
 from trimq.codec.bodies.topics import TopicConfig
 from trimq.codec.codes import RequestCode
-from trimq.spark.offsets import bulk, cluster
-from trimq.spark.offsets.cluster import ClusterSource
-from trimq.spark.offsets.pace import PacedLink
+from trimq.spark.offsets.snapshot import bulk, cluster
+from trimq.spark.offsets.snapshot.cluster import ClusterSource
+from trimq.spark.offsets.snapshot.pace import PacedLink
 from trimq.testing import TestServer, running_server
 
 TOPICS = 60

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from trimq.spark.offsets.charts import HEAT, Curve, Plot, bars, curves, heat_map
+from trimq.spark.offsets.showing.charts import HEAT, Curve, Plot, bars, curves, heat_map
 
 HOUR = 3_600_000
 # Midnight in UTC.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from trimq.spark.offsets.filters import Filters
+from trimq.spark.offsets.snapshot.filters import Filters
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from trimq.spark.errors import SparkSourceError
-from trimq.spark.offsets import compacting, history
-from trimq.spark.offsets.compacting import DAY, FAN, tend
-from trimq.spark.offsets.history import History, append, look, names, spread
-from trimq.spark.offsets.table import SCHEMA, joined, part
+from trimq.spark.offsets.history import compacting, history
+from trimq.spark.offsets.history.compacting import DAY, FAN, tend
+from trimq.spark.offsets.history.history import History, append, look, names, spread
+from trimq.spark.offsets.snapshot.table import SCHEMA, joined, part
 
 # 2026-09-21, midnight UTC.
 MIDNIGHT = 1_789_948_800_000

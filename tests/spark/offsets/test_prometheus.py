@@ -15,8 +15,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from trimq.commands.cli import main
 from trimq.spark.errors import SparkSourceError
-from trimq.spark.offsets.prometheus import CONTENT_TYPE, text
-from trimq.spark.offsets.serving import MetricsServer, listening
+from trimq.spark.offsets.showing.prometheus import CONTENT_TYPE, text
+from trimq.spark.offsets.showing.serving import MetricsServer, listening
 
 ODD = 'G"\\\n1'
 

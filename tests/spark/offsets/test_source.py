@@ -21,7 +21,8 @@ from trimq.codec.bodies.locks import MessageQueue
 from trimq.codec.bodies.topics import TopicConfig
 from trimq.spark.errors import SparkSourceError
 from trimq.spark.offsets import source as source_module
-from trimq.spark.offsets.pace import PacedLink
+from trimq.spark.offsets.snapshot.pace import PacedLink
+from trimq.spark.offsets.snapshot.table import COLUMNS
 from trimq.spark.offsets.source import (
     FilteringOffsetsReader,
     OffsetsReader,
@@ -29,7 +30,6 @@ from trimq.spark.offsets.source import (
 )
 from trimq.spark.offsets.source_options import offsets_options
 from trimq.spark.offsets.stream import OffsetsStreamReader
-from trimq.spark.offsets.table import COLUMNS
 from trimq.testing import TestServer, running_server
 
 BROKER = "broker-a"

@@ -7,9 +7,9 @@ import pytest
 from trimq import serve
 from trimq.admin.client import AdminClient
 from trimq.admin.errors import Refused
-from trimq.admin.remapping import remap
-from trimq.admin.sending import NewMessage
-from trimq.admin.static_topics import Configs, extend
+from trimq.admin.messages.sending import NewMessage
+from trimq.admin.topics.remapping import remap
+from trimq.admin.topics.static_topics import Configs, extend
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.frames.command import RemotingCommand
 from trimq.codec.headers.base import Header

@@ -10,7 +10,7 @@ import trio
 import trimq
 from docs.request_codes import broker_and_namesrv
 from trimq.admin.client import AdminClient
-from trimq.admin.sending import NewMessage
+from trimq.admin.messages.sending import NewMessage
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.process.metrics import Sample
 from trimq.remoting.clients.client import Client

@@ -1,0 +1,1 @@
+"""Snapshots over time: the Parquet data set, its upkeep, and what it says."""

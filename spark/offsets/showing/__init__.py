@@ -1,0 +1,1 @@
+"""A report as tables, a page, files and metrics."""
