@@ -99,6 +99,31 @@ class BrokerConfig:
         live=True,
     )
     revive_queue_num: int = setting(8, "Queues of the POP revive topic.", at_least=1)
+    revive_interval: int = setting(
+        1000, "How often POP looks for what was not acknowledged, in ms.", at_least=1, live=True
+    )
+    pop_from_retry_probability: int = setting(
+        20,
+        "Percentage of pops that look for messages to be tried again first, not last.",
+        at_least=0,
+        at_most=100,
+        live=True,
+    )
+    priority_order_asc: bool = setting(
+        True, "A pop goes through a topic's queues from the highest number down.", live=True
+    )
+    enable_retry_topic_v2: bool = setting(
+        False,
+        "What a pop group does not acknowledge goes to %RETRY%group+topic, not group_topic.",
+        live=True,
+    )
+    pop_response_return_actual_retry_topic: bool = setting(
+        False, "Pops return messages to be tried again under their retry topic.", live=True
+    )
+    pop_polling_size: int = setting(
+        1024, "Pops that may wait for the same queues of a group.", at_least=0, live=True
+    )
+    max_pop_polling_size: int = setting(100_000, "Pops that may wait.", at_least=0, live=True)
     validate_system_topic_when_update_topic: bool = setting(
         True, "Refuse to change system topics by UPDATE_AND_CREATE_TOPIC.", live=True
     )

@@ -6,20 +6,35 @@ from trimq.codec.bodies.base import Body, Int8, Int32, Int64
 class PopCheckPoint(Body, kw_only=True):
     """A `ck` record: messages `so + distance` of a queue, and which of them are acknowledged.
 
-    c group, t topic, q queue, so first offset, n count, d distances of the messages from it
-    (absent: they are consecutive), bm bits of those that are acknowledged, pt time of the pop, it
-    milliseconds until they come again.
+    c group, t topic, q queue, bn broker, so first offset, n count, d distances of the messages from
+    it (absent: they are consecutive), bm bits of those that are acknowledged, pt time of the pop,
+    it milliseconds until they come again, reviveTime the sum of both, ro offset of this record, rp
+    how often it was written anew, sp whether coming again counts as no attempt.
     """
 
     bm: Int32 = 0
+    bn: str | None = None
     c: str | None = None
     d: list[Int32] | None = None
     it: Int64 = 0
     n: Int8 = 0
     pt: Int64 = 0
     q: Int32 = 0
+    revive_time: Int64 = 0
+    ro: Int64 = 0
+    rp: str | None = None
     so: Int64 = 0
+    sp: bool = False
     t: str | None = None
+
+    @property
+    def due(self) -> int:
+        """When what is not acknowledged comes again, in milliseconds since 1970."""
+        return self.pt + self.it
+
+    def offsets(self) -> list[int]:
+        """The offsets of all its messages."""
+        return [self.so + far for far in self.d or range(self.n)]
 
     def open_offsets(self) -> list[int]:
         """The offsets of the messages that nobody has acknowledged."""
@@ -32,8 +47,39 @@ class AckMsg(Body, kw_only=True):
 
     ao: Int64 = -1
     aol: list[Int64] | None = None
+    bn: str | None = None
     c: str | None = None
     pt: Int64 = 0
     q: Int32 = 0
     so: Int64 = 0
     t: str | None = None
+
+    def offsets(self) -> list[int]:
+        """The offsets that it acknowledges."""
+        return [self.ao] if self.aol is None else self.aol
+
+
+class BatchAck(Body, kw_only=True):
+    """Messages of one checkpoint that a consumer acknowledges with others.
+
+    c group, t topic that was asked for, r kind of topic (0, or the version of the retry topic), so
+    first offset, q queue, rq revive queue, pt time of the pop, it invisible milliseconds, b bits of
+    the messages as base64: bit i of the bytes, lowest first, is the message so + i.
+    """
+
+    b: str | None = None
+    c: str | None = None
+    it: Int64 = 0
+    pt: Int64 = 0
+    q: Int32 = 0
+    r: str | None = None
+    rq: Int32 = 0
+    so: Int64 = 0
+    t: str | None = None
+
+
+class BatchAckMessageRequestBody(Body, kw_only=True):
+    """Asks for BATCH_ACK_MESSAGE."""
+
+    acks: list[BatchAck] | None = None
+    broker_name: str | None = None

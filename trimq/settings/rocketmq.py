@@ -31,7 +31,7 @@ _ROCKSDB: Final = "details of the RocksDB store, which TriMQ does not have"
 _TIMER: Final = "TriMQ feeds its timer wheel in order, and tries a delivery until it is stored"
 _TIMER_ROCKSDB: Final = "timer messages are on the wheel only; TriMQ has no RocksDB"
 _TRANSACTIONS: Final = "what ends a half message is written with what it decides, not collected"
-_POP: Final = "details of POP consuming, which TriMQ does not have yet"
+_POP: Final = "TriMQ's POP notes and revives in its own way, in RocketMQ's records"
 _LITE: Final = "details of lite topics, which TriMQ does not have yet"
 _COMPACTION: Final = "TriMQ rewrites one compacted queue after the other"
 _COLD: Final = "details of the control of cold data, which TriMQ does not have"
@@ -138,19 +138,17 @@ _HARMLESS: Final[Mapping[str, str]] = {
         transactionOpBatchInterval transactionOpMsgMaxSize
     """,
     _POP: """
-        appendAckAsync appendCkAsync defaultPopShareQueueNum
-        enableNotifyAfterPopOrderLockRelease enableNotifyBeforePopCalculateLag enablePopBatchAck
-        enablePopBufferMerge enablePopLog enablePopMessageThreshold enableRetryTopicV2
-        enableSkipLongAwaitingAck initPopOffsetByCheckMsgInMem maxMessageFilterNumForNotification
-        maxPopPollingSize popCkMaxBufferSize popCkOffsetMaxQueueSize popCkStayBufferTime
-        popCkStayBufferTimeOut popConsumerFSServiceInit popConsumerKVServiceEnable
-        popConsumerKVServiceInit popConsumerKVServiceLog popFromRetryProbability
+        appendAckAsync appendCkAsync defaultPopShareQueueNum enableNotifyAfterPopOrderLockRelease
+        enableNotifyBeforePopCalculateLag enablePopBatchAck enablePopBufferMerge enablePopLog
+        enablePopMessageThreshold enableSkipLongAwaitingAck initPopOffsetByCheckMsgInMem
+        maxMessageFilterNumForNotification popCkMaxBufferSize popCkOffsetMaxQueueSize
+        popCkStayBufferTime popCkStayBufferTimeOut popConsumerFSServiceInit
+        popConsumerKVServiceEnable popConsumerKVServiceInit popConsumerKVServiceLog
         popFromRetryProbabilityForPriority popInflightMessageThreshold
         popLongPollingForceNotifyInterval popPollingMapExpireTimeSeconds popPollingMapSize
-        popPollingSize popResponseReturnActualRetryTopic popReviveConcurrency
-        popReviveMaxAttemptTimes popReviveMaxReturnSizePerRead popReviveSkipIfGroupAbsent
-        priorityOrderAsc pullBatchMaxMessageCount retrieveMessageFromPopRetryTopicV1
-        reviveAckWaitMs reviveInterval reviveMaxSlow reviveScanTime skipWhenCKRePutReachMaxTimes
+        popReviveConcurrency popReviveMaxAttemptTimes popReviveMaxReturnSizePerRead
+        popReviveSkipIfGroupAbsent pullBatchMaxMessageCount retrieveMessageFromPopRetryTopicV1
+        reviveAckWaitMs reviveMaxSlow reviveScanTime skipWhenCKRePutReachMaxTimes
         useMessageFilterForNotification useSeparateRetryQueue
     """,
     _LITE: """

@@ -5,7 +5,7 @@ from typing import Final
 from trimq.codec.codes import RequestCode as Code
 
 _UNUSED = "RocketMQ 5.5.0 has no handler for it either"
-_POP = "POP is not supported yet"
+_POP = "this part of POP is not supported yet"
 _LITE = "lite topics are not supported yet"
 _CLUSTER = "replication is not supported yet"
 _CONTROLLER = "sent to a Controller, which TriMQ is not"
@@ -32,10 +32,7 @@ _GROUPED: Final[dict[str, str]] = {
         "ADJUST_CONSUMER_THREAD_POOL WHO_CONSUME_THE_MESSAGE REGISTER_FILTER_SERVER "
         "REGISTER_MESSAGE_FILTER_CLASS ACK_LITE_MESSAGE"
     ),
-    _POP: (
-        "POP_MESSAGE ACK_MESSAGE PEEK_MESSAGE CHANGE_MESSAGE_INVISIBLETIME NOTIFICATION "
-        "POLLING_INFO POP_ROLLBACK BATCH_ACK_MESSAGE QUERY_ASSIGNMENT"
-    ),
+    _POP: ("PEEK_MESSAGE NOTIFICATION QUERY_ASSIGNMENT"),
     _LITE: "POP_LITE_MESSAGE LITE_SUBSCRIPTION_CTL",
     _CLUSTER: (
         "NOTIFY_MIN_BROKER_ID_CHANGE EXCHANGE_BROKER_HA_INFO "

@@ -1,0 +1,169 @@
+"""ACK, BATCH_ACK and CHANGE_MESSAGE_INVISIBLETIME: what consumers say about popped messages.
+
+An acknowledgement is a record that meets its checkpoint when that is due. A change of the time is a new checkpoint for
+one message and an acknowledgement of the old one, in one write.
+"""
+
+import binascii
+import logging
+from base64 import b64decode
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from trimq.base.clock import Clock
+from trimq.broker.pop.asking import bad_queue, no_topic
+from trimq.broker.pop.checkpoints import Notes
+from trimq.broker.produce.puts import PutRefused, put_answer
+from trimq.broker.topics.table import Topics
+from trimq.codec.bodies.pop import AckMsg, BatchAck, PopCheckPoint
+from trimq.codec.codes import ResponseCode
+from trimq.codec.errors import CodecError
+from trimq.codec.headers.pop import AckMessageRequestHeader, ChangeInvisibleTimeRequestHeader
+from trimq.codec.pop.handle import ORDERLY, Handle, parse_handle, real_topic
+from trimq.codec.pop.notes import bits
+from trimq.remoting.contract import Peer, RemotingError
+from trimq.store.config import StoreConfig
+from trimq.store.errors import StoreError
+from trimq.store.message_store import MessageStore
+
+log = logging.getLogger("trimq.pop")
+
+# A checkpoint has one bit of an int for each of its messages.
+_MOST_BITS: Final = 1 << 16
+
+
+class Acking:
+    """All methods stage; the write at the end of the receive stores. They return up to where the client
+    waits for the disk.
+    """
+
+    def __init__(
+        self,
+        topics: Topics,
+        notes: Notes,
+        store: MessageStore,
+        config: StoreConfig,
+        queues: int,
+        clock: Clock,
+    ) -> None:
+        """`queues`: those of the revive topic."""
+        self._topics = topics
+        self._notes = notes
+        self._store = store
+        self._config = config
+        self._queues = queues
+        self._clock = clock
+
+    @contextmanager
+    def puts(self) -> Iterator[None]:
+        """What cannot be stored is answered as a send is (the original says that all is well)."""
+        try:
+            yield
+        except (StoreError, PutRefused) as error:
+            log.warning("not noted for a consumer: reason=%s", error)
+            raise RemotingError(*put_answer(error, self._config, self._store.disk_use)) from error
+
+    def ack(self, header: AckMessageRequestHeader, peer: Peer) -> int:
+        """RemotingError, StoreError, PutRefused."""
+        topic, queue_id, offset = header.topic, header.queue_id, header.offset
+        self._check_queue(topic, queue_id, peer)
+        low, high = self._bounds(topic, queue_id)
+        if not low <= offset <= high:
+            raise RemotingError(
+                ResponseCode.NO_MESSAGE,
+                f"offset is illegal, key:{topic}@{queue_id}, commit:{offset}, store:{low}~{high}",
+            )
+        handle = self._handle(header.extra_info)
+        return self._ack(header.consumer_group, topic, queue_id, offset, handle)
+
+    def ack_batch(self, batch: BatchAck, broker_name: str | None) -> int:
+        """CodecError: this entry is wrong. StoreError, PutRefused."""
+        if batch.c is None or batch.t is None or batch.r is None:
+            raise CodecError("an entry without group (c), topic (t) or kind of topic (r)")
+        topic = real_topic(batch.t, batch.c, batch.r)
+        self._check_revive_queue(batch.rq)
+        low, high = self._bounds(topic, batch.q)
+        offsets = [batch.so + bit for bit in bits(_decoded(batch.b), _MOST_BITS)]
+        offsets = [offset for offset in offsets if low <= offset <= high]
+        if not offsets:
+            return -1
+        ack = AckMsg(
+            ao=-1,
+            aol=offsets,
+            bn=broker_name,
+            c=batch.c,
+            pt=batch.pt,
+            q=batch.q,
+            so=batch.so,
+            t=topic,
+        )
+        return self._notes.durable_at(self._notes.ack(ack, batch.pt + batch.it, batch.rq))
+
+    def change(self, header: ChangeInvisibleTimeRequestHeader, peer: Peer) -> tuple[int, int, int]:
+        """New time of the pop, revive queue, durable_at. RemotingError, StoreError, PutRefused."""
+        topic, queue_id, offset = header.topic, header.queue_id, header.offset
+        self._check_queue(topic, queue_id, peer)
+        low, high = self._bounds(topic, queue_id)
+        if not low <= offset < high:
+            raise RemotingError(ResponseCode.NO_MESSAGE, "")
+        handle = self._handle(header.extra_info)
+        now = self._clock.millis()
+        point = PopCheckPoint(
+            bn=handle.broker_name,
+            c=header.consumer_group,
+            d=[0],
+            it=header.invisible_time,
+            n=1,
+            pt=now,
+            q=queue_id,
+            so=offset,
+            sp=header.suspend,
+            t=topic,
+        )
+        self._notes.checkpoint(point, handle.revive_queue)
+        durable_at = self._ack(header.consumer_group, topic, queue_id, offset, handle)
+        return now, handle.revive_queue, durable_at
+
+    def _ack(self, group: str, topic: str, queue_id: int, offset: int, handle: Handle) -> int:
+        ack = AckMsg(
+            ao=offset,
+            bn=handle.broker_name,
+            c=group,
+            pt=handle.pop_time,
+            q=queue_id,
+            so=handle.first,
+            t=topic,
+        )
+        return self._notes.durable_at(self._notes.ack(ack, handle.due, handle.revive_queue))
+
+    def _handle(self, text: str) -> Handle:
+        try:
+            handle = parse_handle(text)
+            self._check_revive_queue(handle.revive_queue)
+        except CodecError as error:
+            raise RemotingError(ResponseCode.SYSTEM_ERROR, str(error)) from None
+        return handle
+
+    def _check_revive_queue(self, number: int) -> None:
+        if number == ORDERLY:
+            raise CodecError("orderly POP is not supported yet")
+        if not 0 <= number < self._queues:
+            raise CodecError(f"there is no revive queue {number} (reviveQueueNum={self._queues})")
+
+    def _check_queue(self, topic: str, queue_id: int, peer: Peer) -> None:
+        config = self._topics.get(topic)
+        if config is None:
+            raise no_topic(topic)
+        if not 0 <= queue_id < config.read_queue_nums:
+            raise RemotingError(ResponseCode.MESSAGE_ILLEGAL, bad_queue(config, queue_id, peer))
+
+    def _bounds(self, topic: str, queue_id: int) -> tuple[int, int]:
+        return self._store.min_offset(topic, queue_id), self._store.max_offset(topic, queue_id)
+
+
+def _decoded(text: str | None) -> bytes:
+    try:
+        return b64decode(text or "", validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise CodecError(f"bits (b) are not base64: {error}") from None

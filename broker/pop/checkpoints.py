@@ -1,0 +1,40 @@
+"""Staging what POP notes: checkpoints and acknowledgements, which wait on the timer wheel until they are due."""
+
+from trimq.base.clock import Clock
+from trimq.broker.produce.puts import PutRules
+from trimq.broker.produce.staging import Staging
+from trimq.codec.bodies.base import Body, encode_body
+from trimq.codec.bodies.pop import AckMsg, PopCheckPoint
+from trimq.codec.names import revive_topic
+from trimq.codec.pop.notes import ack_properties, checkpoint_properties
+
+
+class Notes:
+    """`cluster`: its name is part of the revive topic's."""
+
+    def __init__(self, staging: Staging, rules: PutRules, cluster: str, clock: Clock) -> None:
+        self._staging = staging
+        self._rules = rules
+        self._clock = clock
+        self.topic = revive_topic(cluster)
+        self.broker_name = staging.broker_name
+
+    def checkpoint(self, point: PopCheckPoint, revive_queue: int) -> int:
+        """Stage it; where the log ends behind it. StoreError, PutRefused."""
+        point.revive_time = point.due
+        return self._stage(point, checkpoint_properties(point), revive_queue)
+
+    def ack(self, ack: AckMsg, due: int, revive_queue: int) -> int:
+        """Stage it; where the log ends behind it. StoreError, PutRefused."""
+        return self._stage(ack, ack_properties(ack, due), revive_queue)
+
+    def _stage(self, note: Body, properties: dict[str, str], revive_queue: int) -> int:
+        now = self._clock.millis()
+        message = self._staging.own(self.topic, encode_body(note), b"", now)
+        message.queue_id = revive_queue
+        self._rules.apply(message, properties, None)
+        return self._staging.store.stage(message).end
+
+    def durable_at(self, end: int) -> int:
+        """Up to where the client waits for the disk; -1 if it does not."""
+        return end if self._staging.sync_flush else -1

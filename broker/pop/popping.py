@@ -1,0 +1,288 @@
+"""POP_MESSAGE: handing out messages of a group's queues, after storing a checkpoint (PopMessageProcessor).
+
+A pop looks at the queues once, in an order that is drawn for it. For each in which something is wanted a checkpoint is
+staged; the receive's write stores them before the answer leaves, and if it fails, nothing has moved. What lies on
+the disk is read in a worker thread; that queue is looked at again then, since others may have popped it. A pop
+that finds nothing waits, and looks once more when it is woken or its time is up.
+"""
+
+import logging
+import random
+from collections.abc import Sequence
+from typing import Final
+
+import trio
+
+from trimq.base.clock import Clock
+from trimq.broker.config import BrokerConfig
+from trimq.broker.figures.traffic import Traffic
+from trimq.broker.filters.expressions import Expressions
+from trimq.broker.pop.asking import MOST_MESSAGES, PopChecks, Wanted
+from trimq.broker.pop.checkpoints import Notes
+from trimq.broker.pop.found import Pop, as_asked, offset_of, records_in
+from trimq.broker.pop.offsets import PopOffsets
+from trimq.broker.pop.selection import DRAWN_FROM, Place, Shares, places
+from trimq.broker.pop.waiting import PopWaits, Waited
+from trimq.broker.produce.puts import PutRefused
+from trimq.broker.records import judge_cold, load_cold
+from trimq.codec.bodies.pop import PopCheckPoint
+from trimq.codec.codes import ResponseCode
+from trimq.codec.headers.pop import PopMessageRequestHeader
+from trimq.remoting.contract import Peer, RemotingError
+from trimq.store.errors import MessagesGone, StoreError
+from trimq.store.message_store import MessageStore
+from trimq.store.reading.pulls import MAX_PULL_BYTES, ReadResult, ReadStatus, Scan
+
+log = logging.getLogger("trimq.pop")
+
+# PopMessageRequestHeader.isTimeoutTooMuch, PopRequest.isTimeout: milliseconds.
+_TOO_LATE: Final = 500
+_AHEAD: Final = 50
+_WRONG_OFFSET: Final = (
+    ReadStatus.OFFSET_TOO_SMALL,
+    ReadStatus.OFFSET_OVERFLOW_BADLY,
+    ReadStatus.OFFSET_FOUND_NULL,
+)
+_NOTHING_WANTED: Final = (
+    ReadStatus.NO_MATCHED_MESSAGE,
+    ReadStatus.OFFSET_FOUND_NULL,
+    ReadStatus.MESSAGE_WAS_REMOVING,
+)
+
+
+class ColdQueue:
+    """What was found in a queue has to be read from the disk, or looked at in steps: `warm` does that.
+
+    `first`: the offset that was asked for; `offset`: the one that was read from. `pieces`: the records, once read.
+    """
+
+    __slots__ = ("first", "found", "offset", "pieces", "scan")
+
+    def __init__(self, first: int, offset: int, found: ReadResult, scan: Scan | None) -> None:
+        self.first = first
+        self.offset = offset
+        self.found = found
+        self.scan = scan
+        self.pieces: Sequence[bytes | bytearray] = ()
+
+
+class Popping:
+    def __init__(
+        self,
+        config: BrokerConfig,
+        checks: PopChecks,
+        offsets: PopOffsets,
+        notes: Notes,
+        store: MessageStore,
+        waits: PopWaits,
+        traffic: Traffic,
+        clock: Clock,
+    ) -> None:
+        self._config = config
+        self._checks = checks
+        self._offsets = offsets
+        self._notes = notes
+        self._store = store
+        self._waits = waits
+        self._traffic = traffic
+        self._clock = clock
+        self._pops = 0
+
+    @property
+    def expressions(self) -> Expressions:
+        """The filters that pops bring along."""
+        return self._checks.expressions
+
+    def check(self, header: PopMessageRequestHeader, peer: Peer) -> Wanted:
+        """RemotingError, in the real broker's order."""
+        checks, now = self._checks, self._clock.millis()
+        if header.born_time == 0:
+            header.born_time = now
+        if now - header.born_time - header.poll_time > _TOO_LATE:
+            raise checks.refuse(ResponseCode.POLLING_TIMEOUT, "pop message is timeout too much")
+        checks.readable("pop message")
+        if header.max_msg_nums > MOST_MESSAGES:
+            raise checks.refuse(
+                ResponseCode.INVALID_PARAMETER, "pop message's num is greater than 32"
+            )
+        if not checks.has_wheel:
+            raise checks.refuse(
+                ResponseCode.SYSTEM_ERROR,
+                "pop message is forbidden because timerWheelEnable is false",
+            )
+        if header.order:
+            raise RemotingError(
+                ResponseCode.SYSTEM_ERROR,
+                "orderly POP is not supported yet: pop without order, or pull",
+            )
+        checks.topic(header.topic, header.queue_id, peer)
+        checks.group(header.consumer_group, peer)
+        return checks.wanted(header.consumer_group, header.topic, header.exp_type, header.exp)
+
+    def begin(self, header: PopMessageRequestHeader, peer: Peer, wanted: Wanted) -> Pop:
+        """A look at the queues; `look` does it."""
+        drawn = random.randrange(DRAWN_FROM)
+        topic, group, config = header.topic, header.consumer_group, self._config
+        retry = self._checks.retry_topic(topic, group)
+        shares = Shares(config.pop_from_retry_probability, config.priority_order_asc)
+        of_retry = (retry, self._checks.queues(retry))
+        queues = self._checks.queues(topic)
+        left = places(topic, header.queue_id, queues, of_retry, drawn, shares)
+        revive_queue = self._pops % config.revive_queue_num
+        self._pops += 1
+        return Pop(header, peer, wanted, left, self._clock.millis(), revive_queue)
+
+    def look(self, pop: Pop, warmed: ColdQueue | None = None) -> ColdQueue | None:
+        """Read the queues that are left, and stage their checkpoints; None when that is done.
+
+        `warmed`: what the look before returned, if it could be read.
+        """
+        while pop.left:
+            cold = self._look_at(pop, pop.left[0], warmed)
+            if cold is not None:
+                if not pop.count:
+                    return cold
+                # Nobody who has got something waits for the disk.
+                pop.rest += cold.found.max_offset - cold.offset
+            warmed = None
+            pop.left.pop(0)
+        return None
+
+    async def warm(self, cold: ColdQueue) -> ColdQueue | None:
+        """What `look` needs to go on; None: it has to look anew. RemotingError when the disk fails."""
+        try:
+            if cold.scan is not None:
+                await self._sift(cold.scan)
+            if cold.found.message_count:
+                extents = cold.found.extents
+                cold.pieces = self._store.load(extents) or await load_cold(self._store, extents)
+        except MessagesGone as error:
+            log.info("messages were deleted while they were read: reason=%s", error)
+            return None
+        except StoreError as failure:
+            log.error("reading messages failed: reason=%s", failure)
+            raise RemotingError(
+                ResponseCode.SYSTEM_ERROR, f"reading the messages failed: {failure}"
+            ) from None
+        return cold
+
+    async def wait(self, pop: Pop) -> ResponseCode | None:
+        """None: look again. Otherwise the code of an answer without messages."""
+        header = pop.header
+        if pop.moved:
+            # Nothing that it looked at was wanted, and there is more.
+            await trio.lowlevel.checkpoint()
+            return None
+        if header.poll_time <= 0:
+            return ResponseCode.POLLING_TIMEOUT
+        left = header.born_time + header.poll_time - _AHEAD - self._clock.millis()
+        if left <= 0:
+            return ResponseCode.POLLING_TIMEOUT
+        key = header.topic, header.consumer_group, header.queue_id
+        wanted = pop.wanted
+        waited = await self._waits.wait(key, left / 1000, wanted.codes, wanted.filter)
+        return ResponseCode.POLLING_FULL if waited is Waited.FULL else None
+
+    def wake_next(self, pop: Pop) -> None:
+        """There is more for whoever waits for the same."""
+        header = pop.header
+        self._waits.wake(header.topic, header.consumer_group, header.queue_id)
+
+    async def _sift(self, scan: Scan) -> None:
+        while scan.is_paused:
+            if scan.cold:
+                await judge_cold(self._store, scan)
+            else:
+                await trio.lowlevel.checkpoint()
+            scan.go_on()
+
+    def _look_at(self, pop: Pop, place: Place, warmed: ColdQueue | None) -> ColdQueue | None:
+        group, (topic, queue_id, _) = pop.header.consumer_group, place
+        position = self._offsets.position(group, topic, queue_id, pop.header.init_mode)
+        if pop.room <= 0:
+            pop.rest += self._store.max_offset(topic, queue_id) - position
+            return None
+        if warmed is not None and warmed.offset == position:
+            self._conclude(pop, place, warmed)
+            return None
+        looked = self._read(pop, place, position)
+        if looked.scan is not None and looked.scan.is_paused:
+            return looked
+        if looked.found.message_count:
+            pieces = self._store.load(looked.found.extents)
+            if pieces is None:
+                return looked
+            looked.pieces = pieces
+        self._conclude(pop, place, looked)
+        return None
+
+    def _conclude(self, pop: Pop, place: Place, looked: ColdQueue) -> None:
+        found = looked.found
+        if looked.pieces:
+            self._take(pop, place, looked.first, records_in(looked.pieces), found)
+        elif found.status in _NOTHING_WANTED and found.next_begin_offset > looked.offset:
+            self._correct(pop, place, found.next_begin_offset)
+            pop.moved = pop.moved or found.next_begin_offset < found.max_offset
+        pop.rest += found.max_offset - found.next_begin_offset
+
+    def _correct(self, pop: Pop, place: Place, offset: int) -> None:
+        group, addr = pop.header.consumer_group, pop.peer.remote_addr
+        self._offsets.correct(addr, group, place.topic, place.queue_id, offset)
+
+    def _read(self, pop: Pop, place: Place, first: int) -> ColdQueue:
+        found, scan = self._read_at(pop, place, first)
+        offset = first
+        if found.status in _WRONG_OFFSET:
+            offset = found.next_begin_offset
+            log.warning(
+                "pop offset corrected group=%s topic=%s queue=%d from=%d to=%d",
+                pop.header.consumer_group,
+                place.topic,
+                place.queue_id,
+                first,
+                offset,
+            )
+            self._correct(pop, place, offset)
+            found, scan = self._read_at(pop, place, offset)
+        return ColdQueue(first, offset, found, scan)
+
+    def _read_at(self, pop: Pop, place: Place, offset: int) -> tuple[ReadResult, Scan | None]:
+        (topic, queue_id, _), wanted, room = place, pop.wanted, pop.room
+        if wanted.filter is None:
+            codes = wanted.codes
+            found = self._store.read(topic, queue_id, offset, room, MAX_PULL_BYTES, codes)
+            return found, None
+        scan = self._store.scan(topic, queue_id, offset, room, wanted.filter)
+        return scan.result, scan
+
+    def _take(
+        self, pop: Pop, place: Place, first: int, records: list[bytes], found: ReadResult
+    ) -> None:
+        """Stage the checkpoint; without one, the messages stay."""
+        header = pop.header
+        group, (topic, queue_id, is_retry) = header.consumer_group, place
+        offsets = [offset_of(record) for record in records]
+        point = PopCheckPoint(
+            bn=self._notes.broker_name,
+            c=group,
+            d=[offset - first for offset in offsets],
+            it=header.invisible_time,
+            n=len(offsets),
+            pt=pop.pop_time,
+            q=queue_id,
+            so=first,
+            t=topic,
+        )
+        try:
+            end = self._notes.checkpoint(point, pop.revive_queue)
+        except (StoreError, PutRefused) as error:
+            log.warning("nothing popped group=%s topic=%s reason=%s", group, topic, error)
+            pop.rest += len(offsets)
+            return
+        self._offsets.stage(group, topic, queue_id, found.next_begin_offset)
+        pop.durable_at = self._notes.durable_at(end)
+        self._traffic.handed_out(group, topic, found.message_count, found.byte_count)
+        if is_retry and not self._config.pop_response_return_actual_retry_topic:
+            handle = pop.handle(first, topic, self._notes.broker_name)
+            records = [as_asked(record, header.topic, handle) for record in records]
+        pop.add(place, first, records, offsets)

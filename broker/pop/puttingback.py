@@ -1,0 +1,116 @@
+"""A popped message that comes again, in the retry topic of its group (PopReviveService.reviveRetry)."""
+
+import logging
+from typing import Final
+
+from trimq.broker.config import BrokerConfig
+from trimq.broker.groups.offsets import NOT_FOUND, ConsumerOffsets
+from trimq.broker.produce.puts import PutRefused, PutRules
+from trimq.broker.produce.staging import Staging
+from trimq.broker.records import ColdRecord, NoRecord, fetch_record, record_in_memory
+from trimq.broker.topics.table import Topics
+from trimq.codec.bodies.pop import PopCheckPoint
+from trimq.codec.bodies.topics import TopicConfig
+from trimq.codec.errors import CodecError
+from trimq.codec.flags import Perm
+from trimq.codec.names import RETRY_PREFIX, pop_retry_topic, pop_retry_topic_v2
+from trimq.codec.records.properties import parse_properties
+from trimq.codec.records.property_keys import FIRST_POP_TIME, ORIGIN_GROUP
+from trimq.codec.records.record import Record
+from trimq.store.errors import MessageTooLarge, PropertiesLookTorn, PropertiesTooLong
+from trimq.store.messages.message import Message
+
+log = logging.getLogger("trimq.pop")
+
+_QUEUES: Final = 1
+# What is wrong with one message, and not with the store.
+_BAD: Final = (CodecError, PutRefused, MessageTooLarge, PropertiesLookTorn, PropertiesTooLong)
+
+
+class PuttingBack:
+    """`revived`: messages put back since the start."""
+
+    def __init__(
+        self,
+        config: BrokerConfig,
+        staging: Staging,
+        rules: PutRules,
+        topics: Topics,
+        offsets: ConsumerOffsets,
+    ) -> None:
+        self._config = config
+        self._staging = staging
+        self._rules = rules
+        self._topics = topics
+        self._offsets = offsets
+        self.revived = 0
+
+    async def put_back(self, point: PopCheckPoint, offsets: list[int]) -> None:
+        """All of them in one write. StoreError: none is."""
+        assert point.t is not None
+        records = [await self._fetch(point.t, point.q, offset) for offset in offsets]
+        staged = 0
+        for offset, record in zip(offsets, records, strict=True):
+            if record is None:
+                log.warning("popped message is gone: %s/%d at=%d", point.t, point.q, offset)
+                continue
+            try:
+                self._stage(point, record)
+            except _BAD as error:
+                log.error("popped message cannot come again: at=%d reason=%s", offset, error)
+                continue
+            staged += 1
+        self._staging.store.write_staged()
+        self.revived += staged
+
+    async def _fetch(self, topic: str, queue_id: int, offset: int) -> Record | None:
+        """The very message; not the next one, should it be gone."""
+        store = self._staging.store
+        entry = store.queue_entry(topic, queue_id, offset)
+        if entry is None:
+            return None
+        try:
+            try:
+                return record_in_memory(store, entry.physical_offset)
+            except ColdRecord:
+                return await fetch_record(store, entry.physical_offset)
+        except NoRecord:
+            return None
+
+    def _stage(self, point: PopCheckPoint, record: Record) -> None:
+        assert point.t is not None
+        assert point.c is not None
+        topic = point.t
+        if not topic.startswith(RETRY_PREFIX):
+            make = pop_retry_topic_v2 if self._config.enable_retry_topic_v2 else pop_retry_topic
+            topic = make(point.t, point.c)
+        config = self._retry_topic(topic, point.c)
+        properties = parse_properties(record.properties)
+        if not record.reconsume_times or FIRST_POP_TIME not in properties:
+            properties[FIRST_POP_TIME] = str(point.pt)
+        properties[ORIGIN_GROUP] = point.c
+        own = self._staging.own(topic, record.body, b"", record.born_timestamp)
+        message = Message(
+            topic,
+            0,
+            record.body,
+            b"",
+            record.flag,
+            record.sys_flag & ~own.sys_flag | own.sys_flag,
+            record.born_timestamp,
+            own.store_host,
+            own.store_host,
+            record.reconsume_times + (not point.sp),
+        )
+        self._rules.apply(message, properties, config.attributes)
+        self._staging.store.stage(message)
+
+    def _retry_topic(self, topic: str, group: str) -> TopicConfig:
+        known = self._topics.get(topic)
+        if known is not None:
+            return known
+        made = self._topics.create_in_send_back(topic, _QUEUES, Perm.READ | Perm.WRITE, 0)
+        for queue_id in range(_QUEUES):
+            if self._offsets.query(group, topic, queue_id) == NOT_FOUND:
+                self._offsets.commit("initPopRetryOffset", group, topic, queue_id, 0)
+        return made

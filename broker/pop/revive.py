@@ -1,0 +1,183 @@
+"""Reviving: what nobody acknowledged in time goes to the group's retry topic (PopReviveService).
+
+Checkpoints and acknowledgements come off the wheel into the revive topic when they are due, a checkpoint
+a second before its acknowledgements. Each of its queues is read in order. Two seconds after its time
+(the original waits as long) a checkpoint is settled: what no acknowledgement names is put back, in one
+write, and then the position of CID_RMQ_SYS_REVIVE_GROUP moves: it is the offset of the last record done.
+
+A put-back that cannot be stored is tried again; a message that is gone is left out.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, field
+from typing import Final
+
+import trio
+
+from trimq.base.clock import Clock
+from trimq.broker.config import BrokerConfig
+from trimq.broker.groups.offsets import ConsumerOffsets
+from trimq.broker.groups.subscription_groups import SubscriptionGroups
+from trimq.broker.pop.found import offset_of, records_in
+from trimq.broker.pop.puttingback import PuttingBack
+from trimq.broker.records import load_cold
+from trimq.broker.topics.table import Topics
+from trimq.codec.bodies.base import decode_body
+from trimq.codec.bodies.pop import AckMsg, PopCheckPoint
+from trimq.codec.errors import CodecError
+from trimq.codec.names import REVIVE_GROUP
+from trimq.codec.pop.handle import normal_topic
+from trimq.codec.pop.notes import CHECKPOINT
+from trimq.codec.records.properties import find_property
+from trimq.codec.records.property_keys import TAGS
+from trimq.codec.records.record import Record, parse_record
+from trimq.store.errors import MessagesGone, StoreError
+from trimq.store.message_store import MessageStore
+from trimq.store.reading.pulls import MAX_PULL_BYTES, ReadStatus
+
+log = logging.getLogger("trimq.pop")
+
+_GRACE: Final = 2000
+_AT_ONCE: Final = 32
+_TAGS: Final = TAGS.encode()
+_Key = tuple[str | None, str | None, int, int, int]
+
+
+@dataclass(slots=True)
+class _Open:
+    """A checkpoint that is not settled: which record it is, and what is acknowledged of it."""
+
+    point: PopCheckPoint
+    at: int
+    acknowledged: set[int] = field(default_factory=set)
+
+
+class _ReviveQueue:
+    """What is known of one queue of the revive topic. `next`: the first record not read."""
+
+    __slots__ = ("next", "open")
+
+    def __init__(self, position: int) -> None:
+        self.next = position
+        self.open: dict[_Key, _Open] = {}
+
+
+class Reviving:
+    """`topic`: the revive topic. `settled`: checkpoints done since the start; `revived`: messages put back."""
+
+    def __init__(
+        self,
+        config: BrokerConfig,
+        topic: str,
+        store: MessageStore,
+        offsets: ConsumerOffsets,
+        topics: Topics,
+        groups: SubscriptionGroups,
+        putting: PuttingBack,
+        clock: Clock,
+    ) -> None:
+        self._config = config
+        self._topic = topic
+        self._store = store
+        self._offsets = offsets
+        self._topics = topics
+        self._groups = groups
+        self._putting = putting
+        self._clock = clock
+        self._queues: dict[int, _ReviveQueue] = {}
+        self.settled = 0
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        while True:
+            await trio.sleep(self._config.revive_interval / 1000)
+            await self.round()
+
+    async def round(self) -> None:
+        """Read what has come, and settle what is due."""
+        for queue_id in range(self._config.revive_queue_num):
+            end = self._store.max_offset(self._topic, queue_id)
+            queue = self._queues.get(queue_id)
+            if queue is None:
+                done = self._offsets.query(REVIVE_GROUP, self._topic, queue_id)
+                queue = self._queues[queue_id] = _ReviveQueue(done + 1)
+            try:
+                while queue.next < end:
+                    await self._read(queue_id, queue)
+                    await trio.lowlevel.checkpoint()
+                await self._settle(queue_id, queue)
+            except StoreError as error:
+                log.warning("reviving is put off: queue=%d reason=%s", queue_id, error)
+
+    @property
+    def open(self) -> int:
+        """Checkpoints that were read and are not settled."""
+        return sum(len(queue.open) for queue in self._queues.values())
+
+    def behind(self) -> int:
+        """Records of the revive topic that are not read."""
+        return sum(
+            max(0, self._store.max_offset(self._topic, number) - queue.next)
+            for number, queue in self._queues.items()
+        )
+
+    async def _read(self, queue_id: int, queue: _ReviveQueue) -> None:
+        found = self._store.read(self._topic, queue_id, queue.next, _AT_ONCE, MAX_PULL_BYTES, None)
+        if found.status is not ReadStatus.FOUND:
+            # Files that were deleted before they were read.
+            queue.next = max(found.next_begin_offset, queue.next + 1)
+            return
+        try:
+            extents = found.extents
+            pieces = self._store.load(extents) or await load_cold(self._store, extents)
+        except MessagesGone:
+            return
+        for data in records_in(pieces):
+            self._note(queue, parse_record(data, check_crc=False), offset_of(data))
+        queue.next = found.next_begin_offset
+
+    def _note(self, queue: _ReviveQueue, record: Record, at: int) -> None:
+        tag = find_property(record.properties, _TAGS)
+        try:
+            if tag == CHECKPOINT.encode():
+                point = decode_body(PopCheckPoint, record.body)
+                key = (point.t, point.c, point.q, point.so, point.pt)
+                known = queue.open.pop(key, None)
+                queue.open[key] = opened = _Open(point, at)
+                if known is not None:
+                    opened.acknowledged = known.acknowledged
+                    opened.point.sp = point.sp or known.point.sp
+            else:
+                ack = decode_body(AckMsg, record.body)
+                open_one = queue.open.get((ack.t, ack.c, ack.q, ack.so, ack.pt))
+                if open_one is not None:
+                    open_one.acknowledged.update(ack.offsets())
+        except CodecError as error:
+            log.error("record of the revive topic left out: at=%d reason=%s", at, error)
+
+    async def _settle(self, queue_id: int, queue: _ReviveQueue) -> None:
+        due = self._clock.millis() - _GRACE
+        for key, one in list(queue.open.items()):
+            if one.point.due >= due:
+                break
+            await self._revive(one)
+            del queue.open[key]
+            self.settled += 1
+            self._offsets.commit("revive", REVIVE_GROUP, self._topic, queue_id, one.at)
+
+    async def _revive(self, one: _Open) -> None:
+        """StoreError: nothing was put back."""
+        point = one.point
+        if point.t is None or point.c is None:
+            return
+        if normal_topic(point.t, point.c) not in self._topics:
+            log.warning("checkpoint dropped, its topic is gone: topic=%s", point.t)
+            return
+        if self._groups.get(point.c) is None:
+            log.warning("checkpoint dropped, its group is gone: group=%s", point.c)
+            return
+        left = [offset for offset in point.open_offsets() if offset not in one.acknowledged]
+        if left:
+            await self._putting.put_back(point, left)

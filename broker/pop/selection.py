@@ -1,0 +1,41 @@
+"""Which queues a pop reads, in which order (PopMessageProcessor.popMsgFromTopic). Pure.
+
+The retry topic comes first in a share of the requests, otherwise after the topic, if there is room left. A number
+from 0 to 99, drawn for each request, decides that and where among the queues it begins.
+"""
+
+from typing import NamedTuple
+
+DRAWN_FROM = 100
+
+
+class Place(NamedTuple):
+    topic: str
+    queue_id: int
+    is_retry: bool
+
+
+class Shares(NamedTuple):
+    """In percent: popFromRetryProbability. `highest_first`: priorityOrderAsc."""
+
+    retry: int
+    highest_first: bool
+
+
+def places(
+    topic: str, queue_id: int, queues: int, retry: tuple[str, int], drawn: int, shares: Shares
+) -> list[Place]:
+    """`queue_id` below 0 means all `queues` of the topic; `retry` is its retry topic with the number of queues."""
+    retries = _all_of(*retry, drawn, shares.highest_first, is_retry=True)
+    if queue_id < 0:
+        own = _all_of(topic, queues, drawn, shares.highest_first, is_retry=False)
+    else:
+        own = [Place(topic, queue_id, False)]
+    return retries + own if drawn < shares.retry else own + retries
+
+
+def _all_of(
+    topic: str, queues: int, drawn: int, highest_first: bool, *, is_retry: bool
+) -> list[Place]:
+    order = range(queues - 1, -1, -1) if highest_first else range(queues)
+    return [Place(topic, (index + drawn) % queues, is_retry) for index in order]

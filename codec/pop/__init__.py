@@ -1,0 +1,1 @@
+"""What POP tells its clients and notes for itself: handles, places of messages, records of the revive topic. Pure."""

@@ -1,0 +1,24 @@
+"""POLLING_INFO (200055): how many pops wait for a queue's messages, or for those of all queues (-1)."""
+
+from trimq.broker.pop.asking import PopChecks
+from trimq.broker.pop.waiting import PopWaits
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.headers.pop import PollingInfoRequestHeader, PollingInfoResponseHeader
+from trimq.remoting.contract import Processor, Request, Response
+
+
+class PollingInfo(Processor[PollingInfoRequestHeader]):
+    codes = (RequestCode.POLLING_INFO,)
+    header = PollingInfoRequestHeader
+
+    def __init__(self, checks: PopChecks, waits: PopWaits) -> None:
+        self._checks = checks
+        self._waits = waits
+
+    def handle(self, request: Request[PollingInfoRequestHeader]) -> Response:
+        header, checks = request.header, self._checks
+        checks.readable("peeking message")
+        checks.topic(header.topic, header.queue_id, request.peer)
+        checks.group(header.consumer_group, request.peer)
+        waiting = self._waits.waiting_for(header.topic, header.consumer_group, header.queue_id)
+        return Response(ResponseCode.SUCCESS, header=PollingInfoResponseHeader(polling_num=waiting))

@@ -1,0 +1,81 @@
+"""POP_MESSAGE (200050): messages of a group's queues, hidden from others until their time is up."""
+
+from functools import partial
+
+from trimq.broker.pop.found import Pop
+from trimq.broker.pop.popping import ColdQueue, Popping
+from trimq.broker.produce.receive_end import write_receive
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.headers.pop import PopMessageRequestHeader, PopMessageResponseHeader
+from trimq.remoting.contract import Later, Processor, Request, Response
+from trimq.store.config import StoreConfig
+from trimq.store.message_store import MessageStore
+
+_FOUND = "FOUND"
+_NOTHING = "NO_MESSAGE_IN_QUEUE"
+Asked = Request[PopMessageRequestHeader]
+
+
+class PopMessage(Processor[PopMessageRequestHeader]):
+    codes = (RequestCode.POP_MESSAGE,)
+    header = PopMessageRequestHeader
+
+    def __init__(self, popping: Popping, store: MessageStore, config: StoreConfig) -> None:
+        self._popping = popping
+        self._store = store
+        self._config = config
+
+    def handle(self, request: Asked) -> Response | Later:
+        popping, header = self._popping, request.header
+        wanted = popping.check(header, request.peer)
+        if wanted.unread is not None:
+            return Later(request, partial(self._read_first, wanted.unread), keeps_body=False)
+        pop = popping.begin(header, request.peer, wanted)
+        cold = popping.look(pop)
+        if pop.count:
+            return self._answer(pop, ResponseCode.SUCCESS)
+        return Later(request, partial(self._finish, pop, cold), keeps_body=False)
+
+    async def _read_first(self, text: str, request: Asked) -> Response:
+        popping, header = self._popping, request.header
+        await popping.expressions.read([text])
+        pop = popping.begin(header, request.peer, popping.check(header, request.peer))
+        return await self._finish(pop, popping.look(pop), request)
+
+    async def _finish(self, pop: Pop, cold: ColdQueue | None, request: Asked) -> Response:
+        """Its receive has ended: what is staged here is written here."""
+        popping = self._popping
+        while True:
+            while cold is not None:
+                cold = popping.look(pop, await popping.warm(cold))
+            if pop.count:
+                answer = self._answer(pop, ResponseCode.SUCCESS)
+                write_receive(self._store, self._config)
+                return answer
+            code = await popping.wait(pop)
+            if code is not None:
+                return self._answer(pop, code)
+            # One message may wake many of a peer's requests: it has to read what it gets.
+            await request.peer.room()
+            pop = popping.begin(pop.header, pop.peer, pop.wanted)
+            cold = popping.look(pop)
+
+    def _answer(self, pop: Pop, code: ResponseCode) -> Response:
+        found = code is ResponseCode.SUCCESS
+        header = PopMessageResponseHeader(
+            pop_time=pop.pop_time,
+            invisible_time=pop.header.invisible_time,
+            revive_qid=pop.revive_queue,
+            rest_num=pop.rest,
+            start_offset_info=pop.places.start_offset_info,
+            msg_offset_info=pop.places.msg_offset_info,
+        )
+        if found and pop.rest > 0:
+            self._popping.wake_next(pop)
+        response = Response(code, _FOUND if found else _NOTHING, header, body=pop.bodies)
+        if found:
+            response.staged = True
+            response.durable_at = pop.durable_at
+            # The checkpoint is stored and will be read: the real broker hands the messages out.
+            response.durable_timeout_code = ResponseCode.SUCCESS
+        return response

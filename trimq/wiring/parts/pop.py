@@ -1,0 +1,86 @@
+"""POP: handing out messages, acknowledgements, and putting back what nobody acknowledged."""
+
+from collections.abc import Iterator
+
+from trimq.broker.figures.traffic import Traffic
+from trimq.broker.filters.sql_filters import SqlFilters
+from trimq.broker.groups.consumers import Consumers
+from trimq.broker.groups.offsets import ConsumerOffsets
+from trimq.broker.groups.subscription_groups import SubscriptionGroups
+from trimq.broker.pop.acking import Acking
+from trimq.broker.pop.asking import PopChecks
+from trimq.broker.pop.checkpoints import Notes
+from trimq.broker.pop.offsets import PopOffsets
+from trimq.broker.pop.popping import Popping
+from trimq.broker.pop.puttingback import PuttingBack
+from trimq.broker.pop.revive import Reviving
+from trimq.broker.pop.waiting import PopWaits
+from trimq.broker.topics.table import Topics
+from trimq.process.metrics import Sample
+from trimq.processors.pop.ack_message import AckMessage
+from trimq.processors.pop.batch_ack_message import BatchAckMessage
+from trimq.processors.pop.change_message_invisible_time import ChangeMessageInvisibleTime
+from trimq.processors.pop.polling_info import PollingInfo
+from trimq.processors.pop.pop_message import PopMessage
+from trimq.processors.pop.pop_rollback import PopRollback
+from trimq.store.messages.message import Dispatched
+from trimq.wiring.given import Given
+from trimq.wiring.part import Part
+from trimq.wiring.parts.produce import Sends
+
+
+def part(
+    given: Given,
+    sends: Sends,
+    topics: Topics,
+    groups: SubscriptionGroups,
+    consumers: Consumers,
+    filters: SqlFilters,
+    offsets: ConsumerOffsets,
+    traffic: Traffic,
+) -> Part:
+    """Told of a write after the offsets are loaded; what waits is woken when checkpoints count."""
+    has_wheel = given.plan.store.timer_wheel_enable
+    config, store, clock, of_store = given.config, given.store, given.clock, given.plan.store
+    checks = PopChecks(config, given.identity, topics, groups, consumers, filters, clock, has_wheel)
+    notes = Notes(sends.staging, sends.rules, config.broker_cluster_name, clock)
+    popped = PopOffsets(offsets, store)
+    waits = PopWaits(config)
+    popping = Popping(config, checks, popped, notes, store, waits, traffic, clock)
+    acking = Acking(topics, notes, store, of_store, config.revive_queue_num, clock)
+    putting = PuttingBack(config, sends.staging, sends.rules, topics, offsets)
+    reviving = Reviving(config, notes.topic, store, offsets, topics, groups, putting, clock)
+
+    def stored(messages: list[Dispatched]) -> None:
+        popped.written(messages)
+        waits.arrived(messages)
+
+    def samples() -> Iterator[Sample]:
+        yield Sample("trimq_pop_waiting", "Pops that wait for a message.", "gauge", waits.waiting)
+        yield Sample(
+            "trimq_pop_revive_unread",
+            "Records of the revive topic that are due and not read.",
+            "gauge",
+            reviving.behind(),
+        )
+        yield Sample(
+            "trimq_pop_checkpoints_settled", "Checkpoints settled.", "counter", reviving.settled
+        )
+        yield Sample("trimq_pop_revived", "Popped messages put back.", "counter", putting.revived)
+
+    return Part(
+        name="pop",
+        processors=[
+            AckMessage(acking),
+            BatchAckMessage(acking),
+            ChangeMessageInvisibleTime(acking),
+            PopRollback(),
+        ],
+        main_port_only=[
+            PopMessage(popping, store, of_store),
+            PollingInfo(checks, waits),
+        ],
+        services={"put popped messages back": reviving.run} if has_wheel else {},
+        stored=stored,
+        samples=samples,
+    )
