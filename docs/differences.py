@@ -246,8 +246,8 @@ DIFFERENCES: Final = (
     ),
     # --- what is not there yet
     Difference(
-        "A store that another broker wrote and that still has half messages in RocksDB or messages"
-        " handed out by POP is not opened without `leavePendingMessages=true`.",
+        "A store that another broker wrote and that still has half messages in RocksDB is not opened without"
+        " `leavePendingMessages=true`.",
         tests=("tests/broker/test_pending.py::test_the_start_is_refused_with_a_sentence",),
     ),
     Difference(

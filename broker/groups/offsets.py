@@ -4,13 +4,19 @@ Offsets are kept as sent: nothing is clamped to what the queue holds. Beside the
 there are pull offsets (how far messages have been handed out, for statistics) and reset offsets
 (set by an operator, answered until the consumer has pulled from there; in memory only).
 
+What POP hands out moves offsets by records of the log, so the file also says where the log ended when it was
+written (a key that RocketMQ does not know, and drops): records from there on move offsets once more at start. An
+offset that was moved back must not be moved on again by older records: after that the file is written soon.
+
 Hot: compiled by mypyc when a compiler is there.
 """
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
+
+import trio
 
 from trimq.base.clock import Clock
 from trimq.broker.config import BrokerConfig
@@ -67,10 +73,14 @@ class ConsumerOffsets:
         self._reset: dict[str, Queues] = {}
         self._topics_of: dict[str, dict[str, None]] = {}
         self._groups = JsonMembers(self._encode_group)
-        self._file = TableFile(directory / "consumerOffset.json", self._pieces)
+        self._file = TableFile(directory / "consumerOffset.json", self._pieces_of_file)
         self._commits = 0
         self._changed = False
         self.data_version = new_version(clock)
+        # Where the commit log ends: noted in the file, and what the loaded one says.
+        self.log_end: Callable[[], int] | None = None
+        self.noted_log_end: int | None = None
+        self._turned = trio.Event()
 
     # --- committed offsets
 
@@ -107,6 +117,7 @@ class ConsumerOffsets:
                 offset,
                 client,
             )
+            self.turn()
         self._commits += 1
         if self._commits % self._config.consumer_offset_update_version_step == 0:
             next_version(self.data_version, self._clock)
@@ -147,6 +158,7 @@ class ConsumerOffsets:
             self._remember(key)
         self._committed.put(key, queue_id, offset)
         self._changed = True
+        self.turn()
 
     def has_reset(self, group: str, topic: str, queue_id: int) -> bool:
         return bool(self._reset) and queue_id in self._reset.get(f"{topic}@{group}", {})
@@ -210,6 +222,20 @@ class ConsumerOffsets:
             self._committed.replace(key, dict(queues))
         if loaded.data_version is not None:
             self.data_version = loaded.data_version
+        self.noted_log_end = loaded.trimq_log_end
+
+    def turn(self) -> None:
+        """What is in the file must not be taken for newer than this change: it is written soon."""
+        self._turned.set()
+
+    async def keep_written(self, seconds: float, soon: float = 0.1) -> None:
+        """Until cancelled: the file follows every so often, and soon after a turn."""
+        while True:
+            with trio.move_on_after(seconds):
+                await self._turned.wait()
+                await trio.sleep(soon)
+            self._turned = trio.Event()
+            await self.persist_in_steps()
 
     async def persist_in_steps(self) -> None:
         """Write what has changed since the last time; no step holds the loop for long."""
@@ -224,7 +250,7 @@ class ConsumerOffsets:
 
     def encoded(self) -> Iterator[bytes]:
         """The table as JSON, for GET_ALL_CONSUMER_OFFSET."""
-        return self._pieces()
+        return self._pieces(None)
 
     # --- inside
 
@@ -241,6 +267,7 @@ class ConsumerOffsets:
         self._pulled.remove(key)
         self._reset.pop(key, None)
         self._changed = True
+        self.turn()
         topic, _, group = key.partition(_SEPARATOR)
         topics = self._topics_of.get(group)
         if topics is not None and topics.pop(topic, 0) is None:
@@ -253,7 +280,12 @@ class ConsumerOffsets:
     def _encode_group(self, group: str) -> str:
         return pretty_array([quoted(topic) for topic in self._topics_of[group]], 2)
 
-    def _pieces(self) -> Iterator[bytes]:
+    def _pieces_of_file(self) -> Iterator[bytes]:
+        """What comes while it is encoded may be in it as well: moving on to the same offset changes nothing."""
+        return self._pieces(None if self.log_end is None else self.log_end())
+
+    def _pieces(self, log_end: int | None) -> Iterator[bytes]:
+        noted = b"" if log_end is None else f',\n\t"trimqLogEnd":{log_end}'.encode()
         head = f'{{\n\t"dataVersion":{encoded_version(self.data_version)},\n\t"groupTopicMap":'
         return chain(
             (head.encode(),),
@@ -262,7 +294,7 @@ class ConsumerOffsets:
             self._committed.members.object_pieces(),
             (b',\n\t"pullOffsetTable":',),
             self._pulled.members.object_pieces(),
-            (b"\n}",),
+            (noted + b"\n}",),
         )
 
 

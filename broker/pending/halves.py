@@ -3,12 +3,12 @@
 All others are read by `broker/transactions`, whoever wrote them.
 """
 
-from trimq.broker.pending.taken_over import Found, Kind, TakenOver
+from trimq.broker.pending.taken_over import Found, Kind
 from trimq.codec.names import ROCKSDB_TRANS_HALF_TOPIC
+from trimq.store.message_store import MessageStore
 
 
-def count(taken: TakenOver) -> Found:
-    store = taken.store
+def count(store: MessageStore) -> Found:
     halves = sum(
         store.max_offset(ROCKSDB_TRANS_HALF_TOPIC, queue_id)
         - store.min_offset(ROCKSDB_TRANS_HALF_TOPIC, queue_id)

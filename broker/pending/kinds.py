@@ -7,31 +7,27 @@ from pathlib import Path
 from typing import Final
 
 from trimq.broker.pending.halves import HALVES
-from trimq.broker.pending.pop_retries import POP_RETRIES
-from trimq.broker.pending.pops import POPS
-from trimq.broker.pending.taken_over import TakenOver
 from trimq.store.errors import StoreError
 from trimq.store.message_store import MessageStore
 
 log: Final = logging.getLogger("trimq.server")
 
-KINDS: Final = (HALVES, POPS, POP_RETRIES)
+KINDS: Final = (HALVES,)
 
 
 class MessagesPending(StoreError):
     """The store has messages that TriMQ would neither deliver nor keep."""
 
 
-def pending(store: MessageStore, root: Path) -> list[str]:
+def pending(store: MessageStore) -> list[str]:
     """How many an open store has of each kind, in words. Blocks."""
-    taken = TakenOver(store, root)
-    found = [(kind, kind.count(taken)) for kind in KINDS]
+    found = [(kind, kind.count(store)) for kind in KINDS]
     return [kind.said(one) for kind, one in found if one.count]
 
 
 def refuse_pending(store: MessageStore, root: Path, leave: bool) -> None:
     """Raise MessagesPending when the store has any; warns instead if they are to be left. Blocks."""
-    found = pending(store, root)
+    found = pending(store)
     if not found:
         return
     listed = ", ".join(found)

@@ -121,7 +121,7 @@ class Acking:
             sp=header.suspend,
             t=topic,
         )
-        self._notes.checkpoint(point, handle.revive_queue)
+        self._notes.checkpoint(point, handle.revive_queue, moves=False)
         durable_at = self._ack(header.consumer_group, topic, queue_id, offset, handle)
         return now, handle.revive_queue, durable_at
 

@@ -1,15 +1,20 @@
-"""A popped message that comes again, in the retry topic of its group (PopReviveService.reviveRetry)."""
+"""A popped message that comes again, in the retry topic of its group (PopReviveService.reviveRetry).
+
+Together with the messages an acknowledgement of them is written, which RocketMQ does not do: its position in the
+revive topic is seconds old after a crash, and what it put back since then comes twice.
+"""
 
 import logging
 from typing import Final
 
 from trimq.broker.config import BrokerConfig
 from trimq.broker.groups.offsets import NOT_FOUND, ConsumerOffsets
+from trimq.broker.pop.checkpoints import Notes
 from trimq.broker.produce.puts import PutRefused, PutRules
 from trimq.broker.produce.staging import Staging
 from trimq.broker.records import ColdRecord, NoRecord, fetch_record, record_in_memory
 from trimq.broker.topics.table import Topics
-from trimq.codec.bodies.pop import PopCheckPoint
+from trimq.codec.bodies.pop import AckMsg, PopCheckPoint
 from trimq.codec.bodies.topics import TopicConfig
 from trimq.codec.errors import CodecError
 from trimq.codec.flags import Perm
@@ -17,7 +22,7 @@ from trimq.codec.names import RETRY_PREFIX, pop_retry_topic, pop_retry_topic_v2
 from trimq.codec.records.properties import parse_properties
 from trimq.codec.records.property_keys import FIRST_POP_TIME, ORIGIN_GROUP
 from trimq.codec.records.record import Record
-from trimq.store.errors import MessageTooLarge, PropertiesLookTorn, PropertiesTooLong
+from trimq.store.errors import MessageTooLarge, PropertiesLookTorn, PropertiesTooLong, StoreError
 from trimq.store.messages.message import Message
 
 log = logging.getLogger("trimq.pop")
@@ -37,7 +42,9 @@ class PuttingBack:
         rules: PutRules,
         topics: Topics,
         offsets: ConsumerOffsets,
+        notes: Notes,
     ) -> None:
+        self._notes = notes
         self._config = config
         self._staging = staging
         self._rules = rules
@@ -45,23 +52,50 @@ class PuttingBack:
         self._offsets = offsets
         self.revived = 0
 
-    async def put_back(self, point: PopCheckPoint, offsets: list[int]) -> None:
-        """All of them in one write. StoreError: none is."""
+    async def put_back(self, point: PopCheckPoint, offsets: list[int], revive_queue: int) -> None:
+        """In one write, with a record that says so. StoreError: what is not stored waits for the next round."""
         assert point.t is not None
         records = [await self._fetch(point.t, point.q, offset) for offset in offsets]
-        staged = 0
+        done: list[int] = []
+        failure: StoreError | None = None
         for offset, record in zip(offsets, records, strict=True):
-            if record is None:
-                log.warning("popped message is gone: %s/%d at=%d", point.t, point.q, offset)
-                continue
             try:
-                self._stage(point, record)
-            except _BAD as error:
-                log.error("popped message cannot come again: at=%d reason=%s", offset, error)
-                continue
-            staged += 1
-        self._staging.store.write_staged()
-        self.revived += staged
+                self._stage_one(point, offset, record)
+            except StoreError as error:
+                failure = error
+                break
+            done.append(offset)
+        if done:
+            self._note_done(point, done, revive_queue)
+            self._staging.store.write_staged()
+        if failure is not None:
+            raise failure
+
+    def _note_done(self, point: PopCheckPoint, offsets: list[int], revive_queue: int) -> None:
+        """Whoever reads the checkpoint again, in the next round or after a crash, finds them acknowledged."""
+        ack = AckMsg(
+            ao=-1,
+            aol=offsets,
+            bn=point.bn,
+            c=point.c,
+            pt=point.pt,
+            q=point.q,
+            so=point.so,
+            t=point.t,
+        )
+        self._notes.ack(ack, point.due, revive_queue)
+
+    def _stage_one(self, point: PopCheckPoint, offset: int, record: Record | None) -> None:
+        """A message that is gone, or that cannot be stored at all, is done."""
+        if record is None:
+            log.warning("popped message is gone: %s/%d at=%d", point.t, point.q, offset)
+            return
+        try:
+            self._stage(point, record)
+        except _BAD as error:
+            log.error("popped message cannot come again: at=%d reason=%s", offset, error)
+            return
+        self.revived += 1
 
     async def _fetch(self, topic: str, queue_id: int, offset: int) -> Record | None:
         """The very message; not the next one, should it be gone."""

@@ -22,6 +22,7 @@ from trimq.broker.groups.offsets import ConsumerOffsets
 from trimq.broker.groups.subscription_groups import SubscriptionGroups
 from trimq.broker.pop.found import offset_of, records_in
 from trimq.broker.pop.puttingback import PuttingBack
+from trimq.broker.produce.puts import PutRefused
 from trimq.broker.records import load_cold
 from trimq.broker.topics.table import Topics
 from trimq.codec.bodies.base import decode_body
@@ -108,7 +109,7 @@ class Reviving:
                     await self._read(queue_id, queue)
                     await trio.lowlevel.checkpoint()
                 await self._settle(queue_id, queue)
-            except StoreError as error:
+            except (StoreError, PutRefused) as error:
                 log.warning("reviving is put off: queue=%d reason=%s", queue_id, error)
 
     @property
@@ -162,12 +163,12 @@ class Reviving:
         for key, one in list(queue.open.items()):
             if one.point.due >= due:
                 break
-            await self._revive(one)
+            await self._revive(one, queue_id)
             del queue.open[key]
             self.settled += 1
             self._offsets.commit("revive", REVIVE_GROUP, self._topic, queue_id, one.at)
 
-    async def _revive(self, one: _Open) -> None:
+    async def _revive(self, one: _Open, queue_id: int) -> None:
         """StoreError: nothing was put back."""
         point = one.point
         if point.t is None or point.c is None:
@@ -180,4 +181,4 @@ class Reviving:
             return
         left = [offset for offset in point.open_offsets() if offset not in one.acknowledged]
         if left:
-            await self._putting.put_back(point, left)
+            await self._putting.put_back(point, left, queue_id)

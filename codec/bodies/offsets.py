@@ -9,13 +9,15 @@ from trimq.codec.bodies.topics import DataVersion
 class ConsumerOffsetSerializeWrapper(Body, kw_only=True):
     """`consumerOffset.json`: `topic@group` to offsets by queue id.
 
-    Only `offset_table` is needed when reading; 5.5.0 writes the two others too.
+    Only `offset_table` is needed when reading; 5.5.0 writes the two others too. `trimq_log_end` is our own: the
+    physical offset up to which the records of the log count in it.
     """
 
     data_version: DataVersion | None = None
     group_topic_map: dict[str, list[str]] | None = None
     offset_table: dict[str, dict[Int32, Int64]] = msgspec.field(default_factory=dict)
     pull_offset_table: dict[str, dict[Int32, Int64]] | None = None
+    trimq_log_end: Int64 | None = None
 
 
 class DelayOffsetSerializeWrapper(Body, kw_only=True):

@@ -7,7 +7,6 @@ from trimq.broker.consume.client_reset import ClientReset
 from trimq.broker.groups.consumers import Consumers
 from trimq.broker.groups.offsets import ConsumerOffsets
 from trimq.broker.groups.subscription_groups import SubscriptionGroups
-from trimq.broker.services import background as services
 from trimq.processors.offsets.clone_group_offset import CloneGroupOffset
 from trimq.processors.offsets.get_all_consumer_offset import GetAllConsumerOffset
 from trimq.processors.offsets.get_earliest_msg_storetime import GetEarliestMsgStoretime
@@ -33,6 +32,7 @@ def part(
     consumers: Consumers,
 ) -> Part:
     config, store, static, table = given.config, given.store, topics.static, topics.table
+    offsets.log_end = lambda: store.max_physical_offset
     by_broker = BrokerReset(groups, offsets, store)
     by_clients = ClientReset(config, consumers, offsets, store)
     return Part(
@@ -51,9 +51,7 @@ def part(
         ],
         services={
             "write offsets": partial(
-                services.every_async,
-                config.flush_consumer_offset_interval / 1000,
-                offsets.persist_in_steps,
+                offsets.keep_written, config.flush_consumer_offset_interval / 1000
             )
         },
         load=offsets.load,

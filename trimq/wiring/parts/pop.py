@@ -48,8 +48,11 @@ def part(
     waits = PopWaits(config)
     popping = Popping(config, checks, popped, notes, store, waits, traffic, clock)
     acking = Acking(topics, notes, store, of_store, config.revive_queue_num, clock)
-    putting = PuttingBack(config, sends.staging, sends.rules, topics, offsets)
+    putting = PuttingBack(config, sends.staging, sends.rules, topics, offsets, notes)
     reviving = Reviving(config, notes.topic, store, offsets, topics, groups, putting, clock)
+
+    def load() -> None:
+        popped.replay(notes.topic, lambda topic, group: topic in topics and group in groups)
 
     def stored(messages: list[Dispatched]) -> None:
         popped.written(messages)
@@ -81,6 +84,7 @@ def part(
             PollingInfo(checks, waits),
         ],
         services={"put popped messages back": reviving.run} if has_wheel else {},
+        load=load,
         stored=stored,
         samples=samples,
     )
