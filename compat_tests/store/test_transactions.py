@@ -14,18 +14,14 @@ from typing import Final
 
 import pytest
 
-from compat_tests.servers import containers
-from compat_tests.servers.ours import TrimqServer
-from compat_tests.servers.processes import HOST
-from compat_tests.servers.real import RealBroker
-from compat_tests.servers.server import Options
 from compat_tests.store.shared_directory import SETTINGS
+from compat_tests.store.turns import Sides
 from compat_tests.wire.asks import PULL_SUBSCRIPTION, create_topic, heartbeat, pull
 from compat_tests.wire.cases.transactions import COMMIT, ROLLBACK, end, half
 from compat_tests.wire.frames import Frame
 from compat_tests.wire.link import NoReply
 from compat_tests.wire.records import Record, read_properties, read_records
-from compat_tests.wire.stage import Place, Stage
+from compat_tests.wire.stage import Stage
 
 CHECK: Final = 39
 ROUND_SECONDS: Final = 2.0
@@ -40,44 +36,6 @@ ASKING: Final = {
 }
 # A JVM that has just started asks late.
 PATIENCE: Final = 40.0
-
-
-class Sides:
-    """Both brokers over one folder; one of them runs at a time."""
-
-    def __init__(self, home: Path) -> None:
-        options = Options(settings=ASKING)
-        self._real = RealBroker(containers.launcher(), home, f"{HOST}:1", options)
-        self._ours = TrimqServer(home, options)
-        assert self._real.store == self._ours.store
-        self._stage: Stage | None = None
-        self._running = ""
-
-    def start(self, name: str) -> Stage:
-        """With a connection for a producer; nobody is known as one yet."""
-        self._running = name
-        if name == "real":
-            self._real.start()
-            addr = self._real.addr
-        else:
-            addr = self._ours.start().broker_addr
-        self._stage = Stage(Place("", addr, "rinterop"), "transactions")
-        return self._stage
-
-    def stop(self, kill: bool) -> None:
-        if self._stage is not None:
-            self._stage.__exit__()
-            self._stage = None
-        side = self._real if self._running == "real" else self._ours
-        if kill:
-            side.kill()
-        else:
-            side.stop()
-        self._running = ""
-
-    def end(self) -> None:
-        if self._running:
-            self.stop(kill=True)
 
 
 class Producer:
@@ -125,7 +83,7 @@ def delivered(stage: Stage) -> list[str]:
 
 @pytest.fixture
 def sides(tmp_path: Path) -> Iterator[Sides]:
-    both = Sides(tmp_path / "both")
+    both = Sides(tmp_path / "both", ASKING, "transactions")
     yield both
     both.end()
 
