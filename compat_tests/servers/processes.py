@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import atexit
+import fcntl
 import random
 import signal
 import socket
 import subprocess
+import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import BinaryIO, Final
 
 HOST = "127.0.0.1"
+# Of the blocks of ports that this process has chosen.
+_LOCKS: Final[list[BinaryIO]] = []
 
 
 class NotReady(RuntimeError):
@@ -29,16 +34,31 @@ def _is_free(port: int) -> bool:
 
 
 def free_port() -> int:
-    """A port p with p-2 (VIP listener) and p+1 (replication) free too.
+    """A port p with p-2 (VIP listener) and p+1 (replication) free too, and nobody else's while this process lives.
 
-    Taken from below the ephemeral range, so that no outgoing connection can sit on it while the
+    Tests run side by side, and a server binds its ports seconds after they were chosen: each block of four has a
+    lock. Taken from below the ephemeral range, so that no outgoing connection can sit on it while the
     server is down for a restart.
     """
     for _ in range(200):
-        port = random.randrange(20000, 32000)
-        if all(_is_free(p) for p in (port - 2, port, port + 1)):
-            return port
+        first = random.randrange(20000, 32000, 4)
+        if all(_is_free(port) for port in range(first, first + 4)) and _lock(first):
+            return first + 2
     raise NotReady("no free port between 20000 and 32000")
+
+
+def _lock(first: int) -> bool:
+    """Until this process ends."""
+    folder = Path(tempfile.gettempdir(), "trimq-test-ports")
+    folder.mkdir(exist_ok=True)
+    file = (folder / str(first)).open("ab")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        file.close()
+        return False
+    _LOCKS.append(file)
+    return True
 
 
 class Child:
