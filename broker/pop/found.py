@@ -13,9 +13,6 @@ from trimq.codec.records.property_keys import POP_CK
 from trimq.codec.records.record import encode_record, parse_record
 from trimq.remoting.contract import Buffer, Peer
 
-# In each record: its offset in the queue (formats.md 2).
-_QUEUE_OFFSET_AT = 20
-
 
 class Pop:
     """One look at the queues for one request."""
@@ -94,11 +91,6 @@ def records_in(pieces: Sequence[bytes | bytearray]) -> list[bytes]:
             found.append(bytes(piece[at : at + size]))
             at += size
     return found
-
-
-def offset_of(record: bytes) -> int:
-    """In its queue."""
-    return int.from_bytes(record[_QUEUE_OFFSET_AT : _QUEUE_OFFSET_AT + 8], "big", signed=True)
 
 
 def as_asked(data: bytes, topic: str, handle: Handle) -> bytes:

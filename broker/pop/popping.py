@@ -19,7 +19,7 @@ from trimq.broker.figures.traffic import Traffic
 from trimq.broker.filters.expressions import Expressions
 from trimq.broker.pop.asking import MOST_MESSAGES, PopChecks, Wanted
 from trimq.broker.pop.checkpoints import Notes
-from trimq.broker.pop.found import Pop, as_asked, offset_of, records_in
+from trimq.broker.pop.found import Pop, as_asked, records_in
 from trimq.broker.pop.offsets import PopOffsets
 from trimq.broker.pop.selection import DRAWN_FROM, Place, Shares, places
 from trimq.broker.pop.waiting import PopWaits, Waited
@@ -28,6 +28,7 @@ from trimq.broker.records import judge_cold, load_cold
 from trimq.codec.bodies.pop import PopCheckPoint
 from trimq.codec.codes import ResponseCode
 from trimq.codec.headers.pop import PopMessageRequestHeader
+from trimq.codec.records.fields import queue_offset_at
 from trimq.remoting.contract import Peer, RemotingError
 from trimq.store.errors import MessagesGone, StoreError
 from trimq.store.message_store import MessageStore
@@ -261,7 +262,7 @@ class Popping:
         """Stage the checkpoint; without one, the messages stay."""
         header = pop.header
         group, (topic, queue_id, is_retry) = header.consumer_group, place
-        offsets = [offset_of(record) for record in records]
+        offsets = [queue_offset_at(record) for record in records]
         point = PopCheckPoint(
             bn=self._notes.broker_name,
             c=group,

@@ -20,7 +20,7 @@ from trimq.base.clock import Clock
 from trimq.broker.config import BrokerConfig
 from trimq.broker.groups.offsets import ConsumerOffsets
 from trimq.broker.groups.subscription_groups import SubscriptionGroups
-from trimq.broker.pop.found import offset_of, records_in
+from trimq.broker.pop.found import records_in
 from trimq.broker.pop.puttingback import PuttingBack
 from trimq.broker.produce.puts import PutRefused
 from trimq.broker.records import load_cold
@@ -31,6 +31,7 @@ from trimq.codec.errors import CodecError
 from trimq.codec.names import REVIVE_GROUP
 from trimq.codec.pop.handle import normal_topic
 from trimq.codec.pop.notes import CHECKPOINT
+from trimq.codec.records.fields import queue_offset_at
 from trimq.codec.records.properties import find_property
 from trimq.codec.records.property_keys import TAGS
 from trimq.codec.records.record import Record, parse_record
@@ -136,7 +137,7 @@ class Reviving:
         except MessagesGone:
             return
         for data in records_in(pieces):
-            self._note(queue, parse_record(data, check_crc=False), offset_of(data))
+            self._note(queue, parse_record(data, check_crc=False), queue_offset_at(data))
         queue.next = found.next_begin_offset
 
     def _note(self, queue: _ReviveQueue, record: Record, at: int) -> None:

@@ -18,9 +18,14 @@ def test_every_code_is_answered_or_has_a_reason() -> None:
     assert {int(code) for code in RequestCode} == answered | reasons
 
 
-def test_the_vip_port_answers_everything_but_pulls() -> None:
+def test_the_vip_port_answers_everything_but_pulls_and_pops() -> None:
     broker, vip, _ = answered_codes()
-    assert broker - vip == {RequestCode.PULL_MESSAGE, RequestCode.LITE_PULL_MESSAGE}
+    assert broker - vip == {
+        RequestCode.PULL_MESSAGE,
+        RequestCode.LITE_PULL_MESSAGE,
+        RequestCode.POP_MESSAGE,
+        RequestCode.POLLING_INFO,
+    }
 
 
 @pytest.mark.parametrize("page", generate.PAGES)
