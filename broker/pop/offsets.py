@@ -7,6 +7,7 @@ staged counts for the second one. If the write fails, it counts no more (a claim
 from typing import Final
 
 from trimq.broker.groups.offsets import NOT_FOUND, ConsumerOffsets
+from trimq.broker.pop.order import OrderBlocks
 from trimq.codec.names import RETRY_PREFIX
 from trimq.store.message_store import MessageStore
 from trimq.store.messages.effects import Claim
@@ -21,8 +22,9 @@ _Key = tuple[str, str, int]
 class PopOffsets:
     """`looks_in_memory`: initPopOffsetByCheckMsgInMem."""
 
-    def __init__(self, offsets: ConsumerOffsets, store: MessageStore) -> None:
+    def __init__(self, offsets: ConsumerOffsets, store: MessageStore, blocks: OrderBlocks) -> None:
         self._offsets = offsets
+        self._blocks = blocks
         self._store = store
         self._staged: dict[_Key, int] = {}
 
@@ -34,6 +36,7 @@ class PopOffsets:
             return staged
         reset = self._offsets.take_reset(group, topic, queue_id)
         if reset is not None:
+            self._blocks.forget(topic, group, queue_id)
             self._offsets.commit("ResetPopOffset", group, topic, queue_id, reset)
             return reset
         offset = self._offsets.query(group, topic, queue_id)

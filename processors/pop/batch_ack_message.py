@@ -8,7 +8,7 @@ from trimq.codec.bodies.pop import BatchAckMessageRequestBody
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.errors import CodecError
 from trimq.codec.headers.base import Header
-from trimq.remoting.contract import Processor, Request, Response
+from trimq.remoting.contract import Processor, RemotingError, Request, Response
 
 log = logging.getLogger("trimq.pop")
 
@@ -26,16 +26,23 @@ class BatchAckMessage(Processor[Header]):
         if not asked.acks:
             return Response(ResponseCode.NO_MESSAGE)
         durable_at = -1
+        refused: RemotingError | None = None
         with self._acking.puts():
             for entry in asked.acks:
                 try:
-                    durable_at = max(durable_at, self._acking.ack_batch(entry, asked.broker_name))
+                    broker, peer = asked.broker_name, request.peer
+                    durable_at = max(durable_at, self._acking.ack_batch(entry, broker, peer))
+                except RemotingError as error:
+                    # The others count all the same (appendAck of AckMessageProcessor).
+                    refused = error
                 except CodecError as error:
                     log.warning(
                         "entry of a batch ack left out peer=%s reason=%s",
                         request.peer.remote_addr,
                         error,
                     )
+        if refused is not None:
+            raise refused
         return Response(
             ResponseCode.SUCCESS,
             staged=True,

@@ -18,16 +18,16 @@ class ChangeMessageInvisibleTime(Processor[ChangeInvisibleTimeRequestHeader]):
 
     def handle(self, request: Request[ChangeInvisibleTimeRequestHeader]) -> Response:
         with self._acking.puts():
-            pop_time, revive_queue, durable_at = self._acking.change(request.header, request.peer)
+            changed = self._acking.change(request.header, request.peer)
         header = ChangeInvisibleTimeResponseHeader(
-            pop_time=pop_time,
-            invisible_time=request.header.invisible_time,
-            revive_qid=revive_queue,
+            pop_time=changed.pop_time,
+            invisible_time=changed.invisible_time,
+            revive_qid=changed.revive_queue,
         )
         return Response(
             ResponseCode.SUCCESS,
             header=header,
             staged=True,
-            durable_at=durable_at,
+            durable_at=changed.durable_at,
             durable_timeout_code=ResponseCode.SUCCESS,
         )
