@@ -22,6 +22,7 @@ from trimq.codec.bodies.pop import AckMsg, BatchAck, PopCheckPoint
 from trimq.codec.codes import ResponseCode
 from trimq.codec.errors import CodecError
 from trimq.codec.headers.pop import AckMessageRequestHeader, ChangeInvisibleTimeRequestHeader
+from trimq.codec.names import REMARK_LEFT
 from trimq.codec.pop.handle import ORDERLY, Handle, parse_handle, real_topic
 from trimq.codec.pop.notes import bits
 from trimq.remoting.contract import Peer, RemotingError
@@ -117,7 +118,7 @@ class Acking:
         self._check_queue(topic, queue_id, peer)
         low, high = self._bounds(topic, queue_id)
         if not low <= offset < high:
-            raise RemotingError(ResponseCode.NO_MESSAGE, "")
+            raise RemotingError(ResponseCode.NO_MESSAGE, REMARK_LEFT)
         handle = self._handle(header.extra_info)
         if handle.is_orderly:
             queue = OrderedQueue(topic, header.consumer_group, queue_id)

@@ -1,7 +1,5 @@
 """BATCH_ACK_MESSAGE (200151): popped messages of any checkpoints were consumed."""
 
-import logging
-
 from trimq.broker.pop.acking import Acking
 from trimq.codec.bodies.base import decode_request
 from trimq.codec.bodies.pop import BatchAckMessageRequestBody
@@ -9,8 +7,6 @@ from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.errors import CodecError
 from trimq.codec.headers.base import Header
 from trimq.remoting.contract import Processor, RemotingError, Request, Response
-
-log = logging.getLogger("trimq.pop")
 
 
 class BatchAckMessage(Processor[Header]):
@@ -36,11 +32,8 @@ class BatchAckMessage(Processor[Header]):
                     # The others count all the same (appendAck of AckMessageProcessor).
                     refused = error
                 except CodecError as error:
-                    log.warning(
-                        "entry of a batch ack left out peer=%s reason=%s",
-                        request.peer.remote_addr,
-                        error,
-                    )
+                    # As in the original, those before it count.
+                    raise RemotingError(ResponseCode.SYSTEM_ERROR, str(error)) from None
         if refused is not None:
             raise refused
         return Response(

@@ -48,9 +48,7 @@ def cases() -> Iterator[Case]:
     yield Case("orderly: consumed counts", counts)
     yield Case("orderly: counts of many", partial(counts, size=14))
     for what, handle in {
-        "a revive queue of 998": "0 1 2 998 0 broker-a 0 0",
         "no number": "0 x 2 999 0 broker-a 0 0",
-        "too short": "0 1 2 999 0",
     }.items():
         yield Case(f"orderly: handle with {what}", partial(bad_handle, handle=handle))
     for what, hidden in {
