@@ -8,6 +8,7 @@ broker lets messages come again early, and never out of order.
 """
 
 import logging
+import re
 from collections.abc import Container, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
@@ -28,6 +29,7 @@ log = logging.getLogger("trimq.pop")
 _UNUSED_FOR: Final = 24 * 3600 * 1000
 _CLEAN_EVERY: Final = 600_000
 _BITS: Final = 64
+_OFFSETS: Final = re.compile(r'"o":\[([^\]]*)\]')
 
 
 class Topics(Protocol):
@@ -214,7 +216,9 @@ class OrderBlocks:
             yield OrderedQueue(topic, group, queue_id)
 
     def _encode(self, key: str) -> str:
-        return pretty(self._table[key], 2)
+        text = pretty(self._table[key], 2)
+        # FastJSON leaves a list of Longs on one line. In an attempt's id the quotes would be escaped.
+        return _OFFSETS.sub(lambda found: f'"o":[{"".join(found[1].split())}]', text)
 
     def _pieces(self) -> Iterator[bytes]:
         level = '"orderedConsumptionLevel":"QUEUE"'

@@ -115,10 +115,7 @@ FILE = """{
 				"cm":1,
 				"i":60000,
 				"l":1700000000000,
-				"o":[
-					100,
-					1
-				],
+				"o":[100,1],
 				"oc":{
 					100:1
 				},
@@ -163,7 +160,7 @@ async def test_written_when_something_has_changed(tmp_path: Path, blocks: OrderB
     blocks.begin(Q, None, NOW, 1000, [5])
     await blocks.persist_in_steps()
     written = path.stat().st_mtime_ns
-    assert '"o":[\n\t\t\t\t\t5\n' in path.read_text()
+    assert '"o":[5]' in path.read_text()
     await blocks.persist_in_steps()
     assert path.stat().st_mtime_ns == written
     blocks.forget("T", "G", 0)
