@@ -311,16 +311,13 @@ DIFFERENCES: Final = (
         tests=("tests/processors/pop/test_orderly.py::test_a_lost_block_loses_no_message",),
     ),
     Difference(
-        "An orderly pop of the attempt that has messages of a queue does not move the group's offset past them when"
-        " it wants none of them; the real broker does.",
+        "An orderly pop of the attempt that has messages of a queue does not move the offset past them when it wants"
+        " none of them, and who waits for a blocked queue is woken when all of its messages are visible again; the"
+        " real broker moves it, wakes when the first one is, and may leave the waiting pop asleep afterwards.",
         tests=(
             "tests/processors/pop/test_orderly.py::test_one_attempt_does_not_pass_over_what_is_out",
+            "tests/processors/pop/test_orderly.py::test_who_waits_is_woken",
         ),
-    ),
-    Difference(
-        "Who waits for a queue that an orderly pop has blocked is woken when all of its messages are visible again;"
-        " the real broker wakes when the first is, and may leave the waiting pop asleep afterwards.",
-        tests=("tests/processors/pop/test_orderly.py::test_who_waits_is_woken",),
     ),
     # --- operating
     Difference(
