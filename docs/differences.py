@@ -302,6 +302,23 @@ DIFFERENCES: Final = (
         " part for the new part's queue.",
         cases=("static parts: undecided",),
     ),
+    # --- orderly POP
+    Difference(
+        "An acknowledgement of an orderly pop of which nothing is known any more, as after a kill, moves the group's"
+        " offset only past the very next message; the real broker moves it past any, and the group never gets the"
+        " messages between.",
+        cases=("orderly: nothing known, further on",),
+        tests=("tests/processors/pop/test_orderly.py::test_a_lost_block_loses_no_message",),
+    ),
+    Difference(
+        "An orderly pop of the attempt that has messages of a queue does not move the offset past them when it wants"
+        " none of them, and who waits for a blocked queue is woken when all of its messages are visible again; the"
+        " real broker moves it, wakes when the first one is, and may leave the waiting pop asleep afterwards.",
+        tests=(
+            "tests/processors/pop/test_orderly.py::test_one_attempt_does_not_pass_over_what_is_out",
+            "tests/processors/pop/test_orderly.py::test_who_waits_is_woken",
+        ),
+    ),
     # --- operating
     Difference(
         "UPDATE_BROKER_CONFIG and UPDATE_NAMESRV_CONFIG refuse what cannot be read or lies outside "

@@ -14,12 +14,15 @@ from typing import Final
 from trimq.base.clock import Clock
 from trimq.broker.pop.asking import bad_queue, no_topic
 from trimq.broker.pop.checkpoints import Notes
+from trimq.broker.pop.order import OrderedQueue
+from trimq.broker.pop.orderly import Changed, Orderly
 from trimq.broker.produce.puts import PutRefused, put_answer
 from trimq.broker.topics.table import Topics
 from trimq.codec.bodies.pop import AckMsg, BatchAck, PopCheckPoint
 from trimq.codec.codes import ResponseCode
 from trimq.codec.errors import CodecError
 from trimq.codec.headers.pop import AckMessageRequestHeader, ChangeInvisibleTimeRequestHeader
+from trimq.codec.names import REMARK_LEFT
 from trimq.codec.pop.handle import ORDERLY, Handle, parse_handle, real_topic
 from trimq.codec.pop.notes import bits
 from trimq.remoting.contract import Peer, RemotingError
@@ -42,6 +45,7 @@ class Acking:
         self,
         topics: Topics,
         notes: Notes,
+        orderly: Orderly,
         store: MessageStore,
         config: StoreConfig,
         queues: int,
@@ -50,6 +54,7 @@ class Acking:
         """`queues`: those of the revive topic."""
         self._topics = topics
         self._notes = notes
+        self._orderly = orderly
         self._store = store
         self._config = config
         self._queues = queues
@@ -75,10 +80,14 @@ class Acking:
                 f"offset is illegal, key:{topic}@{queue_id}, commit:{offset}, store:{low}~{high}",
             )
         handle = self._handle(header.extra_info)
+        if handle.is_orderly:
+            queue = OrderedQueue(topic, header.consumer_group, queue_id)
+            self._orderly.ack(queue, offset, handle.pop_time, peer)
+            return -1
         return self._ack(header.consumer_group, topic, queue_id, offset, handle)
 
-    def ack_batch(self, batch: BatchAck, broker_name: str | None) -> int:
-        """CodecError: this entry is wrong. StoreError, PutRefused."""
+    def ack_batch(self, batch: BatchAck, broker_name: str | None, peer: Peer) -> int:
+        """CodecError: this entry is wrong. RemotingError: for the answer, when all are done. StoreError, PutRefused."""
         if batch.c is None or batch.t is None or batch.r is None:
             raise CodecError("an entry without group (c), topic (t) or kind of topic (r)")
         topic = real_topic(batch.t, batch.c, batch.r)
@@ -86,6 +95,9 @@ class Acking:
         low, high = self._bounds(topic, batch.q)
         offsets = [batch.so + bit for bit in bits(_decoded(batch.b), _MOST_BITS)]
         offsets = [offset for offset in offsets if low <= offset <= high]
+        if batch.rq == ORDERLY:
+            self._ack_in_order(OrderedQueue(topic, batch.c, batch.q), offsets, batch.pt, peer)
+            return -1
         if not offsets:
             return -1
         ack = AckMsg(
@@ -100,14 +112,17 @@ class Acking:
         )
         return self._notes.durable_at(self._notes.ack(ack, batch.pt + batch.it, batch.rq))
 
-    def change(self, header: ChangeInvisibleTimeRequestHeader, peer: Peer) -> tuple[int, int, int]:
-        """New time of the pop, revive queue, durable_at. RemotingError, StoreError, PutRefused."""
+    def change(self, header: ChangeInvisibleTimeRequestHeader, peer: Peer) -> Changed:
+        """RemotingError, StoreError, PutRefused."""
         topic, queue_id, offset = header.topic, header.queue_id, header.offset
         self._check_queue(topic, queue_id, peer)
         low, high = self._bounds(topic, queue_id)
         if not low <= offset < high:
-            raise RemotingError(ResponseCode.NO_MESSAGE, "")
+            raise RemotingError(ResponseCode.NO_MESSAGE, REMARK_LEFT)
         handle = self._handle(header.extra_info)
+        if handle.is_orderly:
+            queue = OrderedQueue(topic, header.consumer_group, queue_id)
+            return self._orderly.change(queue, offset, handle.pop_time, header.invisible_time)
         now = self._clock.millis()
         point = PopCheckPoint(
             bn=handle.broker_name,
@@ -123,7 +138,20 @@ class Acking:
         )
         self._notes.checkpoint(point, handle.revive_queue, moves=False)
         durable_at = self._ack(header.consumer_group, topic, queue_id, offset, handle)
-        return now, handle.revive_queue, durable_at
+        return Changed(now, header.invisible_time, handle.revive_queue, durable_at)
+
+    def _ack_in_order(
+        self, queue: OrderedQueue, offsets: list[int], pop_time: int, peer: Peer
+    ) -> None:
+        """All of them, whatever becomes of one; RemotingError of the last that is refused."""
+        refused: RemotingError | None = None
+        for offset in offsets:
+            try:
+                self._orderly.ack(queue, offset, pop_time, peer)
+            except RemotingError as error:
+                refused = error
+        if refused is not None:
+            raise refused
 
     def _ack(self, group: str, topic: str, queue_id: int, offset: int, handle: Handle) -> int:
         ack = AckMsg(
@@ -146,9 +174,7 @@ class Acking:
         return handle
 
     def _check_revive_queue(self, number: int) -> None:
-        if number == ORDERLY:
-            raise CodecError("orderly POP is not supported yet")
-        if not 0 <= number < self._queues:
+        if number != ORDERLY and not 0 <= number < self._queues:
             raise CodecError(f"there is no revive queue {number} (reviveQueueNum={self._queues})")
 
     def _check_queue(self, topic: str, queue_id: int, peer: Peer) -> None:

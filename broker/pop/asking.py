@@ -58,13 +58,13 @@ class PopChecks:
         has_wheel: bool,
     ) -> None:
         self.has_wheel = has_wheel
+        self.clock = clock
         self._config = config
         self._host = identity.address.rpartition(":")[0]
         self._topics = topics
         self._groups = groups
         self._consumers = consumers
         self._filters = filters
-        self._clock = clock
 
     @property
     def expressions(self) -> Expressions:
@@ -115,7 +115,7 @@ class PopChecks:
             wanted.codes = requested_codes(text, kind)
         except SubscriptionUnreadable as error:
             raise unreadable(group, str(error)) from None
-        now = self._clock.millis()
+        now = self.clock.millis()
         for name, expression in ((topic, text), (self.retry_topic(topic, group), "*")):
             if not self._consumers.renew_compensated(group, name, expression, kind, now):
                 subscription = build_subscription(name, expression, kind, now)

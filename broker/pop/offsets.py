@@ -12,6 +12,7 @@ from typing import Final
 
 from trimq.broker.groups.offsets import NOT_FOUND, ConsumerOffsets
 from trimq.broker.pop.checkpoints import MOVES_NOTHING
+from trimq.broker.pop.order import OrderBlocks
 from trimq.codec.bodies.base import decode_body
 from trimq.codec.bodies.pop import PopCheckPoint
 from trimq.codec.errors import CodecError
@@ -33,8 +34,9 @@ _Key = tuple[str, str, int]
 class PopOffsets:
     """`looks_in_memory`: initPopOffsetByCheckMsgInMem."""
 
-    def __init__(self, offsets: ConsumerOffsets, store: MessageStore) -> None:
+    def __init__(self, offsets: ConsumerOffsets, store: MessageStore, blocks: OrderBlocks) -> None:
         self._offsets = offsets
+        self._blocks = blocks
         self._store = store
         self._staged: dict[_Key, int] = {}
 
@@ -46,6 +48,7 @@ class PopOffsets:
             return staged
         reset = self._offsets.take_reset(group, topic, queue_id)
         if reset is not None:
+            self._blocks.forget(topic, group, queue_id)
             self._offsets.commit("ResetPopOffset", group, topic, queue_id, reset)
             return reset
         offset = self._offsets.query(group, topic, queue_id)

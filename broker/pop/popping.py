@@ -13,7 +13,6 @@ from typing import Final
 
 import trio
 
-from trimq.base.clock import Clock
 from trimq.broker.config import BrokerConfig
 from trimq.broker.figures.traffic import Traffic
 from trimq.broker.filters.expressions import Expressions
@@ -21,6 +20,7 @@ from trimq.broker.pop.asking import MOST_MESSAGES, PopChecks, Wanted
 from trimq.broker.pop.checkpoints import Notes
 from trimq.broker.pop.found import Pop, as_asked, records_in
 from trimq.broker.pop.offsets import PopOffsets
+from trimq.broker.pop.orderly import Orderly
 from trimq.broker.pop.selection import DRAWN_FROM, Place, Shares, places
 from trimq.broker.pop.waiting import PopWaits, Waited
 from trimq.broker.produce.puts import PutRefused
@@ -28,6 +28,7 @@ from trimq.broker.records import judge_cold, load_cold
 from trimq.codec.bodies.pop import PopCheckPoint
 from trimq.codec.codes import ResponseCode
 from trimq.codec.headers.pop import PopMessageRequestHeader
+from trimq.codec.pop.handle import ORDERLY
 from trimq.codec.records.fields import queue_offset_at
 from trimq.remoting.contract import Peer, RemotingError
 from trimq.store.errors import MessagesGone, StoreError
@@ -76,8 +77,8 @@ class Popping:
         notes: Notes,
         store: MessageStore,
         waits: PopWaits,
+        orderly: Orderly,
         traffic: Traffic,
-        clock: Clock,
     ) -> None:
         self._config = config
         self._checks = checks
@@ -85,8 +86,9 @@ class Popping:
         self._notes = notes
         self._store = store
         self._waits = waits
+        self._orderly = orderly
         self._traffic = traffic
-        self._clock = clock
+        self._clock = checks.clock
         self._pops = 0
 
     @property
@@ -111,11 +113,6 @@ class Popping:
                 ResponseCode.SYSTEM_ERROR,
                 "pop message is forbidden because timerWheelEnable is false",
             )
-        if header.order:
-            raise RemotingError(
-                ResponseCode.SYSTEM_ERROR,
-                "orderly POP is not supported yet: pop without order, or pull",
-            )
         checks.topic(header.topic, header.queue_id, peer)
         checks.group(header.consumer_group, peer)
         return checks.wanted(header.consumer_group, header.topic, header.exp_type, header.exp)
@@ -126,11 +123,15 @@ class Popping:
         topic, group, config = header.topic, header.consumer_group, self._config
         retry = self._checks.retry_topic(topic, group)
         shares = Shares(config.pop_from_retry_probability, config.priority_order_asc)
-        of_retry = (retry, self._checks.queues(retry))
+        # What is popped in order comes again from its own queue.
+        of_retry = (retry, 0 if header.order else self._checks.queues(retry))
         queues = self._checks.queues(topic)
         left = places(topic, header.queue_id, queues, of_retry, drawn, shares)
-        revive_queue = self._pops % config.revive_queue_num
-        self._pops += 1
+        if header.order:
+            revive_queue = ORDERLY
+        else:
+            revive_queue = self._pops % config.revive_queue_num
+            self._pops += 1
         return Pop(header, peer, wanted, left, self._clock.millis(), revive_queue)
 
     def look(self, pop: Pop, warmed: ColdQueue | None = None) -> ColdQueue | None:
@@ -200,6 +201,9 @@ class Popping:
     def _look_at(self, pop: Pop, place: Place, warmed: ColdQueue | None) -> ColdQueue | None:
         group, (topic, queue_id, _) = pop.header.consumer_group, place
         position = self._offsets.position(group, topic, queue_id, pop.header.init_mode)
+        if pop.header.order and self._orderly.is_blocked(pop, place):
+            # It does not count as more to come: opening it wakes whoever waits.
+            return None
         if pop.room <= 0:
             pop.rest += self._store.max_offset(topic, queue_id) - position
             return None
@@ -221,6 +225,8 @@ class Popping:
         found = looked.found
         if looked.pieces:
             self._take(pop, place, looked.first, records_in(looked.pieces), found)
+        elif pop.header.order and self._orderly.is_open_work(pop, place):
+            pass
         elif found.status in _NOTHING_WANTED and found.next_begin_offset > looked.offset:
             self._correct(pop, place, found.next_begin_offset)
             pop.moved = pop.moved or found.next_begin_offset < found.max_offset
@@ -259,10 +265,16 @@ class Popping:
     def _take(
         self, pop: Pop, place: Place, first: int, records: list[bytes], found: ReadResult
     ) -> None:
-        """Stage the checkpoint; without one, the messages stay."""
+        """Stage the checkpoint; without one, the messages stay. An orderly pop blocks the queue instead."""
         header = pop.header
         group, (topic, queue_id, is_retry) = header.consumer_group, place
         offsets = [queue_offset_at(record) for record in records]
+        if header.order:
+            # The group's offset stays where the batch begins, until its messages are acknowledged.
+            self._orderly.popped(pop, place, offsets)
+            self._traffic.handed_out(group, topic, found.message_count, found.byte_count)
+            pop.add(place, first, records, offsets)
+            return
         point = PopCheckPoint(
             bn=self._notes.broker_name,
             c=group,

@@ -1,5 +1,7 @@
 """What POP records about the messages that it handed out, as records of the revive topic."""
 
+import msgspec
+
 from trimq.codec.bodies.base import Body, Int8, Int32, Int64
 
 
@@ -83,3 +85,27 @@ class BatchAckMessageRequestBody(Body, kw_only=True):
 
     acks: list[BatchAck] | None = None
     broker_name: str | None = None
+
+
+class OrderInfo(Body, kw_only=True):
+    """The last batch of an orderly pop in one queue (QueueLevelConsumerManager.OrderInfo).
+
+    o the first offset and then distances from it, cm bits of those that are acknowledged, popTime, i
+    milliseconds until they are visible again, ot when single ones are instead, oc how often they were
+    consumed before, l when this was, a the attempt it was for. Maps are by offset.
+    """
+
+    a: str | None = None
+    cm: Int64 = 0
+    i: Int64 | None = None
+    l: Int64 = 0  # noqa: E741
+    o: list[Int64] | None = None
+    oc: dict[Int64, Int32] | None = None
+    ot: dict[Int64, Int64] | None = None
+    pop_time: Int64 = 0
+
+
+class ConsumerOrderInfo(Body, kw_only=True):
+    """`consumerOrderInfo.json`: `topic@group` to the last batches by queue id. What else is there is only written."""
+
+    table: dict[str, dict[Int32, OrderInfo]] = msgspec.field(default_factory=dict)

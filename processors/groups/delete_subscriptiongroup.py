@@ -6,6 +6,7 @@ Its %RETRY% and %DLQ% topics stay.
 from trimq.broker.figures.traffic import Traffic
 from trimq.broker.groups.offsets import ConsumerOffsets
 from trimq.broker.groups.subscription_groups import SubscriptionGroups
+from trimq.broker.pop.order import OrderBlocks
 from trimq.codec.codes import RequestCode
 from trimq.codec.headers.groups import DeleteSubscriptionGroupRequestHeader
 from trimq.remoting.contract import Processor, Request, Response
@@ -16,15 +17,21 @@ class DeleteSubscriptiongroup(Processor[DeleteSubscriptionGroupRequestHeader]):
     header = DeleteSubscriptionGroupRequestHeader
 
     def __init__(
-        self, groups: SubscriptionGroups, offsets: ConsumerOffsets, traffic: Traffic
+        self,
+        groups: SubscriptionGroups,
+        offsets: ConsumerOffsets,
+        traffic: Traffic,
+        blocks: OrderBlocks,
     ) -> None:
         self._groups = groups
         self._offsets = offsets
         self._traffic = traffic
+        self._blocks = blocks
 
     def handle(self, request: Request[DeleteSubscriptionGroupRequestHeader]) -> Response:
         self._groups.delete(request.header.group_name)
         self._traffic.forget_group(request.header.group_name)
+        self._blocks.forget_group(request.header.group_name)
         if request.header.clean_offset:
             self._offsets.forget_group(request.header.group_name)
         return Response()

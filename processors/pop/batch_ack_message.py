@@ -1,16 +1,12 @@
 """BATCH_ACK_MESSAGE (200151): popped messages of any checkpoints were consumed."""
 
-import logging
-
 from trimq.broker.pop.acking import Acking
 from trimq.codec.bodies.base import decode_request
 from trimq.codec.bodies.pop import BatchAckMessageRequestBody
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.errors import CodecError
 from trimq.codec.headers.base import Header
-from trimq.remoting.contract import Processor, Request, Response
-
-log = logging.getLogger("trimq.pop")
+from trimq.remoting.contract import Processor, RemotingError, Request, Response
 
 
 class BatchAckMessage(Processor[Header]):
@@ -26,16 +22,20 @@ class BatchAckMessage(Processor[Header]):
         if not asked.acks:
             return Response(ResponseCode.NO_MESSAGE)
         durable_at = -1
+        refused: RemotingError | None = None
         with self._acking.puts():
             for entry in asked.acks:
                 try:
-                    durable_at = max(durable_at, self._acking.ack_batch(entry, asked.broker_name))
+                    broker, peer = asked.broker_name, request.peer
+                    durable_at = max(durable_at, self._acking.ack_batch(entry, broker, peer))
+                except RemotingError as error:
+                    # The others count all the same (appendAck of AckMessageProcessor).
+                    refused = error
                 except CodecError as error:
-                    log.warning(
-                        "entry of a batch ack left out peer=%s reason=%s",
-                        request.peer.remote_addr,
-                        error,
-                    )
+                    # As in the original, those before it count.
+                    raise RemotingError(ResponseCode.SYSTEM_ERROR, str(error)) from None
+        if refused is not None:
+            raise refused
         return Response(
             ResponseCode.SUCCESS,
             staged=True,

@@ -69,12 +69,14 @@ class PopMessage(Processor[PopMessageRequestHeader]):
             rest_num=pop.rest,
             start_offset_info=pop.places.start_offset_info,
             msg_offset_info=pop.places.msg_offset_info,
+            order_count_info=pop.places.order_count_info if pop.header.order else None,
         )
         if found and pop.rest > 0:
             self._popping.wake_next(pop)
         response = Response(code, _FOUND if found else _NOTHING, header, body=pop.bodies)
         if found:
-            response.staged = True
+            # Nothing is written for an orderly one.
+            response.staged = not pop.header.order
             response.durable_at = pop.durable_at
             # The checkpoint is stored and will be read: the real broker hands the messages out.
             response.durable_timeout_code = ResponseCode.SUCCESS

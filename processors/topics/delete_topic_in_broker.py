@@ -5,6 +5,7 @@ from typing import Protocol
 from trimq.broker.config import BrokerConfig
 from trimq.broker.figures.traffic import Traffic
 from trimq.broker.groups.offsets import ConsumerOffsets
+from trimq.broker.pop.order import OrderBlocks
 from trimq.broker.topics.checks import check_not_system
 from trimq.broker.topics.table import Topics
 from trimq.codec.codes import RequestCode, ResponseCode
@@ -33,6 +34,7 @@ class DeleteTopicInBroker(Processor[DeleteTopicRequestHeader]):
         store: TopicStore,
         traffic: Traffic,
         timers: Timers | None,
+        blocks: OrderBlocks,
     ) -> None:
         self._config = config
         self._topics = topics
@@ -40,6 +42,7 @@ class DeleteTopicInBroker(Processor[DeleteTopicRequestHeader]):
         self._store = store
         self._traffic = traffic
         self._timers = timers
+        self._blocks = blocks
 
     def decode_header(self, ext_fields: dict[str, str]) -> DeleteTopicRequestHeader:
         """A missing topic counts as a blank one."""
@@ -55,6 +58,7 @@ class DeleteTopicInBroker(Processor[DeleteTopicRequestHeader]):
             self._offsets.forget_topic(name)
             self._store.delete_topic(name)
             self._traffic.forget_topic(name)
+            self._blocks.forget_topic(name)
             if self._timers is not None:
                 self._timers.forget_topic(name)
         return Response()

@@ -12,6 +12,7 @@ from trimq.broker.delivery.delays import DelayService
 from trimq.broker.filters.sql_filters import SqlFilters
 from trimq.broker.groups.offsets import ConsumerOffsets
 from trimq.broker.groups.subscription_groups import SubscriptionGroups
+from trimq.broker.pop.order import OrderBlocks
 from trimq.broker.tables.writer import TableWriter
 from trimq.broker.timers.service import WheelTimers
 from trimq.remoting.contract import Gate
@@ -74,6 +75,7 @@ class Common:
     compaction: Compaction | None
     figures: Figures
     sends: Sends
+    order_blocks: OrderBlocks
     settings: RunningSettings
 
 
@@ -100,6 +102,7 @@ def common_to_parts(given: Given, name_servers: NameServers, others: OtherBroker
         compaction=compaction.compaction_of(given, of_topics.table),
         figures=of_figures,
         sends=produce.sends(given, of_topics, of_groups, of_clients, of_figures.traffic, of_timers),
+        order_blocks=OrderBlocks(given.directory, of_topics.table, of_groups, given.clock),
         settings=settings.running_settings(given, of_topics.table),
     )
 
@@ -119,9 +122,18 @@ def broker_parts(given: Given, common: Common) -> list[Part]:
         tables.part(common.tables, common.registration),
         log.part(given, common.gate),
         topics.part(
-            given, topic, common.tables, common.registration, offset, common.figures, common.timers
+            given,
+            topic,
+            common.tables,
+            common.registration,
+            offset,
+            common.figures,
+            common.timers,
+            common.order_blocks,
         ),
-        groups.part(given, group, common.tables, topic, offset, common.figures),
+        groups.part(
+            given, group, common.tables, topic, offset, common.figures, common.order_blocks
+        ),
         clients.part(given, common.clients, topic, group, offset, common.filters),
         filters.part(given, common.filters, consumers),
         offsets.part(given, offset, common.topics, group, consumers),
@@ -148,7 +160,7 @@ def broker_parts(given: Given, common: Common) -> list[Part]:
             group,
             consumers,
             common.filters,
-            offset,
+            pop.Positions(offset, common.order_blocks),
             traffic,
         ),
         compaction.part(common.compaction),

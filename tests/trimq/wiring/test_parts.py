@@ -135,9 +135,8 @@ def test_the_order_of_a_brokers_parts() -> None:
         return [part.name for part in broker if getattr(part, what) is not None]
 
     tables = ["topics", "groups", "filters", "offsets", "transactions", "delays"]
-    assert having("load") == [*tables, "timers", "pop", "compaction"]
-    # What POP reads at start is in the log and in the offsets' file.
-    assert having("close") == [*tables, "timers", "compaction"]
+    tables += ["timers", "pop", "compaction"]
+    assert having("load") == having("close") == tables
     assert having("stored") == ["consume", "delays", "pop", "figures"]
     assert having("end_of_receive") == ["tables", "log"]
 

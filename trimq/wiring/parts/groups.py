@@ -6,6 +6,7 @@ from functools import partial
 from trimq.broker.groups.offsets import ConsumerOffsets
 from trimq.broker.groups.request_modes import RequestModes
 from trimq.broker.groups.subscription_groups import SubscriptionGroups
+from trimq.broker.pop.order import OrderBlocks
 from trimq.broker.services import background as services
 from trimq.broker.tables.writer import TableWriter
 from trimq.broker.topics.table import Topics
@@ -34,6 +35,7 @@ def part(
     topics: Topics,
     offsets: ConsumerOffsets,
     figures: Figures,
+    blocks: OrderBlocks,
 ) -> Part:
     modes = RequestModes(given.directory)
     groups.write_by(tables)
@@ -43,7 +45,7 @@ def part(
         processors=[
             UpdateAndCreateSubscriptiongroup(groups),
             UpdateAndCreateSubscriptiongroupList(groups),
-            DeleteSubscriptiongroup(groups, offsets, figures.traffic),
+            DeleteSubscriptiongroup(groups, offsets, figures.traffic, blocks),
             UpdateAndGetGroupForbidden(groups),
             GetSubscriptiongroupConfig(groups),
             GetAllSubscriptiongroupConfig(given.config, groups),

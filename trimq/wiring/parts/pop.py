@@ -1,6 +1,8 @@
 """POP: handing out messages, acknowledgements, and putting back what nobody acknowledged."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
 
 from trimq.broker.figures.traffic import Traffic
 from trimq.broker.filters.sql_filters import SqlFilters
@@ -11,10 +13,13 @@ from trimq.broker.pop.acking import Acking
 from trimq.broker.pop.asking import PopChecks
 from trimq.broker.pop.checkpoints import Notes
 from trimq.broker.pop.offsets import PopOffsets
+from trimq.broker.pop.order import OrderBlocks
+from trimq.broker.pop.orderly import Orderly
 from trimq.broker.pop.popping import Popping
 from trimq.broker.pop.puttingback import PuttingBack
 from trimq.broker.pop.revive import Reviving
 from trimq.broker.pop.waiting import PopWaits
+from trimq.broker.services import background as services
 from trimq.broker.topics.table import Topics
 from trimq.process.metrics import Sample
 from trimq.processors.pop.ack_message import AckMessage
@@ -29,6 +34,14 @@ from trimq.wiring.part import Part
 from trimq.wiring.parts.produce import Sends
 
 
+@dataclass(frozen=True, slots=True)
+class Positions:
+    """Where groups are in their queues: offsets, and what orderly pops wait for."""
+
+    offsets: ConsumerOffsets
+    blocks: OrderBlocks
+
+
 def part(
     given: Given,
     sends: Sends,
@@ -36,22 +49,26 @@ def part(
     groups: SubscriptionGroups,
     consumers: Consumers,
     filters: SqlFilters,
-    offsets: ConsumerOffsets,
+    positions: Positions,
     traffic: Traffic,
 ) -> Part:
     """Told of a write after the offsets are loaded; what waits is woken when checkpoints count."""
+    offsets, blocks = positions.offsets, positions.blocks
     has_wheel = given.plan.store.timer_wheel_enable
     config, store, clock, of_store = given.config, given.store, given.clock, given.plan.store
     checks = PopChecks(config, given.identity, topics, groups, consumers, filters, clock, has_wheel)
     notes = Notes(sends.staging, sends.rules, config.broker_cluster_name, clock)
-    popped = PopOffsets(offsets, store)
+    popped = PopOffsets(offsets, store, blocks)
     waits = PopWaits(config)
-    popping = Popping(config, checks, popped, notes, store, waits, traffic, clock)
-    acking = Acking(topics, notes, store, of_store, config.revive_queue_num, clock)
+    orderly = Orderly(blocks, offsets, waits, clock)
+    popping = Popping(config, checks, popped, notes, store, waits, orderly, traffic)
+    queues = config.revive_queue_num
+    acking = Acking(topics, notes, orderly, store, of_store, queues, clock)
     putting = PuttingBack(config, sends.staging, sends.rules, topics, offsets, notes)
     reviving = Reviving(config, notes.topic, store, offsets, topics, groups, putting, clock)
 
     def load() -> None:
+        orderly.load()
         popped.replay(notes.topic, lambda topic, group: topic in topics and group in groups)
 
     def stored(messages: list[Dispatched]) -> None:
@@ -83,8 +100,17 @@ def part(
             PopMessage(popping, store, of_store),
             PollingInfo(checks, waits),
         ],
-        services={"put popped messages back": reviving.run} if has_wheel else {},
+        services={
+            "write the blocks of orderly pops": partial(
+                services.every_async,
+                config.flush_consumer_offset_interval / 1000,
+                blocks.persist_in_steps,
+            ),
+            "open the blocks of orderly pops": orderly.run,
+            **({"put popped messages back": reviving.run} if has_wheel else {}),
+        },
         load=load,
         stored=stored,
+        close=blocks.persist,
         samples=samples,
     )

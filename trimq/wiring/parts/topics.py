@@ -7,6 +7,7 @@ from functools import partial
 from trimq.broker.cluster.other_brokers import OtherBrokers
 from trimq.broker.cluster.registration import Registration
 from trimq.broker.groups.offsets import ConsumerOffsets
+from trimq.broker.pop.order import OrderBlocks
 from trimq.broker.services import background as services
 from trimq.broker.tables.writer import TableWriter
 from trimq.broker.timers.contract import Timers
@@ -49,6 +50,7 @@ def part(
     offsets: ConsumerOffsets,
     figures: Figures,
     timers: Timers | None,
+    blocks: OrderBlocks,
 ) -> Part:
     config, store = given.config, given.store
     topics.write_by(tables)
@@ -60,7 +62,7 @@ def part(
             UpdateAndCreateTopic(config, topics, announced),
             UpdateAndCreateStaticTopic(config, topics, announced),
             UpdateAndCreateTopicList(config, topics, announced),
-            DeleteTopicInBroker(config, topics, offsets, store, figures.traffic, timers),
+            DeleteTopicInBroker(config, topics, offsets, store, figures.traffic, timers, blocks),
             GetAllTopicConfig(config, topics),
             GetTopicConfig(topics),
             GetSystemTopicListFromBroker(topics),
