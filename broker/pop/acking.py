@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from trimq.base.clock import Clock
-from trimq.broker.pop.asking import bad_queue, no_topic
+from trimq.broker.pop.asking import bad_queue, no_topic, too_long
 from trimq.broker.pop.checkpoints import Notes
 from trimq.broker.produce.puts import PutRefused, put_answer
 from trimq.broker.topics.table import Topics
@@ -20,6 +20,7 @@ from trimq.codec.bodies.pop import AckMsg, BatchAck, PopCheckPoint
 from trimq.codec.codes import ResponseCode
 from trimq.codec.errors import CodecError
 from trimq.codec.headers.pop import AckMessageRequestHeader, ChangeInvisibleTimeRequestHeader
+from trimq.codec.java.numbers import as_long
 from trimq.codec.pop.handle import ORDERLY, Handle, parse_handle, real_topic
 from trimq.codec.pop.notes import bits
 from trimq.remoting.contract import Peer, RemotingError
@@ -98,7 +99,7 @@ class Acking:
             so=batch.so,
             t=topic,
         )
-        return self._notes.durable_at(self._notes.ack(ack, batch.pt + batch.it, batch.rq))
+        return self._notes.durable_at(self._notes.ack(ack, as_long(batch.pt + batch.it), batch.rq))
 
     def change(self, header: ChangeInvisibleTimeRequestHeader, peer: Peer) -> tuple[int, int, int]:
         """New time of the pop, revive queue, durable_at. RemotingError, StoreError, PutRefused."""
@@ -108,6 +109,9 @@ class Acking:
         if not low <= offset < high:
             raise RemotingError(ResponseCode.NO_MESSAGE, "")
         handle = self._handle(header.extra_info)
+        why = too_long(header.invisible_time, self._config)
+        if why is not None:
+            raise RemotingError(ResponseCode.INVALID_PARAMETER, why)
         now = self._clock.millis()
         point = PopCheckPoint(
             bn=handle.broker_name,

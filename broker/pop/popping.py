@@ -17,7 +17,7 @@ from trimq.base.clock import Clock
 from trimq.broker.config import BrokerConfig
 from trimq.broker.figures.traffic import Traffic
 from trimq.broker.filters.expressions import Expressions
-from trimq.broker.pop.asking import MOST_MESSAGES, PopChecks, Wanted
+from trimq.broker.pop.asking import MOST_MESSAGES, PopChecks, Wanted, too_long
 from trimq.broker.pop.checkpoints import Notes
 from trimq.broker.pop.found import Pop, as_asked, offset_of, records_in
 from trimq.broker.pop.offsets import PopOffsets
@@ -110,6 +110,9 @@ class Popping:
                 ResponseCode.SYSTEM_ERROR,
                 "pop message is forbidden because timerWheelEnable is false",
             )
+        why = too_long(header.invisible_time, checks.of_store)
+        if why is not None:
+            raise RemotingError(ResponseCode.INVALID_PARAMETER, why)
         if header.order:
             raise RemotingError(
                 ResponseCode.SYSTEM_ERROR,

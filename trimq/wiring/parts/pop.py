@@ -42,7 +42,7 @@ def part(
     """Told of a write after the offsets are loaded; what waits is woken when checkpoints count."""
     has_wheel = given.plan.store.timer_wheel_enable
     config, store, clock, of_store = given.config, given.store, given.clock, given.plan.store
-    checks = PopChecks(config, given.identity, topics, groups, consumers, filters, clock, has_wheel)
+    checks = PopChecks(config, given.identity, topics, groups, consumers, filters, clock, of_store)
     notes = Notes(sends.staging, sends.rules, config.broker_cluster_name, clock)
     popped = PopOffsets(offsets, store)
     waits = PopWaits(config)
