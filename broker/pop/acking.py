@@ -79,13 +79,16 @@ class Acking:
         return self._ack(header.consumer_group, topic, queue_id, offset, handle)
 
     def ack_batch(self, batch: BatchAck, broker_name: str | None) -> int:
-        """CodecError: this entry is wrong. StoreError, PutRefused."""
-        if batch.c is None or batch.t is None or batch.r is None:
-            raise CodecError("an entry without group (c), topic (t) or kind of topic (r)")
-        topic = real_topic(batch.t, batch.c, batch.r)
-        self._check_revive_queue(batch.rq)
+        """-1 if there is nothing to note. CodecError: it cannot be read. StoreError, PutRefused."""
+        if batch.t is None or batch.r is None or batch.b is None:
+            raise CodecError("an entry without topic (t), kind of topic (r) or bits (b)")
+        topic, wanted = real_topic(batch.t, batch.c or "", batch.r), _decoded(batch.b)
+        if batch.c is None or not 0 <= batch.rq < self._queues:
+            # The original notes it where nobody finds it.
+            log.warning("entry of a batch ack left out group=%s rq=%d", batch.c, batch.rq)
+            return -1
         low, high = self._bounds(topic, batch.q)
-        offsets = [batch.so + bit for bit in bits(_decoded(batch.b), _MOST_BITS)]
+        offsets = [batch.so + bit for bit in bits(wanted, _MOST_BITS)]
         offsets = [offset for offset in offsets if low <= offset <= high]
         if not offsets:
             return -1
@@ -166,8 +169,8 @@ class Acking:
         return self._store.min_offset(topic, queue_id), self._store.max_offset(topic, queue_id)
 
 
-def _decoded(text: str | None) -> bytes:
+def _decoded(text: str) -> bytes:
     try:
-        return b64decode(text or "", validate=True)
+        return b64decode(text, validate=True)
     except (binascii.Error, ValueError) as error:
         raise CodecError(f"bits (b) are not base64: {error}") from None

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from trimq.broker.pop.asking import Wanted
 from trimq.broker.pop.selection import Place
 from trimq.codec.headers.pop import PopMessageRequestHeader
+from trimq.codec.java.tables import hash_order
 from trimq.codec.pop.handle import Handle, format_handle, retry_version
 from trimq.codec.pop.places import Places
 from trimq.codec.records.fields import size_at
@@ -15,6 +16,8 @@ from trimq.remoting.contract import Buffer, Peer
 
 # In each record: its offset in the queue (formats.md 2).
 _QUEUE_OFFSET_AT = 20
+# Of the hash table that Java reads properties into (MessageDecoder.string2messageProperties): its order shows.
+_BUCKETS = 128
 
 
 class Pop:
@@ -106,6 +109,7 @@ def as_asked(data: bytes, topic: str, handle: Handle) -> bytes:
     record = parse_record(data, check_crc=False)
     properties = parse_properties(record.properties)
     properties.setdefault(POP_CK, format_handle(handle, record.queue_id, record.queue_offset))
+    order = hash_order(properties, capacity=_BUCKETS)
     return encode_record(
         topic.encode(),
         record.queue_id,
@@ -120,5 +124,5 @@ def as_asked(data: bytes, topic: str, handle: Handle) -> bytes:
         record.reconsume_times,
         record.prepared_transaction_offset,
         record.body,
-        format_properties(properties),
+        format_properties({key: properties[key] for key in order}),
     )

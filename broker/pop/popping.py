@@ -105,6 +105,9 @@ class Popping:
             raise checks.refuse(
                 ResponseCode.INVALID_PARAMETER, "pop message's num is greater than 32"
             )
+        if header.max_msg_nums < 0:
+            # The original fails with an exception when it has found something.
+            raise RemotingError(ResponseCode.SYSTEM_ERROR, "maxMsgNums is less than 0")
         if not checks.has_wheel:
             raise checks.refuse(
                 ResponseCode.SYSTEM_ERROR,

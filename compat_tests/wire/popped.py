@@ -104,7 +104,10 @@ def _revive_queue(text: str) -> str:
 
 
 def in_order(body: bytes) -> Any:
-    """Message records, with their properties as pairs in their order."""
+    """Message records, with their properties as pairs: in their order where a broker encoded them for this answer.
+
+    The real one stores properties in the order of a hash table, TriMQ as they were sent.
+    """
     found = reading.as_records(body)
     for record in found:
         pairs = [list(pair) for pair in record["properties"].items()]
@@ -113,7 +116,7 @@ def in_order(body: bytes) -> Any:
                 fields = pair[1].split(" ")
                 fields[3] = _revive_queue(fields[3])
                 pair[1] = fields
-        record["properties"] = pairs
+        record["properties"] = pairs if "POP_CK" in record["properties"] else sorted(pairs)
     return found
 
 
@@ -176,7 +179,7 @@ def _note(record: records.Record) -> dict[str, Any]:
     for name in ("TIMER_OUT_MS", "TIMER_ENQUEUE_MS", "TIMER_DEQUEUE_MS"):
         if name in held:
             held[name] = "a time"
-    seen["properties"] = [list(pair) for pair in held.items()]
+    seen["properties"] = held
     text = record.body.decode()
     seen["compact"] = " " not in text and "\n" not in text
     return {"tag": held["TAGS"], "body": [list(pair) for pair in body.items()], **seen}

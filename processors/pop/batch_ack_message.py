@@ -1,16 +1,12 @@
 """BATCH_ACK_MESSAGE (200151): popped messages of any checkpoints were consumed."""
 
-import logging
-
 from trimq.broker.pop.acking import Acking
 from trimq.codec.bodies.base import decode_request
 from trimq.codec.bodies.pop import BatchAckMessageRequestBody
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.errors import CodecError
 from trimq.codec.headers.base import Header
-from trimq.remoting.contract import Processor, Request, Response
-
-log = logging.getLogger("trimq.pop")
+from trimq.remoting.contract import Processor, RemotingError, Request, Response
 
 
 class BatchAckMessage(Processor[Header]):
@@ -31,11 +27,8 @@ class BatchAckMessage(Processor[Header]):
                 try:
                     durable_at = max(durable_at, self._acking.ack_batch(entry, asked.broker_name))
                 except CodecError as error:
-                    log.warning(
-                        "entry of a batch ack left out peer=%s reason=%s",
-                        request.peer.remote_addr,
-                        error,
-                    )
+                    # As in the original, those before it count.
+                    raise RemotingError(ResponseCode.SYSTEM_ERROR, str(error)) from None
         return Response(
             ResponseCode.SUCCESS,
             staged=True,

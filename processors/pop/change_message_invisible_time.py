@@ -6,7 +6,8 @@ from trimq.codec.headers.pop import (
     ChangeInvisibleTimeRequestHeader,
     ChangeInvisibleTimeResponseHeader,
 )
-from trimq.remoting.contract import Processor, Request, Response
+from trimq.codec.names import REMARK_LEFT
+from trimq.remoting.contract import Processor, RemotingError, Request, Response
 
 
 class ChangeMessageInvisibleTime(Processor[ChangeInvisibleTimeRequestHeader]):
@@ -17,8 +18,15 @@ class ChangeMessageInvisibleTime(Processor[ChangeInvisibleTimeRequestHeader]):
         self._acking = acking
 
     def handle(self, request: Request[ChangeInvisibleTimeRequestHeader]) -> Response:
-        with self._acking.puts():
-            pop_time, revive_queue, durable_at = self._acking.change(request.header, request.peer)
+        try:
+            with self._acking.puts():
+                pop_time, revive_queue, durable_at = self._acking.change(
+                    request.header, request.peer
+                )
+        except RemotingError as error:
+            # The original answers a refusal with the header, in which nothing is filled in.
+            empty = ChangeInvisibleTimeResponseHeader(pop_time=0, invisible_time=0, revive_qid=0)
+            return Response(error.code, error.remark, empty)
         header = ChangeInvisibleTimeResponseHeader(
             pop_time=pop_time,
             invisible_time=request.header.invisible_time,
@@ -26,7 +34,8 @@ class ChangeMessageInvisibleTime(Processor[ChangeInvisibleTimeRequestHeader]):
         )
         return Response(
             ResponseCode.SUCCESS,
-            header=header,
+            REMARK_LEFT,
+            header,
             staged=True,
             durable_at=durable_at,
             durable_timeout_code=ResponseCode.SUCCESS,

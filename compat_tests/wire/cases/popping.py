@@ -93,8 +93,8 @@ def refusals() -> Iterator[Case]:
             info = ask(POLLING_INFO, {"consumerGroup": "$G", "topic": "$T", "queueId": 0, **fields})
             yield row(f"pop: waiting asked of {what}", info, before=before)
     for name in ("consumerGroup", "topic", "queueId", "maxMsgNums", "invisibleTime", "pollTime"):
-        yield row(f"pop: without {name}", changed(pop(), **{name: None}), before=[ONE])
-        yield row(f"pop: {name} is x", changed(pop(), **{name: "x"}), before=[ONE])
+        yield plain(f"pop: without {name}", changed(pop(), **{name: None}))
+        yield plain(f"pop: {name} is x", changed(pop(), **{name: "x"}))
     for name in ("bornTime", "initMode", "expType", "exp", "order"):
         yield Case(f"pop: left out, {name}", partial(shown, frame=changed(pop(), **{name: None})))
     yield row("pop: roll back", ask(ROLLBACK))
@@ -220,7 +220,7 @@ def woken(stage: Stage, frame: Frame) -> None:
 
 def acknowledging() -> Iterator[Case]:
     for what, make in {"ack": ack, "change": change}.items():
-        yield row(f"pop: {what}, an unknown topic", make("x"))
+        yield Case(f"pop: {what}, an unknown topic", partial(rowed, before=[], frame=make("x")))
         for queue in (-1, 1, 2**31 - 1):
             yield row(f"pop: {what} of queue {queue}", make("x", queueId=queue), before=[ONE])
         for offset in (-1, 0, 1, 2, LONG_MAX):
@@ -234,7 +234,7 @@ def acknowledging() -> Iterator[Case]:
             yield Case(case, partial(rowed, before=[ONE, send()], frame=make(handle)))
         for name in make("x").ext:
             case = f"pop: {what} without {name}"
-            yield row(case, changed(make(HANDLES["from another group"]), **{name: None}))
+            yield plain(case, changed(make(HANDLES["from another group"]), **{name: None}))
     for millis in (0, -1, 300_000_000, LONG_MAX):
         case = f"pop: hidden again for {millis}"
         yield Case(case, partial(hidden_again, millis=millis))
@@ -276,6 +276,10 @@ HANDLES: Final = {
     "a handle of 65 bits": f"0 {LONG_MAX + 1} 60000 3 0 broker-a 0 0",
     "from another group": "0 1700000000000 60000 3 0 broker-a 0 0",
 }
+
+
+def plain(name: str, frame: Frame) -> Case:
+    return Case(name, partial(rowed, before=[ONE, send()], frame=frame))
 
 
 def rowed(stage: Stage, before: list[Frame], frame: Frame) -> None:
