@@ -21,6 +21,7 @@ from trimq.codec.codes import ResponseCode
 from trimq.codec.errors import CodecError
 from trimq.codec.headers.pop import AckMessageRequestHeader, ChangeInvisibleTimeRequestHeader
 from trimq.codec.java.numbers import as_long
+from trimq.codec.names import REMARK_LEFT
 from trimq.codec.pop.handle import ORDERLY, Handle, parse_handle, real_topic
 from trimq.codec.pop.notes import bits
 from trimq.remoting.contract import Peer, RemotingError
@@ -110,7 +111,7 @@ class Acking:
         self._check_queue(topic, queue_id, peer)
         low, high = self._bounds(topic, queue_id)
         if not low <= offset < high:
-            raise RemotingError(ResponseCode.NO_MESSAGE, "")
+            raise RemotingError(ResponseCode.NO_MESSAGE, REMARK_LEFT)
         handle = self._handle(header.extra_info)
         why = too_long(header.invisible_time, self._config)
         if why is not None:

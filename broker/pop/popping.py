@@ -105,9 +105,6 @@ class Popping:
             raise checks.refuse(
                 ResponseCode.INVALID_PARAMETER, "pop message's num is greater than 32"
             )
-        if header.max_msg_nums < 0:
-            # The original fails with an exception when it has found something.
-            raise RemotingError(ResponseCode.SYSTEM_ERROR, "maxMsgNums is less than 0")
         if not checks.has_wheel:
             raise checks.refuse(
                 ResponseCode.SYSTEM_ERROR,
@@ -126,7 +123,10 @@ class Popping:
         return checks.wanted(header.consumer_group, header.topic, header.exp_type, header.exp)
 
     def begin(self, header: PopMessageRequestHeader, peer: Peer, wanted: Wanted) -> Pop:
-        """A look at the queues; `look` does it."""
+        """A look at the queues; `look` does it. RemotingError."""
+        if header.max_msg_nums < 0:
+            # The original fails with an exception when it has found something.
+            raise RemotingError(ResponseCode.SYSTEM_ERROR, "maxMsgNums is less than 0")
         drawn = random.randrange(DRAWN_FROM)
         topic, group, config = header.topic, header.consumer_group, self._config
         retry = self._checks.retry_topic(topic, group)

@@ -19,6 +19,26 @@ WHEEL_TOPIC: Final = "rmq_sys_wheel_timer"
 RETRY: Final = "%RETRY%$G_$T"
 REVIVE_QUEUES: Final = range(8)
 MINUTE: Final = 60_000
+LONG_MAX: Final = 2**63 - 1
+# extraInfo of an acknowledgement, by what is wrong with it.
+HANDLES: Final = {
+    "an empty handle": "",
+    "a handle of one word": "x",
+    "a handle of five fields": "0 1700000000000 60000 3 0",
+    "a handle of six fields": "0 1700000000000 60000 3 0 broker-a",
+    "a handle of seven fields": "0 1700000000000 60000 3 0 broker-a 0",
+    "a handle of nine fields": "0 1700000000000 60000 3 0 broker-a 0 0 0",
+    "a handle with letters for numbers": "a b c d e f g h",
+    "a handle with letters for its time": "0 x 60000 3 0 broker-a 0 0",
+    "a handle with two blanks": "0  1700000000000 60000 3 0 broker-a 0 0",
+    "a handle of another kind of topic": "0 1700000000000 60000 3 9 broker-a 0 0",
+    "a handle of another broker": "0 1700000000000 60000 3 0 broker-x 0 0",
+    "a handle of another queue": "0 1700000000000 60000 3 0 broker-a 5 0",
+    "a handle of a revive queue beyond": "0 1700000000000 60000 77 0 broker-a 0 0",
+    "a handle that turns over": f"0 {LONG_MAX} {LONG_MAX} 3 0 broker-a 0 0",
+    "a handle of 65 bits": f"0 {LONG_MAX + 1} 60000 3 0 broker-a 0 0",
+    "from another group": "0 1700000000000 60000 3 0 broker-a 0 0",
+}
 
 
 def pop(**fields: object) -> Frame:

@@ -24,6 +24,9 @@ class ChangeMessageInvisibleTime(Processor[ChangeInvisibleTimeRequestHeader]):
                     request.header, request.peer
                 )
         except RemotingError as error:
+            if error.code == ResponseCode.SYSTEM_ERROR:
+                # An exception there.
+                raise
             # The original answers a refusal with the header, in which nothing is filled in.
             empty = ChangeInvisibleTimeResponseHeader(pop_time=0, invisible_time=0, revive_qid=0)
             return Response(error.code, error.remark, empty)
