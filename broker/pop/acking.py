@@ -33,6 +33,8 @@ log = logging.getLogger("trimq.pop")
 
 # A checkpoint has one bit of an int for each of its messages.
 _MOST_BITS: Final = 1 << 16
+# Milliseconds that a chain of changes may be ahead of the clock.
+_SAME_MOMENT: Final = 1000
 
 
 class Acking:
@@ -117,6 +119,9 @@ class Acking:
         if why is not None:
             raise RemotingError(ResponseCode.INVALID_PARAMETER, why)
         now = self._clock.millis()
+        if now <= handle.pop_time <= now + _SAME_MOMENT:
+            # Otherwise it might be taken for the checkpoint that it stands for, of which it is a part.
+            now = handle.pop_time + 1
         point = PopCheckPoint(
             bn=handle.broker_name,
             c=header.consumer_group,

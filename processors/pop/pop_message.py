@@ -2,6 +2,8 @@
 
 from functools import partial
 
+import trio
+
 from trimq.broker.pop.found import Pop
 from trimq.broker.pop.popping import ColdQueue, Popping
 from trimq.broker.produce.receive_end import write_receive
@@ -63,7 +65,12 @@ class PopMessage(Processor[PopMessageRequestHeader]):
             if code is not None:
                 return self._answer(pop, code)
             # One message may wake many of a peer's requests: it has to read what it gets.
-            await request.peer.room()
+            try:
+                await request.peer.room()
+            except trio.Cancelled:
+                # Its client has left: the message is for the next one.
+                popping.wake_next(pop)
+                raise
             pop = popping.begin(pop.header, pop.peer, pop.wanted)
             cold = popping.look(pop)
 
