@@ -8,14 +8,12 @@ from trimq.codec.headers.pop import PopMessageRequestHeader
 from trimq.codec.java.tables import hash_order
 from trimq.codec.pop.handle import Handle, format_handle, retry_version
 from trimq.codec.pop.places import Places
-from trimq.codec.records.fields import size_at
+from trimq.codec.records.fields import queue_offset_at, size_at
 from trimq.codec.records.properties import format_properties, parse_properties
 from trimq.codec.records.property_keys import POP_CK
 from trimq.codec.records.record import encode_record, parse_record
 from trimq.remoting.contract import Buffer, Peer
 
-# In each record: its offset in the queue (formats.md 2).
-_QUEUE_OFFSET_AT = 20
 # Of the hash table that Java reads properties into (MessageDecoder.string2messageProperties): its order shows.
 _BUCKETS = 128
 
@@ -101,7 +99,7 @@ def records_in(pieces: Sequence[bytes | bytearray]) -> list[bytes]:
 
 def offset_of(record: bytes) -> int:
     """In its queue."""
-    return int.from_bytes(record[_QUEUE_OFFSET_AT : _QUEUE_OFFSET_AT + 8], "big", signed=True)
+    return queue_offset_at(record)
 
 
 def as_asked(data: bytes, topic: str, handle: Handle) -> bytes:
