@@ -149,6 +149,9 @@ def found() -> Iterator[Case]:
         "hidden as long as timers wait": {"invisibleTime": 259_200_000},
         "born in the future": {"bornTime": LONG_MAX},
         "waiting for less than nothing": {"pollTime": -1},
+        "waiting for ever": {"pollTime": LONG_MAX},
+        "the lowest queue": {"queueId": -(2**31)},
+        "the highest mode": {"initMode": 2**31 - 1},
     }
     for what, fields in given.items():
         # What becomes visible at once comes again before the offset is asked.
