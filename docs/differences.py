@@ -244,6 +244,44 @@ DIFFERENCES: Final = (
             "tests/store/compaction/test_rewriting.py::test_everything_may_go",
         ),
     ),
+    # --- POP
+    Difference(
+        "A handle (extraInfo) that is no handle, or that names a revive queue which does not exist, is answered with"
+        " code 1 and a sentence that says what is wrong with it; the real broker says nothing about it, or takes the"
+        " acknowledgement and never finds it again.",
+        cases=(
+            "pop: ack, a handle of a revive queue beyond",
+            "pop: change, a handle of a revive queue beyond",
+            "pop: change, a handle with letters for its time",
+            "pop: change, a handle with two blanks",
+            "pop: change, a handle of 65 bits",
+        ),
+        tests=("tests/codec/pop/test_handle.py::test_what_is_wrong_is_said",),
+    ),
+    Difference(
+        "An acknowledgement, or a change of the invisible time, that names no group is refused (1); the real broker"
+        " stores one that belongs to nobody.",
+        cases=("pop: ack without consumerGroup", "pop: change without consumerGroup"),
+    ),
+    Difference(
+        "An acknowledgement that could not be stored is answered as a failed send is; the real broker answers that"
+        " all is well, and the message comes again.",
+        tests=(
+            "tests/processors/pop/test_pop.py::test_an_ack_that_cannot_be_stored_is_a_failed_send",
+        ),
+    ),
+    Difference(
+        "Messages cannot be hidden longer than timer messages may wait (`timerMaxDelaySec`): such a pop or change of"
+        " the invisible time is refused with 29 and a sentence. The real broker hands the messages out without"
+        " noting it, again and again, and refuses the change with 1.",
+        cases=(
+            "pop: found, hidden for ever",
+            "pop: found, hidden longer than timers wait",
+            "pop: hidden again for 300000000",
+            "pop: hidden again for 9223372036854775807",
+        ),
+        tests=("tests/processors/pop/test_pop.py::test_nothing_is_hidden_longer_than_timers_wait",),
+    ),
     # --- what is not there yet
     Difference(
         "A store that another broker wrote and that still has half messages in RocksDB is not opened without"

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from trimq.base.clock import Clock
-from trimq.broker.pop.asking import bad_queue, no_topic
+from trimq.broker.pop.asking import bad_queue, no_topic, too_long
 from trimq.broker.pop.checkpoints import Notes
 from trimq.broker.pop.order import OrderedQueue
 from trimq.broker.pop.orderly import Changed, Orderly
@@ -22,6 +22,7 @@ from trimq.codec.bodies.pop import AckMsg, BatchAck, PopCheckPoint
 from trimq.codec.codes import ResponseCode
 from trimq.codec.errors import CodecError
 from trimq.codec.headers.pop import AckMessageRequestHeader, ChangeInvisibleTimeRequestHeader
+from trimq.codec.java.numbers import as_long
 from trimq.codec.names import REMARK_LEFT
 from trimq.codec.pop.handle import ORDERLY, Handle, parse_handle, real_topic
 from trimq.codec.pop.notes import bits
@@ -34,6 +35,8 @@ log = logging.getLogger("trimq.pop")
 
 # A checkpoint has one bit of an int for each of its messages.
 _MOST_BITS: Final = 1 << 16
+# Milliseconds that a chain of changes may be ahead of the clock.
+_SAME_MOMENT: Final = 1000
 
 
 class Acking:
@@ -87,13 +90,18 @@ class Acking:
         return self._ack(header.consumer_group, topic, queue_id, offset, handle)
 
     def ack_batch(self, batch: BatchAck, broker_name: str | None, peer: Peer) -> int:
-        """CodecError: this entry is wrong. RemotingError: for the answer, when all are done. StoreError, PutRefused."""
-        if batch.c is None or batch.t is None or batch.r is None:
-            raise CodecError("an entry without group (c), topic (t) or kind of topic (r)")
-        topic = real_topic(batch.t, batch.c, batch.r)
-        self._check_revive_queue(batch.rq)
+        """-1 if there is nothing to note. CodecError: it cannot be read. RemotingError: for the answer, when
+        all are done. StoreError, PutRefused.
+        """
+        if batch.t is None or batch.r is None or batch.b is None:
+            raise CodecError("an entry without topic (t), kind of topic (r) or bits (b)")
+        topic, wanted = real_topic(batch.t, batch.c or "", batch.r), _decoded(batch.b)
+        if batch.c is None or not (batch.rq == ORDERLY or 0 <= batch.rq < self._queues):
+            # The original notes it where nobody finds it.
+            log.warning("entry of a batch ack left out group=%s rq=%d", batch.c, batch.rq)
+            return -1
         low, high = self._bounds(topic, batch.q)
-        offsets = [batch.so + bit for bit in bits(_decoded(batch.b), _MOST_BITS)]
+        offsets = [batch.so + bit for bit in bits(wanted, _MOST_BITS)]
         offsets = [offset for offset in offsets if low <= offset <= high]
         if batch.rq == ORDERLY:
             self._ack_in_order(OrderedQueue(topic, batch.c, batch.q), offsets, batch.pt, peer)
@@ -110,7 +118,7 @@ class Acking:
             so=batch.so,
             t=topic,
         )
-        return self._notes.durable_at(self._notes.ack(ack, batch.pt + batch.it, batch.rq))
+        return self._notes.durable_at(self._notes.ack(ack, as_long(batch.pt + batch.it), batch.rq))
 
     def change(self, header: ChangeInvisibleTimeRequestHeader, peer: Peer) -> Changed:
         """RemotingError, StoreError, PutRefused."""
@@ -123,7 +131,13 @@ class Acking:
         if handle.is_orderly:
             queue = OrderedQueue(topic, header.consumer_group, queue_id)
             return self._orderly.change(queue, offset, handle.pop_time, header.invisible_time)
+        why = too_long(header.invisible_time, self._config)
+        if why is not None:
+            raise RemotingError(ResponseCode.INVALID_PARAMETER, why)
         now = self._clock.millis()
+        if now <= handle.pop_time <= now + _SAME_MOMENT:
+            # Otherwise it might be taken for the checkpoint that it stands for, of which it is a part.
+            now = handle.pop_time + 1
         point = PopCheckPoint(
             bn=handle.broker_name,
             c=header.consumer_group,
@@ -188,8 +202,8 @@ class Acking:
         return self._store.min_offset(topic, queue_id), self._store.max_offset(topic, queue_id)
 
 
-def _decoded(text: str | None) -> bytes:
+def _decoded(text: str) -> bytes:
     try:
-        return b64decode(text or "", validate=True)
+        return b64decode(text, validate=True)
     except (binascii.Error, ValueError) as error:
         raise CodecError(f"bits (b) are not base64: {error}") from None

@@ -27,6 +27,7 @@ from trimq.codec.flags import Perm
 from trimq.codec.names import SEE_FAQ, pop_retry_topic, pop_retry_topic_v2
 from trimq.codec.sql.terms import Expression
 from trimq.remoting.contract import Peer, RemotingError
+from trimq.store.config import StoreConfig
 from trimq.store.messages.filter import MessageFilter
 
 log = logging.getLogger("trimq.pop")
@@ -55,10 +56,11 @@ class PopChecks:
         consumers: Consumers,
         filters: SqlFilters,
         clock: Clock,
-        has_wheel: bool,
+        of_store: StoreConfig,
     ) -> None:
-        self.has_wheel = has_wheel
         self.clock = clock
+        self.of_store = of_store
+        self.has_wheel = of_store.timer_wheel_enable
         self._config = config
         self._host = identity.address.rpartition(":")[0]
         self._topics = topics
@@ -140,6 +142,14 @@ class PopChecks:
         """How many it has to read; 0 for an unknown topic."""
         config = self._topics.get(topic)
         return 0 if config is None else config.read_queue_nums
+
+
+def too_long(millis: int, config: StoreConfig) -> str | None:
+    """Why a message cannot be hidden that long: its checkpoint would not be taken by the timer wheel."""
+    most = config.timer_max_delay_sec * 1000
+    if millis <= most:
+        return None
+    return f"invisibleTime is {millis} ms, more than the timer wheel holds: {most} ms (timerMaxDelaySec)"
 
 
 def no_topic(name: str) -> RemotingError:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from trimq.broker.pop.asking import Wanted
 from trimq.broker.pop.selection import Place
 from trimq.codec.headers.pop import PopMessageRequestHeader
+from trimq.codec.java.tables import hash_order
 from trimq.codec.pop.handle import Handle, format_handle, retry_version
 from trimq.codec.pop.places import Places
 from trimq.codec.records.fields import size_at
@@ -12,6 +13,9 @@ from trimq.codec.records.properties import format_properties, parse_properties
 from trimq.codec.records.property_keys import POP_CK
 from trimq.codec.records.record import encode_record, parse_record
 from trimq.remoting.contract import Buffer, Peer
+
+# Of the hash table that Java reads properties into (MessageDecoder.string2messageProperties): its order shows.
+_BUCKETS = 128
 
 
 class Pop:
@@ -98,6 +102,7 @@ def as_asked(data: bytes, topic: str, handle: Handle) -> bytes:
     record = parse_record(data, check_crc=False)
     properties = parse_properties(record.properties)
     properties.setdefault(POP_CK, format_handle(handle, record.queue_id, record.queue_offset))
+    order = hash_order(properties, capacity=_BUCKETS)
     return encode_record(
         topic.encode(),
         record.queue_id,
@@ -112,5 +117,5 @@ def as_asked(data: bytes, topic: str, handle: Handle) -> bytes:
         record.reconsume_times,
         record.prepared_transaction_offset,
         record.body,
-        format_properties(properties),
+        format_properties({key: properties[key] for key in order}),
     )

@@ -16,7 +16,7 @@ import trio
 from trimq.broker.config import BrokerConfig
 from trimq.broker.figures.traffic import Traffic
 from trimq.broker.filters.expressions import Expressions
-from trimq.broker.pop.asking import MOST_MESSAGES, PopChecks, Wanted
+from trimq.broker.pop.asking import MOST_MESSAGES, PopChecks, Wanted, too_long
 from trimq.broker.pop.checkpoints import Notes
 from trimq.broker.pop.found import Pop, as_asked, records_in
 from trimq.broker.pop.offsets import PopOffsets
@@ -113,12 +113,19 @@ class Popping:
                 ResponseCode.SYSTEM_ERROR,
                 "pop message is forbidden because timerWheelEnable is false",
             )
+        # An orderly pop notes nothing on the wheel.
+        why = None if header.order else too_long(header.invisible_time, checks.of_store)
+        if why is not None:
+            raise RemotingError(ResponseCode.INVALID_PARAMETER, why)
         checks.topic(header.topic, header.queue_id, peer)
         checks.group(header.consumer_group, peer)
         return checks.wanted(header.consumer_group, header.topic, header.exp_type, header.exp)
 
     def begin(self, header: PopMessageRequestHeader, peer: Peer, wanted: Wanted) -> Pop:
-        """A look at the queues; `look` does it."""
+        """A look at the queues; `look` does it. RemotingError."""
+        if header.max_msg_nums < 0:
+            # The original fails with an exception when it has found something.
+            raise RemotingError(ResponseCode.SYSTEM_ERROR, "maxMsgNums is less than 0")
         drawn = random.randrange(DRAWN_FROM)
         topic, group, config = header.topic, header.consumer_group, self._config
         retry = self._checks.retry_topic(topic, group)

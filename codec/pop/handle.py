@@ -8,7 +8,7 @@ retry topic of that version), broker, queue, offset. The proxy appends one more 
 from typing import Final
 
 from trimq.codec.errors import CodecError
-from trimq.codec.java.numbers import parse_int, parse_long
+from trimq.codec.java.numbers import as_long, parse_int, parse_long
 from trimq.codec.names import RETRY_PREFIX, pop_retry_topic, pop_retry_topic_v2
 
 # KeyBuilder.POP_ORDER_REVIVE_QUEUE: no checkpoint, the queue is blocked instead.
@@ -43,8 +43,8 @@ class Handle:
 
     @property
     def due(self) -> int:
-        """When its messages come again, in milliseconds since 1970."""
-        return self.pop_time + self.invisible
+        """When its messages come again, in milliseconds since 1970; it turns over as a long does."""
+        return as_long(self.pop_time + self.invisible)
 
 
 def parse_handle(text: str) -> Handle:

@@ -4,7 +4,8 @@ from trimq.broker.pop.asking import PopChecks
 from trimq.broker.pop.waiting import PopWaits
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.headers.pop import PollingInfoRequestHeader, PollingInfoResponseHeader
-from trimq.remoting.contract import Processor, Request, Response
+from trimq.codec.names import REMARK_LEFT
+from trimq.remoting.contract import Processor, RemotingError, Request, Response
 
 
 class PollingInfo(Processor[PollingInfoRequestHeader]):
@@ -17,8 +18,13 @@ class PollingInfo(Processor[PollingInfoRequestHeader]):
 
     def handle(self, request: Request[PollingInfoRequestHeader]) -> Response:
         header, checks = request.header, self._checks
-        checks.readable("peeking message")
-        checks.topic(header.topic, header.queue_id, request.peer)
-        checks.group(header.consumer_group, request.peer)
+        try:
+            checks.readable("peeking message")
+            checks.topic(header.topic, header.queue_id, request.peer)
+            checks.group(header.consumer_group, request.peer)
+        except RemotingError as error:
+            # The original answers a refusal with the header, too.
+            return Response(error.code, error.remark, PollingInfoResponseHeader(polling_num=0))
         waiting = self._waits.waiting_for(header.topic, header.consumer_group, header.queue_id)
-        return Response(ResponseCode.SUCCESS, header=PollingInfoResponseHeader(polling_num=waiting))
+        header_of_answer = PollingInfoResponseHeader(polling_num=waiting)
+        return Response(ResponseCode.SUCCESS, REMARK_LEFT, header_of_answer)

@@ -2,12 +2,14 @@
 
 from functools import partial
 
+import trio
+
 from trimq.broker.pop.found import Pop
 from trimq.broker.pop.popping import ColdQueue, Popping
 from trimq.broker.produce.receive_end import write_receive
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.headers.pop import PopMessageRequestHeader, PopMessageResponseHeader
-from trimq.remoting.contract import Later, Processor, Request, Response
+from trimq.remoting.contract import Later, Processor, RemotingError, Request, Response
 from trimq.store.config import StoreConfig
 from trimq.store.message_store import MessageStore
 
@@ -27,7 +29,10 @@ class PopMessage(Processor[PopMessageRequestHeader]):
 
     def handle(self, request: Asked) -> Response | Later:
         popping, header = self._popping, request.header
-        wanted = popping.check(header, request.peer)
+        try:
+            wanted = popping.check(header, request.peer)
+        except RemotingError as error:
+            return _refusal(error)
         if wanted.unread is not None:
             return Later(request, partial(self._read_first, wanted.unread), keeps_body=False)
         pop = popping.begin(header, request.peer, wanted)
@@ -39,7 +44,11 @@ class PopMessage(Processor[PopMessageRequestHeader]):
     async def _read_first(self, text: str, request: Asked) -> Response:
         popping, header = self._popping, request.header
         await popping.expressions.read([text])
-        pop = popping.begin(header, request.peer, popping.check(header, request.peer))
+        try:
+            wanted = popping.check(header, request.peer)
+        except RemotingError as error:
+            return _refusal(error)
+        pop = popping.begin(header, request.peer, wanted)
         return await self._finish(pop, popping.look(pop), request)
 
     async def _finish(self, pop: Pop, cold: ColdQueue | None, request: Asked) -> Response:
@@ -56,7 +65,12 @@ class PopMessage(Processor[PopMessageRequestHeader]):
             if code is not None:
                 return self._answer(pop, code)
             # One message may wake many of a peer's requests: it has to read what it gets.
-            await request.peer.room()
+            try:
+                await request.peer.room()
+            except trio.Cancelled:
+                # Its client has left: the message is for the next one.
+                popping.wake_next(pop)
+                raise
             pop = popping.begin(pop.header, pop.peer, pop.wanted)
             cold = popping.look(pop)
 
@@ -81,3 +95,9 @@ class PopMessage(Processor[PopMessageRequestHeader]):
             # The checkpoint is stored and will be read: the real broker hands the messages out.
             response.durable_timeout_code = ResponseCode.SUCCESS
         return response
+
+
+def _refusal(error: RemotingError) -> Response:
+    """The original answers a refusal with the header of an answer, in which nothing is filled in."""
+    empty = PopMessageResponseHeader(pop_time=0, invisible_time=0, revive_qid=0, rest_num=0)
+    return Response(error.code, error.remark, empty)

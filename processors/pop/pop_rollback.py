@@ -2,6 +2,7 @@
 
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.headers.base import Header
+from trimq.codec.names import REMARK_LEFT
 from trimq.remoting.contract import Processor, Request, Response
 
 
@@ -9,4 +10,4 @@ class PopRollback(Processor[Header]):
     codes = (RequestCode.POP_ROLLBACK,)
 
     def handle(self, request: Request[Header]) -> Response:
-        return Response(ResponseCode.SUCCESS)
+        return Response(ResponseCode.SUCCESS, REMARK_LEFT)

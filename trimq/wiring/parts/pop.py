@@ -56,7 +56,7 @@ def part(
     offsets, blocks = positions.offsets, positions.blocks
     has_wheel = given.plan.store.timer_wheel_enable
     config, store, clock, of_store = given.config, given.store, given.clock, given.plan.store
-    checks = PopChecks(config, given.identity, topics, groups, consumers, filters, clock, has_wheel)
+    checks = PopChecks(config, given.identity, topics, groups, consumers, filters, clock, of_store)
     notes = Notes(sends.staging, sends.rules, config.broker_cluster_name, clock)
     popped = PopOffsets(offsets, store, blocks)
     waits = PopWaits(config)

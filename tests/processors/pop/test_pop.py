@@ -1,0 +1,307 @@
+"""Popping and acknowledging, request by request."""
+
+from base64 import b64encode
+from json import dumps
+from typing import Any
+
+import pytest
+import trio
+
+from trimq.store.messages.message import Message
+
+DAY = 86_400_000
+RETRY = "%RETRY%G_T"
+
+
+def test_messages_are_handed_out_and_the_offset_moves_when_that_is_written(pops: Any) -> None:
+    pops.put(b"0", b"1")
+    popped = pops.pop()
+    assert (popped.code, popped.remark) == (0, "FOUND")
+    assert pops.bodies(popped) == [b"0", b"1"]
+    assert popped.header.start_offset_info == "0 0 0"
+    assert popped.header.msg_offset_info == "0 0 0,1"
+    assert popped.header.rest_num == 0
+    assert popped.staged
+    assert pops.offset() == 0
+    pops.write()
+    assert pops.offset() == 2
+
+
+async def test_two_pops_of_one_receive_get_different_messages(pops: Any) -> None:
+    pops.put(b"0", b"1", b"2")
+    first, second = pops.pop(maxMsgNums=2), pops.pop(maxMsgNums=2)
+    assert (pops.bodies(first), pops.bodies(second)) == ([b"0", b"1"], [b"2"])
+    assert (first.header.rest_num, second.header.rest_num) == (1, 0)
+    assert (await pops.pop()).code == 210
+    pops.write()
+    assert pops.offset() == 3
+
+
+def test_a_failed_write_leaves_everything_where_it_was(
+    pops: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pops.put(b"0", b"1")
+    pops.pop(maxMsgNums=1)
+    pops.pop(maxMsgNums=1)
+    pops.fail_to_write(monkeypatch)
+    assert pops.offset() == 0
+    popped = pops.pop()
+    assert pops.bodies(popped) == [b"0", b"1"]
+    pops.write()
+    assert pops.offset() == 2
+
+
+async def test_an_ack_that_is_lost_with_a_failed_write_does_not_count(
+    pops: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pops.put(b"0")
+    popped = pops.pop(invisibleTime=0)
+    pops.write()
+    assert pops.ack(popped, 0).staged
+    pops.fail_to_write(monkeypatch)
+    await pops.later(5000)
+    assert [record.body for record in pops.broker.records(RETRY)] == [b"0"]
+
+
+def test_an_ack_that_cannot_be_stored_is_a_failed_send(pops: Any) -> None:
+    pops.put(b"0")
+    popped = pops.pop()
+    pops.write()
+    pops.broker.store.cleaning.disk_full = True
+    for answer in (pops.ack(popped, 0), pops.change(popped, 0, 1000)):
+        assert answer.code == 14
+        assert answer.remark.startswith("service not available now")
+    assert pops.ack_batch(batch(popped, b"\x01")).code == 14
+
+
+@pytest.mark.parametrize("millis", [3 * DAY + 1, 2**63 - 1])
+def test_nothing_is_hidden_longer_than_timers_wait(pops: Any, millis: int) -> None:
+    pops.put(b"0")
+    refused = pops.pop(invisibleTime=millis)
+    assert refused.code == 29
+    assert refused.remark == (
+        f"invisibleTime is {millis} ms, more than the timer wheel holds: 259200000 ms"
+        " (timerMaxDelaySec)"
+    )
+    assert pops.offset() == -1
+    popped = pops.pop(invisibleTime=3 * DAY)
+    assert popped.code == 0
+    pops.write()
+    answer = pops.change(popped, 0, millis)
+    assert (answer.code, answer.remark) == (29, refused.remark)
+
+
+@pytest.mark.parametrize(
+    ("fields", "code"),
+    [
+        ({"bornTime": 1, "maxMsgNums": 33}, 210),
+        ({"maxMsgNums": 33, "topic": "X"}, 29),
+        ({"topic": "X", "queueId": 9}, 17),
+        ({"queueId": 1}, 29),
+        ({"exp": "||"}, 23),
+        ({"exp": "a >", "expType": "SQL92"}, 23),
+        ({"maxMsgNums": -1}, 1),
+    ],
+)
+async def test_refusals(pops: Any, fields: dict[str, object], code: int) -> None:
+    pops.put(b"0")
+    answer = pops.pop(**fields)
+    if not hasattr(answer, "code"):
+        answer = await answer
+    assert answer.code == code
+    if code != 1:
+        header = answer.header
+        assert (header.pop_time, header.rest_num, header.start_offset_info) == (0, 0, None)
+    assert pops.offset() == -1
+
+
+@pytest.mark.parametrize(
+    ("fields", "code"),
+    [
+        ({"topic": "X", "queueId": 9}, 17),
+        ({"queueId": 1, "offset": 9}, 13),
+        ({"queueId": -1}, 13),
+        ({"offset": -1, "extraInfo": "x"}, 208),
+        ({"offset": 2}, 208),
+        ({"extraInfo": "x"}, 1),
+        ({"extraInfo": "0 1 2 8 0 broker-a 0 0"}, 1),
+        ({"extraInfo": "0 1 2 -1 0 broker-a 0 0"}, 1),
+    ],
+)
+def test_acks_that_are_refused(pops: Any, fields: dict[str, object], code: int) -> None:
+    pops.put(b"0")
+    popped = pops.pop()
+    pops.write()
+    assert pops.ack(popped, 0, **fields).code == code
+    assert pops.change(popped, 0, 1000, **fields).code == code
+
+
+def batch(popped: Any, bits: bytes, **more: object) -> bytes:
+    header = popped.header
+    entry = {
+        "c": "G",
+        "t": "T",
+        "r": "0",
+        "so": 0,
+        "q": 0,
+        "rq": header.revive_qid,
+        "pt": header.pop_time,
+        "it": header.invisible_time,
+        "b": b64encode(bits).decode(),
+        **more,
+    }
+    return dumps({"brokerName": "broker-a", "acks": [entry]}).encode()
+
+
+async def test_what_nobody_acknowledges_comes_again(pops: Any) -> None:
+    pops.put(b"0", b"1", b"2", b"3")
+    popped = pops.pop(invisibleTime=0)
+    pops.write()
+    assert pops.ack(popped, 1).code == 0
+    assert pops.ack_batch(batch(popped, b"\x08")).code == 0
+    pops.write()
+    await pops.later(1999)
+    assert pops.broker.records(RETRY) == []
+    await pops.later(2)
+    assert [record.body for record in pops.broker.records(RETRY)] == [b"0", b"2"]
+    again = pops.pop()
+    assert pops.bodies(again) == [b"0", b"2"]
+    assert again.header.msg_offset_info == "1 0 0,1"
+    record = pops.records(again)[0]
+    assert record.topic == "T"
+    assert record.reconsume_times == 1
+    assert list(pops.properties(record)) == [
+        "ORIGIN_GROUP",
+        "1ST_POP_TIME",
+        "POP_CK",
+        "TAGS",
+    ]
+    assert pops.properties(record)["POP_CK"] == pops.handle(again, 0)
+
+
+async def test_all_that_is_acknowledged_stays_away(pops: Any) -> None:
+    pops.put(b"0", b"1")
+    popped = pops.pop(invisibleTime=0)
+    pops.write()
+    pops.ack_batch(batch(popped, b"\x03"))
+    pops.write()
+    await pops.later(10_000)
+    assert pops.reviving.settled == 1
+    assert pops.broker.records(RETRY) == []
+
+
+async def test_a_change_replaces_the_checkpoint(pops: Any) -> None:
+    pops.put(b"0", b"1")
+    popped = pops.pop(invisibleTime=0)
+    pops.write()
+    changed = pops.change(popped, 0, 0, suspend="true")
+    assert (changed.code, changed.header.invisible_time) == (0, 0)
+    assert changed.header.revive_qid == popped.header.revive_qid
+    pops.write()
+    await pops.later(5000)
+    found = {record.body: record.reconsume_times for record in pops.broker.records(RETRY)}
+    # Once each: the old checkpoint has lost it. Suspended, it is no attempt.
+    assert found == {b"0": 0, b"1": 1}
+    assert len(pops.broker.records(RETRY)) == 2
+
+
+async def test_a_checkpoint_of_a_deleted_topic_or_group_is_dropped(pops: Any) -> None:
+    pops.put(b"0")
+    pops.pop(invisibleTime=0)
+    pops.write()
+    pops.broker.topics.delete("T")
+    await pops.later(5000)
+    assert (pops.reviving.settled, pops.broker.records(RETRY)) == (1, [])
+
+
+async def test_a_deleted_message_is_left_out_and_not_its_neighbour(
+    pops: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pops.put(b"0", b"1", b"2")
+    pops.pop(invisibleTime=0)
+    pops.write()
+    store = pops.broker.store
+    entry = store.queue_entry
+
+    def without_the_first(topic: str, queue_id: int, offset: int) -> Any:
+        return None if (topic, offset) == ("T", 0) else entry(topic, queue_id, offset)
+
+    monkeypatch.setattr(store, "queue_entry", without_the_first)
+    await pops.later(5000)
+    assert [record.body for record in pops.broker.records(RETRY)] == [b"1", b"2"]
+
+
+async def test_a_held_pop_is_answered_by_an_arrival(pops: Any, autojump_clock: Any) -> None:
+    found = []
+
+    async def wait() -> None:
+        found.append(await pops.pop(pollTime=15_000, exp="B"))
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(wait)
+        await trio.testing.wait_all_tasks_blocked()
+        pops.put(b"not wanted", tags="A")
+        await trio.testing.wait_all_tasks_blocked()
+        assert not found
+        pops.put(b"wanted", tags="B")
+    (answer,) = found
+    assert pops.bodies(answer) == [b"wanted"]
+    assert pops.offset() == 2
+
+
+async def test_a_woken_pop_whose_client_leaves_passes_its_wake_on(
+    pops: Any, autojump_clock: Any
+) -> None:
+    """Woken, it waits until its peer reads; then it is cancelled."""
+    found = []
+    blocked = trio.Event()
+
+    class Peer(type(pops.broker.peer)):  # type: ignore[misc]
+        async def room(self) -> None:
+            if leaving.cancel_called or not blocked.is_set():
+                blocked.set()
+                await trio.sleep_forever()
+
+    leaving = trio.CancelScope()
+
+    async def leave() -> None:
+        with leaving:
+            await pops.pop(pollTime=10_000)
+
+    async def stay() -> None:
+        found.append(await pops.pop(pollTime=15_000))
+
+    usual = pops.broker.peer
+    peer = Peer(usual.remote_addr, usual.packed_host, 1)
+    peer.takes_views = True
+    pops.broker.peer = peer
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(leave)
+        await trio.testing.wait_all_tasks_blocked()
+        pops.broker.peer = usual
+        nursery.start_soon(stay)
+        await trio.testing.wait_all_tasks_blocked()
+        pops.put(b"0")
+        await blocked.wait()
+        assert not found
+        begin = trio.current_time()
+        leaving.cancel()
+    assert pops.bodies(found[0]) == [b"0"]
+    # Not when its own time was up.
+    assert trio.current_time() - begin < 5
+
+
+async def test_a_held_pop_gives_up(pops: Any, autojump_clock: Any) -> None:
+    begin = trio.current_time()
+    clock, now = pops.broker.clock, pops.broker.clock.now
+    clock.millis = lambda: now + round((trio.current_time() - begin) * 1000)
+    answer = await pops.pop(pollTime=15_000)
+    assert (answer.code, answer.remark) == (210, "NO_MESSAGE_IN_QUEUE")
+    assert trio.current_time() - begin == pytest.approx(14.95, abs=0.5)
+
+
+def test_the_last_message_first_for_who_begins_at_the_end(pops: Any) -> None:
+    pops.put(b"0", b"1")
+    assert pops.bodies(pops.pop(initMode=1)) == [b"0", b"1"]
+    pops.broker.store.put(Message("T", 0, b"2"))
+    assert pops.bodies(pops.pop(initMode=1)) == [b"2"]
