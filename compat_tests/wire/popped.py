@@ -186,7 +186,8 @@ def _note(record: records.Record) -> dict[str, Any]:
     body = json.loads(record.body)
     held = records.read_properties(record.properties)
     seen = reading.one_record(record)
-    for name in ("queueId", "queueOffset", "body"):
+    # In a flag that is 0 there, ours says of a checkpoint that it moves no offset (docs/decisions/0018-pop.md).
+    for name in ("queueId", "queueOffset", "body", "flag"):
         del seen[name]
     for name in ("REAL_QID", "REVIVE_QID"):
         if name in held:
