@@ -99,6 +99,32 @@ class BrokerConfig:
         live=True,
     )
     revive_queue_num: int = setting(8, "Queues of the POP revive topic.", at_least=1)
+    server_load_balancer_enable: bool = setting(
+        True,
+        "Share queues out among a group's clients that ask for it; false: each gets all.",
+        live=True,
+    )
+    default_message_request_mode: str = setting(
+        "PULL",
+        "How clients that ask read a topic that setConsumeMode says nothing about.",
+        choices=("PULL", "POP"),
+        live=True,
+    )
+    default_pop_share_queue_num: int = setting(
+        -1, "How many other clients' queues a client pops, too; below 1: those of all.", live=True
+    )
+    load_balance_poll_name_server_interval: int = setting(
+        30_000,
+        "How long a topic's queues on all brokers are remembered, in ms.",
+        at_least=1,
+        live=True,
+    )
+    max_message_filter_num_for_notification: int = setting(
+        64,
+        "A NOTIFICATION looks at tags if a queue has fewer messages than this.",
+        at_least=0,
+        live=True,
+    )
     revive_interval: int = setting(
         1000, "How often POP looks for what was not acknowledged, in ms.", at_least=1, live=True
     )

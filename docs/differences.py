@@ -259,9 +259,14 @@ DIFFERENCES: Final = (
         tests=("tests/codec/pop/test_handle.py::test_what_is_wrong_is_said",),
     ),
     Difference(
-        "An acknowledgement, or a change of the invisible time, that names no group is refused (1); the real broker"
-        " stores one that belongs to nobody.",
-        cases=("pop: ack without consumerGroup", "pop: change without consumerGroup"),
+        "An acknowledgement, a change of the invisible time, a peek or a notification that names no group is refused"
+        " (1) before anything else; the real broker stores what belongs to nobody, and misses the group later.",
+        cases=(
+            "pop: ack without consumerGroup",
+            "pop: change without consumerGroup",
+            "peek: without consumerGroup",
+            "notification: without consumerGroup",
+        ),
     ),
     Difference(
         "An acknowledgement that could not be stored is answered as a failed send is; the real broker answers that"

@@ -113,25 +113,47 @@ class PopChecks:
         if not text:
             kind, text = "TAG", "*"
         wanted = Wanted()
-        try:
-            wanted.codes = requested_codes(text, kind)
-        except SubscriptionUnreadable as error:
-            raise unreadable(group, str(error)) from None
+        codes = self._codes(group, kind, text)
         now = self.clock.millis()
         for name, expression in ((topic, text), (self.retry_topic(topic, group), "*")):
             if not self._consumers.renew_compensated(group, name, expression, kind, now):
                 subscription = build_subscription(name, expression, kind, now)
                 self._consumers.compensate(group, subscription)
-        if not is_tag_type(kind):
-            found = self._filters.expressions.find(kind, text)
-            if found is None:
-                wanted.unread = text
-            elif isinstance(found, Expression):
-                wanted.filter = self._filters.pulls.by_expression(topic, found)
-                wanted.codes = None
-            else:
-                raise unreadable(group, str(found))
+        self._read(wanted, codes, (topic, group), kind, text)
         return wanted
+
+    def looked_for(self, group: str, topic: str, kind: str | None, text: str | None) -> Wanted:
+        """What a notification is about; nothing is subscribed by it. RemotingError."""
+        wanted = Wanted()
+        if kind and text:
+            self._read(wanted, self._codes(group, kind, text), (topic, group), kind, text)
+        return wanted
+
+    def _codes(self, group: str, kind: str | None, text: str) -> frozenset[int] | None:
+        try:
+            return requested_codes(text, kind)
+        except SubscriptionUnreadable as error:
+            raise unreadable(group, str(error)) from None
+
+    def _read(
+        self,
+        wanted: Wanted,
+        codes: frozenset[int] | None,
+        whose: tuple[str, str],
+        kind: str | None,
+        text: str,
+    ) -> None:
+        if is_tag_type(kind):
+            wanted.codes = codes
+            return
+        topic, group = whose
+        found = self._filters.expressions.find(kind, text)
+        if found is None:
+            wanted.unread = text
+        elif isinstance(found, Expression):
+            wanted.filter = self._filters.pulls.by_expression(topic, found)
+        else:
+            raise unreadable(group, str(found))
 
     def retry_topic(self, topic: str, group: str) -> str:
         """Where what the group does not acknowledge goes."""

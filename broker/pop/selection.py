@@ -34,6 +34,11 @@ def places(
     return retries + own if drawn < shares.retry else own + retries
 
 
+def in_turn(queues: int, drawn: int) -> list[int]:
+    """All queues, upwards from the one that was drawn."""
+    return [(drawn + index) % queues for index in range(queues)]
+
+
 def _all_of(
     topic: str, queues: int, drawn: int, highest_first: bool, *, is_retry: bool
 ) -> list[Place]:

@@ -3,6 +3,8 @@
 import msgspec
 
 from trimq.codec.bodies.base import Body, Int8, Int32, Int64
+from trimq.codec.bodies.locks import MessageQueue
+from trimq.codec.enums import MessageModel, MessageRequestMode
 
 
 class PopCheckPoint(Body, kw_only=True):
@@ -109,3 +111,26 @@ class ConsumerOrderInfo(Body, kw_only=True):
     """`consumerOrderInfo.json`: `topic@group` to the last batches by queue id. What else is there is only written."""
 
     table: dict[str, dict[Int32, OrderInfo]] = msgspec.field(default_factory=dict)
+
+
+class QueryAssignmentRequestBody(Body, kw_only=True):
+    """Asks for QUERY_ASSIGNMENT: which queues of the topic the client gets."""
+
+    client_id: str = ""
+    consumer_group: str = ""
+    message_model: MessageModel | None = None
+    strategy_name: str | None = None
+    topic: str = ""
+
+
+class MessageQueueAssignment(Body, kw_only=True):
+    """A queue, and whether to pull or pop it; with POP, queue -1 is all of the broker's."""
+
+    message_queue: MessageQueue | None = None
+    mode: MessageRequestMode = "PULL"
+
+
+class QueryAssignmentResponseBody(Body, kw_only=True):
+    """Answers QUERY_ASSIGNMENT; without assignments the client keeps what it has."""
+
+    message_queue_assignments: list[MessageQueueAssignment] | None = None

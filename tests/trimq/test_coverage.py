@@ -25,6 +25,8 @@ def test_the_vip_port_answers_everything_but_pulls_and_pops() -> None:
         RequestCode.LITE_PULL_MESSAGE,
         RequestCode.POP_MESSAGE,
         RequestCode.POLLING_INFO,
+        RequestCode.PEEK_MESSAGE,
+        RequestCode.NOTIFICATION,
     }
 
 

@@ -37,7 +37,7 @@ _COMPACTION: Final = "TriMQ rewrites one compacted queue after the other"
 _COLD: Final = "details of the control of cold data, which TriMQ does not have"
 _ACL: Final = "details of access control, which TriMQ does not have yet"
 _CONTROLLER: Final = "details of controllers, which TriMQ does not have yet"
-_BALANCING: Final = "the broker does not divide queues among consumers yet; the clients do"
+_BALANCING: Final = "queues are shared out among the clients that are online"
 _DELAYS: Final = "delayed messages are delivered by one task, in order"
 _RECOVERY: Final = "TriMQ decides by itself what it reads and checks again at a start"
 _STORE: Final = "how RocketMQ writes and queues; TriMQ's store has its own ways, and the same files"
@@ -138,10 +138,10 @@ _HARMLESS: Final[Mapping[str, str]] = {
         transactionOpBatchInterval transactionOpMsgMaxSize
     """,
     _POP: """
-        appendAckAsync appendCkAsync defaultPopShareQueueNum enableNotifyAfterPopOrderLockRelease
+        appendAckAsync appendCkAsync enableNotifyAfterPopOrderLockRelease
         enableNotifyBeforePopCalculateLag enablePopBatchAck enablePopBufferMerge enablePopLog
         enablePopMessageThreshold enableSkipLongAwaitingAck initPopOffsetByCheckMsgInMem
-        maxMessageFilterNumForNotification popCkMaxBufferSize popCkOffsetMaxQueueSize
+        popCkMaxBufferSize popCkOffsetMaxQueueSize
         popCkStayBufferTime popCkStayBufferTimeOut popConsumerFSServiceInit
         popConsumerKVServiceEnable popConsumerKVServiceInit popConsumerKVServiceLog
         popFromRetryProbabilityForPriority popInflightMessageThreshold
@@ -175,7 +175,7 @@ _HARMLESS: Final[Mapping[str, str]] = {
         userCacheExpiredSecond userCacheMaxNum userCacheRefreshSecond
     """,
     _BALANCING: """
-        loadBalancePollNameServerInterval serverLoadBalancerEnable useStaticSubscription
+        useStaticSubscription
     """,
     _DELAYS: """
         enableScheduleAsyncDeliver flushDelayOffsetInterval scheduleAsyncDeliverMaxPendingLimit
@@ -271,8 +271,6 @@ _REFUSED: Final = (
     ("aclEnable", WHEN_TRUE, "it has no effect any more (RocketMQ 5.5.0 has authenticationEnabled and"
      " authorizationEnabled instead, and TriMQ no access control yet): set aclEnable=false once only trusted hosts can"
      " reach this broker"),
-    ("defaultMessageRequestMode", unless("PULL"), "TriMQ has no POP consuming yet: set"
-     " defaultMessageRequestMode=PULL, or keep this broker on RocketMQ"),
     ("enableLmq", WHEN_TRUE, _NO_LMQ.format(key="enableLmq")),
     ("enableMultiDispatch", WHEN_TRUE, _NO_LMQ.format(key="enableMultiDispatch")),
     ("disableConsumeIfConsumerReadSlowly", WHEN_TRUE, "TriMQ does not stop consumers that fall behind: set"

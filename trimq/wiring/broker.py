@@ -5,12 +5,14 @@ from functools import partial
 
 from trimq.broker.cluster.other_brokers import OtherBrokers
 from trimq.broker.cluster.registration import Registration
+from trimq.broker.cluster.routes import ClusterRoutes
 from trimq.broker.compaction.compaction import Compaction
 from trimq.broker.consume.arrivals import Arrivals
 from trimq.broker.consume.subscriptions import PullSubscriptions
 from trimq.broker.delivery.delays import DelayService
 from trimq.broker.filters.sql_filters import SqlFilters
 from trimq.broker.groups.offsets import ConsumerOffsets
+from trimq.broker.groups.request_modes import RequestModes
 from trimq.broker.groups.subscription_groups import SubscriptionGroups
 from trimq.broker.pop.order import OrderBlocks
 from trimq.broker.tables.writer import TableWriter
@@ -22,6 +24,7 @@ from trimq.settings.running import RunningSettings
 from trimq.wiring.given import Given
 from trimq.wiring.part import Part, Parts
 from trimq.wiring.parts import (
+    assignment,
     clients,
     cluster,
     compaction,
@@ -76,6 +79,8 @@ class Common:
     figures: Figures
     sends: Sends
     order_blocks: OrderBlocks
+    modes: RequestModes
+    routes: ClusterRoutes
     settings: RunningSettings
 
 
@@ -103,6 +108,8 @@ def common_to_parts(given: Given, name_servers: NameServers, others: OtherBroker
         figures=of_figures,
         sends=produce.sends(given, of_topics, of_groups, of_clients, of_figures.traffic, of_timers),
         order_blocks=OrderBlocks(given.directory, of_topics.table, of_groups, given.clock),
+        modes=RequestModes(given.directory),
+        routes=assignment.cluster_routes(given, name_servers),
         settings=settings.running_settings(given, of_topics.table),
     )
 
@@ -132,7 +139,14 @@ def broker_parts(given: Given, common: Common) -> list[Part]:
             common.order_blocks,
         ),
         groups.part(
-            given, group, common.tables, topic, offset, common.figures, common.order_blocks
+            given,
+            group,
+            common.tables,
+            topic,
+            offset,
+            common.figures,
+            common.order_blocks,
+            common.modes,
         ),
         clients.part(given, common.clients, topic, group, offset, common.filters),
         filters.part(given, common.filters, consumers),
@@ -163,6 +177,7 @@ def broker_parts(given: Given, common: Common) -> list[Part]:
             pop.Positions(offset, common.order_blocks),
             traffic,
         ),
+        assignment.part(given, common.routes, common.modes, consumers),
         compaction.part(common.compaction),
         retention.part(given, common.topics, common.timers),
         cluster.part(common.others),

@@ -5,7 +5,6 @@ from typing import Final
 from trimq.codec.codes import RequestCode as Code
 
 _UNUSED = "RocketMQ 5.5.0 has no handler for it either"
-_POP = "this part of POP is not supported yet"
 _LITE = "lite topics are not supported yet"
 _CLUSTER = "replication is not supported yet"
 _CONTROLLER = "sent to a Controller, which TriMQ is not"
@@ -32,7 +31,6 @@ _GROUPED: Final[dict[str, str]] = {
         "ADJUST_CONSUMER_THREAD_POOL WHO_CONSUME_THE_MESSAGE REGISTER_FILTER_SERVER "
         "REGISTER_MESSAGE_FILTER_CLASS ACK_LITE_MESSAGE"
     ),
-    _POP: ("PEEK_MESSAGE NOTIFICATION QUERY_ASSIGNMENT"),
     _LITE: "POP_LITE_MESSAGE LITE_SUBSCRIPTION_CTL",
     _CLUSTER: (
         "NOTIFY_MIN_BROKER_ID_CHANGE EXCHANGE_BROKER_HA_INFO "

@@ -36,8 +36,8 @@ def part(
     offsets: ConsumerOffsets,
     figures: Figures,
     blocks: OrderBlocks,
+    modes: RequestModes,
 ) -> Part:
-    modes = RequestModes(given.directory)
     groups.write_by(tables)
     settle = partial(partial, services.every_async, services.SETTLE_SECONDS)
     return Part(

@@ -12,6 +12,7 @@ from trimq.broker.groups.subscription_groups import SubscriptionGroups
 from trimq.broker.pop.acking import Acking
 from trimq.broker.pop.asking import PopChecks
 from trimq.broker.pop.checkpoints import Notes
+from trimq.broker.pop.looking import Looking
 from trimq.broker.pop.offsets import PopOffsets
 from trimq.broker.pop.order import OrderBlocks
 from trimq.broker.pop.orderly import Orderly
@@ -25,6 +26,8 @@ from trimq.process.metrics import Sample
 from trimq.processors.pop.ack_message import AckMessage
 from trimq.processors.pop.batch_ack_message import BatchAckMessage
 from trimq.processors.pop.change_message_invisible_time import ChangeMessageInvisibleTime
+from trimq.processors.pop.notification import Notification
+from trimq.processors.pop.peek_message import PeekMessage
 from trimq.processors.pop.polling_info import PollingInfo
 from trimq.processors.pop.pop_message import PopMessage
 from trimq.processors.pop.pop_rollback import PopRollback
@@ -60,6 +63,8 @@ def part(
     notes = Notes(sends.staging, sends.rules, config.broker_cluster_name, clock)
     popped = PopOffsets(offsets, store, blocks)
     waits = PopWaits(config)
+    told = PopWaits(config, latest_first=True)
+    looking = Looking(config, checks, offsets, blocks, store)
     orderly = Orderly(blocks, offsets, waits, clock)
     popping = Popping(config, checks, popped, notes, store, waits, orderly, traffic)
     queues = config.revive_queue_num
@@ -74,6 +79,7 @@ def part(
     def stored(messages: list[Dispatched]) -> None:
         popped.written(messages)
         waits.arrived(messages)
+        told.arrived(messages)
 
     def samples() -> Iterator[Sample]:
         yield Sample("trimq_pop_waiting", "Pops that wait for a message.", "gauge", waits.waiting)
@@ -99,6 +105,8 @@ def part(
         main_port_only=[
             PopMessage(popping, store, of_store),
             PollingInfo(checks, waits),
+            PeekMessage(checks, looking, store),
+            Notification(checks, looking, told, clock),
         ],
         services={
             "write the blocks of orderly pops": partial(

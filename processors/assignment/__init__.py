@@ -1,0 +1,1 @@
+"""Which queues clients shall read, when the broker shares them out."""

@@ -1,0 +1,93 @@
+"""NOTIFICATION (200054): whether there is something to pop, or as soon as there is."""
+
+import random
+from functools import partial
+from typing import Final
+
+from trimq.base.clock import Clock
+from trimq.broker.pop.asking import PopChecks, Wanted
+from trimq.broker.pop.looking import Looking
+from trimq.broker.pop.selection import DRAWN_FROM
+from trimq.broker.pop.waiting import PopWaits, Waited
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.headers.pop import NotificationRequestHeader, NotificationResponseHeader
+from trimq.codec.names import REMARK_LEFT
+from trimq.remoting.contract import Later, Peer, Processor, RemotingError, Request, Response
+
+# It is answered so many milliseconds before its time is up (PopRequest.isTimeout).
+_AHEAD: Final = 50
+Asked = Request[NotificationRequestHeader]
+
+
+class Notification(Processor[NotificationRequestHeader]):
+    codes = (RequestCode.NOTIFICATION,)
+    header = NotificationRequestHeader
+
+    def __init__(self, checks: PopChecks, looking: Looking, waits: PopWaits, clock: Clock) -> None:
+        self._checks = checks
+        self._looking = looking
+        self._waits = waits
+        self._clock = clock
+
+    def handle(self, request: Asked) -> Response | Later:
+        header = request.header
+        if header.born_time == 0:
+            header.born_time = self._clock.millis()
+        try:
+            wanted = self._check(header, request.peer)
+        except RemotingError as error:
+            # The original answers a refusal with the header, too.
+            return _refused(error)
+        if wanted.unread is not None:
+            return Later(request, partial(self._read_first, wanted.unread), keeps_body=False)
+        if self._has_message(header, wanted):
+            return _answer(True)
+        if header.poll_time <= 0 or self._left(header) <= 0:
+            return _answer(False)
+        return Later(request, partial(self._wait, wanted), keeps_body=False)
+
+    async def _read_first(self, text: str, request: Asked) -> Response:
+        await self._checks.expressions.read([text])
+        try:
+            wanted = self._check(request.header, request.peer)
+        except RemotingError as error:
+            return _refused(error)
+        return await self._wait(wanted, request)
+
+    async def _wait(self, wanted: Wanted, request: Asked) -> Response:
+        header = request.header
+        key = header.topic, header.consumer_group, header.queue_id
+        while not self._has_message(header, wanted):
+            left = self._left(header)
+            if header.poll_time <= 0 or left <= 0:
+                return _answer(False)
+            waited = await self._waits.wait(key, left / 1000, wanted.codes, wanted.filter)
+            if waited is Waited.FULL:
+                return _answer(False, full=True)
+        return _answer(True)
+
+    def _check(self, header: NotificationRequestHeader, peer: Peer) -> Wanted:
+        checks = self._checks
+        checks.readable("peeking message")
+        checks.topic(header.topic, header.queue_id, peer)
+        checks.group(header.consumer_group, peer)
+        group, topic = header.consumer_group, header.topic
+        return checks.looked_for(group, topic, header.exp_type, header.exp)
+
+    def _has_message(self, header: NotificationRequestHeader, wanted: Wanted) -> bool:
+        # Nobody has to be unable to guess it.
+        return self._looking.has_message(header, wanted, random.randrange(DRAWN_FROM))
+
+    def _left(self, header: NotificationRequestHeader) -> int:
+        """Milliseconds until it is answered in any case."""
+        return header.born_time + header.poll_time - _AHEAD - self._clock.millis()
+
+
+def _answer(has_message: bool, full: bool = False) -> Response:
+    header = NotificationResponseHeader(has_msg=has_message, polling_full=full)
+    return Response(ResponseCode.SUCCESS, REMARK_LEFT, header)
+
+
+def _refused(error: RemotingError) -> Response:
+    header = NotificationResponseHeader(has_msg=False, polling_full=False)
+    return Response(error.code, error.remark, header)

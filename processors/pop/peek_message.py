@@ -1,0 +1,66 @@
+"""PEEK_MESSAGE (200052): the next messages of a group, which stay where they are."""
+
+import random
+from functools import partial
+
+from trimq.broker.pop.asking import PopChecks
+from trimq.broker.pop.looking import Looking, Peeked
+from trimq.broker.pop.selection import DRAWN_FROM
+from trimq.broker.records import load_cold
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.headers.pop import PeekMessageRequestHeader, PopMessageResponseHeader
+from trimq.remoting.contract import Body, Later, Processor, RemotingError, Request, Response
+from trimq.store.errors import MessagesGone, StoreError
+from trimq.store.message_store import MessageStore
+
+Asked = Request[PeekMessageRequestHeader]
+
+
+class PeekMessage(Processor[PeekMessageRequestHeader]):
+    codes = (RequestCode.PEEK_MESSAGE,)
+    header = PeekMessageRequestHeader
+
+    def __init__(self, checks: PopChecks, looking: Looking, store: MessageStore) -> None:
+        self._checks = checks
+        self._looking = looking
+        self._store = store
+
+    def handle(self, request: Asked) -> Response | Later:
+        header, checks = request.header, self._checks
+        try:
+            checks.readable("peeking message")
+            checks.topic(header.topic, header.queue_id, request.peer)
+            checks.group(header.consumer_group, request.peer)
+        except RemotingError as error:
+            # The original answers a refusal with the header, too.
+            return Response(error.code, error.remark, _header(0))
+        if header.max_msg_nums < 0:
+            raise RemotingError(ResponseCode.SYSTEM_ERROR, "maxMsgNums is below 0")
+        # Nobody has to be unable to guess it.
+        found = self._looking.peek(header, random.randrange(DRAWN_FROM))
+        if not found.messages:
+            code = ResponseCode.PULL_NOT_FOUND
+            return Response(code, "NO_MESSAGE_IN_QUEUE", _header(found.rest))
+        body = self._store.load(found.extents)
+        if body is None:
+            return Later(request, partial(self._from_disk, found), keeps_body=False)
+        return _answer(found, body)
+
+    async def _from_disk(self, found: Peeked, _: Asked) -> Response:
+        try:
+            return _answer(found, await load_cold(self._store, found.extents))
+        except MessagesGone:
+            code = ResponseCode.PULL_NOT_FOUND
+            return Response(code, "NO_MESSAGE_IN_QUEUE", _header(found.rest))
+        except StoreError as failure:
+            raise RemotingError(
+                ResponseCode.SYSTEM_ERROR, f"reading the messages failed: {failure}"
+            ) from None
+
+
+def _answer(found: Peeked, body: Body) -> Response:
+    return Response(ResponseCode.SUCCESS, "FOUND", _header(found.rest), body=body)
+
+
+def _header(rest: int) -> PopMessageResponseHeader:
+    return PopMessageResponseHeader(pop_time=0, invisible_time=0, revive_qid=0, rest_num=rest)
