@@ -135,6 +135,16 @@ class BrokerConfig:
         at_most=100,
         live=True,
     )
+    pop_from_retry_probability_for_priority: int = setting(
+        0,
+        "The same for topics of PRIORITY messages.",
+        at_least=0,
+        at_most=100,
+        live=True,
+    )
+    retrieve_message_from_pop_retry_topic_v1: bool = setting(
+        True, "With enableRetryTopicV2, every second pop looks at %RETRY%group_topic.", live=True
+    )
     priority_order_asc: bool = setting(
         True, "A pop goes through a topic's queues from the highest number down.", live=True
     )

@@ -24,6 +24,7 @@ from trimq.codec.bodies.groups import SubscriptionGroupConfig
 from trimq.codec.bodies.topics import TopicConfig
 from trimq.codec.codes import ResponseCode
 from trimq.codec.flags import Perm
+from trimq.codec.java.numbers import parse_int
 from trimq.codec.names import SEE_FAQ, pop_retry_topic, pop_retry_topic_v2
 from trimq.codec.sql.terms import Expression
 from trimq.remoting.contract import Peer, RemotingError
@@ -33,6 +34,7 @@ from trimq.store.messages.filter import MessageFilter
 log = logging.getLogger("trimq.pop")
 
 MOST_MESSAGES: Final = 32
+_ALWAYS: Final = 100
 
 
 class Wanted:
@@ -159,6 +161,15 @@ class PopChecks:
         """Where what the group does not acknowledge goes."""
         make = pop_retry_topic_v2 if self._config.enable_retry_topic_v2 else pop_retry_topic
         return make(topic, group)
+
+    def priority_factor(self, topic: str, group: str) -> int:
+        """In how many of a hundred pops the queues' numbers are priorities (priority.factor)."""
+        config, of_group = self._topics.get(topic), self._groups.get(group)
+        if config is None or config.attributes.get("message.type") != "PRIORITY":
+            return 0
+        text = "" if of_group is None else of_group.attributes.get("priority.factor", "")
+        factor = parse_int(text)
+        return _ALWAYS if factor is None else factor
 
     def queues(self, topic: str) -> int:
         """How many it has to read; 0 for an unknown topic."""

@@ -28,6 +28,7 @@ from trimq.broker.records import judge_cold, load_cold
 from trimq.codec.bodies.pop import PopCheckPoint
 from trimq.codec.codes import ResponseCode
 from trimq.codec.headers.pop import PopMessageRequestHeader
+from trimq.codec.names import pop_retry_topic
 from trimq.codec.pop.handle import ORDERLY
 from trimq.codec.records.fields import queue_offset_at
 from trimq.remoting.contract import Peer, RemotingError
@@ -129,7 +130,10 @@ class Popping:
         drawn = random.randrange(DRAWN_FROM)
         topic, group, config = header.topic, header.consumer_group, self._config
         retry = self._checks.retry_topic(topic, group)
-        shares = Shares(config.pop_from_retry_probability, config.priority_order_asc)
+        if config.enable_retry_topic_v2 and config.retrieve_message_from_pop_retry_topic_v1:
+            # What is still in the topic of the first naming gets half of the looks.
+            retry = pop_retry_topic(topic, group) if drawn % 2 == 0 else retry
+        shares = self._shares(header, drawn)
         # What is popped in order comes again from its own queue.
         of_retry = (retry, 0 if header.order else self._checks.queues(retry))
         queues = self._checks.queues(topic)
@@ -140,6 +144,15 @@ class Popping:
             revive_queue = self._pops % config.revive_queue_num
             self._pops += 1
         return Pop(header, peer, wanted, left, self._clock.millis(), revive_queue)
+
+    def _shares(self, header: PopMessageRequestHeader, drawn: int) -> Shares:
+        """With PRIORITY messages and in priority.factor of a hundred pops, queues are read by their number."""
+        config, checks = self._config, self._checks
+        factor = checks.priority_factor(header.topic, header.consumer_group)
+        if not header.order and drawn < factor:
+            share = config.pop_from_retry_probability_for_priority
+            return Shares(share, config.priority_order_asc, by_priority=True)
+        return Shares(config.pop_from_retry_probability, config.priority_order_asc)
 
     def look(self, pop: Pop, warmed: ColdQueue | None = None) -> ColdQueue | None:
         """Read the queues that are left, and stage their checkpoints; None when that is done.

@@ -16,19 +16,24 @@ class Place(NamedTuple):
 
 
 class Shares(NamedTuple):
-    """In percent: popFromRetryProbability. `highest_first`: priorityOrderAsc."""
+    """`retry`: in how many of a hundred pops its topic comes first. `highest_first`: priorityOrderAsc.
+
+    `by_priority`: the queues are priorities, and all pops begin with the same.
+    """
 
     retry: int
     highest_first: bool
+    by_priority: bool = False
 
 
 def places(
     topic: str, queue_id: int, queues: int, retry: tuple[str, int], drawn: int, shares: Shares
 ) -> list[Place]:
     """`queue_id` below 0 means all `queues` of the topic; `retry` is its retry topic with the number of queues."""
-    retries = _all_of(*retry, drawn, shares.highest_first, is_retry=True)
+    begin = 0 if shares.by_priority else drawn
+    retries = _all_of(*retry, begin, shares.highest_first, is_retry=True)
     if queue_id < 0:
-        own = _all_of(topic, queues, drawn, shares.highest_first, is_retry=False)
+        own = _all_of(topic, queues, begin, shares.highest_first, is_retry=False)
     else:
         own = [Place(topic, queue_id, False)]
     return retries + own if drawn < shares.retry else own + retries

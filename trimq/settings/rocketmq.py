@@ -141,15 +141,13 @@ _HARMLESS: Final[Mapping[str, str]] = {
         appendAckAsync appendCkAsync enableNotifyAfterPopOrderLockRelease
         enableNotifyBeforePopCalculateLag enablePopBatchAck enablePopBufferMerge enablePopLog
         enablePopMessageThreshold enableSkipLongAwaitingAck initPopOffsetByCheckMsgInMem
-        popCkMaxBufferSize popCkOffsetMaxQueueSize
-        popCkStayBufferTime popCkStayBufferTimeOut popConsumerFSServiceInit
-        popConsumerKVServiceEnable popConsumerKVServiceInit popConsumerKVServiceLog
-        popFromRetryProbabilityForPriority popInflightMessageThreshold
-        popLongPollingForceNotifyInterval popPollingMapExpireTimeSeconds popPollingMapSize
-        popReviveConcurrency popReviveMaxAttemptTimes popReviveMaxReturnSizePerRead
-        popReviveSkipIfGroupAbsent pullBatchMaxMessageCount retrieveMessageFromPopRetryTopicV1
-        reviveAckWaitMs reviveMaxSlow reviveScanTime skipWhenCKRePutReachMaxTimes
-        useMessageFilterForNotification useSeparateRetryQueue
+        popCkMaxBufferSize popCkOffsetMaxQueueSize popCkStayBufferTime popCkStayBufferTimeOut
+        popConsumerFSServiceInit popConsumerKVServiceEnable popConsumerKVServiceInit
+        popConsumerKVServiceLog popInflightMessageThreshold popLongPollingForceNotifyInterval
+        popPollingMapExpireTimeSeconds popPollingMapSize popReviveConcurrency
+        popReviveMaxAttemptTimes popReviveMaxReturnSizePerRead popReviveSkipIfGroupAbsent
+        pullBatchMaxMessageCount reviveAckWaitMs reviveMaxSlow reviveScanTime
+        skipWhenCKRePutReachMaxTimes useMessageFilterForNotification useSeparateRetryQueue
     """,
     _LITE: """
         enableLiteEventMode enableLitePopLog enableLmqQuota liteEventCheckInterval

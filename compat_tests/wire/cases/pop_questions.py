@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from typing import Any, Final
 
-from compat_tests.wire import reading
+from compat_tests.wire import popped, reading
 from compat_tests.wire.asks import (
     ask,
     consumer,
@@ -31,6 +31,14 @@ def cases() -> Iterator[Case]:
     yield from peeks()
     yield from notifications()
     yield from assignments()
+    yield Case("pop: topic of priorities", priorities)
+
+
+def priorities(stage: Stage) -> None:
+    """Its queues are read from the highest number down; in all of a hundred pops by default."""
+    filled(stage, count=4, queues=4, attributes="+message.type=PRIORITY")
+    for _ in range(4):
+        stage.record("next", popped.answer(stage.ask(popped.pop(maxMsgNums=1, queueId=-1))))
 
 
 def peek(**fields: object) -> Frame:
@@ -49,8 +57,8 @@ def notification(**fields: object) -> Frame:
     return ask(NOTIFICATION, {**usual, **fields})
 
 
-def filled(stage: Stage, count: int = 3, queues: int = 1) -> None:
-    stage.must(create_topic(queues=queues))
+def filled(stage: Stage, count: int = 3, queues: int = 1, **fields: object) -> None:
+    stage.must(create_topic(queues=queues, **fields))
     for number in range(count):
         text = properties(UNIQ_KEY=f"U{number}", TAGS="AB"[number % 2], WAIT="true")
         stage.must(send(b"m%d" % number, properties=text, queueId=number % queues))

@@ -24,6 +24,13 @@ def test_the_retry_topic_comes_first_in_its_share() -> None:
         assert Place("T", 3, False) in found
 
 
+@given(st.integers(0, 99))
+def test_priorities_are_read_by_their_number(drawn: int) -> None:
+    found = places("T", -1, 4, RETRY, drawn, Shares(0, True, by_priority=True))
+    assert [place.queue_id for place in found] == [3, 2, 1, 0, 0]
+    assert found[-1].is_retry
+
+
 @given(st.integers(0, 20), st.integers(0, 3), st.integers(0, 99), st.booleans())
 def test_every_queue_once(queues: int, retries: int, drawn: int, highest: bool) -> None:
     found = places("T", -1, queues, ("R", retries), drawn, Shares(20, highest))
