@@ -12,11 +12,10 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Protocol
 
 import trio
 
-from trimq.base.clock import Clock
 from trimq.broker.config import BrokerConfig
 from trimq.broker.groups.offsets import ConsumerOffsets
 from trimq.broker.groups.subscription_groups import SubscriptionGroups
@@ -66,6 +65,10 @@ class _ReviveQueue:
         self.open: dict[_Key, _Open] = {}
 
 
+class Timers(Protocol):
+    def delivered_before(self) -> int: ...
+
+
 class Reviving:
     """`topic`: the revive topic. `settled`: checkpoints done since the start; `revived`: messages put back."""
 
@@ -78,8 +81,9 @@ class Reviving:
         topics: Topics,
         groups: SubscriptionGroups,
         putting: PuttingBack,
-        clock: Clock,
+        timers: Timers,
     ) -> None:
+        self._timers = timers
         self._config = config
         self._topic = topic
         self._store = store
@@ -87,7 +91,6 @@ class Reviving:
         self._topics = topics
         self._groups = groups
         self._putting = putting
-        self._clock = clock
         self._queues: dict[int, _ReviveQueue] = {}
         self.settled = 0
 
@@ -98,7 +101,11 @@ class Reviving:
             await self.round()
 
     async def round(self) -> None:
-        """Read what has come, and settle what is due."""
+        """Read what has come, and settle what is due.
+
+        The time is the wheel's: what it has not delivered yet may be acknowledgements.
+        """
+        due = self._timers.delivered_before() - _GRACE
         for queue_id in range(self._config.revive_queue_num):
             end = self._store.max_offset(self._topic, queue_id)
             queue = self._queues.get(queue_id)
@@ -109,7 +116,7 @@ class Reviving:
                 while queue.next < end:
                     await self._read(queue_id, queue)
                     await trio.lowlevel.checkpoint()
-                await self._settle(queue_id, queue)
+                await self._settle(queue_id, queue, due)
             except (StoreError, PutRefused) as error:
                 log.warning("reviving is put off: queue=%d reason=%s", queue_id, error)
 
@@ -159,8 +166,7 @@ class Reviving:
         except CodecError as error:
             log.error("record of the revive topic left out: at=%d reason=%s", at, error)
 
-    async def _settle(self, queue_id: int, queue: _ReviveQueue) -> None:
-        due = self._clock.millis() - _GRACE
+    async def _settle(self, queue_id: int, queue: _ReviveQueue, due: int) -> None:
         for key, one in list(queue.open.items()):
             if one.point.due >= due:
                 break

@@ -48,6 +48,9 @@ class WheelTimers:
         self._tail: list[tuple[int, int, int]] = []
         self._rates = 0.0, 0.0
         self._counted = 0, 0, 0.0
+        # Up to when what is stored is on the wheel; and where its queue ended at some moment before.
+        self._fed = 0
+        self._sample = 0, 0
         self.look_at = self._losses.look_at
 
     def deliver_by(self, puts: Puts) -> None:
@@ -204,6 +207,17 @@ class WheelTimers:
     def unread(self) -> int:
         """How many are stored and not on the wheel yet."""
         return self._feeding.unread
+
+    def delivered_before(self) -> int:
+        """All that was stored for a time before this one has been delivered. In milliseconds since 1970."""
+        now = self._clock.millis()
+        if not self._feeding.unread:
+            self._fed = now
+        elif self._sample[0] <= self._files.queue_offset:
+            # What had been stored when the sample was taken is on the wheel.
+            self._fed = self._sample[1]
+            self._sample = self._store.max_offset(TIMER_TOPIC, 0), now
+        return min(self._fed, self._files.read_time) if self._files.is_used else self._fed
 
     def seconds_behind(self) -> int:
         """How far the next slot to be taken out lies in the past."""

@@ -174,7 +174,7 @@ def broker_parts(given: Given, common: Common) -> list[Part]:
             group,
             consumers,
             common.filters,
-            pop.Positions(offset, common.order_blocks),
+            pop.Kept(offset, common.order_blocks, common.timers),
             traffic,
         ),
         assignment.part(given, common.routes, common.modes, consumers),

@@ -21,6 +21,7 @@ from trimq.broker.pop.puttingback import PuttingBack
 from trimq.broker.pop.revive import Reviving
 from trimq.broker.pop.waiting import PopWaits
 from trimq.broker.services import background as services
+from trimq.broker.timers.service import WheelTimers
 from trimq.broker.topics.table import Topics
 from trimq.process.metrics import Sample
 from trimq.processors.pop.ack_message import AckMessage
@@ -38,11 +39,12 @@ from trimq.wiring.parts.produce import Sends
 
 
 @dataclass(frozen=True, slots=True)
-class Positions:
-    """Where groups are in their queues: offsets, and what orderly pops wait for."""
+class Kept:
+    """Where groups are in their queues, what orderly pops wait for, and the wheel that notes wait on."""
 
     offsets: ConsumerOffsets
     blocks: OrderBlocks
+    timers: WheelTimers | None
 
 
 def part(
@@ -52,12 +54,11 @@ def part(
     groups: SubscriptionGroups,
     consumers: Consumers,
     filters: SqlFilters,
-    positions: Positions,
+    kept: Kept,
     traffic: Traffic,
 ) -> Part:
     """Told of a write after the offsets are loaded; what waits is woken when checkpoints count."""
-    offsets, blocks = positions.offsets, positions.blocks
-    has_wheel = given.plan.store.timer_wheel_enable
+    offsets, blocks, timers = kept.offsets, kept.blocks, kept.timers
     config, store, clock, of_store = given.config, given.store, given.clock, given.plan.store
     checks = PopChecks(config, given.identity, topics, groups, consumers, filters, clock, of_store)
     notes = Notes(sends.staging, sends.rules, config.broker_cluster_name, clock)
@@ -70,7 +71,9 @@ def part(
     queues = config.revive_queue_num
     acking = Acking(topics, notes, orderly, store, of_store, queues, clock)
     putting = PuttingBack(config, sends.staging, sends.rules, topics, offsets, notes)
-    reviving = Reviving(config, notes.topic, store, offsets, topics, groups, putting, clock)
+    reviving = None
+    if timers is not None:
+        reviving = Reviving(config, notes.topic, store, offsets, topics, groups, putting, timers)
 
     def load() -> None:
         orderly.load()
@@ -87,11 +90,10 @@ def part(
             "trimq_pop_revive_unread",
             "Records of the revive topic that are due and not read.",
             "gauge",
-            reviving.behind(),
+            0 if reviving is None else reviving.behind(),
         )
-        yield Sample(
-            "trimq_pop_checkpoints_settled", "Checkpoints settled.", "counter", reviving.settled
-        )
+        settled = 0 if reviving is None else reviving.settled
+        yield Sample("trimq_pop_checkpoints_settled", "Checkpoints settled.", "counter", settled)
         yield Sample("trimq_pop_revived", "Popped messages put back.", "counter", putting.revived)
 
     return Part(
@@ -115,7 +117,7 @@ def part(
                 blocks.persist_in_steps,
             ),
             "open the blocks of orderly pops": orderly.run,
-            **({"put popped messages back": reviving.run} if has_wheel else {}),
+            **({} if reviving is None else {"put popped messages back": reviving.run}),
         },
         load=load,
         stored=stored,
