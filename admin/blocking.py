@@ -185,7 +185,6 @@ class BlockingAdminClient:
     broker_consume_stats = _plain(runtime.broker_consume_stats)
     broker_counter = _plain(runtime.broker_counter)
     ha_status = _plain(runtime.ha_status)
-    knows_pop = _plain(runtime.knows_pop)
     set_read_ahead = _plain(runtime.set_read_ahead)
     switch_timer_engine = _plain(runtime.switch_timer_engine)
     reset_master_flush_offset = _plain(runtime.reset_master_flush_offset)

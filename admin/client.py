@@ -163,7 +163,6 @@ class AdminClient:
     broker_consume_stats = runtime.broker_consume_stats
     broker_counter = runtime.broker_counter
     ha_status = runtime.ha_status
-    knows_pop = runtime.knows_pop
     set_read_ahead = runtime.set_read_ahead
     switch_timer_engine = runtime.switch_timer_engine
     reset_master_flush_offset = runtime.reset_master_flush_offset

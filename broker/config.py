@@ -118,6 +118,7 @@ class BrokerConfig:
         "How long a topic's queues on all brokers are remembered, in ms.",
         at_least=1,
         live=True,
+        long=True,
     )
     max_message_filter_num_for_notification: int = setting(
         64,
@@ -126,7 +127,11 @@ class BrokerConfig:
         live=True,
     )
     revive_interval: int = setting(
-        1000, "How often POP looks for what was not acknowledged, in ms.", at_least=1, live=True
+        1000,
+        "How often POP looks for what was not acknowledged, in ms.",
+        at_least=1,
+        live=True,
+        long=True,
     )
     pop_from_retry_probability: int = setting(
         20,
@@ -159,7 +164,9 @@ class BrokerConfig:
     pop_polling_size: int = setting(
         1024, "Pops that may wait for the same queues of a group.", at_least=0, live=True
     )
-    max_pop_polling_size: int = setting(100_000, "Pops that may wait.", at_least=0, live=True)
+    max_pop_polling_size: int = setting(
+        100_000, "Pops that may wait.", at_least=0, live=True, long=True
+    )
     validate_system_topic_when_update_topic: bool = setting(
         True, "Refuse to change system topics by UPDATE_AND_CREATE_TOPIC.", live=True
     )

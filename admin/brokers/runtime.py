@@ -9,7 +9,7 @@ from trimq.codec.bodies.kv import KVTable
 from trimq.codec.bodies.progress import BrokerStatsData
 from trimq.codec.bodies.queue_tables import BrokerConsumeStatsTable
 from trimq.codec.bodies.replication import HARuntimeInfo
-from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.codes import RequestCode
 from trimq.codec.headers.brokers import (
     AddBrokerRequestHeader,
     RemoveBrokerRequestHeader,
@@ -121,9 +121,3 @@ async def remove_broker(
         broker_name=broker_name, broker_cluster_name=cluster, broker_id=broker_id
     )
     await ask(link, addr, RequestCode.REMOVE_BROKER, header, factor=4)
-
-
-async def knows_pop(link: Link, addr: str) -> bool:
-    """Whether a broker has POP consumption at all; asked in a way that changes nothing."""
-    answer = await link.ask(addr, RequestCode.POLLING_INFO)
-    return answer.code != ResponseCode.REQUEST_CODE_NOT_SUPPORTED

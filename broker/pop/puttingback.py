@@ -88,7 +88,9 @@ class PuttingBack:
     def _stage_one(self, point: PopCheckPoint, offset: int, record: Record | None) -> None:
         """A message that is gone, or that cannot be stored at all, is done."""
         if record is None:
-            log.warning("popped message is gone: %s/%d at=%d", point.t, point.q, offset)
+            log.warning(
+                "popped message is gone: topic=%s queue=%d offset=%d", point.t, point.q, offset
+            )
             return
         try:
             self._stage(point, record)

@@ -42,8 +42,6 @@ def command(
 
     def change(addr: str) -> None:
         run.admin.set_request_mode(addr, wanted)
-        if mode == "POP" and not run.admin.knows_pop(addr):
-            run.warn(f"{addr} does not know POP: the mode is kept, and has no effect there")
         run.out.row(f"set consume mode to {addr} success.", {"addr": addr, "mode": wanted})
 
     addrs = hash_order(chosen_addrs(run, broker_addr, cluster))
