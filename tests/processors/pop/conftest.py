@@ -1,5 +1,7 @@
 """A broker's POP processors, asked as the dispatcher asks them; its receives end when a test says so."""
 
+import errno
+import os
 from typing import Any
 
 import pytest
@@ -87,11 +89,11 @@ class PopClient:
     def fail_to_write(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """The end of a receive whose write fails on the disk."""
 
-        def fail() -> None:
-            raise StoreError("the disk failed")
+        def fail(*_: Any) -> int:
+            raise OSError(errno.EIO, "the disk failed")
 
         with monkeypatch.context() as patch:
-            patch.setattr(self.broker.store._appender._log, "write", fail)
+            patch.setattr(os, "pwritev", fail)
             with pytest.raises(StoreError):
                 self.write()
 
