@@ -43,7 +43,7 @@ log = logging.getLogger("trimq.pop")
 _GRACE: Final = 2000
 _AT_ONCE: Final = 32
 _TAGS: Final = TAGS.encode()
-_Key = tuple[str | None, str | None, int, int, int]
+_Key = tuple[str | None, str | None, int, int, int, str]
 
 
 @dataclass(slots=True)
@@ -83,6 +83,8 @@ class Reviving:
         putting: PuttingBack,
         timers: Timers,
     ) -> None:
+        # Of notes that name no broker.
+        self._name = config.broker_name
         self._timers = timers
         self._config = config
         self._topic = topic
@@ -152,7 +154,7 @@ class Reviving:
         try:
             if tag == CHECKPOINT.encode():
                 point = decode_body(PopCheckPoint, record.body)
-                key = (point.t, point.c, point.q, point.so, point.pt)
+                key = (point.t, point.c, point.q, point.so, point.pt, point.bn or self._name)
                 known = queue.open.pop(key, None)
                 queue.open[key] = opened = _Open(point, at)
                 if known is not None:
@@ -160,7 +162,8 @@ class Reviving:
                     opened.point.sp = point.sp or known.point.sp
             else:
                 ack = decode_body(AckMsg, record.body)
-                open_one = queue.open.get((ack.t, ack.c, ack.q, ack.so, ack.pt))
+                of = (ack.t, ack.c, ack.q, ack.so, ack.pt, ack.bn or self._name)
+                open_one = queue.open.get(of)
                 if open_one is not None:
                     open_one.acknowledged.update(ack.offsets())
         except CodecError as error:

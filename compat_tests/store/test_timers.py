@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from compat_tests.store.shared_directory import SETTINGS, SUCCESS, TOPIC, Real, open_ours
-from compat_tests.store.test_taken_over import eventually
+from compat_tests.store.turns import eventually
 from compat_tests.wire.frames import Frame
 from compat_tests.wire.link import Link
 from trimq.codec.records.properties import parse_properties

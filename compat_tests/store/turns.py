@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from pathlib import Path
+
+import pytest
 
 from compat_tests.servers import containers
 from compat_tests.servers.ours import TrimqServer
@@ -50,3 +54,11 @@ class Sides:
     def end(self) -> None:
         if self._running:
             self.stop(kill=True)
+
+
+def eventually(holds: Callable[[], bool], what: str, seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    while not holds():
+        if time.monotonic() > deadline:
+            pytest.fail(f"not within {seconds} s: {what}")
+        time.sleep(0.1)

@@ -35,7 +35,11 @@ from trimq.remoting.errors import PeerGone, RemotingError
 ROUNDS = 3
 TOPIC, GROUP, QUEUES = "Pops", "G", 2
 INVISIBLE = 2500
-SETTINGS = {"mappedFileSizeCommitLog": 512 * 1024, "reviveInterval": 200}
+SETTINGS = {
+    "brokerName": "broker-a",
+    "mappedFileSizeCommitLog": 512 * 1024,
+    "reviveInterval": 200,
+}
 # An answer that came so long before the message's time counts.
 IN_TIME = 300
 # Nothing comes any more: all times are up, with what the broker waits for late acknowledgements.
