@@ -167,6 +167,68 @@ class BrokerConfig:
     max_pop_polling_size: int = setting(
         100_000, "Pops that may wait.", at_least=0, live=True, long=True
     )
+    enable_lite_event_mode: bool = setting(
+        True,
+        "Tell clients which lite topics have news; false: a pop looks at all that its client reads, and none is woken.",
+        live=True,
+    )
+    lite_event_check_interval: int = setting(
+        10_000,
+        "How often clients that do not fetch their news are looked for, in ms.",
+        at_least=1,
+        live=True,
+        long=True,
+    )
+    lite_event_full_dispatch_delay_time: int = setting(
+        10_000,
+        "How long after its news were too many all lite topics of a client are looked at, in ms.",
+        at_least=0,
+        live=True,
+        long=True,
+    )
+    lite_event_full_dispatch_delay_time_for_wildcard_group: int = setting(
+        10_000, "The same for a group that reads all lite topics.", at_least=0, live=True, long=True
+    )
+    max_client_event_count: int = setting(
+        100,
+        "Lite topics with news a client is told of at a time; lite.sub.client.max.event.cnt of a group goes first.",
+        at_least=1,
+        live=True,
+    )
+    max_lite_subscription_count: int = setting(
+        100_000, "Subscriptions to lite topics, of all clients.", at_least=0, live=True, long=True
+    )
+    lite_subscription_check_interval: int = setting(
+        120_000, "How often silent lite clients are looked for, in ms.", at_least=1, live=True, long=True
+    )
+    lite_subscription_check_timeout_mills: int = setting(
+        180_000,
+        "The subscriptions of a lite client that sends them no more end after this, in ms.",
+        at_least=1,
+        live=True,
+        long=True,
+    )
+    lite_ttl_check_interval: int = setting(
+        120_000,
+        "How often lite topics that have expired are looked for, in ms.",
+        at_least=1,
+        live=True,
+        long=True,
+    )
+    min_lite_ttl: int = setting(
+        900_000,
+        "No lite topic expires earlier than this, in ms; none at all so soon after a start.",
+        key="minLiteTTl",
+        at_least=0,
+        live=True,
+        long=True,
+    )
+    lite_lag_latency_collect_enable: bool = setting(
+        False, "Remember which lite topics a group is behind in, for getLiteGroupInfo.", live=True
+    )
+    lite_lag_latency_top_k: int = setting(
+        50, "Lite topics that are remembered so for a group.", at_least=1, live=True
+    )
     validate_system_topic_when_update_topic: bool = setting(
         True, "Refuse to change system topics by UPDATE_AND_CREATE_TOPIC.", live=True
     )

@@ -15,6 +15,8 @@ ConsumeFromWhere = Literal[
 TopicFilterType = Literal["SINGLE_TAG", "MULTI_TAG"]
 GroupRetryPolicyType = Literal["EXPONENTIAL", "CUSTOMIZED"]
 MessageRequestMode = Literal["PULL", "POP"]
+LiteSubscriptionAction = Literal["PARTIAL_ADD", "PARTIAL_REMOVE", "COMPLETE_ADD", "COMPLETE_REMOVE"]
+OffsetOptionType = Literal["POLICY", "OFFSET", "TAIL_N", "TIMESTAMP"]
 # The outcome of a message that a client was given directly (CMResult).
 ConsumeResult = Literal[
     "CR_SUCCESS",

@@ -294,10 +294,6 @@ DIFFERENCES: Final = (
         tests=("tests/broker/test_pending.py::test_the_start_is_refused_with_a_sentence",),
     ),
     Difference(
-        "Questions about lite topics are answered as by a broker whose lite topics are empty.",
-        tests=("tests/processors/lite/test_lite_requests.py::test_an_empty_lite_topic",),
-    ),
-    Difference(
         "A question about a lite topic or its client that names no topic is told that there is no such"
         " topic; the real broker fails with a NullPointerException.",
         cases=("lite topic: no field", "lite client: no field"),

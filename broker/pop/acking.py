@@ -14,7 +14,7 @@ from typing import Final
 from trimq.base.clock import Clock
 from trimq.broker.pop.asking import bad_queue, no_topic, too_long
 from trimq.broker.pop.checkpoints import Notes
-from trimq.broker.pop.order import OrderedQueue
+from trimq.broker.pop.batches import OrderedQueue
 from trimq.broker.pop.orderly import Changed, Orderly
 from trimq.broker.produce.puts import PutRefused, put_answer
 from trimq.broker.topics.table import Topics
@@ -75,7 +75,7 @@ class Acking:
     def ack(self, header: AckMessageRequestHeader, peer: Peer) -> int:
         """RemotingError, StoreError, PutRefused."""
         topic, queue_id, offset = header.topic, header.queue_id, header.offset
-        self._check_queue(topic, queue_id, peer)
+        self.check_queue(topic, queue_id, peer)
         low, high = self._bounds(topic, queue_id)
         if not low <= offset <= high:
             raise RemotingError(
@@ -123,7 +123,7 @@ class Acking:
     def change(self, header: ChangeInvisibleTimeRequestHeader, peer: Peer) -> Changed:
         """RemotingError, StoreError, PutRefused."""
         topic, queue_id, offset = header.topic, header.queue_id, header.offset
-        self._check_queue(topic, queue_id, peer)
+        self.check_queue(topic, queue_id, peer)
         low, high = self._bounds(topic, queue_id)
         if not low <= offset < high:
             raise RemotingError(ResponseCode.NO_MESSAGE, REMARK_LEFT)
@@ -191,7 +191,8 @@ class Acking:
         if number != ORDERLY and not 0 <= number < self._queues:
             raise CodecError(f"there is no revive queue {number} (reviveQueueNum={self._queues})")
 
-    def _check_queue(self, topic: str, queue_id: int, peer: Peer) -> None:
+    def check_queue(self, topic: str, queue_id: int, peer: Peer) -> None:
+        """RemotingError if there is no such queue to read."""
         config = self._topics.get(topic)
         if config is None:
             raise no_topic(topic)

@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 from trimq.broker.config import BrokerConfig
 from trimq.broker.groups.offsets import ConsumerOffsets
 from trimq.broker.pop.asking import MOST_MESSAGES, PopChecks, Wanted
-from trimq.broker.pop.order import OrderBlocks, OrderedQueue
+from trimq.broker.pop.batches import OrderedBatches, OrderedQueue
 from trimq.broker.pop.selection import in_turn
 from trimq.codec.headers.pop import NotificationRequestHeader, PeekMessageRequestHeader
 from trimq.store.message_store import MessageStore
@@ -30,7 +30,7 @@ class Looking:
         config: BrokerConfig,
         checks: PopChecks,
         offsets: ConsumerOffsets,
-        blocks: OrderBlocks,
+        blocks: OrderedBatches,
         store: MessageStore,
     ) -> None:
         self._config = config

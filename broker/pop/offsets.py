@@ -12,7 +12,7 @@ from typing import Final
 
 from trimq.broker.groups.offsets import NOT_FOUND, ConsumerOffsets
 from trimq.broker.pop.checkpoints import MOVES_NOTHING
-from trimq.broker.pop.order import OrderBlocks
+from trimq.broker.pop.batches import OrderedBatches
 from trimq.codec.bodies.base import decode_body
 from trimq.codec.bodies.pop import PopCheckPoint
 from trimq.codec.errors import CodecError
@@ -34,7 +34,7 @@ _Key = tuple[str, str, int]
 class PopOffsets:
     """`looks_in_memory`: initPopOffsetByCheckMsgInMem."""
 
-    def __init__(self, offsets: ConsumerOffsets, store: MessageStore, blocks: OrderBlocks) -> None:
+    def __init__(self, offsets: ConsumerOffsets, store: MessageStore, blocks: OrderedBatches) -> None:
         self._offsets = offsets
         self._blocks = blocks
         self._store = store

@@ -5,15 +5,14 @@ acknowledgement for which no batch is known (the broker was killed since) moves 
 message. The original moves it past any, and what lies between is lost to the group.
 """
 
-from heapq import heappop, heappush
 from typing import Final, NamedTuple
-
-import trio
 
 from trimq.base.clock import Clock
 from trimq.broker.groups.offsets import ConsumerOffsets
 from trimq.broker.pop.found import Pop
-from trimq.broker.pop.order import NotInBatch, OrderBlocks, OrderedQueue
+from trimq.broker.pop.batches import NotInBatch, OrderedQueue
+from trimq.broker.pop.openings import Openings
+from trimq.broker.pop.order import OrderBlocks
 from trimq.broker.pop.selection import Place
 from trimq.broker.pop.waiting import PopWaits
 from trimq.codec.codes import ResponseCode
@@ -34,7 +33,7 @@ class Changed(NamedTuple):
 
 
 class Orderly:
-    """`run` wakes who waits for queues whose blocks open by time; it sleeps while there is none."""
+    """`openings` wakes who waits for queues whose blocks open by time."""
 
     def __init__(
         self, blocks: OrderBlocks, offsets: ConsumerOffsets, waits: PopWaits, clock: Clock
@@ -43,15 +42,12 @@ class Orderly:
         self._offsets = offsets
         self._waits = waits
         self._clock = clock
-        # When to look at a queue, at most once for each.
-        self._due: list[tuple[int, OrderedQueue]] = []
-        self._due_of: dict[OrderedQueue, int] = {}
-        self._sooner = trio.Event()
+        self.openings = Openings(blocks, self._wake, clock)
 
     def load(self) -> None:
         """Read the blocks. Blocks: before the loop runs. TableDamaged."""
         for queue in self._blocks.load():
-            self._watch(queue)
+            self.openings.watch(queue)
 
     def is_blocked(self, pop: Pop, place: Place) -> bool:
         header = pop.header
@@ -77,7 +73,7 @@ class Orderly:
         # The map has only messages that were consumed before.
         least = min(counts.values()) if len(counts) == len(offsets) else 0
         pop.places.count_queue(version, place.queue_id, least)
-        self._watch(queue)
+        self.openings.watch(queue)
 
     def ack(self, queue: OrderedQueue, offset: int, pop_time: int, peer: Peer) -> None:
         """RemotingError if the batch has no such offset. Late ones are none of anybody's business."""
@@ -115,42 +111,8 @@ class Orderly:
         if self._blocks.free_at(queue) is None:
             self._wake(queue)
         else:
-            self._watch(queue)
+            self.openings.watch(queue)
         return Changed(pop_time, as_long(until - pop_time), ORDERLY, -1)
-
-    async def run(self) -> None:
-        """Until cancelled."""
-        while True:
-            if not self._due:
-                await self._sooner.wait()
-            self._sooner = trio.Event()
-            left = self._due[0][0] - self._clock.millis()
-            with trio.move_on_after(max(0, left) / 1000):
-                await self._sooner.wait()
-            self.release()
-
-    def release(self) -> None:
-        """Wake who waits for queues whose blocks are open by now."""
-        now = self._clock.millis()
-        while self._due and self._due[0][0] <= now:
-            at, queue = heappop(self._due)
-            if self._due_of.get(queue) != at:
-                continue
-            del self._due_of[queue]
-            if self._blocks.free_at(queue) is None:
-                self._wake(queue)
-            else:
-                self._watch(queue)
-
-    def _watch(self, queue: OrderedQueue) -> None:
-        """Look at it when its block opens, or before: what opens later is looked at again."""
-        at = self._blocks.free_at(queue)
-        known = self._due_of.get(queue)
-        if at is not None and (known is None or at < known):
-            self._due_of[queue] = at
-            heappush(self._due, (at, queue))
-            if self._due[0][1] == queue:
-                self._sooner.set()
 
     def _wake(self, queue: OrderedQueue) -> None:
         topic, group, queue_id = queue

@@ -1,10 +1,36 @@
-"""Answers about lite topics: many small topics in one, each with its own queue (5.5.0)."""
+"""Lite topics: many small topics in one, each with its own queue (5.5.0). Subscriptions, and answers about them."""
 
 import msgspec
 
 from trimq.codec.bodies.base import Body, Int32, Int64
 from trimq.codec.bodies.progress import OffsetWrapper
 from trimq.codec.bodies.queue_tables import TopicOffset
+from trimq.codec.enums import LiteSubscriptionAction, OffsetOptionType
+
+
+class OffsetOption(Body, kw_only=True):
+    """Where a group begins in lite topics that a client subscribes to (OffsetOption)."""
+
+    type: OffsetOptionType | None = None
+    value: Int64 = 0
+
+
+class LiteSubscriptionDTO(Body, kw_only=True):
+    """What one client wants."""
+
+    action: LiteSubscriptionAction | None = None
+    client_id: str | None = None
+    group: str | None = None
+    topic: str | None = None
+    lite_topic_set: list[str | None] | None = None
+    offset_option: OffsetOption | None = None
+    version: Int64 = 0
+
+
+class LiteSubscriptionCtlRequestBody(Body, kw_only=True):
+    """LITE_SUBSCRIPTION_CTL."""
+
+    subscription_set: list[LiteSubscriptionDTO] | None = None
 
 
 class GetBrokerLiteInfoResponseBody(Body, kw_only=True):

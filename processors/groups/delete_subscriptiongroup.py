@@ -3,10 +3,12 @@
 Its %RETRY% and %DLQ% topics stay.
 """
 
+from collections.abc import Sequence
+
 from trimq.broker.figures.traffic import Traffic
 from trimq.broker.groups.offsets import ConsumerOffsets
 from trimq.broker.groups.subscription_groups import SubscriptionGroups
-from trimq.broker.pop.order import OrderBlocks
+from trimq.broker.pop.batches import OrderedBatches
 from trimq.codec.codes import RequestCode
 from trimq.codec.headers.groups import DeleteSubscriptionGroupRequestHeader
 from trimq.remoting.contract import Processor, Request, Response
@@ -21,7 +23,7 @@ class DeleteSubscriptiongroup(Processor[DeleteSubscriptionGroupRequestHeader]):
         groups: SubscriptionGroups,
         offsets: ConsumerOffsets,
         traffic: Traffic,
-        blocks: OrderBlocks,
+        blocks: Sequence[OrderedBatches],
     ) -> None:
         self._groups = groups
         self._offsets = offsets
@@ -31,7 +33,8 @@ class DeleteSubscriptiongroup(Processor[DeleteSubscriptionGroupRequestHeader]):
     def handle(self, request: Request[DeleteSubscriptionGroupRequestHeader]) -> Response:
         self._groups.delete(request.header.group_name)
         self._traffic.forget_group(request.header.group_name)
-        self._blocks.forget_group(request.header.group_name)
+        for blocks in self._blocks:
+            blocks.forget_group(request.header.group_name)
         if request.header.clean_offset:
             self._offsets.forget_group(request.header.group_name)
         return Response()

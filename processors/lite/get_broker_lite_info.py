@@ -1,34 +1,53 @@
 """GET_BROKER_LITE_INFO: sizes of the tables that lite topics use."""
 
-from typing import Final
-
-from trimq.broker.groups.lite import LiteChecks
 from trimq.broker.groups.offsets import ConsumerOffsets
+from trimq.broker.lite.events import LiteEvents
+from trimq.broker.lite.life import LiteLife
+from trimq.broker.lite.metadata import LiteMetadata
+from trimq.broker.lite.registry import LiteSubscriptions
+from trimq.broker.pop.batches import OrderedBatches
 from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.lite import GetBrokerLiteInfoResponseBody
 from trimq.codec.codes import RequestCode
 from trimq.remoting.contract import Processor, Request, Response
+from trimq.store.config import StoreConfig
 from trimq.store.message_store import MessageStore
-
-# MessageStoreConfig.maxLmqConsumeQueueNum, which cannot be set here.
-_MOST_QUEUES: Final = 20_000
 
 
 class GetBrokerLiteInfo(Processor[None]):
     codes = (RequestCode.GET_BROKER_LITE_INFO,)
 
-    def __init__(self, checks: LiteChecks, offsets: ConsumerOffsets, store: MessageStore) -> None:
-        self._checks = checks
+    def __init__(
+        self,
+        metadata: LiteMetadata,
+        subscriptions: LiteSubscriptions,
+        events: LiteEvents,
+        batches: OrderedBatches,
+        life: LiteLife,
+        offsets: ConsumerOffsets,
+        store: MessageStore,
+        config: StoreConfig,
+    ) -> None:
+        self._metadata = metadata
+        self._subscriptions = subscriptions
+        self._events = events
+        self._batches = batches
+        self._life = life
         self._offsets = offsets
         self._store = store
+        self._config = config
 
     def handle(self, request: Request[None]) -> Response:
         body = GetBrokerLiteInfoResponseBody(
             store_type="default",
-            max_lmq_num=_MOST_QUEUES,
+            max_lmq_num=self._config.max_lmq_consume_queue_num,
+            current_lmq_num=len(self._life.queues()),
+            lite_subscription_count=self._subscriptions.count,
+            order_info_count=len(self._batches),
             cq_table_size=len(self._store.topics()),
             offset_table_size=self._offsets.table_size(),
-            topic_meta=self._checks.lifetimes(),
-            group_meta=self._checks.groups_by_topic(),
+            event_map_size=len(self._events),
+            topic_meta=self._metadata.lifetimes(),
+            group_meta=self._metadata.groups_by_topic(),
         )
         return Response(body=encode_body(body))

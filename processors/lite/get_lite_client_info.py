@@ -1,31 +1,44 @@
-"""GET_LITE_CLIENT_INFO: what one client has subscribed to; here, nothing."""
+"""GET_LITE_CLIENT_INFO: which lite topics one client reads."""
 
-from trimq.broker.groups.lite import LiteChecks
+from typing import Final
+
+from trimq.broker.lite.events import LiteEvents
+from trimq.broker.lite.metadata import LiteMetadata
+from trimq.broker.lite.registry import LiteSubscriptions
 from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.lite import GetLiteClientInfoResponseBody
 from trimq.codec.codes import RequestCode
 from trimq.codec.headers.lite import GetLiteClientInfoRequestHeader
 from trimq.remoting.contract import Processor, Request, Response
 
-_UNKNOWN = -1
+_UNKNOWN: Final = -1
+_MOST: Final = 10_000
 
 
 class GetLiteClientInfo(Processor[GetLiteClientInfoRequestHeader]):
     codes = (RequestCode.GET_LITE_CLIENT_INFO,)
     header = GetLiteClientInfoRequestHeader
 
-    def __init__(self, checks: LiteChecks) -> None:
-        self._checks = checks
+    def __init__(
+        self, metadata: LiteMetadata, subscriptions: LiteSubscriptions, events: LiteEvents
+    ) -> None:
+        self._metadata = metadata
+        self._subscriptions = subscriptions
+        self._events = events
 
     def handle(self, request: Request[GetLiteClientInfoRequestHeader]) -> Response:
         header = request.header
-        topic = self._checks.topic(header.parent_topic)
-        self._checks.check_bound(header.group, topic.topic_name)
+        topic = self._metadata.topic(header.parent_topic)
+        self._metadata.check_bound(header.group, topic.topic_name)
+        client_id = header.client_id or ""
+        found = self._subscriptions.find(client_id)
+        queues = None if found is None else list(found.queues)
         body = GetLiteClientInfoResponseBody(
             parent_topic=topic.topic_name,
             group=header.group,
             client_id=header.client_id,
-            lite_topic_count=_UNKNOWN,
-            last_access_time=_UNKNOWN,
+            lite_topic_count=_UNKNOWN if queues is None else len(queues),
+            lite_topic_set=None if queues is None else queues[: min(header.max_count, _MOST)],
+            last_access_time=self._events.last_access(client_id),
         )
         return Response(body=encode_body(body))

@@ -1,6 +1,7 @@
-"""GET_PARENT_TOPIC_INFO: how long a topic's lite topics live, and who reads them."""
+"""GET_PARENT_TOPIC_INFO: how many lite topics a topic has, how long they live, and who reads them."""
 
-from trimq.broker.groups.lite import LiteChecks, lifetime
+from trimq.broker.lite.life import LiteLife
+from trimq.broker.lite.metadata import LiteMetadata, lifetime
 from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.lite import GetParentTopicInfoResponseBody
 from trimq.codec.codes import RequestCode
@@ -12,13 +13,18 @@ class GetParentTopicInfo(Processor[GetParentTopicInfoRequestHeader]):
     codes = (RequestCode.GET_PARENT_TOPIC_INFO,)
     header = GetParentTopicInfoRequestHeader
 
-    def __init__(self, checks: LiteChecks) -> None:
-        self._checks = checks
+    def __init__(self, metadata: LiteMetadata, life: LiteLife) -> None:
+        self._metadata = metadata
+        self._life = life
 
     def handle(self, request: Request[GetParentTopicInfoRequestHeader]) -> Response:
-        topic = self._checks.topic(request.header.topic)
+        topic = self._metadata.topic(request.header.topic)
         name = topic.topic_name
         body = GetParentTopicInfoResponseBody(
-            topic=name, ttl=lifetime(topic), groups=self._checks.groups_by_topic().get(name)
+            topic=name,
+            ttl=lifetime(topic),
+            lmq_num=len(self._life.queues()),
+            lite_topic_count=len(self._life.queues_of(name)),
+            groups=self._metadata.groups_by_topic().get(name),
         )
         return Response(body=encode_body(body))

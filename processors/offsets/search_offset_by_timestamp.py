@@ -10,6 +10,7 @@ from trimq.codec.headers.offsets import (
     SearchOffsetRequestHeader,
     SearchOffsetResponseHeader,
 )
+from trimq.codec.names import lite_queue
 from trimq.processors._queue_questions import QueueProcessor
 from trimq.remoting.contract import Request, Response
 
@@ -29,9 +30,11 @@ class SearchOffsetByTimestamp(QueueProcessor[SearchOffsetRequestHeader]):
         self._store = store
 
     def plain(self, request: Request[SearchOffsetRequestHeader]) -> Response:
-        lite_topic = (request.header.lite_topic or "").strip()
-        # Its queue is empty: lite topics are not supported yet.
-        offset = 0 if lite_topic else self._search(request.header, request.header.queue_id)
+        header, lite_topic = request.header, request.header.lite_topic or ""
+        if lite_topic.strip():
+            offset = self._search_lite(header, lite_queue(header.topic, lite_topic))
+        else:
+            offset = self._search(header, header.queue_id)
         return Response(header=SearchOffsetResponseHeader(offset=offset))
 
     async def of_parts(
@@ -47,6 +50,13 @@ class SearchOffsetByTimestamp(QueueProcessor[SearchOffsetRequestHeader]):
             part = last
             found, _ = await self._search_part(request, queue, part)
         return Response(header=SearchOffsetResponseHeader(offset=part.to_global(found)))
+
+    def _search_lite(self, header: SearchOffsetRequestHeader, queue: str) -> int:
+        """A lite topic has one queue."""
+        if header.queue_id != 0 or self._store.max_offset(queue, 0) <= 0:
+            return 0
+        upper = (header.boundary_type or "").lower() == "upper"
+        return self._store.offset_by_time(queue, 0, header.timestamp, upper)
 
     def _search(self, header: SearchOffsetRequestHeader, queue_id: int) -> int:
         # BoundaryType.getType: whatever is not "upper" means lower.

@@ -1,26 +1,28 @@
 """CHANGE_MESSAGE_INVISIBLETIME (200053): a popped message shall come again at another time."""
 
+from trimq.broker.lite.acking import LiteAcking, is_lite
 from trimq.broker.pop.acking import Acking
+from trimq.broker.pop.orderly import Changed
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.headers.pop import (
     ChangeInvisibleTimeRequestHeader,
     ChangeInvisibleTimeResponseHeader,
 )
 from trimq.codec.names import REMARK_LEFT
-from trimq.remoting.contract import Processor, RemotingError, Request, Response
+from trimq.remoting.contract import Peer, Processor, RemotingError, Request, Response
 
 
 class ChangeMessageInvisibleTime(Processor[ChangeInvisibleTimeRequestHeader]):
     codes = (RequestCode.CHANGE_MESSAGE_INVISIBLETIME,)
     header = ChangeInvisibleTimeRequestHeader
 
-    def __init__(self, acking: Acking) -> None:
+    def __init__(self, acking: Acking, lite: LiteAcking) -> None:
         self._acking = acking
+        self._lite = lite
 
     def handle(self, request: Request[ChangeInvisibleTimeRequestHeader]) -> Response:
         try:
-            with self._acking.puts():
-                changed = self._acking.change(request.header, request.peer)
+            changed = self._change(request.header, request.peer)
         except RemotingError as error:
             if error.code == ResponseCode.SYSTEM_ERROR:
                 # An exception there.
@@ -41,3 +43,10 @@ class ChangeMessageInvisibleTime(Processor[ChangeInvisibleTimeRequestHeader]):
             durable_at=changed.durable_at,
             durable_timeout_code=ResponseCode.SUCCESS,
         )
+
+    def _change(self, header: ChangeInvisibleTimeRequestHeader, peer: Peer) -> Changed:
+        if is_lite(header.lite_topic):
+            self._acking.check_queue(header.topic, header.queue_id, peer)
+            return self._lite.change(header)
+        with self._acking.puts():
+            return self._acking.change(header, peer)

@@ -1,4 +1,4 @@
-"""DELETE_TOPIC_IN_BROKER: a topic, its queues and offsets, and its POP retry topics."""
+"""DELETE_TOPIC_IN_BROKER: a topic, its queues and offsets, its POP retry topics and lite topics."""
 
 from typing import Protocol
 
@@ -22,6 +22,10 @@ class Timers(Protocol):
     def forget_topic(self, topic: str) -> None: ...
 
 
+class LiteTopics(Protocol):
+    def delete_topic(self, topic: str) -> None: ...
+
+
 class DeleteTopicInBroker(Processor[DeleteTopicRequestHeader]):
     codes = (RequestCode.DELETE_TOPIC_IN_BROKER,)
     header = DeleteTopicRequestHeader
@@ -35,6 +39,7 @@ class DeleteTopicInBroker(Processor[DeleteTopicRequestHeader]):
         traffic: Traffic,
         timers: Timers | None,
         blocks: OrderBlocks,
+        lite: LiteTopics,
     ) -> None:
         self._config = config
         self._topics = topics
@@ -43,6 +48,7 @@ class DeleteTopicInBroker(Processor[DeleteTopicRequestHeader]):
         self._traffic = traffic
         self._timers = timers
         self._blocks = blocks
+        self._lite = lite
 
     def decode_header(self, ext_fields: dict[str, str]) -> DeleteTopicRequestHeader:
         """A missing topic counts as a blank one."""
@@ -53,6 +59,7 @@ class DeleteTopicInBroker(Processor[DeleteTopicRequestHeader]):
         if not topic.strip():
             raise RemotingError(ResponseCode.INVALID_PARAMETER, "The specified topic is blank.")
         check_not_system(self._config, self._topics, topic)
+        self._lite.delete_topic(topic)
         for name in [topic, *self._pop_retry_topics(topic)]:
             self._topics.delete(name)
             self._offsets.forget_topic(name)

@@ -32,7 +32,7 @@ _TIMER: Final = "TriMQ feeds its timer wheel in order, and tries a delivery unti
 _TIMER_ROCKSDB: Final = "timer messages are on the wheel only; TriMQ has no RocksDB"
 _TRANSACTIONS: Final = "what ends a half message is written with what it decides, not collected"
 _POP: Final = "TriMQ's POP notes and revives in its own way, in RocketMQ's records"
-_LITE: Final = "details of lite topics, which TriMQ does not have yet"
+_LITE: Final = "RocketMQ's log and metrics of lite topics; TriMQ has its own"
 _COMPACTION: Final = "TriMQ rewrites one compacted queue after the other"
 _COLD: Final = "details of the control of cold data, which TriMQ does not have"
 _ACL: Final = "details of access control, which TriMQ does not have yet"
@@ -52,7 +52,7 @@ _HARMLESS: Final[Mapping[str, str]] = {
         consumerManagerThreadPoolQueueCapacity enableFastChannelEventProcess
         heartbeatThreadPoolNums heartbeatThreadPoolQueueCapacity highSpeedMode
         litePullMessageThreadPoolNums litePullThreadPoolQueueCapacity
-        loadBalanceProcessorThreadPoolNums loadBalanceThreadPoolQueueCapacity maxClientEventCount
+        loadBalanceProcessorThreadPoolNums loadBalanceThreadPoolQueueCapacity
         processReplyMessageThreadPoolNums pullMessageThreadPoolNums pullThreadPoolQueueCapacity
         putMessageFutureThreadPoolNums putThreadPoolQueueCapacity queryMessageThreadPoolNums
         queryThreadPoolQueueCapacity replyThreadPoolQueueCapacity sendMessageThreadPoolNums
@@ -150,11 +150,7 @@ _HARMLESS: Final[Mapping[str, str]] = {
         skipWhenCKRePutReachMaxTimes useMessageFilterForNotification useSeparateRetryQueue
     """,
     _LITE: """
-        enableLiteEventMode enableLitePopLog enableLmqQuota liteEventCheckInterval
-        liteEventFullDispatchDelayTime liteEventFullDispatchDelayTimeForWildcardGroup
-        liteLagCountMetricsEnable liteLagLatencyCollectEnable liteLagLatencyMetricsEnable
-        liteLagLatencyTopK liteSubscriptionCheckInterval liteSubscriptionCheckTimeoutMills
-        liteTtlCheckInterval maxLiteSubscriptionCount maxLmqConsumeQueueNum minLiteTTl
+        enableLitePopLog liteLagCountMetricsEnable liteLagLatencyMetricsEnable
     """,
     _COMPACTION: """
         compactionThreadNum enableBatchPush

@@ -52,6 +52,7 @@ from trimq.wiring.parts import (
 from trimq.wiring.parts.clients import Clients
 from trimq.wiring.parts.cluster import NameServers
 from trimq.wiring.parts.figures import Figures
+from trimq.wiring.parts.lite import Lite
 from trimq.wiring.parts.produce import Sends
 from trimq.wiring.parts.requests import RequestCounters
 from trimq.wiring.parts.topics import TopicTables
@@ -81,6 +82,7 @@ class Common:
     order_blocks: OrderBlocks
     modes: RequestModes
     routes: ClusterRoutes
+    lite: Lite
     settings: RunningSettings
 
 
@@ -90,6 +92,8 @@ def common_to_parts(given: Given, name_servers: NameServers, others: OtherBroker
     of_clients = clients.no_clients(given)
     of_figures = figures.figures_of(given, of_topics.table)
     of_timers = timers.wheel_timers(given)
+    offset = ConsumerOffsets(given.config, given.directory, given.clock)
+    routes = assignment.cluster_routes(given, name_servers)
     return Common(
         gate=Gate(given.store.flushed_offset),
         requests=RequestCounters(),
@@ -100,7 +104,7 @@ def common_to_parts(given: Given, name_servers: NameServers, others: OtherBroker
         groups=of_groups,
         clients=of_clients,
         filters=filters.sql_filters(given),
-        offsets=ConsumerOffsets(given.config, given.directory, given.clock),
+        offsets=offset,
         arrivals=Arrivals(given.config.max_held_pulls),
         delays=delays.delay_service(given),
         timers=of_timers,
@@ -109,7 +113,8 @@ def common_to_parts(given: Given, name_servers: NameServers, others: OtherBroker
         sends=produce.sends(given, of_topics, of_groups, of_clients, of_figures.traffic, of_timers),
         order_blocks=OrderBlocks(given.directory, of_topics.table, of_groups, given.clock),
         modes=RequestModes(given.directory),
-        routes=assignment.cluster_routes(given, name_servers),
+        routes=routes,
+        lite=lite.lite_topics(given, of_topics.table, of_groups, offset, routes),
         settings=settings.running_settings(given, of_topics.table),
     )
 
@@ -137,6 +142,7 @@ def broker_parts(given: Given, common: Common) -> list[Part]:
             common.figures,
             common.timers,
             common.order_blocks,
+            common.lite.life,
         ),
         groups.part(
             given,
@@ -145,7 +151,7 @@ def broker_parts(given: Given, common: Common) -> list[Part]:
             topic,
             offset,
             common.figures,
-            common.order_blocks,
+            [common.order_blocks, common.lite.batches],
             common.modes,
         ),
         clients.part(given, common.clients, topic, group, offset, common.filters),
@@ -176,13 +182,14 @@ def broker_parts(given: Given, common: Common) -> list[Part]:
             common.filters,
             pop.Kept(offset, common.order_blocks, common.timers),
             traffic,
+            common.lite.acking,
         ),
         assignment.part(given, common.routes, common.modes, consumers),
         compaction.part(common.compaction),
         retention.part(given, common.topics, common.timers),
         cluster.part(common.others),
         replication.part(given),
-        lite.part(given, topic, group, offset),
+        lite.part(given, common.lite, topic, group, offset, traffic),
         settings.part(common.settings),
         figures.part(given, common.figures, common.delays, common.timers),
     ]

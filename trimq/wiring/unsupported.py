@@ -5,7 +5,6 @@ from typing import Final
 from trimq.codec.codes import RequestCode as Code
 
 _UNUSED = "RocketMQ 5.5.0 has no handler for it either"
-_LITE = "lite topics are not supported yet"
 _CLUSTER = "replication is not supported yet"
 _CONTROLLER = "sent to a Controller, which TriMQ is not"
 _CONTAINER = "only RocketMQ's BrokerContainer answers it"
@@ -20,7 +19,7 @@ NEVER_RECEIVED: Final[dict[Code, str]] = {
     Code.RESET_CONSUMER_CLIENT_OFFSET: "sent to clients",
     Code.GET_CONSUMER_STATUS_FROM_CLIENT: "sent to clients",
     Code.PUSH_REPLY_MESSAGE_TO_CLIENT: "sent to clients",
-    Code.NOTIFY_UNSUBSCRIBE_LITE: f"sent to clients; {_LITE}",
+    Code.NOTIFY_UNSUBSCRIBE_LITE: "sent to clients",
 }
 
 _GROUPED: Final[dict[str, str]] = {
@@ -31,7 +30,6 @@ _GROUPED: Final[dict[str, str]] = {
         "ADJUST_CONSUMER_THREAD_POOL WHO_CONSUME_THE_MESSAGE REGISTER_FILTER_SERVER "
         "REGISTER_MESSAGE_FILTER_CLASS ACK_LITE_MESSAGE"
     ),
-    _LITE: "POP_LITE_MESSAGE LITE_SUBSCRIPTION_CTL",
     _CLUSTER: (
         "NOTIFY_MIN_BROKER_ID_CHANGE EXCHANGE_BROKER_HA_INFO "
         "GET_BROKER_EPOCH_CACHE NOTIFY_BROKER_ROLE_CHANGED"

@@ -13,6 +13,7 @@ from compat_tests.wire.cases import (
     holding,
     kinds,
     languages,
+    lite_topics,
     locks,
     modes,
     namesrv,
@@ -63,6 +64,7 @@ MODULES = (
     timers,
     recalls,
     orderly_pops,
+    lite_topics,
     topics,
     greetings,
     bad_input,
@@ -77,6 +79,11 @@ def cases_by_module() -> dict[str, list[Case]]:
     if twice:
         raise ValueError(f"case names used twice: {sorted(twice)}")
     return found
+
+
+def servers_by_module() -> dict[str, str]:
+    """On which servers the cases of a module are played: the plain ones, unless it says others (SERVERS)."""
+    return {str(module.__file__): getattr(module, "SERVERS", "plain") for module in MODULES}
 
 
 def all_cases() -> list[Case]:

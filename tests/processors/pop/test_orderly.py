@@ -7,7 +7,7 @@ import pytest
 import trio
 import trio.testing
 
-from trimq.broker.pop.order import OrderedQueue
+from trimq.broker.pop.batches import OrderedQueue
 from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.pop import BatchAck, BatchAckMessageRequestBody
 from trimq.codec.headers.groups import DeleteSubscriptionGroupRequestHeader

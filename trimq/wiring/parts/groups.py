@@ -1,12 +1,12 @@
 """Subscription groups, and how their members ask for messages."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 from trimq.broker.groups.offsets import ConsumerOffsets
 from trimq.broker.groups.request_modes import RequestModes
 from trimq.broker.groups.subscription_groups import SubscriptionGroups
-from trimq.broker.pop.order import OrderBlocks
+from trimq.broker.pop.batches import OrderedBatches
 from trimq.broker.services import background as services
 from trimq.broker.tables.writer import TableWriter
 from trimq.broker.topics.table import Topics
@@ -35,7 +35,7 @@ def part(
     topics: Topics,
     offsets: ConsumerOffsets,
     figures: Figures,
-    blocks: OrderBlocks,
+    blocks: Sequence[OrderedBatches],
     modes: RequestModes,
 ) -> Part:
     groups.write_by(tables)

@@ -1,31 +1,191 @@
-"""Lite topics, as far as questions about them can be answered without any."""
+"""Lite topics: subscriptions, news for clients, popping, and their life."""
 
-from trimq.broker.groups.lite import LiteChecks
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+import trio
+
+from trimq.broker.cluster.routes import ClusterRoutes
+from trimq.broker.figures.traffic import Traffic
 from trimq.broker.groups.offsets import ConsumerOffsets
 from trimq.broker.groups.subscription_groups import SubscriptionGroups
+from trimq.broker.lite.acking import LiteAcking
+from trimq.broker.lite.asking import LiteChecks
+from trimq.broker.lite.beginnings import LiteBeginnings
+from trimq.broker.lite.events import LiteEvents
+from trimq.broker.lite.lags import LiteLags
+from trimq.broker.lite.life import LiteLife
+from trimq.broker.lite.metadata import LiteMetadata
+from trimq.broker.lite.popping import LitePopping, wake_client
+from trimq.broker.lite.registry import LiteSubscriptions
+from trimq.broker.lite.sharding import LiteSharding
+from trimq.broker.lite.telling import LiteClients
+from trimq.broker.pop.batches import OrderedBatches, OrderedQueue
+from trimq.broker.pop.offsets import PopOffsets
+from trimq.broker.pop.openings import Openings
+from trimq.broker.pop.waiting import PopWaits
 from trimq.broker.topics.table import Topics
+from trimq.process.metrics import Sample
 from trimq.processors.lite.get_broker_lite_info import GetBrokerLiteInfo
 from trimq.processors.lite.get_lite_client_info import GetLiteClientInfo
 from trimq.processors.lite.get_lite_group_info import GetLiteGroupInfo
 from trimq.processors.lite.get_lite_topic_info import GetLiteTopicInfo
 from trimq.processors.lite.get_parent_topic_info import GetParentTopicInfo
+from trimq.processors.lite.lite_subscription_ctl import LiteSubscriptionCtl
+from trimq.processors.lite.pop_lite_message import PopLiteMessage
 from trimq.processors.lite.trigger_lite_dispatch import TriggerLiteDispatch
+from trimq.store.messages.message import Dispatched
 from trimq.wiring.given import Given
 from trimq.wiring.part import Part
 
+_CLEAN_SECONDS: Final = 300
+_UNUSED_MILLIS: Final = 24 * 3600 * 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Lite:
+    """What lite topics consist of; other parts acknowledge their messages and delete them with their topic."""
+
+    metadata: LiteMetadata
+    subscriptions: LiteSubscriptions
+    clients: LiteClients
+    events: LiteEvents
+    waits: PopWaits
+    batches: OrderedBatches
+    openings: Openings
+    lags: LiteLags
+    acking: LiteAcking
+    life: LiteLife
+    sharding: LiteSharding
+
+
+def lite_topics(
+    given: Given,
+    topics: Topics,
+    groups: SubscriptionGroups,
+    offsets: ConsumerOffsets,
+    routes: ClusterRoutes,
+) -> Lite:
+    config, store, clock = given.config, given.store, given.clock
+    metadata = LiteMetadata(config, topics, groups)
+    subscriptions = LiteSubscriptions(config, metadata, clock)
+    waits, batches, clients = PopWaits(config), OrderedBatches(clock), LiteClients()
+    wake = partial(wake_client, waits)
+    events = LiteEvents(config, metadata, subscriptions, offsets, store, wake, clock)
+
+    def opened(queue: OrderedQueue) -> None:
+        events.available(queue.topic, queue.group)
+
+    openings = Openings(batches, opened, clock)
+    life = LiteLife(config, metadata, subscriptions, offsets, batches, store, clock)
+    # Whoever is told or moved by a subscription, before there is news for it.
+    for listener in (clients, LiteBeginnings(offsets, batches, store), events):
+        subscriptions.add_listener(listener)
+    return Lite(
+        metadata=metadata,
+        subscriptions=subscriptions,
+        clients=clients,
+        events=events,
+        waits=waits,
+        batches=batches,
+        openings=openings,
+        lags=LiteLags(config, offsets, store),
+        acking=LiteAcking(metadata, offsets, batches, openings, events, store, clock),
+        life=life,
+        sharding=LiteSharding(given.identity.name, routes.writable_queues, life.exists),
+    )
+
 
 def part(
-    given: Given, topics: Topics, groups: SubscriptionGroups, offsets: ConsumerOffsets
+    given: Given,
+    lite: Lite,
+    topics: Topics,
+    groups: SubscriptionGroups,
+    offsets: ConsumerOffsets,
+    traffic: Traffic,
 ) -> Part:
-    checks = LiteChecks(topics, groups)
+    config, store, clock = given.config, given.store, given.clock
+    metadata, subscriptions, events = lite.metadata, lite.subscriptions, lite.events
+    positions = PopOffsets(offsets, store, lite.batches)
+    popping = LitePopping(
+        config,
+        subscriptions,
+        events,
+        lite.waits,
+        positions,
+        lite.batches,
+        lite.openings,
+        lite.lags,
+        store,
+        traffic,
+    )
+    checks = LiteChecks(config, given.identity, topics, groups, clock)
+
+    def stored(messages: list[Dispatched]) -> None:
+        for message in messages:
+            for queue, _ in message.light_queues:
+                events.arrived(queue)
+
     return Part(
         name="lite",
         processors=[
-            GetBrokerLiteInfo(checks, offsets, given.store),
-            GetParentTopicInfo(checks),
-            GetLiteTopicInfo(checks),
-            GetLiteClientInfo(checks),
-            GetLiteGroupInfo(checks),
-            TriggerLiteDispatch(checks),
+            LiteSubscriptionCtl(metadata, subscriptions, lite.sharding, lite.clients),
+            GetBrokerLiteInfo(
+                metadata,
+                subscriptions,
+                events,
+                lite.batches,
+                lite.life,
+                offsets,
+                store,
+                given.plan.store,
+            ),
+            GetParentTopicInfo(metadata, lite.life),
+            GetLiteTopicInfo(metadata, subscriptions, lite.sharding, store),
+            GetLiteClientInfo(metadata, subscriptions, events),
+            GetLiteGroupInfo(metadata, lite.lags, offsets, store),
+            TriggerLiteDispatch(metadata, events),
         ],
+        main_port_only=[PopLiteMessage(checks, popping)],
+        services=_services(given, lite),
+        stored=stored,
+        connections=lite.clients,
+        samples=partial(_samples, lite),
+    )
+
+
+def _services(given: Given, lite: Lite) -> dict[str, Callable[[], Awaitable[None]]]:
+    config, clock = given.config, given.clock
+
+    async def forget_silent() -> None:
+        while True:
+            await trio.sleep(config.lite_subscription_check_interval / 1000)
+            lite.subscriptions.remove_silent()
+
+    async def forget_unused() -> None:
+        while True:
+            await trio.sleep(_CLEAN_SECONDS)
+            lite.batches.forget_unused(clock.millis() - _UNUSED_MILLIS)
+
+    return {
+        "tell lite clients": lite.events.run,
+        "forget silent lite clients": forget_silent,
+        "open the blocks of lite topics": lite.openings.run,
+        "forget unused blocks of lite topics": forget_unused,
+        "delete expired lite topics": lite.life.run,
+    }
+
+
+def _samples(lite: Lite) -> Iterator[Sample]:
+    yield Sample(
+        "trimq_lite_subscriptions",
+        "Subscriptions of clients to lite topics.",
+        "gauge",
+        lite.subscriptions.count,
+    )
+    yield Sample("trimq_lite_waiting", "Lite pops that wait.", "gauge", lite.waits.waiting)
+    yield Sample(
+        "trimq_lite_clients", "Clients with news of lite topics.", "gauge", len(lite.events)
     )

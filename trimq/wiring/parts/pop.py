@@ -9,6 +9,7 @@ from trimq.broker.filters.sql_filters import SqlFilters
 from trimq.broker.groups.consumers import Consumers
 from trimq.broker.groups.offsets import ConsumerOffsets
 from trimq.broker.groups.subscription_groups import SubscriptionGroups
+from trimq.broker.lite.acking import LiteAcking
 from trimq.broker.pop.acking import Acking
 from trimq.broker.pop.asking import PopChecks
 from trimq.broker.pop.checkpoints import Notes
@@ -56,6 +57,7 @@ def part(
     filters: SqlFilters,
     kept: Kept,
     traffic: Traffic,
+    lite: LiteAcking,
 ) -> Part:
     """Told of a write after the offsets are loaded; what waits is woken when checkpoints count."""
     offsets, blocks, timers = kept.offsets, kept.blocks, kept.timers
@@ -99,9 +101,9 @@ def part(
     return Part(
         name="pop",
         processors=[
-            AckMessage(acking),
+            AckMessage(acking, lite),
             BatchAckMessage(acking),
-            ChangeMessageInvisibleTime(acking),
+            ChangeMessageInvisibleTime(acking, lite),
             PopRollback(),
         ],
         main_port_only=[
@@ -116,7 +118,7 @@ def part(
                 config.flush_consumer_offset_interval / 1000,
                 blocks.persist_in_steps,
             ),
-            "open the blocks of orderly pops": orderly.run,
+            "open the blocks of orderly pops": orderly.openings.run,
             **({} if reviving is None else {"put popped messages back": reviving.run}),
         },
         load=load,

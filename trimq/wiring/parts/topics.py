@@ -7,6 +7,7 @@ from functools import partial
 from trimq.broker.cluster.other_brokers import OtherBrokers
 from trimq.broker.cluster.registration import Registration
 from trimq.broker.groups.offsets import ConsumerOffsets
+from trimq.broker.lite.life import LiteLife
 from trimq.broker.pop.order import OrderBlocks
 from trimq.broker.services import background as services
 from trimq.broker.tables.writer import TableWriter
@@ -51,6 +52,7 @@ def part(
     figures: Figures,
     timers: Timers | None,
     blocks: OrderBlocks,
+    lite: LiteLife,
 ) -> Part:
     config, store = given.config, given.store
     topics.write_by(tables)
@@ -62,7 +64,9 @@ def part(
             UpdateAndCreateTopic(config, topics, announced),
             UpdateAndCreateStaticTopic(config, topics, announced),
             UpdateAndCreateTopicList(config, topics, announced),
-            DeleteTopicInBroker(config, topics, offsets, store, figures.traffic, timers, blocks),
+            DeleteTopicInBroker(
+                config, topics, offsets, store, figures.traffic, timers, blocks, lite
+            ),
             GetAllTopicConfig(config, topics),
             GetTopicConfig(topics),
             GetSystemTopicListFromBroker(topics),

@@ -1,8 +1,8 @@
-"""Which topics and groups are lite ones (LiteManagerProcessor, LiteMetadataUtil).
+"""Which topics and groups are lite ones, and what their attributes say (LiteMetadataUtil)."""
 
-Lite messages cannot be sent here, so all counts of their messages, clients and events are 0.
-"""
+from typing import Final
 
+from trimq.broker.config import BrokerConfig
 from trimq.broker.groups.subscription_groups import SubscriptionGroups
 from trimq.broker.topics.table import Topics
 from trimq.codec.bodies.topics import TopicConfig
@@ -11,15 +11,61 @@ from trimq.codec.java.numbers import parse_int
 from trimq.codec.java.texts import java_text
 from trimq.remoting.contract import RemotingError
 
-_NO_END = -1
+_NO_END: Final = -1
 
 
-class LiteChecks:
-    """Finds lite topics and groups; others are refused with the real broker's remarks."""
+class LiteMetadata:
+    """Finds lite topics and groups; questions about others are refused with the real broker's remarks."""
 
-    def __init__(self, topics: Topics, groups: SubscriptionGroups) -> None:
+    def __init__(self, config: BrokerConfig, topics: Topics, groups: SubscriptionGroups) -> None:
+        self._config = config
         self._topics = topics
         self._groups = groups
+
+    # --- attributes
+
+    def is_lite(self, topic: str) -> bool:
+        found = self._topics.get(topic)
+        return found is not None and _is_lite(found)
+
+    def bind_topic(self, group: str) -> str | None:
+        """The topic whose lite topics a group may read; None for other groups."""
+        return self._attribute(group, "lite.bind.topic")
+
+    def may_consume(self, group: str) -> bool:
+        """Asking creates the group, as there."""
+        found = self._groups.find(group)
+        return found is not None and found.consume_enable
+
+    def is_exclusive(self, group: str) -> bool:
+        """Whether each lite topic has one reader in the group."""
+        return self._attribute(group, "lite.sub.model") == "Exclusive"
+
+    def is_wildcard(self, group: str) -> bool:
+        """Whether the group's clients read all lite topics of the parent."""
+        return self._attribute(group, "lite.sub.wildcard") is not None
+
+    def begins_anew_for_another(self, group: str) -> bool:
+        """Whether a lite topic is read from its beginning when another client takes it over."""
+        return self._is_true(group, "lite.sub.reset.offset.exclusive")
+
+    def begins_anew_when_left(self, group: str) -> bool:
+        """Whether a lite topic is read from its beginning after a client has left it."""
+        return self._is_true(group, "lite.sub.reset.offset.unsubscribe")
+
+    def most_events(self, group: str) -> int:
+        """How many lite topics with news a client is told of at a time."""
+        found = parse_int(self._attribute(group, "lite.sub.client.max.event.cnt") or "")
+        return found if found is not None and found > 0 else self._config.max_client_event_count
+
+    def _is_true(self, group: str, attribute: str) -> bool:
+        return (self._attribute(group, attribute) or "").lower() == "true"
+
+    def _attribute(self, group: str, name: str) -> str | None:
+        found = self._groups.get(group)
+        return None if found is None else found.attributes.get(name)
+
+    # --- questions of an administrator
 
     def topic(self, name: str | None) -> TopicConfig:
         found = self._topics.get(name or "")

@@ -1,0 +1,296 @@
+"""Which lite topics have news for which client (LiteEventDispatcher).
+
+A client may read thousands of lite topics: a pop must not look at all of them. So an arrival, or a block that opens,
+is noted for one client of each group, and a pop looks at the client's notes alone. A client that does not fetch its
+notes loses them to another one. When it has as many as it may have, all its lite topics are looked at later.
+
+In the original a note that comes while its lite topic is being popped can get lost (11191); here it stays.
+"""
+
+import logging
+import random
+from collections.abc import Callable, Sequence
+from typing import Final, Protocol
+
+import trio
+
+from trimq.base.clock import Clock
+from trimq.broker.config import BrokerConfig
+from trimq.broker.groups.offsets import ConsumerOffsets
+from trimq.broker.lite.metadata import LiteMetadata
+from trimq.broker.lite.registry import LiteSubscriptions, Subscriber
+from trimq.codec.names import is_lite_queue, lite_queue
+
+log = logging.getLogger("trimq.lite")
+
+# Milliseconds without a pop after which a client with notes, or any client, counts as gone for now.
+_IDLE_WITH_EVENTS: Final = 10_000
+_IDLE: Final = 35_000
+# How long such a client gets no notes that another could have.
+_AVOIDED_FOR: Final = 10_000
+# A full look waits until this share of a client's notes is left.
+_LOW: Final = 0.2
+_LEAST_DELAY: Final = 50
+_JITTER: Final = 15_000
+_STEP: Final = 200
+
+
+class Queues(Protocol):
+    def max_offset(self, topic: str, queue_id: int) -> int: ...
+
+    def topics(self) -> list[str]: ...
+
+
+class _Events:
+    """The notes for one client: light queues, in the order in which they came."""
+
+    __slots__ = ("accessed", "group", "most", "queues")
+
+    def __init__(self, group: str, most: int, now: int) -> None:
+        self.group = group
+        self.most = most
+        self.queues: dict[str, None] = {}
+        self.accessed = now
+
+    def offer(self, queue: str) -> bool:
+        """False: there are too many. A note that is there already changes nothing."""
+        if len(self.queues) >= self.most:
+            return False
+        self.queues.setdefault(queue)
+        return True
+
+    def take(self, now: int) -> str | None:
+        self.accessed = now
+        if not self.queues:
+            return None
+        first = next(iter(self.queues))
+        del self.queues[first]
+        return first
+
+    def is_idle(self, now: int) -> bool:
+        idle = now - self.accessed
+        return idle > _IDLE or (idle > _IDLE_WITH_EVENTS and bool(self.queues))
+
+
+class LiteEvents:
+    """`wake` is called with a client that has a new note; it may be waiting for one."""
+
+    def __init__(
+        self,
+        config: BrokerConfig,
+        metadata: LiteMetadata,
+        subscriptions: LiteSubscriptions,
+        offsets: ConsumerOffsets,
+        queues: Queues,
+        wake: Callable[[str], object],
+        clock: Clock,
+    ) -> None:
+        self._config = config
+        self._metadata = metadata
+        self._subscriptions = subscriptions
+        self._offsets = offsets
+        self._queues = queues
+        self._wake = wake
+        self._clock = clock
+        self._clients: dict[str, _Events] = {}
+        # Clients to be avoided, until when.
+        self._avoided: dict[str, int] = {}
+        # All lite topics of a client, or of a wildcard group, are to be looked at: when.
+        self._full_looks: dict[Subscriber, int] = {}
+        self._wildcard_looks: dict[str, int] = {}
+        self._sooner = trio.Event()
+
+    def __len__(self) -> int:
+        """Clients that have notes, or had some a moment ago."""
+        return len(self._clients)
+
+    def last_access(self, client_id: str) -> int:
+        """When the client last fetched notes, in ms since 1970; -1 for one that has none."""
+        events = self._clients.get(client_id)
+        return -1 if events is None else events.accessed
+
+    # --- noting
+
+    def arrived(self, queue: str) -> None:
+        """There is a message in a light queue: one client of each group that reads it gets a note."""
+        if self._config.enable_lite_event_mode and is_lite_queue(queue):
+            for readers in self._subscriptions.all_readers(queue).values():
+                self._select(queue, readers)
+
+    def available(self, queue: str, group: str, but: str | None = None) -> None:
+        """A group may go on in a light queue. `but`: a client that comes last."""
+        if self._config.enable_lite_event_mode and is_lite_queue(queue):
+            self._select(queue, self._subscriptions.readers(queue, group), but)
+
+    def _select(self, queue: str, readers: Sequence[Subscriber], but: str | None = None) -> bool:
+        """False: no client of the group has room for the note."""
+        if not readers:
+            return True
+        group = readers[0].group
+        wildcard = self._metadata.is_wildcard(group)
+        start = random.randrange(len(readers))
+        last: list[Subscriber] = []
+        for one in (*readers[start:], *readers[:start]):
+            if one.client_id == but:
+                last.append(one)
+            elif self._is_avoided(one.client_id):
+                if not wildcard:
+                    last.append(one)
+            elif self._note(queue, one, wildcard):
+                return True
+        for one in last:
+            if self._note(queue, one, wildcard):
+                return True
+        if wildcard:
+            delay = self._config.lite_event_full_dispatch_delay_time_for_wildcard_group
+            self.look_at_wildcard(group, delay)
+        return False
+
+    def _note(self, queue: str, reader: Subscriber, wildcard: bool) -> bool:
+        events = self._events(reader)
+        if events.offer(queue):
+            self._wake(reader.client_id)
+            return True
+        if not wildcard:
+            late = random.randrange(_JITTER) if self._is_avoided(reader.client_id) else 0
+            self._look_later(reader, self._config.lite_event_full_dispatch_delay_time + late)
+        log.debug("lite client has too many events: client=%s", reader.client_id)
+        return False
+
+    def _events(self, reader: Subscriber) -> _Events:
+        events = self._clients.get(reader.client_id)
+        if events is None:
+            most = self._metadata.most_events(reader.group)
+            events = _Events(reader.group, most, self._clock.millis())
+            self._clients[reader.client_id] = events
+        return events
+
+    def _is_avoided(self, client_id: str) -> bool:
+        until = self._avoided.get(client_id)
+        return until is not None and until > self._clock.millis()
+
+    # --- fetching
+
+    def take(self, client_id: str) -> str | None:
+        """The client's first note, which is gone then; None without any."""
+        events = self._clients.get(client_id)
+        if events is None:
+            return None
+        found = events.take(self._clock.millis())
+        if found is None:
+            self._look_now(Subscriber(client_id, events.group))
+            found = events.take(self._clock.millis())
+        return found
+
+    def give_back(self, client_id: str, group: str, queue: str) -> None:
+        """A note that its client could not use now."""
+        self._events(Subscriber(client_id, group)).offer(queue)
+
+    def _look_now(self, reader: Subscriber) -> None:
+        """Nothing is left of its notes: what did not fit does now."""
+        if self._full_looks.pop(reader, None) is not None:
+            self.look_at_client(reader.client_id, reader.group)
+
+    # --- full looks
+
+    def look_at_client(self, client_id: str, group: str) -> None:
+        """Note all lite topics of a client that have messages (doFullDispatchForClient)."""
+        subscription = self._subscriptions.find(client_id)
+        if subscription is None or not self._config.enable_lite_event_mode:
+            return
+        reader, now = Subscriber(client_id, group), self._clock.millis()
+        events = self._events(reader)
+        if events.is_idle(now) or len(events.queues) >= _LOW * events.most:
+            delay = self._config.lite_event_full_dispatch_delay_time
+            self._look_later(reader, delay + random.randrange(_JITTER))
+            return
+        for queue in subscription.queues:
+            if self._is_behind(queue, group) and not events.offer(queue):
+                self._look_later(reader, self._config.lite_event_full_dispatch_delay_time)
+                break
+        if events.queues:
+            self._wake(client_id)
+
+    def look_at_group(self, group: str) -> None:
+        """The same for all its clients (doFullDispatchByGroup)."""
+        if self._metadata.is_wildcard(group):
+            self.look_at_wildcard(group, 0)
+        else:
+            for client_id in self._subscriptions.clients_of(group):
+                self.look_at_client(client_id, group)
+
+    def look_at_wildcard(self, group: str, delay: int) -> None:
+        """All lite topics of a wildcard group are looked at in a while; milliseconds."""
+        at = self._clock.millis() + max(delay, _LEAST_DELAY)
+        self._wildcard_looks.setdefault(group, at)
+        self._sooner.set()
+
+    def _look_later(self, reader: Subscriber, delay: int) -> None:
+        self._full_looks.setdefault(reader, self._clock.millis() + max(delay, _LEAST_DELAY))
+
+    def _is_behind(self, queue: str, group: str) -> bool:
+        end = self._queues.max_offset(queue, 0)
+        return end > 0 and self._offsets.query(group, queue, 0) < end
+
+    async def _look_at_all(self, group: str) -> None:
+        topic = self._metadata.bind_topic(group)
+        if topic is None or not self._metadata.is_wildcard(group):
+            return
+        start = lite_queue(topic, "")
+        names = [name for name in self._queues.topics() if name.startswith(start)]
+        for number, queue in enumerate(names):
+            if number % _STEP == 0:
+                await trio.lowlevel.checkpoint()
+            readers = self._subscriptions.wildcard_readers(group, topic)
+            if not readers:
+                return
+            if self._is_behind(queue, group) and not self._select(queue, readers):
+                return
+
+    # --- as time passes
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        while True:
+            with trio.move_on_after(self._config.lite_event_check_interval / 1000):
+                await self._sooner.wait()
+                await trio.sleep(_LEAST_DELAY / 1000)
+            self._sooner = trio.Event()
+            await self.scan()
+
+    async def scan(self) -> None:
+        """Give the notes of idle clients to others, and take the full looks that are due."""
+        now = self._clock.millis()
+        self._avoided = {name: until for name, until in self._avoided.items() if until > now}
+        for client_id, events in list(self._clients.items()):
+            if events.is_idle(now):
+                del self._clients[client_id]
+                self._avoided[client_id] = now + _AVOIDED_FOR
+                for queue in events.queues:
+                    self.available(queue, events.group, client_id)
+        for reader in [reader for reader, at in self._full_looks.items() if at <= now]:
+            del self._full_looks[reader]
+            self.look_at_client(*reader)
+        for group in [group for group, at in self._wildcard_looks.items() if at <= now]:
+            del self._wildcard_looks[group]
+            await self._look_at_all(group)
+
+    # --- as the listener of subscriptions
+
+    def joined(self, subscriber: Subscriber, queue: str) -> None:
+        if self._metadata.is_wildcard(subscriber.group):
+            self.look_at_wildcard(subscriber.group, 5000)
+        elif self._queues.max_offset(queue, 0) > 0:
+            self.available(queue, subscriber.group)
+
+    def taken_over(self, subscriber: Subscriber, queue: str) -> None:
+        """Its note is of no use any more: the new reader gets one."""
+
+    def begins_at(self, subscriber: Subscriber, queue: str, option: str | None, value: int) -> None:
+        """Nothing to note: whoever begins joins, too."""
+
+    def left(self, subscriber: Subscriber) -> None:
+        events = self._clients.pop(subscriber.client_id, None)
+        self._full_looks.pop(subscriber, None)
+        for queue in events.queues if events is not None else ():
+            self.available(queue, events.group if events is not None else "", subscriber.client_id)

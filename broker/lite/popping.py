@@ -1,0 +1,231 @@
+"""POP_LITE_MESSAGE: handing out messages of a client's lite topics, each in its order (PopLiteMessageProcessor).
+
+Nothing is stored by a pop: what was handed out blocks its lite topic for the group, in memory, until it is
+acknowledged or visible again; after a restart it comes again at once.
+"""
+
+import logging
+from collections.abc import Sequence
+from typing import Final
+
+import trio
+
+from trimq.broker.config import BrokerConfig
+from trimq.broker.figures.traffic import Traffic
+from trimq.broker.lite.events import LiteEvents
+from trimq.broker.lite.lags import LiteLags
+from trimq.broker.lite.registry import LiteSubscriptions
+from trimq.broker.pop.batches import OrderedBatches, OrderedQueue
+from trimq.broker.pop.offsets import PopOffsets
+from trimq.broker.pop.openings import Openings
+from trimq.broker.pop.waiting import PopWaits, Waited
+from trimq.broker.records import load_cold
+from trimq.codec.bodies.pop import OrderInfo
+from trimq.codec.codes import ResponseCode
+from trimq.codec.headers.lite import PopLiteMessageRequestHeader
+from trimq.codec.pop.places import Places
+from trimq.remoting.contract import Buffer, Peer, RemotingError
+from trimq.store.errors import MessagesGone, StoreError
+from trimq.store.message_store import MessageStore
+from trimq.store.reading.pulls import MAX_PULL_BYTES, ReadResult, ReadStatus
+
+log = logging.getLogger("trimq.lite")
+
+# PopRequest.isTimeout: an answer leaves that many milliseconds before its time.
+_AHEAD: Final = 50
+# ConsumeInitMode.MAX.
+_NEWEST: Final = 1
+_WRONG_OFFSET: Final = (
+    ReadStatus.OFFSET_TOO_SMALL,
+    ReadStatus.OFFSET_OVERFLOW_BADLY,
+    ReadStatus.OFFSET_FOUND_NULL,
+    ReadStatus.NO_MATCHED_MESSAGE,
+    ReadStatus.MESSAGE_WAS_REMOVING,
+    ReadStatus.NO_MATCHED_LOGIC_QUEUE,
+)
+_VERSION: Final = "0"
+
+
+class LitePop:
+    """One look at a client's lite topics."""
+
+    __slots__ = ("bodies", "count", "counts", "header", "pop_time", "seen", "size", "unused")
+
+    def __init__(self, header: PopLiteMessageRequestHeader, pop_time: int) -> None:
+        self.header = header
+        self.pop_time = pop_time
+        self.bodies: list[Buffer] = []
+        # How often each message was handed out before.
+        self.counts: list[str] = []
+        self.count = 0
+        self.size = 0
+        self.seen: set[str] = set()
+        # Notes that this pop cannot use any more.
+        self.unused: list[str] = []
+
+    @property
+    def room(self) -> int:
+        return self.header.max_msg_num - self.count
+
+
+class ColdLite:
+    """Messages of a light queue that have to be read from the disk. The queue is taken until they are."""
+
+    __slots__ = ("found", "pieces", "queue")
+
+    def __init__(self, queue: OrderedQueue, found: ReadResult) -> None:
+        self.queue = queue
+        self.found = found
+        self.pieces: Sequence[Buffer] = ()
+
+
+class LitePopping:
+    def __init__(
+        self,
+        config: BrokerConfig,
+        subscriptions: LiteSubscriptions,
+        events: LiteEvents,
+        waits: PopWaits,
+        positions: PopOffsets,
+        batches: OrderedBatches,
+        openings: Openings,
+        lags: LiteLags,
+        store: MessageStore,
+        traffic: Traffic,
+    ) -> None:
+        self._config = config
+        self._subscriptions = subscriptions
+        self._events = events
+        self._waits = waits
+        self._positions = positions
+        self._batches = batches
+        self._openings = openings
+        self._lags = lags
+        self._store = store
+        self._traffic = traffic
+        # Queues that are being read from the disk for somebody, and whether a note about them came meanwhile.
+        self._taken: dict[OrderedQueue, bool] = {}
+
+    def look(self, pop: LitePop, peer: Peer) -> ColdLite | None:
+        """Hand out from one lite topic with news after the other; None: there is no more, or no room."""
+        client_id, group = pop.header.client_id, pop.header.consumer_group
+        while pop.room > 0:
+            name = self._next(pop)
+            if name is None:
+                break
+            if name in pop.seen:
+                pop.unused.append(name)
+                continue
+            pop.seen.add(name)
+            cold = self._look_at(pop, OrderedQueue(name, group, 0), peer)
+            if cold is not None:
+                return cold
+        for name in pop.unused:
+            self._events.give_back(client_id, group, name)
+        pop.unused.clear()
+        return None
+
+    def _next(self, pop: LitePop) -> str | None:
+        client_id = pop.header.client_id
+        if self._config.enable_lite_event_mode:
+            return self._events.take(client_id)
+        subscription = self._subscriptions.find(client_id)
+        queues = subscription.queues if subscription is not None else ()
+        exists = self._store.max_offset
+        return next((one for one in queues if one not in pop.seen and exists(one, 0) > 0), None)
+
+    def _look_at(self, pop: LitePop, queue: OrderedQueue, peer: Peer) -> ColdLite | None:
+        if queue in self._taken:
+            self._taken[queue] = True
+            return None
+        header = pop.header
+        if self._batches.is_blocked(queue, header.attempt_id, header.invisible_time):
+            # Its opening notes it anew.
+            return None
+        found = self._read(queue, pop.room, peer)
+        if not found.message_count:
+            return None
+        pieces = self._store.load(found.extents)
+        if pieces is None:
+            self._taken[queue] = False
+            return ColdLite(queue, found)
+        self._hand_out(pop, queue, found, pieces)
+        return None
+
+    def _read(self, queue: OrderedQueue, room: int, peer: Peer) -> ReadResult:
+        name, group, _ = queue
+        offset = self._positions.position(group, name, 0, _NEWEST)
+        found = self._store.read(name, 0, offset, room, MAX_PULL_BYTES, None)
+        if found.status in _WRONG_OFFSET:
+            offset = found.next_begin_offset
+            log.warning("lite offset corrected: group=%s queue=%s to=%d", group, name, offset)
+            self._positions.correct(peer.remote_addr, group, name, 0, offset)
+            found = self._store.read(name, 0, offset, room, MAX_PULL_BYTES, None)
+        return found
+
+    async def warm(self, pop: LitePop, cold: ColdLite) -> None:
+        """Read what was found from the disk, and hand it out. RemotingError when the disk fails."""
+        queue = cold.queue
+        try:
+            pieces = await load_cold(self._store, cold.found.extents)
+        except MessagesGone as error:
+            log.info("messages were deleted while they were read: reason=%s", error)
+            self._taken[queue] = True
+        except StoreError as failure:
+            log.error("reading messages failed: reason=%s", failure)
+            raise RemotingError(
+                ResponseCode.SYSTEM_ERROR, f"reading the messages failed: {failure}"
+            ) from None
+        except trio.Cancelled:
+            # Its client has left: they are for the next one.
+            self._taken[queue] = True
+            raise
+        else:
+            self._hand_out(pop, queue, cold.found, pieces)
+        finally:
+            if self._taken.pop(queue):
+                self._events.available(queue.topic, queue.group)
+
+    def _hand_out(
+        self, pop: LitePop, queue: OrderedQueue, found: ReadResult, pieces: Sequence[Buffer]
+    ) -> None:
+        header = pop.header
+        end, count = found.next_begin_offset, found.message_count
+        offsets = list(range(end - count, end))
+        batch = self._batches.begin(
+            queue, header.attempt_id, pop.pop_time, header.invisible_time, offsets
+        )
+        self._openings.watch(queue)
+        pop.counts.append(counted(batch, count))
+        pop.bodies.extend(pieces)
+        pop.count += count
+        pop.size += found.byte_count
+        self._traffic.handed_out(queue.group, header.topic, count, found.byte_count)
+        self._lags.popped(queue, header.topic, end, pop.room <= 0)
+
+    async def wait(self, pop: LitePop) -> ResponseCode | None:
+        """None: look again. Otherwise the code of an answer without messages."""
+        header = pop.header
+        left = header.born_time + header.poll_time - _AHEAD - self._openings.now()
+        if header.poll_time <= 0 or left <= 0:
+            return ResponseCode.POLLING_TIMEOUT
+        waited = await self._waits.wait((header.client_id, "", 0), left / 1000)
+        return ResponseCode.POLLING_FULL if waited is Waited.FULL else None
+
+    def wake(self, client_id: str) -> bool:
+        """One of the client's pops that wait, the one whose time is up first."""
+        return wake_client(self._waits, client_id)
+
+
+def wake_client(waits: PopWaits, client_id: str) -> bool:
+    return waits.wake(client_id, "", 0)
+
+
+def counted(batch: OrderInfo, count: int) -> str:
+    """One number a message; with messages that come again, the segments of those (transformOrderCountInfo)."""
+    counts, places = batch.oc or {}, Places()
+    if not counts:
+        return ";".join(["0"] * count)
+    for offset, times in counts.items():
+        places.count_message(_VERSION, 0, offset, times)
+    return places.order_count_info

@@ -1,0 +1,234 @@
+"""Who reads which lite topics (LiteSubscriptionRegistryImpl): in memory, sent again by the clients after a restart.
+
+It knows no sockets and no messages: what follows from a change is told to a listener.
+"""
+
+import logging
+from collections.abc import Iterable, Mapping
+from typing import Final, NamedTuple, Protocol
+
+from trimq.base.clock import Clock
+from trimq.broker.config import BrokerConfig
+from trimq.broker.lite.metadata import LiteMetadata
+from trimq.codec.names import lite_queue_parts
+
+log = logging.getLogger("trimq.lite")
+
+_WILDCARD: Final = "@"
+
+
+class Subscriber(NamedTuple):
+    client_id: str
+    group: str
+
+
+class QuotaExceeded(Exception):
+    """The broker has as many subscriptions as it may have (maxLiteSubscriptionCount)."""
+
+
+class NotForWildcards(Exception):
+    """The group reads all lite topics: its clients cannot choose."""
+
+
+class Subscription:
+    """Of one client: light queues by name, and when it last said something, in ms since 1970."""
+
+    __slots__ = ("group", "queues", "topic", "updated")
+
+    def __init__(self, group: str, topic: str, now: int) -> None:
+        self.group = group
+        self.topic = topic
+        self.queues: dict[str, None] = {}
+        self.updated = now
+
+
+class Listener(Protocol):
+    """What others do about a change."""
+
+    def joined(self, subscriber: Subscriber, queue: str) -> None:
+        """The client reads a queue that it did not read before."""
+
+    def taken_over(self, subscriber: Subscriber, queue: str) -> None:
+        """Another client of its group reads the queue now, or the queue is gone: it has to be told."""
+
+    def begins_at(self, subscriber: Subscriber, queue: str, option: str | None, value: int) -> None:
+        """The group's offset shall be moved; `option` is a kind of OffsetOption."""
+
+    def left(self, subscriber: Subscriber) -> None:
+        """The client reads nothing any more."""
+
+
+class LiteSubscriptions:
+    def __init__(self, config: BrokerConfig, metadata: LiteMetadata, clock: Clock) -> None:
+        self._config = config
+        self._metadata = metadata
+        self._clock = clock
+        self._clients: dict[str, Subscription] = {}
+        self._readers: dict[str, dict[Subscriber, None]] = {}
+        # Groups that read all lite topics of a topic.
+        self._wildcards: dict[str, dict[str, None]] = {}
+        self._listeners: list[Listener] = []
+        # (client, lite topic) pairs.
+        self.count = 0
+
+    def add_listener(self, listener: Listener) -> None:
+        self._listeners.append(listener)
+
+    # --- what clients ask for
+
+    def add(
+        self,
+        client_id: str,
+        group: str,
+        topic: str,
+        queues: Iterable[str],
+        option: str | None = None,
+        value: int = 0,
+    ) -> None:
+        """Some more (PARTIAL_ADD). QuotaExceeded, NotForWildcards."""
+        most = self._config.max_lite_subscription_count
+        if self.count >= most:
+            raise QuotaExceeded(f"lite subscription quota exceeded {most}")
+        if self._metadata.is_wildcard(group):
+            raise NotForWildcards("subscribe lite operation is not supported for this group")
+        subscription = self._of(client_id, group, topic)
+        subscriber = Subscriber(client_id, subscription.group)
+        for queue in queues:
+            subscription.queues[queue] = None
+            if self._metadata.is_exclusive(group):
+                self._take_over(group, queue)
+            if option is not None:
+                for listener in self._listeners:
+                    listener.begins_at(Subscriber(client_id, group), queue, option, value)
+            self._join(subscriber, queue)
+
+    def remove(self, client_id: str, group: str, topic: str, queues: Iterable[str]) -> None:
+        """Some less (PARTIAL_REMOVE)."""
+        subscription = self._of(client_id, group, topic)
+        subscriber = Subscriber(client_id, subscription.group)
+        anew = self._metadata.begins_anew_when_left(group)
+        for queue in queues:
+            subscription.queues.pop(queue, None)
+            self._leave(subscriber, queue, anew)
+
+    def replace(self, client_id: str, group: str, topic: str, queues: Iterable[str]) -> None:
+        """These and no others (COMPLETE_ADD); clients say so from time to time. For a wildcard group, all."""
+        if self._metadata.is_wildcard(group):
+            queues = [wildcard_name(topic, group)]
+            self._wildcards.setdefault(topic, {})[group] = None
+        wanted = dict.fromkeys(queues)
+        subscription = self._of(client_id, group, topic)
+        subscriber = Subscriber(client_id, subscription.group)
+        for queue in [queue for queue in subscription.queues if queue not in wanted]:
+            del subscription.queues[queue]
+            self._leave(subscriber, queue, False)
+        for queue in wanted:
+            subscription.queues[queue] = None
+            self._join(subscriber, queue)
+
+    def remove_client(self, client_id: str) -> None:
+        """All of them (COMPLETE_REMOVE)."""
+        subscription = self._clients.pop(client_id, None)
+        if subscription is None:
+            return
+        log.info("lite client left: client=%s group=%s", client_id, subscription.group)
+        subscriber = Subscriber(client_id, subscription.group)
+        for queue in subscription.queues:
+            self._leave(subscriber, queue, False)
+        for listener in self._listeners:
+            listener.left(subscriber)
+
+    def remove_queue(self, queue: str) -> None:
+        """The light queue was deleted; nobody is told."""
+        for subscriber in self._readers.pop(queue, ()):
+            subscription = self._clients.get(subscriber.client_id)
+            if subscription is not None and subscription.queues.pop(queue, 0) is None:
+                self.count -= 1
+
+    def remove_silent(self) -> None:
+        """Clients that have said nothing for too long (liteSubscriptionCheckTimeoutMills)."""
+        oldest = self._clock.millis() - self._config.lite_subscription_check_timeout_mills
+        for client_id in [name for name, it in self._clients.items() if it.updated < oldest]:
+            self.remove_client(client_id)
+
+    # --- for readers
+
+    def find(self, client_id: str) -> Subscription | None:
+        return self._clients.get(client_id)
+
+    def clients_of(self, group: str) -> list[str]:
+        return [name for name, it in self._clients.items() if it.group == group]
+
+    def readers(self, queue: str, group: str) -> list[Subscriber]:
+        """The group's clients that read a light queue."""
+        if self._metadata.is_wildcard(group):
+            parts = lite_queue_parts(queue)
+            return [] if parts is None else self.wildcard_readers(group, parts[0])
+        return [one for one in self._readers.get(queue, ()) if one.group == group]
+
+    def all_readers(self, queue: str) -> Mapping[str, list[Subscriber]]:
+        """By group."""
+        found: dict[str, list[Subscriber]] = {}
+        for one in self._readers.get(queue, ()):
+            found.setdefault(one.group, []).append(one)
+        parts = lite_queue_parts(queue)
+        for group in self._wildcards.get(parts[0], ()) if parts is not None else ():
+            clients = self.wildcard_readers(group, parts[0]) if parts is not None else []
+            if clients:
+                found.setdefault(group, clients)
+        return found
+
+    def wildcard_readers(self, group: str, topic: str) -> list[Subscriber]:
+        return list(self._readers.get(wildcard_name(topic, group), ()))
+
+    # --- inside
+
+    def _of(self, client_id: str, group: str, topic: str) -> Subscription:
+        now = self._clock.millis()
+        found = self._clients.get(client_id)
+        if found is None:
+            found = self._clients[client_id] = Subscription(group, topic, now)
+        found.updated = now
+        return found
+
+    def _join(self, subscriber: Subscriber, queue: str) -> None:
+        readers = self._readers.setdefault(queue, {})
+        if subscriber not in readers:
+            readers[subscriber] = None
+            self.count += 1
+            for listener in self._listeners:
+                listener.joined(subscriber, queue)
+
+    def _leave(self, subscriber: Subscriber, queue: str, begins_anew: bool) -> None:
+        readers = self._readers.get(queue)
+        if readers is None:
+            return
+        if readers.pop(subscriber, 0) is None:
+            self.count -= 1
+            if begins_anew:
+                for listener in self._listeners:
+                    listener.begins_at(subscriber, queue, "POLICY", FROM_FIRST)
+        if not readers:
+            self._readers.pop(queue, None)
+
+    def _take_over(self, group: str, queue: str) -> None:
+        """Whoever of the group reads the queue reads it no more, the one that asks for it again included, as there."""
+        anew = self._metadata.begins_anew_for_another(group)
+        for subscriber in [one for one in self._readers.get(queue, ()) if one.group == group]:
+            subscription = self._clients.get(subscriber.client_id)
+            if subscription is not None:
+                subscription.queues.pop(queue, None)
+                if not subscription.queues:
+                    del self._clients[subscriber.client_id]
+            for listener in self._listeners:
+                listener.taken_over(subscriber, queue)
+            self._leave(subscriber, queue, anew)
+
+
+# OffsetOption.POLICY_MIN_VALUE.
+FROM_FIRST: Final = 1
+
+
+def wildcard_name(topic: str, group: str) -> str:
+    """What a client of a group that reads all lite topics is subscribed to."""
+    return f"{topic}{_WILDCARD}{group}"

@@ -1,0 +1,66 @@
+"""Blocks of ordered consumption that open because the time of their messages is up.
+
+A queue is looked at when its block opens as it stands now, or before; what opens later is looked at again. Nothing
+runs while no block is open to time.
+"""
+
+from collections.abc import Callable
+from heapq import heappop, heappush
+
+import trio
+
+from trimq.base.clock import Clock
+from trimq.broker.pop.batches import OrderedBatches, OrderedQueue
+
+
+class Openings:
+    """`opened` is called with each queue whose block has opened by time."""
+
+    def __init__(
+        self, batches: OrderedBatches, opened: Callable[[OrderedQueue], None], clock: Clock
+    ) -> None:
+        self._batches = batches
+        self._opened = opened
+        self._clock = clock
+        # When to look at a queue, at most once for each.
+        self._due: list[tuple[int, OrderedQueue]] = []
+        self._due_of: dict[OrderedQueue, int] = {}
+        self._sooner = trio.Event()
+
+    def watch(self, queue: OrderedQueue) -> None:
+        """Its block has changed."""
+        at = self._batches.free_at(queue)
+        known = self._due_of.get(queue)
+        if at is not None and (known is None or at < known):
+            self._due_of[queue] = at
+            heappush(self._due, (at, queue))
+            if self._due[0][1] == queue:
+                self._sooner.set()
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        while True:
+            if not self._due:
+                await self._sooner.wait()
+            self._sooner = trio.Event()
+            left = self._due[0][0] - self._clock.millis()
+            with trio.move_on_after(max(0, left) / 1000):
+                await self._sooner.wait()
+            self.release()
+
+    def now(self) -> int:
+        """Milliseconds since 1970."""
+        return self._clock.millis()
+
+    def release(self) -> None:
+        """Look at the queues whose time has come."""
+        now = self._clock.millis()
+        while self._due and self._due[0][0] <= now:
+            at, queue = heappop(self._due)
+            if self._due_of.get(queue) != at:
+                continue
+            del self._due_of[queue]
+            if self._batches.free_at(queue) is None:
+                self._opened(queue)
+            else:
+                self.watch(queue)

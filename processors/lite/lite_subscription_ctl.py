@@ -1,0 +1,106 @@
+"""LITE_SUBSCRIPTION_CTL (200071): which lite topics clients read (LiteSubscriptionCtlProcessor)."""
+
+import logging
+
+from trimq.broker.lite.metadata import LiteMetadata
+from trimq.broker.lite.registry import LiteSubscriptions, NotForWildcards, QuotaExceeded
+from trimq.broker.lite.sharding import LiteSharding
+from trimq.broker.lite.telling import LiteClients
+from trimq.codec.bodies.base import decode_request
+from trimq.codec.bodies.lite import LiteSubscriptionCtlRequestBody, LiteSubscriptionDTO
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.errors import CodecError
+from trimq.codec.headers.lite import LiteSubscriptionCtlRequestHeader
+from trimq.codec.names import REMARK_LEFT, lite_queue
+from trimq.remoting.contract import Later, Peer, Processor, RemotingError, Request, Response
+
+log = logging.getLogger("trimq.lite")
+
+_QUOTA = "org.apache.rocketmq.broker.lite.LiteQuotaException"
+_STATE = "java.lang.IllegalStateException"
+Asked = Request[LiteSubscriptionCtlRequestHeader]
+
+
+class LiteSubscriptionCtl(Processor[LiteSubscriptionCtlRequestHeader]):
+    """Which broker a lite topic belongs to may have to be asked of the NameServers first."""
+
+    codes = (RequestCode.LITE_SUBSCRIPTION_CTL,)
+    header = LiteSubscriptionCtlRequestHeader
+
+    def __init__(
+        self,
+        metadata: LiteMetadata,
+        subscriptions: LiteSubscriptions,
+        sharding: LiteSharding,
+        clients: LiteClients,
+    ) -> None:
+        self._metadata = metadata
+        self._subscriptions = subscriptions
+        self._sharding = sharding
+        self._clients = clients
+
+    def handle(self, request: Asked) -> Response | Later:
+        if not request.body:
+            raise RemotingError(ResponseCode.ILLEGAL_OPERATION, "Request body is null.")
+        try:
+            body = decode_request(LiteSubscriptionCtlRequestBody, request.body)
+        except CodecError as error:
+            raise RemotingError(ResponseCode.SYSTEM_ERROR, str(error)) from None
+        if not body.subscription_set:
+            raise RemotingError(
+                ResponseCode.ILLEGAL_OPERATION, "LiteSubscriptionCtlRequestBody is empty."
+            )
+        return Later(request, lambda asked: self._change(body.subscription_set or [], asked))
+
+    async def _change(self, entries: list[LiteSubscriptionDTO], request: Asked) -> Response:
+        """One after the other; what was done before a refusal stays, as there."""
+        for entry in entries:
+            client_id, group, topic = entry.client_id, entry.group, entry.topic
+            if not _all_given(client_id, group, topic):
+                log.warning("lite subscription left out: client=%s group=%s", client_id, group)
+                continue
+            await self._change_one(entry, client_id or "", group or "", topic or "", request.peer)
+        return Response(remark=REMARK_LEFT)
+
+    async def _change_one(
+        self, entry: LiteSubscriptionDTO, client_id: str, group: str, topic: str, peer: Peer
+    ) -> None:
+        subscriptions, action = self._subscriptions, entry.action
+        queues = [lite_queue(topic, name) for name in entry.lite_topic_set or () if name]
+        if action is None:
+            raise RemotingError(
+                ResponseCode.SYSTEM_ERROR,
+                "an entry of subscriptionSet has no action: PARTIAL_ADD, PARTIAL_REMOVE, "
+                "COMPLETE_ADD or COMPLETE_REMOVE",
+            )
+        if action == "PARTIAL_REMOVE":
+            subscriptions.remove(client_id, group, topic, queues)
+            return
+        if action == "COMPLETE_REMOVE":
+            self._clients.forget(client_id)
+            subscriptions.remove_client(client_id)
+            return
+        if not self._metadata.may_consume(group):
+            raise RemotingError(
+                ResponseCode.ILLEGAL_OPERATION,
+                f"{_STATE}: Consumer group is not allowed to consume.",
+            )
+        self._clients.heard(client_id, peer)
+        active = await self._sharding.active(topic, queues)
+        if action == "COMPLETE_ADD":
+            subscriptions.replace(client_id, group, topic, active)
+            return
+        option = entry.offset_option
+        kind, value = (None, 0) if option is None else (option.type, option.value)
+        try:
+            subscriptions.add(client_id, group, topic, active, kind, value)
+        except QuotaExceeded as error:
+            raise RemotingError(
+                ResponseCode.LITE_SUBSCRIPTION_QUOTA_EXCEEDED, f"{_QUOTA}: {error}"
+            ) from None
+        except NotForWildcards as error:
+            raise RemotingError(ResponseCode.ILLEGAL_OPERATION, f"{_STATE}: {error}") from None
+
+
+def _all_given(*texts: str | None) -> bool:
+    return all(text is not None and text.strip() for text in texts)
