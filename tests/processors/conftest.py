@@ -86,6 +86,7 @@ class Broker:
         self.producers, self.locks = common.clients.producers, common.clients.locks
         self.filters = common.filters
         self.offsets = common.offsets
+        self.lite = common.lite
         self.arrivals = common.arrivals
         self.traffic, self.stats = common.figures.traffic, common.figures.stats
         self.sending, self.back = common.sends.sending, common.sends.back

@@ -3,8 +3,9 @@
 from typing import Any
 
 import pytest
+import trio
 
-from trimq.broker.groups.lite import LiteChecks
+from trimq.broker.lite.metadata import LiteMetadata
 from trimq.codec.bodies.base import decode_body
 from trimq.codec.bodies.groups import SubscriptionGroupConfig
 from trimq.codec.bodies.lite import (
@@ -27,16 +28,16 @@ from trimq.remoting.contract import RemotingError
 
 
 @pytest.fixture
-def checks(broker: Any) -> LiteChecks:
+def checks(broker: Any) -> LiteMetadata:
     lite = {"+message.type": "LITE", "+lite.topic.expiration": "60"}
     broker.topics.update(TopicConfig(topic_name="Parent", attributes=lite))
     broker.topics.update(TopicConfig(topic_name="Plain"))
     bound = {"+lite.bind.topic": "Parent"}
     broker.groups.update(SubscriptionGroupConfig(group_name="Bound", attributes=bound))
-    return LiteChecks(broker.topics, broker.groups)
+    return LiteMetadata(broker.config, broker.topics, broker.groups)
 
 
-def test_a_broker_tells_lite_topics_and_their_groups(broker: Any, checks: LiteChecks) -> None:
+def test_a_broker_tells_lite_topics_and_their_groups(broker: Any, checks: LiteMetadata) -> None:
     processor = broker.processor(GetBrokerLiteInfo)
     broker.offsets.commit("client", "G", "Plain", 0, 1)
     answer = processor.handle(broker.request(200_000, None))
@@ -45,18 +46,19 @@ def test_a_broker_tells_lite_topics_and_their_groups(broker: Any, checks: LiteCh
     assert (body.store_type, body.offset_table_size, body.current_lmq_num) == ("default", 1, 0)
 
 
-def test_an_empty_lite_topic(broker: Any, checks: LiteChecks) -> None:
+def test_an_empty_lite_topic(broker: Any, checks: LiteMetadata) -> None:
     header: Any = headers.GetParentTopicInfoRequestHeader(topic="Parent")
     answer = broker.processor(GetParentTopicInfo).handle(broker.request(0, header))
     parent = decode_body(GetParentTopicInfoResponseBody, bytes(answer.body))
     assert (parent.ttl, parent.groups, parent.lite_topic_count) == (60, ["Bound"], 0)
     header = headers.GetLiteTopicInfoRequestHeader(parent_topic="Parent", lite_topic="one")
-    answer = broker.processor(GetLiteTopicInfo).handle(broker.request(0, header))
+    later = broker.processor(GetLiteTopicInfo).handle(broker.request(0, header))
+    answer = trio.run(later.answer, later.request)
     topic = decode_body(GetLiteTopicInfoResponseBody, bytes(answer.body))
     assert (topic.topic_offset.max_offset, topic.subscriber) == (0, [])
 
 
-def test_a_group_that_has_nothing_to_read(broker: Any, checks: LiteChecks) -> None:
+def test_a_group_that_has_nothing_to_read(broker: Any, checks: LiteMetadata) -> None:
     for lite_topic, behind in ((None, 0), ("one", -1)):
         header: Any = headers.GetLiteGroupInfoRequestHeader(group="Bound", lite_topic=lite_topic)
         answer = broker.processor(GetLiteGroupInfo).handle(broker.request(0, header))
@@ -81,14 +83,14 @@ def test_a_group_that_has_nothing_to_read(broker: Any, checks: LiteChecks) -> No
     ],
 )
 def test_other_topics_are_refused(
-    checks: LiteChecks, topic: str | None, code: int, remark: str
+    checks: LiteMetadata, topic: str | None, code: int, remark: str
 ) -> None:
     with pytest.raises(RemotingError) as refusal:
         checks.topic(topic)
     assert (refusal.value.code, refusal.value.remark) == (code, remark)
 
 
-def test_other_groups_are_refused(checks: LiteChecks) -> None:
+def test_other_groups_are_refused(checks: LiteMetadata) -> None:
     with pytest.raises(RemotingError, match="is not a LITE group"):
         checks.bound_topic("Unbound")
     with pytest.raises(RemotingError, match=r"Subscription \[Unbound\]-\[Parent\] not match"):

@@ -1,0 +1,176 @@
+"""Which client is told of which lite topic."""
+
+from typing import Any
+
+import pytest
+
+from trimq.broker.config import BrokerConfig
+from trimq.broker.lite.events import LiteEvents
+from trimq.broker.lite.registry import Subscriber
+
+NAMES = [f"%LMQ%$T${number}" for number in range(20)]
+ONE = NAMES[0]
+
+
+class Clock:
+    now = 1_000_000
+
+    def millis(self) -> int:
+        return self.now
+
+
+class World:
+    """What the events ask: metadata, subscriptions, offsets and queues in one."""
+
+    def __init__(self) -> None:
+        self.clients: dict[str, list[str]] = {}
+        self.wildcard = False
+        self.most = 100
+        self.ends: dict[str, int] = {}
+        self.committed: dict[str, int] = {}
+
+    def is_wildcard(self, group: str) -> bool:
+        return self.wildcard
+
+    def most_events(self, group: str) -> int:
+        return self.most
+
+    def bind_topic(self, group: str) -> str:
+        return "T"
+
+    def readers(self, queue: str, group: str) -> list[Subscriber]:
+        return [Subscriber(name, "G") for name, queues in self.clients.items() if queue in queues]
+
+    def wildcard_readers(self, group: str, topic: str) -> list[Subscriber]:
+        return [Subscriber(name, "G") for name in self.clients]
+
+    def all_readers(self, queue: str) -> dict[str, list[Subscriber]]:
+        return {"G": self.readers(queue, "G")}
+
+    def find(self, client_id: str) -> Any:
+        queues = self.clients.get(client_id)
+        return None if queues is None else type("Found", (), {"queues": dict.fromkeys(queues)})
+
+    def clients_of(self, group: str) -> list[str]:
+        return list(self.clients)
+
+    def max_offset(self, topic: str, queue_id: int) -> int:
+        return self.ends.get(topic, 0)
+
+    def topics(self) -> list[str]:
+        return sorted(self.ends)
+
+    def query(self, group: str, topic: str, queue_id: int) -> int:
+        return self.committed.get(topic, -1)
+
+
+class Told:
+    def __init__(self, **clients: list[str]) -> None:
+        self.world: Any = World()
+        self.world.clients = clients
+        self.clock: Any = Clock()
+        self.woken: list[str] = []
+        world = self.world
+        self.events = LiteEvents(
+            BrokerConfig(), world, world, world, world, self.woken.append, self.clock
+        )
+
+    def taken(self, client: str = "c") -> list[str]:
+        found = []
+        while (queue := self.events.take(client)) is not None:
+            found.append(queue)
+        return found
+
+
+def test_an_arrival_is_noted_once_for_one_client() -> None:
+    told = Told(c=[ONE], d=[ONE])
+    told.events.arrived(ONE)
+    told.events.arrived("%LMQ%plain")
+    assert len(told.woken) == 1
+    assert told.taken(told.woken[0]) == [ONE]
+    told.events.arrived(ONE)
+    told.events.available(ONE, "G")
+    assert sorted([*told.taken("c"), *told.taken("d")]) in ([ONE], [ONE, ONE])
+
+
+def test_a_note_that_was_not_used_comes_again() -> None:
+    told = Told(c=[ONE])
+    told.events.arrived(ONE)
+    assert told.events.take("c") == ONE
+    told.events.give_back("c", "G", ONE)
+    assert told.taken() == [ONE]
+
+
+def test_what_does_not_fit_is_found_when_the_others_are_taken() -> None:
+    told = Told(c=NAMES)
+    told.world.most = 10
+    told.world.ends = dict.fromkeys(NAMES, 1)
+    for queue in NAMES:
+        told.events.arrived(queue)
+    first = [told.events.take("c") for _ in range(10)]
+    told.world.committed = {str(queue): 1 for queue in first}
+    assert sorted(told.taken()) == sorted(set(NAMES) - set(first))
+
+
+async def test_the_notes_of_an_idle_client_go_to_another() -> None:
+    told = Told(c=[ONE])
+    told.events.arrived(ONE)
+    told.world.clients["d"] = [ONE]
+    told.clock.now += 10_000
+    await told.events.scan()
+    assert told.woken == ["c"]
+    told.clock.now += 1
+    await told.events.scan()
+    assert told.woken == ["c", "d"]
+    assert (told.taken("c"), told.taken("d")) == ([], [ONE])
+
+
+async def test_an_idle_client_without_notes_is_forgotten_later() -> None:
+    told = Told(c=[ONE])
+    told.events.take("c")
+    told.events.arrived(ONE)
+    told.taken()
+    told.clock.now += 35_000
+    await told.events.scan()
+    assert len(told.events) == 1
+    told.clock.now += 1
+    await told.events.scan()
+    assert (len(told.events), told.events.last_access("c")) == (0, -1)
+
+
+async def test_a_wildcard_group_gets_all_that_it_has_not_read() -> None:
+    told = Told(c=[])
+    told.world.wildcard = True
+    told.world.ends = dict.fromkeys(NAMES, 2)
+    told.world.committed = {NAMES[3]: 2}
+    told.events.joined(Subscriber("c", "G"), "T@G")
+    await told.events.scan()
+    assert told.taken() == []
+    told.clock.now += 5000
+    await told.events.scan()
+    assert told.taken() == sorted(set(NAMES) - {NAMES[3]})
+
+
+def test_who_joins_is_told_of_what_is_there() -> None:
+    told = Told(c=NAMES)
+    told.world.ends = {ONE: 1}
+    told.events.joined(Subscriber("c", "G"), ONE)
+    told.events.joined(Subscriber("c", "G"), NAMES[1])
+    assert told.taken() == [ONE]
+
+
+def test_who_leaves_passes_its_notes_on() -> None:
+    told = Told(c=[ONE])
+    told.events.arrived(ONE)
+    told.world.clients = {"d": [ONE]}
+    told.events.left(Subscriber("c", "G"))
+    assert told.taken("d") == [ONE]
+
+
+@pytest.mark.parametrize("group", ["G"])
+def test_an_administrator_has_all_looked_at(group: str) -> None:
+    told = Told(c=NAMES)
+    told.world.ends = {NAMES[5]: 1, NAMES[6]: 1}
+    told.world.committed = {NAMES[6]: 1}
+    told.events.look_at_group(group)
+    assert (told.woken, told.taken()) == (["c"], [NAMES[5]])

@@ -1,0 +1,158 @@
+"""Who reads which lite topics, and what follows from a change."""
+
+from typing import Any
+
+import pytest
+
+from trimq.broker.config import BrokerConfig
+from trimq.broker.lite.registry import (
+    LiteSubscriptions,
+    NotForWildcards,
+    QuotaExceeded,
+    Subscriber,
+)
+
+ONE, TWO = "%LMQ%$T$one", "%LMQ%$T$two"
+
+
+class Clock:
+    now = 1_000_000
+
+    def millis(self) -> int:
+        return self.now
+
+
+class Metadata:
+    """What the attributes of groups say."""
+
+    def __init__(self, **groups: str) -> None:
+        self.groups = groups
+
+    def is_wildcard(self, group: str) -> bool:
+        return self.groups.get(group) == "wildcard"
+
+    def is_exclusive(self, group: str) -> bool:
+        return self.groups.get(group, "").startswith("exclusive")
+
+    def begins_anew_for_another(self, group: str) -> bool:
+        return self.groups.get(group) == "exclusive, anew"
+
+    def begins_anew_when_left(self, group: str) -> bool:
+        return self.groups.get(group) == "anew"
+
+
+class Heard:
+    """A listener."""
+
+    def __init__(self) -> None:
+        self.all: list[tuple[Any, ...]] = []
+
+    def joined(self, subscriber: Subscriber, queue: str) -> None:
+        self.all.append(("joined", subscriber.client_id, queue))
+
+    def taken_over(self, subscriber: Subscriber, queue: str) -> None:
+        self.all.append(("taken over", subscriber.client_id, queue))
+
+    def begins_at(self, subscriber: Subscriber, queue: str, option: str | None, value: int) -> None:
+        self.all.append(("begins", subscriber.client_id, queue, option, value))
+
+    def left(self, subscriber: Subscriber) -> None:
+        self.all.append(("left", subscriber.client_id))
+
+
+def made(most: int = 100, **groups: str) -> tuple[LiteSubscriptions, Heard, Clock]:
+    metadata: Any = Metadata(**groups)
+    clock: Any = Clock()
+    config = BrokerConfig(max_lite_subscription_count=most)
+    subscriptions, heard = LiteSubscriptions(config, metadata, clock), Heard()
+    subscriptions.add_listener(heard)
+    return subscriptions, heard, clock
+
+
+def test_a_client_adds_and_removes() -> None:
+    subscriptions, heard, _ = made()
+    subscriptions.add("c", "G", "T", [ONE, TWO])
+    subscriptions.add("c", "G", "T", [ONE])
+    assert subscriptions.count == 2
+    assert subscriptions.readers(ONE, "G") == [Subscriber("c", "G")]
+    subscriptions.remove("c", "G", "T", [ONE])
+    assert (subscriptions.count, subscriptions.readers(ONE, "G")) == (1, [])
+    assert heard.all == [("joined", "c", ONE), ("joined", "c", TWO)]
+
+
+def test_a_whole_set_replaces_what_was_there() -> None:
+    subscriptions, heard, _ = made()
+    subscriptions.replace("c", "G", "T", [ONE])
+    subscriptions.replace("c", "G", "T", [TWO])
+    found = subscriptions.find("c")
+    assert found is not None
+    assert (list(found.queues), subscriptions.count) == ([TWO], 1)
+    subscriptions.remove_client("c")
+    assert (subscriptions.find("c"), subscriptions.count) == (None, 0)
+    assert heard.all[-1] == ("left", "c")
+
+
+def test_an_exclusive_reader_takes_over() -> None:
+    subscriptions, heard, _ = made(G="exclusive, anew")
+    subscriptions.add("a", "G", "T", [ONE])
+    subscriptions.add("other", "H", "T", [ONE])
+    subscriptions.add("b", "G", "T", [ONE])
+    assert subscriptions.readers(ONE, "G") == [Subscriber("b", "G")]
+    assert subscriptions.readers(ONE, "H") == [Subscriber("other", "H")]
+    assert heard.all[2:] == [
+        ("taken over", "a", ONE),
+        ("begins", "a", ONE, "POLICY", 1),
+        ("joined", "b", ONE),
+    ]
+    assert subscriptions.find("a") is None
+
+
+def test_a_group_may_begin_anew_when_it_was_left() -> None:
+    subscriptions, heard, _ = made(G="anew")
+    subscriptions.add("a", "G", "T", [ONE], "OFFSET", 7)
+    subscriptions.remove("a", "G", "T", [ONE])
+    assert [one for one in heard.all if one[0] == "begins"] == [
+        ("begins", "a", ONE, "OFFSET", 7),
+        ("begins", "a", ONE, "POLICY", 1),
+    ]
+
+
+def test_a_wildcard_group_reads_all_and_cannot_choose() -> None:
+    subscriptions, _, _ = made(W="wildcard")
+    subscriptions.replace("a", "W", "T", [])
+    subscriptions.add("b", "G", "T", [ONE])
+    reader = Subscriber("a", "W")
+    assert subscriptions.all_readers(ONE) == {"G": [Subscriber("b", "G")], "W": [reader]}
+    assert subscriptions.readers(TWO, "W") == [reader]
+    with pytest.raises(NotForWildcards):
+        subscriptions.add("a", "W", "T", [ONE])
+    subscriptions.remove_client("a")
+    assert subscriptions.all_readers(TWO) == {}
+
+
+def test_there_is_a_most() -> None:
+    subscriptions, _, _ = made(most=1)
+    subscriptions.add("a", "G", "T", [ONE])
+    with pytest.raises(QuotaExceeded, match="lite subscription quota exceeded 1"):
+        subscriptions.add("b", "G", "T", [ONE])
+
+
+def test_silent_clients_are_forgotten() -> None:
+    subscriptions, heard, clock = made()
+    subscriptions.add("a", "G", "T", [ONE])
+    clock.now += 180_000
+    subscriptions.add("b", "G", "T", [ONE])
+    subscriptions.remove_silent()
+    assert subscriptions.count == 2
+    clock.now += 1
+    subscriptions.remove_silent()
+    assert (subscriptions.clients_of("G"), heard.all[-1]) == (["b"], ("left", "a"))
+
+
+def test_a_deleted_queue_has_no_readers() -> None:
+    subscriptions, _, _ = made()
+    subscriptions.add("a", "G", "T", [ONE, TWO])
+    subscriptions.remove_queue(ONE)
+    found = subscriptions.find("a")
+    assert found is not None
+    assert (list(found.queues), subscriptions.count) == ([TWO], 1)

@@ -1,0 +1,268 @@
+"""Lite topics by their requests: subscribing, popping, acknowledging."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import trio
+import trio.testing
+
+from trimq.codec.bodies.base import encode_body
+from trimq.codec.bodies.groups import SubscriptionGroupConfig
+from trimq.codec.bodies.lite import (
+    LiteSubscriptionCtlRequestBody,
+    LiteSubscriptionDTO,
+    OffsetOption,
+)
+from trimq.codec.bodies.topics import TopicConfig
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.headers.lite import PopLiteMessageRequestHeader
+from trimq.codec.headers.pop import AckMessageRequestHeader, ChangeInvisibleTimeRequestHeader
+from trimq.processors.lite.lite_subscription_ctl import LiteSubscriptionCtl
+from trimq.processors.lite.pop_lite_message import PopLiteMessage
+from trimq.processors.pop.ack_message import AckMessage
+from trimq.processors.pop.change_message_invisible_time import ChangeMessageInvisibleTime
+from trimq.remoting.contract import Later, RemotingError, Response
+from trimq.store.messages.message import Message
+
+ONE = "%LMQ%$T$one"
+
+
+class Lite:
+    def __init__(self, broker: Any) -> None:
+        self.broker = broker
+        broker.topics.update(TopicConfig(topic_name="T", attributes={"+message.type": "LITE"}))
+        bound = {"+lite.bind.topic": "T"}
+        broker.groups.update(SubscriptionGroupConfig(group_name="G", attributes=bound))
+
+    def subscribe(self, action: Any = "PARTIAL_ADD", *names: str, **more: Any) -> Response:
+        entry = LiteSubscriptionDTO(
+            action=action,
+            client_id=more.pop("client_id", "c"),
+            group="G",
+            topic="T",
+            lite_topic_set=list(names or ("one",)),
+            **more,
+        )
+        body = encode_body(LiteSubscriptionCtlRequestBody(subscription_set=[entry]))
+        processor = self.broker.processor(LiteSubscriptionCtl)
+        request = self.broker.request(RequestCode.LITE_SUBSCRIPTION_CTL, None, body)
+        later = processor.handle(request)
+
+        async def answered() -> Response:
+            found: Response = await later.answer(later.request)
+            return found
+
+        return trio.run(answered)
+
+    def put(self, *bodies: bytes, queue: str = ONE) -> None:
+        """As the store has them; arrivals are told by the part's listener."""
+        for body in bodies:
+            self.broker.store.put(Message(queue, 0, body))
+
+    def pop(self, **fields: Any) -> Response | Later:
+        usual: dict[str, Any] = {
+            "client_id": "c",
+            "consumer_group": "G",
+            "topic": "T",
+            "max_msg_num": 2,
+            "invisible_time": 60_000,
+            "poll_time": 0,
+        }
+        header = PopLiteMessageRequestHeader(**{**usual, **fields})
+        request = self.broker.request(RequestCode.POP_LITE_MESSAGE, header)
+        found: Response | Later = self.broker.processor(PopLiteMessage).handle(request)
+        return found
+
+    def popped(self, **fields: Any) -> int:
+        """How many messages; 0 if it has to wait."""
+        answer = self.pop(**fields)
+        if isinstance(answer, Later):
+            return 0
+        body: Any = answer.body
+        return sum(bytes(piece).count(b"body-") for piece in body)
+
+    def ack(self, offset: int, **fields: Any) -> Response:
+        usual: dict[str, Any] = {
+            "consumer_group": "G",
+            "topic": "T",
+            "queue_id": 0,
+            "extra_info": f"0 {self.broker.clock.now} 60000 999 0 broker-a 0 {offset}",
+            "offset": offset,
+            "lite_topic": "one",
+        }
+        header = AckMessageRequestHeader(**{**usual, **fields})
+        request = self.broker.request(RequestCode.ACK_MESSAGE, header)
+        found: Response = self.broker.processor(AckMessage).handle(request)
+        return found
+
+    def change(self, offset: int, invisible: int, suspend: bool = False) -> Response:
+        header = ChangeInvisibleTimeRequestHeader(
+            consumer_group="G",
+            topic="T",
+            queue_id=0,
+            extra_info=f"0 {self.broker.clock.now} 60000 999 0 broker-a 0 {offset}",
+            offset=offset,
+            invisible_time=invisible,
+            lite_topic="one",
+            suspend=suspend,
+        )
+        processor = self.broker.processor(ChangeMessageInvisibleTime)
+        found: Response = processor.handle(
+            self.broker.request(RequestCode.CHANGE_MESSAGE_INVISIBLETIME, header)
+        )
+        return found
+
+
+@pytest.fixture
+def lite(broker: Any) -> Iterator[Lite]:
+    yield Lite(broker)
+
+
+def test_messages_come_in_order_and_block_the_lite_topic(lite: Lite) -> None:
+    lite.put(b"body-0", b"body-1", b"body-2")
+    lite.subscribe()
+    answer = lite.pop()
+    assert isinstance(answer, Response)
+    header: Any = answer.header
+    assert (answer.code, header.order_count_info, header.revive_qid) == (0, "0;0", 999)
+    assert lite.popped() == 0
+    lite.ack(0)
+    assert lite.broker.offsets.query("G", ONE, 0) == 1
+    assert lite.popped() == 0
+    lite.ack(1)
+    assert lite.popped() == 1
+
+
+def test_what_comes_again_is_counted(lite: Lite) -> None:
+    lite.put(b"body-0")
+    lite.subscribe()
+    assert lite.popped(invisible_time=100) == 1
+    lite.broker.clock.now += 101
+    lite.subscribe("PARTIAL_REMOVE")
+    lite.subscribe()
+    answer = lite.pop()
+    assert isinstance(answer, Response)
+    header: Any = answer.header
+    assert header.order_count_info == "0 qo0%0 1"
+
+
+def test_the_same_attempt_passes_the_block(lite: Lite) -> None:
+    lite.put(b"body-0", b"body-1")
+    lite.subscribe()
+    assert lite.popped(attempt_id="a", max_msg_num=1) == 1
+    lite.subscribe("PARTIAL_REMOVE")
+    lite.subscribe()
+    assert lite.popped(attempt_id="a") == 2
+
+
+def test_where_a_group_begins(lite: Lite) -> None:
+    lite.put(b"body-0", b"body-1", b"body-2")
+    lite.subscribe(offset_option=OffsetOption(type="OFFSET", value=2))
+    assert lite.popped() == 1
+    assert lite.broker.offsets.query("G", ONE, 0) == 2
+    lite.subscribe("PARTIAL_REMOVE")
+    lite.subscribe(offset_option=OffsetOption(type="TAIL_N", value=1))
+    assert lite.popped() == 2
+
+
+def test_acknowledgements_that_are_refused(lite: Lite) -> None:
+    lite.put(b"body-0", b"body-1", b"body-2")
+    lite.subscribe()
+    lite.pop()
+    refusals = {
+        ResponseCode.NO_MESSAGE: {"offset": 4},
+        ResponseCode.MESSAGE_ILLEGAL: {"offset": 2},
+        ResponseCode.SYSTEM_ERROR: {"extra_info": "x"},
+        ResponseCode.INVALID_PARAMETER: {"extra_info": "0 1 60000 3 0 broker-a 0 0"},
+    }
+    for code, fields in refusals.items():
+        with pytest.raises(RemotingError) as refusal:
+            lite.ack(0, **fields)
+        assert refusal.value.code == code
+    assert lite.broker.offsets.query("G", ONE, 0) == 0
+
+
+def test_after_a_restart_an_acknowledgement_moves_past_the_next_message_only(lite: Lite) -> None:
+    lite.put(b"body-0", b"body-1", b"body-2")
+    lite.broker.offsets.commit("c", "G", ONE, 0, 0)
+    lite.ack(1)
+    assert lite.broker.offsets.query("G", ONE, 0) == 0
+    lite.ack(0)
+    assert lite.broker.offsets.query("G", ONE, 0) == 1
+
+
+def test_a_suspended_lite_topic_comes_again_without_an_attempt(lite: Lite) -> None:
+    lite.put(b"body-0", b"body-1")
+    lite.subscribe()
+    assert lite.popped() == 2
+    answer = lite.change(0, 500, suspend=True)
+    header: Any = answer.header
+    assert (header.invisible_time, header.revive_qid) == (500, 999)
+    lite.broker.clock.now += 501
+    lite.subscribe("PARTIAL_REMOVE")
+    lite.subscribe()
+    again = lite.pop()
+    assert isinstance(again, Response)
+    header = again.header
+    assert header.order_count_info == "0 qo0%0 1;0 qo0%1 1"
+
+
+def test_who_waits_is_woken_by_news(lite: Lite) -> None:
+    lite.subscribe()
+
+    async def play() -> Response:
+        answers: list[Response] = []
+        lite.broker.clock.now = 1
+        waits = lite.pop(poll_time=10_000)
+        assert isinstance(waits, Later)
+
+        async def wait() -> None:
+            answers.append(await waits.answer(waits.request))
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(wait)
+            await trio.testing.wait_all_tasks_blocked()
+            lite.put(b"body-0")
+            lite.broker.lite.events.arrived(ONE)
+        return answers[0]
+
+    answer = trio.run(play)
+    assert (answer.code, len(answer.body)) == (0, 1)
+
+
+def test_a_pop_that_finds_nothing_ends_in_time(lite: Lite) -> None:
+    lite.subscribe()
+
+    async def play() -> Response:
+        waits = lite.pop(poll_time=-1)
+        assert isinstance(waits, Later)
+        return await waits.answer(waits.request)
+
+    answer = trio.run(play)
+    assert (answer.code, answer.remark) == (ResponseCode.POLLING_TIMEOUT, "NO_MESSAGE_IN_QUEUE")
+
+
+def test_lite_topics_go_with_their_parent(lite: Lite) -> None:
+    lite.put(b"body-0")
+    lite.subscribe()
+    lite.pop()
+    lite.broker.lite.life.delete_topic("T")
+    assert lite.broker.store.max_offset(ONE, 0) == 0
+    assert (lite.broker.lite.subscriptions.count, len(lite.broker.lite.batches)) == (0, 0)
+    assert lite.broker.offsets.query("G", ONE, 0) == -1
+
+
+def test_a_lite_topic_expires(lite: Lite) -> None:
+    attributes = {"+lite.topic.expiration": "30"}
+    lite.broker.topics.update(TopicConfig(topic_name="T", attributes=attributes))
+    lite.put(b"body-0")
+    lite.put(b"body-1", queue="%LMQ%other")
+    life = lite.broker.lite.life
+    lite.broker.clock.now += 30 * 60_000
+    trio.run(life.clean)
+    assert life.exists(ONE)
+    lite.broker.clock.now += 1
+    trio.run(life.clean)
+    assert not life.exists(ONE)
+    assert life.exists("%LMQ%other")
