@@ -1,1 +1,1 @@
-"""Lite topics: many small topics in one, each with its own light queue; consumed by POP, in order (5.5.0)."""
+"""Lite topics: who reads them, who is told of news, popping, their life. On the event loop; only `popping` reads from the disk, in a worker."""

@@ -68,7 +68,7 @@ class LiteAcking:
         self, queue: OrderedQueue, offset: int, committed: int, handle: Handle
     ) -> int | None:
         if self._batches.find(queue) is None:
-            return offset + 1 if offset == committed else None
+            return offset + 1 if offset == max(committed, 0) else None
         try:
             return self._batches.acknowledge(queue, offset, handle.pop_time)
         except NotInBatch:

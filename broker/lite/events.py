@@ -222,7 +222,7 @@ class LiteEvents:
     def look_at_wildcard(self, group: str, delay: int) -> None:
         """All lite topics of a wildcard group are looked at in a while; milliseconds."""
         at = self._clock.millis() + max(delay, _LEAST_DELAY)
-        self._wildcard_looks.setdefault(group, at)
+        self._wildcard_looks[group] = min(at, self._wildcard_looks.get(group, at))
         self._sooner.set()
 
     def _look_later(self, reader: Subscriber, delay: int) -> None:
@@ -292,5 +292,6 @@ class LiteEvents:
     def left(self, subscriber: Subscriber) -> None:
         events = self._clients.pop(subscriber.client_id, None)
         self._full_looks.pop(subscriber, None)
-        for queue in events.queues if events is not None else ():
-            self.available(queue, events.group if events is not None else "", subscriber.client_id)
+        if events is not None:
+            for queue in events.queues:
+                self.available(queue, events.group, subscriber.client_id)

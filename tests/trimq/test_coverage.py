@@ -24,6 +24,7 @@ def test_the_vip_port_answers_everything_but_pulls_and_pops() -> None:
         RequestCode.PULL_MESSAGE,
         RequestCode.LITE_PULL_MESSAGE,
         RequestCode.POP_MESSAGE,
+        RequestCode.POP_LITE_MESSAGE,
         RequestCode.POLLING_INFO,
         RequestCode.PEEK_MESSAGE,
         RequestCode.NOTIFICATION,
