@@ -29,6 +29,7 @@ from bench.parts import (
     memory,
     official,
     pending,
+    pops,
     replies,
     started,
     tail,
@@ -66,6 +67,7 @@ PARTS = {
     "pending": Part("A million timer messages that wait", pending.measure),
     "filters": Part("Pulls by SQL92", filters.measure),
     "replies": Part("Request-reply", replies.measure),
+    "pops": Part("POP", pops.measure),
 }
 # What waits longest in a smoke run: for the first look at old files, for what official programs report.
 LONG = ("tail", "timers", "backlog", "flush", "growth", "official", "transactions")

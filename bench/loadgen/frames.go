@@ -19,7 +19,11 @@ const (
 	routeByTopic = 105
 	heartBeat    = 34
 	sendV2       = 310
-	success      = 0
+	popMessage      = 200050
+	ackMessage      = 200051
+	batchAckMessage = 200151
+	success         = 0
+	pollingTimeout  = 210
 	pullNotFound = 19
 	// Nothing of what was looked at is wanted; there is more.
 	pullRetryImmediately = 20

@@ -9,6 +9,7 @@
 //	loadgen pull  -addr 127.0.0.1:10911 -topic T -queues 1 -connections 4 -batch 32 -seconds 5 -span 5000000
 //	loadgen pull  -addr 127.0.0.1:10911 -topic T -queues 4 -connections 4 -batch 32 -seconds 5 -sql "n < 50"
 //	loadgen send  -addr 127.0.0.1:10911 -topic T -queues 8 -count 1000000 -due 1790000000000 -within 3600000
+//	loadgen pop   -addr 127.0.0.1:10911 -topic T -connections 4 -batch 32 -seconds 5 -acks batch
 //	loadgen route -addr 127.0.0.1:9876  -topic T -connections 4 -window 8 -seconds 5
 //	loadgen commit -addr 127.0.0.1:10911 -topic T -queues 8 -groups 1000 -connections 1
 //	loadgen hold  -addr 127.0.0.1:10911 -topic T -connections 500 -seconds 20
@@ -37,15 +38,17 @@ type Options struct {
 	once                bool
 	body                byte
 	sql                 string
+	acks, broker        string
 	due, within         int64
 }
 
 func main() {
 	modes := map[string]func(Options) (Result, error){
 		"send": send, "pull": pull, "route": route, "commit": commit, "hold": hold, "idle": idle,
+		"pop": pop,
 	}
 	if len(os.Args) < 2 || modes[os.Args[1]] == nil {
-		fmt.Fprintln(os.Stderr, "usage: loadgen send|pull|route|commit|hold|idle [flags]; loadgen send -h for flags")
+		fmt.Fprintln(os.Stderr, "usage: loadgen send|pull|pop|route|commit|hold|idle [flags]; loadgen send -h for flags")
 		os.Exit(2)
 	}
 	o := parse(os.Args[1], os.Args[2:])
@@ -81,6 +84,8 @@ func parse(mode string, words []string) Options {
 	f.BoolVar(&o.once, "once", false, "pull every queue to its end, then stop")
 	f.Float64Var(&o.rate, "rate", 0, "requests a second on all connections together; 0: as many as possible")
 	f.StringVar(&o.sql, "sql", "", "pull what this SQL92 expression chooses")
+	f.StringVar(&o.acks, "acks", "batch", "acknowledge what was popped in one request (batch) or one for each (single)")
+	f.StringVar(&o.broker, "broker", "broker-a", "name of the broker, for acknowledgements")
 	f.Int64Var(&o.due, "due", 0, "send timer messages, the first of them due in this millisecond")
 	f.Int64Var(&o.within, "within", 1000, "and all of them in so many milliseconds behind that")
 	if err := f.Parse(words); err != nil {
