@@ -35,6 +35,7 @@ from bench.parts import (
     tail,
     timers,
     transactions,
+    unacked,
 )
 from bench.run import Run
 from bench.servers import trees
@@ -68,6 +69,7 @@ PARTS = {
     "filters": Part("Pulls by SQL92", filters.measure),
     "replies": Part("Request-reply", replies.measure),
     "pops": Part("POP", pops.measure),
+    "unacked": Part("A million popped messages that nobody acknowledges", unacked.measure),
 }
 # What waits longest in a smoke run: for the first look at old files, for what official programs report.
 LONG = ("tail", "timers", "backlog", "flush", "growth", "official", "transactions")

@@ -39,7 +39,7 @@ type Options struct {
 	body                byte
 	sql                 string
 	acks, broker        string
-	due, within         int64
+	due, within, hidden int64
 }
 
 func main() {
@@ -81,10 +81,11 @@ func parse(mode string, words []string) Options {
 	f.Int64Var(&o.groups, "groups", 1000, "consumer groups that commit, once or at a -rate over and over")
 	f.Int64Var(&o.from, "from", 0, "offset of the first pull; commits begin with the next")
 	f.Int64Var(&o.span, "span", 0, "pull anywhere in so many messages behind -from; 0: in order")
-	f.BoolVar(&o.once, "once", false, "pull every queue to its end, then stop")
+	f.BoolVar(&o.once, "once", false, "pull every queue to its end, or pop everything, then stop")
 	f.Float64Var(&o.rate, "rate", 0, "requests a second on all connections together; 0: as many as possible")
 	f.StringVar(&o.sql, "sql", "", "pull what this SQL92 expression chooses")
-	f.StringVar(&o.acks, "acks", "batch", "acknowledge what was popped in one request (batch) or one for each (single)")
+	f.StringVar(&o.acks, "acks", "batch", "acknowledge what was popped in one request (batch), one for each (single), or not (none)")
+	f.Int64Var(&o.hidden, "hidden", 600_000, "milliseconds until what was popped comes again")
 	f.StringVar(&o.broker, "broker", "broker-a", "name of the broker, for acknowledgements")
 	f.Int64Var(&o.due, "due", 0, "send timer messages, the first of them due in this millisecond")
 	f.Int64Var(&o.within, "within", 1000, "and all of them in so many milliseconds behind that")

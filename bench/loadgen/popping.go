@@ -6,13 +6,11 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"sync/atomic"
 )
-
-// Longer than any load: what was popped must not come again while it is counted.
-const hiddenMillis = "600000"
 
 // popper pops from all queues and acknowledges what it got, before it pops again. When a group has popped
 // everything, all connections go on with a new one, which begins at the beginning.
@@ -30,8 +28,11 @@ func pop(o Options) (Result, error) {
 	if o.window != 1 {
 		return Result{}, fmt.Errorf("a connection acknowledges what it has popped: -window 1")
 	}
-	if o.acks != "batch" && o.acks != "single" {
-		return Result{}, fmt.Errorf("-acks is batch or single, not %q", o.acks)
+	if o.acks != "batch" && o.acks != "single" && o.acks != "none" {
+		return Result{}, fmt.Errorf("-acks is batch, single or none, not %q", o.acks)
+	}
+	if o.once {
+		o.count = math.MaxInt64
 	}
 	generation := &atomic.Int64{}
 	return run(o, func(int) Work { return &popper{o: o, generation: generation, asked: -1} })
@@ -49,7 +50,7 @@ func (p *popper) next(out []byte, opaque int64) []byte {
 		p.asked = now
 		p.frame = newFrame(popMessage, map[string]string{
 			"consumerGroup": p.group(), "topic": p.o.topic, "queueId": "-1", "maxMsgNums": text(int64(p.o.batch)),
-			"invisibleTime": hiddenMillis, "pollTime": "0", "bornTime": "0", "initMode": "0", "expType": "TAG",
+			"invisibleTime": text(p.o.hidden), "pollTime": "0", "bornTime": "0", "initMode": "0", "expType": "TAG",
 			"exp": "*", "order": "false",
 		}, nil, "")
 	}
@@ -64,6 +65,9 @@ func (p *popper) done(reply Reply) (int64, int64, error) {
 		return 0, 0, nil
 	}
 	if reply.code == pollingTimeout {
+		if p.o.once {
+			return 0, 0, errOver
+		}
 		p.generation.CompareAndSwap(p.asked, p.asked+1)
 		return 0, 0, nil
 	}
@@ -113,6 +117,9 @@ func (p *popper) acknowledge(header []byte, found []place) error {
 		if times[i], err = number(header, key); err != nil {
 			return err
 		}
+	}
+	if p.o.acks == "none" {
+		return nil
 	}
 	if p.o.acks == "single" {
 		for _, one := range found {

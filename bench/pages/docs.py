@@ -209,4 +209,11 @@ BLOCKS: Final = (
     Block(_SPEED, "pending", _AFTER_SPEED, _headed("A million timer messages that wait", _table)),
     Block(_SPEED, "filters", _AFTER_SPEED, _headed("Pulls by SQL92", floors)),
     Block(_SPEED, "replies", _AFTER_SPEED, _headed("Request-reply", floors)),
+    Block(_SPEED, "pops", _AFTER_SPEED, _headed("POP", floors)),
+    Block(
+        _SPEED,
+        "unacked",
+        _AFTER_SPEED,
+        _headed("A million popped messages that nobody acknowledges", _table),
+    ),
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import urllib.request
+from collections.abc import Callable
 from typing import Final
 
 from bench.loads import loadgen
@@ -45,6 +46,16 @@ STEP_MILLIS: Final = 5
 
 def measure(run: Run) -> str:
     """The table, and whether TriMQ keeps what it promises."""
+    return measured(
+        run,
+        _fill,
+        f"{COUNT:,} timer messages of 128 B come from loadgen, due between {FIRST_HOURS} and "
+        f"{FIRST_HOURS + SPREAD_HOURS} hours later at any second",
+    )
+
+
+def measured(run: Run, fill: Callable[[Run, Subject], None], filled: str) -> str:
+    """The same for anything that waits on the wheel: `fill` makes it, `filled` says what it is."""
     for kind in run.kinds:
         print(f"  {kind}", flush=True)
         port = free_port()
@@ -53,15 +64,15 @@ def measure(run: Run) -> str:
         with run.started(kind, "pending", settings) as server:
             # What the start took is no part of it.
             _step(metrics)
-            _fill(run, server)
+            fill(run, server)
+            _settle(run, server)
             _steps(run, STEP_FILLING, kind, metrics)
             _look(run, kind, server)
             _steps(run, STEP_IDLING, kind, metrics)
             _kill(run, kind, server)
     verdicts = "\n".join(f"- {line}" for line in judged(run.figures))
     return (
-        f"{COUNT:,} timer messages of 128 B come from loadgen, due between {FIRST_HOURS} and "
-        f"{FIRST_HOURS + SPREAD_HOURS} hours later at any second; the broker is looked at {SETTLE_SECONDS} s after "
+        f"{filled}; the broker is looked at {SETTLE_SECONDS} s after "
         f"the last of them is on the wheel, and idles for {IDLE_SECONDS} s. Ready: from the start of the process to "
         "its ready line; the real server's NameServer and broker are started one after the other.\n\n"
         f"{run.figures.table()}\n\nTriMQ:\n\n{verdicts}"
@@ -81,6 +92,9 @@ def _fill(run: Run, server: Subject) -> None:
         due=time.time_ns() // 1_000_000 + FIRST_HOURS * _MILLIS_AN_HOUR,
         within=SPREAD_HOURS * _MILLIS_AN_HOUR,
     )
+
+
+def _settle(run: Run, server: Subject) -> None:
     with BlockingClient(server.broker_addr) as client:
         wait_until("all are on the wheel", lambda: _behind(client) == 0, LIMIT_SECONDS)
     time.sleep(0.1 if run.smoke else SETTLE_SECONDS)
