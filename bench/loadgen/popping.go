@@ -65,6 +65,11 @@ func (p *popper) done(reply Reply) (int64, int64, error) {
 		return 0, 0, nil
 	}
 	if reply.code == pollingTimeout {
+		rest, err := number(reply.header, `"restNum":`)
+		if err != nil || rest > 0 {
+			// Another connection was at the queues.
+			return 0, 0, err
+		}
 		if p.o.once {
 			return 0, 0, errOver
 		}
