@@ -155,9 +155,6 @@ class StoreConfig:
         "Milliseconds until a send that waits for the disk is answered FLUSH_DISK_TIMEOUT.",
         at_least=1,
     )
-    enable_lmq: bool = setting(False, "lmq")
-    enable_multi_dispatch: bool = setting(False, "dispatch")
-    max_lmq_consume_queue_num: int = setting(20000, "most")
     max_message_size: int = setting(
         4 * 1024 * 1024, "Bytes of the largest body.", at_least=1, live=True
     )

@@ -78,7 +78,7 @@ class MessageStore:
         self.bit_maps = self._queues.bit_maps
         self._tags = TagCodes(config.delay_levels)
         self._appender = Appender(
-            self._log, self._queues, self._tags, config.max_message_size, now_millis, config.enable_lmq and config.enable_multi_dispatch
+            self._log, self._queues, self._tags, config.max_message_size, now_millis
         )
         self._index = Index(config, now_millis)
         self._appender.add_listener(self._index.arrived)

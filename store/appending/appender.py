@@ -17,7 +17,6 @@ from collections.abc import Callable
 
 from trimq.codec.flags import SysFlag
 from trimq.codec.native import encode_record
-from trimq.codec.records.properties import format_properties, parse_properties
 from trimq.codec.records.record import record_size
 from trimq.store.appending.batch_sends import encode_batch
 from trimq.store.appending.record_limits import RecordLimits, closed_properties
@@ -36,7 +35,6 @@ Listener = Callable[[list[Dispatched]], None]
 class Appender:
     __slots__ = (
         "_effects",
-        "_light",
         "_limits",
         "_listeners",
         "_log",
@@ -46,7 +44,6 @@ class Appender:
         "_staged_queues",
         "_tags",
         "_with_claims",
-        "_with_light",
         "claims",
         "last_offset",
         "last_timestamp",
@@ -59,7 +56,6 @@ class Appender:
         tags: TagCodes,
         max_message_size: int,
         now_millis: Callable[[], int],
-        light: bool = False,
     ) -> None:
         self._log = log
         self._queues = queues
@@ -71,8 +67,6 @@ class Appender:
         # None for records without an entry.
         self._staged_queues: list[Queue | None] = []
         self._effects: list[tuple[Effect, Dispatched, Message]] = []
-        self._light = light
-        self._with_light: list[Dispatched] = []
         self._with_claims: list[Callable[[], None]] = []
         # What the requests that staged have decided; to be added to, not replaced.
         self.claims: set[Claim] = set()
@@ -105,9 +99,6 @@ class Appender:
     ) -> Appended:
         topic = message.topic.encode()
         properties = closed_properties(message.properties)
-        light: list[tuple[str, int]] = []
-        if self._light and b"INNER_MULTI_DISPATCH\x01" in properties:
-            light, properties = self._light_queues(topic, properties)
         size = record_size(len(message.body), len(topic), len(properties), message.sys_flag)
         self._limits.check(message.body, properties, size)
         position = self._log.place(size)
@@ -131,31 +122,7 @@ class Appender:
         self._log.add(position, record)
         size = len(record)
         self._note(message, queue, queue_offset, count, position, size, properties, now)
-        if light:
-            self._staged[-1].light_queues = light
-            self._with_light.append(self._staged[-1])
         return Appended(queue_offset, position, size, now)
-
-    def _light_queues(self, topic: bytes, block: bytes) -> tuple[list[tuple[str, int]], bytes]:
-        name = topic.decode()
-        held = parse_properties(block)
-        names = held.get("INNER_MULTI_DISPATCH", "")
-        if not names.strip() or name.startswith(("%RETRY%", "%DLQ%", "rmq_sys_")) or name == "SCHEDULE_TOPIC_XXXX":
-            return [], block
-        found = []
-        offsets = []
-        for one in names.split(","):
-            if not one.startswith("%LMQ%"):
-                offsets.append("")
-                continue
-            offset = self._queues.get(one, 0).next_offset if "/" not in one else 0
-            offsets.append(str(offset))
-            if "/" not in one:
-                found.append((one, offset))
-                self._queues.get(one, 0).next_offset += 1
-        held["INNER_MULTI_QUEUE_OFFSET"] = ",".join(offsets)
-        held.pop("WAIT", None)
-        return found, format_properties(held)
 
     def stage_batch(self, message: Message) -> AppendedBatch:
         """Records for all items of the body, with consecutive queue offsets and in one file."""
@@ -227,10 +194,6 @@ class Appender:
         self._staged = []
         self._staged_queues = []
         self._effects = []
-        for one in self._with_light:
-            for name, _ in one.light_queues:
-                self._queues.get(name, 0).next_offset = self._queues.get(name, 0).max_offset
-        self._with_light = []
         self.claims.clear()
 
     def write(self) -> None:
@@ -250,12 +213,6 @@ class Appender:
         self._staged = []
         self._staged_queues = []
         self._append(staged, queues)
-        for one in self._with_light:
-            for name, offset in one.light_queues:
-                queue = self._queues.get(name, 0)
-                queue.append([one], 0, 1)
-                self._queues.appended(queue)
-        self._with_light = []
         dispatched = staged[-1]
         self.last_offset = dispatched.physical_offset
         self.last_timestamp = dispatched.store_timestamp

@@ -113,7 +113,6 @@ class Dispatched:
 
     __slots__ = (
         "count",
-        "light_queues",
         "physical_offset",
         "properties",
         "queue_id",
@@ -148,4 +147,3 @@ class Dispatched:
         self.sys_flag = sys_flag
         self.properties = properties
         self.count = count
-        self.light_queues: list[tuple[str, int]] = []

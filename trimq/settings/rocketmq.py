@@ -265,6 +265,8 @@ _REFUSED: Final = (
     ("aclEnable", WHEN_TRUE, "it has no effect any more (RocketMQ 5.5.0 has authenticationEnabled and"
      " authorizationEnabled instead, and TriMQ no access control yet): set aclEnable=false once only trusted hosts can"
      " reach this broker"),
+    ("enableLmq", WHEN_TRUE, _NO_LMQ.format(key="enableLmq")),
+    ("enableMultiDispatch", WHEN_TRUE, _NO_LMQ.format(key="enableMultiDispatch")),
     ("disableConsumeIfConsumerReadSlowly", WHEN_TRUE, "TriMQ does not stop consumers that fall behind: set"
      " disableConsumeIfConsumerReadSlowly=false"),
     ("coldDataFlowControlEnable", WHEN_TRUE, "TriMQ does not slow down readers of cold data: set"
