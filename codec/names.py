@@ -31,6 +31,7 @@ REPLY_TOPIC_SUFFIX: Final = "_REPLY_TOPIC"
 RETRY_PREFIX: Final = "%RETRY%"
 DLQ_PREFIX: Final = "%DLQ%"
 LMQ_PREFIX: Final = "%LMQ%"
+_LITE_PREFIX: Final = f"{LMQ_PREFIX}$"
 SYSTEM_GROUP_PREFIX: Final = "CID_RMQ_SYS_"
 
 DEFAULT_CONSUMER_GROUP: Final = "DEFAULT_CONSUMER"
@@ -79,6 +80,19 @@ def pop_retry_topic_v2(topic: str, group: str) -> str:
 def lite_queue(topic: str, lite_topic: str) -> str:
     """The queue that keeps one lite topic of a topic (LiteUtil.toLmqName)."""
     return f"{LMQ_PREFIX}${topic}${lite_topic}"
+
+
+def is_lite_queue(name: str) -> bool:
+    """Whether a light queue is one of a lite topic; its parent need not be readable (LiteUtil.isLiteTopicQueue)."""
+    return name.startswith(_LITE_PREFIX)
+
+
+def lite_queue_parts(name: str) -> tuple[str, str] | None:
+    """The parent topic and the lite topic of a queue (LiteUtil.getParentTopic, getLiteTopic)."""
+    if not is_lite_queue(name):
+        return None
+    parts = name[len(_LITE_PREFIX) :].split("$")
+    return (parts[0], parts[1]) if len(parts) == 2 and all(parts) else None
 
 
 def reply_topic(cluster: str) -> str:

@@ -41,6 +41,7 @@ SETTINGS: Final[dict[str, dict[str, str]]] = {
     },
     "filters": {"enablePropertyFilter": "true"},
     "timers": {"recallMessageEnable": "true"},
+    "lmq": {"enableLmq": "true", "enableMultiDispatch": "true"},
 }
 SHOWN: Final = 40
 REAL: Final = "real"

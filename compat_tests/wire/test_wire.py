@@ -20,15 +20,24 @@ from compat_tests.comparing.normalise import differences
 from compat_tests.comparing.records import Seen, Subject, assert_still, settings_text, with_imports
 from compat_tests.comparing.selection import is_for_the_plain_build
 from compat_tests.scenarios.driver import Outcome, new_run
-from compat_tests.scenarios.stage import COMPILED, ITSELF, PLAIN, REAL, Group, Stage
+from compat_tests.scenarios.stage import (
+    COMPILED,
+    ITSELF,
+    PLAIN,
+    REAL,
+    SETTINGS,
+    Group,
+    Stage,
+)
 from compat_tests.servers.server import Server
 from compat_tests.wire.case import Case
-from compat_tests.wire.cases.catalogue import cases_by_module
+from compat_tests.wire.cases.catalogue import cases_by_module, servers_by_module
 from compat_tests.wire.runner import play_all
 from compat_tests.wire.stage import Place
 from docs.differences import deliberate_cases
 
 MODULES: Final = cases_by_module()
+SERVERS: Final = servers_by_module()
 MODULE_OF: Final = {case.name: module for module, cases in MODULES.items() for case in cases}
 CASES: Final = [case for cases in MODULES.values() for case in cases]
 DELIBERATE: Final = deliberate_cases()
@@ -44,7 +53,8 @@ def subject_of(module: str) -> Subject:
         WIRE.parent / "comparing" / f"{name}.py" for name in ("normalise", "java_exceptions")
     )
     decide = (path, WIRE / "runner.py", *comparing)
-    return Subject(f"wire/{path.stem}", (settings_text({}),), with_imports(decide))
+    settings = settings_text(SETTINGS[SERVERS[module]])
+    return Subject(f"wire/{path.stem}", (settings,), with_imports(decide))
 
 
 @dataclass
@@ -77,6 +87,22 @@ def wants(
     return lambda case: True
 
 
+def play_group(
+    stage: Stage, group: Group, selected: list[Case], recorded: dict[str, Seen]
+) -> dict[str, dict[str, Seen]]:
+    """What these cases show, by side of the servers."""
+
+    def play_on(side: str) -> dict[str, Seen]:
+        wanted = wants(side, group, stage.records.is_due, recorded)
+        chosen = [case for case in selected if wanted(case)]
+        return play(group.side(side), chosen) if chosen else {}
+
+    sides = [REAL, *(group.ours or [ITSELF])]
+    # On one server they would see each other.
+    with ThreadPoolExecutor(1 if ITSELF in sides else len(sides)) as pool:
+        return dict(zip(sides, pool.map(play_on, sides), strict=True))
+
+
 @pytest.fixture(scope="module")
 def played(request: pytest.FixtureRequest, stage: Stage) -> Played:
     """Only the selected cases, on all sides at a time: cases mostly wait."""
@@ -85,17 +111,10 @@ def played(request: pytest.FixtureRequest, stage: Stage) -> Played:
     found = Played()
     for module in dict.fromkeys(MODULE_OF[case.name] for case in selected):
         found.recorded |= stage.records.find(subject_of(module))
-    group = stage.group("plain")
-
-    def play_on(side: str) -> dict[str, Seen]:
-        wanted = wants(side, group, stage.records.is_due, found.recorded)
-        chosen = [case for case in selected if wanted(case)]
-        return play(group.side(side), chosen) if chosen else {}
-
-    sides = [REAL, *(group.ours or [ITSELF])]
-    # On one server they would see each other.
-    with ThreadPoolExecutor(1 if ITSELF in sides else len(sides)) as pool:
-        found.live = dict(zip(sides, pool.map(play_on, sides), strict=True))
+    for servers in dict.fromkeys(SERVERS[MODULE_OF[case.name]] for case in selected):
+        chosen = [case for case in selected if SERVERS[MODULE_OF[case.name]] == servers]
+        for side, seen in play_group(stage, stage.group(servers), chosen, found.recorded).items():
+            found.live.setdefault(side, {}).update(seen)
     found.live[REAL] = {
         name: replace(seen, outcome=without_java_exceptions(seen.outcome))
         for name, seen in found.live[REAL].items()

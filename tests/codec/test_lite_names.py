@@ -26,18 +26,17 @@ from trimq.codec.records.properties import format_properties, parse_properties
     ],
 )
 def test_parts_of_lite_names(name: str, parts: tuple[str, str] | None) -> None:
-    assert lite_names.lite_parts(name) == parts
+    assert names.lite_queue_parts(name) == parts
 
 
 def test_a_built_name_has_its_parts() -> None:
     name = names.lite_queue("parent", "child")
+    assert names.is_lite_queue(name)
+    assert names.lite_queue_parts(name) == ("parent", "child")
     assert lite_names.is_light(name)
-    assert lite_names.is_lite(name)
-    assert lite_names.lite_parts(name) == ("parent", "child")
-    assert lite_names.belongs_to(name, "parent")
-    assert not lite_names.belongs_to(name, "paren")
     assert lite_names.is_light("%LMQ%x")
-    assert not lite_names.is_lite("%LMQ%x")
+    assert not names.is_lite_queue("%LMQ%x")
+    assert not lite_names.is_light("x%LMQ%")
 
 
 @pytest.mark.parametrize(

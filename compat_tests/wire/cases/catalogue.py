@@ -79,5 +79,10 @@ def cases_by_module() -> dict[str, list[Case]]:
     return found
 
 
+def servers_by_module() -> dict[str, str]:
+    """On which servers the cases of a module are played: the plain ones, unless it says others (SERVERS)."""
+    return {str(module.__file__): getattr(module, "SERVERS", "plain") for module in MODULES}
+
+
 def all_cases() -> list[Case]:
     return [case for cases in cases_by_module().values() for case in cases]
