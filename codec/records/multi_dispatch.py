@@ -22,7 +22,8 @@ from trimq.codec.records.property_keys import (
 COMMA: Final = ","
 # A light queue is a folder; no file system takes a longer name.
 LONGEST_NAME: Final = 255
-_LONGEST_NUMBER: Final = 18
+# Digits: 20 bytes of each entry must have a place.
+_LONGEST_NUMBER: Final = 15
 
 # What a block of properties has inside, if its record may be in light queues.
 NAMES_MARK: Final = INNER_MULTI_DISPATCH.encode() + b"\x01"
@@ -76,7 +77,7 @@ def light_places(properties: bytes) -> tuple[tuple[str, int], ...]:
     """The light queues that a stored record is in, each once, with its offset there.
 
     Nothing when there are not as many offsets as names. Names that cannot be a light queue's are left
-    out. Whether the store has light queues, and whether the record's topic allows them (`lite_names.allows_light`),
+    out. Whether the store has light queues, and whether the record's topic allows them (`names.allows_light`),
     is for others to say.
     """
     if NAMES_MARK not in properties:

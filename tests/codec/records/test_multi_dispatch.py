@@ -2,7 +2,7 @@
 
 import pytest
 
-from trimq.codec import lite_names, names
+from trimq.codec import names
 from trimq.codec.records.multi_dispatch import (
     light_places,
     split_names,
@@ -33,10 +33,10 @@ def test_a_built_name_has_its_parts() -> None:
     name = names.lite_queue("parent", "child")
     assert names.is_lite_queue(name)
     assert names.lite_queue_parts(name) == ("parent", "child")
-    assert lite_names.is_light(name)
-    assert lite_names.is_light("%LMQ%x")
+    assert names.is_light(name)
+    assert names.is_light("%LMQ%x")
     assert not names.is_lite_queue("%LMQ%x")
-    assert not lite_names.is_light("x%LMQ%")
+    assert not names.is_light("x%LMQ%")
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_a_built_name_has_its_parts() -> None:
     ],
 )
 def test_topics_with_light_queues(topic: str, allowed: bool) -> None:
-    assert lite_names.allows_light(topic) is allowed
+    assert names.allows_light(topic) is allowed
 
 
 @pytest.mark.parametrize(
