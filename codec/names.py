@@ -8,6 +8,8 @@ from typing import Final
 
 # A broker with this id is the master of its name (MixAll.MASTER_ID).
 MASTER_ID: Final = 0
+# A light queue is queue 0 of the topic with its name, which no topic table has (MixAll.LMQ_QUEUE_ID).
+LIGHT_QUEUE_ID: Final = 0
 
 AUTO_CREATE_TOPIC: Final = "TBW102"
 SCHEDULE_TOPIC: Final = "SCHEDULE_TOPIC_XXXX"
@@ -105,3 +107,13 @@ def revive_topic(cluster: str) -> str:
 
 def sync_member_topic(broker: str) -> str:
     return f"{SYNC_MEMBER_PREFIX}{broker}"
+
+
+def is_light(name: str) -> bool:
+    """Whether a topic's or group's name is that of a light queue (MixAll.isLmq)."""
+    return name.startswith(LMQ_PREFIX)
+
+
+def allows_light(topic: str) -> bool:
+    """Whether records of the topic may be in light queues as well (MixAll.topicAllowsLMQ)."""
+    return not topic.startswith((RETRY_PREFIX, DLQ_PREFIX, SYSTEM_PREFIX)) and topic != SCHEDULE_TOPIC

@@ -122,6 +122,23 @@ class StoreConfig:
     mapper_file_size_batch_consume_queue: int = setting(
         300_000 * 46, "Bytes in one file of a queue of type BatchCQ.", at_least=46
     )
+    enable_lmq: bool = setting(
+        False,
+        "Light message queues: topics and groups `%LMQ%...` exist without being created, and offsets are kept in "
+        "lmqConsumerOffset.json.",
+    )
+    enable_multi_dispatch: bool = setting(
+        False,
+        "With enableLmq: a message is in the light queues that its INNER_MULTI_DISPATCH names as well.",
+    )
+    enable_lmq_quota: bool = setting(
+        False, "Whether maxLmqConsumeQueueNum is a limit.", live=True
+    )
+    max_lmq_consume_queue_num: int = setting(
+        20_000,
+        "Light queues; with enableLmqQuota, a message that would make one more is refused.",
+        live=True,
+    )
     flush_disk_type: str = setting(
         "ASYNC_FLUSH", "Whether a send waits for the disk.", choices=FLUSH_TYPES
     )

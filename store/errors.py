@@ -24,6 +24,10 @@ class PropertiesLookTorn(StoreError):
     """The property block contains what only a lost sector leaves (PutMessageStatus.MESSAGE_ILLEGAL)."""
 
 
+class TooManyLightQueues(StoreError):
+    """A message names a light queue that would be one too many (PutMessageStatus.LMQ_CONSUME_QUEUE_NUM_EXCEEDED)."""
+
+
 class StoreNotWritable(StoreError):
     """The store accepts no messages now: not open, or a flush has failed."""
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from trimq.codec.entries.queue import QueueEntry
 from trimq.codec.frames.frame import FRAME_LIMIT
 from trimq.store.appending.appender import Appender, Listener
+from trimq.store.appending.light_queues import LightQueues
 from trimq.store.config import StoreConfig
 from trimq.store.disk.directory import StoreDirectory
 from trimq.store.disk.files import OpenFiles, store_error
@@ -77,8 +78,10 @@ class MessageStore:
         self._queues = Queues(config, self._open_files)
         self.bit_maps = self._queues.bit_maps
         self._tags = TagCodes(config.delay_levels)
+        has_light = config.enable_lmq and config.enable_multi_dispatch
+        light = LightQueues(config, self._queues) if has_light else None
         self._appender = Appender(
-            self._log, self._queues, self._tags, config.max_message_size, now_millis
+            self._log, self._queues, self._tags, config.max_message_size, now_millis, light
         )
         self._index = Index(config, now_millis)
         self._appender.add_listener(self._index.arrived)
@@ -121,7 +124,15 @@ class MessageStore:
             self._log.load(None if clean else checkpoint.queue_physical_offset)
             vouch = partial(raise_index_timestamp, self._directory.checkpoint_file)
             index = IndexRecovery(self._index, self._log, checkpoint, vouch)
-            recovery = Recovery(self._log, self._queues, index, checkpoint, self._tags)
+            config = self._config
+            recovery = Recovery(
+                self._log,
+                self._queues,
+                index,
+                checkpoint,
+                self._tags,
+                has_light=config.enable_lmq and config.enable_multi_dispatch,
+            )
             report = recovery.run(clean, queue_types or {}, self._begin)
             # Recovery may have changed it.
             self._behind.load_checkpoint()
@@ -376,6 +387,11 @@ class MessageStore:
     def topics(self) -> list[str]:
         """Topics that have a consume queue."""
         return self._queues.topics()
+
+    @property
+    def light_queues(self) -> int:
+        """How many light queues there are (getLmqNum)."""
+        return len(self._queues.light)
 
     def queues(self, topic: str) -> list[int]:
         return self._queues.queue_ids(topic)

@@ -56,6 +56,7 @@ _DECIDING: Final = tuple(
         TRAN_MSG,
         PRIORITY,
         LITE_TOPIC,
+        INNER_MULTI_DISPATCH,
         INNER_NUM,
     )
 )

@@ -17,14 +17,17 @@ from collections.abc import Callable
 
 from trimq.codec.flags import SysFlag
 from trimq.codec.native import encode_record
+from trimq.codec.records.multi_dispatch import NAMES_MARK
 from trimq.codec.records.record import record_size
 from trimq.store.appending.batch_sends import encode_batch
+from trimq.store.appending.light_queues import LightQueues
 from trimq.store.appending.record_limits import RecordLimits, closed_properties
 from trimq.store.errors import StoreError
 from trimq.store.log.commit_log import CommitLog
 from trimq.store.messages.effects import Claim, Effect
 from trimq.store.messages.message import Appended, AppendedBatch, Dispatched, Message
 from trimq.store.messages.tags import TagCodes
+from trimq.store.queues.light_queue import LightQueue
 from trimq.store.queues.queue import Queue
 from trimq.store.queues.queues import Queues
 
@@ -35,6 +38,8 @@ Listener = Callable[[list[Dispatched]], None]
 class Appender:
     __slots__ = (
         "_effects",
+        "_entered",
+        "_light",
         "_limits",
         "_listeners",
         "_log",
@@ -56,7 +61,9 @@ class Appender:
         tags: TagCodes,
         max_message_size: int,
         now_millis: Callable[[], int],
+        light: LightQueues | None = None,
     ) -> None:
+        """`light`: None when messages are in their own queue only, whatever they say."""
         self._log = log
         self._queues = queues
         self._tags = tags
@@ -67,6 +74,9 @@ class Appender:
         # None for records without an entry.
         self._staged_queues: list[Queue | None] = []
         self._effects: list[tuple[Effect, Dispatched, Message]] = []
+        self._light = light
+        # Records with entries in light queues too.
+        self._entered: list[tuple[Dispatched, list[LightQueue]]] = []
         self._with_claims: list[Callable[[], None]] = []
         # What the requests that staged have decided; to be added to, not replaced.
         self.claims: set[Claim] = set()
@@ -92,7 +102,30 @@ class Appender:
         if not has_queue(message.sys_flag):
             return self._stage_at(message, None, 0, 0)
         queue = self._queues.get(message.topic, message.queue_id)
+        if self._light is not None and message.tag_hash is None:
+            # Nobody has looked at its properties yet.
+            if NAMES_MARK in message.properties:
+                return self._stage_light(message, queue, self._light)
         return self._stage_at(message, queue, queue.next_offset, queue.count(message))
+
+    def _stage_light(self, message: Message, queue: Queue, light: LightQueues) -> Appended:
+        """With an entry in each light queue that it names (CommitLog.handlePropertiesForLmqMsg)."""
+        entered = light.enter(message, queue)
+        if entered:
+            properties = closed_properties(message.properties)
+            topic_size = len(message.topic.encode())
+            self._limits.check_light(
+                properties,
+                record_size(len(message.body), topic_size, len(properties), message.sys_flag),
+            )
+        appended = self._stage_at(message, queue, queue.next_offset, queue.count(message))
+        if entered:
+            record = self._staged[-1]
+            record.light_queues = tuple([(one.topic, one.next_offset) for one in entered])
+            for one in entered:
+                one.next_offset += 1
+            self._entered.append((record, entered))
+        return appended
 
     def _stage_at(
         self, message: Message, queue: Queue | None, queue_offset: int, count: int
@@ -132,11 +165,12 @@ class Appender:
         first = queue.next_offset
         now = self._now_millis()
         position = self._log.place(0)
-        records = encode_batch(message, first, position, now, self._limits)
+        has_light = self._light is not None
+        records = encode_batch(message, first, position, now, self._limits, has_light)
         if self._log.place(len(records.data)) != position:
             # They belong in the next file.
             position = self._log.place(len(records.data))
-            records = encode_batch(message, first, position, now, self._limits)
+            records = encode_batch(message, first, position, now, self._limits, has_light)
         # Nothing can fail from here on: records and their offsets are staged together.
         self._log.add(position, records.data)
         at = position
@@ -191,9 +225,13 @@ class Appender:
         for queue in self._staged_queues:
             if queue is not None:
                 queue.next_offset = queue.max_offset
+        for _, entered in self._entered:
+            for light in entered:
+                light.next_offset = light.max_offset
         self._staged = []
         self._staged_queues = []
         self._effects = []
+        self._entered = []
         self.claims.clear()
 
     def write(self) -> None:
@@ -213,6 +251,8 @@ class Appender:
         self._staged = []
         self._staged_queues = []
         self._append(staged, queues)
+        if self._entered:
+            self._enter()
         dispatched = staged[-1]
         self.last_offset = dispatched.physical_offset
         self.last_timestamp = dispatched.store_timestamp
@@ -224,6 +264,15 @@ class Appender:
             self.claims.clear()
         for listener in self._listeners:
             listener(staged)
+
+    def _enter(self) -> None:
+        """The entries in light queues."""
+        entered = self._entered
+        self._entered = []
+        for record, queues in entered:
+            for queue in queues:
+                queue.append([record], 0, 1)
+                self._queues.appended(queue)
 
     def _stage_last(self) -> None:
         try:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from trimq.codec import native
 from trimq.codec.native import encode_record
 from trimq.codec.records.batch import split_batch
+from trimq.codec.records.multi_dispatch import OFFSETS_MARK, without_offsets
 from trimq.codec.records.record import record_size
 from trimq.store.appending.record_limits import RecordLimits, closed_properties
 from trimq.store.errors import StoreError
@@ -29,13 +30,21 @@ class BatchRecords:
 
 
 def encode_batch(
-    message: Message, queue_offset: int, position: int, now: int, limits: RecordLimits
+    message: Message,
+    queue_offset: int,
+    position: int,
+    now: int,
+    limits: RecordLimits,
+    has_light: bool = False,
 ) -> BatchRecords:
     """Records with queue offsets from `queue_offset` on, for the position `position` in the log.
 
     The message gives what they have in common, and the batch as its body; the items' properties
-    are stored as sent. CodecError: the body is not a batch; StoreError: a limit is exceeded.
+    are stored as sent. `has_light`: except for offsets in light queues, which the messages of a batch do not get.
+    CodecError: the body is not a batch; StoreError: a limit is exceeded.
     """
+    if has_light and OFFSETS_MARK in message.body:
+        return encode_unusual(message, queue_offset, position, now, limits, True)
     found = native.encode_batch(message, queue_offset, position, now, limits.longest_body)
     if found is None:
         return encode_unusual(message, queue_offset, position, now, limits)
@@ -45,14 +54,22 @@ def encode_batch(
 
 
 def encode_unusual(
-    message: Message, queue_offset: int, position: int, now: int, limits: RecordLimits
+    message: Message,
+    queue_offset: int,
+    position: int,
+    now: int,
+    limits: RecordLimits,
+    has_light: bool = False,
 ) -> BatchRecords:
     """The same for any batch: this says what is wrong with one, and stores what looks like a torn record."""
     items = split_batch(message.body)
     if not items:
         raise StoreError("a batch without messages")
     topic = message.topic.encode()
-    all_properties = [closed_properties(item.properties) for item in items]
+    all_properties = [
+        closed_properties(without_offsets(item.properties) if has_light else item.properties)
+        for item in items
+    ]
     total = 0
     for item, properties in zip(items, all_properties, strict=True):
         size = record_size(len(item.body), len(topic), len(properties), message.sys_flag)

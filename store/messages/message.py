@@ -7,14 +7,15 @@ Hot: compiled by mypyc when a compiler is there.
 
 from __future__ import annotations
 
+from trimq.codec.records.multi_dispatch import NOWHERE
 from trimq.codec.records.record import Record
 
 
 class Message:
     """What a producer sent, with the hosts in their packed form (4 or 16 address bytes + port).
 
-    `tag_hash`: the hash of the tag that is among the properties (0 without one), if whoever
-    examined them knows it.
+    `tag_hash`: the hash of the tag that is among the properties (0 without one), if somebody has
+    examined them and found nothing that needs a closer look, INNER_MULTI_DISPATCH for one.
     """
 
     __slots__ = (
@@ -109,10 +110,13 @@ class Dispatched:
     """One record of the commit log, as listeners and derived files see it (DispatchRequest).
 
     `count`: how many queue offsets it takes; a scan of the log leaves that to the kind of its queue.
+    `light_queues`: the light queues that it was entered into as well, and its offset in each; a scan leaves
+    them to `codec.records.multi_dispatch`.
     """
 
     __slots__ = (
         "count",
+        "light_queues",
         "physical_offset",
         "properties",
         "queue_id",
@@ -147,3 +151,4 @@ class Dispatched:
         self.sys_flag = sys_flag
         self.properties = properties
         self.count = count
+        self.light_queues: tuple[tuple[str, int], ...] = NOWHERE

@@ -12,13 +12,15 @@ record, the whole log is scanned.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Final
 
 from trimq.codec.entries.checkpoint import Checkpoint
 from trimq.codec.flags import SysFlag
+from trimq.codec.names import LIGHT_QUEUE_ID, allows_light
+from trimq.codec.records.multi_dispatch import NAMES_MARK, light_places
 from trimq.store.errors import StoreDamaged
 from trimq.store.log.commit_log import CommitLog
 from trimq.store.log.scan import LogScanner, record_behind
@@ -84,7 +86,13 @@ class Recovery:
         index: IndexRecovery,
         checkpoint: Checkpoint,
         tags: TagCodes,
+        has_light: bool = False,
     ) -> None:
+        """`has_light`: records are entered into the light queues that they name, old ones and new ones.
+
+        Otherwise only into those that exist: they have to be as they were when they are wanted again.
+        """
+        self._has_light = has_light
         self._log = log
         self._queues = queues
         self._index = index
@@ -168,6 +176,9 @@ class Recovery:
             self._index.add(record)
             if record.physical_offset > after:
                 self._collect(record)
+                if NAMES_MARK in record.properties:
+                    for light in self._light_entries(record):
+                        self._collect(light)
                 if self._count >= COLLECTED:
                     begin(after < 0 < self._durable)
                     report.entries += self._settle(report)
@@ -190,6 +201,27 @@ class Recovery:
                 return
             self._begin(key, record).add(record)
         self._count += 1
+
+    def _light_entries(self, record: Dispatched) -> Iterator[Dispatched]:
+        """The record as each of its light queues sees it (ConsumeQueue.multiDispatchLmqQueue)."""
+        queues = self._queues
+        if record.sys_flag & SysFlag.INNER_BATCH or not allows_light(record.topic):
+            return
+        if not queues.is_plain(record.topic):
+            return
+        for name, offset in light_places(record.properties):
+            if (self._has_light or queues.exists(name)) and queues.is_plain(name):
+                yield Dispatched(
+                    name,
+                    LIGHT_QUEUE_ID,
+                    offset,
+                    record.physical_offset,
+                    record.size,
+                    record.tags_code,
+                    record.store_timestamp,
+                    record.sys_flag,
+                    b"",
+                )
 
     def _is_of_deleted_kind(self, key: tuple[str, int], record: Dispatched) -> bool:
         """The topic's queues cannot have such a record: the topic was deleted and had others.
@@ -245,12 +277,13 @@ class Recovery:
         start = self._log.min_offset
         if all(self._queues.get(*key).max_offset for key in behind):
             start = max(start, min(self._end_of(*key) for key in behind))
-        for record in LogScanner(self._log, start, report.start + 1, self._tags):
-            key = (record.topic, record.queue_id)
-            if key not in behind or record.queue_offset < behind[key]:
-                continue
-            if record.physical_offset < report.start or record.queue_offset < left[key].first:
-                self._collect(record)
+        for stored in LogScanner(self._log, start, report.start + 1, self._tags):
+            for record in (stored, *self._light_entries(stored)):
+                key = (record.topic, record.queue_id)
+                if key not in behind or record.queue_offset < behind[key]:
+                    continue
+                if record.physical_offset < report.start or record.queue_offset < left[key].first:
+                    self._collect(record)
         for key, later in left.items():
             if not later.may_leap():
                 self._refuse_gaps(key, behind[key], self._found.get(key), later)

@@ -16,12 +16,14 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
+from trimq.codec.names import LMQ_PREFIX
 from trimq.store.config import StoreConfig
 from trimq.store.disk.files import OpenFiles, remove_directory, store_error
 from trimq.store.errors import StoreError
 from trimq.store.messages.effects import Effect
 from trimq.store.queues.bounds import Believed
 from trimq.store.queues.kinds import PLAIN, bit_maps_of, kinds_of
+from trimq.store.queues.light_queue import light_kind
 from trimq.store.queues.queue import FoundEntries, Queue, QueueKind
 
 
@@ -32,6 +34,7 @@ class Queues:
         "_dirty",
         "_effects",
         "_kinds",
+        "_light_kind",
         "_open_files",
         "_plain",
         "_round",
@@ -40,6 +43,7 @@ class Queues:
         "_unchecked",
         "_unlisted",
         "bit_maps",
+        "light",
     )
 
     def __init__(self, config: StoreConfig, open_files: OpenFiles) -> None:
@@ -48,6 +52,11 @@ class Queues:
         self._kinds = kinds_of(config, open_files)
         self._plain = self._kinds[PLAIN]
         self.bit_maps = bit_maps_of(self._kinds)
+        self._light_kind = light_kind(
+            self._plain.roots[0], config.mapped_file_size_consume_queue, open_files
+        )
+        # The names of light queues that exist.
+        self.light: set[str] = set()
         # The kind of topics whose queues are not plain: most stores have none.
         self._special: dict[str, QueueKind] = {}
         self._topics: dict[str, dict[int, Queue]] = {}
@@ -62,7 +71,18 @@ class Queues:
     # --- kinds
 
     def kind_of(self, topic: str) -> QueueKind:
-        return self._special.get(topic, self._plain)
+        kind = self._special.get(topic)
+        if kind is not None:
+            return kind
+        return self._light_kind if topic.startswith(LMQ_PREFIX) else self._plain
+
+    def is_plain(self, topic: str) -> bool:
+        """Whether its queues have an entry for each record, and no more."""
+        return topic not in self._special
+
+    def exists(self, topic: str) -> bool:
+        """Whether it has queues, loaded or not."""
+        return topic in self._topics or topic in self._unlisted
 
     def declare(self, topic: str, queue_type: str) -> None:
         """From now on the topic's queues are of the kind with this name: before it has a message.
@@ -92,6 +112,7 @@ class Queues:
                 elif numbered(kind.directory_of(topic)):
                     self._special[topic] = kind
                     self._unlisted.add(topic)
+        self.light = {topic for topic in self._unlisted if topic.startswith(LMQ_PREFIX)}
         self._refuse_two_kinds()
 
     def _refuse_two_kinds(self) -> None:
@@ -135,6 +156,8 @@ class Queues:
             queue = queues[queue_id] = self.kind_of(topic).make(topic, queue_id)
             queue.effect = self._effects.get(topic)
             queue.prepare()
+            if topic.startswith(LMQ_PREFIX):
+                self.light.add(topic)
         return queue
 
     def give_effect(self, topic: str, effect: Effect) -> None:
@@ -268,6 +291,7 @@ class Queues:
             del self._topics[topic][queue.queue_id]
             if not self._topics[topic]:
                 del self._topics[topic]
+                self.light.discard(topic)
                 self._remove_empty_directories(topic)
         except OSError as error:
             raise store_error(error, f"deleting queue {queue.queue_id} of {topic}") from error
@@ -287,6 +311,7 @@ class Queues:
         # that files may be gone: with tens of thousands of them, searching for these would take
         # long.
         self._special.pop(topic, None)
+        self.light.discard(topic)
         return self._topics.pop(topic, None) is not None
 
     def _remove_empty_directories(self, topic: str) -> None:
