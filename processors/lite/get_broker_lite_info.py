@@ -2,7 +2,6 @@
 
 from trimq.broker.groups.offsets import ConsumerOffsets
 from trimq.broker.lite.events import LiteEvents
-from trimq.broker.lite.life import LiteLife
 from trimq.broker.lite.metadata import LiteMetadata
 from trimq.broker.lite.registry import LiteSubscriptions
 from trimq.broker.pop.batches import OrderedBatches
@@ -23,7 +22,6 @@ class GetBrokerLiteInfo(Processor[None]):
         subscriptions: LiteSubscriptions,
         events: LiteEvents,
         batches: OrderedBatches,
-        life: LiteLife,
         offsets: ConsumerOffsets,
         store: MessageStore,
         config: StoreConfig,
@@ -32,7 +30,6 @@ class GetBrokerLiteInfo(Processor[None]):
         self._subscriptions = subscriptions
         self._events = events
         self._batches = batches
-        self._life = life
         self._offsets = offsets
         self._store = store
         self._config = config
@@ -41,7 +38,7 @@ class GetBrokerLiteInfo(Processor[None]):
         body = GetBrokerLiteInfoResponseBody(
             store_type="default",
             max_lmq_num=self._config.max_lmq_consume_queue_num,
-            current_lmq_num=len(self._life.queues()),
+            current_lmq_num=self._store.light_queues,
             lite_subscription_count=self._subscriptions.count,
             order_info_count=len(self._batches),
             cq_table_size=len(self._store.topics()),

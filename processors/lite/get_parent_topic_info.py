@@ -7,15 +7,17 @@ from trimq.codec.bodies.lite import GetParentTopicInfoResponseBody
 from trimq.codec.codes import RequestCode
 from trimq.codec.headers.lite import GetParentTopicInfoRequestHeader
 from trimq.remoting.contract import Processor, Request, Response
+from trimq.store.message_store import MessageStore
 
 
 class GetParentTopicInfo(Processor[GetParentTopicInfoRequestHeader]):
     codes = (RequestCode.GET_PARENT_TOPIC_INFO,)
     header = GetParentTopicInfoRequestHeader
 
-    def __init__(self, metadata: LiteMetadata, life: LiteLife) -> None:
+    def __init__(self, metadata: LiteMetadata, life: LiteLife, store: MessageStore) -> None:
         self._metadata = metadata
         self._life = life
+        self._store = store
 
     def handle(self, request: Request[GetParentTopicInfoRequestHeader]) -> Response:
         topic = self._metadata.topic(request.header.topic)
@@ -23,7 +25,7 @@ class GetParentTopicInfo(Processor[GetParentTopicInfoRequestHeader]):
         body = GetParentTopicInfoResponseBody(
             topic=name,
             ttl=lifetime(topic),
-            lmq_num=len(self._life.queues()),
+            lmq_num=self._store.light_queues,
             lite_topic_count=len(self._life.queues_of(name)),
             groups=self._metadata.groups_by_topic().get(name),
         )
