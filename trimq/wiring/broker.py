@@ -86,7 +86,8 @@ class Common:
 
 def common_to_parts(given: Given, name_servers: NameServers, others: OtherBrokers) -> Common:
     of_topics = topics.topic_tables(given, others)
-    of_groups = SubscriptionGroups(given.config, given.directory, given.clock)
+    has_light = given.plan.store.enable_lmq
+    of_groups = SubscriptionGroups(given.config, given.directory, given.clock, has_light)
     of_clients = clients.no_clients(given)
     of_figures = figures.figures_of(given, of_topics.table)
     of_timers = timers.wheel_timers(given)
@@ -100,7 +101,7 @@ def common_to_parts(given: Given, name_servers: NameServers, others: OtherBroker
         groups=of_groups,
         clients=of_clients,
         filters=filters.sql_filters(given),
-        offsets=ConsumerOffsets(given.config, given.directory, given.clock),
+        offsets=ConsumerOffsets(given.config, given.directory, given.clock, has_light),
         arrivals=Arrivals(given.config.max_held_pulls),
         delays=delays.delay_service(given),
         timers=of_timers,
