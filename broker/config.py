@@ -238,6 +238,10 @@ class BrokerConfig:
     auto_create_subscription_group: bool = setting(
         True, "Create a subscription group when it is first used.", live=True
     )
+    enable_lmq_stats: bool = setting(
+        False,
+        "With enableLmq: figures of what is handed out and sent back for each light queue, instead of all together.",
+    )
     enable_create_sys_group: bool = setting(
         True, "CID_RMQ_SYS_ groups are created even when auto-creation is off.", live=True
     )

@@ -322,6 +322,46 @@ DIFFERENCES: Final = (
         " for any other empty queue; the real broker fails with a NullPointerException.",
         cases=("batch topic: LOWER of nothing", "batch topic: UPPER of nothing"),
     ),
+    # --- light queues
+    Difference(
+        "With enableLmq and without lmqConsumerOffset.json, groups go on where consumerOffset.json says; the real"
+        " broker does not look there, and every group begins anew.",
+        tests=(
+            "tests/broker/groups/test_light_offsets.py::test_it_begins_with_what_there_was",
+        ),
+    ),
+    Difference(
+        "The half message of a transaction is in no light queue, only the committed one is. The real broker enters"
+        " both, so that consumers read what may be rolled back.",
+        cases=("light: a half message",),
+        tests=(
+            "tests/store/appending/test_light_queues.py::test_half_messages_are_not_shown",
+        ),
+    ),
+    Difference(
+        "A message that names anything else beside light queues is in its own queue only. The real broker gives"
+        " such a name an empty offset: if it comes first, its dispatching stops at that record for good.",
+        cases=("light: a topic among the names",),
+        tests=(
+            "tests/store/appending/test_light_queues.py"
+            "::test_a_message_that_names_something_else_is_in_no_light_queue",
+        ),
+    ),
+    Difference(
+        "A light queue that a message names twice counts it once. The real broker counts it twice and enters it"
+        " once, so offsets in later messages are ahead of their places in the queue.",
+        cases=("light: named twice",),
+        tests=(
+            "tests/store/appending/test_light_queues.py::test_a_queue_named_twice_has_one_entry",
+        ),
+    ),
+    Difference(
+        "A light queue that was deleted begins again at 0 also when it is rebuilt from the log; the real broker brings"
+        " its old entries back.",
+        tests=(
+            "tests/store/opening/test_light_recovery.py::test_a_queue_that_was_deleted_begins_again",
+        ),
+    ),
     # --- static topics
     Difference(
         "Static topics whose queues have moved: a search by time finds the first part that has it (the real broker"

@@ -79,9 +79,9 @@ class MessageStore:
         self.bit_maps = self._queues.bit_maps
         self._tags = TagCodes(config.delay_levels)
         has_light = config.enable_lmq and config.enable_multi_dispatch
-        light = LightQueues(config, self._queues) if has_light else None
+        self._light = LightQueues(config, self._queues) if has_light else None
         self._appender = Appender(
-            self._log, self._queues, self._tags, config.max_message_size, now_millis, light
+            self._log, self._queues, self._tags, config.max_message_size, now_millis, self._light
         )
         self._index = Index(config, now_millis)
         self._appender.add_listener(self._index.arrived)
@@ -217,6 +217,11 @@ class MessageStore:
             raise StoreNotWritable("the store is not open")
         if self.cleaning.disk_full:
             raise StoreNotWritable(f"the disk is full: {self.cleaning.use}")
+
+    def check_light(self, message: Message) -> None:
+        """StoreError: why the light queues that the message names could not have it; `stage` just leaves them out."""
+        if self._light is not None:
+            self._light.check(message)
 
     def stage(self, message: Message) -> Appended:
         """Give the message its offsets; it is in the store when `write_staged` has returned."""

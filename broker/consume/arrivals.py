@@ -19,6 +19,7 @@ from typing import Final
 
 import trio
 
+from trimq.codec.names import LIGHT_QUEUE_ID
 from trimq.store.messages.filter import MessageFilter
 from trimq.store.messages.message import Dispatched
 from trimq.store.reading.pulls import matches
@@ -100,7 +101,9 @@ class Arrivals:
         if self._topics:
             self._work = _WORK
             for message in messages:
-                self._look(message)
+                self._look(message.topic, message.queue_id, message.queue_offset, message)
+                for topic, offset in message.light_queues:
+                    self._look(topic, LIGHT_QUEUE_ID, offset, message)
 
     async def ask_later(self) -> None:
         """Background service: ask the filters that `arrived` had no time for."""
@@ -114,12 +117,12 @@ class Arrivals:
                 await trio.lowlevel.checkpoint()
             self._left_over = trio.Event()
 
-    def _look(self, message: Dispatched) -> None:
-        queues = self._topics.get(message.topic)
+    def _look(self, topic: str, queue_id: int, offset: int, message: Dispatched) -> None:
+        queues = self._topics.get(topic)
         if queues is None:
             return
-        for waiting in queues.get(message.queue_id, ()):
-            if message.queue_offset < waiting.offset or waiting.woken.is_set():
+        for waiting in queues.get(queue_id, ()):
+            if offset < waiting.offset or waiting.woken.is_set():
                 continue
             if waiting.filter is not None:
                 self._ask_soon(waiting, message.properties)

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Final
 
 from trimq.codec.flags import SysFlag
+from trimq.codec.names import LMQ_PREFIX
 from trimq.store.messages.inner_batch import count_of
 from trimq.store.messages.message import Dispatched
 
@@ -41,6 +42,7 @@ class Traffic:
     """
 
     __slots__ = (
+        "_folds_light",
         "_is_system",
         "found",
         "missed",
@@ -55,9 +57,14 @@ class Traffic:
         "written_bytes",
     )
 
-    def __init__(self, is_system: Callable[[str], bool]) -> None:
-        """`is_system` tells the broker's own topics from its users'; asked once per flow."""
+    def __init__(self, is_system: Callable[[str], bool], folds_light: bool = False) -> None:
+        """`is_system` tells the broker's own topics from its users'; asked once per flow.
+
+        `folds_light`: what is handed out and sent back counts for all light queues together, and for all
+        groups that are named so (LmqBrokerStatsManager): there may be very many.
+        """
         self._is_system = is_system
+        self._folds_light = folds_light
         self.topics: dict[str, Flow] = {}
         self.pulls: dict[str, Flow] = {}
         self.sent_back: dict[str, Flow] = {}
@@ -104,6 +111,8 @@ class Traffic:
 
     def handed_out(self, group: str, topic: str, count: int, size: int) -> None:
         """A pull that found messages."""
+        if self._folds_light:
+            group, topic = folded(group), folded(topic)
         key = f"{topic}@{group}"
         flow = self.pulls.get(key)
         if flow is None:
@@ -119,6 +128,8 @@ class Traffic:
 
     def came_back(self, group: str, topic: str) -> None:
         """A consumer could not process a message of the topic."""
+        if self._folds_light:
+            group, topic = folded(group), folded(topic)
         key = f"{topic}@{group}"
         flow = self.sent_back.get(key)
         if flow is None:
@@ -138,3 +149,8 @@ class Traffic:
         for table in (self.pulls, self.sent_back):
             for key in [key for key in table if key.endswith(f"@{group}")]:
                 del table[key]
+
+
+def folded(name: str) -> str:
+    """A topic's or group's name in figures: light queues have one together."""
+    return LMQ_PREFIX if name.startswith(LMQ_PREFIX) else name

@@ -1,5 +1,8 @@
 """How far each group has read each queue (ConsumerOffsetManager): `config/consumerOffset.json`.
 
+With light queues the file is `lmqConsumerOffset.json`; as long as there is none, it begins with what
+`consumerOffset.json` has. (In RocketMQ every group begins anew then.)
+
 Offsets are kept as sent: nothing is clamped to what the queue holds. Beside the committed ones
 there are pull offsets (how far messages have been handed out, for statistics) and reset offsets
 (set by an operator, answered until the consumer has pulled from there; in memory only).
@@ -20,10 +23,12 @@ import trio
 
 from trimq.base.clock import Clock
 from trimq.broker.config import BrokerConfig
+from trimq.broker.groups.light_offsets import LightOffsets
 from trimq.broker.tables.data_version import encoded_version, new_version, next_version
 from trimq.broker.tables.file import TableFile
 from trimq.broker.tables.json_members import JsonMembers, pretty_array, pretty_object, quoted
-from trimq.codec.bodies.offsets import ConsumerOffsetSerializeWrapper
+from trimq.codec.bodies.offsets import LmqConsumerOffsetSerializeWrapper
+from trimq.codec.names import LIGHT_QUEUE_ID, is_light
 
 log = logging.getLogger("trimq.broker")
 NOT_FOUND = -1
@@ -64,8 +69,10 @@ class OffsetTable:
 class ConsumerOffsets:
     """Committed, pull and reset offsets of all groups."""
 
-    def __init__(self, config: BrokerConfig, directory: Path, clock: Clock) -> None:
-        """`directory` is the store's `config` folder."""
+    def __init__(
+        self, config: BrokerConfig, directory: Path, clock: Clock, has_light: bool = False
+    ) -> None:
+        """`directory` is the store's `config` folder. `has_light`: groups may be named as light queues are."""
         self._config = config
         self._clock = clock
         self._committed = OffsetTable()
@@ -73,7 +80,12 @@ class ConsumerOffsets:
         self._reset: dict[str, Queues] = {}
         self._topics_of: dict[str, dict[str, None]] = {}
         self._groups = JsonMembers(self._encode_group)
+        self._light = LightOffsets() if has_light else None
         self._file = TableFile(directory / "consumerOffset.json", self._pieces_of_file)
+        self._older: TableFile | None = None
+        if has_light:
+            self._older = self._file
+            self._file = TableFile(directory / "lmqConsumerOffset.json", self._pieces_of_file)
         self._commits = 0
         self._changed = False
         self.data_version = new_version(clock)
@@ -87,6 +99,8 @@ class ConsumerOffsets:
     def query(self, group: str, topic: str, queue_id: int) -> int:
         """The reset offset, if there is one, or the committed one, or -1."""
         key = f"{topic}@{group}"
+        if self._light is not None and is_light(group):
+            return self._light.offsets.get(key, NOT_FOUND)
         if self._reset and self._config.use_server_side_reset_offset:
             reset = self._reset.get(key, {}).get(queue_id)
             if reset is not None:
@@ -95,6 +109,9 @@ class ConsumerOffsets:
         return NOT_FOUND if queues is None else queues.get(queue_id, NOT_FOUND)
 
     def query_all(self, group: str, topic: str) -> Mapping[int, int] | None:
+        if self._light is not None and is_light(group):
+            offset = self._light.offsets.get(f"{topic}@{group}")
+            return None if offset is None else {LIGHT_QUEUE_ID: offset}
         return self._committed.queues.get(f"{topic}@{group}")
 
     def table_size(self) -> int:
@@ -103,10 +120,15 @@ class ConsumerOffsets:
 
     def commit(self, client: str, group: str, topic: str, queue_id: int, offset: int) -> None:
         key = f"{topic}@{group}"
+        self._changed = True
+        if self._light is not None and is_light(group):
+            old = self._light.commit(key, offset)
+            if old is not None and offset < old:
+                self.turn()
+            return
         if key not in self._committed.queues:
             self._remember(key)
         old = self._committed.put(key, queue_id, offset)
-        self._changed = True
         if old is not None and offset < old:
             log.warning(
                 "offset went back: group=%s topic=%s queue=%d from=%d to=%d client=%s",
@@ -154,11 +176,15 @@ class ConsumerOffsets:
             return
         key = f"{topic}@{group}"
         self._reset.setdefault(key, {})[queue_id] = offset
+        self._changed = True
+        self.turn()
+        if self._light is not None and is_light(topic) and is_light(group):
+            if key in self._light.offsets:
+                self._light.commit(key, offset)
+            return
         if key not in self._committed.queues:
             self._remember(key)
         self._committed.put(key, queue_id, offset)
-        self._changed = True
-        self.turn()
 
     def has_reset(self, group: str, topic: str, queue_id: int) -> bool:
         return bool(self._reset) and queue_id in self._reset.get(f"{topic}@{group}", {})
@@ -198,6 +224,9 @@ class ConsumerOffsets:
         for group in self.groups_of(topic):
             self._forget(f"{topic}@{group}")
             log.info("offsets deleted with their topic: group=%s topic=%s", group, topic)
+        if self._light is not None and self._light.forget_topic(topic):
+            self._changed = True
+            self.turn()
 
     def forget_group(self, group: str) -> None:
         """A deleted group's offsets, all kinds (removeOffset)."""
@@ -205,6 +234,9 @@ class ConsumerOffsets:
         keys = {key for table in tables for key in table if _group_of(key) == group}
         for key in keys:
             self._forget(key)
+        if self._light is not None and self._light.forget_group(group):
+            self._changed = True
+            self.turn()
         log.info("offsets deleted with their group: group=%s topics=%d", group, len(keys))
 
     # --- files
@@ -214,9 +246,15 @@ class ConsumerOffsets:
 
         As the real one it takes only committed offsets and the version from the file.
         """
-        loaded = self._file.load_as(ConsumerOffsetSerializeWrapper)
+        loaded = self._file.load_as(LmqConsumerOffsetSerializeWrapper)
+        if loaded is None and self._older is not None:
+            loaded = self._older.load_as(LmqConsumerOffsetSerializeWrapper)
+            self._changed = loaded is not None
         if loaded is None:
             return
+        if self._light is not None:
+            for key, offset in (loaded.lmq_offset_table or {}).items():
+                self._light.commit(key, offset)
         for key, queues in loaded.offset_table.items():
             self._remember(key)
             self._committed.replace(key, dict(queues))
@@ -290,12 +328,19 @@ class ConsumerOffsets:
         return chain(
             (head.encode(),),
             self._groups.object_pieces(),
+            self._light_pieces(),
             (b',\n\t"offsetTable":',),
             self._committed.members.object_pieces(),
             (b',\n\t"pullOffsetTable":',),
             self._pulled.members.object_pieces(),
             (noted + b"\n}",),
         )
+
+
+    def _light_pieces(self) -> Iterator[bytes]:
+        if self._light is not None:
+            yield b',\n\t"lmqOffsetTable":'
+            yield from self._light.members.object_pieces()
 
 
 def _group_of(key: str) -> str | None:

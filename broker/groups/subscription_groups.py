@@ -41,13 +41,19 @@ PREDEFINED = (
 class SubscriptionGroups(Kept[SubscriptionGroupWrapper]):
     """Every consumer group's settings, by name."""
 
-    def __init__(self, config: BrokerConfig, directory: Path, clock: Clock) -> None:
-        """`directory` is the store's `config` folder."""
+    def __init__(
+        self, config: BrokerConfig, directory: Path, clock: Clock, has_light: bool = False
+    ) -> None:
+        """`directory` is the store's `config` folder.
+
+        `has_light`: a group named as light queues are exists without being created (LmqSubscriptionGroupManager).
+        """
         super().__init__(
             directory / "subscriptionGroup.json", SubscriptionGroupWrapper, always=True
         )
         self._config = config
         self._clock = clock
+        self._has_light = has_light
         self._new_names = NewNames(config, clock)
         self._table: dict[str, SubscriptionGroupConfig] = {}
         self._forbidden: dict[str, dict[str, int]] = {}
@@ -63,7 +69,7 @@ class SubscriptionGroups(Kept[SubscriptionGroupWrapper]):
 
         LimitReached when there are too many, or too many new ones from `asked_by` ("ip:port").
         """
-        found = self._table.get(group)
+        found = self.get(group)
         if found is not None or not self._may_create(group):
             return found
         self._check_room()
@@ -77,10 +83,15 @@ class SubscriptionGroups(Kept[SubscriptionGroupWrapper]):
 
     def get(self, group: str) -> SubscriptionGroupConfig | None:
         """The group's settings without creating it."""
-        return self._table.get(group)
+        found = self._table.get(group)
+        if found is None and self._has_light and names.is_light(group):
+            return SubscriptionGroupConfig(group_name=group)
+        return found
 
     def __contains__(self, group: object) -> bool:
-        return group in self._table
+        if group in self._table:
+            return True
+        return self._has_light and isinstance(group, str) and names.is_light(group)
 
     def __len__(self) -> int:
         return len(self._table)
@@ -114,6 +125,8 @@ class SubscriptionGroups(Kept[SubscriptionGroupWrapper]):
         changed = False
         try:
             for group in groups:
+                if self._has_light and names.is_light(group.group_name):
+                    continue
                 old = self._table.get(group.group_name)
                 if old is None:
                     self._check_room()

@@ -6,9 +6,11 @@ from trimq.broker.pop.asking import Wanted
 from trimq.broker.pop.selection import Place
 from trimq.codec.headers.pop import PopMessageRequestHeader
 from trimq.codec.java.tables import hash_order
+from trimq.codec.names import is_light
 from trimq.codec.pop.handle import Handle, format_handle, retry_version
 from trimq.codec.pop.places import Places
-from trimq.codec.records.fields import size_at
+from trimq.codec.records.fields import queue_offset_at, size_at
+from trimq.codec.records.multi_dispatch import light_places
 from trimq.codec.records.properties import format_properties, parse_properties
 from trimq.codec.records.property_keys import POP_CK
 from trimq.codec.records.record import encode_record, parse_record
@@ -95,6 +97,18 @@ def records_in(pieces: Sequence[bytes | bytearray]) -> list[bytes]:
             found.append(bytes(piece[at : at + size]))
             at += size
     return found
+
+
+def offsets_in(topic: str, records: Sequence[bytes]) -> list[int]:
+    """The records' offsets in the topic's queue; in a light queue they are others than in their own."""
+    if not is_light(topic):
+        return [queue_offset_at(record) for record in records]
+    offsets: list[int] = []
+    for data in records:
+        record = parse_record(data, check_crc=False)
+        places = {} if record.topic == topic else dict(light_places(record.properties))
+        offsets.append(places.get(topic, record.queue_offset))
+    return offsets
 
 
 def as_asked(data: bytes, topic: str, handle: Handle) -> bytes:

@@ -18,7 +18,7 @@ from trimq.broker.figures.traffic import Traffic
 from trimq.broker.filters.expressions import Expressions
 from trimq.broker.pop.asking import MOST_MESSAGES, PopChecks, Wanted, too_long
 from trimq.broker.pop.checkpoints import Notes
-from trimq.broker.pop.found import Pop, as_asked, records_in
+from trimq.broker.pop.found import Pop, as_asked, offsets_in, records_in
 from trimq.broker.pop.offsets import PopOffsets
 from trimq.broker.pop.orderly import Orderly
 from trimq.broker.pop.selection import DRAWN_FROM, Place, Shares, places
@@ -30,7 +30,6 @@ from trimq.codec.codes import ResponseCode
 from trimq.codec.headers.pop import PopMessageRequestHeader
 from trimq.codec.names import pop_retry_topic
 from trimq.codec.pop.handle import ORDERLY
-from trimq.codec.records.fields import queue_offset_at
 from trimq.remoting.contract import Peer, RemotingError
 from trimq.store.errors import MessagesGone, StoreError
 from trimq.store.message_store import MessageStore
@@ -288,7 +287,7 @@ class Popping:
         """Stage the checkpoint; without one, the messages stay. An orderly pop blocks the queue instead."""
         header = pop.header
         group, (topic, queue_id, is_retry) = header.consumer_group, place
-        offsets = [queue_offset_at(record) for record in records]
+        offsets = offsets_in(topic, records)
         if header.order:
             # The group's offset stays where the batch begins, until its messages are acknowledged.
             self._orderly.popped(pop, place, offsets)

@@ -13,7 +13,7 @@ from typing import Final
 import trio
 
 from trimq.broker.config import BrokerConfig
-from trimq.codec.names import RETRY_PREFIX
+from trimq.codec.names import LIGHT_QUEUE_ID, RETRY_PREFIX
 from trimq.codec.records.properties import find_property
 from trimq.codec.records.property_keys import ORIGIN_GROUP
 from trimq.store.messages.filter import MessageFilter
@@ -107,10 +107,15 @@ class PopWaits:
             if topic.startswith(RETRY_PREFIX):
                 self._arrived_again(topic, message)
                 continue
-            groups = self._topics.get(topic)
-            if groups is not None:
-                for group in list(groups):
-                    self._wake_both(topic, group, message.queue_id, message)
+            self._arrived_in(topic, message.queue_id, message)
+            for light, _ in message.light_queues:
+                self._arrived_in(light, LIGHT_QUEUE_ID, message)
+
+    def _arrived_in(self, topic: str, queue_id: int, message: Dispatched) -> None:
+        groups = self._topics.get(topic)
+        if groups is not None:
+            for group in list(groups):
+                self._wake_both(topic, group, queue_id, message)
 
     def wake(self, topic: str, group: str, queue_id: int) -> bool:
         """Whoever comes first there, whatever it wants; false if nobody waits."""

@@ -1,7 +1,7 @@
 """What stands between a finished message and the store: the checks and redirections of a put.
 
 PutMessageHook's four hooks in their order (HookUtils.checkBeforePutMessage, checkInnerBatch,
-handleScheduleMessage; the quota of light queues has no meaning here), then how a refusal is named.
+handleScheduleMessage, handleLmqQuota), then how a refusal is named.
 Everything that is put passes here: sends, messages sent back, later transactions and POP.
 
 Hot: compiled by mypyc when a compiler is there.
@@ -22,6 +22,7 @@ from trimq.codec.names import RETRY_PREFIX, SCHEDULE_TOPIC
 from trimq.codec.records.properties import format_properties
 from trimq.codec.records.property_keys import (
     DELAY,
+    INNER_MULTI_DISPATCH,
     INNER_NUM,
     REAL_QID,
     REAL_TOPIC,
@@ -34,6 +35,7 @@ from trimq.store.errors import (
     PropertiesTooLong,
     StoreError,
     StoreNotWritable,
+    TooManyLightQueues,
 )
 from trimq.store.messages.inner_batch import MOST_MESSAGES
 from trimq.store.messages.message import Message
@@ -56,6 +58,7 @@ class PutStatus(Enum):
     WHEEL_TIMER_MSG_ILLEGAL = "WHEEL_TIMER_MSG_ILLEGAL"
     WHEEL_TIMER_FLOW_CONTROL = "WHEEL_TIMER_FLOW_CONTROL"
     WHEEL_TIMER_NOT_ENABLE = "WHEEL_TIMER_NOT_ENABLE"
+    LMQ_CONSUME_QUEUE_NUM_EXCEEDED = "LMQ_CONSUME_QUEUE_NUM_EXCEEDED"
     UNKNOWN_ERROR = "UNKNOWN_ERROR"
 
 
@@ -71,20 +74,26 @@ class PutRules:
     """Checks a message before it is put, and redirects a delayed one to its level's queue or the wheel.
 
     `check_writable` raises StoreNotWritable when no message is accepted at all; that is checked
-    first.
+    first. `check_light` raises StoreError for a message that names light queues which cannot have it; that is
+    checked last.
     """
 
     def __init__(
-        self, levels: tuple[int, ...], check_writable: Callable[[], object], timers: TimerRule
+        self,
+        levels: tuple[int, ...],
+        check_writable: Callable[[], object],
+        timers: TimerRule,
+        check_light: Callable[[Message], object] | None = None,
     ) -> None:
         self._max_level = len(levels)
         self._check_writable = check_writable
+        self._check_light = check_light
         self._timers = timers
 
     def apply(
         self, message: Message, properties: dict[str, str], attributes: Mapping[str, str] | None
     ) -> None:
-        """PutRefused, or the message is ready: its topic, queue and property block are final.
+        """PutRefused or StoreError, or the message is ready: its topic, queue and property block are final.
 
         `properties` is the message's parsed block; `attributes` are those of its topic.
         """
@@ -102,6 +111,8 @@ class PutRules:
                 PutStatus.PROPERTIES_SIZE_EXCEEDED,
                 f"properties of {len(message.properties)} bytes would be too long when delivered",
             )
+        if self._check_light is not None and INNER_MULTI_DISPATCH in properties:
+            self._check_light(message)
 
     def _schedule(self, message: Message, properties: dict[str, str]) -> bool:
         """Whether the message goes to the wheel."""
@@ -171,6 +182,8 @@ def put_status(error: PutRefused | StoreError) -> PutStatus:
         return error.status
     if isinstance(error, MessageTooLarge | PropertiesLookTorn):
         return PutStatus.MESSAGE_ILLEGAL
+    if isinstance(error, TooManyLightQueues):
+        return PutStatus.LMQ_CONSUME_QUEUE_NUM_EXCEEDED
     if isinstance(error, PropertiesTooLong):
         return PutStatus.PROPERTIES_SIZE_EXCEEDED
     if isinstance(error, StoreNotWritable | DiskFull):
@@ -210,6 +223,8 @@ def put_answer(
         return ResponseCode.SYSTEM_ERROR, (
             "accurate timer message is not enabled, timerWheelEnable is false"
         )
+    if status is PutStatus.LMQ_CONSUME_QUEUE_NUM_EXCEEDED:
+        return ResponseCode.LMQ_QUOTA_EXCEEDED, f"[{status.value}]lmq consume queue num exceeded."
     return ResponseCode.SYSTEM_ERROR, status.value
 
 

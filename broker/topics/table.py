@@ -28,6 +28,7 @@ from trimq.codec.names import (
     DLQ_PREFIX,
     RETRY_PREFIX,
     TRANS_CHECK_MAX_TIME_TOPIC,
+    is_light,
 )
 from trimq.remoting.allowance import check_room
 from trimq.remoting.contract import LimitReached
@@ -41,11 +42,14 @@ Listener = Callable[[TopicConfig], None]
 class Topics(Kept[TopicConfigSerializeWrapper]):
     """Every topic that may be written or read here, by name."""
 
-    def __init__(self, config: BrokerConfig, directory: Path, clock: Clock) -> None:
-        """`directory` is the store's `config` folder."""
+    def __init__(
+        self, config: BrokerConfig, directory: Path, clock: Clock, has_light: bool = False
+    ) -> None:
+        """`directory` is the store's `config` folder. `has_light`: every light queue is a topic (enableLmq)."""
         super().__init__(directory / "topics.json", TopicConfigSerializeWrapper, always=True)
         self._config = config
         self._clock = clock
+        self._has_light = has_light
         self._new_names = NewNames(config, clock)
         self._table: dict[str, TopicConfig] = {}
         self._members = JsonMembers(lambda name: pretty(self._table[name], 2))
@@ -60,10 +64,16 @@ class Topics(Kept[TopicConfigSerializeWrapper]):
     # --- looking up
 
     def get(self, name: str) -> TopicConfig | None:
-        return self._table.get(name)
+        """Of a light queue that is in no table: what LmqTopicConfigManager.simpleLmqTopicConfig makes."""
+        found = self._table.get(name)
+        if found is None and self._has_light and is_light(name):
+            return TopicConfig(topic_name=name, read_queue_nums=1, write_queue_nums=1)
+        return found
 
     def __contains__(self, name: object) -> bool:
-        return name in self._table
+        if name in self._table:
+            return True
+        return self._has_light and isinstance(name, str) and is_light(name)
 
     def __len__(self) -> int:
         return len(self._table)
@@ -105,7 +115,7 @@ class Topics(Kept[TopicConfigSerializeWrapper]):
         Queues: what the client would like, at most what the template has; permissions: the
         template's without "inherit". None when there is no template that may be inherited from.
         """
-        existing = self._table.get(topic)
+        existing = self.get(topic)
         if existing is not None:
             return existing
         template = self._table.get(default_topic)
@@ -170,7 +180,7 @@ class Topics(Kept[TopicConfigSerializeWrapper]):
         return created
 
     def create_if_absent(self, topic: TopicConfig) -> TopicConfig:
-        existing = self._table.get(topic.topic_name)
+        existing = self.get(topic.topic_name)
         if existing is None:
             self._create(topic, "on demand")
             return topic
@@ -199,6 +209,9 @@ class Topics(Kept[TopicConfigSerializeWrapper]):
         changed: list[TopicConfig] = []
         try:
             for topic in topics:
+                if self._has_light and is_light(topic.topic_name):
+                    # It is what it is (LmqTopicConfigManager.updateTopicConfig).
+                    continue
                 self._check_room(topic)
                 self._apply_attributes(topic)
                 what = "updated" if topic.topic_name in self._table else "created"

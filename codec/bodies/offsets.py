@@ -20,6 +20,12 @@ class ConsumerOffsetSerializeWrapper(Body, kw_only=True):
     trimq_log_end: Int64 | None = None
 
 
+class LmqConsumerOffsetSerializeWrapper(ConsumerOffsetSerializeWrapper, kw_only=True):
+    """`lmqConsumerOffset.json`: the same, and `topic@group` to one offset for groups named `%LMQ%...`."""
+
+    lmq_offset_table: dict[str, Int64] | None = None
+
+
 class DelayOffsetSerializeWrapper(Body, kw_only=True):
     """`delayOffset.json`: progress by delay level."""
 

@@ -28,6 +28,12 @@ def _wrap(owner: Any, name: str, make: Callable[[Callable[..., Any]], Callable[.
     setattr(owner, name, make(getattr(owner, name)))
 
 
+def _light_entries_lost() -> None:
+    from trimq.store.opening.recovery import Recovery
+
+    Recovery._light_entries = lambda self, record: iter(())  # type: ignore[method-assign]
+
+
 def _next_begin_offset() -> None:
     from trimq.store.message_store import MessageStore
 
@@ -304,6 +310,15 @@ MUTANTS: Final = (
         tests=(
             "tests/codec/sql/test_terms.py::test_values",
             "compat_tests/filters/test_expressions.py::test_same_outcome",
+        ),
+    ),
+    Mutant(
+        "light-entries-lost",
+        "recovery enters records into their own queue only",
+        _light_entries_lost,
+        tests=(
+            "tests/store/opening/test_light_recovery.py::test_a_kill_loses_no_entry",
+            "tests/store/opening/test_light_recovery.py::test_all_queues_are_rebuilt_from_the_log",
         ),
     ),
     Mutant(

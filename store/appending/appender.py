@@ -111,13 +111,6 @@ class Appender:
     def _stage_light(self, message: Message, queue: Queue, light: LightQueues) -> Appended:
         """With an entry in each light queue that it names (CommitLog.handlePropertiesForLmqMsg)."""
         entered = light.enter(message, queue)
-        if entered:
-            properties = closed_properties(message.properties)
-            topic_size = len(message.topic.encode())
-            self._limits.check_light(
-                properties,
-                record_size(len(message.body), topic_size, len(properties), message.sys_flag),
-            )
         appended = self._stage_at(message, queue, queue.next_offset, queue.count(message))
         if entered:
             record = self._staged[-1]

@@ -43,13 +43,6 @@ class RecordLimits:
                 f"a body of {len(body)} bytes (record {size}) is above {self.longest_body}"
             )
 
-    def check_light(self, properties: bytes, size: int) -> None:
-        """A record in light queues may have no more bytes than a body (CommitLog.handlePropertiesForLmqMsg)."""
-        if len(properties) > LONGEST_PROPERTIES:
-            raise PropertiesTooLong(f"the properties take {len(properties)} bytes")
-        if size > self.longest_body:
-            raise MessageTooLarge(f"a record of {size} bytes is above {self.longest_body}")
-
     def check_batch(self, size: int) -> None:
         """The records of a batch, `size` bytes together, must fit into one file."""
         if not self._log.fits(size):

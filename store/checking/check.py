@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from trimq.codec.names import is_light
 from trimq.store.checking.batches import BatchChecks
 from trimq.store.checking.findings import Findings
 from trimq.store.checking.forecast import Forecast
@@ -195,10 +196,14 @@ class StoreCheck:
         return self._files[0].base
 
     def _deleted(self, queues: QueueChecks) -> frozenset[str] | None:
-        """Topics that have records but no configuration any more; None when nobody knows."""
+        """Topics that have records but no configuration any more; None when nobody knows.
+
+        Light queues never have one.
+        """
         if self._tables.topics is None:
             return None
-        return queues.topics() - self._tables.topics
+        gone = queues.topics() - self._tables.topics
+        return frozenset(topic for topic in gone if not is_light(topic))
 
     def _check_checkpoint(self, walk: LogWalk) -> None:
         checkpoint, findings = self._state.checkpoint, self._findings

@@ -13,7 +13,8 @@ from typing import Final
 
 from trimq.codec.entries.extension_unit import MAX_ADDRESS
 from trimq.codec.flags import SysFlag
-from trimq.codec.names import LMQ_PREFIX, SCHEDULE_TOPIC
+from trimq.codec.names import LIGHT_QUEUE_ID, SCHEDULE_TOPIC, allows_light, is_light
+from trimq.codec.records.multi_dispatch import light_places, wanted_names
 from trimq.codec.records.properties import find_property
 from trimq.codec.records.property_keys import INNER_MULTI_DISPATCH, INNER_MULTI_QUEUE_OFFSET
 from trimq.codec.records.record import Record
@@ -126,15 +127,22 @@ class QueueChecks:
         return queue
 
     def _light_queues(self, record: Record, code: int) -> None:
-        """Entries in further queues (MultiDispatchUtils); only if that is switched on."""
-        names = find_property(record.properties, _DISPATCH)
-        offsets = find_property(record.properties, _DISPATCH_OFFSETS)
-        if names is None or offsets is None:
+        """Entries in further queues (MultiDispatchUtils); only if that is switched on: then they exist.
+
+        Without enableLmq the real broker takes any name for that of a topic, and the queue's number from the record.
+        """
+        if record.sys_flag & SysFlag.INNER_BATCH or not allows_light(record.topic):
             return
-        for name, offset in zip(names.decode().split(","), offsets.split(b","), strict=False):
-            queue_id = 0 if name.startswith(LMQ_PREFIX) else record.queue_id
-            if "/" not in name and (self.directory / name).is_dir() and offset.isdigit():
-                self._entry(self.queue(name, queue_id), int(offset), record, code)
+        for name, offset in light_places(record.properties):
+            if name != record.topic and (self.directory / name).is_dir():
+                self._entry(self.queue(name, LIGHT_QUEUE_ID), offset, record, code)
+        names = wanted_names(record.properties)
+        offsets = find_property(record.properties, _DISPATCH_OFFSETS) or b""
+        for name, text in zip(names, offsets.split(b","), strict=False):
+            if is_light(name) or "/" in name or not text.isdigit():
+                continue
+            if (self.directory / name).is_dir():
+                self._entry(self.queue(name, record.queue_id), int(text), record, code)
 
     def _entry(self, queue: CheckedQueue, offset: int, record: Record, code: int) -> None:
         self.records += 1

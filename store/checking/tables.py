@@ -7,7 +7,7 @@ from typing import Any, Final, Protocol
 
 from trimq.codec.errors import CodecError
 from trimq.codec.java.fastjson import loads
-from trimq.codec.names import SCHEDULE_TOPIC
+from trimq.codec.names import LIGHT_QUEUE_ID, SCHEDULE_TOPIC
 from trimq.store.checking.findings import Findings
 
 NAMES: Final = ("timermetrics", "transactionMetrics")
@@ -35,7 +35,10 @@ class Tables:
             if path.is_file() and is_table(path.name):
                 self._read(path)
         self.count = sum(is_table(path.name) for path in files)
-        self._offsets = _member(self._table("consumerOffset.json"), "offsetTable")
+        light = self._table("lmqConsumerOffset.json")
+        # The one beside it is as old as the light queues here.
+        self._offsets = _member(light or self._table("consumerOffset.json"), "offsetTable")
+        self._light_offsets = _member(light, "lmqOffsetTable")
         self._delays = _member(self._table("delayOffset.json"), "offsetTable")
         topics = _member(self._table("topics.json"), "topicConfigTable")
         self.topics = frozenset(topics) if topics else None
@@ -80,6 +83,9 @@ class Tables:
             if isinstance(queues, dict):
                 for queue_id, offset in queues.items():
                     self._check(bounds, topic, queue_id, offset, f"group {group}")
+        for name, offset in self._light_offsets.items():
+            topic, _, group = name.partition("@")
+            self._check(bounds, topic, str(LIGHT_QUEUE_ID), offset, f"group {group}")
         for level, offset in self._delays.items():
             queue_id = str(int(level) - 1) if level.isdigit() else level
             self._check(bounds, SCHEDULE_TOPIC, queue_id, offset, f"delay level {level}")

@@ -8,8 +8,10 @@ from typing import Final
 
 from trimq.codec.java.hashes import crc32_31
 from trimq.codec.layouts.record import BLANK, RECORD
+from trimq.codec.names import LIGHT_QUEUE_ID, allows_light, is_light
 from trimq.codec.records.addresses import unpack_host
 from trimq.codec.records.message_id import offset_message_id
+from trimq.codec.records.multi_dispatch import light_places
 from trimq.codec.records.properties import find_property, parse_properties
 from trimq.codec.records.property_keys import KEY_SEPARATOR, KEYS, UNIQ_KEY
 from trimq.codec.records.record import MAGIC_V2, Record
@@ -124,19 +126,30 @@ class _Wanted:
 
     def __init__(self, selection: Selection) -> None:
         self._topic = selection.topic
+        # Its records are of other topics.
+        self._is_light = selection.topic is not None and is_light(selection.topic)
         self._queue_id = selection.queue_id
         self._offsets = selection.offsets or (-(1 << 63), 1 << 63)
         self._key = selection.key
 
     def __call__(self, record: Record) -> bool:
+        queue_id, offset = record.queue_id, record.queue_offset
         if self._topic is not None and record.topic != self._topic:
-            return False
-        if self._queue_id is not None and record.queue_id != self._queue_id:
+            found = dict(light_queues_of(record)).get(self._topic) if self._is_light else None
+            if found is None:
+                return False
+            queue_id, offset = LIGHT_QUEUE_ID, found
+        if self._queue_id is not None and queue_id != self._queue_id:
             return False
         low, high = self._offsets
-        if not low <= record.queue_offset <= high:
+        if not low <= offset <= high:
             return False
         return self._key is None or has_key(record.properties, self._key)
+
+
+def light_queues_of(record: Record) -> tuple[tuple[str, int], ...]:
+    """The light queues that a record names, with its offset in each."""
+    return light_places(record.properties) if allows_light(record.topic) else ()
 
 
 def has_key(properties: bytes, key: str) -> bool:
@@ -179,6 +192,9 @@ def record_item(file: SparseFile, position: int, record: Record) -> Item:
         "body_length": len(parsed.body),
         "body": parsed.body,
     }
+    light = light_queues_of(record)
+    if light:
+        fields["light_queues"] = dict(light)
     return Item("record", file.path, position, parsed.physical_offset, fields)
 
 

@@ -72,7 +72,7 @@ _HARMLESS: Final[Mapping[str, str]] = {
     """,
     _LOGS: """
         accountStatsEnable accountStatsPrintZeroValues autoDeleteUnusedStats commercialBaseCount
-        commercialSizePerMsg enableDetailStat enableLmqStats isolateLogEnable
+        commercialSizePerMsg enableDetailStat isolateLogEnable
         maxStatsIdleTimeInMinutes printChannelGroups printChannelGroupsMinNum
         enableScheduleMessageStats
     """,
@@ -227,9 +227,6 @@ _NO_ROCKSDB: Final = (
 _NO_CONTROLLER: Final = (
     "TriMQ has no controllers yet: run this process with RocketMQ; TriMQ's brokers need none"
 )
-_NO_LMQ: Final = (
-    "TriMQ has no light message queues (MQTT) yet: set {key}=false, or keep this broker on RocketMQ"
-)
 _NO_CRC: Final = (
     "TriMQ writes no checksums of properties: set {key}=false, or keep this broker on RocketMQ"
 )
@@ -265,8 +262,6 @@ _REFUSED: Final = (
     ("aclEnable", WHEN_TRUE, "it has no effect any more (RocketMQ 5.5.0 has authenticationEnabled and"
      " authorizationEnabled instead, and TriMQ no access control yet): set aclEnable=false once only trusted hosts can"
      " reach this broker"),
-    ("enableLmq", WHEN_TRUE, _NO_LMQ.format(key="enableLmq")),
-    ("enableMultiDispatch", WHEN_TRUE, _NO_LMQ.format(key="enableMultiDispatch")),
     ("disableConsumeIfConsumerReadSlowly", WHEN_TRUE, "TriMQ does not stop consumers that fall behind: set"
      " disableConsumeIfConsumerReadSlowly=false"),
     ("coldDataFlowControlEnable", WHEN_TRUE, "TriMQ does not slow down readers of cold data: set"

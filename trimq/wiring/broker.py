@@ -88,11 +88,12 @@ class Common:
 
 def common_to_parts(given: Given, name_servers: NameServers, others: OtherBrokers) -> Common:
     of_topics = topics.topic_tables(given, others)
-    of_groups = SubscriptionGroups(given.config, given.directory, given.clock)
+    has_light = given.plan.store.enable_lmq
+    of_groups = SubscriptionGroups(given.config, given.directory, given.clock, has_light)
     of_clients = clients.no_clients(given)
     of_figures = figures.figures_of(given, of_topics.table)
     of_timers = timers.wheel_timers(given)
-    offset = ConsumerOffsets(given.config, given.directory, given.clock)
+    offset = ConsumerOffsets(given.config, given.directory, given.clock, has_light)
     routes = assignment.cluster_routes(given, name_servers)
     return Common(
         gate=Gate(given.store.flushed_offset),

@@ -372,3 +372,24 @@ def test_light_queues_have_entries_of_their_own(tmp_path):
     assert kinds(check(tmp_path)) == {}
     (tmp_path / "consumequeue" / "%LMQ%a" / "0" / f"{0:020d}").write_bytes(bytes(200))
     assert kinds(check(tmp_path)) == {"missing entry": 1}
+
+
+def test_dead_letters_keep_the_names_and_not_the_entries(tmp_path):
+    """A copy says where the original was."""
+    dispatch = b"INNER_MULTI_DISPATCH\x01%LMQ%a\x02INNER_MULTI_QUEUE_OFFSET\x010\x02"
+    record, _ = write_store(
+        tmp_path, [Message("T", 3, b"x", dispatch), Message("%DLQ%g", 0, b"x", dispatch)]
+    )
+    folder = tmp_path / "consumequeue" / "%LMQ%a" / "0"
+    folder.mkdir(parents=True)
+    entry = pack(record.physical_offset, record.total_size, 0)
+    (folder / f"{0:020d}").write_bytes(entry.ljust(200, b"\0"))
+    assert kinds(check(tmp_path)) == {}
+
+
+def test_offsets_in_light_queues_are_checked(tmp_path):
+    write_store(tmp_path, [Message("T", 0, b"x")])
+    table = {"offsetTable": {"T@g": {"0": 9}}, "lmqOffsetTable": {"T@%LMQ%g": 8}}
+    (tmp_path / "config").mkdir(exist_ok=True)
+    (tmp_path / "config" / "lmqConsumerOffset.json").write_text(json.dumps(table))
+    assert kinds(check(tmp_path)) == {"consumer offset beyond the queue's end": 2}

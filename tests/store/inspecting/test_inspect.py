@@ -261,3 +261,20 @@ def test_a_store_in_use_can_be_inspected(bench):
     assert len(look(bench.root / "commitlog")[0]) == 1
     store.put(bench.message(b"two"))
     assert [item.fields["body"] for item in look(bench.root / "commitlog")[0]] == [b"one", b"two"]
+
+
+def test_records_of_light_queues_are_found_by_their_names(bench):
+    store = bench.open(enable_lmq=True, enable_multi_dispatch=True)
+    for number, names in enumerate(("%LMQ%a", "%LMQ%a,%LMQ%b", "%LMQ%b")):
+        properties = f"INNER_MULTI_DISPATCH\x01{names}\x02".encode()
+        store.put(bench.message(b"%d" % number, properties=properties))
+    bench.close(store)
+    log = bench.root / "commitlog"
+    items, _ = look(log, topic="%LMQ%b")
+    assert [item.fields["body"] for item in items] == [b"1", b"2"]
+    assert items[0].fields["light_queues"] == {"%LMQ%a": 1, "%LMQ%b": 0}
+    items, _ = look(log, topic="%LMQ%b", queue_id=0, offsets=(1, 5))
+    assert [item.fields["body"] for item in items] == [b"2"]
+    assert look(log, topic="%LMQ%b", queue_id=1)[0] == []
+    items, _ = look(bench.root / "consumequeue" / "%LMQ%a")
+    assert [item.number for item in items] == [0, 1]

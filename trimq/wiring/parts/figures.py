@@ -26,7 +26,8 @@ class Figures:
 
 
 def figures_of(given: Given, topics: Topics) -> Figures:
-    traffic = Traffic(topics.is_system_topic)
+    folds_light = given.plan.store.enable_lmq and not given.config.enable_lmq_stats
+    traffic = Traffic(topics.is_system_topic, folds_light)
     return Figures(traffic, BrokerStats(given.config.broker_cluster_name, traffic, given.clock))
 
 

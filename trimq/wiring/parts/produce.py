@@ -59,7 +59,9 @@ def sends(
     admission = Admission(config, identity, table, given.clock)
     properties = SendProperties(config, UniqueIds(identity.packed_store_host[:-4]), given.clock)
     timer_rule = TimerRule(given.plan.store, given.clock, timers)
-    rules = PutRules(given.plan.store.delay_levels, store.check_writable, timer_rule)
+    rules = PutRules(
+        given.plan.store.delay_levels, store.check_writable, timer_rule, store.check_light
+    )
     staging = Staging(store, given.plan.store, identity)
     retries = RetrySends(table, groups, clients.locks)
     pushes = ReplyPushes(clients.producers, identity, given.clock)

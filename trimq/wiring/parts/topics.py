@@ -39,7 +39,7 @@ class TopicTables:
 
 
 def topic_tables(given: Given, others: OtherBrokers) -> TopicTables:
-    table = Topics(given.config, given.directory, given.clock)
+    table = Topics(given.config, given.directory, given.clock, given.plan.store.enable_lmq)
     return TopicTables(table, StaticQueues(table.mappings, others))
 
 
