@@ -199,7 +199,11 @@ class BrokerConfig:
         100_000, "Subscriptions to lite topics, of all clients.", at_least=0, live=True, long=True
     )
     lite_subscription_check_interval: int = setting(
-        120_000, "How often silent lite clients are looked for, in ms.", at_least=1, live=True, long=True
+        120_000,
+        "How often silent lite clients are looked for, in ms.",
+        at_least=1,
+        live=True,
+        long=True,
     )
     lite_subscription_check_timeout_mills: int = setting(
         180_000,

@@ -1,4 +1,4 @@
-"""A million popped messages that nobody has acknowledged: memory, CPU while none is due, and the start after kill -9."""
+"""A million popped messages that nobody has acknowledged: memory, CPU while none is due, the start after kill -9."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class ClusterRoutes:
         return (await self._route(topic)).readable
 
     async def writable_queues(self, topic: str) -> list[MessageQueue] | None:
-        """What producers send to: those of brokers with a master, in the same order (topicRouteData2TopicPublishInfo)."""
+        """What producers send to, of brokers with a master, in the same order (topicRouteData2TopicPublishInfo)."""
         return (await self._route(topic)).writable
 
     async def _route(self, topic: str) -> _Known:

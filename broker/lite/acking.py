@@ -93,9 +93,7 @@ class LiteAcking:
             self._events.available(queue.topic, group)
         else:
             self._openings.watch(queue)
-        return Changed(
-            handle.pop_time, as_long(until - handle.pop_time), handle.revive_queue, -1
-        )
+        return Changed(handle.pop_time, as_long(until - handle.pop_time), handle.revive_queue, -1)
 
 
 def is_lite(lite_topic: str | None) -> bool:
@@ -110,5 +108,5 @@ def _handle(text: str) -> Handle:
         raise _refused(ResponseCode.SYSTEM_ERROR, str(error)) from None
 
 
-def _refused(code: ResponseCode, remark: str | None) -> RemotingError:
+def _refused(code: ResponseCode, remark: str) -> RemotingError:
     return RemotingError(code, remark)

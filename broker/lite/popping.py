@@ -6,7 +6,7 @@ acknowledged or visible again; after a restart it comes again at once.
 
 import logging
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 import trio
 
@@ -79,6 +79,15 @@ class ColdLite:
         self.pieces: Sequence[Buffer] = ()
 
 
+class Progress(NamedTuple):
+    """How far groups are in light queues, what they have of them, and when that is visible again."""
+
+    positions: PopOffsets
+    batches: OrderedBatches
+    openings: Openings
+    lags: LiteLags
+
+
 class LitePopping:
     def __init__(
         self,
@@ -86,10 +95,7 @@ class LitePopping:
         subscriptions: LiteSubscriptions,
         events: LiteEvents,
         waits: PopWaits,
-        positions: PopOffsets,
-        batches: OrderedBatches,
-        openings: Openings,
-        lags: LiteLags,
+        progress: Progress,
         store: MessageStore,
         traffic: Traffic,
     ) -> None:
@@ -97,10 +103,7 @@ class LitePopping:
         self._subscriptions = subscriptions
         self._events = events
         self._waits = waits
-        self._positions = positions
-        self._batches = batches
-        self._openings = openings
-        self._lags = lags
+        self._positions, self._batches, self._openings, self._lags = progress
         self._store = store
         self._traffic = traffic
         # Queues that are being read from the disk for somebody, and whether a note about them came meanwhile.

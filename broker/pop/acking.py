@@ -13,8 +13,8 @@ from typing import Final
 
 from trimq.base.clock import Clock
 from trimq.broker.pop.asking import bad_queue, no_topic, too_long
-from trimq.broker.pop.checkpoints import Notes
 from trimq.broker.pop.batches import OrderedQueue
+from trimq.broker.pop.checkpoints import Notes
 from trimq.broker.pop.orderly import Changed, Orderly
 from trimq.broker.produce.puts import PutRefused, put_answer
 from trimq.broker.topics.table import Topics

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from typing import Final
 
 from trimq.broker.groups.offsets import NOT_FOUND, ConsumerOffsets
-from trimq.broker.pop.checkpoints import MOVES_NOTHING
 from trimq.broker.pop.batches import OrderedBatches
+from trimq.broker.pop.checkpoints import MOVES_NOTHING
 from trimq.codec.bodies.base import decode_body
 from trimq.codec.bodies.pop import PopCheckPoint
 from trimq.codec.errors import CodecError
@@ -34,7 +34,9 @@ _Key = tuple[str, str, int]
 class PopOffsets:
     """`looks_in_memory`: initPopOffsetByCheckMsgInMem."""
 
-    def __init__(self, offsets: ConsumerOffsets, store: MessageStore, blocks: OrderedBatches) -> None:
+    def __init__(
+        self, offsets: ConsumerOffsets, store: MessageStore, blocks: OrderedBatches
+    ) -> None:
         self._offsets = offsets
         self._blocks = blocks
         self._store = store

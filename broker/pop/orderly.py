@@ -9,8 +9,8 @@ from typing import Final, NamedTuple
 
 from trimq.base.clock import Clock
 from trimq.broker.groups.offsets import ConsumerOffsets
-from trimq.broker.pop.found import Pop
 from trimq.broker.pop.batches import NotInBatch, OrderedQueue
+from trimq.broker.pop.found import Pop
 from trimq.broker.pop.openings import Openings
 from trimq.broker.pop.order import OrderBlocks
 from trimq.broker.pop.selection import Place

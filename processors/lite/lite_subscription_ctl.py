@@ -11,7 +11,7 @@ from trimq.codec.bodies.lite import LiteSubscriptionCtlRequestBody, LiteSubscrip
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.errors import CodecError
 from trimq.codec.headers.lite import LiteSubscriptionCtlRequestHeader
-from trimq.codec.names import REMARK_LEFT, lite_queue
+from trimq.codec.names import lite_queue
 from trimq.remoting.contract import Later, Peer, Processor, RemotingError, Request, Response
 
 log = logging.getLogger("trimq.lite")
@@ -60,7 +60,7 @@ class LiteSubscriptionCtl(Processor[LiteSubscriptionCtlRequestHeader]):
                 log.warning("lite subscription left out: client=%s group=%s", client_id, group)
                 continue
             await self._change_one(entry, client_id or "", group or "", topic or "", request.peer)
-        return Response(remark=REMARK_LEFT)
+        return Response()
 
     async def _change_one(
         self, entry: LiteSubscriptionDTO, client_id: str, group: str, topic: str, peer: Peer

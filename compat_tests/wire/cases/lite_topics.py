@@ -123,7 +123,9 @@ def show(stage: Stage, what: str, frame: Frame, on: str = "broker") -> Frame:
     return reply
 
 
-def show_change(stage: Stage, what: str, popped: Frame, at: int, hidden: int, **fields: object) -> None:
+def show_change(
+    stage: Stage, what: str, popped: Frame, at: int, hidden: int, **fields: object
+) -> None:
     """The time that is told is from the pop on: how long the case took so far is masked."""
     answer = stage.ask(ack(popped, at, CHANGE, invisibleTime=hidden, **fields))
     seen = reading.reply(answer, reading.as_json)
@@ -134,9 +136,7 @@ def show_change(stage: Stage, what: str, popped: Frame, at: int, hidden: int, **
 
 
 def offset(stage: Stage, what: str, name: str = "one", whose: str = "$G") -> None:
-    request = query_offset(
-        topic=lite_queue(name), consumerGroup=whose, setZeroIfNotFound=False
-    )
+    request = query_offset(topic=lite_queue(name), consumerGroup=whose, setZeroIfNotFound=False)
     stage.show(what, request)
 
 
@@ -361,7 +361,9 @@ def subscribing() -> Iterator[Case]:
         "an empty entry": body_of({"subscriptionSet": [{}]}),
     }
     for name, body in bodies.items():
-        yield Case(f"lite subscription: {name}", partial(_asked, frames=[ask(SUBSCRIBE, body=body)]))
+        yield Case(
+            f"lite subscription: {name}", partial(_asked, frames=[ask(SUBSCRIBE, body=body)])
+        )
     entries = {
         "no action": subscribe(None, "one"),
         "no client": subscribe("PARTIAL_ADD", "one", clientId=None),
@@ -647,7 +649,9 @@ def pulls(stage: Stage) -> None:
     show(stage, "a pull of none", pull(liteTopic="three"))
     for moment in (0, LONG_MAX):
         stage.show(f"search at {moment}", search_offset(moment, liteTopic="one"))
-        stage.show(f"search in queue 1 at {moment}", search_offset(moment, liteTopic="one", queueId=1))
+        stage.show(
+            f"search in queue 1 at {moment}", search_offset(moment, liteTopic="one", queueId=1)
+        )
 
 
 def several(stage: Stage) -> None:

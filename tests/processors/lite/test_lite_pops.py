@@ -1,6 +1,5 @@
 """Lite topics by their requests: subscribing, popping, acknowledging."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -82,13 +81,13 @@ class Lite:
         body: Any = answer.body
         return sum(bytes(piece).count(b"body-") for piece in body)
 
-    def ack(self, offset: int, **fields: Any) -> Response:
+    def ack(self, at: int, **fields: Any) -> Response:
         usual: dict[str, Any] = {
             "consumer_group": "G",
             "topic": "T",
             "queue_id": 0,
-            "extra_info": f"0 {self.broker.clock.now} 60000 999 0 broker-a 0 {offset}",
-            "offset": offset,
+            "extra_info": f"0 {self.broker.clock.now} 60000 999 0 broker-a 0 {at}",
+            "offset": at,
             "lite_topic": "one",
         }
         header = AckMessageRequestHeader(**{**usual, **fields})
@@ -115,8 +114,8 @@ class Lite:
 
 
 @pytest.fixture
-def lite(broker: Any) -> Iterator[Lite]:
-    yield Lite(broker)
+def lite(broker: Any) -> Lite:
+    return Lite(broker)
 
 
 def test_messages_come_in_order_and_block_the_lite_topic(lite: Lite) -> None:

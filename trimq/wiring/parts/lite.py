@@ -18,7 +18,7 @@ from trimq.broker.lite.events import LiteEvents
 from trimq.broker.lite.lags import LiteLags
 from trimq.broker.lite.life import LiteLife
 from trimq.broker.lite.metadata import LiteMetadata
-from trimq.broker.lite.popping import LitePopping, wake_client
+from trimq.broker.lite.popping import LitePopping, Progress, wake_client
 from trimq.broker.lite.registry import LiteSubscriptions
 from trimq.broker.lite.sharding import LiteSharding
 from trimq.broker.lite.telling import LiteClients
@@ -109,18 +109,8 @@ def part(
     config, store, clock = given.config, given.store, given.clock
     metadata, subscriptions, events = lite.metadata, lite.subscriptions, lite.events
     positions = PopOffsets(offsets, store, lite.batches)
-    popping = LitePopping(
-        config,
-        subscriptions,
-        events,
-        lite.waits,
-        positions,
-        lite.batches,
-        lite.openings,
-        lite.lags,
-        store,
-        traffic,
-    )
+    progress = Progress(positions, lite.batches, lite.openings, lite.lags)
+    popping = LitePopping(config, subscriptions, events, lite.waits, progress, store, traffic)
     checks = LiteChecks(config, given.identity, topics, groups, clock)
 
     def stored(messages: list[Dispatched]) -> None:

@@ -46,6 +46,8 @@ class Kept:
     offsets: ConsumerOffsets
     blocks: OrderBlocks
     timers: WheelTimers | None
+    # Who takes acknowledgements of lite topics.
+    lite: LiteAcking
 
 
 def part(
@@ -57,10 +59,9 @@ def part(
     filters: SqlFilters,
     kept: Kept,
     traffic: Traffic,
-    lite: LiteAcking,
 ) -> Part:
     """Told of a write after the offsets are loaded; what waits is woken when checkpoints count."""
-    offsets, blocks, timers = kept.offsets, kept.blocks, kept.timers
+    offsets, blocks, timers, lite = kept.offsets, kept.blocks, kept.timers, kept.lite
     config, store, clock, of_store = given.config, given.store, given.clock, given.plan.store
     checks = PopChecks(config, given.identity, topics, groups, consumers, filters, clock, of_store)
     notes = Notes(sends.staging, sends.rules, config.broker_cluster_name, clock)

@@ -38,6 +38,15 @@ class TopicTables:
     static: StaticQueues
 
 
+@dataclass(frozen=True, slots=True)
+class Holders:
+    """Who has something of a topic beside its messages, and forgets it with the topic."""
+
+    timers: Timers | None
+    blocks: OrderBlocks
+    lite: LiteLife
+
+
 def topic_tables(given: Given, others: OtherBrokers) -> TopicTables:
     table = Topics(given.config, given.directory, given.clock, given.plan.store.enable_lmq)
     return TopicTables(table, StaticQueues(table.mappings, others))
@@ -50,9 +59,7 @@ def part(
     registration: Registration,
     offsets: ConsumerOffsets,
     figures: Figures,
-    timers: Timers | None,
-    blocks: OrderBlocks,
-    lite: LiteLife,
+    holders: Holders,
 ) -> Part:
     config, store = given.config, given.store
     topics.write_by(tables)
@@ -65,7 +72,14 @@ def part(
             UpdateAndCreateStaticTopic(config, topics, announced),
             UpdateAndCreateTopicList(config, topics, announced),
             DeleteTopicInBroker(
-                config, topics, offsets, store, figures.traffic, timers, blocks, lite
+                config,
+                topics,
+                offsets,
+                store,
+                figures.traffic,
+                holders.timers,
+                holders.blocks,
+                holders.lite,
             ),
             GetAllTopicConfig(config, topics),
             GetTopicConfig(topics),
