@@ -116,4 +116,6 @@ def is_light(name: str) -> bool:
 
 def allows_light(topic: str) -> bool:
     """Whether records of the topic may be in light queues as well (MixAll.topicAllowsLMQ)."""
-    return not topic.startswith((RETRY_PREFIX, DLQ_PREFIX, SYSTEM_PREFIX)) and topic != SCHEDULE_TOPIC
+    return (
+        not topic.startswith((RETRY_PREFIX, DLQ_PREFIX, SYSTEM_PREFIX)) and topic != SCHEDULE_TOPIC
+    )

@@ -330,17 +330,13 @@ DIFFERENCES: Final = (
     Difference(
         "With enableLmq and without lmqConsumerOffset.json, groups go on where consumerOffset.json says; the real"
         " broker does not look there, and every group begins anew.",
-        tests=(
-            "tests/broker/groups/test_light_offsets.py::test_it_begins_with_what_there_was",
-        ),
+        tests=("tests/broker/groups/test_light_offsets.py::test_it_begins_with_what_there_was",),
     ),
     Difference(
         "The half message of a transaction is in no light queue, only the committed one is. The real broker enters"
         " both, so that consumers read what may be rolled back.",
         cases=("light: a half message",),
-        tests=(
-            "tests/store/appending/test_light_queues.py::test_half_messages_are_not_shown",
-        ),
+        tests=("tests/store/appending/test_light_queues.py::test_half_messages_are_not_shown",),
     ),
     Difference(
         "A message that names anything else beside light queues is in its own queue only. The real broker gives"

@@ -131,9 +131,7 @@ class StoreConfig:
         False,
         "With enableLmq: a message is in the light queues that its INNER_MULTI_DISPATCH names as well.",
     )
-    enable_lmq_quota: bool = setting(
-        False, "Whether maxLmqConsumeQueueNum is a limit.", live=True
-    )
+    enable_lmq_quota: bool = setting(False, "Whether maxLmqConsumeQueueNum is a limit.", live=True)
     max_lmq_consume_queue_num: int = setting(
         20_000,
         "Light queues; with enableLmqQuota, a message that would make one more is refused.",

@@ -336,7 +336,6 @@ class ConsumerOffsets:
             (noted + b"\n}",),
         )
 
-
     def _light_pieces(self) -> Iterator[bytes]:
         if self._light is not None:
             yield b',\n\t"lmqOffsetTable":'

@@ -102,10 +102,10 @@ class Appender:
         if not has_queue(message.sys_flag):
             return self._stage_at(message, None, 0, 0)
         queue = self._queues.get(message.topic, message.queue_id)
-        if self._light is not None and message.tag_hash is None:
-            # Nobody has looked at its properties yet.
-            if NAMES_MARK in message.properties:
-                return self._stage_light(message, queue, self._light)
+        light = self._light
+        # With the tag's hash, somebody has looked at the properties.
+        if light is not None and message.tag_hash is None and NAMES_MARK in message.properties:
+            return self._stage_light(message, queue, light)
         return self._stage_at(message, queue, queue.next_offset, queue.count(message))
 
     def _stage_light(self, message: Message, queue: Queue, light: LightQueues) -> Appended:

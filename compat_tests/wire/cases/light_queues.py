@@ -71,7 +71,9 @@ def cases() -> Iterator[Case]:
 
 
 def message(body: bytes, names: str = A, **more: str) -> Frame:
-    text = properties(UNIQ_KEY=f"U-{body.decode()}", INNER_MULTI_DISPATCH=names, WAIT="true", **more)
+    text = properties(
+        UNIQ_KEY=f"U-{body.decode()}", INNER_MULTI_DISPATCH=names, WAIT="true", **more
+    )
     return send(body, properties=text)
 
 
@@ -144,9 +146,7 @@ def tags(stage: Stage) -> None:
 
 def woken(stage: Stage) -> None:
     stage.must(create_topic(queues=1))
-    held = pull(
-        topic=B, sysFlag=PULL_SUBSCRIPTION | PULL_SUSPEND, suspendTimeoutMillis=15_000
-    )
+    held = pull(topic=B, sysFlag=PULL_SUBSCRIPTION | PULL_SUSPEND, suspendTimeoutMillis=15_000)
     link = stage.link()
     opaque = link.post(stage.request(held))
     stage.record("answered before", link.has_reply(opaque, 0.3))

@@ -120,7 +120,9 @@ def _offsets(folder: Path) -> dict[tuple[str, str], dict[int, int]]:
 
     A broker with light queues writes another file than one without; the one that it does not write is older.
     """
-    name = max(("consumerOffset.json", "lmqConsumerOffset.json"), key=lambda one: _written(folder / one))
+    name = max(
+        ("consumerOffset.json", "lmqConsumerOffset.json"), key=lambda one: _written(folder / one)
+    )
     for path in (folder / name, folder / f"{name}.bak"):
         try:
             table = loads(path.read_bytes())["offsetTable"]

@@ -103,8 +103,6 @@ def test_stored_properties_name_the_offsets_and_not_wait() -> None:
         ("%LMQ%a", "", ()),
     ],
 )
-def test_places_of_a_record(
-    queues: str, offsets: str, places: tuple[tuple[str, int], ...]
-) -> None:
+def test_places_of_a_record(queues: str, offsets: str, places: tuple[tuple[str, int], ...]) -> None:
     properties = f"INNER_MULTI_DISPATCH\x01{queues}\x02INNER_MULTI_QUEUE_OFFSET\x01{offsets}\x02"
     assert light_places(properties.encode()) == places

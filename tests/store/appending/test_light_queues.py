@@ -39,7 +39,7 @@ def stored(store, topic="T", offset=0):
 def test_a_record_has_an_entry_in_each_queue_that_it_names(bench):
     store = bench.open(**ON)
     heard = []
-    store.add_listener(lambda records: heard.extend(records))
+    store.add_listener(heard.extend)
     store.put(message(bench, f"{A},{B}", body=b"1"))
     store.put(message(bench, A, body=b"2"))
     store.put(bench.message(b"3"))
