@@ -74,8 +74,7 @@ class PutRules:
     """Checks a message before it is put, and redirects a delayed one to its level's queue or the wheel.
 
     `check_writable` raises StoreNotWritable when no message is accepted at all; that is checked
-    first. `check_light` raises StoreError for a message that names light queues which cannot have it; that is
-    checked last.
+    first. `check_light` raises StoreError for a message that names light queues which cannot have it.
     """
 
     def __init__(
@@ -93,7 +92,7 @@ class PutRules:
     def apply(
         self, message: Message, properties: dict[str, str], attributes: Mapping[str, str] | None
     ) -> None:
-        """PutRefused or StoreError, or the message is ready: its topic, queue and property block are final.
+        """PutRefused, or the message is ready: its topic, queue and property block are final.
 
         `properties` is the message's parsed block; `attributes` are those of its topic.
         """
@@ -111,6 +110,12 @@ class PutRules:
                 PutStatus.PROPERTIES_SIZE_EXCEEDED,
                 f"properties of {len(message.properties)} bytes would be too long when delivered",
             )
+
+    def check_light(self, message: Message, properties: Mapping[str, str]) -> None:
+        """StoreError for a message that is ready and names light queues which cannot have it (handleLmqQuota).
+
+        For those of producers: what the broker itself puts again is stored in any case.
+        """
         if self._check_light is not None and INNER_MULTI_DISPATCH in properties:
             self._check_light(message)
 

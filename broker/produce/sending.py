@@ -158,6 +158,7 @@ class Sending:
             # Those of the topic that it is stored in.
             attributes = None
         self._rules.apply(message, properties, attributes)
+        self._rules.check_light(message, properties)
         handle = self._staging.recall_handle(properties)
         wait = self._staging.sync_flush and wait_stored(properties)
         sent = self._staging.stage(message, queue_id, properties[UNIQ_KEY], wait)

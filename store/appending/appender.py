@@ -102,10 +102,10 @@ class Appender:
         if not has_queue(message.sys_flag):
             return self._stage_at(message, None, 0, 0)
         queue = self._queues.get(message.topic, message.queue_id)
-        if self._light is not None and message.tag_hash is None:
-            # Nobody has looked at its properties yet.
-            if NAMES_MARK in message.properties:
-                return self._stage_light(message, queue, self._light)
+        light = self._light
+        # With the tag's hash, somebody has looked at the properties.
+        if light is not None and message.tag_hash is None and NAMES_MARK in message.properties:
+            return self._stage_light(message, queue, light)
         return self._stage_at(message, queue, queue.next_offset, queue.count(message))
 
     def _stage_light(self, message: Message, queue: Queue, light: LightQueues) -> Appended:
@@ -243,9 +243,10 @@ class Appender:
         effects = self._effects
         self._staged = []
         self._staged_queues = []
-        self._append(staged, queues)
         if self._entered:
-            self._enter()
+            self._append_and_enter(staged, queues)
+        else:
+            self._append(staged, queues)
         dispatched = staged[-1]
         self.last_offset = dispatched.physical_offset
         self.last_timestamp = dispatched.store_timestamp
@@ -258,14 +259,21 @@ class Appender:
         for listener in self._listeners:
             listener(staged)
 
-    def _enter(self) -> None:
-        """The entries in light queues."""
+    def _append_and_enter(self, staged: list[Dispatched], queues: list[Queue | None]) -> None:
+        """The same with entries in light queues: one record after the other, for a light queue may be one's own."""
         entered = self._entered
         self._entered = []
-        for record, queues in entered:
-            for queue in queues:
-                queue.append([record], 0, 1)
+        next_entered = 0
+        for index, record in enumerate(staged):
+            queue = queues[index]
+            if queue is not None:
+                queue.append(staged, index, index + 1)
                 self._queues.appended(queue)
+            if next_entered < len(entered) and entered[next_entered][0] is record:
+                for light in entered[next_entered][1]:
+                    light.append(staged, index, index + 1)
+                    self._queues.appended(light)
+                next_entered += 1
 
     def _stage_last(self) -> None:
         try:

@@ -59,11 +59,12 @@ class LightQueues:
         if not allows_light(message.topic):
             return []
         names = self._names(message)
-        try:
-            self._check(message, names)
-        except StoreError as reason:
-            log.warning("message in no light queue: topic=%s reason=%s", message.topic, reason)
-            names = []
+        if names:
+            try:
+                self._check(message, names)
+            except StoreError as reason:
+                log.warning("message in no light queue: topic=%s reason=%s", message.topic, reason)
+                names = []
         if not names:
             message.properties = without_offsets(message.properties)
             return []

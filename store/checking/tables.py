@@ -11,6 +11,7 @@ from trimq.codec.names import LIGHT_QUEUE_ID, SCHEDULE_TOPIC
 from trimq.store.checking.findings import Findings
 
 NAMES: Final = ("timermetrics", "transactionMetrics")
+OFFSETS: Final = ("consumerOffset.json", "lmqConsumerOffset.json")
 
 
 class Bounds(Protocol):
@@ -35,10 +36,10 @@ class Tables:
             if path.is_file() and is_table(path.name):
                 self._read(path)
         self.count = sum(is_table(path.name) for path in files)
-        light = self._table("lmqConsumerOffset.json")
-        # The one beside it is as old as the light queues here.
-        self._offsets = _member(light or self._table("consumerOffset.json"), "offsetTable")
-        self._light_offsets = _member(light, "lmqOffsetTable")
+        # A broker writes one of them; the other is from before light queues were switched on or off.
+        offsets = self._table(max(OFFSETS, key=self._written))
+        self._offsets = _member(offsets, "offsetTable")
+        self._light_offsets = _member(offsets, "lmqOffsetTable")
         self._delays = _member(self._table("delayOffset.json"), "offsetTable")
         topics = _member(self._table("topics.json"), "topicConfigTable")
         self.topics = frozenset(topics) if topics else None
@@ -76,6 +77,12 @@ class Tables:
             if isinstance(value, dict):
                 return value
         return {}
+
+    def _written(self, name: str) -> float:
+        try:
+            return (self._folder / name).stat().st_mtime
+        except FileNotFoundError:
+            return -1.0
 
     def check_offsets(self, bounds: Bounds) -> None:
         for name, queues in self._offsets.items():

@@ -81,7 +81,7 @@ class LightQueue(ConsumeQueue):
 
     def _begins_again(self, found: FoundEntries, complete: bool) -> bool:
         """Whether what is here is a deleted queue's, or so old that the log has nothing of it."""
-        if self.is_new:
+        if self.is_new or found.first == self.max_offset:
             return False
         is_gone = complete and self.min_offset == self.max_offset
         return found.first == 0 or (is_gone and found.first > self.max_offset)

@@ -116,8 +116,14 @@ def snapshot(source: FolderSource) -> Snapshot:
 
 
 def _offsets(folder: Path) -> dict[tuple[str, str], dict[int, int]]:
-    """By topic and group, by queue: from the file or, if that is unusable, its twin."""
-    for path in (folder / "consumerOffset.json", folder / "consumerOffset.json.bak"):
+    """By topic and group, by queue: from the file or, if that is unusable, its twin.
+
+    A broker with light queues writes another file than one without; the one that it does not write is older.
+    """
+    name = max(
+        ("consumerOffset.json", "lmqConsumerOffset.json"), key=lambda one: _written(folder / one)
+    )
+    for path in (folder / name, folder / f"{name}.bak"):
         try:
             table = loads(path.read_bytes())["offsetTable"]
             return {
@@ -129,6 +135,13 @@ def _offsets(folder: Path) -> dict[tuple[str, str], dict[int, int]]:
         except (FileNotFoundError, CodecError, LookupError, TypeError, ValueError, AttributeError):
             continue
     raise SparkSourceError(f"there is no readable consumerOffset.json in {folder}")
+
+
+def _written(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except FileNotFoundError:
+        return -1.0
 
 
 def _queues(root: Path, opened: OpenForReading, start: int) -> dict[tuple[str, int], _Queue]:

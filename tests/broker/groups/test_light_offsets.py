@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ import pytest
 from trimq.base.clock import Clock
 from trimq.broker.config import BrokerConfig
 from trimq.broker.groups.offsets import ConsumerOffsets
+from trimq.codec.java import fastjson
 
 CLIENT = "10.0.0.7:4711"
 TOPIC, GROUP = "%LMQ%t", "%LMQ%g"
@@ -66,7 +66,7 @@ def test_the_file(offsets: ConsumerOffsets, tmp_path: Path, clock: Clock) -> Non
     assert not (tmp_path / "consumerOffset.json").exists()
     text = (tmp_path / "lmqConsumerOffset.json").read_text()
     assert '\n\t"lmqOffsetTable":{\n\t\t"%LMQ%t@%LMQ%g":7\n\t},\n\t"offsetTable":{' in text
-    assert list(json.loads(text)) == [
+    assert list(fastjson.loads(text.encode())) == [
         "dataVersion",
         "groupTopicMap",
         "lmqOffsetTable",

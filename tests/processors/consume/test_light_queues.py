@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import Any
 
@@ -54,7 +53,7 @@ def test_a_send_is_answered_with_its_own_queues_offset(light: Any) -> None:
     properties = parse_properties(record.properties)
     assert properties["INNER_MULTI_QUEUE_OFFSET"] == "1,1"
     assert "WAIT" not in properties
-    assert light.records(A)[1] == record
+    assert light.records(A)[1].physical_offset == record.physical_offset
 
 
 def test_a_lite_topics_message_is_in_its_queue(light: Any) -> None:
@@ -71,7 +70,7 @@ def test_pulls_read_light_queues(light: Any, group: str) -> None:
     pulled = consuming.pull(topic=A, consumerGroup=group, queueOffset=1)
     assert bodies(pulled) == [b"1", b"2"]
     assert (pulled.ext_fields["maxOffset"], pulled.ext_fields["nextBeginOffset"]) == ("3", "3")
-    assert consuming.pull(topic=A, consumerGroup=group, queueId=1).code == 1
+    assert consuming.pull(topic=A, consumerGroup=group, queueId=1).code == 29
     # Nothing was created by that.
     assert A not in light.topics.all()
     assert "%LMQ%g" not in light.groups.all()
@@ -122,7 +121,7 @@ async def test_a_held_pop_is_woken_and_names_the_light_queues_offsets(
     assert popped.header.msg_offset_info == "0 0 0"
     pops.write()
     send(light, b"1")
-    popped = await pops.pop(topic=A)
+    popped = pops.pop(topic=A)
     assert popped.header.msg_offset_info == "0 0 1"
     assert pops.ack(popped, 1, topic=A).code == 0
     pops.write()
@@ -163,14 +162,12 @@ def test_what_an_operator_makes_of_them_is_ignored(light: Any) -> None:
     assert len(light.groups.all()) == len(light.groups)
 
 
-def test_offsets(light: Any) -> None:
+async def test_offsets(light: Any) -> None:
     light.offsets.commit("c", "%LMQ%g", A, 0, 5)
     light.offsets.commit("c", "CG", A, 0, 3)
     assert light.offsets.query("%LMQ%g", A, 0) == 5
-    request = light.request(0, None)
-    table = json.loads(light.processor(GetAllConsumerOffset).handle(request).body)
-    assert table["lmqOffsetTable"] == {f"{A}@%LMQ%g": 5}
-    assert table["offsetTable"] == {f"{A}@CG": {"0": 3}}
+    body = (await answer(light.processor(GetAllConsumerOffset), light.request(43, None))).body
+    assert b'"lmqOffsetTable":{"%LMQ%a@%LMQ%g":5},"offsetTable":{"%LMQ%a@CG":{0:3}}' in body
 
 
 async def test_the_end_of_a_light_queue(light: Any) -> None:

@@ -115,6 +115,12 @@ def test_a_light_queue_as_a_topic(bench):
     store.put(message(bench, A, topic="T", body=b"1"))
     store.put(bench.message(b"2", A))
     assert bodies(store, A) == [b"0", b"1", b"2"]
+    for number, topic in enumerate((A, "T", A, "T", A), start=3):
+        store.stage(message(bench, A, topic, body=b"%d" % number))
+    store.write_staged()
+    assert bodies(store, A) == [b"%d" % number for number in range(8)]
+    bench.kill(store)
+    assert bodies(bench.open(**ON), A) == [b"%d" % number for number in range(8)]
 
 
 @pytest.mark.parametrize(
