@@ -46,9 +46,9 @@ class PopLiteMessageRequestHeader(RpcHeader, kw_only=True):
     client_id: str
     consumer_group: str
     topic: str
-    max_msg_num: Integer
-    invisible_time: Long
-    poll_time: Long
+    max_msg_num: Integer = 0
+    invisible_time: Long = 0
+    poll_time: Long = 0
     # When the client asked; 0 or absent: now.
     born_time: Long = 0
     attempt_id: str | None = None

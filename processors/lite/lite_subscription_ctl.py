@@ -66,7 +66,11 @@ class LiteSubscriptionCtl(Processor[LiteSubscriptionCtlRequestHeader]):
         self, entry: LiteSubscriptionDTO, client_id: str, group: str, topic: str, peer: Peer
     ) -> None:
         subscriptions, action = self._subscriptions, entry.action
-        queues = [lite_queue(topic, name) for name in entry.lite_topic_set or () if name]
+        names = entry.lite_topic_set or []
+        if not all(names):
+            # An exception there.
+            raise RemotingError(ResponseCode.SYSTEM_ERROR, "liteTopicSet has an empty name")
+        queues = [lite_queue(topic, name) for name in names if name]
         if action is None:
             raise RemotingError(
                 ResponseCode.SYSTEM_ERROR,

@@ -132,6 +132,8 @@ def show_change(
     told = int(answer.ext.get("invisibleTime", -1))
     if hidden <= told < hidden + SLACK and told:
         seen["ext"]["invisibleTime"] = f"{hidden} and what has passed"
+    elif hidden == LONG_MAX and told < 0:
+        seen["ext"]["invisibleTime"] = "turned over"
     stage.record(what, seen)
 
 
@@ -428,10 +430,9 @@ def client(stage: Stage, what: str, name: str = "$C") -> None:
     """What is known of a client; when it last came is anybody's guess."""
     request = ask(CLIENT, {"parentTopic": "$T", "group": "$G", "clientId": name})
     seen = reading.reply(stage.ask(request), reading.as_json)
-    if isinstance(seen["body"], dict):
-        seen["body"].pop("lastAccessTime", None)
-        if "liteTopicSet" in seen["body"]:
-            seen["body"]["liteTopicSet"].sort()
+    told = seen["body"].get("value", {}) if isinstance(seen["body"], dict) else {}
+    told.pop("lastAccessTime", None)
+    told.get("liteTopicSet", []).sort()
     stage.record(what, seen)
 
 
@@ -515,8 +516,7 @@ def _hidden(stage: Stage, hidden: int, suspend: bool = False) -> None:
     first = popped(stage, "a", "b")
     stage.show("ack of 0", ack(first, 0))
     show_change(stage, "change", first, 1, hidden, suspend=suspend)
-    waits = 10_000 if 0 < hidden < HIDDEN else 0
-    show(stage, "then", pop(pollTime=waits))
+    show(stage, "then", pop(pollTime=3000))
     offset(stage, "offset")
 
 
@@ -616,10 +616,14 @@ def _questions(stage: Stage) -> None:
         "dispatch to a client": ask(DISPATCH, {"group": "$G", "clientId": "$C"}),
     }
     for name, frame in asked.items():
-        stage.show(name, frame)
+        seen = reading.reply(stage.ask(frame), reading.as_json)
+        told = seen["body"].get("value", {}) if isinstance(seen["body"], dict) else {}
+        # Those with as many come in any order.
+        told.get("lagCountTopK", []).sort(key=lambda one: str(one["liteTopic"]))
+        stage.record(name, seen)
     seen = reading.reply(stage.ask(ask(PARENT, {"topic": "$T"})), reading.as_json)
     # That of other cases, too.
-    seen["body"].pop("lmqNum", None)
+    seen["body"]["value"].pop("lmqNum", None)
     stage.record("parent", seen)
 
 

@@ -302,7 +302,7 @@ async def test_who_waits_is_woken(
         found.append((offsets, trio.current_time() - start))
 
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(ordered.orderly.run)
+        nursery.start_soon(ordered.orderly.openings.run)
         # The time of the block is up.
         assert await ordered.popped() == "0 0 0,1"
         at = broker.clock.millis()
