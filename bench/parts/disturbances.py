@@ -49,6 +49,8 @@ def settings() -> dict[str, str]:
         "deleteWhen": f"{(time.localtime().tm_hour + 12) % 24:02d}",
         "cleanResourceInterval": "1000",
         "deleteCommitLogFilesInterval": "200",
+        # TriMQ's own limit is less than the groups of one disturbance.
+        "maxGroups": str(2 * GROUPS),
     }
 
 

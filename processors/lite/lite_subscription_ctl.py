@@ -60,17 +60,16 @@ class LiteSubscriptionCtl(Processor[LiteSubscriptionCtlRequestHeader]):
                 log.warning("lite subscription left out: client=%s group=%s", client_id, group)
                 continue
             await self._change_one(entry, client_id or "", group or "", topic or "", request.peer)
+            if not all(entry.lite_topic_set or ()):
+                # An exception there, when the others are done.
+                raise RemotingError(ResponseCode.SYSTEM_ERROR, "liteTopicSet has an empty name")
         return Response()
 
     async def _change_one(
         self, entry: LiteSubscriptionDTO, client_id: str, group: str, topic: str, peer: Peer
     ) -> None:
         subscriptions, action = self._subscriptions, entry.action
-        names = entry.lite_topic_set or []
-        if not all(names):
-            # An exception there.
-            raise RemotingError(ResponseCode.SYSTEM_ERROR, "liteTopicSet has an empty name")
-        queues = [lite_queue(topic, name) for name in names if name]
+        queues = [lite_queue(topic, name) for name in entry.lite_topic_set or () if name]
         if action is None:
             raise RemotingError(
                 ResponseCode.SYSTEM_ERROR,

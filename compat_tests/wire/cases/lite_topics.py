@@ -426,11 +426,18 @@ def _asked(stage: Stage, frames: list[Frame], of: Frame | None = None) -> None:
         client(stage, f"client after {number}")
 
 
+def told_in(seen: dict[str, Any]) -> dict[str, Any]:
+    """The JSON object of an answer; an empty one if it has none."""
+    body = seen.get("body")
+    found: dict[str, Any] = body.get("value", {}) if isinstance(body, dict) else {}
+    return found
+
+
 def client(stage: Stage, what: str, name: str = "$C") -> None:
     """What is known of a client; when it last came is anybody's guess."""
     request = ask(CLIENT, {"parentTopic": "$T", "group": "$G", "clientId": name})
     seen = reading.reply(stage.ask(request), reading.as_json)
-    told = seen["body"].get("value", {}) if isinstance(seen["body"], dict) else {}
+    told = told_in(seen)
     told.pop("lastAccessTime", None)
     told.get("liteTopicSet", []).sort()
     stage.record(what, seen)
@@ -617,13 +624,13 @@ def _questions(stage: Stage) -> None:
     }
     for name, frame in asked.items():
         seen = reading.reply(stage.ask(frame), reading.as_json)
-        told = seen["body"].get("value", {}) if isinstance(seen["body"], dict) else {}
+        told = told_in(seen)
         # Those with as many come in any order.
         told.get("lagCountTopK", []).sort(key=lambda one: str(one["liteTopic"]))
         stage.record(name, seen)
     seen = reading.reply(stage.ask(ask(PARENT, {"topic": "$T"})), reading.as_json)
     # That of other cases, too.
-    seen["body"]["value"].pop("lmqNum", None)
+    told_in(seen).pop("lmqNum", None)
     stage.record("parent", seen)
 
 
