@@ -41,6 +41,15 @@ SETTINGS: Final[dict[str, dict[str, str]]] = {
     },
     "filters": {"enablePropertyFilter": "true"},
     "timers": {"recallMessageEnable": "true"},
+    # Everything that clients behind the proxy may ask for.
+    "proxy": {
+        "enableLmq": "true",
+        "enableMultiDispatch": "true",
+        "enablePropertyFilter": "true",
+        "recallMessageEnable": "true",
+        "transactionCheckInterval": "3000",
+        "transactionTimeOut": "3000",
+    },
     "lmq": {"enableLmq": "true", "enableMultiDispatch": "true"},
 }
 SHOWN: Final = 40

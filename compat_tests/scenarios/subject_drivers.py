@@ -30,6 +30,9 @@ class JavaSubject(JavaDriver):
     # System properties that its scenarios read: names and values.
     properties: tuple[tuple[str, str], ...] = ()
 
+    # Folders of jars that its classes know, and that come before the driver's.
+    jars: tuple[str, ...] = ()
+
     def own_sources(self) -> Sequence[Path]:
         """What is compiled beside the driver's classes."""
         folders = (FOLDER / "shared" / "java", FOLDER / self.subject / "java")
@@ -41,7 +44,8 @@ class JavaSubject(JavaDriver):
     def command(self, folder: Path, tls: Tls | None) -> Sequence[str]:
         words = list(super().command(folder, tls))
         path = words.index("-cp") + 1
-        words[path] = artifacts.beside_driver(self.client, self.subject, self.own_sources())
+        own = self.own_sources()
+        words[path] = artifacts.beside_driver(self.client, self.subject, own, *self.jars)
         main = words.index(_MAIN)
         words[main : main + 1] = ["driver.Subject", f"{self.subject.title()}Scenarios"]
         options = [f"-D{name}={value}" for name, value in self.properties]

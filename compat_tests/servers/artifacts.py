@@ -23,6 +23,9 @@ ROOT: Final = TESTS.parent
 SERVER: Final = "rocketmq-5.5.0"
 CLIENT_5: Final = SERVER
 CLIENT_4: Final = "rocketmq-client-4.9.8"
+PROXY: Final = "rocketmq-proxy-5.5.0"
+# The client of RocketMQ 5, which needs the proxy.
+CLIENT_GRPC: Final = "rocketmq-client-java-5.1.0"
 
 
 def cache_root() -> Path:
@@ -32,7 +35,7 @@ def cache_root() -> Path:
 
 
 def jars(name: str) -> Path:
-    """The folder with every jar of ``name`` (SERVER or CLIENT_4), fetched if it is not there yet."""
+    """The folder with every jar of ``name`` (SERVER, CLIENT_4, PROXY or CLIENT_GRPC), fetched if it is not there yet."""
     lib = cache_root() / name / "lib"
     if not lib.is_dir():
         lib.parent.mkdir(parents=True, exist_ok=True)
@@ -87,11 +90,15 @@ def java_driver(client: str) -> str:
     return _with_classes(client, java_sources(client), classpath(jars(client)))
 
 
-def beside_driver(client: str, name: str, sources: Sequence[Path]) -> str:
-    """The class path of the driver with more classes, which know the driver's and come before them."""
+def beside_driver(client: str, name: str, sources: Sequence[Path], *more: str) -> str:
+    """The class path of the driver with more classes, which know the driver's and come before them.
+
+    So do the jars of `more`.
+    """
     # Anew when the driver's classes are others.
     names = f"{name}-{_digest(java_sources(client))}-{client}"
-    return _with_classes(names, sources, java_driver(client))
+    path = ":".join([*(classpath(jars(one)) for one in more), java_driver(client)])
+    return _with_classes(names, sources, path)
 
 
 def program(name: str, lib: str, sources: Sequence[Path]) -> str:
@@ -128,7 +135,7 @@ def _compile(sources: Iterable[Path], path: str, target: Path) -> None:
 
 
 def main() -> None:
-    for name in (SERVER, CLIENT_4):
+    for name in (SERVER, CLIENT_4, PROXY, CLIENT_GRPC):
         print(jars(name))
     for name in (CLIENT_5, CLIENT_4):
         print(java_driver(name))
