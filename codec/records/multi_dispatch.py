@@ -12,11 +12,7 @@ from typing import Final
 
 from trimq.codec.names import LMQ_PREFIX
 from trimq.codec.records.properties import find_value, without_property
-from trimq.codec.records.property_keys import (
-    INNER_MULTI_DISPATCH,
-    INNER_MULTI_QUEUE_OFFSET,
-    WAIT,
-)
+from trimq.codec.records.property_keys import INNER_MULTI_DISPATCH, INNER_MULTI_QUEUE_OFFSET
 
 # Names and offsets are separated by it (MixAll.LMQ_DISPATCH_SEPARATOR).
 COMMA: Final = ","
@@ -60,9 +56,8 @@ def wanted_names(properties: bytes) -> list[str]:
 
 
 def with_offsets(properties: bytes, offsets: list[int]) -> bytes:
-    """The properties as they are stored: with these offsets in place of others, and without WAIT."""
+    """The properties as they are stored: with these offsets in place of others."""
     block = without_property(properties, INNER_MULTI_QUEUE_OFFSET.encode())
-    block = without_property(block, WAIT.encode())
     if block and not block.endswith(b"\x02"):
         block += b"\x02"
     return block + OFFSETS_MARK + COMMA.join([str(one) for one in offsets]).encode() + b"\x02"

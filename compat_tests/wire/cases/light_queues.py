@@ -104,7 +104,6 @@ def one_message() -> Iterator[Case]:
     for what, names in {
         "an empty name at the end": f"{A},",
         "blank names": " ",
-        "commas": ",,",
         "the prefix alone": "%LMQ%",
         "dots": "%LMQ%..-$T",
     }.items():

@@ -72,12 +72,13 @@ def test_wanted_names() -> None:
     assert wanted_names(b"") == []
 
 
-def test_stored_properties_name_the_offsets_and_not_wait() -> None:
+def test_stored_properties_name_the_offsets() -> None:
     sent = {"INNER_MULTI_DISPATCH": "%LMQ%a,%LMQ%b", "WAIT": "true", "K": "v"}
     sent["INNER_MULTI_QUEUE_OFFSET"] = "77,78"
     stored = with_offsets(format_properties(sent)[:-1], [3, 0])
     assert parse_properties(stored) == {
         "INNER_MULTI_DISPATCH": "%LMQ%a,%LMQ%b",
+        "WAIT": "true",
         "K": "v",
         "INNER_MULTI_QUEUE_OFFSET": "3,0",
     }

@@ -47,6 +47,7 @@ def test_a_record_has_an_entry_in_each_queue_that_it_names(bench):
     assert bodies(store, "T") == [b"1", b"2", b"3"]
     assert stored(store) == {
         "INNER_MULTI_DISPATCH": f"{A},{B}",
+        "WAIT": "true",
         "INNER_MULTI_QUEUE_OFFSET": "0,0",
     }
     assert stored(store, offset=1)["INNER_MULTI_QUEUE_OFFSET"] == "1"
