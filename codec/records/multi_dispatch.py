@@ -12,7 +12,10 @@ from typing import Final
 
 from trimq.codec.names import LMQ_PREFIX
 from trimq.codec.records.properties import find_value, without_property
-from trimq.codec.records.property_keys import INNER_MULTI_DISPATCH, INNER_MULTI_QUEUE_OFFSET
+from trimq.codec.records.property_keys import (
+    INNER_MULTI_DISPATCH,
+    INNER_MULTI_QUEUE_OFFSET,
+)
 
 # Names and offsets are separated by it (MixAll.LMQ_DISPATCH_SEPARATOR).
 COMMA: Final = ","
@@ -56,7 +59,10 @@ def wanted_names(properties: bytes) -> list[str]:
 
 
 def with_offsets(properties: bytes, offsets: list[int]) -> bytes:
-    """The properties as they are stored: with these offsets in place of others."""
+    """The properties as they are stored: with these offsets in place of others.
+
+    WAIT stays: 5.5.0 takes it out of the text, and makes that anew from its table (handlePropertiesForLmqMsg).
+    """
     block = without_property(properties, INNER_MULTI_QUEUE_OFFSET.encode())
     if block and not block.endswith(b"\x02"):
         block += b"\x02"
