@@ -1,4 +1,4 @@
-"""Light queues written by one broker, read, continued and rebuilt by the other: the real 5.5.0 and TriMQ, in turn."""
+"""Light queues written by one broker and read, continued and rebuilt by the other, the real 5.5.0 and TriMQ in turn."""
 
 from __future__ import annotations
 
