@@ -344,6 +344,11 @@ DIFFERENCES: Final = (
         ),
     ),
     Difference(
+        "A delayed message that is delivered into light queues has the properties of any other that was delayed; the"
+        " real broker leaves DELAY away in that case, and says WAIT=false.",
+        cases=("light: delayed",),
+    ),
+    Difference(
         "A light queue that a message names twice counts it once. The real broker counts it twice and enters it"
         " once, so offsets in later messages are ahead of their places in the queue.",
         cases=("light: named twice",),

@@ -52,7 +52,6 @@ def test_a_send_is_answered_with_its_own_queues_offset(light: Any) -> None:
     (_, record) = light.records("T")
     properties = parse_properties(record.properties)
     assert properties["INNER_MULTI_QUEUE_OFFSET"] == "1,1"
-    assert "WAIT" not in properties
     assert light.records(A)[1].physical_offset == record.physical_offset
 
 

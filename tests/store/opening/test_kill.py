@@ -9,6 +9,8 @@ import textwrap
 import threading
 from pathlib import Path
 
+from trimq.codec.records.multi_dispatch import light_places
+from trimq.codec.records.record import parse_record
 from trimq.store.config import StoreConfig
 from trimq.store.message_store import MessageStore
 from trimq.store.messages.message import Message
@@ -50,10 +52,10 @@ WRITER = textwrap.dedent(
 )
 
 
-def run_and_kill(root: Path, number: int, lines: int) -> list[str]:
+def run_and_kill(root: Path, number: int, lines: int, writer: str = WRITER) -> list[str]:
     """Every line the writer had said when it was killed."""
     process = subprocess.Popen(
-        [sys.executable, "-c", WRITER, str(root), str(number)],
+        [sys.executable, "-c", writer, str(root), str(number)],
         stdout=subprocess.PIPE,
         cwd=Path(__file__).parents[3],
         text=True,
@@ -105,3 +107,51 @@ def test_flushing_beside_appending(tmp_path):
     store.put(Message("T", 0, bytes(3000)))
     assert sum(segment.fd >= 0 for segment in store._log.segments) <= 3
     store.close()
+
+
+LIGHT_WRITER = (
+    WRITER.replace(
+        "mapped_file_size_consume_queue=2000)",
+        "mapped_file_size_consume_queue=2000, enable_lmq=True, enable_multi_dispatch=True)",
+    )
+    .replace(
+        'Message("T", number % 3, body * (number % 40 + 1))',
+        'Message("T", number % 3, body * (number % 40 + 1), b"INNER_MULTI_DISPATCH\\x01" + NAMES[number % 7])',
+    )
+    .replace(
+        "import sys, threading",
+        'import sys, threading\nNAMES = [b",".join(b"%LMQ%" + b"%d" % n for n in range(k)) or b"-" for k in range(7)]',
+    )
+)
+
+
+def test_light_queues_survive_kill_9(tmp_path, bench, times):
+    """What was acknowledged is in each light queue that it names, once and in its order."""
+    rounds = ROUNDS * times
+    acknowledged: list[str] = []
+    for number in range(rounds):
+        lines = 150 + 170 * (number % 3)
+        acknowledged += run_and_kill(tmp_path / "store", number, lines, LIGHT_WRITER)
+    store = bench.open(
+        mapped_file_size_commit_log=65536,
+        mapped_file_size_consume_queue=2000,
+        enable_lmq=True,
+        enable_multi_dispatch=True,
+    )
+    for light in range(6):
+        queue = f"%LMQ%{light}"
+        found = []
+        for offset in range(store.max_offset(queue, 0)):
+            entry = store.queue_entry(queue, 0, offset)
+            record = parse_record(store.record_at(entry.physical_offset))
+            assert (queue, offset) in light_places(record.properties)
+            found.append(record.body)
+        bodies = [
+            body.encode() * int(count)
+            for _, _, body, count in (line.split() for line in acknowledged)
+            if int(body.split("-")[1]) % 7 > light
+        ]
+        assert len(bodies) > ROUNDS
+        left = iter(found)
+        assert all(body in left for body in bodies)
+        assert len(found) <= len(bodies) + 5 * rounds

@@ -137,7 +137,7 @@ def test_the_order_of_a_brokers_parts() -> None:
     tables = ["topics", "groups", "filters", "offsets", "transactions", "delays"]
     tables += ["timers", "pop", "compaction"]
     assert having("load") == having("close") == tables
-    assert having("stored") == ["consume", "delays", "pop", "figures"]
+    assert having("stored") == ["consume", "delays", "pop", "lite", "figures"]
     assert having("end_of_receive") == ["tables", "log"]
 
 
