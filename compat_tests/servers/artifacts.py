@@ -35,7 +35,7 @@ def cache_root() -> Path:
 
 
 def jars(name: str) -> Path:
-    """The folder with every jar of ``name`` (SERVER, CLIENT_4, PROXY or CLIENT_GRPC), fetched if it is not there yet."""
+    """The folder with every jar of ``name`` (SERVER, CLIENT_4, PROXY, CLIENT_GRPC), fetched if it is not there yet."""
     lib = cache_root() / name / "lib"
     if not lib.is_dir():
         lib.parent.mkdir(parents=True, exist_ok=True)
