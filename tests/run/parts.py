@@ -78,6 +78,7 @@ def _compat_parts() -> list[Part]:
     opened = _compat("opened", "store/test_interop.py", "store/test_index.py")
     away = ("streams", "outages", "losses", "kills")
     order = _compat("order", "scenarios/test_order.py")
+    proxy = _compat("proxy", "scenarios/test_grpc.py", "scenarios/test_proxy_page.py")
     streams = _compat("spark-away", *(f"spark/test_{name}.py" for name in away))
     return [
         _compat("wire", "wire/"),
@@ -86,8 +87,9 @@ def _compat_parts() -> list[Part]:
         streams,
         opened,
         _compat("store", "store/", but=[opened]),
-        _compat("clients", "scenarios/", but=[java, order]),
+        _compat("clients", "scenarios/", but=[java, order, proxy]),
         java,
+        proxy,
         order,
         _compat("cluster", "cluster/"),
         _compat("filters", "filters/"),
