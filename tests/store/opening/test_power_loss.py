@@ -16,6 +16,7 @@ import pytest
 from tests.store.power_loss import Recorder, Recording
 from trimq.codec.flags import SysFlag
 from trimq.codec.records.batch import BatchItem, join_batch
+from trimq.codec.records.multi_dispatch import light_places
 from trimq.codec.records.properties import find_property
 from trimq.codec.records.record import parse_record
 from trimq.store.config import StoreConfig
@@ -28,6 +29,7 @@ LIVES = 4
 # The last one is of type BatchCQ: several messages in a record, queues of their own kind.
 TOPICS = ("T", "U", "much-longer-topic", "B")
 QUEUE_TYPES = {"B": "BatchCQ"}
+LIGHT = (b"%LMQ%a", b"%LMQ%b", b"%LMQ%$T$much-longer")
 WORDS = (b"red", b"green", b"blue")
 Key = tuple[str, int, int, int]
 
@@ -72,6 +74,7 @@ class Truth:
         self.lost |= self.written.keys() - served.keys()
         self.written = served
         check_index(store, served)
+        check_light(store, served)
 
 
 def check_index(store: MessageStore, served: dict[Key, bytes]) -> None:
@@ -88,6 +91,22 @@ def check_index(store: MessageStore, served: dict[Key, bytes]) -> None:
             search = store.plan_query(topic, word.decode(), 1 << 20, 0, 1 << 62)
             search.run()
             assert search.offsets == expected.get((topic, word), []), (topic, word)
+
+
+def check_light(store: MessageStore, served: dict[Key, bytes]) -> None:
+    """Light queues have what the records say, and nothing else."""
+    expected: dict[tuple[str, int], int] = {}
+    for _, _, _, place in served:
+        data = store.record_at(place)
+        assert data is not None
+        expected.update(dict.fromkeys(light_places(parse_record(data).properties), place))
+    found: dict[tuple[str, int], int] = {}
+    for name in (light.decode() for light in LIGHT):
+        for offset in range(store.min_offset(name, 0), store.max_offset(name, 0)):
+            entry = store.queue_entry(name, 0, offset)
+            assert entry is not None
+            found[name, offset] = entry.physical_offset
+    assert found == expected
 
 
 def queue_content(store: MessageStore, topic: str, queue_id: int) -> dict[Key, bytes]:
@@ -173,6 +192,8 @@ class Life:
             max_hash_slot_num=40,
             max_index_num=60,
             max_msgs_num_batch=1 << 20,
+            enable_lmq=True,
+            enable_multi_dispatch=True,
         )
 
     def _step(self, store: MessageStore, sync: bool) -> None:
@@ -204,6 +225,9 @@ class Life:
             elif len(bodies) == 1:
                 if chance.random() < 0.1:
                     message.properties += b"k\x01" + bodies[0].hex().encode() * 3 + b"\x02"
+                if chance.random() < 0.5:
+                    names = b",".join(chance.sample(LIGHT, chance.randint(1, 3)))
+                    message.properties += b"INNER_MULTI_DISPATCH\x01" + names + b"\x02"
                 where = [store.stage(message)]
             else:
                 items = [BatchItem(0, body, message.properties) for body in bodies]
