@@ -23,7 +23,7 @@ class Timers(Protocol):
 
 
 class LiteTopics(Protocol):
-    def delete_topic(self, topic: str) -> None: ...
+    def delete_topic(self, topic: str) -> object: ...
 
 
 class DeleteTopicInBroker(Processor[DeleteTopicRequestHeader]):

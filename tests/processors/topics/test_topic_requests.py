@@ -142,13 +142,14 @@ def test_delete_takes_queues_offsets_and_pop_retries_along(broker: Any) -> None:
     for name in ("T", "%RETRY%g_T", "%RETRY%g+T", "%RETRY%g"):
         broker.topics.create_in_send_back(name, 1, 6, 0)
         broker.offsets.commit("c", "g", name, 0, 1)
-    store, timers, blocks = Deleted(), Deleted(), Deleted()
+    store, timers, blocks, lite = Deleted(), Deleted(), Deleted(), Deleted()
     processor = DeleteTopicInBroker(
-        broker.config, broker.topics, broker.offsets, store, broker.traffic, timers, blocks
+        broker.config, broker.topics, broker.offsets, store, broker.traffic, timers, blocks, lite
     )
     header = headers.DeleteTopicRequestHeader(topic="T")
     assert processor.handle(broker.request(215, header)).code == 0
     assert store.names == timers.names == blocks.names == ["T", "%RETRY%g+T", "%RETRY%g_T"]
+    assert lite.names == ["T"]
     assert "T" not in broker.topics
     assert broker.offsets.topics_of("g") == {"%RETRY%g"}
     for name, remark in (
