@@ -21,9 +21,9 @@ class LiteSubscriptionDTO(Body, kw_only=True):
     action: LiteSubscriptionAction | None = None
     client_id: str | None = None
     group: str | None = None
-    topic: str | None = None
     lite_topic_set: list[str | None] | None = None
     offset_option: OffsetOption | None = None
+    topic: str | None = None
     version: Int64 = 0
 
 

@@ -1,5 +1,6 @@
 """``trimq inspect``: print store files. Reads only; a broker may be running on them."""
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,7 +8,9 @@ from typing import Any, Final
 
 import click
 
+from trimq.codec.errors import CodecError
 from trimq.commands.inspected import BODY_FORMS, heading, json_line, text_lines
+from trimq.commands.popped import handle_fields, handle_lines
 from trimq.commands.refusals import Misused
 from trimq.store.inspecting.items import End, Item, Reason, Selection, Unreadable
 from trimq.store.inspecting.kinds import Kind
@@ -28,6 +31,10 @@ Examples:
   trimq inspect data/index --topic Orders --key order-4711
       what a query by that key looks at
   trimq inspect copy-of-a-file --type consumequeue
+  trimq inspect data/commitlog --topic rmq_sys_REVIVE_LOG_DefaultCluster
+      what was popped and acknowledged, in words
+  trimq inspect --handle '0 1700000000000 60000 3 0 broker-a 1 101'
+      what a handle of a popped message says
 
 \b
 --from and --to count in physical offsets for the commit log, queue offsets for consume queues,
@@ -53,7 +60,7 @@ def parse_range(
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument("path", type=click.Path(path_type=Path))
+@click.argument("path", type=click.Path(path_type=Path), required=False)
 @click.option(
     "--type",
     "kind",
@@ -85,33 +92,34 @@ def parse_range(
     show_default=True,
     help="How to show message bodies.",
 )
+@click.option("--handle", help="Instead of a PATH: what a handle of POP (POP_CK, extraInfo) says.")
 @click.option("--index-slots", type=click.IntRange(1), help="maxHashSlotNum, if it was changed.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per line.")
 def inspect(
-    path: Path, kind: str | None, limit: int | None, body: str, as_json: bool, **chosen: Any
+    path: Path | None,
+    kind: str | None,
+    limit: int | None,
+    body: str,
+    as_json: bool,
+    handle: str | None,
+    **chosen: Any,
 ) -> None:
     """Print a file of the store, or a folder of them: commit log, consume queues, index, checkpoint,
     timer files, configuration. It is only read: a broker may be running.
     """
-    # construct takes a while to load: not for the other commands.
-    from trimq.store.inspecting.inspection import inspect as inspect_path
-
+    if handle is not None:
+        _explain(handle, path, as_json)
+        return
+    if path is None:
+        raise Misused(
+            "name a file or a folder of the store, or a handle: --handle '0 1700000000000 ...'"
+        )
     if limit is None:
         limit = 0 if as_json else DEFAULT_LIMIT
-    damaged, count = False, 0
-    last: Path | None = None
     try:
-        found = inspect_path(path, Kind(kind) if kind else None, Selection(**chosen))
-        for item in _limited(found, limit):
-            if as_json:
-                click.echo(json_line(item, body))
-            else:
-                if item.file != last:
-                    click.echo(heading(item.file))
-                click.echo(text_lines(item, body))
-            last = item.file
-            count += isinstance(item, Item)
-            damaged = damaged or _is_damage(item)
+        damaged, count = _print(
+            path, Kind(kind) if kind else None, Selection(**chosen), limit, body, as_json
+        )
     except Unreadable as error:
         raise Misused(str(error)) from None
     except OSError as error:
@@ -123,6 +131,37 @@ def inspect(
     if not count:
         click.echo("nothing to print: no entry is there, or none matches", err=True)
         raise SystemExit(2)
+
+
+def _print(
+    path: Path, kind: Kind | None, chosen: Selection, limit: int, body: str, as_json: bool
+) -> tuple[bool, int]:
+    """Whether something is damaged, and how many items there were. Unreadable, OSError."""
+    # construct takes a while to load: not for the other commands.
+    from trimq.store.inspecting.inspection import inspect as inspect_path
+
+    damaged, count = False, 0
+    last: Path | None = None
+    for item in _limited(inspect_path(path, kind, chosen), limit):
+        if as_json:
+            click.echo(json_line(item, body))
+        else:
+            if item.file != last:
+                click.echo(heading(item.file))
+            click.echo(text_lines(item, body))
+        last = item.file
+        count += isinstance(item, Item)
+        damaged = damaged or _is_damage(item)
+    return damaged, count
+
+
+def _explain(handle: str, path: Path | None, as_json: bool) -> None:
+    if path is not None:
+        raise Misused(f"a handle is read by itself: leave out {path}, or --handle")
+    try:
+        click.echo(json.dumps(handle_fields(handle)) if as_json else handle_lines(handle))
+    except CodecError as error:
+        raise Misused(f"{error}; its fields are in docs/pop.md") from None
 
 
 def _limited(found: Iterator[Item | End], limit: int) -> Iterator[Item | End]:

@@ -3,13 +3,13 @@
 import json
 from collections.abc import Callable
 from contextlib import suppress
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
 from trimq.codec.errors import CodecError
 from trimq.codec.flags import SysFlag
 from trimq.codec.records.compression import unpack_body
+from trimq.commands.popped import moment, note_lines
 from trimq.store.inspecting.items import End, Item
 
 BODY_FORMS: Final = ("none", "preview", "text", "hex")
@@ -26,15 +26,6 @@ _TRANSACTIONS: Final = {
     SysFlag.COMMIT: "commit",
     SysFlag.ROLLBACK: "rollback",
 }
-
-
-def moment(millis: int) -> str:
-    """A timestamp in UTC, or the bare number when it cannot be one."""
-    try:
-        when = datetime.fromtimestamp(millis / 1000, UTC)
-    except (OverflowError, ValueError, OSError):
-        return str(millis)
-    return f"{when:%Y-%m-%d %H:%M:%S}.{millis % 1000:03d}Z"
 
 
 def body_text(body: bytes, form: str) -> str:
@@ -112,6 +103,8 @@ def _record(fields: dict[str, Any], body_form: str) -> str:
         lines.append(", ".join(special))
     if fields["properties"]:
         lines.append(" ".join(f"{key}={value}" for key, value in fields["properties"].items()))
+    if "pop" in fields:
+        lines += note_lines(fields["pop"])
     body = f"body {fields['body_length']} bytes"
     if body_form != "none" and fields["body"]:
         body += f": {shown_body(fields, body_form)}"

@@ -10,6 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from trimq.codec.bodies.base import encode_body
+from trimq.codec.bodies.pop import AckMsg, PopCheckPoint
 from trimq.codec.layouts.record import RECORD
 from trimq.codec.records.record import MAGIC_BLANK, encode_blank, parse_record
 from trimq.store.inspecting.inspection import inspect
@@ -278,3 +280,30 @@ def test_records_of_light_queues_are_found_by_their_names(bench):
     assert look(log, topic="%LMQ%b", queue_id=1)[0] == []
     items, _ = look(bench.root / "consumequeue" / "%LMQ%a")
     assert [item.number for item in items] == [0, 1]
+
+
+def test_notes_of_pop_are_read(bench):
+    point = PopCheckPoint(c="G", t="T", q=1, so=5, d=[0, 2], n=2, pt=1_000, it=500, bm=2, bn="b")
+    acks = [AckMsg(c="G", t="T", q=1, so=5, ao=5, pt=1_000), AckMsg(aol=[5, 7], so=5, pt=1_000)]
+    revive = "rmq_sys_REVIVE_LOG_DefaultCluster"
+    records = [
+        (revive, "TAGS\x01ck\x02", point),
+        (revive, "TAGS\x01ack\x02", acks[0]),
+        (revive, "TAGS\x01bAck\x02", acks[1]),
+        ("rmq_sys_wheel_timer", f"TAGS\x01ck\x02REAL_TOPIC\x01{revive}\x02", point),
+        ("rmq_sys_wheel_timer", "TAGS\x01ck\x02REAL_TOPIC\x01other\x02", point),
+    ]
+    store = bench.open()
+    for topic, properties, body in records:
+        store.put(bench.message(encode_body(body), topic, 0, properties=properties.encode()))
+    store.put(bench.message(b"{", revive, 0, properties=b"TAGS\x01ck\x02"))
+    store.put(bench.message(b"", "T", 0, properties=b"TAGS\x01ck\x02"))
+    bench.close(store)
+    items, _ = look(bench.root / "commitlog")
+    notes = [item.fields.get("pop") for item in items if item.name == "record"]
+    first, ack, batch, waiting, *others = notes
+    assert (first["offsets"], first["acknowledged"], first["hidden_until"]) == ([5, 7], [7], 1_500)
+    assert (ack["kind"], ack["offsets"], ack["first_offset"]) == ("acknowledgement", [5], 5)
+    assert batch["offsets"] == [5, 7]
+    assert waiting == first
+    assert others == [None, None, None]

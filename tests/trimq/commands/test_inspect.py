@@ -12,7 +12,8 @@ from click.testing import CliRunner, Result
 from trimq.codec.flags import SysFlag
 from trimq.codec.records.record import parse_record
 from trimq.commands.cli import main
-from trimq.commands.inspected import body_text, flag_words, moment, shown_body
+from trimq.commands.inspected import body_text, flag_words, shown_body
+from trimq.commands.popped import moment, note_lines
 
 VECTORS = Path(__file__).parents[2] / "vectors"
 LOG = VECTORS / "commitlog-head.bin"
@@ -131,3 +132,62 @@ def test_compressed_bodies_are_shown_as_they_were_sent():
     # Only the flag says so.
     assert shown_body({"body": b"hello", "sys_flag": 0}, "text") == "hello"
     assert shown_body({"body": b"hello", "sys_flag": SysFlag.COMPRESSED}, "text") == "hello"
+
+
+HANDLE = "100 1700000000000 60000 3 0 broker-a 1 101"
+
+
+def test_a_handle_in_words():
+    done = run("--handle", HANDLE)
+    assert done.exit_code == 0
+    assert done.stdout.splitlines() == [
+        "handle of broker broker-a, queue 1 offset 101",
+        "    popped 2023-11-14 22:13:20.000Z, hidden for 60 s: until 2023-11-14 22:14:20.000Z",
+        "    from the topic itself",
+        "    its checkpoint begins at 100 and comes to queue 3 of the revive topic",
+    ]
+    ordered = run("--handle", "100 1700000000000 60000 999 1 broker-a 0 100").stdout
+    assert "popped in order: no checkpoint" in ordered
+    assert "from %RETRY%group_topic" in ordered
+    found = json.loads(run("--handle", HANDLE, "--json").stdout)
+    assert (found["first_offset"], found["hidden_until"], found["queue_id"]) == (
+        100,
+        1700000060000,
+        "1",
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--handle", "x"), "a handle (extraInfo) has 6 fields or more, not 1"),
+        (("--handle", "0 x 60000 3 0 broker-a"), "the pop time in a handle"),
+        (("--handle", HANDLE, LOG), "a handle is read by itself"),
+        ((), "name a file or a folder of the store"),
+    ],
+)
+def test_handles_that_cannot_be_read(words, said):
+    done = run(*words)
+    assert done.exit_code == 2
+    assert said in done.stderr
+
+
+def test_notes_of_pop_in_words():
+    note = {
+        "kind": "checkpoint",
+        "group": "G",
+        "topic": "T",
+        "queue_id": 1,
+        "first_offset": 5,
+        "offsets": [5, 7],
+        "acknowledged": [7],
+        "popped": 1700000000000,
+        "hidden_until": 1700000060000,
+        "suspended": True,
+        "written_anew": None,
+    }
+    assert note_lines(note) == [
+        "POP checkpoint: group G, T queue 1, messages 5, 7",
+        "popped 2023-11-14 22:13:20.000Z, hidden until 2023-11-14 22:14:20.000Z, acknowledged: 7, "
+        "suspended: coming again is no attempt",
+    ]
