@@ -15,6 +15,7 @@ from trimq.base.clock import Clock
 from trimq.broker.pop.asking import bad_queue, no_topic, too_long
 from trimq.broker.pop.batches import OrderedQueue
 from trimq.broker.pop.checkpoints import Notes
+from trimq.broker.pop.in_flight import InFlight
 from trimq.broker.pop.orderly import Changed, Orderly
 from trimq.broker.produce.puts import PutRefused, put_answer
 from trimq.broker.topics.table import Topics
@@ -53,6 +54,7 @@ class Acking:
         config: StoreConfig,
         queues: int,
         clock: Clock,
+        in_flight: InFlight,
     ) -> None:
         """`queues`: those of the revive topic."""
         self._topics = topics
@@ -62,6 +64,7 @@ class Acking:
         self._config = config
         self._queues = queues
         self._clock = clock
+        self._in_flight = in_flight
 
     @contextmanager
     def puts(self) -> Iterator[None]:
@@ -87,7 +90,9 @@ class Acking:
             queue = OrderedQueue(topic, header.consumer_group, queue_id)
             self._orderly.ack(queue, offset, handle.pop_time, peer)
             return -1
-        return self._ack(header.consumer_group, topic, queue_id, offset, handle)
+        end = self._ack(header.consumer_group, topic, queue_id, offset, handle)
+        self._in_flight.done(header.consumer_group, topic, handle.pop_time, 1)
+        return end
 
     def ack_batch(self, batch: BatchAck, broker_name: str | None, peer: Peer) -> int:
         """-1 if there is nothing to note. CodecError: it cannot be read. RemotingError: for the answer, when
@@ -118,7 +123,9 @@ class Acking:
             so=batch.so,
             t=topic,
         )
-        return self._notes.durable_at(self._notes.ack(ack, as_long(batch.pt + batch.it), batch.rq))
+        end = self._notes.ack(ack, as_long(batch.pt + batch.it), batch.rq)
+        self._in_flight.done(batch.c, topic, batch.pt, len(offsets))
+        return self._notes.durable_at(end)
 
     def change(self, header: ChangeInvisibleTimeRequestHeader, peer: Peer) -> Changed:
         """RemotingError, StoreError, PutRefused."""

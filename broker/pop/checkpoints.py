@@ -23,6 +23,9 @@ class Notes:
         self._clock = clock
         self.topic = revive_topic(cluster)
         self.broker_name = staging.broker_name
+        # Staged since the start.
+        self.checkpoints = 0
+        self.acks = 0
 
     def checkpoint(self, point: PopCheckPoint, revive_queue: int, moves: bool = True) -> int:
         """Stage it; where the log ends behind it. StoreError, PutRefused.
@@ -30,11 +33,13 @@ class Notes:
         `moves`: whether the group's offset moves with it.
         """
         point.revive_time = point.due
+        self.checkpoints += 1
         flag = 0 if moves else MOVES_NOTHING
         return self._stage(point, checkpoint_properties(point), revive_queue, flag)
 
     def ack(self, ack: AckMsg, due: int, revive_queue: int) -> int:
         """Stage it; where the log ends behind it. StoreError, PutRefused."""
+        self.acks += 1
         return self._stage(ack, ack_properties(ack, due), revive_queue)
 
     def _stage(

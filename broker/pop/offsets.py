@@ -13,6 +13,7 @@ from typing import Final
 from trimq.broker.groups.offsets import NOT_FOUND, ConsumerOffsets
 from trimq.broker.pop.batches import OrderedBatches
 from trimq.broker.pop.checkpoints import MOVES_NOTHING
+from trimq.broker.pop.in_flight import InFlight
 from trimq.codec.bodies.base import decode_body
 from trimq.codec.bodies.pop import PopCheckPoint
 from trimq.codec.errors import CodecError
@@ -35,8 +36,13 @@ class PopOffsets:
     """`looks_in_memory`: initPopOffsetByCheckMsgInMem."""
 
     def __init__(
-        self, offsets: ConsumerOffsets, store: MessageStore, blocks: OrderedBatches
+        self,
+        offsets: ConsumerOffsets,
+        store: MessageStore,
+        blocks: OrderedBatches,
+        in_flight: InFlight | None = None,
     ) -> None:
+        self._in_flight = in_flight
         self._offsets = offsets
         self._blocks = blocks
         self._store = store
@@ -76,8 +82,10 @@ class PopOffsets:
         else:
             self._offsets.commit(peer, group, topic, queue_id, offset)
 
-    def stage(self, group: str, topic: str, queue_id: int, following: int) -> None:
-        """A checkpoint is staged that ends before `following`."""
+    def stage(self, group: str, topic: str, queue_id: int, following: int, count: int) -> None:
+        """A checkpoint of so many messages is staged that ends before `following`."""
+        if self._in_flight is not None:
+            self._in_flight.popped(group, topic, count)
         self._staged[group, topic, queue_id] = following
         self._store.claims.add(_CLAIM)
 

@@ -311,7 +311,7 @@ class Popping:
             log.warning("nothing popped group=%s topic=%s reason=%s", group, topic, error)
             pop.rest += len(offsets)
             return
-        self._offsets.stage(group, topic, queue_id, found.next_begin_offset)
+        self._offsets.stage(group, topic, queue_id, found.next_begin_offset, len(offsets))
         pop.durable_at = self._notes.durable_at(end)
         self._traffic.handed_out(group, topic, found.message_count, found.byte_count)
         if is_retry and not self._config.pop_response_return_actual_retry_topic:

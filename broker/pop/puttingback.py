@@ -10,6 +10,7 @@ from typing import Final
 from trimq.broker.config import BrokerConfig
 from trimq.broker.groups.offsets import NOT_FOUND, ConsumerOffsets
 from trimq.broker.pop.checkpoints import Notes
+from trimq.broker.pop.in_flight import InFlight
 from trimq.broker.produce.puts import PutRefused, PutRules
 from trimq.broker.produce.staging import Staging
 from trimq.broker.records import ColdRecord, NoRecord, fetch_record, record_in_memory
@@ -43,7 +44,9 @@ class PuttingBack:
         topics: Topics,
         offsets: ConsumerOffsets,
         notes: Notes,
+        in_flight: InFlight,
     ) -> None:
+        self._in_flight = in_flight
         self._notes = notes
         self._config = config
         self._staging = staging
@@ -84,6 +87,7 @@ class PuttingBack:
             t=point.t,
         )
         self._notes.ack(ack, point.due, revive_queue)
+        self._in_flight.done(point.c or "", point.t or "", point.pt, len(offsets))
 
     def _stage_one(self, point: PopCheckPoint, offset: int, record: Record | None) -> None:
         """A message that is gone, or that cannot be stored at all, is done."""

@@ -11,6 +11,7 @@ A put-back that cannot be stored is tried again; a message that is gone is left 
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
@@ -133,6 +134,16 @@ class Reviving:
             max(0, self._store.max_offset(self._topic, number) - queue.next)
             for number, queue in self._queues.items()
         )
+
+    def latency(self) -> int:
+        """How long the oldest checkpoint that is due has not been settled, in milliseconds."""
+        oldest = min((one.point.due for one in self._all_open()), default=None)
+        now = self._timers.delivered_before()
+        return 0 if oldest is None else max(0, now - oldest)
+
+    def _all_open(self) -> Iterator[_Open]:
+        for queue in self._queues.values():
+            yield from queue.open.values()
 
     async def _read(self, queue_id: int, queue: _ReviveQueue) -> None:
         found = self._store.read(self._topic, queue_id, queue.next, _AT_ONCE, MAX_PULL_BYTES, None)

@@ -13,6 +13,7 @@ from trimq.broker.lite.acking import LiteAcking
 from trimq.broker.pop.acking import Acking
 from trimq.broker.pop.asking import PopChecks
 from trimq.broker.pop.checkpoints import Notes
+from trimq.broker.pop.in_flight import InFlight
 from trimq.broker.pop.looking import Looking
 from trimq.broker.pop.offsets import PopOffsets
 from trimq.broker.pop.order import OrderBlocks
@@ -24,6 +25,7 @@ from trimq.broker.pop.waiting import PopWaits
 from trimq.broker.services import background as services
 from trimq.broker.timers.service import WheelTimers
 from trimq.broker.topics.table import Topics
+from trimq.codec.pop.handle import normal_topic
 from trimq.process.metrics import Sample
 from trimq.processors.pop.ack_message import AckMessage
 from trimq.processors.pop.batch_ack_message import BatchAckMessage
@@ -65,15 +67,16 @@ def part(
     config, store, clock, of_store = given.config, given.store, given.clock, given.plan.store
     checks = PopChecks(config, given.identity, topics, groups, consumers, filters, clock, of_store)
     notes = Notes(sends.staging, sends.rules, config.broker_cluster_name, clock)
-    popped = PopOffsets(offsets, store, blocks)
+    in_flight = InFlight(store, clock)
+    popped = PopOffsets(offsets, store, blocks, in_flight)
     waits = PopWaits(config)
     told = PopWaits(config, latest_first=True)
     looking = Looking(config, checks, offsets, blocks, store)
     orderly = Orderly(blocks, offsets, waits, clock)
     popping = Popping(config, checks, popped, notes, store, waits, orderly, traffic)
     queues = config.revive_queue_num
-    acking = Acking(topics, notes, orderly, store, of_store, queues, clock)
-    putting = PuttingBack(config, sends.staging, sends.rules, topics, offsets, notes)
+    acking = Acking(topics, notes, orderly, store, of_store, queues, clock, in_flight)
+    putting = PuttingBack(config, sends.staging, sends.rules, topics, offsets, notes, in_flight)
     reviving = None
     if timers is not None:
         reviving = Reviving(config, notes.topic, store, offsets, topics, groups, putting, timers)
@@ -84,6 +87,7 @@ def part(
 
     def stored(messages: list[Dispatched]) -> None:
         popped.written(messages)
+        in_flight.written(messages)
         waits.arrived(messages)
         told.arrived(messages)
 
@@ -95,6 +99,25 @@ def part(
             "gauge",
             0 if reviving is None else reviving.behind(),
         )
+        yield Sample(
+            "trimq_pop_revive_latency_seconds",
+            "How long the oldest checkpoint that is due has not been settled.",
+            "gauge",
+            0 if reviving is None else reviving.latency() / 1000,
+        )
+        yield Sample("trimq_pop_checkpoints", "Checkpoints noted.", "counter", notes.checkpoints)
+        yield Sample("trimq_pop_acks", "Acknowledgements noted.", "counter", notes.acks)
+        for (group, topic), count in in_flight.counts().items():
+            if group not in groups or normal_topic(topic, group) not in topics:
+                in_flight.forget((group, topic))
+                continue
+            yield Sample(
+                "trimq_pop_in_flight",
+                "Messages that were popped and not acknowledged, since the start.",
+                "gauge",
+                count,
+                {"group": group, "topic": topic},
+            )
         settled = 0 if reviving is None else reviving.settled
         yield Sample("trimq_pop_checkpoints_settled", "Checkpoints settled.", "counter", settled)
         yield Sample("trimq_pop_revived", "Popped messages put back.", "counter", putting.revived)

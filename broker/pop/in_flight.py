@@ -1,0 +1,59 @@
+"""How many messages groups have popped and not acknowledged yet, since the start (PopInflightMessageCounter).
+
+A figure, and nothing decides by it: an acknowledgement that comes twice counts twice, as there. What is staged counts
+when it was written; a claim of the store tells when it was not.
+"""
+
+from typing import Final
+
+from trimq.base.clock import Clock
+from trimq.store.message_store import MessageStore
+from trimq.store.messages.effects import Claim
+from trimq.store.messages.message import Dispatched
+
+_CLAIM: Final[Claim] = ("pop in flight", 0)
+_Key = tuple[str, str]
+
+
+class InFlight:
+    def __init__(self, store: MessageStore, clock: Clock) -> None:
+        self._store = store
+        self._started = clock.millis()
+        self._counts: dict[_Key, int] = {}
+        self._staged: dict[_Key, int] = {}
+
+    def popped(self, group: str, topic: str, count: int) -> None:
+        """A checkpoint for so many messages is staged."""
+        self._stage((group, topic), count)
+
+    def done(self, group: str, topic: str, popped: int, count: int) -> None:
+        """A record that says so is staged. `popped`: when, in ms since 1970; before the start it was not counted."""
+        if popped >= self._started:
+            self._stage((group, topic), -count)
+
+    def _stage(self, key: _Key, change: int) -> None:
+        if self._staged and _CLAIM not in self._store.claims:
+            # Their write has failed.
+            self._staged = {}
+        self._staged[key] = self._staged.get(key, 0) + change
+        self._store.claims.add(_CLAIM)
+
+    def written(self, _: list[Dispatched]) -> None:
+        """The store's listener."""
+        if not self._staged:
+            return
+        staged, self._staged = self._staged, {}
+        for key, change in staged.items():
+            count = self._counts.get(key, 0) + change
+            if count > 0:
+                self._counts[key] = count
+            else:
+                self._counts.pop(key, None)
+
+    def counts(self) -> dict[_Key, int]:
+        """By group and topic, retry topics by themselves."""
+        return dict(self._counts)
+
+    def forget(self, key: _Key) -> None:
+        """The group or the topic is gone."""
+        self._counts.pop(key, None)

@@ -1,0 +1,59 @@
+"""How many messages of a group are popped and not acknowledged: the figure, and what it forgets."""
+
+from typing import Any
+
+import pytest
+
+from trimq.process.metrics import Sample
+
+
+def in_flight(broker: Any) -> dict[tuple[str, str], float]:
+    (samples,) = [part.samples for part in broker.parts if part.name == "pop"]
+    found: list[Sample] = list(samples())
+    return {
+        (one.labels["group"], one.labels["topic"]): one.value
+        for one in found
+        if one.name == "trimq_pop_in_flight"
+    }
+
+
+def test_pops_and_acknowledgements_are_counted(pops: Any) -> None:
+    pops.put(b"a", b"b", b"c")
+    popped = pops.pop()
+    assert in_flight(pops.broker) == {}
+    pops.write()
+    assert in_flight(pops.broker) == {("G", "T"): 3}
+    pops.ack(popped, 0)
+    pops.write()
+    assert in_flight(pops.broker) == {("G", "T"): 2}
+    for offset in (1, 2):
+        pops.ack(popped, offset)
+    pops.write()
+    assert in_flight(pops.broker) == {}
+
+
+def test_a_write_that_fails_counts_nothing(pops: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    pops.put(b"a")
+    pops.pop()
+    pops.fail_to_write(monkeypatch)
+    pops.pop()
+    pops.write()
+    assert in_flight(pops.broker) == {("G", "T"): 1}
+
+
+async def test_a_changed_time_leaves_a_message_in_flight(pops: Any) -> None:
+    pops.put(b"a", b"b")
+    popped = pops.pop()
+    pops.write()
+    pops.change(popped, 0, 30_000)
+    pops.write()
+    assert in_flight(pops.broker) == {("G", "T"): 2}
+    assert pops.reviving.latency() == 0
+
+
+def test_a_deleted_group_has_none(pops: Any) -> None:
+    pops.put(b"a")
+    pops.pop()
+    pops.write()
+    pops.broker.groups.delete("G")
+    assert in_flight(pops.broker) == {}
