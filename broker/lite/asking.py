@@ -31,11 +31,11 @@ class LiteChecks:
         self._host = identity.address.rpartition(":")[0]
         self._topics = topics
         self._groups = groups
-        self._clock = clock
+        self.clock = clock
 
     def check(self, header: PopLiteMessageRequestHeader, peer: Peer) -> int:
         """RemotingError, or the time of the pop in ms since 1970."""
-        now = self._clock.millis()
+        now = self.clock.millis()
         if header.born_time == 0:
             header.born_time = now
         if now - header.born_time - header.poll_time > _TOO_LATE:

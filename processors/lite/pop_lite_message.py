@@ -55,7 +55,10 @@ class PopLiteMessage(Processor[PopLiteMessageRequestHeader]):
             try:
                 now = self._checks.check(pop.header, request.peer)
             except RemotingError as error:
-                return _refusal(error)
+                # That it comes late is no reason: it was held here.
+                if error.code != ResponseCode.POLLING_TIMEOUT:
+                    return _refusal(error)
+                now = self._checks.clock.millis()
             pop = LitePop(pop.header, now)
             cold = popping.look(pop, request.peer)
 

@@ -71,6 +71,12 @@ class PopMessage(Processor[PopMessageRequestHeader]):
                 # Its client has left: the message is for the next one.
                 popping.wake_next(pop)
                 raise
+            try:
+                popping.check(pop.header, pop.peer)
+            except RemotingError as error:
+                # Its topic or group may be gone. That it comes late is no reason: it was held here.
+                if error.code != ResponseCode.POLLING_TIMEOUT:
+                    return _refusal(error)
             pop = popping.begin(pop.header, pop.peer, pop.wanted)
             cold = popping.look(pop)
 

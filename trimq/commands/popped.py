@@ -3,9 +3,14 @@
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from trimq.codec.names import pop_retry_topic, pop_retry_topic_v2
 from trimq.codec.pop.handle import Handle, parse_handle
 
-_KINDS: Final = {"0": "the topic itself", "1": "%RETRY%group_topic", "2": "%RETRY%group+topic"}
+_KINDS: Final = {
+    "0": "the topic itself",
+    "1": pop_retry_topic("topic", "group"),
+    "2": pop_retry_topic_v2("topic", "group"),
+}
 # Queue and offset of the message, behind the fields that every handle has.
 _PLACE: Final = slice(6, 8)
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import trio
 
+from tests.processors.pop.conftest import PopClient
 from trimq.store.messages.message import Message
 
 DAY = 86_400_000
@@ -305,3 +306,39 @@ def test_the_last_message_first_for_who_begins_at_the_end(pops: Any) -> None:
     assert pops.bodies(pops.pop(initMode=1)) == [b"0", b"1"]
     pops.broker.store.put(Message("T", 0, b"2"))
     assert pops.bodies(pops.pop(initMode=1)) == [b"2"]
+
+
+async def test_a_waiting_pop_whose_topic_goes_is_told_so(pops: Any, autojump_clock: Any) -> None:
+    """As it is there: what waits is checked anew when its time is up or it is woken."""
+    found = []
+
+    async def wait() -> None:
+        found.append(await pops.pop(pollTime=2000))
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(wait)
+        await trio.testing.wait_all_tasks_blocked()
+        pops.broker.topics.delete("T")
+    assert found[0].code == 17
+    assert (found[0].header.pop_time, found[0].header.rest_num) == (0, 0)
+
+
+@pytest.mark.parametrize("setting", [{"pop_polling_size": 0}, {"max_pop_polling_size": 1}])
+async def test_pops_beyond_the_limits_are_not_held(
+    make_broker: Any, setting: dict[str, int]
+) -> None:
+    pops = PopClient(make_broker(**setting))
+    found: list[Any] = []
+
+    async def wait() -> None:
+        found.append(await pops.pop(pollTime=2000))
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(wait)
+        await trio.testing.wait_all_tasks_blocked()
+        nursery.start_soon(wait)
+        await trio.testing.wait_all_tasks_blocked()
+        assert [answer.code for answer in found] == [209]
+        assert found[0].remark == "NO_MESSAGE_IN_QUEUE"
+        # The clock of these tests stands still: the one that is held would be held for ever.
+        nursery.cancel_scope.cancel()
