@@ -382,6 +382,26 @@ DIFFERENCES: Final = (
         " part for the new part's queue.",
         cases=("static parts: undecided",),
     ),
+    # --- lite topics
+    Difference(
+        "An acknowledgement of a message of a lite topic of which no batch is known, as after a restart, moves the"
+        " group's offset past the very next message only. The real broker moves it past any, and what lies between"
+        " is lost to the group.",
+        tests=(
+            "tests/processors/lite/test_lite_pops.py"
+            "::test_after_a_restart_an_acknowledgement_moves_past_the_next_message_only",
+        ),
+    ),
+    Difference(
+        "A note of news in a lite topic that comes while that topic is being popped is kept; the real broker can"
+        " lose it until the next message (11191). What does not fit into a client's notes is looked at as soon as"
+        " it has fetched them; there, ten seconds later at the earliest.",
+        tests=(
+            "tests/broker/lite/test_events.py::test_a_note_that_was_not_used_comes_again",
+            "tests/broker/lite/test_events.py"
+            "::test_what_does_not_fit_is_found_when_the_others_are_taken",
+        ),
+    ),
     # --- orderly POP
     Difference(
         "An acknowledgement of an orderly pop of which nothing is known any more, as after a kill, moves the group's"
