@@ -16,19 +16,29 @@ class LiteClients:
 
     def __init__(self) -> None:
         self._peers: dict[str, Peer] = {}
+        # By id of a connection; most connections have none.
+        self._clients: dict[int, set[str]] = {}
 
     def heard(self, client_id: str, peer: Peer) -> None:
-        self._peers[client_id] = peer
+        if self._peers.get(client_id) is not peer:
+            self.forget(client_id)
+            self._peers[client_id] = peer
+            self._clients.setdefault(peer.id, set()).add(client_id)
 
     def forget(self, client_id: str) -> None:
-        self._peers.pop(client_id, None)
+        peer = self._peers.pop(client_id, None)
+        if peer is not None:
+            clients = self._clients[peer.id]
+            clients.discard(client_id)
+            if not clients:
+                del self._clients[peer.id]
 
     def opened(self, peer: Peer) -> None:
         """A connection says nothing about its clients yet."""
 
     def closed(self, peer: Peer) -> None:
         """Its clients keep their subscriptions for a while."""
-        for client_id in [name for name, one in self._peers.items() if one is peer]:
+        for client_id in self._clients.pop(peer.id, ()):
             del self._peers[client_id]
 
     def taken_over(self, subscriber: Subscriber, queue: str) -> None:
