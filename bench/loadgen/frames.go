@@ -14,17 +14,17 @@ const lastOpaque = 2_147_483_647
 
 // Request codes and the response codes that a load may get (RequestCode, ResponseCode).
 const (
-	pullMessage  = 11
-	updateOffset = 15
-	routeByTopic = 105
-	heartBeat    = 34
-	sendV2       = 310
+	pullMessage     = 11
+	updateOffset    = 15
+	routeByTopic    = 105
+	heartBeat       = 34
+	sendV2          = 310
 	popMessage      = 200050
 	ackMessage      = 200051
 	batchAckMessage = 200151
 	success         = 0
 	pollingTimeout  = 210
-	pullNotFound = 19
+	pullNotFound    = 19
 	// Nothing of what was looked at is wanted; there is more.
 	pullRetryImmediately = 20
 	subscribed           = 4

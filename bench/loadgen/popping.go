@@ -87,7 +87,7 @@ func (p *popper) done(reply Reply) (int64, int64, error) {
 	for _, one := range found {
 		popped += int64(len(one.offsets))
 	}
-	if inBody := records(reply.body); inBody != popped || popped == 0 {
+	if inBody := recordsIn(reply.body); inBody != popped || popped == 0 {
 		return 0, 0, fmt.Errorf("%d records, but %d offsets in %s", inBody, popped, reply.header)
 	}
 	return popped, int64(len(reply.body)), p.acknowledge(reply.header, found)
@@ -200,8 +200,8 @@ func word(header []byte, key string) string {
 	return string(value)
 }
 
-// records goes from record to record by their sizes; -1 if they do not fill the body.
-func records(body []byte) int64 {
+// recordsIn goes from record to record by their sizes; -1 if they do not fill the body.
+func recordsIn(body []byte) int64 {
 	count := int64(0)
 	for len(body) >= 4 {
 		size := int(binary.BigEndian.Uint32(body))

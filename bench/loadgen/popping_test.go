@@ -19,11 +19,10 @@ func TestPlacesOfAnAnswer(t *testing.T) {
 
 func TestRecordsFillABody(t *testing.T) {
 	body := append([]byte{0, 0, 0, 5, 1}, 0, 0, 0, 4)
-	if count := records(body); count != 2 {
+	if count := recordsIn(body); count != 2 {
 		t.Fatal(count)
 	}
-	if count := records(body[:8]); count != -1 {
+	if count := recordsIn(body[:8]); count != -1 {
 		t.Fatal(count)
 	}
 }
-
