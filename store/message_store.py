@@ -124,15 +124,8 @@ class MessageStore:
             self._log.load(None if clean else checkpoint.queue_physical_offset)
             vouch = partial(raise_index_timestamp, self._directory.checkpoint_file)
             index = IndexRecovery(self._index, self._log, checkpoint, vouch)
-            config = self._config
-            recovery = Recovery(
-                self._log,
-                self._queues,
-                index,
-                checkpoint,
-                self._tags,
-                has_light=config.enable_lmq and config.enable_multi_dispatch,
-            )
+            has_light = self._light is not None
+            recovery = Recovery(self._log, self._queues, index, checkpoint, self._tags, has_light)
             report = recovery.run(clean, queue_types or {}, self._begin)
             # Recovery may have changed it.
             self._behind.load_checkpoint()

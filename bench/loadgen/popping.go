@@ -116,15 +116,15 @@ func places(header []byte) ([]place, error) {
 }
 
 func (p *popper) acknowledge(header []byte, found []place) error {
+	if p.o.acks == "none" {
+		return nil
+	}
 	times := make([]int64, 3)
 	for i, key := range []string{`"popTime":`, `"invisibleTime":`, `"reviveQid":`} {
 		var err error
 		if times[i], err = number(header, key); err != nil {
 			return err
 		}
-	}
-	if p.o.acks == "none" {
-		return nil
 	}
 	if p.o.acks == "single" {
 		for _, one := range found {

@@ -34,7 +34,7 @@ class SearchOffsetByTimestamp(QueueProcessor[SearchOffsetRequestHeader]):
         if lite_topic.strip():
             offset = self._search_lite(header, lite_queue(header.topic, lite_topic))
         else:
-            offset = self._search(header, header.queue_id)
+            offset = self._search(header, header.topic, header.queue_id)
         return Response(header=SearchOffsetResponseHeader(offset=offset))
 
     async def of_parts(
@@ -55,13 +55,12 @@ class SearchOffsetByTimestamp(QueueProcessor[SearchOffsetRequestHeader]):
         """A lite topic has one queue."""
         if header.queue_id != 0 or self._store.max_offset(queue, 0) <= 0:
             return 0
-        upper = (header.boundary_type or "").lower() == "upper"
-        return self._store.offset_by_time(queue, 0, header.timestamp, upper)
+        return self._search(header, queue, 0)
 
-    def _search(self, header: SearchOffsetRequestHeader, queue_id: int) -> int:
+    def _search(self, header: SearchOffsetRequestHeader, topic: str, queue_id: int) -> int:
         # BoundaryType.getType: whatever is not "upper" means lower.
         upper = (header.boundary_type or "").lower() == "upper"
-        return self._store.offset_by_time(header.topic, queue_id, header.timestamp, upper)
+        return self._store.offset_by_time(topic, queue_id, header.timestamp, upper)
 
     async def _search_part(
         self,
@@ -71,7 +70,7 @@ class SearchOffsetByTimestamp(QueueProcessor[SearchOffsetRequestHeader]):
     ) -> tuple[int, int]:
         """What was found, and where the part ends; in its own offsets."""
         if queue.is_here(part):
-            found = self._search(request.header, part.queue_id)
+            found = self._search(request.header, request.header.topic, part.queue_id)
             end = self._store.max_offset(queue.topic, part.queue_id)
         else:
             ask = self._static.ask

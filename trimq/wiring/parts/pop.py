@@ -1,6 +1,6 @@
 """POP: handing out messages, acknowledgements, and putting back what nobody acknowledged."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
@@ -92,35 +92,8 @@ def part(
         told.arrived(messages)
 
     def samples() -> Iterator[Sample]:
-        yield Sample("trimq_pop_waiting", "Pops that wait for a message.", "gauge", waits.waiting)
-        yield Sample(
-            "trimq_pop_revive_unread",
-            "Records of the revive topic that are due and not read.",
-            "gauge",
-            0 if reviving is None else reviving.behind(),
-        )
-        yield Sample(
-            "trimq_pop_revive_latency_seconds",
-            "How long the oldest checkpoint that is due has not been settled.",
-            "gauge",
-            0 if reviving is None else reviving.latency() / 1000,
-        )
-        yield Sample("trimq_pop_checkpoints", "Checkpoints noted.", "counter", notes.checkpoints)
-        yield Sample("trimq_pop_acks", "Acknowledgements noted.", "counter", notes.acks)
-        for (group, topic), count in in_flight.counts().items():
-            if group not in groups or normal_topic(topic, group) not in topics:
-                in_flight.forget((group, topic))
-                continue
-            yield Sample(
-                "trimq_pop_in_flight",
-                "Messages that were popped and not acknowledged, since the start.",
-                "gauge",
-                count,
-                {"group": group, "topic": topic},
-            )
-        settled = 0 if reviving is None else reviving.settled
-        yield Sample("trimq_pop_checkpoints_settled", "Checkpoints settled.", "counter", settled)
-        yield Sample("trimq_pop_revived", "Popped messages put back.", "counter", putting.revived)
+        counted = _in_flight(in_flight, topics, groups)
+        return _samples(waits, reviving, notes, counted, putting)
 
     return Part(
         name="pop",
@@ -150,3 +123,46 @@ def part(
         close=blocks.persist,
         samples=samples,
     )
+
+
+def _samples(
+    waits: PopWaits,
+    reviving: Reviving | None,
+    notes: Notes,
+    in_flight: Iterable[Sample],
+    putting: PuttingBack,
+) -> Iterator[Sample]:
+    yield Sample("trimq_pop_waiting", "Pops that wait for a message.", "gauge", waits.waiting)
+    yield Sample(
+        "trimq_pop_revive_unread",
+        "Records of the revive topic that are due and not read.",
+        "gauge",
+        0 if reviving is None else reviving.behind(),
+    )
+    yield Sample(
+        "trimq_pop_revive_latency_seconds",
+        "How long the oldest checkpoint that is due has not been settled.",
+        "gauge",
+        0 if reviving is None else reviving.latency() / 1000,
+    )
+    yield Sample("trimq_pop_checkpoints", "Checkpoints noted.", "counter", notes.checkpoints)
+    yield Sample("trimq_pop_acks", "Acknowledgements noted.", "counter", notes.acks)
+    yield from in_flight
+    settled = 0 if reviving is None else reviving.settled
+    yield Sample("trimq_pop_checkpoints_settled", "Checkpoints settled.", "counter", settled)
+    yield Sample("trimq_pop_revived", "Popped messages put back.", "counter", putting.revived)
+
+
+def _in_flight(in_flight: InFlight, topics: Topics, groups: SubscriptionGroups) -> Iterator[Sample]:
+    """Whatever has gone meanwhile is forgotten."""
+    for (group, topic), count in in_flight.counts().items():
+        if group not in groups or normal_topic(topic, group) not in topics:
+            in_flight.forget((group, topic))
+            continue
+        yield Sample(
+            "trimq_pop_in_flight",
+            "Messages that were popped and not acknowledged, since the start.",
+            "gauge",
+            count,
+            {"group": group, "topic": topic},
+        )
