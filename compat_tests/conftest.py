@@ -93,7 +93,7 @@ def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
     again = config.stash[_STAGE].again if _STAGE in config.stash else []
-    terminalreporter.section(f"{len(again)} scenarios were played again, alone")
+    terminalreporter.section(f"{len(again)} scenarios and cases were played again, alone")
     for case, why in again:
         terminalreporter.write_line(f"{case}: {' | '.join(why.splitlines()[:4])}"[:400])
 

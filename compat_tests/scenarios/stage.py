@@ -143,7 +143,7 @@ class Stage:
         # By driver, batch and side.
         self._seen: dict[tuple[str, str, str], dict[str, Seen]] = {}
         # Cases that differed in the crowd of their batch and were played again alone, and how.
-        self.again: list[tuple[Case, str]] = []
+        self.again: list[tuple[str, str]] = []
 
     def options(self, key: str) -> Options:
         if key == "tls":
@@ -173,14 +173,14 @@ class Stage:
             try:
                 assert_still(self._subject(case), recorded, real)
             except AssertionError as crowded:
-                self.again.append((case, f"record: {crowded}"))
+                self.again.append((str(case), f"record: {crowded}"))
                 real = self._alone(case, REAL)
                 assert_still(self._subject(case), recorded, real)
         for build in self._rivals(case):
             try:
                 assert_same(real, self._seen[self._key(case, build)][case.scenario])
             except AssertionError as crowded:
-                self.again.append((case, f"{build}: {crowded}"))
+                self.again.append((str(case), f"{build}: {crowded}"))
                 real = self._alone(case, REAL)
                 assert_same(real, self._alone(case, build))
                 if recorded is not None:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/apache/rocketmq-client-go/v2/consumer"
@@ -24,26 +25,22 @@ func restartMidConsumption(s *stage) any {
 		s.fill(p, topic, queue, "", bodies(fmt.Sprint("q", queue), 50)...)
 	}
 	got := &inbox{}
-	var pace sync.Mutex
-	slow := true
+	// Behind the 40th the listener waits for the restart, however long a busy machine takes for it.
+	back := make(chan struct{})
+	var seen atomic.Int32
 	c := s.push(withRetryTopic(s, "g"), "c", consumer.WithConsumeGoroutineNums(4),
 		consumer.WithPullBatchSize(4), consumer.WithPullThresholdForQueue(8))
 	listenWith(c, topic, "*", func(_ context.Context, messages ...*primitive.MessageExt) (consumer.ConsumeResult, error) {
-		pace.Lock()
-		wait := slow
-		pace.Unlock()
-		if wait {
-			time.Sleep(60 * time.Millisecond)
-		}
 		got.add("c", messages...)
+		if seen.Add(int32(len(messages))) > 40 {
+			<-back
+		}
 		return consumer.ConsumeSuccess, nil
 	})
 	got.awaitSize(40)
 	s.control.restart(s.name)
 	before := got.size()
-	pace.Lock()
-	slow = false
-	pace.Unlock()
+	close(back)
 	complete := holds(3*patience, func() bool { return len(got.texts()) == 200 })
 	aWhile()
 	return object{

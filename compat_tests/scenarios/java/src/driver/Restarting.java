@@ -6,7 +6,9 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.rocketmq.client.consumer.DefaultMQPullConsumer;
 import org.apache.rocketmq.client.consumer.DefaultMQPushConsumer;
 import org.apache.rocketmq.client.producer.DefaultMQProducer;
@@ -33,10 +35,14 @@ final class Restarting {
         for (int queue = 0; queue < 4; queue++) {
             context.fill(topic, queue, "a", Context.bodies("q" + queue, 50));
         }
-        AtomicBoolean slow = new AtomicBoolean(true);
+        // Behind the 60th the listener waits for the restart, however long a busy machine takes for it.
+        CountDownLatch back = new CountDownLatch(1);
+        AtomicInteger seen = new AtomicInteger();
         Inbox inbox = new Inbox(message -> {
             try {
-                Thread.sleep(slow.get() ? 60 : 0);
+                if (seen.incrementAndGet() > 60) {
+                    back.await();
+                }
             } catch (InterruptedException end) {
                 Thread.currentThread().interrupt();
             }
@@ -50,7 +56,7 @@ final class Restarting {
         inbox.await(60, 30);
         context.restartServer();
         int before = inbox.size();
-        slow.set(false);
+        back.countDown();
         Set<String> distinct = new TreeSet<>();
         boolean complete = Wait.holds(60, () -> {
             distinct.addAll(inbox.texts());
