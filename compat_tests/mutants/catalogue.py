@@ -219,6 +219,60 @@ def _wheel_before_log() -> None:
     TimerFlush.run = run  # type: ignore[method-assign]
 
 
+def _position_before_put_back() -> None:
+    from trimq.broker.pop.revive import Reviving
+    from trimq.codec.names import REVIVE_GROUP
+
+    def make(settle: Callable[..., Any]) -> Callable[..., Any]:
+        async def wrong(self: Any, queue_id: int, queue: Any, due: int) -> None:
+            for one in [one for one in queue.open.values() if one.point.due < due]:
+                self._offsets.commit("revive", REVIVE_GROUP, self._topic, queue_id, one.at)
+            await settle(self, queue_id, queue, due)
+
+        return wrong
+
+    _wrap(Reviving, "_settle", make)
+
+
+def _ack_by_first_offset() -> None:
+    from trimq.codec.bodies.pop import AckMsg
+
+    AckMsg.offsets = lambda self: [self.so]  # type: ignore[method-assign]
+
+
+def _out_before_checkpoint() -> None:
+    from trimq.processors.pop.pop_message import PopMessage
+
+    def make(handle: Callable[..., Any]) -> Callable[..., Any]:
+        def wrong(self: Any, request: Any) -> Any:
+            outcome = handle(self, request)
+            if getattr(outcome, "staged", False):
+                outcome.staged = False
+            return outcome
+
+        return wrong
+
+    _wrap(PopMessage, "handle", make)
+
+
+def _a_second_early() -> None:
+    from trimq.codec.bodies.pop import PopCheckPoint
+
+    PopCheckPoint.due = property(lambda self: self.pt + self.it - 1000)  # type: ignore[assignment]
+
+
+def _any_attempt() -> None:
+    from trimq.broker.pop.batches import OrderedBatches
+
+    def make(is_blocked: Callable[..., bool]) -> Callable[..., bool]:
+        return lambda self, queue, attempt, invisible: (
+            attempt is None and is_blocked(self, queue, attempt, invisible)
+        )
+
+    _wrap(OrderedBatches, "is_blocked", make)
+
+
+_POP: Final = "tests/processors/pop/test_pop.py"
 _TRANSACTIONS: Final = "tests/broker/transactions"
 _TIMERS: Final = "tests/broker/timers"
 
@@ -319,6 +373,42 @@ MUTANTS: Final = (
         tests=(
             "tests/store/opening/test_light_recovery.py::test_a_kill_loses_no_entry",
             "tests/store/opening/test_light_recovery.py::test_all_queues_are_rebuilt_from_the_log",
+        ),
+    ),
+    Mutant(
+        "position-before-put-back",
+        "a checkpoint counts as done before its messages are stored again",
+        _position_before_put_back,
+        tests=(f"{_POP}::test_a_put_back_that_fails_is_tried_again",),
+    ),
+    Mutant(
+        "ack-by-first-offset",
+        "an acknowledgement is of the first message of its checkpoint",
+        _ack_by_first_offset,
+        tests=(
+            f"{_POP}::test_what_nobody_acknowledges_comes_again",
+            f"{_POP}::test_all_that_is_acknowledged_stays_away",
+        ),
+    ),
+    Mutant(
+        "out-before-checkpoint",
+        "popped messages leave before their checkpoint is written",
+        _out_before_checkpoint,
+        tests=(f"{_POP}::test_messages_are_handed_out_and_the_offset_moves_when_that_is_written",),
+    ),
+    Mutant(
+        "put-back-early",
+        "what was popped comes again a second before its time",
+        _a_second_early,
+        tests=(f"{_POP}::test_what_nobody_acknowledges_comes_again",),
+    ),
+    Mutant(
+        "any-attempt",
+        "an orderly pop with an attemptId passes every block",
+        _any_attempt,
+        tests=(
+            "tests/broker/pop/test_order.py::test_a_batch_blocks_until_each_message_is_done_or_visible",
+            "tests/processors/pop/test_orderly.py::test_another_attempt_waits",
         ),
     ),
     Mutant(

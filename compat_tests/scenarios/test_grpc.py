@@ -35,8 +35,11 @@ CLIENT: Final = BehindProxy(
 )
 MAIN: Final = Batch("grpc", servers="proxy")
 KILL9: Final = Batch("grpc_kill9", servers="proxy", how="kill9")
+# Its scenario takes the proxy away.
+RESTARTED: Final = Batch("grpc_proxy", servers="proxy")
 # The slow ones first.
 SCENARIOS: Final = (
+    "grpc_renewal",
     "grpc_lite",
     "grpc_dead_letters",
     "grpc_simple",
@@ -54,6 +57,7 @@ SCENARIOS: Final = (
 CASES: Final = [
     *(Case(CLIENT, MAIN, scenario) for scenario in SCENARIOS),
     Case(CLIENT, KILL9, "grpc_kill9"),
+    Case(CLIENT, RESTARTED, "grpc_proxy_restarted"),
 ]
 
 

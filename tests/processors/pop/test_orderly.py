@@ -224,6 +224,13 @@ async def test_one_attempt_of_two_consumers(ordered: Ordered) -> None:
     assert await ordered.popped("a") == "0 0 1,2"
 
 
+async def test_another_attempt_waits(ordered: Ordered) -> None:
+    ordered.put(5)
+    assert await ordered.popped("a") == "0 0 0,1"
+    assert await ordered.popped("b") == ""
+    assert await ordered.popped() == ""
+
+
 async def test_one_attempt_does_not_pass_over_what_is_out(ordered: Ordered) -> None:
     ordered.put(1, "A")
     ordered.put(1, "B")

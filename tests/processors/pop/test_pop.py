@@ -8,6 +8,7 @@ import pytest
 import trio
 
 from tests.processors.pop.conftest import PopClient
+from trimq.codec.names import REVIVE_GROUP, revive_topic
 from trimq.store.messages.message import Message
 
 DAY = 86_400_000
@@ -189,6 +190,21 @@ async def test_all_that_is_acknowledged_stays_away(pops: Any) -> None:
     await pops.later(10_000)
     assert pops.reviving.settled == 1
     assert pops.broker.records(RETRY) == []
+
+
+async def test_a_put_back_that_fails_is_tried_again(pops: Any) -> None:
+    """The position of the revive topic stays before what is not done."""
+    pops.put(b"0", b"1")
+    pops.pop(invisibleTime=0)
+    pops.write()
+    pops.broker.store.cleaning.disk_full = True
+    await pops.later(5000)
+    assert (pops.reviving.settled, pops.broker.records(RETRY)) == (0, [])
+    assert pops.broker.offsets.query(REVIVE_GROUP, revive_topic("DefaultCluster"), 0) < 0
+    pops.broker.store.cleaning.disk_full = False
+    await pops.later(1000)
+    assert [record.body for record in pops.broker.records(RETRY)] == [b"0", b"1"]
+    assert pops.broker.offsets.query(REVIVE_GROUP, revive_topic("DefaultCluster"), 0) >= 0
 
 
 async def test_a_change_replaces_the_checkpoint(pops: Any) -> None:

@@ -42,8 +42,10 @@ final class GrpcScenarios {
         all.put("grpc_lite", GrpcScenarios::lite);
         all.put("grpc_lite_exclusive", GrpcScenarios::liteExclusive);
         all.put("grpc_normal", GrpcScenarios::normal);
+        all.put("grpc_proxy_restarted", GrpcLeases::proxyRestarted);
         all.put("grpc_recall", GrpcScenarios::recall);
         all.put("grpc_remoting", GrpcScenarios::remoting);
+        all.put("grpc_renewal", GrpcLeases::renewal);
         all.put("grpc_shared", GrpcScenarios::shared);
         all.put("grpc_simple", GrpcScenarios::simple);
         all.put("grpc_transactions", GrpcScenarios::transactions);
@@ -102,7 +104,7 @@ final class GrpcScenarios {
         return outcome;
     }
 
-    private static List<MessageView> received(SimpleConsumer consumer, int count, Duration hidden) throws Exception {
+    static List<MessageView> received(SimpleConsumer consumer, int count, Duration hidden) throws Exception {
         List<MessageView> found = new ArrayList<>();
         long end = System.nanoTime() + (long) (Grpc.PATIENCE * 1e9);
         while (found.size() < count && System.nanoTime() < end) {
@@ -111,7 +113,7 @@ final class GrpcScenarios {
         return found;
     }
 
-    private static List<String> texts(List<MessageView> messages) {
+    static List<String> texts(List<MessageView> messages) {
         return messages.stream().map(Grpc::text).sorted().collect(Collectors.toList());
     }
 
