@@ -62,7 +62,6 @@ class PopChecks:
     ) -> None:
         self.clock = clock
         self.of_store = of_store
-        self.has_wheel = of_store.timer_wheel_enable
         self._config = config
         self._host = identity.address.rpartition(":")[0]
         self._topics = topics

@@ -108,7 +108,7 @@ class Popping:
             raise checks.refuse(
                 ResponseCode.INVALID_PARAMETER, "pop message's num is greater than 32"
             )
-        if not checks.has_wheel:
+        if not checks.of_store.timer_wheel_enable:
             raise checks.refuse(
                 ResponseCode.SYSTEM_ERROR,
                 "pop message is forbidden because timerWheelEnable is false",

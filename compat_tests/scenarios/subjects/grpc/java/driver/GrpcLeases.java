@@ -87,7 +87,7 @@ final class GrpcLeases {
         try {
             Grpc.send(producer, topic, body);
             return true;
-        } catch (ClientException away) {
+        } catch (ClientException | RuntimeException away) {
             return false;
         }
     }
@@ -99,7 +99,7 @@ final class GrpcLeases {
             try {
                 simple.ack(message);
                 return true;
-            } catch (ClientException away) {
+            } catch (ClientException | RuntimeException away) {
                 pause(1);
             }
         }
@@ -113,7 +113,7 @@ final class GrpcLeases {
         while (found.size() < count && System.nanoTime() < end) {
             try {
                 found.addAll(simple.receive(16, Duration.ofSeconds(60)));
-            } catch (ClientException away) {
+            } catch (ClientException | RuntimeException away) {
                 pause(1);
             }
         }
