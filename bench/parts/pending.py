@@ -101,8 +101,10 @@ def _settle(run: Run, server: Subject) -> None:
 
 
 def _behind(client: BlockingClient) -> int:
-    """How many are stored, but not on the wheel yet."""
+    """How many are stored, but not on the wheel yet; -1 of the real broker while it starts."""
     answer = client.request(RequestCode.GET_BROKER_RUNTIME_INFO)
+    if not answer.body:
+        return -1
     return int(decode_body(KVTable, answer.body).table["timerOffsetBehind"])
 
 

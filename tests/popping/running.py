@@ -1,0 +1,128 @@
+"""A POP run: clients of a plain, an ordered and a lite group on a broker that is killed with -9 at any moment."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections import Counter
+from collections.abc import Iterable
+from typing import Final, Protocol
+
+from tests.popping.clients import (
+    GROUP,
+    INVISIBLE,
+    LITE_GROUP,
+    LITE_TOPIC,
+    ORDERED_GROUP,
+    TOPIC,
+    Client,
+    Consumer,
+    LiteConsumer,
+    OrderedConsumer,
+    Producer,
+    now_millis,
+    prepare,
+)
+from tests.popping.journal import LITE, ORDERED, PLAIN, Acked, Journal, Killed, Popped, Reader, Sent
+
+# What a broker needs for lite topics.
+SETTINGS: Final = {"enableLmq": True, "enableMultiDispatch": True}
+# Nothing comes any more: all times are up, with what the broker waits for late acknowledgements.
+QUIET: Final = 7.0
+PATIENCE: Final = 180.0
+LIVES: Final = (0.3, 1.0, 2.7, 3.9, 5.3)
+
+
+class Broker(Protocol):
+    def start(self) -> str:
+        """The address; on the store of the one before."""
+
+    def kill(self) -> None:
+        """With -9; it is gone then."""
+
+
+def journal() -> Journal:
+    return Journal(
+        {
+            GROUP: Reader(PLAIN, TOPIC),
+            ORDERED_GROUP: Reader(ORDERED, TOPIC),
+            LITE_GROUP: Reader(LITE, LITE_TOPIC),
+        }
+    )
+
+
+def play(
+    broker: Broker, kills: int, chance: random.Random, lives: Iterable[float] = LIVES
+) -> Journal:
+    """Kills it so often, lets all groups have everything then, and kills it once more."""
+    log = journal()
+    for number in range(kills):
+        addr = broker.start()
+        if number == 0:
+            prepare(addr)
+        clients = _clients(addr, f"{number:04d}", chance, log)
+        for client in clients:
+            client.start()
+        time.sleep(chance.choice(tuple(lives)))
+        broker.kill()
+        for client in clients:
+            client.join()
+            assert not client.failed, client.failed
+        log.note(Killed(now_millis()))
+        # Or so long that checkpoints and what acknowledges them are due when it starts again.
+        if number % 3 == 1:
+            time.sleep(INVISIBLE / 1000 + 3)
+    _drain(broker.start(), log)
+    broker.kill()
+    return log
+
+
+def _clients(addr: str, name: str, chance: random.Random, log: Journal) -> list[Client]:
+    kinds: dict[str, type[Client]] = {
+        "": Producer,
+        "-a": Consumer,
+        "-b": Consumer,
+        "-o": OrderedConsumer,
+        "-p": OrderedConsumer,
+        "-l": LiteConsumer,
+        "-m": LiteConsumer,
+    }
+    return [kind(addr, name + end, chance.randrange(1 << 30), log) for end, kind in kinds.items()]
+
+
+def _drain(addr: str, log: Journal) -> None:
+    """Take what there is until nothing has come for long."""
+    readers = [
+        kind(addr, f"last-{kind.group}", 1, log)
+        for kind in (Consumer, OrderedConsumer, LiteConsumer)
+    ]
+    deadline = time.monotonic() + PATIENCE
+    try:
+        for reader in readers:
+            reader.takes_all = True
+            reader.last = time.monotonic()
+            if isinstance(reader, LiteConsumer):
+                reader.subscribe()
+        while time.monotonic() - max(reader.last for reader in readers) < QUIET:
+            assert time.monotonic() < deadline, "there is always more"
+            for reader in readers:
+                reader.step()
+    finally:
+        for reader in readers:
+            reader.close()
+
+
+def summary(log: Journal) -> str:
+    """How much a run did."""
+    counts: Counter[str] = Counter()
+    for event in log.events:
+        match event:
+            case Sent():
+                counts["sent"] += 1
+            case Killed():
+                counts["kills"] += 1
+            case Popped():
+                counts[f"popped by {event.group}"] += 1
+            case Acked(counts=True):
+                counts["acknowledged in time"] += 1
+    return ", ".join(f"{count} {what}" for what, count in sorted(counts.items()))
