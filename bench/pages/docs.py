@@ -24,7 +24,13 @@ SINGLE: Final = (1.3, 1.8)
 # Messages a second of broker CPU, everywhere.
 THRIFT: Final = 2.0
 _CPU: Final = "broker CPU, us a"
-_KINDS: Final = ("transactions/s", "timer sends/s", "pulls/s by SQL", "round trips/s")
+_KINDS: Final = (
+    "transactions/s",
+    "timer sends/s",
+    "pulls/s by SQL",
+    "round trips/s",
+    "messages/s popped",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +215,7 @@ BLOCKS: Final = (
     Block(_SPEED, "pending", _AFTER_SPEED, _headed("A million timer messages that wait", _table)),
     Block(_SPEED, "filters", _AFTER_SPEED, _headed("Pulls by SQL92", floors)),
     Block(_SPEED, "replies", _AFTER_SPEED, _headed("Request-reply", floors)),
-    Block(_SPEED, "pops", _AFTER_SPEED, _headed("POP", floors)),
+    Block(_SPEED, "pops", _AFTER_SPEED, _headed("POP", _floors_and_table)),
     Block(
         _SPEED,
         "unacked",

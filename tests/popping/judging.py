@@ -23,6 +23,8 @@ from tests.popping.journal import (
 
 # Offsets and blocks of ordered and lite groups are written every 5 s: what a kill may take back.
 FORGOTTEN_MILLIS = 5_500
+# A pop's time is read before its queues are looked at: it may be older than what it found was allowed by.
+LOOKING_MILLIS = 50
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,8 @@ class _Place:
 
     keys: dict[int, str] = field(default_factory=dict)
     floor: int = 0
+    # Behind the last one.
+    end: int = 0
     batch: int = -1
 
 
@@ -118,7 +122,7 @@ class Judge:
                 self._find("again", f"{name} acknowledged {key} at {message.done}, got it at {at}")
         elif (
             message.popped is not None
-            and at < message.until
+            and at < message.until - LOOKING_MILLIS
             and not self._is_block_forgotten(group, message.popped.at, at)
         ):
             self._find("early", f"{name} got {key} at {at}, {message.until - at} ms early")
@@ -132,6 +136,7 @@ class Judge:
         place = group.places.setdefault(event.place, _Place())
         place.keys[event.offset] = event.key
         place.floor = min(place.floor, event.offset)
+        place.end = max(place.end, event.offset + 1)
         if place.batch != event.batch:
             place.batch = event.batch
             self._begin_anew(group, place, event.offset)
@@ -167,7 +172,9 @@ class Judge:
     @staticmethod
     def _begin_anew(group: _Group, place: _Place, first: int) -> None:
         """The group's offset is here: acks of what follows were of a batch that is replaced, and it comes again."""
-        for offset in [offset for offset in place.keys if offset >= first]:
+        for offset in range(first, place.end):
+            if offset not in place.keys:
+                continue
             message = group.messages[place.keys[offset]]
             if message.done is not None or message.open:
                 message.done, message.open, message.until = None, False, 0

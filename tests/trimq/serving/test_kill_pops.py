@@ -12,6 +12,8 @@ from tests.popping.running import SETTINGS, play, summary
 from tests.trimq.serving.killed import Server
 
 KILLS = 3
+# About an hour and a half.
+SOAK_KILLS = 1000
 OURS = {
     **SETTINGS,
     "brokerName": "broker-a",
@@ -42,7 +44,7 @@ def test_kill_9_under_pops(tmp_path: Path, times: int) -> None:
     seed = random.randrange(1 << 30) if times > 1 else 1
     broker = Trimq(tmp_path)
     try:
-        log: Journal = play(broker, KILLS * times, random.Random(seed))
+        log: Journal = play(broker, KILLS if times == 1 else SOAK_KILLS, random.Random(seed))
         found = judge(log, log.groups)
         assert not found, (len(found), [finding.text for finding in found[:5]])
     except BaseException as error:
