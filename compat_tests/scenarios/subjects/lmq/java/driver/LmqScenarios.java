@@ -108,6 +108,7 @@ final class LmqScenarios {
         Map<String, Object> outcome = new TreeMap<>();
         String group = context.group("g");
         outcome.put("before", context.committed(group, queue));
+        context.createGroup("g");
         context.commit(group, queue, 2);
         outcome.put("behind", context.committed(group, queue));
         outcome.put("another group's", context.committed(context.group("other"), queue));
