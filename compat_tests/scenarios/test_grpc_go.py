@@ -44,7 +44,6 @@ class GoBehindProxy(GoSubject):
 
 CLIENT: Final = GoBehindProxy(parallel=8, name="go-5.1.2", subject=SUBJECT)
 MAIN: Final = Batch("grpc", servers="proxy")
-KILL9: Final = Batch("grpc_kill9", servers="proxy", how="kill9")
 # The slow ones first.
 SCENARIOS: Final = (
     "grpc_dead_letters",
@@ -52,7 +51,6 @@ SCENARIOS: Final = (
     "grpc_simple",
     "grpc_again",
     "grpc_fifo",
-    "grpc_transactions",
     "grpc_topics",
     "grpc_delay",
     "grpc_fifo_shared",
@@ -61,10 +59,7 @@ SCENARIOS: Final = (
     "grpc_normal",
     "grpc_refused",
 )
-CASES: Final = [
-    *(Case(CLIENT, MAIN, scenario) for scenario in SCENARIOS),
-    Case(CLIENT, KILL9, "grpc_kill9"),
-]
+CASES: Final = [Case(CLIENT, MAIN, scenario) for scenario in SCENARIOS]
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)

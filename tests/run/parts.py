@@ -78,7 +78,8 @@ def _compat_parts() -> list[Part]:
     opened = _compat("opened", "store/test_interop.py", "store/test_index.py")
     away = ("streams", "outages", "losses", "kills")
     order = _compat("order", "scenarios/test_order.py")
-    proxy = _compat("proxy", "scenarios/test_grpc.py", "scenarios/test_proxy_page.py")
+    proxied = ("grpc", "grpc_go", "proxy_page")
+    proxy = _compat("proxy", *(f"scenarios/test_{name}.py" for name in proxied))
     streams = _compat("spark-away", *(f"spark/test_{name}.py" for name in away))
     return [
         _compat("wire", "wire/"),

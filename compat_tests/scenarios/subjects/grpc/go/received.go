@@ -59,12 +59,20 @@ func isOver(done <-chan struct{}) bool {
 	}
 }
 
+// isEmpty asks once, and gives the answer: nothing is there, or what is, or a refusal.
 func isEmpty(c golang.SimpleConsumer) any {
-	messages, err := c.Receive(context.Background(), 16, long)
-	if len(messages) > 0 {
-		return bodiesOf(messages)
-	}
-	return refusal(err)
+	var answer any
+	holds(short, func() bool {
+		messages, err := c.Receive(context.Background(), 16, long)
+		answer = refusal(err)
+		if len(messages) > 0 {
+			answer = bodiesOf(messages)
+		}
+		// The client sends its settings and does not wait until the proxy has them: a receiver that was just
+		// started may be refused.
+		return answer != "INTERNAL_SERVER_ERROR"
+	})
+	return answer
 }
 
 // grpcSimple: receiving, acknowledging some, making others visible sooner.
