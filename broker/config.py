@@ -12,11 +12,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from trimq.base.declaring import (
-    Refusal,
     computed_setting,
     limit,
     setting,
-    when_one_of,
 )
 from trimq.codec.names import TRACE_TOPIC
 
@@ -29,6 +27,10 @@ def _host_name() -> str:
     return socket.gethostname() or "DEFAULT_BROKER"
 
 
+SLAVE: Final = "SLAVE"
+SYNC_MASTER: Final = "SYNC_MASTER"
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BrokerConfig:
     """The settings of one broker; while it runs only trimq/settings/running.py changes some."""
@@ -39,18 +41,14 @@ class BrokerConfig:
     )
     broker_id: int = setting(
         0,
-        "Treated as 0, a master's id, as RocketMQ does for every master.",
+        "A slave's number, above 0 and its own among the brokers of this name. A master's is 0, whatever this says, "
+        "as in RocketMQ.",
         long=True,
     )
     broker_role: str = setting(
         "ASYNC_MASTER",
-        "SYNC_MASTER waits for no slave while inSyncReplicas is 1, as in RocketMQ.",
+        "SLAVE copies the master of its name. SYNC_MASTER waits for slaves, with inSyncReplicas above 1.",
         choices=("ASYNC_MASTER", "SYNC_MASTER", "SLAVE"),
-        refused=Refusal(
-            when_one_of("SLAVE"),
-            "TriMQ has no replication yet, so this broker would stay empty: set "
-            "brokerRole=ASYNC_MASTER for a standalone broker, or keep the slave on RocketMQ",
-        ),
     )
     namesrv_addr: str | None = computed_setting(
         lambda: os.environ.get("NAMESRV_ADDR", "").strip() or None,

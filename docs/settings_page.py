@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from trimq.broker.config import BrokerConfig
 from trimq.namesrv.config import NamesrvConfig
+from trimq.replication.config import ReplicationConfig
 from trimq.settings.parsing import Setting, settings_of
 from trimq.settings.process import ServerConfig
 from trimq.settings.rocketmq import Unheeded, unheeded
@@ -15,6 +16,7 @@ from trimq.store.config import StoreConfig
 CONFIGS: Final[list[tuple[str, type[Any]]]] = [
     ("Broker", BrokerConfig),
     ("Store", StoreConfig),
+    ("Masters and slaves", ReplicationConfig),
     ("Listening, metrics", ServerConfig),
     ("TLS", TlsConfig),
     ("NameServer", NamesrvConfig),

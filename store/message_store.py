@@ -24,6 +24,7 @@ from trimq.store.disk.directory import StoreDirectory
 from trimq.store.disk.files import OpenFiles, store_error
 from trimq.store.disk.usage import used_share
 from trimq.store.errors import MessagesGone, StoreError, StoreNotWritable
+from trimq.store.following.copied_log import CopiedLog
 from trimq.store.index.message_index import Index
 from trimq.store.index.search import IndexSearch
 from trimq.store.log.commit_log import CommitLog
@@ -102,6 +103,7 @@ class MessageStore:
         # First offsets of queues whose older messages are kept outside of the log.
         self._kept_from: dict[tuple[str, int], int] = {}
         self._is_open = False
+        self._takes_messages = True
 
     def heed_settings(self) -> None:
         """Settings have changed: update the copies kept for speed."""
@@ -168,6 +170,14 @@ class MessageStore:
         self._open_files.close()
         self._directory.unlock()
 
+    def follow(self) -> CopiedLog:
+        """From now on, on an open store: it takes another broker's log, and no message of its own."""
+        self._takes_messages = False
+        has_light = self._light is not None
+        return CopiedLog(
+            self._log, self._queues, self._tags, self._appender, has_light, self.largest_record
+        )
+
     def declare_queue_type(self, topic: str, queue_type: str) -> None:
         """From now on the topic's queues are of this type; before it has a message."""
         self._queues.declare(topic, queue_type)
@@ -208,6 +218,8 @@ class MessageStore:
         """StoreNotWritable when no message is accepted, whatever it is (RunningFlags.isWriteable)."""
         if not self._is_open:
             raise StoreNotWritable("the store is not open")
+        if not self._takes_messages:
+            raise StoreNotWritable("the store follows another broker's log")
         if self.cleaning.disk_full:
             raise StoreNotWritable(f"the disk is full: {self.cleaning.use}")
 
@@ -415,6 +427,10 @@ class MessageStore:
     @property
     def max_physical_offset(self) -> int:
         return self._log.written
+
+    def next_log_file(self, offset: int) -> int:
+        """First byte of the commit-log file after the one with `offset`."""
+        return self._log.next_file(offset)
 
     @property
     def flushed_offset(self) -> int:

@@ -17,6 +17,7 @@ import trio
 
 from trimq.broker.config import BrokerConfig
 from trimq.namesrv.config import NamesrvConfig
+from trimq.replication.config import ReplicationConfig
 from trimq.serving.server import open_server
 from trimq.settings.options import ServerOptions
 from trimq.settings.parsing import SettingsError, unknown_keys
@@ -28,7 +29,7 @@ from trimq.store.config import StoreConfig
 if TYPE_CHECKING:
     from trimq.admin.messages.message import Message
 
-_CONFIGS = (BrokerConfig, StoreConfig, ServerConfig, TlsConfig, NamesrvConfig)
+_CONFIGS = (BrokerConfig, StoreConfig, ReplicationConfig, ServerConfig, TlsConfig, NamesrvConfig)
 
 
 @dataclass(frozen=True, slots=True)

@@ -117,6 +117,16 @@ class DelayService:
             )
         )
 
+    async def follow(self, master: DelayOffsetSerializeWrapper) -> None:
+        """Take over the master's progress; a slave delivers nothing itself."""
+        progress = {int(level): offset for level, offset in master.offset_table.items()}
+        if progress.items() <= self._offsets.items():
+            return
+        self._offsets.update(progress)
+        if master.data_version is not None:
+            self.data_version = master.data_version
+        await self._file.write_in_steps()
+
     def close(self) -> None:
         """Write the progress and make it durable. Blocks: for the shutdown."""
         self._file.close()

@@ -262,6 +262,24 @@ class ConsumerOffsets:
             self.data_version = loaded.data_version
         self.noted_log_end = loaded.trimq_log_end
 
+    def merge(self, master: LmqConsumerOffsetSerializeWrapper) -> None:
+        """Take over the master's offsets; what it does not have stays."""
+        for key, queues in master.offset_table.items():
+            old = self._committed.queues.get(key)
+            if old is None:
+                self._remember(key)
+            elif all(old.get(queue_id) == offset for queue_id, offset in queues.items()):
+                continue
+            self._committed.replace(key, {**(old or {}), **queues})
+            self._changed = True
+        if self._light is not None:
+            for key, offset in (master.lmq_offset_table or {}).items():
+                self._light.commit(key, offset)
+                self._changed = True
+        if master.data_version is not None and master.data_version != self.data_version:
+            self.data_version = master.data_version
+            self._changed = True
+
     def turn(self) -> None:
         """What is in the file must not be taken for newer than this change: it is written soon."""
         self._turned.set()

@@ -42,6 +42,12 @@ class RequestModes(Kept[MessageRequestModes]):
         """The whole table, as slaves ask for it."""
         return encode_body(self._table)
 
+    def follow(self, master: MessageRequestModes) -> None:
+        """Become the master's table."""
+        if master != self._table:
+            self._table = master
+            self.persist()
+
     def _take(self, loaded: MessageRequestModes) -> None:
         self._table = loaded
 

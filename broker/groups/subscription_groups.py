@@ -175,6 +175,20 @@ class SubscriptionGroups(Kept[SubscriptionGroupWrapper]):
         next_version(self.data_version, self._clock)
         self.persist()
 
+    def follow(self, master: SubscriptionGroupWrapper) -> list[str]:
+        """Become the master's table, unless it has this one's version; the names that are gone."""
+        if master.data_version == self.data_version:
+            return []
+        gone = [name for name in self._table if name not in master.subscription_group_table]
+        for name in gone:
+            del self._table[name]
+            self._members.removed(name)
+        self._forbidden.clear()
+        self._take(master)
+        log.info("groups follow the master: groups=%d gone=%d", len(self._table), len(gone))
+        self.persist()
+        return gone
+
     # --- inside
 
     def _check_room(self) -> None:

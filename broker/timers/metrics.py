@@ -52,6 +52,15 @@ class TimerMetrics:
         if self._counts.pop(topic, None) is not None:
             self._has_changed = True
 
+    async def follow(self, master: TimerMetricsSerializeWrapper) -> None:
+        """Become the master's counts."""
+        version = master.data_version
+        if version is None or version == self.version:
+            return
+        self._counts = dict(master.timing_count)
+        self.version = version
+        await self.file.write_in_steps()
+
     def encoded(self) -> bytes:
         """As GET_TIMER_METRICS sends it."""
         return encode_body(

@@ -15,6 +15,7 @@ from trimq.broker.timers.losses import Losses
 from trimq.broker.timers.metrics import TimerMetrics
 from trimq.broker.timers.places import queue_offset_of
 from trimq.broker.timers.putting import Puts, Putting
+from trimq.codec.bodies.timers import TimerMetricsSerializeWrapper
 from trimq.codec.entries.timer import MAGIC_DELETE
 from trimq.codec.names import TIMER_TOPIC
 from trimq.codec.records.properties import find_property
@@ -95,6 +96,11 @@ class WheelTimers:
             found.cut,
             found.rebuilt,
         )
+
+    def load_following(self) -> None:
+        """Instead of `load`, on a slave. Blocks. StoreError."""
+        self._metrics.load()
+        self._files.load_following()
 
     def _find_what_is_out(self, now: int) -> None:
         """Only if anything was due since the checkpoint."""
@@ -240,6 +246,18 @@ class WheelTimers:
     def metrics(self) -> bytes:
         """The body of GET_TIMER_METRICS."""
         return self._metrics.encoded()
+
+    async def follow_checkpoint(self, body: bytes) -> None:
+        """Take over how far the master's wheel has got: a slave feeds none of its own (SlaveSynchronize).
+
+        What the master has delivered lies in the log; everything else is put on the wheel when this broker becomes
+        one.
+        """
+        await trio.to_thread.run_sync(self._files.follow, body)
+
+    async def follow_metrics(self, master: TimerMetricsSerializeWrapper) -> None:
+        """Take over how many wait on the master's wheel."""
+        await self._metrics.follow(master)
 
     def forget_topic(self, topic: str) -> None:
         """The topic was deleted."""

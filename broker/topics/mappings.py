@@ -15,6 +15,7 @@ from trimq.broker.tables.json_members import pretty
 from trimq.broker.tables.kept import Kept
 from trimq.codec.bodies.static_topics import (
     LogicQueueMappingItem,
+    MappingsOfAll,
     TopicQueueMappingDetail,
     TopicQueueMappingSerializeWrapper,
 )
@@ -87,6 +88,19 @@ class TopicMappings(Kept[TopicQueueMappingSerializeWrapper]):
             next_version(self.data_version, self._clock)
             log.info("static topic deleted: topic=%s", topic)
             self.persist()
+
+    def follow(self, master: MappingsOfAll) -> None:
+        """Become the master's table, unless it has this one's version."""
+        version = master.mapping_data_version
+        if version == self.data_version:
+            return
+        table = master.topic_queue_mapping_detail_map
+        self._take(
+            TopicQueueMappingSerializeWrapper(
+                data_version=version, topic_queue_mapping_info_map=table
+            )
+        )
+        self.persist()
 
     def _take(self, loaded: TopicQueueMappingSerializeWrapper) -> None:
         # The one table that StaticQueues looks into.

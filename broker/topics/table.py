@@ -258,6 +258,33 @@ class Topics(Kept[TopicConfigSerializeWrapper]):
         next_version(self.data_version, self._clock)
         self.persist()
 
+    def follow(self, master: TopicConfigSerializeWrapper) -> list[str]:
+        """Become the master's table, unless it has this one's version; the names that are gone."""
+        if master.data_version == self.data_version:
+            return []
+        gone = [name for name in self._table if name not in master.topic_config_table]
+        for name in gone:
+            del self._table[name]
+            self._members.removed(name)
+        changed = [
+            topic
+            for name, topic in master.topic_config_table.items()
+            if self._table.get(name) != topic
+        ]
+        for topic in changed:
+            self._put(topic)
+        self.data_version = master.data_version
+        log.info(
+            "topics follow the master: topics=%d changed=%d gone=%d",
+            len(self._table),
+            len(changed),
+            len(gone),
+        )
+        self.persist()
+        for topic in changed:
+            self._announce(topic)
+        return gone
+
     # --- files
 
     def load(self) -> None:

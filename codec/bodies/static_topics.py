@@ -98,3 +98,12 @@ class TopicRemappingDetailWrapper(Body, kw_only=True):
     epoch: Int64 = 0
     topic: str | None = None
     type: str | None = None
+
+
+class MappingsOfAll(Body, kw_only=True):
+    """What an answer to GET_ALL_TOPIC_CONFIG says about static topics."""
+
+    mapping_data_version: DataVersion = msgspec.field(default_factory=DataVersion)
+    topic_queue_mapping_detail_map: dict[str, TopicQueueMappingDetail] = msgspec.field(
+        default_factory=dict
+    )

@@ -21,6 +21,9 @@ SLAVE_REPORT: Final = Struct("max_offset" / Int64sb)
 # Master to slave: commit-log bytes; an empty body is a heartbeat.
 MASTER_TRANSFER: Final = Struct("offset" / Int64sb, "body" / Prefixed(Int32sb, Rest))
 
+# What comes before the body.
+MASTER_HEAD: Final = Struct("offset" / Int64sb, "size" / Int32sb)
+
 STATE_HANDSHAKE: Final = 1
 STATE_TRANSFER: Final = 2
 

@@ -259,6 +259,13 @@ class Appender:
         for listener in self._listeners:
             listener(staged)
 
+    def followed(self, records: list[Dispatched]) -> None:
+        """These were copied from another broker's log, and their queues have them: notify the listeners."""
+        self.last_offset = records[-1].physical_offset
+        self.last_timestamp = records[-1].store_timestamp
+        for listener in self._listeners:
+            listener(records)
+
     def _append_and_enter(self, staged: list[Dispatched], queues: list[Queue | None]) -> None:
         """The same with entries in light queues: one record after the other, for a light queue may be one's own."""
         entered = self._entered

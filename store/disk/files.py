@@ -12,7 +12,7 @@ from __future__ import annotations
 import errno
 import os
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -29,7 +29,7 @@ CHUNK = 1 << 20
 FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
-def write_fully(fd: int, chunks: list[bytes], position: int) -> None:
+def write_fully(fd: int, chunks: Sequence[bytes | memoryview], position: int) -> None:
     """Write all chunks one after another; one system call unless the kernel cuts it short."""
     pending: list[bytes | memoryview] = list(chunks)
     while pending:

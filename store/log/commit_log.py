@@ -227,6 +227,28 @@ class CommitLog:
         else:
             self._stage_from(self.written)
 
+    def append_copy(self, chunks: list[bytes | memoryview], size: int) -> None:
+        """Append bytes of another broker's log as they are, `size` in all and within one file.
+
+        They need not be whole records. Nothing may be staged. StoreError: none of them is kept.
+        """
+        if self._broken:
+            raise StoreNotWritable(self._broken)
+        if size > self.room():
+            raise StoreError(f"{size} bytes at {self.written} do not fit into one file")
+        try:
+            segment = self._segment_to_write(self.written)
+            write_fully(segment.fd, chunks, self.written - segment.base)
+        except OSError as error:
+            self._take_back()
+            raise store_error(error, "appending to the commit log") from error
+        self.written += size
+        self._stage_from(self.written)
+
+    def room(self) -> int:
+        """How many bytes of the file that is appended to are left."""
+        return self.file_size - self.written % self.file_size
+
     def _segment_to_write(self, offset: int) -> Segment:
         if self.segments:
             segment = self.segments[-1]

@@ -19,8 +19,7 @@ from typing import Final
 
 from trimq.codec.entries.checkpoint import Checkpoint
 from trimq.codec.flags import SysFlag
-from trimq.codec.names import LIGHT_QUEUE_ID, allows_light
-from trimq.codec.records.multi_dispatch import NAMES_MARK, light_places
+from trimq.codec.records.multi_dispatch import NAMES_MARK
 from trimq.store.errors import StoreDamaged
 from trimq.store.log.commit_log import CommitLog
 from trimq.store.log.scan import LogScanner, record_behind
@@ -28,6 +27,7 @@ from trimq.store.messages.message import Dispatched
 from trimq.store.messages.tags import TagCodes
 from trimq.store.opening.index_recovery import IndexRecovery
 from trimq.store.queues.bounds import Believed
+from trimq.store.queues.light_entries import light_entries
 from trimq.store.queues.queue import FoundEntries
 from trimq.store.queues.queues import Queues
 
@@ -203,25 +203,7 @@ class Recovery:
         self._count += 1
 
     def _light_entries(self, record: Dispatched) -> Iterator[Dispatched]:
-        """The record as each of its light queues sees it (ConsumeQueue.multiDispatchLmqQueue)."""
-        queues = self._queues
-        if record.sys_flag & SysFlag.INNER_BATCH or not allows_light(record.topic):
-            return
-        if not queues.is_plain(record.topic):
-            return
-        for name, offset in light_places(record.properties):
-            if (self._has_light or queues.exists(name)) and queues.is_plain(name):
-                yield Dispatched(
-                    name,
-                    LIGHT_QUEUE_ID,
-                    offset,
-                    record.physical_offset,
-                    record.size,
-                    record.tags_code,
-                    record.store_timestamp,
-                    record.sys_flag,
-                    b"",
-                )
+        return light_entries(self._queues, record, self._has_light)
 
     def _is_of_deleted_kind(self, key: tuple[str, int], record: Dispatched) -> bool:
         """The topic's queues cannot have such a record: the topic was deleted and had others.

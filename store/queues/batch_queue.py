@@ -91,6 +91,13 @@ class BatchConsumeQueue(Queue):
         message.properties = with_base(message.properties, self.next_offset)
         return count
 
+    def count_in(self, record: Dispatched) -> int:
+        return count_of(record.properties) if record.sys_flag & _INNER_BATCH else 1
+
+    def follows(self, record: Dispatched) -> bool:
+        # Offsets may leap here: entries name them.
+        return record.queue_offset >= self.max_offset and not self.is_new
+
     def append(self, records: list[Dispatched], start: int, end: int) -> None:
         for index in range(start, end):
             record = records[index]

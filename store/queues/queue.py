@@ -96,6 +96,14 @@ class Queue:
         """How many offsets it takes from `next_offset` on; its properties are set accordingly."""
         return 1
 
+    def count_in(self, record: Dispatched) -> int:
+        """How many offsets a stored record takes."""
+        return 1
+
+    def follows(self, record: Dispatched) -> bool:
+        """Whether a stored record is the queue's next one, and may be appended."""
+        return record.queue_offset == self.max_offset and not self.is_new
+
     def append(self, records: list[Dispatched], start: int, end: int) -> None:
         """Entries for the records from `start` up to `end`, all of this queue."""
         raise NotImplementedError

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from trimq.codec.entries.queue import QueueEntry
 from trimq.codec.errors import CodecError
 from trimq.codec.records.bodiless import HEAD_SIZE, body_extent, parse_bodiless
 from trimq.codec.records.record import Record, parse_record
@@ -26,15 +25,23 @@ def replay(log: CommitLog, queue: Queue, begin: int, effect: Effect, bodies: boo
     end = queue.max_offset
     for offset in range(max(begin, queue.min_offset), end):
         entry = queue.entry(offset)
-        record = None if entry is None else _record(log, entry, bodies)
-        if entry is None or record is None:
+        if entry is None:
+            continue
+        record = _record(log, entry.physical_offset, entry.size, bodies)
+        if record is None:
             continue
         effect(_dispatched(record, queue.tags_code(entry.tags_code)), message_of(record))
     return end
 
 
-def _record(log: CommitLog, entry: QueueEntry, bodies: bool) -> Record | None:
-    position, size = entry.physical_offset, entry.size
+def apply_effect(log: CommitLog, effect: Effect, record: Dispatched) -> None:
+    """Apply it to a record that has just come to the log. Blocks, if that is not in the page cache any more."""
+    found = _record(log, record.physical_offset, record.size, bodies=True)
+    if found is not None:
+        effect(record, message_of(found))
+
+
+def _record(log: CommitLog, position: int, size: int, bodies: bool) -> Record | None:
     try:
         if bodies or size <= _SMALL:
             data = log.read(position, size)

@@ -9,6 +9,7 @@ from trimq.codec.entries.timer import (
     CHECKPOINT_FILE_SIZE,
     TimerState,
     pack_own_checkpoint,
+    pack_timer_checkpoint,
     parse_delivered_from,
     parse_timer_checkpoint,
 )
@@ -44,8 +45,11 @@ class TimerCheckpoint:
         self.state = parse_timer_checkpoint(data)
         self.delivered_from = parse_delivered_from(data)
 
-    def save(self, state: TimerState, delivered_from: int) -> None:
-        """Blocks until it is on the disk. StoreError."""
+    def save(self, state: TimerState, delivered_from: int | None) -> None:
+        """Blocks until it is on the disk. `delivered_from`: None when nobody knows it. StoreError."""
+        data = pack_timer_checkpoint(state)
+        if delivered_from is not None:
+            data = pack_own_checkpoint(state, delivered_from)
         try:
             is_new = not self.path.exists()
             if is_new:
@@ -53,7 +57,7 @@ class TimerCheckpoint:
             fd = create(self.path)
             try:
                 # One sector: a power loss leaves it as it was, or as it is to be.
-                write_fully(fd, [pack_own_checkpoint(state, delivered_from)], 0)
+                write_fully(fd, [data], 0)
                 if os.fstat(fd).st_size != CHECKPOINT_FILE_SIZE:
                     set_length(fd, CHECKPOINT_FILE_SIZE)
                 sync_data(fd)

@@ -21,7 +21,9 @@ from trimq.codec.entries.timer import (
     TimerState,
     pack_timer_checkpoint,
     pack_timer_record,
+    parse_timer_checkpoint,
 )
+from trimq.store.disk.files import remove, store_error
 from trimq.store.timers.chain import Chain, Due
 from trimq.store.timers.checkpoint import TimerCheckpoint
 from trimq.store.timers.flushing import TimerFlush
@@ -83,7 +85,10 @@ class TimerStore:
         self.file.load()
         self._flushed = self.file.state
         is_new = not self.wheel.exists() and not self.log.directory.is_dir()
-        if is_new and self.file.state.queue_offset >= queue_end:
+        state = self.file.state
+        # A position in a log that is not here: a slave's, whose master had a wheel.
+        has_wheel = state.log_position > 0
+        if is_new and state.queue_offset >= queue_end and not has_wheel:
             self.read_time = now - now % self.precision
             self.queue_offset = self.file.state.queue_offset
             return None
@@ -96,6 +101,29 @@ class TimerStore:
         self.read_time = found.read_time
         self.queue_offset = found.queue_offset
         return found
+
+    def load_following(self) -> None:
+        """Instead of `load`, for the store of a broker that follows another's log. Blocks. StoreError.
+
+        Positions in the master's timer log mean nothing in one of our own, which is made anew from the messages when
+        this broker becomes a master.
+        """
+        self.file.load()
+        try:
+            if self.log.directory.is_dir():
+                for path in self.log.directory.iterdir():
+                    remove(path)
+            for path in self.wheel.path.parent.glob(f"{self.wheel.path.name}*"):
+                remove(path)
+        except OSError as error:
+            raise store_error(error, f"removing {self.wheel.path}") from error
+
+    def follow(self, checkpoint: bytes) -> None:
+        """Note another broker's checkpoint as this store's. Blocks. StoreError."""
+        state = parse_timer_checkpoint(checkpoint)
+        if state != self.file.state:
+            self.file.save(state, None)
+            self.file.state = state
 
     def delete_before(self, min_physical_offset: int) -> None:
         """Delete what only speaks of messages before that (store/upkeep/trimming.py). StoreError."""

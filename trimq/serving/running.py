@@ -18,7 +18,7 @@ from trimq.process.state import ProcessState
 from trimq.process.tls import server_tls
 from trimq.remoting.serving.doorkeeper import Doorkeeper
 from trimq.remoting.serving.server import Server
-from trimq.settings.endpoints import HA_OFFSET, BrokerSockets, Endpoint, address_of, listen_broker
+from trimq.settings.endpoints import BrokerSockets, Endpoint, address_of, listen_broker
 from trimq.settings.options import ServerPlan, told_endpoint
 from trimq.settings.process import limits_of
 from trimq.store.message_store import MessageStore
@@ -46,9 +46,9 @@ async def open_broker(
     plan: ServerPlan, name_servers: NameServers, process: ProcessState
 ) -> AsyncIterator[RunningBroker]:
     """Ports first, then the store, then services, then clients; stopping goes in reverse order."""
-    sockets = listen_broker(plan.listen)
+    sockets = listen_broker(plan.listen, plan.replication.ha_listen_port)
     try:
-        identity = _identity(plan, sockets.port)
+        identity = _identity(plan, sockets)
         clock = Clock()
         store = MessageStore(plan.store, clock.millis)
         report = await trio.to_thread.run_sync(_open_store, plan, store)
@@ -96,15 +96,15 @@ def _open_store(plan: ServerPlan, store: MessageStore) -> RecoveryReport:
     return report
 
 
-def _identity(plan: ServerPlan, port: int) -> BrokerIdentity:
-    told = told_endpoint(plan, port)
+def _identity(plan: ServerPlan, sockets: BrokerSockets) -> BrokerIdentity:
+    told = told_endpoint(plan, sockets.port)
     stored = Endpoint(address_of(told.host), told.port)
     return BrokerIdentity(
         cluster=plan.broker.broker_cluster_name,
         name=plan.broker.broker_name,
         broker_id=plan.broker.broker_id,
         address=str(told),
-        ha_address=str(Endpoint(plan.broker.broker_ip2 or told.host, port + HA_OFFSET)),
+        ha_address=str(Endpoint(plan.broker.broker_ip2 or told.host, sockets.ha_port)),
         stored=str(stored),
         zone=plan.broker.zone,
         zone_mode=plan.broker.zone_mode,
@@ -119,7 +119,7 @@ async def _serving(
     metrics_addr: str | None = None
     async with AsyncExitStack() as stack:
         services = await stack.enter_async_context(trio.open_nursery())
-        for name, service in broker.parts.services.items():
+        for name, service in broker.parts.services_of(plan.is_slave).items():
             services.start_soon(process.supervisor.keep, name, service)
         if plan.metrics is not None:
             metrics_addr = str(
@@ -168,3 +168,4 @@ async def _listen(
             doorkeeper=doorkeeper,
         )
         await nursery.start(server.serve, [sock])
+    await nursery.start(broker.common.replication.master.serve, sockets.ha)

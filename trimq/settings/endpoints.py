@@ -1,11 +1,12 @@
 """Addresses and listening sockets: ``HOST:PORT`` texts, and ports that belong together.
 
 A broker listens on its port p, on p - 2 (RocketMQ's VIP or "fast" port, which Java clients and slaves
-compute themselves) and keeps p + 1 free for replication (``haListenPort``).
+compute themselves) and on p + 1 for replication, unless ``haListenPort`` names another.
 """
 
 import errno
 import socket
+from contextlib import ExitStack
 from dataclasses import dataclass
 
 BACKLOG = 1024
@@ -71,19 +72,26 @@ def _why(endpoint: Endpoint, error: OSError) -> str:
 
 @dataclass(frozen=True, slots=True)
 class BrokerSockets:
-    """The two listening sockets of a broker and the replication port that is held free."""
+    """The listening sockets of a broker: for clients, for those that compute its VIP port, for slaves."""
 
     main: socket.socket
     vip: socket.socket
+    ha: socket.socket
     port: int
+
+    @property
+    def ha_port(self) -> int:
+        port: int = self.ha.getsockname()[1]
+        return port
 
     def close(self) -> None:
         self.main.close()
         self.vip.close()
+        self.ha.close()
 
 
-def listen_broker(endpoint: Endpoint) -> BrokerSockets:
-    """Bind a broker's port p and its VIP port p - 2.
+def listen_broker(endpoint: Endpoint, ha_port: int = 0) -> BrokerSockets:
+    """Bind a broker's port p, its VIP port p - 2, and `ha_port` or p + 1 for slaves.
 
     With port 0 a p is picked so that p - 2 and p + 1 are free too. The VIP port of an explicit
     port must be free as well: Java clients with ``vipChannelEnabled`` go there without asking.
@@ -93,7 +101,7 @@ def listen_broker(endpoint: Endpoint) -> BrokerSockets:
             raise AddressSyntaxError(
                 f"a broker also needs its port - 2 and its port + 1: {endpoint} does not have both"
             )
-        return _listen_pair(endpoint)
+        return _listen_all(endpoint, ha_port)
     last: AddressError | None = None
     for _ in range(_ATTEMPTS):
         with listen(endpoint) as probe:
@@ -101,23 +109,31 @@ def listen_broker(endpoint: Endpoint) -> BrokerSockets:
         if not 1026 <= port <= 65534:
             continue
         try:
-            listen(Endpoint(endpoint.host, port + HA_OFFSET)).close()
-            return _listen_pair(Endpoint(endpoint.host, port))
+            return _listen_all(Endpoint(endpoint.host, port), ha_port)
         except AddressError as error:
             last = error
     raise AddressError(f"no free group of ports on {endpoint.host}: {last}")
 
 
-def _listen_pair(endpoint: Endpoint) -> BrokerSockets:
-    main = listen(endpoint)
-    try:
-        vip = listen(Endpoint(endpoint.host, endpoint.port + VIP_OFFSET))
-    except AddressError as error:
-        main.close()
-        raise AddressError(
-            f"cannot listen on the VIP port of {endpoint} (its port - 2): {error}"
-        ) from error
-    return BrokerSockets(main, vip, endpoint.port)
+def _listen_all(endpoint: Endpoint, ha_port: int) -> BrokerSockets:
+    with ExitStack() as opened:
+        main = listen(endpoint)
+        opened.callback(main.close)
+        try:
+            vip = listen(Endpoint(endpoint.host, endpoint.port + VIP_OFFSET))
+        except AddressError as error:
+            raise AddressError(
+                f"cannot listen on the VIP port of {endpoint} (its port - 2): {error}"
+            ) from error
+        opened.callback(vip.close)
+        try:
+            ha = listen(Endpoint(endpoint.host, ha_port or endpoint.port + HA_OFFSET))
+        except AddressError as error:
+            raise AddressError(
+                f"cannot listen on the port for slaves of {endpoint} (haListenPort, or its port + 1): {error}"
+            ) from error
+        opened.pop_all()
+    return BrokerSockets(main, vip, ha, endpoint.port)
 
 
 def told_address(listening: Endpoint) -> str:

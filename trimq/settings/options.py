@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from trimq.broker.cluster.registration import name_server_list
-from trimq.broker.config import BrokerConfig
+from trimq.broker.config import SLAVE, BrokerConfig
 from trimq.namesrv.config import NamesrvConfig
+from trimq.replication.config import ReplicationConfig
 from trimq.settings import parsing as settings
 from trimq.settings.endpoints import AddressError, Endpoint, address_of, told_address
 from trimq.settings.process import ServerConfig
@@ -21,7 +22,7 @@ from trimq.store.disk.files import make_durable_directory
 log = logging.getLogger("trimq.server")
 
 NAMESRV_DEFAULT = "127.0.0.1:9876"
-_BROKER_CONFIGS = (BrokerConfig, StoreConfig, ServerConfig, TlsConfig)
+_BROKER_CONFIGS = (BrokerConfig, StoreConfig, ReplicationConfig, ServerConfig, TlsConfig)
 _NAMESRV_CONFIGS = (NamesrvConfig, ServerConfig, TlsConfig)
 
 
@@ -74,7 +75,13 @@ class ServerPlan:
     embedded: NamesrvPlan | None
     advertise: Endpoint | None
     metrics: Endpoint | None
+    replication: ReplicationConfig = ReplicationConfig()
     sources: Sources = Sources()
+
+    @property
+    def is_slave(self) -> bool:
+        """Whether this broker copies another one's log."""
+        return self.broker.broker_role == SLAVE
 
 
 def server_plan(options: ServerOptions) -> ServerPlan:
@@ -104,7 +111,9 @@ def server_plan(options: ServerOptions) -> ServerPlan:
     )
     metrics = options.metrics or server.metrics
     return ServerPlan(
-        broker=dataclasses.replace(broker, namesrv_addr=named or None, broker_id=0),
+        broker=dataclasses.replace(
+            broker, namesrv_addr=named or None, broker_id=_broker_id(broker)
+        ),
         store=store,
         server=server,
         tls=settings.build(TlsConfig, sources.texts),
@@ -112,8 +121,21 @@ def server_plan(options: ServerOptions) -> ServerPlan:
         embedded=embedded,
         advertise=Endpoint.parse(options.advertise) if options.advertise else None,
         metrics=_metrics_endpoint(metrics) if metrics else None,
+        replication=settings.build(ReplicationConfig, sources.texts),
         sources=sources,
     )
+
+
+def _broker_id(broker: BrokerConfig) -> int:
+    """As BrokerStartup has it: a master is always 0, a slave never."""
+    if broker.broker_role != SLAVE:
+        return 0
+    if broker.broker_id <= 0:
+        raise settings.SettingsError(
+            f"brokerId={broker.broker_id}: a slave needs a number above 0 that no other broker of its name has,"
+            " for example brokerId=1"
+        )
+    return broker.broker_id
 
 
 def _named_servers(options: ServerOptions, sources: Sources, broker: BrokerConfig) -> str | None:

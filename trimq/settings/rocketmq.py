@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from trimq.base.declaring import WHEN_GIVEN, WHEN_TRUE, Refusal, unless, when_above
+from trimq.base.declaring import WHEN_GIVEN, WHEN_TRUE, Refusal, unless
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,13 +93,11 @@ _HARMLESS: Final[Mapping[str, str]] = {
     _HA: """
         asyncLearner brokerElectionPriority brokerHeartbeatInterval brokerNotActiveTimeoutMillis
         compatibleWithOldNameSrv dLegerGroup dLegerPeers dLegerSelfId duplicationEnable
-        enableAutoInSyncReplicas enableRemoteEscape haFlowControlEnable haHousekeepingInterval
-        haListenPort haMasterAddress haMaxGapNotInSync haMaxTimeSlaveNotCatchup
-        haSendHeartbeatInterval haTransferBatchSize lockInStrictMode maxHaTransferByteInSecond
-        maxSlaveResendLength offsetCheckInSlave preferredLeaderId replicasPerDiskPartition
-        sendHeartbeatTimeoutMillis skipPreOnline slaveTimeout storePathBrokerIdentity
+        enableRemoteEscape haMaxTimeSlaveNotCatchup lockInStrictMode
+        maxSlaveResendLength preferredLeaderId replicasPerDiskPartition
+        sendHeartbeatTimeoutMillis skipPreOnline storePathBrokerIdentity
         storePathDLedgerCommitLog storePathEpochFile syncBrokerMemberGroupPeriod
-        syncBrokerMetadataPeriod syncFromLastFile syncMasterFlushOffsetWhenStartup totalReplicas
+        syncBrokerMetadataPeriod syncFromLastFile syncMasterFlushOffsetWhenStartup
     """,
     _CONTROLLER: """
         checkSyncStateSetPeriod controllerAddr controllerHeartBeatTimeoutMills
@@ -211,11 +209,6 @@ _SECRETS: Final[Mapping[str, str]] = {
     "metricsGrpcExporterHeader": _METRICS,
 }
 
-_ONE_COPY: Final = (
-    "TriMQ keeps only one copy of each message so far, and would answer SEND_OK without "
-    "the others: set it to"
-    " {harmless}, or leave this broker to RocketMQ"
-)
 _NO_ACL: Final = (
     "TriMQ has no access control yet, and this broker would be open to everybody: keep it on RocketMQ; or, where"
     " only trusted hosts can reach it, set {key}=false"
@@ -242,10 +235,9 @@ _REFUSED: Final = (
      " plain NameServer, and run the controller with RocketMQ"),
     ("enableDLegerCommitLog", WHEN_TRUE, "TriMQ has no DLedger: every node would be a master of its own and the data"
      " split; set enableDLegerCommitLog=false for a single broker, or keep this one on RocketMQ"),
-    ("inSyncReplicas", when_above(1), _ONE_COPY.format(harmless="1")),
-    ("minInSyncReplicas", when_above(1), _ONE_COPY.format(harmless="1")),
-    ("allAckInSyncStateSet", WHEN_TRUE, _ONE_COPY.format(harmless="false")),
-    ("enableSlaveActingMaster", WHEN_TRUE, "TriMQ has no slaves yet, so nobody would act for a master that is gone: set"
+    ("allAckInSyncStateSet", WHEN_TRUE, "TriMQ has no controllers yet, whose in-sync set this asks: set"
+     " allAckInSyncStateSet=false, or leave this broker to RocketMQ"),
+    ("enableSlaveActingMaster", WHEN_TRUE, "TriMQ's slaves do not act for a master that is gone yet: set"
      " enableSlaveActingMaster=false, or keep this broker on RocketMQ"),
     ("storeType", unless("default"), _NO_ROCKSDB.format(harmless="storeType=default")),
     ("configManagerVersion", unless("v1", "V1"), _NO_ROCKSDB.format(harmless="configManagerVersion=v1")),

@@ -54,6 +54,7 @@ from trimq.wiring.parts.cluster import NameServers
 from trimq.wiring.parts.figures import Figures
 from trimq.wiring.parts.lite import Lite
 from trimq.wiring.parts.produce import Sends
+from trimq.wiring.parts.replication import Followed, Replication
 from trimq.wiring.parts.requests import RequestCounters
 from trimq.wiring.parts.topics import TopicTables
 from trimq.wiring.unsupported import UNSUPPORTED
@@ -80,6 +81,7 @@ class Common:
     figures: Figures
     sends: Sends
     order_blocks: OrderBlocks
+    replication: Replication
     modes: RequestModes
     routes: ClusterRoutes
     lite: Lite
@@ -112,6 +114,7 @@ def common_to_parts(given: Given, name_servers: NameServers, others: OtherBroker
         compaction=compaction.compaction_of(given, of_topics.table),
         figures=of_figures,
         sends=produce.sends(given, of_topics, of_groups, of_clients, of_figures.traffic, of_timers),
+        replication=replication.replication(given, others),
         order_blocks=OrderBlocks(given.directory, of_topics.table, of_groups, given.clock),
         modes=RequestModes(given.directory),
         routes=routes,
@@ -157,7 +160,7 @@ def broker_parts(given: Given, common: Common) -> list[Part]:
         filters.part(given, common.filters, consumers),
         offsets.part(given, offset, common.topics, group, consumers),
         progress.part(given, topic, group, consumers, offset, common.figures),
-        produce.part(common.sends),
+        produce.part(given, common.sends),
         transactions.part(given, common.sends, topic, offset, common.clients.producers),
         consume.part(
             given,
@@ -186,7 +189,12 @@ def broker_parts(given: Given, common: Common) -> list[Part]:
         compaction.part(common.compaction),
         retention.part(given, common.topics, common.timers),
         cluster.part(common.others),
-        replication.part(given),
+        replication.part(
+            given,
+            common.replication,
+            common.others,
+            Followed(common.topics, group, offset, common.delays, common.modes, common.timers),
+        ),
         lite.part(given, common.lite, topic, group, offset, traffic),
         settings.part(common.settings),
         figures.part(given, common.figures, common.delays, common.timers),

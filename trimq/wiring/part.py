@@ -30,6 +30,9 @@ class Part:
     main_port_only: Sequence[Processor[Any]] = ()
     # Run until the server stops, by the names that logs and metrics show.
     services: Mapping[str, Service] = field(default_factory=dict)
+    # Those that store messages of their own run while this broker is a master, those that follow one while it is not.
+    master_services: Mapping[str, Service] = field(default_factory=dict)
+    slave_services: Mapping[str, Service] = field(default_factory=dict)
     # Reads the files, once and before anything is served; blocks.
     load: Callable[[], None] | None = None
     # Gets the records of each write to the commit log.
@@ -50,7 +53,7 @@ class Parts:
     def __init__(self, parts: Sequence[Part]) -> None:
         self._parts = tuple(parts)
         _check_unique("part", [part.name for part in parts])
-        _check_unique("service", [name for part in parts for name in part.services])
+        _check_unique("service", [name for part in parts for name in _all_services(part)])
         self._connections = _given(part.connections for part in parts)
         self._end_of_receive = _given(part.end_of_receive for part in parts)
 
@@ -67,9 +70,18 @@ class Parts:
         """What the VIP port answers."""
         return [one for part in self for one in part.processors]
 
+    def services_of(self, is_slave: bool) -> dict[str, Service]:
+        """What runs while the broker has this role."""
+        found: dict[str, Service] = {}
+        for part in self:
+            found |= part.services
+            found |= part.slave_services if is_slave else part.master_services
+        return found
+
     @property
     def services(self) -> dict[str, Service]:
-        return {name: service for part in self for name, service in part.services.items()}
+        """What runs on a server that is no slave."""
+        return self.services_of(is_slave=False)
 
     @property
     def store_listeners(self) -> list[Listener]:
@@ -113,6 +125,10 @@ class Parts:
 
 def _given(values: Iterable[T | None]) -> list[T]:
     return [value for value in values if value is not None]
+
+
+def _all_services(part: Part) -> list[str]:
+    return [*part.services, *part.master_services, *part.slave_services]
 
 
 def _check_unique(kind: str, names: list[str]) -> None:

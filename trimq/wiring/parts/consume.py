@@ -1,5 +1,7 @@
 """Pulling messages, and waiting for them."""
 
+from typing import Any
+
 from trimq.broker.compaction.compaction import Compaction
 from trimq.broker.consume.arrivals import Arrivals
 from trimq.broker.consume.checks import PullChecks
@@ -10,6 +12,8 @@ from trimq.broker.groups.offsets import ConsumerOffsets
 from trimq.broker.groups.subscription_groups import SubscriptionGroups
 from trimq.processors.consume.lite_pull_message import LitePullMessage
 from trimq.processors.consume.pull_message import PullMessage
+from trimq.processors.replication.slave_refusals import RefusePulls
+from trimq.remoting.contract import Processor
 from trimq.wiring.given import Given
 from trimq.wiring.part import Part
 from trimq.wiring.parts.topics import TopicTables
@@ -28,10 +32,13 @@ def part(
     config, table, static = given.config, topics.table, topics.static
     checks = PullChecks(config, given.identity, table, groups, subscriptions, static)
     pulling = Pulling(config, checks, offsets, given.store, arrivals, traffic, static, compaction)
+    pulls: list[Processor[Any]] = [PullMessage(pulling), LitePullMessage(pulling)]
+    if given.plan.is_slave and not config.slave_read_enable:
+        pulls = [RefusePulls()]
     return Part(
         name="consume",
         # BrokerController.registerProcessor: the fast remoting server has no pulls.
-        main_port_only=[PullMessage(pulling), LitePullMessage(pulling)],
+        main_port_only=pulls,
         services={"ask filters of waiting pulls": arrivals.ask_later},
         stored=arrivals.arrived,
     )

@@ -15,7 +15,7 @@ def part(delays: DelayService) -> Part:
     return Part(
         name="delays",
         processors=[GetAllDelayOffset(delays)],
-        services={"deliver delayed messages": delays.run},
+        master_services={"deliver delayed messages": delays.run},
         load=delays.load,
         stored=delays.arrived,
         close=delays.close,

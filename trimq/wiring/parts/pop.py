@@ -115,6 +115,8 @@ def part(
                 config.flush_consumer_offset_interval / 1000,
                 blocks.persist_in_steps,
             ),
+        },
+        master_services={
             "open the blocks of orderly pops": orderly.openings.run,
             **({} if reviving is None else {"put popped messages back": reviving.run}),
         },

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from trimq.broker.figures.traffic import Traffic
 from trimq.broker.groups.subscription_groups import SubscriptionGroups
@@ -27,6 +28,8 @@ from trimq.processors.produce.send_message import SendMessage
 from trimq.processors.produce.send_message_v2 import SendMessageV2
 from trimq.processors.produce.send_reply_message import SendReplyMessage
 from trimq.processors.produce.send_reply_message_v2 import SendReplyMessageV2
+from trimq.processors.replication.slave_refusals import RefuseSends
+from trimq.remoting.contract import Processor
 from trimq.wiring.given import Given
 from trimq.wiring.part import Part
 from trimq.wiring.parts.clients import Clients
@@ -81,16 +84,21 @@ def sends(
     )
 
 
-def part(made: Sends) -> Part:
+def part(given: Given, made: Sends) -> Part:
     replies = SendReplies(made.sending)
     answers = ReplyAnswers(made.replying)
+    sends: list[Processor[Any]] = [
+        SendMessage(replies),
+        SendMessageV2(replies),
+        SendBatchMessage(replies),
+        ConsumerSendMsgBack(made.back),
+    ]
+    if given.plan.is_slave:
+        sends = [RefuseSends()]
     return Part(
         name="produce",
         processors=[
-            SendMessage(replies),
-            SendMessageV2(replies),
-            SendBatchMessage(replies),
-            ConsumerSendMsgBack(made.back),
+            *sends,
             RecallMessage(made.recalling),
             SendReplyMessage(answers),
             SendReplyMessageV2(answers),

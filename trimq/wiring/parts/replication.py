@@ -1,13 +1,249 @@
-"""What masters and slaves ask each other, answered by a master without slaves."""
+"""Copies of the log: a master's slaves, or a slave's master, and the tables that follow it."""
 
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+
+from trimq.broker.cluster.other_brokers import OtherBrokers
+from trimq.broker.delivery.delays import DelayService
+from trimq.broker.groups.offsets import ConsumerOffsets
+from trimq.broker.groups.request_modes import RequestModes
+from trimq.broker.groups.subscription_groups import SubscriptionGroups
+from trimq.broker.services.metadata_sync import Follow, MetadataSync
+from trimq.broker.timers.service import WheelTimers
+from trimq.broker.topics.table import Topics
+from trimq.codec.bodies.base import decode_body
+from trimq.codec.bodies.groups import SubscriptionGroupWrapper
+from trimq.codec.bodies.offsets import (
+    DelayOffsetSerializeWrapper,
+    LmqConsumerOffsetSerializeWrapper,
+)
+from trimq.codec.bodies.replication import (
+    HAClientRuntimeInfo,
+    HAConnectionRuntimeInfo,
+    HARuntimeInfo,
+)
+from trimq.codec.bodies.request_modes import MessageRequestModes
+from trimq.codec.bodies.static_topics import MappingsOfAll
+from trimq.codec.bodies.timers import TimerMetricsSerializeWrapper
+from trimq.codec.bodies.topics import TopicConfigSerializeWrapper
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.errors import CodecError
+from trimq.codec.headers.base import decode_header
+from trimq.codec.headers.replication import (
+    ExchangeHAInfoRequestHeader,
+    ExchangeHAInfoResponseHeader,
+)
+from trimq.process.metrics import Sample
+from trimq.processors.replication.exchange_broker_ha_info import ExchangeBrokerHaInfo
 from trimq.processors.replication.get_broker_ha_status import GetBrokerHaStatus
 from trimq.processors.replication.reset_master_flush_offset import ResetMasterFlushOffset
+from trimq.remoting.contract import RemotingError
+from trimq.replication.master import Master
+from trimq.replication.slave import Slave
+from trimq.replication.slaves import Slaves
+from trimq.store.message_store import MessageStore
 from trimq.wiring.given import Given
 from trimq.wiring.part import Part
+from trimq.wiring.parts.topics import TopicTables
 
 
-def part(given: Given) -> Part:
+@dataclass(frozen=True, slots=True)
+class Replication:
+    """Both ends of the stream; `slave` is None on a master."""
+
+    slaves: Slaves
+    master: Master
+    slave: Slave | None
+    store: MessageStore
+    told: "ToldMaster"
+
+    def info(self) -> HARuntimeInfo:
+        """As DefaultHAService.getRuntimeInfo."""
+        end = self.store.max_physical_offset
+        if self.slave is not None:
+            return _seen_by_slave(self.slave)
+        links = [
+            HAConnectionRuntimeInfo(
+                addr=link.address,
+                diff=end - link.acked,
+                in_sync=self.slaves.is_in_sync(link),
+                slave_ack_offset=link.acked,
+                transfer_from_where=link.sent_to,
+                transferred_byte_in_second=link.bytes_per_second,
+            )
+            for link in self.slaves
+        ]
+        return HARuntimeInfo(
+            master=True,
+            master_commit_log_max_offset=end,
+            ha_connection_info=links,
+            in_sync_slave_nums=self.slaves.in_sync() - 1,
+        )
+
+    @property
+    def behind(self) -> int:
+        return 0 if self.slave is None else self.slave.behind
+
+
+def _seen_by_slave(slave: Slave) -> HARuntimeInfo:
+    return HARuntimeInfo(
+        master=False,
+        ha_client_runtime_info=HAClientRuntimeInfo(
+            last_read_timestamp=slave.read_at,
+            last_write_timestamp=slave.wrote_at,
+            master_addr=slave.master,
+            max_offset=slave.max_offset,
+            transferred_byte_in_second=slave.bytes_per_second,
+        ),
+    )
+
+
+class ToldMaster:
+    """Where a slave's master lets its log be copied: as configured, as told (906), or as the master says."""
+
+    def __init__(self, given: Given, others: OtherBrokers) -> None:
+        self._configured = given.plan.replication.ha_master_address
+        self._told: str | None = None
+        self._name = given.identity.name
+        self._others = others
+
+    def tell(self, address: str) -> None:
+        """By EXCHANGE_BROKER_HA_INFO; a configured address counts more."""
+        self._told = address
+
+    async def find(self) -> str | None:
+        if self._configured:
+            return self._configured
+        told, self._told = self._told, None
+        if told:
+            return told
+        try:
+            reply = await self._others.ask(
+                self._name, RequestCode.EXCHANGE_BROKER_HA_INFO, ExchangeHAInfoRequestHeader()
+            )
+            if reply.code != ResponseCode.SUCCESS:
+                return None
+            return decode_header(ExchangeHAInfoResponseHeader, reply.ext_fields).master_ha_address
+        except (RemotingError, CodecError):
+            return None
+
+
+def replication(given: Given, others: OtherBrokers) -> Replication:
+    """On an open store."""
+    config, store = given.plan.replication, given.store
+    slaves = Slaves(config, lambda: store.max_physical_offset)
+    master = Master(config, store, slaves)
+    store.add_listener(lambda _: master.grown())
+    told = ToldMaster(given, others)
+    slave = None
+    if given.plan.is_slave:
+        slave = Slave(config, store.follow(), told.find, given.clock)
+    return Replication(slaves, master, slave, store, told)
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """The tables of a slave that follow its master's."""
+
+    topics: TopicTables
+    groups: SubscriptionGroups
+    offsets: ConsumerOffsets
+    delays: DelayService
+    modes: RequestModes
+    timers: WheelTimers | None
+
+
+def part(given: Given, made: Replication, others: OtherBrokers, followed: Followed) -> Part:
+    services = {}
+    slave = made.slave
+    if slave is not None:
+        timers = followed.timers
+        sync = MetadataSync(
+            given.identity.name,
+            others,
+            _tables(given.store, followed),
+            None if timers is None else timers.follow_checkpoint,
+        )
+        services = {
+            "copy the master's log": slave.run,
+            "let queues follow the copied log": slave.derive,
+            "follow the master's tables": sync.follow_tables,
+            "follow the master's timers": sync.follow_timers,
+        }
     return Part(
         name="replication",
-        processors=[GetBrokerHaStatus(given.store), ResetMasterFlushOffset()],
+        processors=[
+            GetBrokerHaStatus(made),
+            ResetMasterFlushOffset(),
+            ExchangeBrokerHaInfo(given.identity, given.store.max_physical_offset, made.told.tell),
+        ],
+        slave_services=services,
+        samples=partial(_samples, made),
     )
+
+
+def _tables(store: MessageStore, followed: Followed) -> Mapping[int, Follow]:
+    async def topics(body: bytes) -> None:
+        table: Topics = followed.topics.table
+        table.mappings.follow(decode_body(MappingsOfAll, body))
+        for name in table.follow(decode_body(TopicConfigSerializeWrapper, body)):
+            # RocketMQ leaves their queues where they are.
+            store.delete_topic(name)
+
+    async def offsets(body: bytes) -> None:
+        followed.offsets.merge(decode_body(LmqConsumerOffsetSerializeWrapper, body))
+
+    async def delays(body: bytes) -> None:
+        await followed.delays.follow(decode_body(DelayOffsetSerializeWrapper, body))
+
+    async def groups(body: bytes) -> None:
+        followed.groups.follow(decode_body(SubscriptionGroupWrapper, body))
+
+    async def modes(body: bytes) -> None:
+        followed.modes.follow(decode_body(MessageRequestModes, body))
+
+    async def metrics(body: bytes) -> None:
+        if followed.timers is not None:
+            await followed.timers.follow_metrics(decode_body(TimerMetricsSerializeWrapper, body))
+
+    return {
+        RequestCode.GET_ALL_TOPIC_CONFIG: topics,
+        RequestCode.GET_ALL_CONSUMER_OFFSET: offsets,
+        RequestCode.GET_ALL_DELAY_OFFSET: delays,
+        RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG: groups,
+        RequestCode.GET_ALL_MESSAGE_REQUEST_MODE: modes,
+        RequestCode.GET_TIMER_METRICS: metrics,
+    }
+
+
+def _samples(made: Replication) -> Iterator[Sample]:
+    if made.slave is not None:
+        yield Sample(
+            "trimq_replication_derive_behind",
+            "Bytes copied from the master that are in no queue yet.",
+            "gauge",
+            made.behind,
+        )
+        connected = int(made.slave.master is not None)
+        yield Sample(
+            "trimq_replication_connected", "1 while the master's log is copied.", "gauge", connected
+        )
+        return
+    end = made.store.max_physical_offset
+    for link in made.slaves:
+        labels = {"slave": link.address}
+        yield Sample(
+            "trimq_replication_behind",
+            "Bytes of the log that a slave lacks.",
+            "gauge",
+            max(0, end - max(link.acked, 0)),
+            labels,
+        )
+        yield Sample(
+            "trimq_replication_astray",
+            "1 for a slave whose log does not fit and which gets nothing.",
+            "gauge",
+            int(link.astray),
+            labels,
+        )

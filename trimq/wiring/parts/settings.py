@@ -16,7 +16,7 @@ def running_settings(given: Given, topics: Topics) -> RunningSettings:
     plan = given.plan
     sources = dataclasses.replace(plan.sources, shown=_found_out(given))
     never = NEVER_AT_RUN_TIME | set(plan.broker.config_black_list.split(";"))
-    configs = (plan.broker, plan.store, plan.server, plan.tls)
+    configs = (plan.broker, plan.store, plan.replication, plan.server, plan.tls)
     settings = RunningSettings(configs, sources, given.clock, never)
     settings.when_given("brokerPermission", topics.told_anew)
     return settings
@@ -40,6 +40,8 @@ def _found_out(given: Given) -> dict[str, str]:
     return {
         "listenPort": port,
         "brokerIP1": host,
+        "brokerId": str(given.plan.broker.broker_id),
+        "haListenPort": given.identity.ha_address.rpartition(":")[2],
         "storePathRootDir": str(store.root),
         "storePathCommitLog": ",".join(map(str, store.commit_logs)),
     }

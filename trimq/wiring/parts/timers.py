@@ -32,11 +32,13 @@ def part(given: Given, timers: WheelTimers | None, sends: Sends, topics: Topics)
     ]
     if timers is None:
         return Part(name="timers", processors=processors)
+    if given.plan.is_slave:
+        return Part(name="timers", processors=processors, load=timers.load_following)
     timers.deliver_by(TimerPuts(sends.rules, topics, given.store))
     return Part(
         name="timers",
         processors=processors,
-        services={
+        master_services={
             "put timer messages on the wheel": timers.feed,
             "deliver timer messages": timers.deliver,
             "flush the timer wheel": timers.keep_flushed,

@@ -52,7 +52,7 @@ def part(
             EndTransaction(ending, LateEnds(store, ending), store, of_store),
             ResumeCheckHalfMessage(resuming, store, of_store),
         ],
-        services={
+        master_services={
             "check half messages": checking.run,
             "keep transaction positions": partial(_keep, positions),
             "write transaction metrics": partial(_write, metrics, config),

@@ -1,0 +1,78 @@
+"""A slave's tables follow its master's (SlaveSynchronize): asked for every minute, timers' progress every 3 s.
+
+Tables with a version are replaced when it differs; offsets are merged, and none is ever deleted.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Final
+
+import trio
+
+from trimq.broker.cluster.other_brokers import OtherBrokers
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.errors import CodecError
+from trimq.codec.headers.base import Header
+from trimq.remoting.contract import RemotingError
+from trimq.store.errors import StoreError
+
+log: Final = logging.getLogger("trimq.broker")
+
+# BrokerController.startServiceWithoutCondition: the first time after 10 s there, and every 60 s. Ours begins at once.
+TABLES_SECONDS: Final = 60
+TIMERS_SECONDS: Final = 3
+
+# Takes over a table, from the body of the master's answer.
+Follow = Callable[[bytes], Awaitable[None]]
+
+
+class NoFields(Header, kw_only=True):
+    """All of a table is asked for without a header's fields."""
+
+
+class MetadataSync:
+    def __init__(
+        self, name: str, others: OtherBrokers, tables: Mapping[int, Follow], timers: Follow | None
+    ) -> None:
+        """`name` is that of master and slave; `tables`: by the request code that asks for each."""
+        self._name = name
+        self._others = others
+        self._tables = tables
+        self._timers = timers
+        self._failing: dict[int, str] = {}
+
+    async def follow_tables(self) -> None:
+        """Until cancelled."""
+        while True:
+            for code, follow in self._tables.items():
+                await self._follow(code, follow)
+            # Until the master answers for the first time: soon again.
+            await trio.sleep(TIMERS_SECONDS if self._failing else TABLES_SECONDS)
+
+    async def follow_timers(self) -> None:
+        """Until cancelled."""
+        while self._timers is not None:
+            await self._follow(RequestCode.GET_TIMER_CHECK_POINT, self._timers)
+            await trio.sleep(TIMERS_SECONDS)
+        await trio.sleep_forever()
+
+    async def _follow(self, code: int, follow: Follow) -> None:
+        why = ""
+        try:
+            reply = await self._others.ask(self._name, code, NoFields())
+            if reply.code == ResponseCode.SUCCESS:
+                await follow(bytes(reply.body))
+            else:
+                why = f"{reply.remark} (code {reply.code})"
+        except RemotingError as error:
+            why = str(error)
+        except (CodecError, StoreError) as error:
+            why = f"its answer cannot be used: {error}"
+        if why and code not in self._failing:
+            log.warning("a table of the master was not read: code=%d reason=%s", code, why)
+        if why:
+            self._failing[code] = why
+        else:
+            self._failing.pop(code, None)

@@ -1,0 +1,233 @@
+"""A master and a slave under one NameServer, each the real 5.5.0 or TriMQ."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from compat_tests.servers import containers
+from compat_tests.servers.ours import TrimqNameServer, TrimqServer
+from compat_tests.servers.real import RealBroker
+from compat_tests.servers.server import Options
+from compat_tests.wire import records
+from compat_tests.wire.frames import Frame
+from compat_tests.wire.link import Link
+
+PAIRS: Final = ("real-real", "real-ours", "ours-real", "ours-ours")
+NAME: Final = "pair"
+LOG_FILE: Final = 1024 * 1024
+SETTINGS: Final = {
+    "brokerName": NAME,
+    "mappedFileSizeCommitLog": str(LOG_FILE),
+    # A slave learns of its master by registering.
+    "registerNameServerPeriod": "10000",
+}
+SEND, PULL, OFFSET, CREATE_TOPIC, MAX_OFFSET, MIN_OFFSET = 10, 11, 14, 17, 30, 31
+SUCCESS: Final = 0
+PATIENCE: Final = 60.0
+_bodies = itertools.count()
+
+
+class Side:
+    """One broker of a pair."""
+
+    def __init__(self, kind: str, home: Path, namesrv: str, settings: Mapping[str, str]) -> None:
+        options = Options(settings={**SETTINGS, **settings})
+        self.kind = kind
+        self._real: RealBroker | None = None
+        self._ours: TrimqServer | None = None
+        if kind == "real":
+            self._real = RealBroker(containers.launcher(), home, namesrv, options)
+            self.store = self._real.store
+        else:
+            self._ours = TrimqServer(home, options, namesrv=namesrv)
+            self.store = self._ours.store
+        self._link: Link | None = None
+
+    @property
+    def addr(self) -> str:
+        if self._real is not None:
+            return self._real.addr
+        assert self._ours is not None
+        return self._ours.broker_addr
+
+    @property
+    def pid(self) -> int:
+        if self._real is not None:
+            return self._real.pid
+        assert self._ours is not None
+        return self._ours.broker_pid
+
+    def start(self) -> Side:
+        if self._real is not None:
+            self._real.start()
+        if self._ours is not None:
+            self._ours.start()
+        return self
+
+    def ask(
+        self, code: int, fields: Mapping[str, object] | None = None, body: bytes = b""
+    ) -> Frame:
+        if self._link is None:
+            self._link = Link(self.addr)
+        texts = {key: str(value) for key, value in (fields or {}).items()}
+        return self._link.ask(Frame(code, ext=texts, body=body))
+
+    def stop(self, kill: bool = False) -> None:
+        if self._link is not None:
+            self._link.close()
+            self._link = None
+        side: Any = self._real or self._ours
+        if kill:
+            side.kill()
+        else:
+            side.stop()
+
+    def end(self) -> None:
+        """Whatever its state."""
+        if self._link is not None:
+            self._link.close()
+        side: Any = self._real or self._ours
+        side.kill()
+
+    # --- what clients do
+
+    def create(self, topic: str, queues: int = 2) -> None:
+        fields = {
+            "topic": topic,
+            "defaultTopic": "TBW102",
+            "readQueueNums": queues,
+            "writeQueueNums": queues,
+            "perm": 6,
+            "topicFilterType": "SINGLE_TAG",
+            "topicSysFlag": 0,
+            "order": "false",
+        }
+        reply = self.ask(CREATE_TOPIC, fields)
+        assert reply.code == SUCCESS, reply
+
+    def send(
+        self, topic: str, body: bytes, queue: int = 0, properties: str = "", sys_flag: int = 0
+    ) -> Frame:
+        unique = f"UNIQ_KEY\x01{next(_bodies):032X}\x02"
+        fields = {
+            "producerGroup": "P",
+            "topic": topic,
+            "defaultTopic": "TBW102",
+            "defaultTopicQueueNums": 4,
+            "queueId": queue,
+            "sysFlag": sys_flag,
+            "bornTimestamp": int(time.time() * 1000),
+            "flag": 0,
+            "properties": unique + properties,
+            "reconsumeTimes": 0,
+            "unitMode": "false",
+            "batch": "false",
+        }
+        return self.ask(SEND, fields, body)
+
+    def pull(self, topic: str, queue: int = 0, offset: int = 0, count: int = 32) -> Frame:
+        fields = {
+            "consumerGroup": "G",
+            "topic": topic,
+            "queueId": queue,
+            "queueOffset": offset,
+            "maxMsgNums": count,
+            "sysFlag": 4,
+            "commitOffset": 0,
+            "suspendTimeoutMillis": 0,
+            "subscription": "*",
+            "subVersion": 0,
+            "expressionType": "TAG",
+        }
+        return self.ask(PULL, fields)
+
+    def bodies(self, topic: str, queue: int = 0) -> list[bytes]:
+        """All that a reader gets from the queue's beginning."""
+        found: list[bytes] = []
+        first = self.ask(MIN_OFFSET, {"topic": topic, "queueId": queue})
+        offset = max(int(first.ext["offset"]), 0)
+        while True:
+            reply = self.pull(topic, queue, offset)
+            if reply.code != SUCCESS:
+                return found
+            found += [record.body for record in records.read_records(reply.body)]
+            offset = int(reply.ext["nextBeginOffset"])
+
+    def max_offset(self, topic: str, queue: int = 0) -> int:
+        reply = self.ask(MAX_OFFSET, {"topic": topic, "queueId": queue, "committed": "true"})
+        return int(reply.ext["offset"]) if reply.code == SUCCESS else -1
+
+
+class Pair:
+    """Master and slave; `end` whatever happened."""
+
+    def __init__(
+        self,
+        kinds: str,
+        home: Path,
+        master: Mapping[str, str] | None = None,
+        slave: Mapping[str, str] | None = None,
+        common: Mapping[str, str] | None = None,
+    ) -> None:
+        first, second = kinds.split("-")
+        self.namesrv = TrimqNameServer(home / "namesrv")
+        self.namesrv.start()
+        shared = dict(common or {})
+        self.master = Side(
+            first,
+            home / "master",
+            self.namesrv.addr,
+            {"brokerRole": "ASYNC_MASTER", "brokerId": "0", **shared, **(master or {})},
+        )
+        self.slave = Side(
+            second,
+            home / "slave",
+            self.namesrv.addr,
+            {
+                "brokerRole": "SLAVE",
+                "brokerId": "1",
+                "slaveReadEnable": "true",
+                **shared,
+                **(slave or {}),
+            },
+        )
+
+    def start(self) -> Pair:
+        self.master.start()
+        self.slave.start()
+        return self
+
+    def settle(self, topic: str, queues: int = 2) -> None:
+        """Until the slave's queues are where the master's are."""
+
+        def even() -> bool:
+            sides = (self.master, self.slave)
+            ends = [[side.max_offset(topic, queue) for queue in range(queues)] for side in sides]
+            return ends[0] == ends[1]
+
+        eventually(even, f"the slave has {topic}")
+
+    def end(self) -> None:
+        for side in (self.slave, self.master):
+            side.end()
+        self.namesrv.stop()
+
+
+def eventually(holds: Callable[[], bool], what: str, seconds: float = PATIENCE) -> None:
+    deadline = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < deadline, f"not within {seconds} s: {what}"
+        time.sleep(0.1)
+
+
+def logs(store: Path) -> dict[str, bytes]:
+    """Each commit-log file without the zeros at its end."""
+    return {
+        path.name: path.read_bytes().rstrip(b"\0")
+        for path in sorted((store / "commitlog").iterdir())
+        if path.name.isdigit()
+    }

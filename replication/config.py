@@ -1,0 +1,75 @@
+"""The settings of masters and slaves (MessageStoreConfig)."""
+
+from dataclasses import dataclass
+
+from trimq.base.declaring import setting
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ReplicationConfig:
+    """Times are milliseconds, sizes bytes."""
+
+    ha_listen_port: int = setting(
+        0,
+        "Port where slaves fetch this broker's log. 0: listenPort + 1.",
+        at_least=0,
+        at_most=65535,
+        guarded=True,
+    )
+    ha_master_address: str | None = setting(
+        None,
+        "Where a slave fetches its master's log, HOST:PORT. Default: where NameServers say.",
+        guarded=True,
+    )
+    ha_send_heartbeat_interval: int = setting(
+        5000, "Without anything to say, both sides show that they are alive after this.", at_least=1
+    )
+    ha_housekeeping_interval: int = setting(
+        20_000, "A link that has been silent for this long is given up by both sides.", at_least=1
+    )
+    ha_transfer_batch_size: int = setting(
+        32 * 1024,
+        "How much of its log RocketMQ's master sends in one piece. TriMQ's sends what there is, up to 1 MiB.",
+        at_least=1,
+    )
+    ha_flow_control_enable: bool = setting(
+        False, "Limit what is sent to each slave to maxHaTransferByteInSecond.", live=True
+    )
+    max_ha_transfer_byte_in_second: int = setting(
+        100 * 1024 * 1024, "With haFlowControlEnable.", at_least=1, live=True, long=True
+    )
+    ha_max_gap_not_in_sync: int = setting(
+        256 * 1024 * 1024,
+        "A slave that lacks more of the log than this does not count as in sync.",
+        at_least=0,
+        live=True,
+    )
+    slave_timeout: int = setting(
+        3000,
+        "How long a SYNC_MASTER's reply waits for slaves before it says FLUSH_SLAVE_TIMEOUT.",
+        at_least=0,
+    )
+    total_replicas: int = setting(1, "Brokers of this name, the master included.", at_least=1)
+    in_sync_replicas: int = setting(
+        1,
+        "How many brokers must have a message before a SYNC_MASTER says SEND_OK, itself included. With 1 it waits for "
+        "no slave, as in RocketMQ.",
+        at_least=1,
+        live=True,
+    )
+    min_in_sync_replicas: int = setting(
+        1,
+        "With enableAutoInSyncReplicas: never fewer than this; while fewer are in sync, messages are refused.",
+        at_least=1,
+        live=True,
+    )
+    enable_auto_in_sync_replicas: bool = setting(
+        False,
+        "A SYNC_MASTER waits for no more brokers than are in sync, but for minInSyncReplicas.",
+        live=True,
+    )
+    offset_check_in_slave: bool = setting(
+        False,
+        "A slave corrects offsets that are outside of a queue; otherwise its readers ask the master again.",
+        live=True,
+    )

@@ -1,0 +1,230 @@
+"""A slave's end of the stream: it says how far its log goes, and takes over what follows (DefaultHAClient).
+
+States: looking for the master's address -> connecting -> copying -> (silence, a cut, another offset than expected) ->
+connecting again. Its report goes out at once after connecting, after every receive that brought bytes, and when
+nothing was said for haSendHeartbeatInterval. An acknowledged byte is in the page cache, as with the original.
+"""
+
+from __future__ import annotations
+
+import logging
+import socket
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Final
+
+import trio
+
+from trimq.base.clock import Clock
+from trimq.codec.layouts.ha import MASTER_HEAD, SLAVE_REPORT
+from trimq.replication.config import ReplicationConfig
+from trimq.replication.rate import Rate
+from trimq.store.errors import StoreError
+from trimq.store.following.copied_log import CopiedLog
+
+log = logging.getLogger("trimq.replication")
+
+_RECEIVE: Final = 1024 * 1024
+_HEAD_SIZE: Final = MASTER_HEAD.sizeof()
+_CONNECT_SECONDS: Final = 3
+_SHORTEST_PAUSE: Final = 0.1
+_LONGEST_PAUSE: Final = 5.0
+
+# The master's HA address, asked for before each connection; None while nobody knows it.
+FindMaster = Callable[[], Awaitable[str | None]]
+
+
+class LinkLost(Exception):
+    """The connection is of no use any more; the text says why."""
+
+
+class Incoming:
+    """What arrives, cut into pieces of the log: bodies may come in any number of receives."""
+
+    __slots__ = ("_copied", "_head", "_left")
+
+    def __init__(self, copied: CopiedLog) -> None:
+        self._copied = copied
+        self._head = bytearray()
+        self._left = 0
+
+    def take(self, data: memoryview) -> int:
+        """Append to the log what is its body; how many bytes that was. LinkLost, StoreError."""
+        chunks: list[bytes | memoryview] = []
+        gathered = taken = 0
+        while data:
+            if not self._left:
+                data = self._take_head(data, gathered)
+                continue
+            piece = data[: self._left]
+            data = data[len(piece) :]
+            self._left -= len(piece)
+            if len(piece) > self._copied.room - gathered:
+                raise LinkLost(
+                    "a piece goes beyond a file's end: mappedFileSizeCommitLog must be the master's"
+                )
+            chunks.append(piece)
+            gathered += len(piece)
+            if gathered == self._copied.room:
+                self._copied.append(chunks, gathered)
+                taken += gathered
+                chunks, gathered = [], 0
+        if gathered:
+            self._copied.append(chunks, gathered)
+        return taken + gathered
+
+    def _take_head(self, data: memoryview, gathered: int) -> memoryview:
+        """What comes behind the header, if it is whole now."""
+        need = _HEAD_SIZE - len(self._head)
+        self._head += data[:need]
+        if len(self._head) == _HEAD_SIZE:
+            head = MASTER_HEAD.parse(bytes(self._head))
+            self._head.clear()
+            self._check(head.offset, head.size, self._copied.end + gathered)
+            self._left = head.size
+        return data[need:]
+
+    def _check(self, offset: int, size: int, end: int) -> None:
+        if size < 0:
+            raise LinkLost(f"a piece of {size} bytes")
+        if offset == end:
+            return
+        if not self._copied.is_empty or end:
+            raise LinkLost(f"the master sends from {offset}, this log ends at {end}")
+        if size:
+            try:
+                self._copied.begin_at(offset)
+            except StoreError as error:
+                raise LinkLost(f"{error}: mappedFileSizeCommitLog must be the master's") from error
+
+
+class Slave:
+    """Copies its master's log until cancelled; `run` and `derive` are two services."""
+
+    def __init__(
+        self, config: ReplicationConfig, copied: CopiedLog, find_master: FindMaster, clock: Clock
+    ) -> None:
+        self._config = config
+        self._copied = copied
+        self._find_master = find_master
+        self._clock = clock
+        self._arrived = trio.Event()
+        self._reporting = trio.Lock()
+        self._state = ""
+        # Where the master is while there is a connection, for those who ask.
+        self.master: str | None = None
+        # Milliseconds since 1970 of the last bytes in either direction.
+        self.read_at = 0
+        self.wrote_at = 0
+        self.received = 0
+        self._spoke = 0.0
+        self._rate = Rate()
+
+    @property
+    def bytes_per_second(self) -> int:
+        return self._rate.per_second
+
+    @property
+    def max_offset(self) -> int:
+        return self._copied.end
+
+    @property
+    def behind(self) -> int:
+        """Bytes that were copied and that no queue has yet (dispatchBehindBytes)."""
+        return self._copied.end - self._copied.derived
+
+    async def run(self) -> None:
+        pause = _SHORTEST_PAUSE
+        while True:
+            address = await self._find_master()
+            if address is None:
+                if self._is_news("waiting"):
+                    log.warning("waiting for a master: no NameServer knows one that can be asked")
+            else:
+                before = self.received
+                await self._copy_while_it_lasts(address)
+                if self.received > before:
+                    pause = _SHORTEST_PAUSE
+            await trio.sleep(pause)
+            pause = min(pause * 2, _LONGEST_PAUSE)
+
+    async def derive(self) -> None:
+        """Let the queues follow, in steps between which others have their turn."""
+        while True:
+            self._arrived = trio.Event()
+            try:
+                while self._copied.derive_some():
+                    await trio.lowlevel.checkpoint()
+            except StoreError as error:
+                log.error("queues do not follow the copied log, trying again: reason=%s", error)
+                await trio.sleep(1)
+                continue
+            await self._arrived.wait()
+
+    def _is_news(self, state: str) -> bool:
+        """One line per change of state."""
+        before, self._state = self._state, state
+        return before != state
+
+    async def _copy_while_it_lasts(self, address: str) -> None:
+        try:
+            await self._copy(address)
+        except* (LinkLost, StoreError, OSError) as group:
+            if self._is_news("lost"):
+                log.warning(
+                    "master lost, trying again: master=%s reason=%s", address, group.exceptions[0]
+                )
+        finally:
+            self.master = None
+
+    async def _copy(self, address: str) -> None:
+        host, _, port = address.rpartition(":")
+        with trio.move_on_after(_CONNECT_SECONDS) as patience:
+            stream = await trio.open_tcp_stream(host.strip("[]"), int(port))
+        if patience.cancelled_caught:
+            raise LinkLost(f"no connection within {_CONNECT_SECONDS} s")
+        sock = stream.socket
+        with suppress(OSError):
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, True)
+        async with stream, trio.open_nursery() as nursery:
+            await self._report(sock)
+            self.master = address
+            if self._is_news("copying"):
+                log.info("copying a master's log: master=%s from=%d", address, self._copied.end)
+            nursery.start_soon(self._show_life, sock)
+            await self._receive(sock)
+
+    async def _receive(self, sock: trio.socket.SocketType) -> None:
+        incoming = Incoming(self._copied)
+        buffer = memoryview(bytearray(_RECEIVE))
+        silence = self._config.ha_housekeeping_interval / 1000
+        while True:
+            with trio.move_on_after(silence) as patience:
+                count = await sock.recv_into(buffer)
+            if patience.cancelled_caught:
+                raise LinkLost(f"silent for {silence:g} s")
+            if not count:
+                raise LinkLost("closed by the master")
+            self.read_at = self._clock.millis()
+            taken = incoming.take(buffer[:count])
+            if taken:
+                self.received += taken
+                self._rate.count(taken, trio.current_time())
+                await self._report(sock)
+                self._arrived.set()
+
+    async def _report(self, sock: trio.socket.SocketType) -> None:
+        async with self._reporting:
+            data = SLAVE_REPORT.build({"max_offset": self._copied.end})
+            self.wrote_at = self._clock.millis()
+            self._spoke = trio.current_time()
+            while data:
+                sent = await sock.send(data)
+                data = data[sent:]
+
+    async def _show_life(self, sock: trio.socket.SocketType) -> None:
+        interval = self._config.ha_send_heartbeat_interval / 1000
+        while True:
+            await trio.sleep_until(self._spoke + interval)
+            if trio.current_time() >= self._spoke + interval:
+                await self._report(sock)

@@ -1,0 +1,98 @@
+"""A master's slaves: who is connected, how far each has got, and how far enough of them have.
+
+States of a link, and what its reports are worth:
+
+| state   | begins with                                    | counts                                           |
+|---------|------------------------------------------------|--------------------------------------------------|
+| silent  | the connection                                 | not at all                                       |
+| copying | the first report, of an offset within the log  | with its last report, up to the end of the log   |
+| astray  | a report beyond the log, or before its begin   | never again; nothing is sent to it               |
+
+(DefaultHAService, GroupTransferService. There a slave that is ahead of its master counts, and is copied to once the
+master has passed it: the logs differ from then on.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from trimq.remoting.gate import Gate
+from trimq.replication.config import ReplicationConfig
+from trimq.replication.rate import Rate
+
+NOT_REPORTED: Final = -1
+
+
+class SlaveLink:
+    """One slave, as its connection knows it. Offsets are bytes of the log."""
+
+    __slots__ = ("acked", "address", "astray", "rate", "sent_to")
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+        # How far its log goes, by its own word.
+        self.acked = NOT_REPORTED
+        # What is sent next begins here.
+        self.sent_to = NOT_REPORTED
+        self.astray = False
+        self.rate = Rate()
+
+    @property
+    def bytes_per_second(self) -> int:
+        return self.rate.per_second
+
+
+class Slaves:
+    """`log_end` is the end of the master's own log; `copied` is a gate up to where enough brokers have it."""
+
+    def __init__(self, config: ReplicationConfig, log_end: Callable[[], int]) -> None:
+        self._config = config
+        self._log_end = log_end
+        self._links: list[SlaveLink] = []
+        self.copied = Gate()
+
+    def __iter__(self) -> Iterator[SlaveLink]:
+        return iter(self._links)
+
+    def __len__(self) -> int:
+        return len(self._links)
+
+    def joined(self, link: SlaveLink) -> None:
+        self._links.append(link)
+
+    def left(self, link: SlaveLink) -> None:
+        self._links.remove(link)
+
+    def reported(self, link: SlaveLink, offset: int) -> None:
+        """The slave says how far its log goes."""
+        link.acked = offset
+        if not link.astray:
+            self.look()
+
+    def look(self) -> None:
+        """Let replies go that enough brokers have, by now or by what is asked of them now."""
+        need = self.need()
+        if need <= 1:
+            self.copied.advance(self._log_end())
+            return
+        acked = sorted((link.acked for link in self._links if not link.astray), reverse=True)
+        if len(acked) >= need - 1:
+            self.copied.advance(min(acked[need - 2], self._log_end()))
+
+    def is_in_sync(self, link: SlaveLink) -> bool:
+        """Within haMaxGapNotInSync (DefaultHAService.isInSyncSlave)."""
+        gap = self._log_end() - link.acked
+        return not link.astray and link.acked >= 0 and gap < self._config.ha_max_gap_not_in_sync
+
+    def in_sync(self) -> int:
+        """Brokers that are in sync, the master among them."""
+        return 1 + sum(self.is_in_sync(link) for link in self._links)
+
+    def need(self) -> int:
+        """How many brokers must have a message before its producer hears of it (CommitLog.calcNeedAckNums)."""
+        config = self._config
+        if not config.enable_auto_in_sync_replicas:
+            return config.in_sync_replicas
+        in_sync = min(config.in_sync_replicas, self.in_sync())
+        return max(in_sync, config.min_in_sync_replicas)

@@ -1,0 +1,201 @@
+"""A slave's store: raw bytes of its master's log, and the queues, index and listeners that follow them.
+
+The bytes need not end with a whole record; queues follow up to the last whole one (ReputMessageService). Offsets
+are the master's, so an entry has its place already: what is there is skipped, a new queue may begin anywhere, and
+a gap is an error after which the queue is rebuilt from the log.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from itertools import islice
+from typing import Final
+
+from trimq.codec.flags import SysFlag
+from trimq.codec.records.multi_dispatch import NAMES_MARK
+from trimq.store.appending.appender import Appender, has_queue
+from trimq.store.errors import StoreError
+from trimq.store.log.commit_log import CommitLog
+from trimq.store.log.scan import LogScanner, record_behind
+from trimq.store.messages.message import Dispatched
+from trimq.store.messages.tags import TagCodes
+from trimq.store.queues.light_entries import light_entries
+from trimq.store.queues.queue import FoundEntries, Queue
+from trimq.store.queues.queues import Queues
+from trimq.store.reading.replaying import apply_effect
+
+log = logging.getLogger("trimq.store")
+
+# Records looked at before anybody else gets a turn: 2 to 3 ms.
+_STEP_RECORDS: Final = 512
+
+
+class CopiedLog:
+    def __init__(
+        self,
+        commit_log: CommitLog,
+        queues: Queues,
+        tags: TagCodes,
+        appender: Appender,
+        has_light: bool,
+        largest_record: int,
+    ) -> None:
+        """`has_light`: records make light queues; otherwise they only enter those that exist."""
+        self._log = commit_log
+        self._largest_record = largest_record
+        self._queues = queues
+        self._tags = tags
+        self._appender = appender
+        self._has_light = has_light
+        # Up to where queues follow; recovery has brought them to the log's end.
+        self.derived = commit_log.written
+        self._stuck_at = -1
+
+    @property
+    def end(self) -> int:
+        """Where the log ends, mid-record or not."""
+        return self._log.written
+
+    @property
+    def room(self) -> int:
+        """How many bytes of the file that is appended to are left."""
+        return self._log.room()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the log has nothing: it may begin anywhere then."""
+        return not self._log.segments
+
+    def begin_at(self, offset: int) -> None:
+        """The first byte to come is at this offset, a file's first one; only for an empty log."""
+        if not self.is_empty or offset % self._log.file_size:
+            raise StoreError(f"a log that ends at {self._log.written} cannot begin at {offset}")
+        self._log.start_at(offset, offset)
+        self.derived = offset
+
+    def append(self, chunks: list[bytes | memoryview], size: int) -> None:
+        """The next bytes of the master's log, all in one file. StoreError: none of them is kept."""
+        self._log.append_copy(chunks, size)
+
+    def derive_some(self) -> bool:
+        """Let the queues follow a little further; True when there may be more."""
+        start = self.derived
+        if start >= self._log.written:
+            return False
+        scanner = LogScanner(self._log, start, self._log.written, self._tags)
+        records = list(islice(scanner, _STEP_RECORDS))
+        if not records:
+            self._look_at_rest(scanner.position)
+            self.derived = scanner.position
+            return False
+        self._enter(records)
+        self.derived = records[-1].physical_offset + records[-1].size
+        return True
+
+    def _look_at_rest(self, position: int) -> None:
+        """What is there is a part of a record, or damage: then it will never become one."""
+        if position == self._stuck_at or self._log.written - position <= self._largest_record:
+            return
+        if record_behind(self._log, position, self._log.written, self._tags) >= 0:
+            self._stuck_at = position
+            log.error("no whole record in the copied log, queues stop there: offset=%d", position)
+
+    # --- queues
+
+    def _enter(self, records: list[Dispatched]) -> None:
+        entered: list[tuple[Queue, Dispatched]] = []
+        count = len(records)
+        start = 0
+        while start < count:
+            record = records[start]
+            end = start + 1
+            if has_queue(record.sys_flag):
+                queue = self._queues.get(record.topic, record.queue_id)
+                if NAMES_MARK not in record.properties:
+                    end = _run(records, start)
+                self._append(queue, records, start, end)
+                if NAMES_MARK in record.properties:
+                    self._enter_light(record)
+                if queue.effect is not None:
+                    entered.extend((queue, records[index]) for index in range(start, end))
+            start = end
+        for queue, record in entered:
+            if queue.effect is not None:
+                apply_effect(self._log, queue.effect, record)
+        self._appender.followed(records)
+
+    def _enter_light(self, record: Dispatched) -> None:
+        for light in light_entries(self._queues, record, self._has_light):
+            queue = self._queues.get(light.topic, light.queue_id)
+            self._append(queue, [light], 0, 1)
+
+    def _append(self, queue: Queue, records: list[Dispatched], start: int, end: int) -> None:
+        for index in range(start, end):
+            records[index].count = queue.count_in(records[index])
+        if queue.follows(records[start]):
+            queue.append(records, start, end)
+            queue.next_offset = queue.max_offset
+            self._queues.appended(queue)
+        else:
+            self._restore(queue, records[start:end])
+
+    def _restore(self, queue: Queue, records: list[Dispatched]) -> None:
+        """They are not what comes next: the queue is new, was made again, or has them already."""
+        topic, queue_id = queue.topic, queue.queue_id
+        found = self._found(topic, records)
+        _, behind = self._queues.restore(topic, {queue_id: found}, complete=True)
+        if not behind:
+            return
+        log.error(
+            "messages missing in a queue, rebuilding it: topic=%s queue=%d ends=%d next=%d",
+            topic,
+            queue_id,
+            queue.max_offset,
+            records[0].queue_offset,
+        )
+        self._queues.delete_queue(queue)
+        end = records[-1].physical_offset
+        everything = list(self._of_queue(topic, queue_id, end))
+        rebuilt = self._found(topic, everything)
+        self._queues.restore(topic, {queue_id: rebuilt}, complete=True)
+
+    def _found(self, topic: str, records: list[Dispatched]) -> FoundEntries:
+        """Of the last run of offsets without a gap."""
+        kind = self._queues.kind_of(topic)
+        found = kind.begin(records[0])
+        for record in records:
+            if not found.add(record):
+                found = kind.begin(record)
+                found.add(record)
+        return found
+
+    def _of_queue(self, topic: str, queue_id: int, last: int) -> Iterator[Dispatched]:
+        scanner = LogScanner(self._log, self._log.min_offset, self._log.written, self._tags)
+        for record in scanner:
+            if record.physical_offset > last:
+                return
+            if not has_queue(record.sys_flag):
+                continue
+            for one in (record, *light_entries(self._queues, record, self._has_light)):
+                if one.topic == topic and one.queue_id == queue_id:
+                    yield one
+
+
+def _run(records: list[Dispatched], start: int) -> int:
+    """Where the consecutive messages of one queue that begin there end."""
+    first = records[start]
+    end = start + 1
+    while end < len(records):
+        record = records[end]
+        if (
+            record.queue_id != first.queue_id
+            or record.topic != first.topic
+            or record.queue_offset != first.queue_offset + end - start
+            or record.sys_flag & SysFlag.INNER_BATCH
+            or NAMES_MARK in record.properties
+            or not has_queue(record.sys_flag)
+        ):
+            break
+        end += 1
+    return end
