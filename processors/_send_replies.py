@@ -5,7 +5,6 @@ Hot: compiled by mypyc when a compiler is there.
 
 from trimq.broker.produce.outcomes import Refused
 from trimq.broker.produce.sending import Sending
-from trimq.codec.codes import ResponseCode
 from trimq.codec.headers.fast import SendHeader, encode_send_response
 from trimq.remoting.contract import Request, Response
 
@@ -43,5 +42,4 @@ class SendReplies:
         response = Response(0, None, None, fields, b"", True)
         if outcome.durable_at >= 0:
             response.durable_at = outcome.durable_at
-            response.durable_timeout_code = ResponseCode.FLUSH_DISK_TIMEOUT
         return response

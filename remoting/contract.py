@@ -8,11 +8,12 @@ from typing import ClassVar, Generic, Protocol, cast
 from trimq.codec.headers.base import Header, decode_header
 from trimq.remoting.errors import FeatureMissing, LimitReached, PeerGone, RemotingError
 from trimq.remoting.exchange import H, Later, Request, Response
-from trimq.remoting.gate import Gate
+from trimq.remoting.gate import Awaited, Gate
 from trimq.remoting.holdback import Holdback
 from trimq.remoting.peer import Body, Buffer, Peer
 
 __all__ = [
+    "Awaited",
     "Body",
     "Buffer",
     "ConnectionListener",

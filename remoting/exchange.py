@@ -58,7 +58,7 @@ class Response:
     `staged`: belongs to records staged during this receive; should writing them fail, an error
     replaces it.
     `durable_at`: hold the reply back until the commit log is durable up to this offset; after the
-    time-out it leaves with `durable_timeout_code` and its header kept.
+    time-out it leaves with `durable_timeout_code`, -1 for that of what it waited for, and its header kept.
     `no_reply`: the real server stays silent here too.
     A body in several buffers leaves uncopied in one vectored send, one in files by a thread of its own.
     """
@@ -84,7 +84,7 @@ class Response:
         body: ReplyBody = b"",
         staged: bool = False,
         durable_at: int = -1,
-        durable_timeout_code: int = 10,
+        durable_timeout_code: int = -1,
         no_reply: bool = False,
     ) -> None:
         self.code = code

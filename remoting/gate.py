@@ -5,6 +5,17 @@ from collections.abc import Callable
 import trio
 
 
+class Awaited:
+    """A gate that replies pass, or after so many seconds with a code in place of success."""
+
+    __slots__ = ("code", "gate", "seconds")
+
+    def __init__(self, gate: "Gate", seconds: float, code: int) -> None:
+        self.gate = gate
+        self.seconds = seconds
+        self.code = code
+
+
 class Gate:
     """Durability up to an offset: flushed, or acknowledged by replicas, as the wiring decides.
 

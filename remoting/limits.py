@@ -28,8 +28,6 @@ class Limits:
     waiting_limit: int = 10_000
     # Bytes that waiting requests may take on all connections together.
     waiting_bytes_limit: int = 256 * 1024 * 1024
-    # syncFlushTimeout: how long a reply is held back for its record to become durable.
-    durable_seconds: float = 5
     # How long a connection that is being closed may take to get its last replies out.
     drain_seconds: float = 3
     # Netty's default for a TLS handshake.

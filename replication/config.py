@@ -55,18 +55,15 @@ class ReplicationConfig:
         "How many brokers must have a message before a SYNC_MASTER says SEND_OK, itself included. With 1 it waits for "
         "no slave, as in RocketMQ.",
         at_least=1,
-        live=True,
     )
     min_in_sync_replicas: int = setting(
         1,
-        "With enableAutoInSyncReplicas: never fewer than this; while fewer are in sync, messages are refused.",
+        "Only with a controller or slaves that act as masters, which TriMQ refuses.",
         at_least=1,
-        live=True,
     )
     enable_auto_in_sync_replicas: bool = setting(
         False,
-        "A SYNC_MASTER waits for no more brokers than are in sync, but for minInSyncReplicas.",
-        live=True,
+        "Only with a controller or slaves that act as masters, which TriMQ refuses.",
     )
     offset_check_in_slave: bool = setting(
         False,

@@ -11,7 +11,7 @@ from trimq.replication.config import ReplicationConfig
 class Pace:
     def __init__(self, config: ReplicationConfig) -> None:
         self._config = config
-        self._second = 0.0
+        self._second = -1.0
         self._left = 0
 
     async def allow(self, size: int) -> int:

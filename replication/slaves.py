@@ -71,14 +71,12 @@ class Slaves:
             self.look()
 
     def look(self) -> None:
-        """Let replies go that enough brokers have, by now or by what is asked of them now."""
-        need = self.need()
-        if need <= 1:
-            self.copied.advance(self._log_end())
-            return
+        """Let replies go whose messages enough brokers have: inSyncReplicas of them (GroupTransferService)."""
+        # The master itself is one of them.
+        others = self._config.in_sync_replicas - 1
         acked = sorted((link.acked for link in self._links if not link.astray), reverse=True)
-        if len(acked) >= need - 1:
-            self.copied.advance(min(acked[need - 2], self._log_end()))
+        if 0 < others <= len(acked):
+            self.copied.advance(min(acked[others - 1], self._log_end()))
 
     def is_in_sync(self, link: SlaveLink) -> bool:
         """Within haMaxGapNotInSync (DefaultHAService.isInSyncSlave)."""
@@ -88,11 +86,3 @@ class Slaves:
     def in_sync(self) -> int:
         """Brokers that are in sync, the master among them."""
         return 1 + sum(self.is_in_sync(link) for link in self._links)
-
-    def need(self) -> int:
-        """How many brokers must have a message before its producer hears of it (CommitLog.calcNeedAckNums)."""
-        config = self._config
-        if not config.enable_auto_in_sync_replicas:
-            return config.in_sync_replicas
-        in_sync = min(config.in_sync_replicas, self.in_sync())
-        return max(in_sync, config.min_in_sync_replicas)

@@ -54,4 +54,4 @@ class Notes:
 
     def durable_at(self, end: int) -> int:
         """Up to where the client waits for the disk; -1 if it does not."""
-        return end if self._staging.sync_flush else -1
+        return end if self._staging.waits else -1

@@ -73,7 +73,7 @@ class BatchSending:
         if len(body) > self._staging.longest_body:
             # The one limit that makes the real broker fail: SYSTEM_ERROR instead of 13.
             return Refused(ResponseCode.SYSTEM_ERROR, _TOO_LARGE, True)
-        wait = self._staging.sync_flush and wait_stored(properties)
+        wait = self._staging.waits and wait_stored(properties)
         return self._staging.stage_batch(message, properties.get(UNIQ_KEY), wait)
 
     def _keep_whole(
@@ -87,7 +87,7 @@ class BatchSending:
             self._rules.apply(message, properties, config.attributes)
             if message.topic != config.topic_name:
                 raise PutRefused(PutStatus.MESSAGE_ILLEGAL, "a batch cannot be delayed")
-            wait = self._staging.sync_flush and wait_stored(properties)
+            wait = self._staging.waits and wait_stored(properties)
             return self._staging.stage(message, message.queue_id, unique, wait, unique)
         except (PutRefused, StoreError) as error:
             return self._staging.refused(config.topic_name, error, unique)

@@ -134,7 +134,7 @@ class Recalling:
         message = self._staging.own_message(handle.topic, _BODY, sender, now)
         try:
             self._rules.apply(message, properties, None)
-            staged = self._staging.stage(message, 0, handle.unique, self._staging.sync_flush)
+            staged = self._staging.stage(message, 0, handle.unique, self._staging.waits)
         except (PutRefused, StoreError) as error:
             log.warning("recall failed: topic=%s reason=%s", handle.topic, error)
             return Refused(ResponseCode.SYSTEM_ERROR, "recall failed, execute error")

@@ -133,5 +133,5 @@ class Replying:
             return
         replied.message_id = staging.id_of(appended)
         replied.queue_offset = appended.queue_offset
-        if staging.sync_flush and wait_stored(reply.properties):
+        if staging.waits and wait_stored(reply.properties):
             replied.durable_at = appended.end

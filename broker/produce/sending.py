@@ -129,9 +129,7 @@ class Sending:
         staging = self._staging
         message = staging.message(header, body, sender, config, queue_id)
         message.properties, unique, message.tag_hash = plain
-        wait = staging.sync_flush and (
-            "WAIT\x01" not in text or wait_stored(parse_properties(text))
-        )
+        wait = staging.waits and ("WAIT\x01" not in text or wait_stored(parse_properties(text)))
         return staging.stage(message, queue_id, unique, wait)
 
     def _send_with_care(
@@ -160,7 +158,7 @@ class Sending:
         self._rules.apply(message, properties, attributes)
         self._rules.check_light(message, properties)
         handle = self._staging.recall_handle(properties)
-        wait = self._staging.sync_flush and wait_stored(properties)
+        wait = self._staging.waits and wait_stored(properties)
         sent = self._staging.stage(message, queue_id, properties[UNIQ_KEY], wait)
         sent.recall_handle = handle
         return sent

@@ -44,10 +44,13 @@ class Staging:
         "_store_host",
         "broker_name",
         "store",
-        "sync_flush",
+        "waits",
     )
 
-    def __init__(self, store: MessageStore, config: StoreConfig, identity: BrokerIdentity) -> None:
+    def __init__(
+        self, store: MessageStore, config: StoreConfig, identity: BrokerIdentity, waits: bool
+    ) -> None:
+        """`waits`: producers that ask for it wait for the disk, or for slaves."""
         self.store = store
         self._config = config
         self.broker_name = identity.name
@@ -55,8 +58,7 @@ class Staging:
         self._host_flags: int = _STORE_HOST_V6 if len(self._store_host) == _IPV6_HOST else 0
         self._id_start = self._store_host.hex().upper()
         self._sparingly = Sparingly()
-        # Whether producers that ask for it wait for the disk.
-        self.sync_flush: bool = config.flush_disk_type == "SYNC_FLUSH"
+        self.waits = waits
 
     @property
     def longest_body(self) -> int:

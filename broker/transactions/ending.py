@@ -126,7 +126,7 @@ class Ending:
         except (PutRefused, StoreError) as error:
             log.warning("half message not committed: at=%d reason=%s", half_at, error)
             raise self._refused(error) from error
-        if self._staging.sync_flush and wait_stored(properties):
+        if self._staging.waits and wait_stored(properties):
             return appended.end
         return -1
 

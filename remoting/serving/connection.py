@@ -81,10 +81,8 @@ class Connection(Peer):
         self.takes_files = wire.takes_views and shared.lane is not None
         self._outbox = Outbox(wire, limits.outbox_limit, shared.counters, self._stop, shared.lane)
         self._parked: ParkedReplies | None = None
-        if shared.gate is not None:
-            self._parked = ParkedReplies(
-                shared.gate, limits.durable_seconds, self._outbox, self._send
-            )
+        if shared.gates:
+            self._parked = ParkedReplies(shared.gates, self._outbox, self._send)
         self._serving = trio.CancelScope()
         self._waiting: trio.Nursery | None = None
         self._waiting_count = 0

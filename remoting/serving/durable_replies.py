@@ -10,28 +10,36 @@ from collections.abc import Callable
 
 import trio
 
-from trimq.remoting.gate import Gate
+from trimq.remoting.gate import Awaited
 from trimq.remoting.serving.turn import Reply
 from trimq.remoting.wire.outbox import Outbox
 
 # What a parked reply counts towards the outbox's bound; its exact size is known only when it is
 # sent.
 _WEIGHT = 512
+_LOOK_SECONDS = 0.1
 
 
 class ParkedReplies:
-    """The parked replies of one connection, oldest first."""
+    """The parked replies of one connection, oldest first.
 
-    __slots__ = ("_gate", "_nursery", "_outbox", "_replies", "_seconds", "_send", "_timing")
+    Each waits for all gates side by side: the disk and the slaves. It leaves when each has let it pass or has taken
+    too long; then with that gate's code, the last one's if there are several (CommitLog.handleDiskFlushAndHA).
+    """
+
+    __slots__ = ("_gates", "_nursery", "_outbox", "_replies", "_send", "_timing")
 
     def __init__(
-        self, gate: Gate, seconds: float, outbox: Outbox, send: Callable[[list[Reply]], None]
+        self,
+        gates: tuple[Awaited, ...],
+        outbox: Outbox,
+        send: Callable[[list[Reply]], None],
     ) -> None:
-        self._gate = gate
-        self._seconds = seconds
+        self._gates = gates
         self._outbox = outbox
         self._send = send
         self._nursery: trio.Nursery | None = None
+        # With the time at which each was parked.
         self._replies: deque[tuple[float, Reply]] = deque()
         self._timing = False
 
@@ -41,54 +49,82 @@ class ParkedReplies:
 
     def close(self) -> None:
         """Forget what is parked."""
-        self._gate.unwatch(self._let_go)
+        self._unwatch()
         self._replies.clear()
 
     def park(self, replies: list[Reply]) -> list[Reply]:
         """Keep the replies that are not durable yet; give back the others."""
-        durable = self._gate.offset
+        durable = self._durable()
         ready = [reply for reply in replies if reply.response.durable_at <= durable]
         if len(ready) == len(replies) or self._nursery is None:
             return replies
-        deadline = trio.current_time() + self._seconds
+        now = trio.current_time()
         wanted = 0
         for reply in replies:
             offset = reply.response.durable_at
             if offset > durable:
                 wanted = max(wanted, offset)
-                self._replies.append((deadline, reply))
+                self._replies.append((now, reply))
                 self._outbox.reserve(_WEIGHT)
-        self._gate.watch(wanted, self._let_go)
+        for awaited in self._gates:
+            awaited.gate.watch(wanted, self._let_go)
         if not self._timing:
             self._timing = True
             self._nursery.start_soon(self._time_out)
         return ready
 
+    def _durable(self) -> int:
+        """Up to where all gates let replies pass."""
+        return min([awaited.gate.offset for awaited in self._gates])
+
+    def _unwatch(self) -> None:
+        for awaited in self._gates:
+            awaited.gate.unwatch(self._let_go)
+
     async def _time_out(self) -> None:
         while self._replies:
-            await trio.sleep_until(self._replies[0][0])
+            await trio.sleep_until(self._next_deadline())
             self._let_go()
         self._timing = False
+
+    def _next_deadline(self) -> float:
+        """When a gate has taken too long for one of them."""
+        now = trio.current_time()
+        oldest = self._replies[0][0]
+        seconds = [awaited.seconds for awaited in self._gates]
+        first, last = oldest + min(seconds), oldest + max(seconds)
+        # Once the oldest waits for its last gate alone, younger ones may have all their deadlines before that.
+        return first if now < first else min(last, now + _LOOK_SECONDS)
 
     def _let_go(self) -> None:
         """Send the replies that are durable by now, and those that have waited too long."""
         now = trio.current_time()
-        durable = self._gate.offset
+        durable = self._durable()
         waiting: deque[tuple[float, Reply]] = deque()
         ready: list[Reply] = []
-        for deadline, reply in self._replies:
-            response = reply.response
-            if response.durable_at <= durable:
-                ready.append(reply)
-            elif deadline <= now:
-                # The record is stored all the same, so the header with its offset stays.
-                response.code = response.durable_timeout_code
+        for parked_at, reply in self._replies:
+            if reply.response.durable_at <= durable or self._is_late(parked_at, reply, now):
                 ready.append(reply)
             else:
-                waiting.append((deadline, reply))
+                waiting.append((parked_at, reply))
         self._replies = waiting
         if not waiting:
-            self._gate.unwatch(self._let_go)
+            self._unwatch()
         if ready:
             self._send(ready)
             self._outbox.release(_WEIGHT * len(ready))
+
+    def _is_late(self, parked_at: float, reply: Reply, now: float) -> bool:
+        """Whether every gate that has not let it pass has taken too long. The record is stored all the same."""
+        response = reply.response
+        code = 0
+        for awaited in self._gates:
+            if response.durable_at > awaited.gate.offset:
+                if now < parked_at + awaited.seconds:
+                    return False
+                code = awaited.code
+        # The header with its offset stays.
+        response.code = (
+            response.durable_timeout_code if response.durable_timeout_code >= 0 else code
+        )
+        return True

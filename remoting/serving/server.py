@@ -12,7 +12,7 @@ import trio
 from trimq.codec.records.addresses import pack_host
 from trimq.remoting.contract import ConnectionListener
 from trimq.remoting.counters import RemotingCounters
-from trimq.remoting.gate import Gate
+from trimq.remoting.gate import Awaited
 from trimq.remoting.limits import Limits
 from trimq.remoting.serving.connection import Connection
 from trimq.remoting.serving.dispatch import Dispatcher
@@ -52,17 +52,19 @@ class Server:
         *,
         listener: ConnectionListener | None = None,
         tls: ServerTls | None = None,
-        gate: Gate | None = None,
+        gates: tuple[Awaited, ...] = (),
         limits: Limits | None = None,
         balancers: Networks = (),
         doorkeeper: Doorkeeper | None = None,
     ) -> None:
-        """`balancers` are trusted when they say whose connection they forward.
+        """`gates`: what replies with `durable_at` wait for.
+
+        `balancers` are trusted when they say whose connection they forward.
 
         `doorkeeper` is for servers that count their connections together.
         """
         self._limits = Limits() if limits is None else limits
-        self._shared = Shared(dispatcher, self._limits, gate, listener)
+        self._shared = Shared(dispatcher, self._limits, gates, listener)
         self._tls = ServerTls() if tls is None else tls
         self._balancers = balancers
         self._connections: set[Connection] = set()

@@ -2,7 +2,7 @@
 
 from trimq.codec.frames.command import JSON
 from trimq.remoting.contract import ConnectionListener
-from trimq.remoting.gate import Gate
+from trimq.remoting.gate import Awaited
 from trimq.remoting.limits import Limits
 from trimq.remoting.serving.dispatch import Dispatcher
 from trimq.remoting.wire.lane import Lane
@@ -18,7 +18,7 @@ class Shared:
         "counters",
         "dispatcher",
         "extra_fields",
-        "gate",
+        "gates",
         "lane",
         "limits",
         "listener",
@@ -31,13 +31,13 @@ class Shared:
         self,
         dispatcher: Dispatcher,
         limits: Limits,
-        gate: Gate | None = None,
+        gates: tuple[Awaited, ...] = (),
         listener: ConnectionListener | None = None,
         coding: int = JSON,
     ) -> None:
         self.dispatcher = dispatcher
         self.limits = limits
-        self.gate = gate
+        self.gates = gates
         self.listener = listener
         self.counters = dispatcher.counters
         self.unfinished = Unfinished(limits.unfinished_limit, self.counters)

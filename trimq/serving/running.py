@@ -154,7 +154,7 @@ def _samples(broker: Broker, process: ProcessState) -> Iterator[Sample]:
 async def _listen(
     plan: ServerPlan, broker: Broker, sockets: BrokerSockets, nursery: trio.Nursery
 ) -> None:
-    limits = limits_of(plan.server, plan.store.sync_flush_timeout / 1000)
+    limits = limits_of(plan.server)
     doorkeeper = Doorkeeper(limits, broker.main.counters, plan.server.balancers)
     tls = server_tls(plan.tls)
     for dispatcher, sock in ((broker.main, sockets.main), (broker.vip, sockets.vip)):
@@ -163,7 +163,7 @@ async def _listen(
             listener=broker.parts,
             tls=tls,
             balancers=plan.server.balancers,
-            gate=broker.common.gate,
+            gates=broker.gates,
             limits=limits,
             doorkeeper=doorkeeper,
         )

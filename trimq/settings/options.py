@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from trimq.broker.cluster.registration import name_server_list
-from trimq.broker.config import SLAVE, BrokerConfig
+from trimq.broker.config import SLAVE, SYNC_MASTER, BrokerConfig
 from trimq.namesrv.config import NamesrvConfig
 from trimq.replication.config import ReplicationConfig
 from trimq.settings import parsing as settings
@@ -77,6 +77,21 @@ class ServerPlan:
     metrics: Endpoint | None
     replication: ReplicationConfig = ReplicationConfig()
     sources: Sources = Sources()
+
+    @property
+    def waits_for_disk(self) -> bool:
+        """Whether replies to producers wait until their message is on the disk."""
+        return self.store.flush_disk_type == "SYNC_FLUSH"
+
+    @property
+    def waits_for_slaves(self) -> bool:
+        """Whether replies to producers wait until slaves have their message (CommitLog.needHandleHA)."""
+        return self.broker.broker_role == SYNC_MASTER and self.replication.in_sync_replicas > 1
+
+    @property
+    def replies_wait(self) -> bool:
+        """Whether they wait for anything."""
+        return self.waits_for_disk or self.waits_for_slaves
 
     @property
     def is_slave(self) -> bool:

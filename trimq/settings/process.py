@@ -85,12 +85,11 @@ class ServerConfig:
     )
 
 
-def limits_of(config: ServerConfig, durable_seconds: float = 5) -> Limits:
+def limits_of(config: ServerConfig) -> Limits:
     """The remoting bounds that settings change; makes room for the connections."""
     return Limits(
         frame_limit=config.frame_max_length,
         idle_seconds=config.channel_idle_seconds,
-        durable_seconds=durable_seconds,
         connection_limit=room_for_connections(config.max_connections),
         address_limit=config.max_connections_per_address,
         address_rate=config.max_new_connections_per_address,

@@ -17,7 +17,8 @@ from trimq.broker.groups.subscription_groups import SubscriptionGroups
 from trimq.broker.pop.order import OrderBlocks
 from trimq.broker.tables.writer import TableWriter
 from trimq.broker.timers.service import WheelTimers
-from trimq.remoting.contract import Gate
+from trimq.codec.codes import ResponseCode
+from trimq.remoting.contract import Awaited, Gate
 from trimq.remoting.serving.dispatch import Dispatcher
 from trimq.remoting.serving.request_log import RequestLog
 from trimq.settings.running import RunningSettings
@@ -209,6 +210,7 @@ class Broker:
     parts: Parts
     main: Dispatcher
     vip: Dispatcher
+    gates: tuple[Awaited, ...]
 
 
 def build_broker(given: Given, name_servers: NameServers) -> Broker:
@@ -238,4 +240,20 @@ def assembled(given: Given, common: Common, list_of_parts: list[Part]) -> Broker
         parts,
         main=dispatcher(parts.processors, request_log=RequestLog("broker", why_not)),
         vip=dispatcher(parts.vip_processors, request_log=RequestLog("broker's VIP port", why_not)),
+        gates=awaited_by_replies(given, common),
     )
+
+
+def awaited_by_replies(given: Given, common: Common) -> tuple[Awaited, ...]:
+    """What a reply to a producer that wants its message to be safe waits for, side by side."""
+    plan = given.plan
+    disk = Awaited(
+        common.gate, plan.store.sync_flush_timeout / 1000, ResponseCode.FLUSH_DISK_TIMEOUT
+    )
+    slaves = Awaited(
+        common.replication.slaves.copied,
+        plan.replication.slave_timeout / 1000,
+        ResponseCode.FLUSH_SLAVE_TIMEOUT,
+    )
+    gates = ((disk, plan.waits_for_disk), (slaves, plan.waits_for_slaves))
+    return tuple(gate for gate, is_wanted in gates if is_wanted)

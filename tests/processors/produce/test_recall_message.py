@@ -34,7 +34,7 @@ class Recaller:
         config, store, clock = broker.store_config, broker.store, broker.clock
         rule = TimerRule(config, clock, EmptySlots())
         rules = PutRules((1000,), store.check_writable, rule)
-        staging = Staging(store, config, broker.identity)
+        staging = Staging(store, config, broker.identity, config.flush_disk_type == "SYNC_FLUSH")
         broker.topics.create_in_send_back("T", 4, 6, 0)
         self.processor = RecallMessage(
             Recalling(broker.config, config, broker.topics, rules, staging, clock)

@@ -10,7 +10,7 @@ import trio.testing
 from trimq.codec.codes import ResponseCode
 from trimq.codec.frames.command import ROCKETMQ, RemotingCommand, encode_command
 from trimq.remoting.clients.client import Client
-from trimq.remoting.contract import Gate, Holdback, Later, PeerGone, Processor, Response
+from trimq.remoting.contract import Awaited, Gate, Holdback, Later, PeerGone, Processor, Response
 from trimq.remoting.errors import RemotingTimeout
 from trimq.remoting.limits import Limits
 from trimq.remoting.serving.dispatch import Dispatcher
@@ -298,7 +298,8 @@ async def test_idle_connections_are_closed_and_busy_ones_are_not(
 async def test_a_reply_waits_until_its_record_is_durable(connected, autojump_clock):
     gate = Gate()
     server = Server(
-        Dispatcher([Do(10, lambda r: Response(body=r.body, durable_at=int(r.body)))]), gate=gate
+        Dispatcher([Do(10, lambda r: Response(body=r.body, durable_at=int(r.body)))]),
+        gates=(Awaited(gate, 5, 10),),
     )
     order = []
     async with connected(server) as client, trio.open_nursery() as nursery:
@@ -325,7 +326,7 @@ async def test_a_reply_that_is_not_durable_in_time_says_so(connected, autojump_c
     def handle(_request):
         return Response(ext_fields={"msgId": "M"}, durable_at=9, durable_timeout_code=12)
 
-    server = Server(Dispatcher([Do(10, handle)]), gate=gate)
+    server = Server(Dispatcher([Do(10, handle)]), gates=(Awaited(gate, 5, 10),))
     async with connected(server) as client:
         began = trio.current_time()
         answer = await client.request(10, timeout=10)
@@ -350,7 +351,11 @@ async def test_parked_replies_count_in_the_outbox(connected, autojump_clock):
         return Response(durable_at=1)
 
     gate = Gate()
-    server = Server(Dispatcher([Do(10, handle)]), gate=gate, limits=Limits(outbox_limit=4096))
+    server = Server(
+        Dispatcher([Do(10, handle)]),
+        gates=(Awaited(gate, 5, 10),),
+        limits=Limits(outbox_limit=4096),
+    )
     async with connected(server) as client, trio.open_nursery() as nursery:
 
         async def send_all():
@@ -411,3 +416,37 @@ async def test_bytes_and_frames_are_counted_as_they_pass(connected):
         assert (counters.frames_in, counters.frames_out, counters.connections) == (1, 1, 1)
         assert 1000 < counters.bytes_in < 1300
         assert 1000 < counters.bytes_out < 1300
+
+
+async def test_a_reply_that_waits_for_disk_and_slaves_needs_both(connected, autojump_clock):
+    disk, slaves = Gate(), Gate()
+    gates = (Awaited(disk, 5, 10), Awaited(slaves, 3, 12))
+    server = Server(Dispatcher([Do(10, lambda _: Response(durable_at=9))]), gates=gates)
+
+    async with connected(server) as client:
+
+        async def ask(disk_after, slaves_after):
+            """Code and seconds, with each gate opened after so many; None: not at all."""
+            for gate in (disk, slaves):
+                gate.offset = 0
+            began = trio.current_time()
+            async with trio.open_nursery() as nursery:
+                for gate, seconds in ((disk, disk_after), (slaves, slaves_after)):
+                    if seconds is not None:
+                        nursery.start_soon(_open_later, gate, seconds)
+                code = (await client.request(10, timeout=10)).code
+                took = trio.current_time() - began
+            return code, pytest.approx(took, abs=0.11)
+
+        assert await ask(1, 2) == (0, 2)
+        assert await ask(2, 1) == (0, 2)
+        assert await ask(1, None) == (12, 3)
+        assert await ask(None, 1) == (10, 5)
+        # The slaves' code is the one that counts.
+        assert await ask(None, None) == (12, 5)
+        assert await ask(4, None) == (12, 4)
+
+
+async def _open_later(gate, seconds):
+    await trio.sleep(seconds)
+    gate.advance(9)

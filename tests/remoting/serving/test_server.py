@@ -17,7 +17,7 @@ import trustme
 from trimq.codec.frames.command import RemotingCommand, decode_command, encode_command
 from trimq.codec.frames.frame import FrameBuffer
 from trimq.remoting.clients.client import Client
-from trimq.remoting.contract import Gate, Later, Processor, Response
+from trimq.remoting.contract import Awaited, Gate, Later, Processor, Response
 from trimq.remoting.errors import RemotingConnectError
 from trimq.remoting.limits import Limits
 from trimq.remoting.serving.dispatch import Dispatcher
@@ -270,7 +270,7 @@ async def test_connections_above_the_limit_are_refused(start, caplog):
 
 async def test_shutdown_answers_what_was_received_and_closes(start):
     gate = Gate()
-    running = await start(Do(11, lambda _: Response(durable_at=7)), gate=gate)
+    running = await start(Do(11, lambda _: Response(durable_at=7)), gates=(Awaited(gate, 5, 10),))
     async with await running.raw() as stream, await running.raw() as silent:
         await stream.send_all(frame(1, 11) + frame(2, 12))
         await running.until(lambda: running.server.counters.frames_in == 2)

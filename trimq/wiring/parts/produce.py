@@ -65,7 +65,7 @@ def sends(
     rules = PutRules(
         given.plan.store.delay_levels, store.check_writable, timer_rule, store.check_light
     )
-    staging = Staging(store, given.plan.store, identity)
+    staging = Staging(store, given.plan.store, identity, given.plan.replies_wait)
     retries = RetrySends(table, groups, clients.locks)
     pushes = ReplyPushes(clients.producers, identity, given.clock)
 

@@ -1,0 +1,223 @@
+"""A master's and a slave's end over real sockets, and peers that do not behave."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trio
+
+from tests.store.conftest import Bench
+from trimq.base.clock import Clock
+from trimq.codec.layouts.ha import MASTER_HEAD, SLAVE_REPORT
+from trimq.replication.config import ReplicationConfig
+from trimq.replication.master import Master
+from trimq.replication.pace import Pace
+from trimq.replication.slave import Slave
+from trimq.replication.slaves import Slaves
+from trimq.store.message_store import MessageStore
+
+FAST = ReplicationConfig(ha_send_heartbeat_interval=50, ha_housekeeping_interval=2000)
+
+
+@pytest.fixture
+def benches(tmp_path: Path) -> Iterator[tuple[Bench, Bench]]:
+    both = Bench(tmp_path / "master"), Bench(tmp_path / "slave")
+    yield both
+    for bench in both:
+        bench.end()
+
+
+class Running:
+    """A master's store and the port where it is copied."""
+
+    def __init__(self, store: MessageStore, config: ReplicationConfig) -> None:
+        self.store = store
+        self.slaves = Slaves(config, lambda: store.max_physical_offset)
+        self.master = Master(config, store, self.slaves)
+        store.add_listener(lambda _: self.master.grown())
+        self.sock = socket.create_server(("127.0.0.1", 0))
+        self.sock.setblocking(False)
+        self.address = f"127.0.0.1:{self.sock.getsockname()[1]}"
+
+    async def where(self) -> str | None:
+        return self.address
+
+
+@asynccontextmanager
+async def serving(store: MessageStore, config: ReplicationConfig = FAST) -> AsyncIterator[Running]:
+    running = Running(store, config)
+    async with trio.open_nursery() as nursery:
+        await nursery.start(running.master.serve, running.sock)
+        try:
+            yield running
+        finally:
+            nursery.cancel_scope.cancel()
+            running.sock.close()
+
+
+async def until(holds: Any, what: str) -> None:
+    with trio.move_on_after(10) as patience:
+        while not holds():
+            await trio.sleep(0.01)
+    assert not patience.cancelled_caught, what
+
+
+@asynccontextmanager
+async def by_hand(running: Running, report: int) -> AsyncIterator[trio.SocketStream]:
+    """A slave that this test plays."""
+    stream = await trio.open_tcp_stream(*running.sock.getsockname())
+    async with stream:
+        await stream.send_all(SLAVE_REPORT.build({"max_offset": report}))
+        yield stream
+
+
+async def piece(stream: trio.SocketStream) -> tuple[int, bytes]:
+    head = MASTER_HEAD.parse(await exactly(stream, 12))
+    return head.offset, await exactly(stream, head.size)
+
+
+async def exactly(stream: trio.SocketStream, size: int) -> bytes:
+    data = b""
+    while len(data) < size:
+        more = await stream.receive_some(size - len(data))
+        if not more:
+            raise EOFError(data)
+        data += bytes(more)
+    return data
+
+
+async def test_a_slave_follows_and_acknowledges(benches: tuple[Bench, Bench]) -> None:
+    bench, other = benches
+    store, copy = bench.open(), other.open()
+    for at in range(30):
+        store.put(bench.message(b"m" * at))
+    copied = copy.follow()
+    async with serving(store) as running, trio.open_nursery() as nursery:
+        slave = Slave(FAST, copied, running.where, Clock())
+        nursery.start_soon(slave.run)
+        nursery.start_soon(slave.derive)
+        await until(lambda: copied.end == store.max_physical_offset, "the backlog")
+        for at in range(30):
+            store.put(bench.message(b"n" * at))
+        await until(lambda: slave.behind == 0 and copied.end == store.max_physical_offset, "all")
+        (link,) = running.slaves
+        await until(lambda: link.acked == store.max_physical_offset, "its report")
+        nursery.cancel_scope.cancel()
+    # It begins with the last file of its master.
+    assert copy.min_physical_offset == 4 * 1024
+
+
+async def test_a_new_slave_gets_the_last_file_and_no_piece_crosses_one(
+    benches: tuple[Bench, Bench],
+) -> None:
+    bench, _ = benches
+    store = bench.open()
+    for _ in range(12):
+        store.put(bench.message(b"m" * 100))
+    end = store.max_physical_offset
+    async with serving(store) as running:
+        async with by_hand(running, 0) as stream:
+            offset, _ = await piece(stream)
+            assert offset == end - end % 1024
+        async with by_hand(running, 10) as stream:
+            at = 10
+            while at < end:
+                offset, body = await piece(stream)
+                assert offset == at
+                assert body
+                assert offset // 1024 == (offset + len(body) - 1) // 1024
+                at += len(body)
+            # Then signs of life.
+            assert await piece(stream) == (end, b"")
+
+
+async def test_nothing_goes_to_a_slave_that_is_ahead_or_too_far_behind(
+    benches: tuple[Bench, Bench], caplog: pytest.LogCaptureFixture
+) -> None:
+    bench, _ = benches
+    store = bench.open()
+    for _ in range(12):
+        store.put(bench.message(b"m" * 100))
+    end = store.max_physical_offset
+    config = ReplicationConfig(in_sync_replicas=2)
+    async with serving(store, config) as running:
+        for report in (end + 1, -5, end + 1):
+            async with by_hand(running, report) as stream:
+                assert await stream.receive_some() == b""
+        # One that was right and then says more than there is.
+        async with by_hand(running, end) as stream:
+            await until(lambda: running.slaves.copied.offset == end, "it counts")
+            await stream.send_all(SLAVE_REPORT.build({"max_offset": end + 500}))
+            assert await stream.receive_some() == b""
+    assert running.slaves.copied.offset == end
+    # One line a minute and host.
+    assert len([r for r in caplog.records if r.levelname == "ERROR"]) == 1
+
+
+async def test_reports_are_read_however_they_are_cut(benches: tuple[Bench, Bench]) -> None:
+    bench, _ = benches
+    store = bench.open()
+    for _ in range(3):
+        store.put(bench.message(b"m"))
+    end = store.max_physical_offset
+    async with serving(store, ReplicationConfig()) as running:
+        stream = await trio.open_tcp_stream(*running.sock.getsockname())
+        async with stream:
+            data = SLAVE_REPORT.build({"max_offset": 1}) + SLAVE_REPORT.build({"max_offset": 2})
+            data += SLAVE_REPORT.build({"max_offset": end})
+            for at in range(0, len(data), 3):
+                await stream.send_all(data[at : at + 3])
+                await trio.sleep(0.005)
+            await until(lambda: [link.acked for link in running.slaves] == [end], "the last one")
+
+
+@pytest.mark.parametrize(
+    ("sent", "why"),
+    [
+        (MASTER_HEAD.build({"offset": 5, "size": 1}) + b"x", "the master sends from 5"),
+        (MASTER_HEAD.build({"offset": 0, "size": -2}), "-2 bytes"),
+        (MASTER_HEAD.build({"offset": 1, "size": 4}) + b"abcd", "mappedFileSizeCommitLog"),
+        (MASTER_HEAD.build({"offset": 0, "size": 1025}) + b"y" * 1025, "mappedFileSizeCommitLog"),
+        (b"", "closed by the master"),
+    ],
+)
+async def test_a_slave_drops_a_master_that_makes_no_sense(
+    benches: tuple[Bench, Bench], caplog: pytest.LogCaptureFixture, sent: bytes, why: str
+) -> None:
+    _, other = benches
+    copied = other.open().follow()
+    if why.startswith("the master"):
+        copied.append([b"abc"], 3)
+    caplog.set_level("INFO")
+    listeners = await trio.open_tcp_listeners(0, host="127.0.0.1")
+    port = listeners[0].socket.getsockname()[1]
+
+    async def where() -> str:
+        return f"127.0.0.1:{port}"
+
+    async def play(stream: trio.SocketStream) -> None:
+        await exactly(stream, 8)
+        await stream.send_all(sent)
+
+    slave = Slave(FAST, copied, where, Clock())
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(trio.serve_listeners, play, listeners)
+        nursery.start_soon(slave.run)
+        await until(lambda: any("master lost" in r.getMessage() for r in caplog.records), "lost")
+        nursery.cancel_scope.cancel()
+    (line,) = [r.getMessage() for r in caplog.records if "master lost" in r.getMessage()][:1]
+    assert why in line
+
+
+async def test_flow_control_sleeps_instead_of_sending_nothing(
+    benches: tuple[Bench, Bench], autojump_clock: trio.testing.MockClock
+) -> None:
+    pace = Pace(ReplicationConfig(ha_flow_control_enable=True, max_ha_transfer_byte_in_second=100))
+    began = trio.current_time()
+    assert [await pace.allow(70) for _ in range(4)] == [70, 30, 70, 30]
+    assert trio.current_time() - began == pytest.approx(1)
