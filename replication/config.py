@@ -15,6 +15,8 @@ class ReplicationConfig:
         at_least=0,
         at_most=65535,
         guarded=True,
+        rocketmq_default="10912",
+        why="its start replaces that by listenPort + 1",
     )
     ha_master_address: str | None = setting(
         None,

@@ -62,7 +62,7 @@ async def serving(store: MessageStore, config: ReplicationConfig = FAST) -> Asyn
 
 async def until(holds: Any, what: str) -> None:
     with trio.move_on_after(10) as patience:
-        while not holds():
+        while not holds():  # noqa: ASYNC110 - looks at what tells nobody
             await trio.sleep(0.01)
     assert not patience.cancelled_caught, what
 
@@ -96,6 +96,7 @@ async def test_a_slave_follows_and_acknowledges(benches: tuple[Bench, Bench]) ->
     store, copy = bench.open(), other.open()
     for at in range(30):
         store.put(bench.message(b"m" * at))
+    last_file = store.max_physical_offset // 1024 * 1024
     copied = copy.follow()
     async with serving(store) as running, trio.open_nursery() as nursery:
         slave = Slave(FAST, copied, running.where, Clock())
@@ -108,8 +109,8 @@ async def test_a_slave_follows_and_acknowledges(benches: tuple[Bench, Bench]) ->
         (link,) = running.slaves
         await until(lambda: link.acked == store.max_physical_offset, "its report")
         nursery.cancel_scope.cancel()
-    # It begins with the last file of its master.
-    assert copy.min_physical_offset == 4 * 1024
+    # It begins with what was its master's last file.
+    assert copy.min_physical_offset == last_file
 
 
 async def test_a_new_slave_gets_the_last_file_and_no_piece_crosses_one(

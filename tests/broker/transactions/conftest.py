@@ -69,9 +69,9 @@ class Transacting:
         self.ending = self.broker.processor(EndTransaction)
         self.resuming = self.broker.processor(ResumeCheckHalfMessage)
         part = next(part for part in self.parts if part.name == "transactions")
-        self.checking = part.services["check half messages"].__self__  # type: ignore[attr-defined]
+        self.checking = part.master_services["check half messages"].__self__  # type: ignore[attr-defined]
         self.pending: PendingHalves = self.checking._pending
-        keep = part.services["keep transaction positions"]
+        keep = part.master_services["keep transaction positions"]
         self.positions = keep.args[0]  # type: ignore[attr-defined]
         self.producer.closed = False
         self.join()

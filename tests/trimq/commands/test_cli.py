@@ -71,7 +71,7 @@ def test_namesrv_prints_its_address(tmp_path: Path) -> None:
         (["--config", "/does/not/exist.conf"], 2, "cannot read /does/not/exist.conf"),
         (["--set", "oops"], 2, "write key=value"),
         (["--set", "brokerIP1=no ip"], 2, "must be an IP address"),
-        (["--set", "brokerRole=SLAVE"], 2, "TriMQ has no replication yet"),
+        (["--set", "brokerRole=SLAVE"], 2, "a slave needs a number above 0"),
         (["--listen", "127.0.0.1:1"], 2, "needs its port - 2"),
         (["--store", "/dev/null/x"], 2, "cannot be used"),
         (["--namesrv", "127.0.0.1:1"], 2, "leave one of them out"),

@@ -12,7 +12,7 @@ from trimq.broker.groups.offsets import ConsumerOffsets
 from trimq.broker.groups.subscription_groups import SubscriptionGroups
 from trimq.processors.consume.lite_pull_message import LitePullMessage
 from trimq.processors.consume.pull_message import PullMessage
-from trimq.processors.replication.slave_refusals import RefusePulls
+from trimq.processors.consume.refuse_pulls import RefusePulls
 from trimq.remoting.contract import Processor
 from trimq.wiring.given import Given
 from trimq.wiring.part import Part

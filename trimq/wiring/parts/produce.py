@@ -28,7 +28,7 @@ from trimq.processors.produce.send_message import SendMessage
 from trimq.processors.produce.send_message_v2 import SendMessageV2
 from trimq.processors.produce.send_reply_message import SendReplyMessage
 from trimq.processors.produce.send_reply_message_v2 import SendReplyMessageV2
-from trimq.processors.replication.slave_refusals import RefuseSends
+from trimq.processors.produce.refuse_sends import RefuseSends
 from trimq.remoting.contract import Processor
 from trimq.wiring.given import Given
 from trimq.wiring.part import Part
