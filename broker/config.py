@@ -254,6 +254,11 @@ class BrokerConfig:
     short_polling_time_mills: int = setting(
         1000, "How long a pull is held when long polling is off.", at_least=0, live=True, long=True
     )
+    offset_check_in_slave: bool = setting(
+        False,
+        "A slave corrects offsets that are outside of a queue; otherwise their readers are sent to the master.",
+        live=True,
+    )
     slave_read_enable: bool = setting(
         False, "Send consumers that lag far behind to a slave.", live=True
     )

@@ -67,8 +67,3 @@ class ReplicationConfig:
         False,
         "Only with a controller or slaves that act as masters, which TriMQ refuses.",
     )
-    offset_check_in_slave: bool = setting(
-        False,
-        "A slave corrects offsets that are outside of a queue; otherwise its readers ask the master again.",
-        live=True,
-    )

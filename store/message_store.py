@@ -103,7 +103,8 @@ class MessageStore:
         # First offsets of queues whose older messages are kept outside of the log.
         self._kept_from: dict[tuple[str, int], int] = {}
         self._is_open = False
-        self._takes_messages = True
+        # With another broker's log it takes no messages.
+        self._copied: CopiedLog | None = None
 
     def heed_settings(self) -> None:
         """Settings have changed: update the copies kept for speed."""
@@ -172,11 +173,11 @@ class MessageStore:
 
     def follow(self) -> CopiedLog:
         """From now on, on an open store: it takes another broker's log, and no message of its own."""
-        self._takes_messages = False
         has_light = self._light is not None
-        return CopiedLog(
+        self._copied = CopiedLog(
             self._log, self._queues, self._tags, self._appender, has_light, self.largest_record
         )
+        return self._copied
 
     def declare_queue_type(self, topic: str, queue_type: str) -> None:
         """From now on the topic's queues are of this type; before it has a message."""
@@ -218,7 +219,7 @@ class MessageStore:
         """StoreNotWritable when no message is accepted, whatever it is (RunningFlags.isWriteable)."""
         if not self._is_open:
             raise StoreNotWritable("the store is not open")
-        if not self._takes_messages:
+        if self._copied is not None:
             raise StoreNotWritable("the store follows another broker's log")
         if self.cleaning.disk_full:
             raise StoreNotWritable(f"the disk is full: {self.cleaning.use}")
@@ -438,8 +439,8 @@ class MessageStore:
 
     @property
     def dispatch_behind_bytes(self) -> int:
-        """Always 0 (ReputMessageService.behind): entries are readable with their record."""
-        return 0
+        """What is in the log and in no queue yet (ReputMessageService.behind): never a message that was put here."""
+        return 0 if self._copied is None else self._copied.end - self._copied.derived
 
     def flush(self) -> int:
         """Blocks until all that is written is on the disk; returns that offset."""

@@ -27,7 +27,10 @@ class BrokerReset:
         groups: SubscriptionGroups,
         offsets: ConsumerOffsets,
         store: QueueReader,
+        is_slave: bool = False,
     ) -> None:
+        """`is_slave`: the master's offsets would undo it."""
+        self._is_slave = is_slave
         self._groups = groups
         self._offsets = offsets
         self._store = store
@@ -39,6 +42,8 @@ class BrokerReset:
 
         Nothing is changed before the last step.
         """
+        if self._is_slave:
+            raise RemotingError(ResponseCode.SYSTEM_ERROR, "Can not reset offset in slave broker")
         if topic is None:
             raise RemotingError(
                 ResponseCode.TOPIC_NOT_EXIST, f"Topic {header.topic} does not exist"

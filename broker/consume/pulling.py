@@ -17,7 +17,7 @@ from typing import Final
 import trio
 
 from trimq.broker.compaction.compaction import Compaction
-from trimq.broker.config import BrokerConfig
+from trimq.broker.config import SLAVE, BrokerConfig
 from trimq.broker.consume.arrivals import Arrivals
 from trimq.broker.consume.checks import PullChecks
 from trimq.broker.consume.outcomes import (
@@ -177,6 +177,11 @@ class Pulling:
                 remark = None
         if code == ResponseCode.PULL_NOT_FOUND and may_hold and header.sys_flag & PullFlag.SUSPEND:
             return Awaiting(pull, found.max_offset)
+        if code == ResponseCode.PULL_OFFSET_MOVED and self._corrects_nothing:
+            # Its master may have what it has not (DefaultPullMessageResultHandler).
+            code = ResponseCode.PULL_RETRY_IMMEDIATELY
+            fields = self._fields(pull, found)
+            fields["suggestWhichBrokerId"] = str(pull.group.broker_id)
         if code == ResponseCode.PULL_OFFSET_MOVED:
             log.warning(
                 "pull offset moved group=%s topic=%s queue=%d from=%d to=%d status=%s",
@@ -335,6 +340,10 @@ class Pulling:
         pull.remark = _RESET_REMARK
         pull.fields = fields
         return pull
+
+    @property
+    def _corrects_nothing(self) -> bool:
+        return self._config.broker_role == SLAVE and not self._config.offset_check_in_slave
 
     def _commit(self, pull: Pull, next_offset: int, is_first: bool) -> None:
         """tryCommitOffset: the pulled offset always, the consumer's own once if it asks for it."""

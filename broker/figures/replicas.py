@@ -11,8 +11,3 @@ class Replicas(Protocol):
     def info(self) -> HARuntimeInfo:
         """Of a master: its slaves; of a slave: its master."""
         ...
-
-    @property
-    def behind(self) -> int:
-        """Bytes that were copied and are in no queue yet."""
-        ...

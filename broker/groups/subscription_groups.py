@@ -13,7 +13,7 @@ from typing import Any
 from msgspec import to_builtins
 
 from trimq.base.clock import Clock
-from trimq.broker.config import BrokerConfig
+from trimq.broker.config import SLAVE, BrokerConfig
 from trimq.broker.tables.attributes import GROUP_ATTRIBUTES, alter
 from trimq.broker.tables.data_version import encoded_version, new_version, next_version, page_of
 from trimq.broker.tables.json_members import JsonMembers, pretty
@@ -140,6 +140,11 @@ class SubscriptionGroups(Kept[SubscriptionGroupWrapper]):
         finally:
             if changed:
                 self.persist()
+        if changed and self._config.broker_role == SLAVE:
+            log.warning(
+                "group changed on a slave, the master's table will undo it: change it there: group=%s",
+                group.group_name,
+            )
 
     def set_forbidden(self, group: str, topic: str, bit: int, banned: bool) -> None:
         """Set or clear one bit; clearing a topic's last one clears the whole group."""

@@ -8,7 +8,7 @@ import logging
 from typing import Final, NamedTuple
 
 from trimq.base.clock import Clock
-from trimq.broker.config import BrokerConfig
+from trimq.broker.config import SLAVE, BrokerConfig
 from trimq.broker.produce.outcomes import Refused, Sender
 from trimq.broker.produce.puts import PutRefused, PutRules
 from trimq.broker.produce.staging import Staging
@@ -105,7 +105,7 @@ class Recalling:
         config = self._config
         if not config.recall_message_enable:
             return Refused(ResponseCode.NO_PERMISSION, "recall failed, operation is forbidden")
-        if config.broker_role == "SLAVE":
+        if config.broker_role == SLAVE:
             return Refused(ResponseCode.SLAVE_NOT_AVAILABLE, _UNAVAILABLE)
         is_too_early = self._clock.millis() < config.start_accept_send_request_time_stamp
         is_writable = Perm.writable(config.broker_permission)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from trimq.base.clock import Clock
-from trimq.broker.config import BrokerConfig
+from trimq.broker.config import SLAVE, BrokerConfig
 from trimq.broker.tables.attributes import TOPIC_ATTRIBUTES, alter
 from trimq.broker.tables.data_version import encoded_version, new_version, next_version, page_of
 from trimq.broker.tables.json_members import JsonMembers, pretty
@@ -222,8 +222,17 @@ class Topics(Kept[TopicConfigSerializeWrapper]):
         finally:
             if changed:
                 self.persist()
+                self._warn_of_master(changed[0].topic_name)
         for topic in changed:
             self._announce(topic)
+
+    def _warn_of_master(self, name: str) -> None:
+        """A slave takes changes, as the real one does, and loses them with the next sync."""
+        if self._config.broker_role == SLAVE:
+            log.warning(
+                "topic changed on a slave, the master's table will undo it: change it there: topic=%s",
+                name,
+            )
 
     def set_ordered(self, names: Iterable[str]) -> None:
         """Topics that the NameServer's ORDER_TOPIC_CONFIG lists (updateOrderTopicConfig)."""
@@ -255,6 +264,7 @@ class Topics(Kept[TopicConfigSerializeWrapper]):
             return
         self._members.removed(name)
         log.info("topic deleted: topic=%s", name)
+        self._warn_of_master(name)
         next_version(self.data_version, self._clock)
         self.persist()
 

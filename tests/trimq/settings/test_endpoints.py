@@ -1,7 +1,5 @@
 """Addresses and the group of ports that a broker needs."""
 
-import socket
-
 import pytest
 
 from trimq.settings.endpoints import AddressError, Endpoint, listen, listen_broker, told_address

@@ -11,12 +11,13 @@ import trimq.processors
 from docs.request_codes import broker_and_namesrv
 from trimq.processors.consume.refuse_pulls import RefusePulls
 from trimq.processors.produce.refuse_sends import RefuseSends
+from trimq.processors.transactions.refuse_ends import RefuseEnds
 from trimq.remoting.contract import Processor
 from trimq.wiring.part import Part
 
 Kind = type[Processor[Any]]
 # In the place of others on a broker with brokerRole=SLAVE.
-ON_SLAVES = {RefuseSends, RefusePulls}
+ON_SLAVES = {RefuseSends, RefusePulls, RefuseEnds}
 
 
 def found() -> set[Kind]:

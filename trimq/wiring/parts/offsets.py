@@ -33,7 +33,7 @@ def part(
 ) -> Part:
     config, store, static, table = given.config, given.store, topics.static, topics.table
     offsets.log_end = lambda: store.max_physical_offset
-    by_broker = BrokerReset(groups, offsets, store)
+    by_broker = BrokerReset(groups, offsets, store, given.plan.is_slave)
     by_clients = ClientReset(config, consumers, offsets, store)
     return Part(
         name="offsets",

@@ -23,12 +23,12 @@ from trimq.processors._reply_answers import ReplyAnswers
 from trimq.processors._send_replies import SendReplies
 from trimq.processors.produce.consumer_send_msg_back import ConsumerSendMsgBack
 from trimq.processors.produce.recall_message import RecallMessage
+from trimq.processors.produce.refuse_sends import RefuseSends
 from trimq.processors.produce.send_batch_message import SendBatchMessage
 from trimq.processors.produce.send_message import SendMessage
 from trimq.processors.produce.send_message_v2 import SendMessageV2
 from trimq.processors.produce.send_reply_message import SendReplyMessage
 from trimq.processors.produce.send_reply_message_v2 import SendReplyMessageV2
-from trimq.processors.produce.refuse_sends import RefuseSends
 from trimq.remoting.contract import Processor
 from trimq.wiring.given import Given
 from trimq.wiring.part import Part

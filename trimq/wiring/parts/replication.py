@@ -81,10 +81,6 @@ class Replication:
             in_sync_slave_nums=self.slaves.in_sync() - 1,
         )
 
-    @property
-    def behind(self) -> int:
-        return 0 if self.slave is None else self.slave.behind
-
 
 def _seen_by_slave(slave: Slave) -> HARuntimeInfo:
     return HARuntimeInfo(
@@ -223,7 +219,7 @@ def _samples(made: Replication) -> Iterator[Sample]:
             "trimq_replication_derive_behind",
             "Bytes copied from the master that are in no queue yet.",
             "gauge",
-            made.behind,
+            made.slave.behind,
         )
         connected = int(made.slave.master is not None)
         yield Sample(

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from functools import partial
+from typing import Any
 
 import trio
 
@@ -21,7 +22,9 @@ from trimq.broker.transactions.resuming import Resuming
 from trimq.codec.names import TRANS_HALF_TOPIC, TRANS_OP_HALF_TOPIC
 from trimq.process.metrics import Sample
 from trimq.processors.transactions.end_transaction import EndTransaction
+from trimq.processors.transactions.refuse_ends import RefuseEnds
 from trimq.processors.transactions.resume_check_half_message import ResumeCheckHalfMessage
+from trimq.remoting.contract import Processor
 from trimq.wiring.given import Given
 from trimq.wiring.part import Part
 from trimq.wiring.parts.produce import Sends
@@ -46,10 +49,13 @@ def part(
     checking = Checking(config, of_store, pending, staging, rules, topics, questions, clock)
     positions = Positions(store, offsets, pending, metrics)
     resuming = Resuming(store, pending, rules)
+    end: Processor[Any] = EndTransaction(ending, LateEnds(store, ending), store, of_store)
+    if given.plan.is_slave:
+        end = RefuseEnds()
     return Part(
         name="transactions",
         processors=[
-            EndTransaction(ending, LateEnds(store, ending), store, of_store),
+            end,
             ResumeCheckHalfMessage(resuming, store, of_store),
         ],
         master_services={

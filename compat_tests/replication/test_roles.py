@@ -1,0 +1,98 @@
+"""What each role answers, and what is left when a slave's store gets another broker."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from compat_tests.replication.pairs import PAIRS, SUCCESS, Pair, Side, eventually
+
+TOPIC = "Roles"
+SEND_BACK, END, QUERY_OFFSET, COMMIT, RECALL, RESET = 36, 37, 14, 15, 370, 222
+HA_INFO, HA_STATUS, ROUTE, LOCK = 906, 907, 105, 41
+BUSY = (2, "[REJECTREQUEST]system busy, start flow control for a while")
+
+
+@pytest.fixture(params=PAIRS)
+def pair(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Pair]:
+    made = Pair(request.param, tmp_path, common={"recallMessageEnable": "true"})
+    yield made
+    made.end()
+
+
+def test_what_a_slave_answers(pair: Pair) -> None:
+    pair.master.start()
+    pair.master.create(TOPIC)
+    pair.slave.start()
+    for at in range(3):
+        assert pair.master.send(TOPIC, b"m%d" % at).code == SUCCESS
+    pair.settle(TOPIC)
+    slave = pair.slave
+    eventually(lambda: slave.bodies(TOPIC) == [b"m0", b"m1", b"m2"], "the slave knows the topic")
+    sent = slave.send(TOPIC, b"x")
+    assert (sent.code, sent.remark) == BUSY
+    back = slave.ask(SEND_BACK, {"group": "G", "offset": 0, "delayLevel": 0})
+    assert (back.code, back.remark) == BUSY
+    end = slave.ask(
+        END,
+        {
+            "producerGroup": "P",
+            "tranStateTableOffset": 0,
+            "commitLogOffset": 0,
+            "commitOrRollback": 8,
+            "msgId": "M",
+            "topic": TOPIC,
+        },
+    )
+    assert end.code == 11
+    recall = slave.ask(RECALL, {"producerGroup": "P", "topic": TOPIC, "recallHandle": "h"})
+    assert recall.code == 11
+    # Beyond the end: nothing is corrected, and the master is suggested.
+    beyond = slave.pull(TOPIC, 0, 100)
+    assert (beyond.code, beyond.ext["suggestWhichBrokerId"]) == (20, "0")
+    # An offset that is committed here stays until the master's comes.
+    commit = {"consumerGroup": "G", "topic": TOPIC, "queueId": 0, "commitOffset": 2}
+    assert slave.ask(COMMIT, commit).code == SUCCESS
+    slave.create("OnlyHere")
+
+
+def test_who_copies_whom(pair: Pair) -> None:
+    pair.start()
+    pair.master.create(TOPIC)
+    assert pair.master.send(TOPIC, b"m").code == SUCCESS
+    pair.settle(TOPIC)
+
+    def status(side: Side) -> dict[str, Any]:
+        reply = side.ask(HA_STATUS)
+        assert reply.code == SUCCESS
+        found: dict[str, Any] = json.loads(reply.body)
+        return found
+
+    def is_even() -> bool:
+        links = status(pair.master)["haConnectionInfo"]
+        return len(links) == 1 and links[0]["diff"] == 0
+
+    eventually(is_even, "the slave has reported")
+    of_master = status(pair.master)
+    end = of_master["masterCommitLogMaxOffset"]
+    assert of_master["master"]
+    assert of_master["inSyncSlaveNums"] == 1
+    (link,) = of_master["haConnectionInfo"]
+    assert (link["inSync"], link["slaveAckOffset"], link["transferFromWhere"]) == (True, end, end)
+    of_slave = status(pair.slave)
+    assert not of_slave["master"]
+    client = of_slave["haClientRuntimeInfo"]
+    told = pair.master.ask(HA_INFO)
+    address = told.ext["masterHaAddress"]
+    assert told.ext["masterAddress"] == pair.master.addr
+    assert address.rpartition(":")[2] == str(int(pair.master.addr.rpartition(":")[2]) + 1)
+    assert (client["masterAddr"], client["maxOffset"]) == (address, end)
+    for key in ("lastReadTimestamp", "lastWriteTimestamp"):
+        assert abs(client[key] - time.time() * 1000) < 30_000
+    # A slave says nothing about itself.
+    assert pair.slave.ask(HA_INFO).ext.get("masterHaAddress") is None

@@ -1,0 +1,52 @@
+"""Replies that wait for slaves: which do, for how long, and what they say then."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from compat_tests.replication.pairs import PAIRS, SUCCESS, Pair, eventually
+
+TOPIC = "Safe"
+FLUSH_SLAVE_TIMEOUT = 12
+SECONDS = 1.0
+
+
+@pytest.fixture(params=PAIRS)
+def pair(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Pair]:
+    settings = {
+        "brokerRole": "SYNC_MASTER",
+        "inSyncReplicas": "2",
+        "slaveTimeout": str(int(SECONDS * 1000)),
+    }
+    made = Pair(request.param, tmp_path, master=settings)
+    yield made
+    made.end()
+
+
+def timed(pair: Pair, properties: str = "") -> tuple[int, bool, bool]:
+    """Code, whether the answer says where the message is, and whether it came only after the time-out."""
+    began = time.monotonic()
+    reply = pair.master.send(TOPIC, b"m", properties=properties)
+    took = time.monotonic() - began
+    return reply.code, "msgId" in reply.ext and "queueOffset" in reply.ext, took >= SECONDS * 0.9
+
+
+def test_until_the_slave_has_it(pair: Pair) -> None:
+    pair.master.start()
+    pair.master.create(TOPIC)
+    # Nobody is there: it is stored all the same, and its producer is told so.
+    assert timed(pair) == (FLUSH_SLAVE_TIMEOUT, True, True)
+    assert timed(pair, "WAIT\x01false\x02") == (SUCCESS, True, False)
+    pair.slave.start()
+    eventually(lambda: timed(pair)[0] == SUCCESS, "the slave acknowledges")
+    assert [timed(pair) for _ in range(5)] == [(SUCCESS, True, False)] * 5
+    pair.slave.stop()
+    assert timed(pair) == (FLUSH_SLAVE_TIMEOUT, True, True)
+    pair.slave.start()
+    eventually(lambda: timed(pair)[0] == SUCCESS, "the slave is back")
+    pair.settle(TOPIC)
+    assert pair.slave.bodies(TOPIC) == pair.master.bodies(TOPIC)
