@@ -5,7 +5,7 @@ illegal. `forbidden` holds a bit set per group and topic: what an operator has b
 """
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -58,6 +58,8 @@ class SubscriptionGroups(Kept[SubscriptionGroupWrapper]):
         self._table: dict[str, SubscriptionGroupConfig] = {}
         self._forbidden: dict[str, dict[str, int]] = {}
         self._members = JsonMembers(lambda name: pretty(self._table[name], 2))
+        # Told of each group that the broker creates without being asked to.
+        self.on_created: Callable[[SubscriptionGroupConfig], None] | None = None
         self.data_version = new_version(clock)
         for name in PREDEFINED:
             self._put(SubscriptionGroupConfig(group_name=name))
@@ -79,6 +81,8 @@ class SubscriptionGroups(Kept[SubscriptionGroupWrapper]):
         next_version(self.data_version, self._clock)
         log.info("group created on first use: group=%s", group)
         self.persist()
+        if self.on_created is not None:
+            self.on_created(created)
         return created
 
     def get(self, group: str) -> SubscriptionGroupConfig | None:

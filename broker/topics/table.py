@@ -54,6 +54,8 @@ class Topics(Kept[TopicConfigSerializeWrapper]):
         self._table: dict[str, TopicConfig] = {}
         self._members = JsonMembers(lambda name: pretty(self._table[name], 2))
         self._listeners: list[Listener] = []
+        # Told of each topic that the broker creates without being asked to.
+        self.on_created: Listener | None = None
         self.data_version = new_version(clock)
         # They come and go with their topics.
         self.mappings = TopicMappings(directory, config.broker_name, clock)
@@ -338,6 +340,8 @@ class Topics(Kept[TopicConfigSerializeWrapper]):
         log.info(f"topic created: {DESCRIBED} why=%s", *described(topic), why)
         self.persist()
         self._announce(topic)
+        if self.on_created is not None:
+            self.on_created(topic)
 
     def _changed(self, topic: TopicConfig, why: str, tell: bool = True) -> None:
         self._put(topic)

@@ -37,6 +37,8 @@ Examples:
       a broker of an existing cluster
   trimq server --listen 127.0.0.1:0 --namesrv-listen 127.0.0.1:0 --set flushDiskType=SYNC_FLUSH
       free ports, every message on disk before its answer
+  trimq server --brokers 4 --store /data
+      four brokers on the cores of this host: ports 10911, 10921, ..., stores /data/NAME-0, ...
 """
 
 
@@ -96,16 +98,42 @@ def main() -> None:
     metavar="HOST:PORT",
     help="Serve Prometheus /metrics at this address; a port alone means the loopback.",
 )
+@click.option(
+    "--brokers",
+    type=int,
+    metavar="N",
+    help="Run N brokers, each in a process of its own: NAME-0, NAME-1, ... with ports 10 apart and their"
+    " stores below the store directory.",
+)
+@click.option("--supervised", is_flag=True, hidden=True)
 @_logging_options
-def server(log_level: str, log_format: str, assignments: tuple[str, ...], **options: Any) -> None:
+def server(
+    log_level: str,
+    log_format: str,
+    assignments: tuple[str, ...],
+    brokers: int | None,
+    **options: Any,
+) -> None:
     """Run a broker, with an embedded NameServer unless --namesrv names others."""
     from trimq.settings.parsing import parse_assignments
 
     def start() -> Any:
-        from trimq.serving.server import run_server
         from trimq.settings.options import ServerOptions
 
         chosen = ServerOptions(settings=parse_assignments(assignments), **options)
+        if brokers is not None:
+            from trimq.supervising.supervisor import run_family
+
+            shared = ["--log-level", log_level, "--log-format", log_format]
+            if chosen.config is not None:
+                shared += ["--config", str(chosen.config)]
+            return lambda: run_family(chosen, brokers, shared, _ready)
+        if chosen.supervised:
+            from trimq.supervising.supervised import run_supervised
+
+            return lambda: run_supervised(chosen)
+        from trimq.serving.server import run_server
+
         return lambda: run_server(chosen, _ready)
 
     _run(start, log_level, log_format)

@@ -6,10 +6,10 @@ shutdown.
 """
 
 import logging
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import trio
 
@@ -39,9 +39,16 @@ class Sample:
 
 
 Snapshot = Callable[[], Iterable[Sample]]
+Refresh = Callable[[], Awaitable[None]]
 
 
-class _Collector:
+class Collecting(Protocol):
+    """What prometheus_client wants of a collector."""
+
+    def collect(self) -> "Iterator[Metric]": ...
+
+
+class SampleCollector:
     """prometheus_client's collector interface over a snapshot."""
 
     def __init__(self, snapshot: Snapshot) -> None:
@@ -66,26 +73,37 @@ def _families(samples: list[Sample]) -> "list[Metric]":
     return list(families.values())
 
 
+@dataclass(frozen=True, slots=True)
+class _Page:
+    registry: "CollectorRegistry"
+    refresh: Refresh | None
+
+
 @asynccontextmanager
-async def metrics_server(endpoint: Endpoint, snapshot: Snapshot) -> AsyncIterator[Endpoint]:
-    """Serve ``/metrics`` until the block ends; yields the address that is listened on."""
+async def metrics_server(
+    endpoint: Endpoint, collector: "Collecting", refresh: Refresh | None = None
+) -> AsyncIterator[Endpoint]:
+    """Serve ``/metrics`` until the block ends; yields the address that is listened on.
+
+    `refresh` is awaited before each answer.
+    """
     # Loaded only when asked for: a start without metrics does not pay for it.
     from prometheus_client import CollectorRegistry
 
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(_Collector(snapshot))
+    registry.register(collector)
     try:
         sock = listen(endpoint)
     except AddressError as error:
         raise AddressError(f"cannot serve metrics on {endpoint}: {error}") from error
     with trio.socket.from_stdlib_socket(sock) as listening:
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(_accept, listening, registry)
+            nursery.start_soon(_accept, listening, _Page(registry, refresh))
             yield Endpoint(endpoint.host, sock.getsockname()[1])
             nursery.cancel_scope.cancel()
 
 
-async def _accept(listening: trio.socket.SocketType, registry: "CollectorRegistry") -> None:
+async def _accept(listening: trio.socket.SocketType, page: "_Page") -> None:
     """Until cancelled: above the bound, newcomers wait in the kernel's queue."""
     room = trio.Semaphore(CONNECTIONS)
     async with trio.open_nursery() as nursery:
@@ -98,15 +116,13 @@ async def _accept(listening: trio.socket.SocketType, registry: "CollectorRegistr
                 log.error("metrics: accept failed, trying again: reason=%s", error)
                 await trio.sleep(_ACCEPT_AGAIN_SECONDS)
             else:
-                nursery.start_soon(_serve, sock, registry, room)
+                nursery.start_soon(_serve, sock, page, room)
 
 
-async def _serve(
-    sock: trio.socket.SocketType, registry: "CollectorRegistry", room: trio.Semaphore
-) -> None:
+async def _serve(sock: trio.socket.SocketType, page: "_Page", room: trio.Semaphore) -> None:
     try:
         with sock:
-            await _answer(trio.SocketStream(sock), registry)
+            await _answer(trio.SocketStream(sock), page)
     except (OSError, trio.BrokenResourceError) as error:
         log.debug("metrics: connection failed: reason=%s", error)
     except Exception:
@@ -116,7 +132,7 @@ async def _serve(
         room.release()
 
 
-async def _answer(stream: trio.SocketStream, registry: "CollectorRegistry") -> None:
+async def _answer(stream: trio.SocketStream, page: "_Page") -> None:
     """One request on a connection; a client that takes too long gets nothing."""
     from prometheus_client.exposition import choose_encoder
 
@@ -138,7 +154,9 @@ async def _answer(stream: trio.SocketStream, registry: "CollectorRegistry") -> N
         status = "404 Not Found"
     else:
         encode, kind = choose_encoder(_header(lines, "accept"))
-        body = encode(registry)
+        if page.refresh is not None:
+            await page.refresh()
+        body = encode(page.registry)
     answer = (
         f"HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n"
         "Connection: close\r\n\r\n"

@@ -15,8 +15,15 @@ _DAMAGED = (
     "Nothing was changed: 'trimq check STORE' says what is affected, and docs/durability.md, under"
     " 'A store that is refused', how to go on"
 )
+
+
+class ChildFailed(RuntimeError):
+    """A broker of several ended before it was ready for the first time; it has said why."""
+
+
 EXPLAINED: tuple[type[Exception], ...] = (
     AddressError,
+    ChildFailed,
     SettingsError,
     StoreError,
     TableDamaged,

@@ -12,8 +12,9 @@ import trio
 from trimq.base.clock import Clock
 from trimq.broker.identity import BrokerIdentity
 from trimq.broker.pending.kinds import refuse_pending
+from trimq.broker.services.siblings import Siblings
 from trimq.broker.topics.table import stored_queue_types
-from trimq.process.metrics import Sample, metrics_server
+from trimq.process.metrics import Sample, SampleCollector, metrics_server
 from trimq.process.state import ProcessState
 from trimq.process.tls import server_tls
 from trimq.remoting.serving.doorkeeper import Doorkeeper
@@ -39,6 +40,8 @@ class RunningBroker:
 
     address: str
     metrics_addr: str | None
+    port: int
+    siblings: Siblings | None
 
 
 @asynccontextmanager
@@ -77,7 +80,9 @@ async def open_broker(
             broker = build_broker(Given(plan, identity, store, clock), name_servers)
             try:
                 async with _serving(plan, broker, sockets, process) as metrics_addr:
-                    yield RunningBroker(identity.address, metrics_addr)
+                    yield RunningBroker(
+                        identity.address, metrics_addr, sockets.port, broker.common.siblings
+                    )
             finally:
                 broker.parts.close()
         finally:
@@ -124,7 +129,9 @@ async def _serving(
         if plan.metrics is not None:
             metrics_addr = str(
                 await stack.enter_async_context(
-                    metrics_server(plan.metrics, partial(_samples, broker, process))
+                    metrics_server(
+                        plan.metrics, SampleCollector(partial(_samples, broker, process))
+                    )
                 )
             )
             log.info("metrics served: address=%s", metrics_addr)

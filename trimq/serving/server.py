@@ -10,6 +10,7 @@ import trio
 
 from trimq.base.clock import Clock
 from trimq.broker.cluster.registration import name_server_list
+from trimq.broker.services.siblings import Siblings
 from trimq.process.loop_steps import watched
 from trimq.process.state import ProcessState
 from trimq.process.supervision import Supervisor
@@ -45,6 +46,9 @@ class RunningServer:
     broker_addr: str
     store: Path
     metrics_addr: str | None
+    # The port that the broker listens on, whatever clients are told.
+    port: int = 0
+    siblings: Siblings | None = None
 
 
 @asynccontextmanager
@@ -86,7 +90,7 @@ async def open_server(options: ServerOptions) -> AsyncIterator[RunningServer]:
         stack.enter_context(watched(process.steps))
         namesrv: Namesrv | None = None
         if plan.embedded is not None:
-            namesrv = _namesrv(plan.embedded)
+            namesrv = made_namesrv(plan.embedded)
             namesrv_addr = str(
                 await stack.enter_async_context(
                     open_namesrv(namesrv, plan.embedded, process.supervisor)
@@ -96,10 +100,18 @@ async def open_server(options: ServerOptions) -> AsyncIterator[RunningServer]:
         broker = await stack.enter_async_context(
             open_broker(plan, NameServers(name_server_list(namesrv_addr), tell_local), process)
         )
-        yield RunningServer(namesrv_addr, broker.address, plan.store.root, broker.metrics_addr)
+        yield RunningServer(
+            namesrv_addr,
+            broker.address,
+            plan.store.root,
+            broker.metrics_addr,
+            broker.port,
+            broker.siblings,
+        )
 
 
-def _namesrv(plan: NamesrvPlan) -> Namesrv:
+def made_namesrv(plan: NamesrvPlan) -> Namesrv:
+    """With its files read; `open_namesrv` serves it."""
     return build_namesrv(plan.namesrv, Clock(), plan.sources, (plan.server, plan.tls))
 
 
@@ -141,7 +153,7 @@ async def run_namesrv(options: NamesrvOptions, ready: Ready) -> None:
     """``trimq namesrv``: until SIGINT or SIGTERM."""
     plan = namesrv_plan(options)
     with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
-        namesrv = _namesrv(plan)
+        namesrv = made_namesrv(plan)
         async with open_namesrv(namesrv, plan, Supervisor()) as bound:
             ready(f"TriMQ ready: namesrv={bound}")
             await anext(aiter(signals))

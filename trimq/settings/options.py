@@ -38,6 +38,8 @@ class ServerOptions:
     store: Path | None = None
     metrics: str | None = None
     settings: Mapping[str, str] = field(default_factory=dict)
+    # One of several brokers under a supervisor.
+    supervised: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +78,7 @@ class ServerPlan:
     advertise: Endpoint | None
     metrics: Endpoint | None
     replication: ReplicationConfig = ReplicationConfig()
+    supervised: bool = False
     sources: Sources = Sources()
 
     @property
@@ -135,8 +138,9 @@ def server_plan(options: ServerOptions) -> ServerPlan:
         listen=listen,
         embedded=embedded,
         advertise=Endpoint.parse(options.advertise) if options.advertise else None,
-        metrics=_metrics_endpoint(metrics) if metrics else None,
+        metrics=metrics_endpoint(metrics) if metrics else None,
         replication=settings.build(ReplicationConfig, sources.texts),
+        supervised=options.supervised,
         sources=sources,
     )
 
@@ -254,7 +258,7 @@ def told_endpoint(plan: ServerPlan, port: int) -> Endpoint:
     return Endpoint(told_address(plan.listen), port)
 
 
-def _metrics_endpoint(text: str) -> Endpoint:
+def metrics_endpoint(text: str) -> Endpoint:
     """A port alone listens on this machine only: metrics are nobody else's business."""
     port = text.strip().removeprefix(":")
     return Endpoint.parse(f"127.0.0.1:{port}" if port.isdecimal() else text)

@@ -15,6 +15,7 @@ from trimq.broker.groups.offsets import ConsumerOffsets
 from trimq.broker.groups.request_modes import RequestModes
 from trimq.broker.groups.subscription_groups import SubscriptionGroups
 from trimq.broker.pop.order import OrderBlocks
+from trimq.broker.services.siblings import Siblings
 from trimq.broker.tables.writer import TableWriter
 from trimq.broker.timers.service import WheelTimers
 from trimq.codec.codes import ResponseCode
@@ -45,6 +46,7 @@ from trimq.wiring.parts import (
     requests,
     retention,
     settings,
+    siblings,
     tables,
     timers,
     topics,
@@ -83,6 +85,7 @@ class Common:
     sends: Sends
     order_blocks: OrderBlocks
     replication: Replication
+    siblings: Siblings | None
     modes: RequestModes
     routes: ClusterRoutes
     lite: Lite
@@ -116,6 +119,7 @@ def common_to_parts(given: Given, name_servers: NameServers, others: OtherBroker
         figures=of_figures,
         sends=produce.sends(given, of_topics, of_groups, of_clients, of_figures.traffic, of_timers),
         replication=replication.replication(given, others),
+        siblings=siblings.siblings(given),
         order_blocks=OrderBlocks(given.directory, of_topics.table, of_groups, given.clock),
         modes=RequestModes(given.directory),
         routes=routes,
@@ -188,6 +192,7 @@ def broker_parts(given: Given, common: Common) -> list[Part]:
         ),
         assignment.part(given, common.routes, common.modes, consumers),
         compaction.part(common.compaction),
+        siblings.part(common.siblings, topic, group),
         retention.part(given, common.topics, common.timers),
         cluster.part(common.others),
         replication.part(

@@ -1,0 +1,146 @@
+"""`trimq server --brokers 2` as users start it."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from trimq.codec.codes import RequestCode
+from trimq.codec.headers.send import SendMessageRequestHeaderV2
+from trimq.remoting.clients.blocking import BlockingClient
+from trimq.remoting.errors import TransportError
+
+READY = re.compile(r"TriMQ ready: namesrv=(\S+) broker=(\S+) store=(\S+) in \d+ ms")
+
+
+class Family:
+    def __init__(self, root: Path, *more: str) -> None:
+        self.root = root
+        self.log = root / "log"
+        root.mkdir(exist_ok=True)
+        command = [sys.executable, "-m", "trimq", "server", "--brokers", "2"]
+        command += ["--listen", "127.0.0.1:0", "--namesrv-listen", "127.0.0.1:0"]
+        command += ["--store", str(root / "stores"), "--set", "brokerName=b", *more]
+        with self.log.open("w") as log:
+            self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
+
+    def ready(self) -> list[str]:
+        """The brokers' addresses."""
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        found = READY.match(line)
+        assert found is not None, (line, self.log.read_text())
+        return found[2].split(",")
+
+    def children(self) -> list[int]:
+        # They are listed with the thread that started them.
+        tasks = Path(f"/proc/{self.process.pid}/task").glob("*/children")
+        return [int(pid) for task in tasks for pid in task.read_text().split()]
+
+    def end(self) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        if self.process.stdout is not None:
+            self.process.stdout.close()
+
+
+@pytest.fixture
+def family(tmp_path: Path) -> Iterator[Family]:
+    made = Family(tmp_path / "family", "--metrics", "127.0.0.1:0")
+    yield made
+    made.end()
+
+
+def send(addr: str, topic: str, queue: int = 0) -> int:
+    header = SendMessageRequestHeaderV2(
+        producer_group="P",
+        topic=topic,
+        default_topic="TBW102",
+        default_topic_queue_nums=4,
+        queue_id=queue,
+        sys_flag=0,
+        born_timestamp=1,
+        flag=0,
+    )
+    with BlockingClient(addr) as client:
+        return client.request(RequestCode.SEND_MESSAGE_V2, header, b"m").code
+
+
+def has_topic(addr: str, topic: str) -> bool:
+    with BlockingClient(addr) as client:
+        asked = client.start(RequestCode.GET_TOPIC_CONFIG, {"topic": topic})
+        return client.finish(asked).code == 0
+
+
+def until(holds: Callable[[], bool], what: str, seconds: float = 20) -> None:
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            if holds():
+                return
+        except (TransportError, OSError):
+            pass
+        assert time.monotonic() < deadline, what
+        time.sleep(0.05)
+
+
+def is_gone(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return True
+    return state == "Z"
+
+
+def test_topics_restarts_metrics_and_a_clean_stop(family: Family) -> None:
+    first, second = family.ready()
+    assert send(first, "Made") == 0
+    until(lambda: has_topic(second, "Made"), "the sibling has the topic")
+    assert send(second, "Made") == 0
+    # One is killed, and comes back where it was.
+    pids = family.children()
+    assert len(pids) == 2
+    os.kill(pids[0], signal.SIGKILL)
+    until(lambda: "broker is back" in family.log.read_text(), "it comes back")
+    assert [send(addr, "Made", 1) for addr in (first, second)] == [0, 0]
+    address = re.search(r"metrics served: address=(\S+)\n.*\Z", family.log.read_text(), re.S)
+    pages = re.findall(r"supervisor metrics served: address=(\S+)", family.log.read_text())
+    assert address is not None
+    with urllib.request.urlopen(f"http://{pages[0]}/metrics") as answer:
+        page = answer.read().decode()
+    for name in ("b-0", "b-1"):
+        assert f'trimq_broker_up{{broker="{name}"}} 1.0' in page
+        assert f'trimq_topics{{broker="{name}"}}' in page
+    assert len(re.findall(r'trimq_broker_restarts_total\{broker="b-\d"\} 1\.0', page)) == 1
+    pids = family.children()
+    family.process.send_signal(signal.SIGTERM)
+    assert family.process.wait(30) == 0
+    assert all(is_gone(pid) for pid in pids)
+    assert family.log.read_text().count("store closed") == 2
+
+
+def test_children_do_not_outlive_a_killed_supervisor(family: Family) -> None:
+    family.ready()
+    pids = family.children()
+    family.process.kill()
+    began = time.monotonic()
+    until(lambda: all(is_gone(pid) for pid in pids), "the children end", 10)
+    # 2 s are promised on a machine that has nothing else to do.
+    assert time.monotonic() - began < 5
+
+
+def test_a_broker_that_cannot_start_ends_it(tmp_path: Path) -> None:
+    family = Family(tmp_path / "family", "--set", "mappedFileSizeCommitLog=1")
+    assert family.process.wait(30) in {1, 2}
+    assert "mappedFileSizeCommitLog" in family.log.read_text()
+    family.end()

@@ -1,0 +1,81 @@
+"""``trimq server --brokers N``: a NameServer here, unless others are named, and a process for each broker.
+
+A RocketMQ cluster grows by broker names: topics spread over them, and a store has one writer. So this shares no
+port among them.
+"""
+
+import logging
+import signal
+from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
+
+import trio
+
+from trimq.process.metrics import metrics_server
+from trimq.process.supervision import Supervisor
+from trimq.serving.failures import explained_plainly
+from trimq.serving.server import made_namesrv, open_namesrv
+from trimq.settings.endpoints import Endpoint
+from trimq.settings.options import ServerOptions, metrics_endpoint, prepare_store
+from trimq.supervising.child import Child
+from trimq.supervising.family import Family, family_of
+from trimq.supervising.page import FamilyPage
+
+log = logging.getLogger("trimq.supervisor")
+
+Ready = Callable[[str], None]
+
+
+async def run_family(
+    options: ServerOptions, count: int, shared: Sequence[str], ready: Ready
+) -> None:
+    """Until SIGINT or SIGTERM. `shared` are arguments of all brokers. SettingsError, ChildFailed."""
+    family = family_of(options, count)
+    prepare_store(family.root)
+    with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        async with explained_plainly(), AsyncExitStack() as stack:
+            namesrv = await _namesrv(family, stack)
+            children = [
+                Child(member, reachable(namesrv), shared, options.metrics is not None)
+                for member in family.members
+            ]
+            nursery = await stack.enter_async_context(trio.open_nursery())
+            async with trio.open_nursery() as starting:
+                for child in children:
+                    starting.start_soon(nursery.start, child.run)
+            for child in children:
+                others = [other.address for other in children if other is not child]
+                await child.tell_siblings(others)
+            if options.metrics is not None:
+                page = FamilyPage(children)
+                address = await stack.enter_async_context(
+                    metrics_server(metrics_endpoint(options.metrics), page, page.refresh)
+                )
+                log.info("metrics served: address=%s", address)
+            addresses = ",".join(child.address for child in children)
+            ready(f"TriMQ ready: namesrv={namesrv} broker={addresses} store={family.root}")
+            await anext(aiter(signals))
+            async with trio.open_nursery() as stopping:
+                for child in children:
+                    stopping.start_soon(child.stop)
+            nursery.cancel_scope.cancel()
+
+
+async def _namesrv(family: Family, stack: AsyncExitStack) -> str:
+    """Where brokers register."""
+    plan = family.plan
+    if plan.embedded is None:
+        return plan.broker.namesrv_addr or ""
+    namesrv = made_namesrv(plan.embedded)
+    return str(await stack.enter_async_context(open_namesrv(namesrv, plan.embedded, Supervisor())))
+
+
+def reachable(namesrv: str) -> str:
+    """A NameServer that listens on all addresses is reached over the loopback."""
+    if ";" in namesrv:
+        return namesrv
+    endpoint = Endpoint.parse(namesrv)
+    if endpoint.host in ("0.0.0.0", "::"):
+        host = "127.0.0.1" if endpoint.host == "0.0.0.0" else "::1"
+        return str(Endpoint(host, endpoint.port))
+    return namesrv
