@@ -14,6 +14,7 @@ from enum import StrEnum
 from hashlib import blake2b
 from operator import attrgetter
 from pathlib import Path
+from sys import intern
 from typing import Any, Final, NamedTuple
 
 
@@ -203,22 +204,24 @@ def read_journal(path: Path) -> History:
 
 def _collect(rows: Iterable[Sequence[Any]]) -> History:
     history = History()
+    # One object for all that are equal: memory is what bounds a long run.
     places: dict[tuple[object, ...], Place] = {}
     begun: dict[str, int] = {}
     for name, *values in rows:
         if name == "mark":
             history.marks.append(Mark(Change(values[0]), *values[1:]))
             continue
+        values[0], values[1] = intern(values[0]), intern(values[1])
         values[2], values[5] = _ROLES[values[2]], _OUTCOMES[values[5]]
         key = tuple(values[7])
         values[7] = places.get(key) or places.setdefault(key, Place(*key))
         if name == "send":
-            values[8], values[9] = tuple(values[8]), tuple(values[9])
+            values[8], values[9] = tuple(map(intern, values[8])), tuple(values[9])
             send = Send(*values)
             at = begun.setdefault(send.attempts[0], len(history.sends))
             history.sends[at : at + 1] = [send]
         elif name == "pull":
-            values[10] = tuple(map(Entry._make, values[10]))
+            values[10] = tuple([Entry(at, intern(it), digest) for at, it, digest in values[10]])
             history.pulls.append(Pull(*values))
         elif name == "commit":
             history.commits.append(Commit(*values))

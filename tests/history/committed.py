@@ -103,7 +103,8 @@ def _check_register(
     # What a slave was told is overwritten by its master: it replaces nothing for sure.
     acknowledged = [one for one in commits if one.is_done and one.role is Role.MASTER]
     sure = _Sure(marks, periods)
-    for call in sorted([*acknowledged, *queries], key=lambda one: one.end):
+    calls: list[Commit | Query] = [*acknowledged, *queries]
+    for call in sorted(calls, key=lambda one: one.end):
         if isinstance(call, Commit):
             sure.add(call)
             continue

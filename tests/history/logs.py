@@ -45,7 +45,8 @@ class _Log:
         self._starts = [int(path.name) for path in files]
         self._maps = [self._map(path) for path in files]
         self.begin = self._starts[0] if files else 0
-        self.end = self._find_end()
+        # Where the last record begins and ends.
+        self.last, self.end = self._find_end()
 
     @staticmethod
     def _map(path: Path) -> mmap.mmap:
@@ -56,18 +57,23 @@ class _Log:
         for one in self._maps:
             one.close()
 
-    def _find_end(self) -> int:
-        """Behind the last record of the last file that has any; what follows is zeros, or a record that broke off."""
+    def _find_end(self) -> tuple[int, int]:
+        """The last record of the last file that has any; it need not be whole."""
         for start, held in zip(reversed(self._starts), reversed(self._maps), strict=True):
-            at, size = 0, len(held)
+            at = last = 0
+            size = len(held)
             while at + 8 <= size and held[at + 4 : at + 8] in _MAGICS:
                 length = int.from_bytes(held[at : at + 4])
                 if length < 8 or at + length > size:
                     break
-                at += length
+                last, at = at, at + length
             if at:
-                return start + at
-        return self.begin
+                return start + last, start + at
+        return self.begin, self.begin
+
+    def breaks_off(self, at: int) -> bool:
+        """Whether that is in the last record, and there is nothing behind."""
+        return at >= self.last and not any(self.read(at, self.end - at))
 
     def read(self, offset: int, size: int) -> bytes:
         """At most that many bytes: no more than its file holds from there."""
@@ -86,7 +92,10 @@ def _opened(folder: Path) -> Iterator[_Log]:
 
 
 def compare_logs(first: Path, second: Path) -> Compared:
-    """Folders named `commitlog` of stopped brokers, from where both begin to where the shorter one ends."""
+    """Folders named `commitlog` of stopped brokers, from where both begin to where the shorter one ends.
+
+    That may be within a record: a slave takes bytes.
+    """
     with _opened(first) as one, _opened(second) as other:
         begin, end = max(one.begin, other.begin), min(one.end, other.end)
         ends = (one.end, other.end)
@@ -100,6 +109,8 @@ def compare_logs(first: Path, second: Path) -> Compared:
                 return Compared(begin, end, ends, [_finding(at, why)])
             if ours[:size] != theirs[:size]:
                 at += next(i for i in range(size) if ours[i] != theirs[i])
+                if one.breaks_off(at) or other.breaks_off(at):
+                    return Compared(begin, at, ends, [])
                 near = f"{one.read(at, 8).hex()} in {first}, {other.read(at, 8).hex()} in {second}"
                 return Compared(begin, end, ends, [_finding(at, f"the bytes differ: {near}")])
             at += size

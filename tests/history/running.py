@@ -7,6 +7,8 @@ offsets back, and set the addresses in `Members` anew where these change.
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -18,6 +20,7 @@ from tests.history.calls import Change, Journal, Mark, Place, Role
 from tests.history.checking import Copy, Report, check
 from tests.history.clients import Client, Consumer, Line, Members, Producer, ask_committed, lines
 from tests.history.committed import Periods
+from tests.history.findings import Finding, Rule
 from tests.history.reading import ends, read_queues
 from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.groups import SubscriptionGroupConfig
@@ -27,6 +30,7 @@ from trimq.remoting.clients.blocking import BlockingClient
 
 # Between two looks at the ends of queues that are to be the same.
 _BETWEEN: Final = 0.3
+_ROOT: Final = Path(__file__).parents[2]
 
 
 @dataclass(frozen=True)
@@ -88,7 +92,7 @@ def play(
     """Load for `plan.seconds`, with the disturbances at even times between; `path`: a new file for the journal.
 
     The brokers run, and all of them do again when `heal` has returned. A client that fails otherwise than by an
-    answer, and copies that cannot be read, are AssertionErrors.
+    answer, and a copy that cannot be read to its end, are AssertionErrors; a broker that is away is TransportError.
     """
     journal = Journal(path)
     run = Run(members, plan, journal)
@@ -151,7 +155,12 @@ def read_copies(run: Run) -> list[Copy]:
                 one.broker,
                 role,
                 addr,
-                read_queues(addr, _places_of(run, one.broker), patience=run.plan.patience),
+                read_queues(
+                    addr,
+                    _places_of(run, one.broker),
+                    timeout=run.plan.timeout,
+                    patience=run.plan.patience,
+                ),
                 begins_late=addr in one.late,
             )
             for one in run.members.values()
@@ -159,6 +168,16 @@ def read_copies(run: Run) -> list[Copy]:
         ]
         if _all_ends(run) == before or time.monotonic() > deadline:
             return copies
+
+
+def check_store(folder: Path) -> list[Finding]:
+    """(e) `trimq check` of a store on which no broker runs."""
+    command = [sys.executable, "-m", "trimq", "check", "--json", str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=_ROOT)
+    if done.returncode == 0:
+        return []
+    said = (done.stdout or done.stderr).strip()[-2000:]
+    return [Finding(Rule.COPIES, str(folder), f"trimq check exits with {done.returncode}: {said}")]
 
 
 def _producers(run: Run) -> list[Producer]:
@@ -216,13 +235,13 @@ def _end(clients: Iterable[Client]) -> None:
 
 def _drain(run: Run, consumers: Sequence[Consumer]) -> None:
     """The ends are those of the copies that are furthest; who has not come so far in time has lost something."""
-    deadline = time.monotonic() + run.plan.patience
     furthest: dict[Place, int] = {}
-    for found in _settled_ends(run, deadline).values():
+    for found in _settled_ends(run, time.monotonic() + run.plan.patience).values():
         for place, end in found.items():
             furthest[place] = max(end, furthest.get(place, 0))
     for consumer in consumers:
         consumer.finish(furthest)
+    deadline = time.monotonic() + run.plan.patience
     for consumer in consumers:
         consumer.join(max(deadline - time.monotonic(), 0))
 

@@ -159,10 +159,10 @@ class Simulation:
         held = [offset for since, offset in self._held.get(register, ()) if since <= at]
         return held[-1] if held else None
 
-    def _query(self, register: Register, begin: float, at: float, end: float) -> int | None:
+    def _query(self, register: Register, begin: float, at: float, end: float) -> None:
         role = self.chance.choice((Role.MASTER, Role.MASTER, Role.SLAVE))
         known = self._synced(at) if role is Role.SLAVE else at
-        return self._answer(register, (begin, end), role, self._value(register, known))
+        self._answer(register, (begin, end), role, self._value(register, known))
 
     def _answer(
         self, register: Register, times: tuple[float, float], role: Role, offset: int | None
