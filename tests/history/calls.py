@@ -110,7 +110,8 @@ class Query(Call):
 class Change(StrEnum):
     """What takes committed offsets back.
 
-    KILL: what was not saved. ROLE: what the new master had not synced. CUT: a slave hears nothing of its master.
+    KILL: of a master, which had not saved them. ROLE: to a new master, which had not synced them. CUT: a slave hears
+    nothing of its master, or is away itself; that explains the slave's answers alone.
     """
 
     KILL = "kill"

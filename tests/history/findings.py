@@ -7,13 +7,19 @@ from enum import StrEnum
 
 
 class Rule(StrEnum):
-    """The letters are those of docs/testing.md."""
+    """What holds after healing, whatever was killed or cut."""
 
+    # Every SEND_OK lies at its queue offset.
     ACKNOWLEDGED = "a"
+    # Nothing was invented, and no attempt is there twice.
     ORIGIN = "b"
+    # In each queue, a send that ended before another began comes first.
     ORDER = "c"
+    # What a consumer saw is there.
     SEEN = "d"
+    # Offsets have no gaps, and copies are equal.
     COPIES = "e"
+    # Each group gets every acknowledged message; its offsets go back at a kill or a change of role only.
     GROUPS = "f"
 
 

@@ -21,7 +21,7 @@ from tests.history.checking import Copy, Report, check
 from tests.history.clients import Client, Consumer, Line, Members, Producer, ask_committed, lines
 from tests.history.committed import Periods
 from tests.history.findings import Finding, Rule
-from tests.history.reading import ends, read_queues
+from tests.history.reading import LAST_READERS, ends, pull_header, read_queues
 from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.groups import SubscriptionGroupConfig
 from trimq.codec.codes import RequestCode, ResponseCode
@@ -30,6 +30,7 @@ from trimq.remoting.clients.blocking import BlockingClient
 
 # Between two looks at the ends of queues that are to be the same.
 _BETWEEN: Final = 0.3
+_UNKNOWN: Final = (ResponseCode.TOPIC_NOT_EXIST, ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST)
 _ROOT: Final = Path(__file__).parents[2]
 
 
@@ -118,28 +119,47 @@ def play(
 
 
 def prepare(run: Run) -> None:
-    """Topics and groups, on the masters; slaves have them with the next sync of theirs."""
+    """Topics and groups on the masters; where groups read from slaves, these have them too when it returns."""
     plan = run.plan
     for one in run.members.values():
         assert one.master is not None, f"{one.broker} has no master to begin with"
-        with BlockingClient(one.master, timeout=60) as client:
+        with BlockingClient(one.master, timeout=plan.timeout) as client:
             for topic in plan.topics:
-                header = CreateTopicRequestHeader(
-                    topic=topic,
-                    default_topic="TBW102",
-                    read_queue_nums=plan.queues,
-                    write_queue_nums=plan.queues,
-                    perm=6,
-                    topic_filter_type="SINGLE_TAG",
-                    topic_sys_flag=0,
-                    order=False,
-                )
-                answer = client.request(RequestCode.UPDATE_AND_CREATE_TOPIC, header)
-                assert answer.code == ResponseCode.SUCCESS, answer.remark
-            for group in plan.groups:
+                _create_topic(client, topic, plan.queues)
+            for group in (*plan.groups, LAST_READERS):
                 body = encode_body(SubscriptionGroupConfig(group_name=group))
                 answer = client.request(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, None, body)
                 assert answer.code == ResponseCode.SUCCESS, answer.remark
+    deadline = time.monotonic() + plan.patience
+    for group in [group for group, role in plan.groups.items() if role is Role.SLAVE]:
+        for one in run.members.values():
+            for addr in one.slaves:
+                _wait_known(addr, group, _places_of(run, one.broker), deadline)
+
+
+def _create_topic(client: BlockingClient, topic: str, queues: int) -> None:
+    header = CreateTopicRequestHeader(
+        topic=topic,
+        default_topic="TBW102",
+        read_queue_nums=queues,
+        write_queue_nums=queues,
+        perm=6,
+        topic_filter_type="SINGLE_TAG",
+        topic_sys_flag=0,
+        order=False,
+    )
+    answer = client.request(RequestCode.UPDATE_AND_CREATE_TOPIC, header)
+    assert answer.code == ResponseCode.SUCCESS, answer.remark
+
+
+def _wait_known(addr: str, group: str, places: Iterable[Place], deadline: float) -> None:
+    """Slaves learn of topics and groups with the next sync, up to a minute later."""
+    with BlockingClient(addr) as client:
+        for place in places:
+            header = pull_header(group, place, 0, 1)
+            while (code := client.request(RequestCode.PULL_MESSAGE, header).code) in _UNKNOWN:
+                assert time.monotonic() < deadline, f"{addr} knows no {place} for {group}: {code}"
+                time.sleep(_BETWEEN)
 
 
 def read_copies(run: Run) -> list[Copy]:

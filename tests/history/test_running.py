@@ -36,7 +36,9 @@ class Broker:
     def start(self) -> str:
         self._server = Server(self.store, self.log, SETTINGS)
         self._server.wait_ready()
+        # To itself it is a slave as well: it answers both kinds of readers.
         self.members.master = self._server.broker_addr
+        self.members.slaves = [self._server.broker_addr]
         return self._server.broker_addr
 
     def kill(self) -> None:
@@ -68,7 +70,8 @@ def test_a_kill_9_in_the_middle(tmp_path: Path, times: int) -> None:
             broker.kill()
             broker.start()
 
-    plan = Plan(seconds=3 * times, between=0.002, periods=PERIODS)
+    groups = {"Readers": Role.MASTER, "Behind": Role.SLAVE}
+    plan = Plan(seconds=3 * times, groups=groups, between=0.002, periods=PERIODS)
     assert play_with(broker, plan, *[kill] * times) == ""
     assert check_store(broker.store) == []
 
@@ -108,6 +111,7 @@ def test_copies_are_read_and_compared(tmp_path: Path) -> None:
         shutil.copytree(first.store, second.store)
         first.start()
         first.members.slaves = [second.start()]
+        second.members.slaves = []
         copies = read_copies(run)
         assert [copy.role for copy in copies] == [Role.MASTER, Role.SLAVE]
         report = check(journal.read(), copies, PERIODS)
