@@ -87,14 +87,14 @@ class Answer:
 
 
 class Line:
-    """A connection to whoever has a role; `or_slave`: to a slave while there is no master."""
+    """A connection to whoever has a role; `or_other`: to one with the other role while nobody has this one."""
 
     def __init__(
-        self, members: Members, role: Role, timeout: float, *, or_slave: bool = False
+        self, members: Members, role: Role, timeout: float, *, or_other: bool = False
     ) -> None:
         self._members = members
         self._wanted = role
-        self._or_slave = or_slave
+        self._or_other = or_other
         self._timeout = timeout
         self._client: BlockingClient | None = None
         self.role = role
@@ -136,11 +136,12 @@ class Line:
     def _target(self) -> tuple[Role, str] | None:
         """Stays with a slave while that is one."""
         master, slaves = self._members.master, self._members.slaves
-        if self._wanted is Role.MASTER and master is not None:
+        wants_slave = self._wanted is Role.SLAVE
+        if slaves and (wants_slave or (self._or_other and master is None)):
+            return Role.SLAVE, self.addr if self.addr in slaves else random.choice(slaves)
+        if master is not None and (not wants_slave or self._or_other):
             return Role.MASTER, master
-        if not slaves or (self._wanted is Role.MASTER and not self._or_slave):
-            return None
-        return Role.SLAVE, self.addr if self.addr in slaves else random.choice(slaves)
+        return None
 
 
 class Client(threading.Thread):
@@ -376,7 +377,7 @@ def ask_committed(line: Line, client: str, group: str, place: Place) -> Query:
 
 
 def lines(
-    members: Iterable[Members], role: Role, timeout: float, *, or_slave: bool = False
+    members: Iterable[Members], role: Role, timeout: float, *, or_other: bool = False
 ) -> dict[str, Line]:
     """One for each broker name."""
-    return {one.broker: Line(one, role, timeout, or_slave=or_slave) for one in members}
+    return {one.broker: Line(one, role, timeout, or_other=or_other) for one in members}

@@ -227,8 +227,8 @@ def _consumers(run: Run) -> list[Consumer]:
             run.journal,
             group,
             run.places[number :: plan.consumers],
-            lines(members, role, plan.timeout, or_slave=True),
-            lines(members, Role.MASTER, plan.timeout, or_slave=True),
+            lines(members, role, plan.timeout, or_other=True),
+            lines(members, Role.MASTER, plan.timeout, or_other=True),
         )
         for group, role in plan.groups.items()
         for number in range(plan.consumers)
