@@ -123,7 +123,7 @@ def prepare(run: Run) -> None:
     plan = run.plan
     for one in run.members.values():
         assert one.master is not None, f"{one.broker} has no master to begin with"
-        with BlockingClient(one.master, timeout=plan.timeout) as client:
+        with BlockingClient(one.master, timeout=plan.patience) as client:
             for topic in plan.topics:
                 _create_topic(client, topic, plan.queues)
             for group in (*plan.groups, LAST_READERS):
@@ -178,7 +178,7 @@ def read_copies(run: Run) -> list[Copy]:
                 read_queues(
                     addr,
                     _places_of(run, one.broker),
-                    timeout=run.plan.timeout,
+                    timeout=run.plan.patience,
                     patience=run.plan.patience,
                 ),
                 begins_late=addr in one.late,
@@ -285,7 +285,7 @@ def _settled_ends(run: Run, deadline: float) -> dict[str, dict[Place, int]]:
 
 def _all_ends(run: Run) -> dict[str, dict[Place, int]]:
     return {
-        addr: ends(addr, _places_of(run, one.broker), run.plan.timeout)
+        addr: ends(addr, _places_of(run, one.broker), run.plan.patience)
         for one in run.members.values()
         for _, addr in one.all()
     }
@@ -301,7 +301,7 @@ def _ask_last(run: Run) -> None:
         for role, addr in one.all():
             is_master = role is Role.MASTER
             alone = Members(one.broker, addr) if is_master else Members(one.broker, None, [addr])
-            line = Line(alone, role, run.plan.timeout)
+            line = Line(alone, role, run.plan.patience)
             assert line.connect(), f"no connection to {addr}"
             for group in run.plan.groups:
                 for place in _places_of(run, one.broker):
