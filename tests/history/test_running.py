@@ -1,0 +1,139 @@
+"""A whole server under the checker's clients: right under a kill -9, found out when its store is tampered with."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from tests.history.calls import Change, Journal, Role
+from tests.history.checking import check, check_copies
+from tests.history.clients import Line, Members, Producer
+from tests.history.committed import Periods
+from tests.history.logs import compare_logs
+from tests.history.running import Disturbance, Plan, Run, check_store, play, prepare, read_copies
+from tests.trimq.serving.killed import Server
+
+SETTINGS = {
+    "brokerName": "broker-a",
+    "flushDiskType": "SYNC_FLUSH",
+    "mappedFileSizeCommitLog": 128 * 1024,
+    "flushConsumerOffsetInterval": 200,
+    "flushConsumeQueueThoroughInterval": 700,
+}
+# The interval, and what a busy machine adds until the file is written.
+PERIODS = Periods(save=4.2, sync=0)
+
+
+class Broker:
+    """One server after the other on a store; wherever it is, `members` says so."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(exist_ok=True)
+        self.store, self.log = folder / "store", folder / "server.log"
+        self._server: Server | None = None
+        self.members = Members("broker-a", None)
+
+    def start(self) -> str:
+        self._server = Server(self.store, self.log, SETTINGS)
+        self._server.wait_ready()
+        # To itself it is a slave as well: it answers both kinds of readers.
+        self.members.master = self._server.broker_addr
+        self.members.slaves = [self._server.broker_addr]
+        return self._server.broker_addr
+
+    def kill(self) -> None:
+        if self._server is not None:
+            self._server.kill()
+
+
+def play_with(broker: Broker, plan: Plan, *disturb: Disturbance) -> str:
+    """The rules of what is found; the end is a kill, so that the store can be looked at."""
+    broker.start()
+    try:
+        report = play([broker.members], plan, broker.log.with_name("journal"), disturb)
+    except BaseException as error:
+        error.add_note(f"the server said:\n{broker.log.read_text()[-3000:]}")
+        raise
+    finally:
+        broker.kill()
+    print(report)
+    assert report.counts["done sends"] > 20
+    assert report.counts["pulled messages"] >= 20
+    return "".join(sorted({finding.rule for finding in report.findings}))
+
+
+def test_a_kill_9_in_the_middle(tmp_path: Path, times: int) -> None:
+    broker = Broker(tmp_path)
+
+    def kill(run: Run) -> None:
+        with run.marked(Change.KILL, "broker-a"):
+            broker.kill()
+            broker.start()
+
+    groups = {"Readers": Role.MASTER, "Behind": Role.SLAVE}
+    plan = Plan(seconds=3 * times, groups=groups, between=0.002, periods=PERIODS)
+    assert play_with(broker, plan, *[kill] * times) == ""
+    assert check_store(broker.store) == []
+
+
+def test_a_store_that_lost_its_end(tmp_path: Path) -> None:
+    """As a disk would that takes back what it had said to have."""
+    broker = Broker(tmp_path)
+
+    def lose(run: Run) -> None:
+        with run.marked(Change.KILL, "broker-a"):
+            broker.kill()
+            log = broker.store / "commitlog"
+            compared = compare_logs(log, log)
+            file = max(path for path in log.iterdir() if int(path.name) < compared.end)
+            with file.open("r+b") as data:
+                data.seek(max(compared.end - int(file.name) - 4000, 0))
+                data.write(bytes(4000))
+            broker.start()
+
+    plan = Plan(seconds=2, between=0.002, periods=PERIODS, sizes=(50,), patience=10)
+    rules = play_with(broker, plan, lose)
+    assert "a" in rules
+    assert set(rules) <= set("acdf")
+
+
+def test_copies_are_read_and_compared(tmp_path: Path) -> None:
+    """Two servers on the same bytes stand for a master and its slave."""
+    first, second = Broker(tmp_path / "1"), Broker(tmp_path / "2")
+    plan = Plan(queues=2, groups={}, patience=2)
+    journal = Journal(tmp_path / "journal")
+    try:
+        run = Run([first.members], plan, journal)
+        first.start()
+        prepare(run)
+        _send(run, first, "P", 50)
+        first.kill()
+        shutil.copytree(first.store, second.store)
+        first.start()
+        first.members.slaves = [second.start()]
+        second.members.slaves = []
+        copies = read_copies(run)
+        assert [copy.role for copy in copies] == [Role.MASTER, Role.SLAVE]
+        report = check(journal.read(), copies, PERIODS)
+        assert not report.findings, report
+        assert report.counts["messages at the end"] >= 50
+
+        _send(run, second, "Q", 10)
+        findings = list(check_copies(read_copies(run)))
+        assert findings
+        assert "the master after" in findings[0].evidence
+    finally:
+        first.kill()
+        second.kill()
+        journal.close()
+    compared = compare_logs(first.store / "commitlog", second.store / "commitlog")
+    assert compared.findings == []
+    assert 0 < compared.bytes < compared.ends[1]
+
+
+def _send(run: Run, broker: Broker, name: str, count: int) -> None:
+    line = Line(broker.members, Role.MASTER, 5)
+    producer = Producer(name, 1, run.journal, {"broker-a": line}, run.places)
+    for _ in range(count):
+        producer.step()
+    producer.close()
