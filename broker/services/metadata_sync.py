@@ -12,6 +12,8 @@ from typing import Final
 import trio
 
 from trimq.broker.cluster.other_brokers import OtherBrokers
+from trimq.codec.bodies.base import decode_body
+from trimq.codec.bodies.replication import HARuntimeInfo
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.errors import CodecError
 from trimq.codec.headers.base import Header
@@ -34,9 +36,20 @@ class NoFields(Header, kw_only=True):
 
 class MetadataSync:
     def __init__(
-        self, name: str, others: OtherBrokers, tables: Mapping[int, Follow], timers: Follow | None
+        self,
+        name: str,
+        others: OtherBrokers,
+        tables: Mapping[int, Follow],
+        timers: Follow | None,
+        log_end: Callable[[], int],
     ) -> None:
-        """`name` is that of master and slave; `tables`: by the request code that asks for each."""
+        """`name` is that of master and slave; `tables`: by the request code that asks for each.
+
+        `log_end`: that of the copied log.
+        """
+        self._log_end = log_end
+        # The master's progress, and where its log ended after that.
+        self._progress: tuple[bytes, int] | None = None
         self._name = name
         self._others = others
         self._tables = tables
@@ -53,10 +66,23 @@ class MetadataSync:
 
     async def follow_timers(self) -> None:
         """Until cancelled."""
-        while self._timers is not None:
-            await self._follow(RequestCode.GET_TIMER_CHECK_POINT, self._timers)
+        timers = self._timers
+        if timers is None:
+            await trio.sleep_forever()
+            return
+        while True:
+            if self._progress is None:
+                await self._follow(RequestCode.GET_TIMER_CHECK_POINT, self._note)
+            # What was delivered must be here before it is taken for delivered: its master may be lost now.
+            if self._progress is not None and self._progress[1] <= self._log_end():
+                (body, _), self._progress = self._progress, None
+                await timers(body)
             await trio.sleep(TIMERS_SECONDS)
-        await trio.sleep_forever()
+
+    async def _note(self, body: bytes) -> None:
+        status = await self._others.ask(self._name, RequestCode.GET_BROKER_HA_STATUS, NoFields())
+        end = decode_body(HARuntimeInfo, bytes(status.body)).master_commit_log_max_offset
+        self._progress = body, end
 
     async def _follow(self, code: int, follow: Follow) -> None:
         why = ""

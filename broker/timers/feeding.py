@@ -213,5 +213,6 @@ class Feeding:
 
     async def _deliver(self, putting: Putting, at_once: list[Due]) -> None:
         """RocketMQ does not count these."""
-        await putting.put(at_once)
+        if not self._timers.follows:
+            await putting.put(at_once)
         self._timers.queue_offset += len(at_once)

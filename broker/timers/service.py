@@ -16,7 +16,7 @@ from trimq.broker.timers.metrics import TimerMetrics
 from trimq.broker.timers.places import queue_offset_of
 from trimq.broker.timers.putting import Puts, Putting
 from trimq.codec.bodies.timers import TimerMetricsSerializeWrapper
-from trimq.codec.entries.timer import MAGIC_DELETE
+from trimq.codec.entries.timer import MAGIC_DELETE, parse_timer_checkpoint
 from trimq.codec.names import TIMER_TOPIC
 from trimq.codec.records.properties import find_property
 from trimq.codec.records.property_keys import REAL_TOPIC
@@ -54,6 +54,10 @@ class WheelTimers:
         self._sample = 0, 0
         self.look_at = self._losses.look_at
 
+    def follow(self) -> None:
+        """Before `load`, on a slave: messages go on the wheel, and its master delivers them."""
+        self._files.follows = True
+
     def deliver_by(self, puts: Puts) -> None:
         """Before `load`: the rules of a put know this object, and this one them."""
         self._putting = Putting(
@@ -84,7 +88,8 @@ class WheelTimers:
         if found is None:
             return
         self._tail = found.tail
-        self._find_what_is_out(now)
+        if not self._files.follows:
+            self._find_what_is_out(now)
         log.info(
             "timer wheel opened: waiting=%d unread=%d read_time=%d queue_offset=%d already_out=%d "
             "cut_bytes=%d repaired_slots=%d",
@@ -96,11 +101,6 @@ class WheelTimers:
             found.cut,
             found.rebuilt,
         )
-
-    def load_following(self) -> None:
-        """Instead of `load`, on a slave. Blocks. StoreError."""
-        self._metrics.load()
-        self._files.load_following()
 
     def _find_what_is_out(self, now: int) -> None:
         """Only if anything was due since the checkpoint."""
@@ -248,12 +248,10 @@ class WheelTimers:
         return self._metrics.encoded()
 
     async def follow_checkpoint(self, body: bytes) -> None:
-        """Take over how far the master's wheel has got: a slave feeds none of its own (SlaveSynchronize).
-
-        What the master has delivered lies in the log; everything else is put on the wheel when this broker becomes
-        one.
-        """
-        await trio.to_thread.run_sync(self._files.follow, body)
+        """Take over how far the master's wheel has got; what is before that leaves this one undelivered."""
+        read_time = parse_timer_checkpoint(body).read_time
+        while self._files.pass_to(read_time):
+            await trio.lowlevel.checkpoint()
 
     async def follow_metrics(self, master: TimerMetricsSerializeWrapper) -> None:
         """Take over how many wait on the master's wheel."""

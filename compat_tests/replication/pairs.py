@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+import pytest
+
 from compat_tests.servers import containers
 from compat_tests.servers.ours import TrimqNameServer, TrimqServer
 from compat_tests.servers.real import RealBroker
@@ -215,6 +217,14 @@ class Pair:
         for side in (self.slave, self.master):
             side.end()
         self.namesrv.stop()
+
+
+def skip_unless_live(request: pytest.FixtureRequest, *kinds: str) -> None:
+    """Pairs that cost minutes, since a real slave asks for tables once a minute: only in `make compat-live`."""
+    if request.param in kinds and not request.config.getoption("--live"):
+        pytest.skip(
+            "a pair that `make compat-live` plays: its slave, a real one, waits for a minute"
+        )
 
 
 def eventually(holds: Callable[[], bool], what: str, seconds: float = PATIENCE) -> None:

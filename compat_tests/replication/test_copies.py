@@ -8,7 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from compat_tests.replication.pairs import LOG_FILE, PAIRS, SUCCESS, Pair, eventually, logs
+from compat_tests.replication.pairs import (
+    LOG_FILE,
+    PAIRS,
+    SUCCESS,
+    Pair,
+    eventually,
+    logs,
+    skip_unless_live,
+)
 
 TOPIC = "Copied"
 LARGE = 100_000
@@ -16,6 +24,7 @@ LARGE = 100_000
 
 @pytest.fixture(params=PAIRS)
 def pair(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Pair]:
+    skip_unless_live(request, "real-real")
     made = Pair(request.param, tmp_path)
     yield made
     made.end()
@@ -39,7 +48,7 @@ def check_copies(pair: Pair) -> None:
     pair.settle(TOPIC)
     for queue in (0, 1):
         wanted = pair.master.bodies(TOPIC, queue)
-        eventually(partial(has_all, pair, queue, wanted), "the slave has all")
+        eventually(partial(has_all, pair, queue, wanted), "the slave has all", 90)
     pair.slave.stop()
     pair.master.stop()
     of_master, of_slave = logs(pair.master.store), logs(pair.slave.store)
@@ -57,7 +66,7 @@ def test_from_the_first_message(pair: Pair) -> None:
     pair.slave.start()
     sent = fill(pair, "a", 40)
     pair.settle(TOPIC)
-    eventually(lambda: pair.slave.bodies(TOPIC, 0) == sent[::2], "the slave knows the topic")
+    eventually(lambda: pair.slave.bodies(TOPIC, 0) == sent[::2], "the slave knows the topic", 90)
     # Over the ends of files, with what is left of them.
     fill(pair, "b", 30, LARGE)
     pair.settle(TOPIC)

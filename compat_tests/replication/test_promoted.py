@@ -8,7 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from compat_tests.replication.pairs import PAIRS, SUCCESS, Pair, Side, eventually
+from compat_tests.replication.pairs import (
+    PAIRS,
+    SUCCESS,
+    Pair,
+    Side,
+    eventually,
+    skip_unless_live,
+)
 
 TOPIC = "Promoted"
 COMMIT, QUERY = 15, 14
@@ -17,6 +24,7 @@ OTHER = {"real": "ours", "ours": "real"}
 
 @pytest.fixture(params=PAIRS)
 def pair(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Pair]:
+    skip_unless_live(request, "real-real", "ours-real")
     made = Pair(request.param, tmp_path, common={"timerFlushIntervalMs": "500"})
     yield made
     made.end()
@@ -42,12 +50,17 @@ def test_a_slaves_store_becomes_a_masters(pair: Pair, taker: str, tmp_path: Path
     # Tables are asked for when a slave starts, by the real one ten seconds later.
     pair.slave.start()
     pair.settle(TOPIC, 1)
-    eventually(lambda: bool(pair.slave.bodies(TOPIC)), "the slave knows the topic")
+    eventually(lambda: bool(pair.slave.bodies(TOPIC)), "the slave knows the topic", 90)
     assert pair.slave.bodies(TOPIC) == pair.master.bodies(TOPIC)
     query = {"consumerGroup": "G", "topic": TOPIC, "queueId": 0}
-    eventually(
-        lambda: pair.slave.ask(QUERY, query).ext.get("offset") == "4", "the slave has the offset"
-    )
+    if pair.master.kind == "real" == pair.slave.kind:
+        # Its slaves cannot read the offsets of a master from which anybody has pulled.
+        assert pair.slave.ask(QUERY, query).ext.get("offset") != "4"
+    else:
+        eventually(
+            lambda: pair.slave.ask(QUERY, query).ext.get("offset") == "4",
+            "the slave has the offset",
+        )
     # A round of the slave's timer checkpoint, and of its files.
     time.sleep(12)
     pair.master.stop()
@@ -58,7 +71,8 @@ def test_a_slaves_store_becomes_a_masters(pair: Pair, taker: str, tmp_path: Path
     promoted = Side(kind, tmp_path / "slave", pair.namesrv.addr, settings)
     promoted.start()
     try:
-        assert promoted.ask(QUERY, query).ext.get("offset") == "4"
+        if not pair.master.kind == "real" == pair.slave.kind:
+            assert promoted.ask(QUERY, query).ext.get("offset") == "4"
         eventually(lambda: len(promoted.bodies(TOPIC)) >= 9, "what waited is delivered", 90)
         bodies = promoted.bodies(TOPIC)
         assert bodies[:6] == [b"m%d" % at for at in range(6)]

@@ -10,7 +10,14 @@ from typing import Any
 
 import pytest
 
-from compat_tests.replication.pairs import PAIRS, SUCCESS, Pair, Side, eventually
+from compat_tests.replication.pairs import (
+    PAIRS,
+    SUCCESS,
+    Pair,
+    Side,
+    eventually,
+    skip_unless_live,
+)
 
 TOPIC = "Roles"
 SEND_BACK, END, QUERY_OFFSET, COMMIT, RECALL, RESET = 36, 37, 14, 15, 370, 222
@@ -20,6 +27,7 @@ BUSY = (2, "[REJECTREQUEST]system busy, start flow control for a while")
 
 @pytest.fixture(params=PAIRS)
 def pair(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Pair]:
+    skip_unless_live(request, "real-real", "ours-real")
     made = Pair(request.param, tmp_path, common={"recallMessageEnable": "true"})
     yield made
     made.end()

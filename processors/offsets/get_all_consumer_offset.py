@@ -10,6 +10,8 @@ from trimq.remoting.contract import Later, Processor, Request, Response
 
 # A line break in JSON can only be formatting: inside strings it is escaped.
 _FORMATTING = re.compile(rb"\n\t*")
+_BARE_KEY = re.compile(rb"(?<=[{,])(\d+):")
+_OF_PULLS = b'"pullOffsetTable":'
 
 
 class GetAllConsumerOffset(Processor[None]):
@@ -23,7 +25,12 @@ class GetAllConsumerOffset(Processor[None]):
 
     async def _answer(self, request: Request[None]) -> Response:
         body: list[bytes] = []
+        of_pulls = False
         for piece in self._offsets.encoded():
-            body.append(_FORMATTING.sub(b"", piece))
+            part = _FORMATTING.sub(b"", piece)
+            # RocketMQ's slaves do not know this table, and fail where they have to pass over bare numbers:
+            # one pull at their master, and they get no offsets any more.
+            of_pulls = of_pulls or _OF_PULLS in part
+            body.append(_BARE_KEY.sub(rb'"\1":', part) if of_pulls else part)
             await trio.lowlevel.checkpoint()
         return Response(body=b"".join(body))

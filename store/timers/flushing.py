@@ -21,7 +21,7 @@ class TimerFlush:
         timer_log: TimerLog,
         file: TimerCheckpoint,
         state: TimerState,
-        delivered_from: int,
+        delivered_from: int | None,
     ) -> None:
         self.state = state
         self.synced = timer_log.take_unsynced()

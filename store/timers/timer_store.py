@@ -21,9 +21,7 @@ from trimq.codec.entries.timer import (
     TimerState,
     pack_timer_checkpoint,
     pack_timer_record,
-    parse_timer_checkpoint,
 )
-from trimq.store.disk.files import remove, store_error
 from trimq.store.timers.chain import Chain, Due
 from trimq.store.timers.checkpoint import TimerCheckpoint
 from trimq.store.timers.flushing import TimerFlush
@@ -67,6 +65,9 @@ class TimerStore:
         self._flushed_from = 0
         # From where on copies lie that stand for messages which are still to be taken out.
         self._held_from = -1
+        self._planned_from = 0
+        # Whether another broker delivers what is here: this one's master.
+        self.follows = False
 
     # --- opening and closing
 
@@ -85,10 +86,7 @@ class TimerStore:
         self.file.load()
         self._flushed = self.file.state
         is_new = not self.wheel.exists() and not self.log.directory.is_dir()
-        state = self.file.state
-        # A position in a log that is not here: a slave's, whose master had a wheel.
-        has_wheel = state.log_position > 0
-        if is_new and state.queue_offset >= queue_end and not has_wheel:
+        if is_new and self.file.state.queue_offset >= queue_end:
             self.read_time = now - now % self.precision
             self.queue_offset = self.file.state.queue_offset
             return None
@@ -101,29 +99,6 @@ class TimerStore:
         self.read_time = found.read_time
         self.queue_offset = found.queue_offset
         return found
-
-    def load_following(self) -> None:
-        """Instead of `load`, for the store of a broker that follows another's log. Blocks. StoreError.
-
-        Positions in the master's timer log mean nothing in one of our own, which is made anew from the messages when
-        this broker becomes a master.
-        """
-        self.file.load()
-        try:
-            if self.log.directory.is_dir():
-                for path in self.log.directory.iterdir():
-                    remove(path)
-            for path in self.wheel.path.parent.glob(f"{self.wheel.path.name}*"):
-                remove(path)
-        except OSError as error:
-            raise store_error(error, f"removing {self.wheel.path}") from error
-
-    def follow(self, checkpoint: bytes) -> None:
-        """Note another broker's checkpoint as this store's. Blocks. StoreError."""
-        state = parse_timer_checkpoint(checkpoint)
-        if state != self.file.state:
-            self.file.save(state, None)
-            self.file.state = state
 
     def delete_before(self, min_physical_offset: int) -> None:
         """Delete what only speaks of messages before that (store/upkeep/trimming.py). StoreError."""
@@ -156,6 +131,10 @@ class TimerStore:
         precision = self.precision
         write_time = now - now % precision
         out_ms -= out_ms % precision
+        if self.follows and not self.wheel.is_open:
+            # Its master may not have delivered it yet.
+            self.wheel.open()
+            self.read_time = min(out_ms, write_time)
         is_open = self.wheel.is_open and self.read_time <= out_ms != self._taking
         if out_ms < write_time and not is_open:
             return Entered.DUE
@@ -261,6 +240,18 @@ class TimerStore:
         if self.read_time == time:
             self.read_time = time + self.precision
 
+    def pass_to(self, read_time: int) -> bool:
+        """A slave: its master has delivered what is in slots before that time. True when there may be more."""
+        if not self.wheel.is_open:
+            self.read_time = max(self.read_time, read_time)
+            return False
+        if self.read_time >= read_time:
+            return False
+        self.read_time, found = self.wheel.pass_empty(self.read_time, read_time)
+        if found:
+            self.finish(self.read_time)
+        return True
+
     # --- flushing
 
     def state(self, now: int) -> TimerState:
@@ -297,12 +288,15 @@ class TimerStore:
         delivered_from = min(
             one for one in (self._held_from, self._taken_from, log_end) if one >= 0
         )
-        return TimerFlush(self.wheel, self.log, self.file, state, delivered_from)
+        # Where a master's copies lie is not known here.
+        noted = None if self.follows else delivered_from
+        self._planned_from = delivered_from
+        return TimerFlush(self.wheel, self.log, self.file, state, noted)
 
     def flushed(self, flush: TimerFlush) -> None:
         self.wheel.written()
         self._flushed = flush.state
-        self._flushed_from = flush.delivered_from
+        self._flushed_from = self._planned_from
 
     def not_flushed(self, flush: TimerFlush) -> None:
         """The next one takes it along."""

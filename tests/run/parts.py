@@ -93,6 +93,7 @@ def _compat_parts() -> list[Part]:
         proxy,
         order,
         _compat("cluster", "cluster/"),
+        _compat("replication", "replication/"),
         _compat("filters", "filters/"),
         _compat("reports", "reports/"),
         _compat("installs", "installs/"),

@@ -160,6 +160,7 @@ def part(given: Given, made: Replication, others: OtherBrokers, followed: Follow
             others,
             _tables(given.store, followed),
             None if timers is None else timers.follow_checkpoint,
+            lambda: slave.max_offset,
         )
         services = {
             "copy the master's log": slave.run,

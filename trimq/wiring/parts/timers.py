@@ -33,16 +33,16 @@ def part(given: Given, timers: WheelTimers | None, sends: Sends, topics: Topics)
     if timers is None:
         return Part(name="timers", processors=processors)
     if given.plan.is_slave:
-        return Part(name="timers", processors=processors, load=timers.load_following)
+        timers.follow()
     timers.deliver_by(TimerPuts(sends.rules, topics, given.store))
     return Part(
         name="timers",
         processors=processors,
-        master_services={
+        services={
             "put timer messages on the wheel": timers.feed,
-            "deliver timer messages": timers.deliver,
             "flush the timer wheel": timers.keep_flushed,
         },
+        master_services={"deliver timer messages": timers.deliver},
         load=timers.load,
         close=timers.close,
         samples=partial(_samples, timers),
