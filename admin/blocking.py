@@ -12,7 +12,7 @@ from functools import wraps
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
-from trimq.admin.brokers import cluster, lite, metadata, namesrv, runtime
+from trimq.admin.brokers import cluster, leaving, lite, metadata, namesrv, runtime
 from trimq.admin.connecting.addresses import name_server_list
 from trimq.admin.connecting.link import Link
 from trimq.admin.connecting.signing import AccessKeys
@@ -173,6 +173,8 @@ class BlockingAdminClient:
     get_kv = _plain(namesrv.get_kv)
     delete_kv = _plain(namesrv.delete_kv)
     set_broker_order = _plain(namesrv.set_broker_order)
+    remainder = _plain(leaving.remainder)
+    unregister = _plain(leaving.unregister)
     wipe_write_perm = _plain(namesrv.wipe_write_perm)
     add_write_perm = _plain(namesrv.add_write_perm)
     name_server_config = _plain(namesrv.name_server_config)

@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 
 import trio
 
-from trimq.admin.brokers import cluster, lite, metadata, namesrv, runtime
+from trimq.admin.brokers import cluster, leaving, lite, metadata, namesrv, runtime
 from trimq.admin.connecting.addresses import name_server_list
 from trimq.admin.connecting.signing import AccessKeys
 from trimq.admin.groups import agreement, groups, offsets, progress
@@ -151,6 +151,8 @@ class AdminClient:
     get_kv = namesrv.get_kv
     delete_kv = namesrv.delete_kv
     set_broker_order = namesrv.set_broker_order
+    remainder = leaving.remainder
+    unregister = leaving.unregister
     wipe_write_perm = namesrv.wipe_write_perm
     add_write_perm = namesrv.add_write_perm
     name_server_config = namesrv.name_server_config

@@ -238,6 +238,8 @@ mqadmin resetOffset -g my-group -t MyTopic --to earliest
 mqadmin resetOffset -g my-group -t MyTopic -q 3 --to 1500
 mqadmin resetOffset -g my-group --all-topics --to 2026-01-31#12:00:00:000
 mqadmin subscriptionCheck                        # every group with members; -g for one
+mqadmin drainBroker -b broker-a --dry-run        # who would hold it up
+mqadmin drainBroker -b broker-a                  # docs/leaving.md
 ```
 
 `offsets` says "below min" where messages were deleted before the group read them, and "above max"

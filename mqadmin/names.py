@@ -79,6 +79,7 @@ SUBJECTS: Final[dict[str, dict[str, str]]] = {
         "updateKvConfig": "Set a key-value entry on every NameServer.",
         "deleteKvConfig": "Remove a key-value entry from every NameServer.",
         "wipeWritePerm": "Stop writes to a broker's topics, on every NameServer.",
+        "drainBroker": "Empty a broker that is to leave, and say who holds it up.",
         "addWritePerm": "Allow writes to a broker's topics again, on every NameServer.",
     },
     "Measuring and exporting": {
@@ -104,7 +105,7 @@ COMMANDS: Final[dict[str, str]] = {
     name: what for commands in SUBJECTS.values() for name, what in commands.items()
 }
 
-OWN: Final = frozenset({"offsets", "resetOffset", "subscriptionCheck", "tail"})
+OWN: Final = frozenset({"drainBroker", "offsets", "resetOffset", "subscriptionCheck", "tail"})
 """Commands that the official tool does not have."""
 
 LEFT_OUT: Final[dict[str, tuple[str, ...]]] = {

@@ -1,0 +1,208 @@
+"""drainBroker: until a broker has nothing any more that somebody waits for, so that it can be stopped. A command of
+our own."""
+
+import signal
+import sys
+import time
+from typing import Any, Final
+
+import click
+
+from trimq.admin.brokers.leaving import Remainder
+from trimq.codec.bodies.route import BrokerData
+from trimq.codec.headers.namesrv import UnRegisterBrokerRequestHeader
+from trimq.codec.names import MASTER_ID
+from trimq.mqadmin.common.planning import would
+from trimq.mqadmin.framework import FAILURES, Failed, Run, admin_command, dry_run_option
+
+_POLL_SECONDS: Final = 1.0
+# A broker that changes one of its topics tells NameServers of all of them, with their own permissions.
+_WIPE_SECONDS: Final = 10.0
+ROUTE_SECONDS: Final = 30.0
+"""Clients ask for routes that often (ClientConfig.pollNameServerInterval)."""
+
+
+@admin_command("drainBroker")
+@click.option("-b", "--brokerName", "broker_name", required=True, help="The broker's name.")
+@click.option(
+    "--drain-settle",
+    type=click.FloatRange(min=0),
+    default=ROUTE_SECONDS,
+    show_default=True,
+    help="How long producers may go on sending before they have asked for new routes.",
+)
+@click.option(
+    "--drain-timeout",
+    type=click.FloatRange(min=0),
+    help="Give up after so many seconds.  [default: wait for as long as it takes]",
+)
+@click.option(
+    "--ignore-group",
+    "ignored",
+    multiple=True,
+    metavar="GROUP",
+    help="Do not wait for this group: it will not come back. May be given several times.",
+)
+@dry_run_option
+def command(
+    run: Run,
+    broker_name: str,
+    drain_settle: float,
+    drain_timeout: float | None,
+    ignored: tuple[str, ...],
+    dry_run: bool,
+) -> None:
+    drain = Drain(run, broker_name, frozenset(ignored))
+    if dry_run:
+        left = drain.look()
+        would(run, f"stop writes to {broker_name}, and wait for:", broker=broker_name)
+        drain.tell_all(left)
+        return
+    drain.run(drain_settle, drain_timeout)
+
+
+class Drain:
+    """One broker that is to leave."""
+
+    def __init__(self, run: Run, broker_name: str, ignored: frozenset[str]) -> None:
+        self._run = run
+        self._name = broker_name
+        self._ignored = ignored
+        self._broker = self._find()
+        self._addr = self._broker.broker_addrs[MASTER_ID]
+        self._wiped = False
+        self._progress = _Progress(run, broker_name)
+
+    def _find(self) -> BrokerData:
+        found = self._run.admin.cluster_info().broker_addr_table.get(self._name)
+        if found is None or MASTER_ID not in found.broker_addrs:
+            raise Failed(f"no NameServer lists a master of {self._name!r}")
+        return found
+
+    def look(self) -> Remainder:
+        """What is left now."""
+        return self._run.admin.remainder(self._addr, self._ignored)
+
+    def tell_all(self, left: Remainder) -> None:
+        """A line for each that holds it up."""
+        out = self._run.out
+        for one in left.unread:
+            text = f"{one.group} has {one.messages} messages of {one.topic} to read"
+            out.row(text, {"group": one.group, "topic": one.topic, "messages": one.messages})
+        for what, number in left.waiting.items():
+            out.row(f"{number} {what}", {"what": what, "messages": number})
+        if not left.messages:
+            out.row("nothing", {"messages": 0})
+
+    def run(self, route_seconds: float, timeout: float | None) -> None:
+        """Failed, with what to do next, when it is interrupted or takes too long."""
+        # Being stopped by a service manager ends as tidily as Ctrl-C.
+        before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+        try:
+            with self._progress:
+                self._wait(route_seconds, timeout)
+            self._leave()
+        except KeyboardInterrupt:
+            raise Failed(f"interrupted; {self._undo()}") from None
+        except FAILURES as error:
+            raise Failed(f"{error}; {self._undo()}") from None
+        finally:
+            signal.signal(signal.SIGTERM, before)
+
+    def _undo(self) -> str:
+        if not self._wiped:
+            return "nothing was changed"
+        return (
+            f"{self._name} takes no messages: run this again to go on, or mqadmin addWritePerm -b {self._name}"
+            " to take it back"
+        )
+
+    def _wait(self, route_seconds: float, timeout: float | None) -> None:
+        began = time.monotonic()
+        wiped_at = -_WIPE_SECONDS
+        while True:
+            now = time.monotonic()
+            if now - wiped_at >= _WIPE_SECONDS:
+                self._wipe()
+                wiped_at = now
+            left = self.look()
+            to_wait = began + route_seconds - now
+            if not left.messages and to_wait <= 0:
+                return
+            if timeout is not None and now - began >= timeout:
+                self.tell_all(left)
+                raise Failed(f"not empty after {timeout:g} s; {self._undo()}")
+            self._progress.show(left, to_wait)
+            time.sleep(_POLL_SECONDS)
+
+    def _wipe(self) -> None:
+        for addr in self._run.admin.name_servers:
+            self._run.admin.wipe_write_perm(addr, self._name)
+            self._wiped = True
+
+    def _leave(self) -> None:
+        header = UnRegisterBrokerRequestHeader(
+            broker_name=self._name,
+            broker_addr=self._addr,
+            cluster_name=self._broker.cluster,
+            broker_id=MASTER_ID,
+        )
+        for addr in self._run.admin.name_servers:
+            self._run.admin.unregister(addr, header)
+        self._run.out.row(
+            f"{self._name} is empty and unregistered: stop it now, within half a minute it registers again",
+            {"broker": self._name, "addr": self._addr, "empty": True},
+        )
+
+
+class _Progress:
+    """A bar where somebody is watching, else a line for every change."""
+
+    def __init__(self, run: Run, name: str) -> None:
+        self._out = run.out
+        self._label = f"draining {name}"
+        self._bar: Any = None
+        self._last = ""
+        self._watched = sys.stdout.isatty() and not run.out.as_json
+
+    def __enter__(self) -> "_Progress":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.finish()
+            self._bar.render_finish()
+
+    def show(self, left: Remainder, to_wait: float) -> None:
+        """What holds it up most, and how many messages are left in all."""
+        text = f"{left.messages} messages left: {_most(left)}" if left.messages else ""
+        if not text:
+            text = f"empty, {max(to_wait, 0):.0f} s until producers have new routes"
+        if self._watched:
+            self._draw(left.messages, text)
+        elif (said := text if left.messages else "empty, waiting for new routes") != self._last:
+            self._last = said
+            self._out.row(
+                f"{self._label}: {said}", {"messages": left.messages, "most": _most(left)}
+            )
+
+    def _draw(self, total: int, text: str) -> None:
+        if self._bar is None:
+            self._bar = click.progressbar(
+                length=max(total, 1), label=self._label, item_show_func=lambda item: item
+            )
+        bar = self._bar
+        # Late sends make it longer.
+        bar.length = max(bar.length, total)
+        bar.current_item = text
+        bar.update(bar.length - total - bar.pos, text)
+        bar.render_progress()
+
+
+def _most(left: Remainder) -> str:
+    named = [(one.messages, f"{one.group} in {one.topic}") for one in left.unread]
+    named += [(number, what) for what, number in left.waiting.items()]
+    if not named:
+        return ""
+    number, what = max(named)
+    return f"{what} {number}"

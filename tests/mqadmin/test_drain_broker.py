@@ -1,0 +1,143 @@
+"""drainBroker against a running server: what holds it up, what lets it go, and how it is undone."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from trimq.admin.blocking import BlockingAdminClient
+from trimq.admin.messages.sending import NewMessage
+from trimq.codec.bodies.groups import SubscriptionGroupConfig
+from trimq.codec.bodies.locks import MessageQueue
+from trimq.codec.bodies.topics import TopicConfig
+from trimq.codec.flags import Perm
+from trimq.mqadmin.cli import main
+from trimq.testing import TestServer, running_server
+
+TOPIC, GROUP = "Leaving", "Readers"
+
+
+@pytest.fixture
+def server() -> Iterator[TestServer]:
+    settings = {"brokerName": "broker-a", "messageDelayLevel": "3s 1h"}
+    with running_server(settings=settings) as started:
+        yield started
+
+
+@pytest.fixture
+def admin(server: TestServer) -> Iterator[BlockingAdminClient]:
+    addr = server.broker_addr
+    with BlockingAdminClient(server.namesrv_addr) as made:
+        for topic in (TOPIC, f"%RETRY%{GROUP}"):
+            made.put_topic(
+                addr, TopicConfig(topic_name=topic, read_queue_nums=1, write_queue_nums=1)
+            )
+        made.put_group(addr, SubscriptionGroupConfig(group_name=GROUP))
+        yield made
+
+
+def send(admin: BlockingAdminClient, topic: str = TOPIC, **properties: str) -> None:
+    admin.send(NewMessage(topic=topic, body=b"m", properties=properties), "broker-a", 0)
+
+
+def commit(server: TestServer, admin: BlockingAdminClient, offset: int, topic: str = TOPIC) -> None:
+    queue = MessageQueue(broker_name="broker-a", queue_id=0, topic=topic)
+    admin.commit_offset(server.broker_addr, GROUP, queue, offset)
+
+
+def run(server: TestServer, *words: str) -> Result:
+    command = ["-n", server.namesrv_addr, "drainBroker", "-b", "broker-a", *words]
+    return CliRunner().invoke(main, command)
+
+
+def dry(server: TestServer, *words: str) -> list[dict[str, Any]]:
+    done = run(server, "--dry-run", "--json", *words)
+    assert done.exit_code == 0, done.output
+    return [json.loads(line) for line in done.stdout.splitlines()][1:]
+
+
+def may_write(admin: BlockingAdminClient) -> bool:
+    (queues,) = admin.topic_route(TOPIC).queue_datas
+    return bool(queues.perm & Perm.WRITE)
+
+
+def test_a_dry_run_names_who_holds_it_up(server: TestServer, admin: BlockingAdminClient) -> None:
+    assert dry(server) == [{"messages": 0}]
+    for _ in range(3):
+        send(admin)
+    # A group that has never read is nobody's business.
+    assert dry(server) == [{"messages": 0}]
+    commit(server, admin, 1)
+    send(admin, f"%RETRY%{GROUP}")
+    commit(server, admin, 0, f"%RETRY%{GROUP}")
+    send(admin, DELAY="2")
+    send(admin, TIMER_DELAY_SEC="3600")
+    until(lambda: len(dry(server)) == 4, "the timer is on the wheel")
+    found = dry(server)
+    assert {"group": GROUP, "topic": TOPIC, "messages": 2} in found
+    assert {"group": GROUP, "topic": f"%RETRY%{GROUP}", "messages": 1} in found
+    assert {"what": "delayed messages", "messages": 1} in found
+    assert {"what": "timer messages", "messages": 1} in found
+    assert not [one for one in dry(server, "--ignore-group", GROUP) if "group" in one]
+    assert may_write(admin)
+
+
+def until(holds: Any, what: str) -> None:
+    deadline = time.monotonic() + 10
+    while not holds():
+        assert time.monotonic() < deadline, what
+        time.sleep(0.05)
+
+
+def test_it_waits_for_the_group_and_unregisters(
+    server: TestServer, admin: BlockingAdminClient
+) -> None:
+    for _ in range(3):
+        send(admin)
+    commit(server, admin, 1)
+    reader = threading.Timer(2.5, commit, (server, admin, 3))
+    reader.start()
+    done = run(server, "--drain-settle", "0")
+    reader.join()
+    assert done.exit_code == 0, done.output
+    assert f"2 messages left: {GROUP} in {TOPIC} 2" in done.output
+    assert "empty and unregistered" in done.output
+
+
+def test_it_waits_for_routes_and_delayed_messages(
+    server: TestServer, admin: BlockingAdminClient
+) -> None:
+    send(admin, DELAY="1")
+    began = time.monotonic()
+    done = run(server, "--drain-settle", "4")
+    assert done.exit_code == 0, done.output
+    assert time.monotonic() - began >= 4
+    assert "delayed messages 1" in done.output
+
+
+def test_who_gives_up_is_told_how_to_undo_it(
+    server: TestServer, admin: BlockingAdminClient
+) -> None:
+    for _ in range(3):
+        send(admin)
+    commit(server, admin, 1)
+    done = run(server, "--drain-settle", "0", "--drain-timeout", "1")
+    assert done.exit_code == 1
+    assert "not empty after 1 s" in done.stderr
+    assert "mqadmin addWritePerm -b broker-a" in done.stderr
+    assert f"{GROUP} has 2 messages of {TOPIC} to read" in done.stdout
+    assert not may_write(admin)
+    CliRunner().invoke(main, ["-n", server.namesrv_addr, "addWritePerm", "-b", "broker-a"])
+    assert may_write(admin)
+
+
+def test_a_broker_that_is_not_there(server: TestServer) -> None:
+    done = CliRunner().invoke(main, ["-n", server.namesrv_addr, "drainBroker", "-b", "nobody"])
+    assert done.exit_code == 1
+    assert "no NameServer lists a master of 'nobody'" in done.stderr

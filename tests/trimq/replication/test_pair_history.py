@@ -1,0 +1,100 @@
+"""SYNC_MASTER with inSyncReplicas=2 under load while its slave and itself are stopped, killed and replaced: the history
+checker finds nothing (tests/history)."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.history.calls import Change, Role
+from tests.history.committed import Periods
+from tests.history.logs import compare_logs
+from tests.history.running import Plan, Run, check_store, play
+from tests.trimq.replication.pair import NAME, Pair
+
+# Offsets are saved every 0.2 s, and asked for by slaves every minute.
+PERIODS = Periods(save=4.2, sync=75)
+SECONDS = 8
+
+
+@pytest.fixture
+def pair(tmp_path: Path) -> Iterator[Pair]:
+    made = Pair(tmp_path / "pair")
+    made.start()
+    yield made
+    made.end()
+
+
+def seconds(request: pytest.FixtureRequest) -> float:
+    return 120 if request.config.getoption("--soak", default=False) else SECONDS
+
+
+def stop_slave(pair: Pair, run: Run) -> None:
+    """It is silent, and then goes on as if nothing had been."""
+    with run.marked(Change.CUT, NAME):
+        pair.slave.send(signal.SIGSTOP)
+        time.sleep(2)
+        pair.slave.send(signal.SIGCONT)
+
+
+def kill_slave(pair: Pair, run: Run) -> None:
+    with run.marked(Change.CUT, NAME):
+        pair.slave.end()
+        pair.slave.start()
+
+
+def kill_master(pair: Pair, run: Run) -> None:
+    with run.marked(Change.KILL, NAME):
+        pair.master.end()
+        pair.master.start()
+
+
+def checked(pair: Pair, plan: Plan, tmp_path: Path, *disturb: object) -> None:
+    try:
+        report = play([pair.members], plan, tmp_path / "journal", list(disturb))  # type: ignore[arg-type]
+    except BaseException as error:
+        error.add_note(
+            f"master:\n{pair.master.said()[-3000:]}\nslave:\n{pair.slave.said()[-3000:]}"
+        )
+        raise
+    print(report)
+    assert not report.findings, report
+    assert report.counts["done sends"] > 50, report
+
+
+def test_nothing_acknowledged_is_lost(
+    pair: Pair, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    plan = Plan(seconds=seconds(request), periods=PERIODS, between=0.002)
+    disturb = [stop_slave, kill_slave, kill_master, kill_slave]
+    checked(pair, plan, tmp_path, *[lambda run, act=act: act(pair, run) for act in disturb])
+    for broker in (pair.slave, pair.master):
+        broker.end(signal.SIGTERM)
+        assert not check_store(broker.store)
+    compared = compare_logs(pair.master.store / "commitlog", pair.slave.store / "commitlog")
+    assert not compared.findings
+    assert compared.bytes
+
+
+def test_the_slave_becomes_the_master(
+    pair: Pair, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    def fail_over(run: Run) -> None:
+        with run.marked(Change.ROLE, NAME):
+            pair.members.master = None
+            pair.master.end()
+            pair.members.slaves = []
+            pair.slave.end()
+            pair.slave.settings |= {"brokerRole": "ASYNC_MASTER", "brokerId": 0}
+            pair.members.master = pair.slave.start()
+
+    plan = Plan(
+        seconds=seconds(request), periods=PERIODS, between=0.002, groups={"Readers": Role.MASTER}
+    )
+    checked(pair, plan, tmp_path, fail_over)
+    pair.slave.end(signal.SIGTERM)
+    assert not check_store(pair.slave.store)
