@@ -110,7 +110,7 @@ bench-store: $(TESTING)
 soak: $(TESTING)
 	$(BIN)/python -m pytest tests/store tests/broker/tables/test_power_loss.py \
 	  tests/trimq/serving/test_kill_server.py tests/trimq/serving/test_kill_pops.py \
-	  tests/hostile tests/codec tests/remoting tests/history --soak -rP
+	  tests/hostile tests/codec tests/remoting tests/history tests/trimq/replication --soak -rP
 	$(BIN)/python building/sanitized.py
 	$(BIN)/python -m pytest compat_tests/scenarios/test_order.py --order-seconds 900
 	$(BIN)/python -m pytest compat_tests/filters --sql-questions 20000

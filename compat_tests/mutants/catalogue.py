@@ -34,6 +34,35 @@ def _light_entries_lost() -> None:
     Recovery._light_entries = lambda self, record: iter(())  # type: ignore[method-assign]
 
 
+def _acknowledged_before_copied() -> None:
+    from trimq.replication.master import Master
+
+    def make(grown: Callable[..., None]) -> Callable[..., None]:
+        def wrong(self: Any) -> None:
+            self._slaves.copied.advance(self._store.max_physical_offset)
+            grown(self)
+
+        return wrong
+
+    _wrap(Master, "grown", make)
+
+
+def _astray_counts() -> None:
+    from trimq.replication.slaves import Slaves
+
+    def wrong(self: Any, link: Any, offset: int) -> None:
+        link.acked = offset
+        self.copied.advance(offset)
+
+    Slaves.reported = wrong  # type: ignore[method-assign]
+
+
+def _any_place_will_do() -> None:
+    from trimq.replication.slave import Incoming
+
+    Incoming._check = lambda self, offset, size, end: None  # type: ignore[method-assign]
+
+
 def _next_begin_offset() -> None:
     from trimq.store.message_store import MessageStore
 
@@ -409,6 +438,29 @@ MUTANTS: Final = (
         tests=(
             "tests/broker/pop/test_order.py::test_a_batch_blocks_until_each_message_is_done_or_visible",
             "tests/processors/pop/test_orderly.py::test_another_attempt_waits",
+        ),
+    ),
+    Mutant(
+        "acknowledged-before-copied",
+        "a SYNC_MASTER says SEND_OK as soon as it has the message itself",
+        _acknowledged_before_copied,
+        tests=("tests/replication/test_stream.py::test_what_a_master_has_alone_opens_no_gate",),
+    ),
+    Mutant(
+        "astray-counts",
+        "whatever a slave reports is believed, and one is enough",
+        _astray_counts,
+        tests=(
+            "tests/replication/test_slaves.py::test_what_is_beyond_the_end_counts_for_nothing",
+            "tests/replication/test_slaves.py::test_as_many_as_are_asked_for_must_have_it",
+        ),
+    ),
+    Mutant(
+        "any-place-will-do",
+        "a slave takes what its master sends, wherever that belongs",
+        _any_place_will_do,
+        tests=(
+            "tests/replication/test_stream.py::test_a_slave_drops_a_master_that_makes_no_sense",
         ),
     ),
     Mutant(

@@ -222,3 +222,18 @@ async def test_flow_control_sleeps_instead_of_sending_nothing(
     began = trio.current_time()
     assert [await pace.allow(70) for _ in range(4)] == [70, 30, 70, 30]
     assert trio.current_time() - began == pytest.approx(1)
+
+
+async def test_what_a_master_has_alone_opens_no_gate(benches: tuple[Bench, Bench]) -> None:
+    bench, _ = benches
+    store = bench.open()
+    async with serving(store, ReplicationConfig(in_sync_replicas=2)) as running:
+        store.put(bench.message(b"m"))
+        assert running.slaves.copied.offset == 0
+        async with by_hand(running, 0) as stream:
+            offset, body = await piece(stream)
+            assert (offset, len(body)) == (0, store.max_physical_offset)
+            assert running.slaves.copied.offset == 0
+            end = store.max_physical_offset
+            await stream.send_all(SLAVE_REPORT.build({"max_offset": end}))
+            await until(lambda: running.slaves.copied.offset == end, "it has it")

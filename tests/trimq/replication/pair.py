@@ -19,10 +19,12 @@ NAME: Final = "broker-a"
 class Process:
     """One `trimq` command; killed with everything else at the end."""
 
-    def __init__(self, words: list[str], log: Path) -> None:
+    def __init__(self, words: list[str], log: Path, mutant: str = "") -> None:
+        """`mutant`: the name of a deliberate mistake."""
+        program = ["compat_tests.mutants.catalogue", mutant] if mutant else ["trimq"]
         with log.open("ab") as errors:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "trimq", *words],
+                [sys.executable, "-m", *program, *words],
                 stdout=subprocess.PIPE,
                 stderr=errors,
                 cwd=ROOT,
@@ -55,6 +57,7 @@ class Broker:
         self._namesrv = namesrv
         self.settings = dict(settings)
         self.addr = "127.0.0.1:0"
+        self.mutant = ""
         self._process: Process | None = None
 
     def start(self) -> str:
@@ -62,7 +65,7 @@ class Broker:
         words += ["--store", str(self.store), "--set", f"brokerName={NAME}"]
         for key, value in self.settings.items():
             words += ["--set", f"{key}={value}"]
-        self._process = Process(words, self._log)
+        self._process = Process(words, self._log, self.mutant)
         self.addr = self._process.ready("broker")
         return self.addr
 
@@ -82,7 +85,8 @@ class Broker:
 class Pair:
     """SYNC_MASTER with inSyncReplicas=2 and its slave; `members` says who is where."""
 
-    def __init__(self, home: Path, **settings: object) -> None:
+    def __init__(self, home: Path, mutant: str = "", **settings: object) -> None:
+        """`mutant`: a mistake of the master's."""
         home.mkdir(exist_ok=True)
         self._names = Process(["namesrv", "--listen", "127.0.0.1:0"], home / "namesrv.log")
         namesrv = self._names.ready("namesrv")
@@ -101,6 +105,7 @@ class Pair:
         self.slave = Broker(
             home / "slave", namesrv, {**common, "brokerRole": "SLAVE", "brokerId": 1}
         )
+        self.master.mutant = mutant
         self.members = Members(NAME, None)
 
     def start(self) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from tests.history.calls import Change, Role
 from tests.history.committed import Periods
+from tests.history.findings import Rule
 from tests.history.logs import compare_logs
 from tests.history.running import Plan, Run, check_store, play
 from tests.trimq.replication.pair import NAME, Pair
@@ -53,6 +54,17 @@ def kill_master(pair: Pair, run: Run) -> None:
         pair.master.start()
 
 
+def fail_over(pair: Pair, run: Run) -> None:
+    """The master is gone for good, and the slave's store gets one."""
+    with run.marked(Change.ROLE, NAME):
+        pair.members.master = None
+        pair.master.end()
+        pair.members.slaves = []
+        pair.slave.end()
+        pair.slave.settings |= {"brokerRole": "ASYNC_MASTER", "brokerId": 0}
+        pair.members.master = pair.slave.start()
+
+
 def checked(pair: Pair, plan: Plan, tmp_path: Path, *disturb: object) -> None:
     try:
         report = play([pair.members], plan, tmp_path / "journal", list(disturb))  # type: ignore[arg-type]
@@ -83,18 +95,27 @@ def test_nothing_acknowledged_is_lost(
 def test_the_slave_becomes_the_master(
     pair: Pair, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    def fail_over(run: Run) -> None:
-        with run.marked(Change.ROLE, NAME):
-            pair.members.master = None
-            pair.master.end()
-            pair.members.slaves = []
-            pair.slave.end()
-            pair.slave.settings |= {"brokerRole": "ASYNC_MASTER", "brokerId": 0}
-            pair.members.master = pair.slave.start()
-
     plan = Plan(
         seconds=seconds(request), periods=PERIODS, between=0.002, groups={"Readers": Role.MASTER}
     )
-    checked(pair, plan, tmp_path, fail_over)
+    checked(pair, plan, tmp_path, lambda run: fail_over(pair, run))
     pair.slave.end(signal.SIGTERM)
     assert not check_store(pair.slave.store)
+
+
+def test_the_checker_sees_what_was_acknowledged_too_soon(tmp_path: Path) -> None:
+    """A master that does not wait, and a slave that is silent when it is lost."""
+    pair = Pair(tmp_path / "pair", "acknowledged-before-copied")
+
+    def lose_it(run: Run) -> None:
+        pair.slave.send(signal.SIGSTOP)
+        time.sleep(1)
+        fail_over(pair, run)
+
+    pair.start()
+    try:
+        plan = Plan(seconds=4, periods=PERIODS, between=0.002)
+        report = play([pair.members], plan, tmp_path / "journal", [lose_it])
+    finally:
+        pair.end()
+    assert Rule.ACKNOWLEDGED in {finding.rule for finding in report.findings}, report
