@@ -7,7 +7,7 @@ import trio
 from trio.testing import MockClock
 
 import trimq
-from trimq.process.metrics import CONNECTIONS, Sample, metrics_server
+from trimq.process.metrics import CONNECTIONS, Sample, SampleCollector, metrics_server
 from trimq.settings.endpoints import Endpoint
 from trimq.settings.options import ServerOptions, server_plan
 
@@ -34,7 +34,7 @@ async def everything(stream: trio.SocketStream) -> bytes:
 
 async def test_a_scrape(nursery: trio.Nursery) -> None:
     async with (
-        metrics_server(Endpoint("127.0.0.1", 0), samples) as address,
+        metrics_server(Endpoint("127.0.0.1", 0), SampleCollector(samples)) as address,
         await connect(address) as stream,
     ):
         await stream.send_all(ASK)
@@ -54,7 +54,7 @@ async def test_a_scrape(nursery: trio.Nursery) -> None:
 )
 async def test_what_is_not_a_scrape(ask: bytes, starts: bytes) -> None:
     async with (
-        metrics_server(Endpoint("127.0.0.1", 0), samples) as address,
+        metrics_server(Endpoint("127.0.0.1", 0), SampleCollector(samples)) as address,
         await connect(address) as stream,
     ):
         await stream.send_all(ask)
@@ -66,7 +66,7 @@ async def test_what_is_not_a_scrape(ask: bytes, starts: bytes) -> None:
 async def test_unfinished_requests_hold_up_neither_scrapes_nor_the_shutdown(
     mock_clock: MockClock,
 ) -> None:
-    async with metrics_server(Endpoint("127.0.0.1", 0), samples) as address:
+    async with metrics_server(Endpoint("127.0.0.1", 0), SampleCollector(samples)) as address:
         hangers = [await connect(address) for _ in range(CONNECTIONS)]
         for hanger in hangers:
             await hanger.send_all(b"GET")

@@ -19,7 +19,7 @@ from tests.trimq.replication.pair import NAME, Pair
 
 # Offsets are saved every 0.2 s, and asked for by slaves every minute.
 PERIODS = Periods(save=4.2, sync=75)
-SECONDS = 8
+SECONDS = 6
 
 
 @pytest.fixture
