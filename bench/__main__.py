@@ -23,6 +23,7 @@ from bench.pages import docs, report
 from bench.parts import (
     backlog,
     ceiling,
+    copies,
     filters,
     flush,
     growth,
@@ -68,6 +69,7 @@ PARTS = {
     "pending": Part("A million timer messages that wait", pending.measure),
     "filters": Part("Pulls by SQL92", filters.measure),
     "replies": Part("Request-reply", replies.measure),
+    "copies": Part("Masters and slaves", copies.measure),
     "pops": Part("POP", pops.measure),
     "unacked": Part("A million popped messages that nobody acknowledges", unacked.measure),
 }

@@ -18,6 +18,14 @@ class ReplicationConfig:
         rocketmq_default="10912",
         why="its start replaces that by listenPort + 1",
     )
+    ha_enable: str = setting(
+        "auto",
+        "Whether slaves may fetch this broker's log. It travels without TLS and without passwords, as RocketMQ's"
+        " does, so with auto it does not where tls.server.mode is enforcing.",
+        choices=("auto", "true", "false"),
+        guarded=True,
+        own=True,
+    )
     ha_master_address: str | None = setting(
         None,
         "Where a slave fetches its master's log, HOST:PORT. Default: where NameServers say.",

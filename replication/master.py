@@ -31,6 +31,8 @@ LARGEST_PIECE: Final = 1024 * 1024
 REPORT_SIZE: Final = SLAVE_REPORT.sizeof()
 _COMPLAIN_SECONDS: Final = 60
 _RECEIVE: Final = 4096
+# Whoever reaches the port may connect: no more than these at a time.
+_MOST_LINKS: Final = 64
 
 Buffer = bytes | bytearray | memoryview
 
@@ -68,6 +70,10 @@ class Master:
                     log.warning("a slave could not be accepted: reason=%s", error)
                     await trio.sleep(0.1)
                     continue
+                if len(self._slaves) >= _MOST_LINKS:
+                    log.warning("too many slaves, refused: address=%s", address[0])
+                    stream.close()
+                    continue
                 nursery.start_soon(self._serve_one, stream, f"{address[0]}:{address[1]}")
 
     async def _serve_one(self, stream: trio.socket.SocketType, address: str) -> None:
@@ -89,6 +95,10 @@ class Master:
             why = str(error.exceptions[0])
         except* StoreError as error:
             why = str(error.exceptions[0])
+        except* Exception as errors:
+            # A bug, or a machine in trouble: it ends this link, and no other.
+            why = "an unforeseen failure"
+            log.exception("a slave's link failed: address=%s", address, exc_info=errors)
         finally:
             self._slaves.left(link)
             stream.close()

@@ -215,6 +215,7 @@ BLOCKS: Final = (
     Block(_SPEED, "pending", _AFTER_SPEED, _headed("A million timer messages that wait", _table)),
     Block(_SPEED, "filters", _AFTER_SPEED, _headed("Pulls by SQL92", floors)),
     Block(_SPEED, "replies", _AFTER_SPEED, _headed("Request-reply", floors)),
+    Block(_SPEED, "copies", _AFTER_SPEED, _headed("Masters and slaves", _table)),
     Block(_SPEED, "pops", _AFTER_SPEED, _headed("POP", _floors_and_table)),
     Block(
         _SPEED,

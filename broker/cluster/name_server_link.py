@@ -22,9 +22,9 @@ from trimq.remoting.errors import PeerGone, TransportError
 
 _log: Final = logging.getLogger("trimq.broker")
 
-# A lost NameServer is tried again after 1, 2, 4, 5, 5 ... seconds (the real broker: up to 30).
-_SHORTEST_PAUSE: Final = 1.0
-_LONGEST_PAUSE: Final = 5.0
+# A lost NameServer is tried again every second (the real broker: up to 30): one that comes back knows nothing, and
+# must know everything soon.
+_PAUSE: Final = 1.0
 # How soon a closed connection is noticed.
 _GLANCE: Final = 1.0
 _FAREWELL_SECONDS: Final = 3
@@ -76,7 +76,6 @@ class NameServerLink:
     async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Keep the registration; started once the first attempt has succeeded or failed."""
         self._first_attempt = task_status
-        pause = _SHORTEST_PAUSE
         while True:
             try:
                 fields = self._announcement.identity.zone_fields
@@ -84,7 +83,6 @@ class NameServerLink:
                     self._client = client
                     await self._rivals.look(client, self.addr, self._timeout)
                     await self._register_all(client)
-                    pause = _SHORTEST_PAUSE
                     self._tried()
                     await self._keep(client)
             except (TransportError, CodecError) as error:
@@ -96,8 +94,7 @@ class NameServerLink:
             finally:
                 self._client = None
             self._tried()
-            await trio.sleep(pause)
-            pause = min(pause * 2, _LONGEST_PAUSE)
+            await trio.sleep(_PAUSE)
 
     async def leave(self) -> None:
         """Unregister, if there is a connection to do it over."""

@@ -237,3 +237,30 @@ async def test_what_a_master_has_alone_opens_no_gate(benches: tuple[Bench, Bench
             end = store.max_physical_offset
             await stream.send_all(SLAVE_REPORT.build({"max_offset": end}))
             await until(lambda: running.slaves.copied.offset == end, "it has it")
+
+
+async def test_a_failure_nobody_foresaw_ends_one_link(
+    benches: tuple[Bench, Bench], caplog: pytest.LogCaptureFixture
+) -> None:
+    bench, _ = benches
+    store = bench.open()
+    store.put(bench.message(b"m"))
+    async with serving(store) as running:
+        running.slaves.reported = lambda link, offset: 1 // 0  # type: ignore[method-assign]
+        async with by_hand(running, store.max_physical_offset) as stream:
+            assert await stream.receive_some() == b""
+        async with by_hand(running, 0) as stream:
+            assert (await piece(stream))[0] == 0
+    assert "link failed" in caplog.text
+
+
+async def test_so_many_slaves_and_no_more(benches: tuple[Bench, Bench]) -> None:
+    bench, _ = benches
+    store = bench.open()
+    async with serving(store) as running:
+        streams = [await trio.open_tcp_stream(*running.sock.getsockname()) for _ in range(64)]
+        await until(lambda: len(running.slaves) == 64, "all are there")
+        late = await trio.open_tcp_stream(*running.sock.getsockname())
+        assert await late.receive_some() == b""
+        for stream in (late, *streams):
+            await stream.aclose()

@@ -175,4 +175,9 @@ async def _listen(
             doorkeeper=doorkeeper,
         )
         await nursery.start(server.serve, [sock])
-    await nursery.start(broker.common.replication.master.serve, sockets.ha)
+    if plan.serves_slaves:
+        await nursery.start(broker.common.replication.master.serve, sockets.ha)
+    else:
+        # Nobody shall wait there.
+        sockets.ha.close()
+        log.info("slaves are not served: haEnable=%s", plan.replication.ha_enable)

@@ -82,6 +82,12 @@ class ServerPlan:
     sources: Sources = Sources()
 
     @property
+    def serves_slaves(self) -> bool:
+        """Whether the log may be fetched from the port for slaves."""
+        wanted = self.replication.ha_enable
+        return wanted == "true" or (wanted == "auto" and self.tls.mode != "enforcing")
+
+    @property
     def waits_for_disk(self) -> bool:
         """Whether replies to producers wait until their message is on the disk."""
         return self.store.flush_disk_type == "SYNC_FLUSH"

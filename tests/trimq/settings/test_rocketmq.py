@@ -289,3 +289,19 @@ def test_a_dump_of_every_default_starts(tmp_path: Path) -> None:
     dump["listenPort"] = "10911"
     file.write_text("".join(f"{key}={value}\n" for key, value in dump.items()))
     server_plan(ServerOptions(config=file, store=tmp_path / "store"))
+
+
+@pytest.mark.parametrize(
+    ("enabled", "mode", "served"),
+    [
+        (None, "permissive", True),
+        (None, "enforcing", False),
+        ("true", "enforcing", True),
+        ("false", "permissive", False),
+    ],
+)
+def test_a_log_in_plain_text_is_not_served_where_tls_is_enforced(
+    enabled: str | None, mode: str, served: bool
+) -> None:
+    settings = {"tls.server.mode": mode} | ({} if enabled is None else {"haEnable": enabled})
+    assert server_plan(ServerOptions(store=Path("data"), settings=settings)).serves_slaves is served
