@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from tests.history.clients import Members
+from tests.trimq.replication.relay import Relay
 
 ROOT: Final = Path(__file__).parents[3]
 NAME: Final = "broker-a"
@@ -106,13 +107,20 @@ class Pair:
             home / "slave", namesrv, {**common, "brokerRole": "SLAVE", "brokerId": 1}
         )
         self.master.mutant = mutant
+        # The log comes to the slave through it.
+        self.relay: Relay | None = None
         self.members = Members(NAME, None)
 
     def start(self) -> None:
         self.members.master = self.master.start()
+        host, _, port = self.master.addr.rpartition(":")
+        self.relay = Relay(f"{host}:{int(port) + 1}")
+        self.slave.settings["haMasterAddress"] = self.relay.address
         self.members.slaves = [self.slave.start()]
 
     def end(self) -> None:
+        if self.relay is not None:
+            self.relay.close()
         self.slave.end()
         self.master.end()
         self._names.end()

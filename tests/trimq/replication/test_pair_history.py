@@ -42,6 +42,32 @@ def stop_slave(pair: Pair, run: Run) -> None:
         pair.slave.send(signal.SIGCONT)
 
 
+def cut_link(pair: Pair, run: Run) -> None:
+    assert pair.relay is not None
+    with run.marked(Change.CUT, NAME):
+        pair.relay.cut()
+        time.sleep(1)
+        pair.relay.heal()
+
+
+def one_way(pair: Pair, run: Run) -> None:
+    """The slave gets everything, and nobody hears of it."""
+    assert pair.relay is not None
+    with run.marked(Change.CUT, NAME):
+        pair.relay.silent = {"up"}
+        time.sleep(2)
+        pair.relay.heal()
+
+
+def throttle(pair: Pair, run: Run) -> None:
+    """1 MB/s for a while."""
+    assert pair.relay is not None
+    with run.marked(Change.CUT, NAME):
+        pair.relay.rate = 1_000_000
+        time.sleep(2)
+        pair.relay.heal()
+
+
 def kill_slave(pair: Pair, run: Run) -> None:
     with run.marked(Change.CUT, NAME):
         pair.slave.end()
@@ -83,6 +109,21 @@ def test_nothing_acknowledged_is_lost(
 ) -> None:
     plan = Plan(seconds=seconds(request), periods=PERIODS, between=0.002)
     disturb = [stop_slave, kill_slave, kill_master, kill_slave]
+    checked(pair, plan, tmp_path, *[lambda run, act=act: act(pair, run) for act in disturb])
+    for broker in (pair.slave, pair.master):
+        broker.end(signal.SIGTERM)
+        assert not check_store(broker.store)
+    compared = compare_logs(pair.master.store / "commitlog", pair.slave.store / "commitlog")
+    assert not compared.findings
+    assert compared.bytes
+
+
+def test_a_link_that_is_cut_silent_and_slow(
+    pair: Pair, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    plan = Plan(seconds=seconds(request) + 3, periods=PERIODS, between=0.002, sizes=(100, 4000))
+    # The last one starts the slave anew, which then knows the topic; it would ask again a minute later.
+    disturb = [cut_link, one_way, throttle, kill_slave]
     checked(pair, plan, tmp_path, *[lambda run, act=act: act(pair, run) for act in disturb])
     for broker in (pair.slave, pair.master):
         broker.end(signal.SIGTERM)
