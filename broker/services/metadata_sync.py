@@ -1,6 +1,7 @@
 """A slave's tables follow its master's (SlaveSynchronize): asked for every minute, timers' progress every 3 s.
 
-Tables with a version are replaced when it differs; offsets are merged, and none is ever deleted.
+A message of an unknown topic has them asked for at once, so that it can be read. Tables with a version are
+replaced when it differs; offsets are merged, and none is ever deleted.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ log: Final = logging.getLogger("trimq.broker")
 # BrokerController.startServiceWithoutCondition: the first time after 10 s there, and every 60 s. Ours begins at once.
 TABLES_SECONDS: Final = 60
 TIMERS_SECONDS: Final = 3
+# No sooner again than this, whatever comes.
+SOON_SECONDS: Final = 1
 
 # Takes over a table, from the body of the master's answer.
 Follow = Callable[[bytes], Awaitable[None]]
@@ -55,14 +58,22 @@ class MetadataSync:
         self._tables = tables
         self._timers = timers
         self._failing: dict[int, str] = {}
+        self._wanted = trio.Event()
+
+    def ask_soon(self) -> None:
+        """The log speaks of something that the tables do not have."""
+        self._wanted.set()
 
     async def follow_tables(self) -> None:
         """Until cancelled."""
         while True:
             for code, follow in self._tables.items():
                 await self._follow(code, follow)
+            await trio.sleep(SOON_SECONDS)
             # Until the master answers for the first time: soon again.
-            await trio.sleep(TIMERS_SECONDS if self._failing else TABLES_SECONDS)
+            with trio.move_on_after(TIMERS_SECONDS if self._failing else TABLES_SECONDS):
+                await self._wanted.wait()
+            self._wanted = trio.Event()
 
     async def follow_timers(self) -> None:
         """Until cancelled."""

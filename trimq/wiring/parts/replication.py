@@ -43,6 +43,7 @@ from trimq.replication.master import Master
 from trimq.replication.slave import Slave
 from trimq.replication.slaves import Slaves
 from trimq.store.message_store import MessageStore
+from trimq.store.messages.message import Dispatched
 from trimq.wiring.given import Given
 from trimq.wiring.part import Part
 from trimq.wiring.parts.topics import TopicTables
@@ -152,6 +153,7 @@ class Followed:
 
 def part(given: Given, made: Replication, others: OtherBrokers, followed: Followed) -> Part:
     services = {}
+    stored = None
     slave = made.slave
     if slave is not None:
         timers = followed.timers
@@ -162,6 +164,7 @@ def part(given: Given, made: Replication, others: OtherBrokers, followed: Follow
             None if timers is None else timers.follow_checkpoint,
             lambda: slave.max_offset,
         )
+        stored = partial(_look_for_topics, followed.topics.table, sync)
         services = {
             "copy the master's log": slave.run,
             "let queues follow the copied log": slave.derive,
@@ -176,8 +179,16 @@ def part(given: Given, made: Replication, others: OtherBrokers, followed: Follow
             ExchangeBrokerHaInfo(given.identity, given.store.max_physical_offset, made.told.tell),
         ],
         slave_services=services,
+        stored=stored,
         samples=partial(_samples, made),
     )
+
+
+def _look_for_topics(topics: Topics, sync: MetadataSync, records: list[Dispatched]) -> None:
+    for record in records:
+        if record.topic not in topics:
+            sync.ask_soon()
+            return
 
 
 def _tables(store: MessageStore, followed: Followed) -> Mapping[int, Follow]:
