@@ -28,6 +28,50 @@ class Difference:
 
 
 DIFFERENCES: Final = (
+    # --- masters and slaves
+    Difference(
+        "A slave whose log ends behind its master's, or before its first file, gets nothing, counts for nothing, and an"
+        " error line a minute says what to do. The real master goes on to send from its own end, so that the logs"
+        " differ for ever, or stays silent.",
+        tests=(
+            "tests/replication/test_stream.py"
+            "::test_nothing_goes_to_a_slave_that_is_ahead_or_too_far_behind",
+        ),
+    ),
+    Difference(
+        "With `haFlowControlEnable` the sender sleeps when a second's budget is used up; the real one sends empty"
+        " frames in a tight loop.",
+        tests=(
+            "tests/replication/test_stream.py::test_flow_control_sleeps_instead_of_sending_nothing",
+        ),
+    ),
+    Difference(
+        "In the answer to GET_ALL_CONSUMER_OFFSET the numbers in `pullOffsetTable` stand in quotes. RocketMQ's slaves"
+        " pass over that table, fail at bare numbers, and get no offsets from a master of their own once anybody has pulled"
+        " there.",
+        tests=("tests/processors/offsets/test_offset_requests.py::test_all_offsets_leave_compact",),
+    ),
+    Difference(
+        "A slave asks for its master's tables when it starts and when it meets a topic that it does not know, and"
+        " once a minute; the real one only every minute.",
+        tests=(
+            "tests/trimq/replication/test_reading_and_names.py"
+            "::test_a_slave_answers_readers_with_and_without_its_master",
+        ),
+    ),
+    Difference(
+        "The port for slaves is closed where `tls.server.mode` is `enforcing`, unless `haEnable=true`: the log would"
+        " leave it in plain text.",
+        tests=(
+            "tests/trimq/settings/test_rocketmq.py"
+            "::test_a_log_in_plain_text_is_not_served_where_tls_is_enforced",
+        ),
+    ),
+    Difference(
+        "`enableAutoInSyncReplicas` and `minInSyncReplicas` have no effect: they count with a controller or slaves that"
+        " act as masters, which TriMQ refuses.",
+        tests=("tests/trimq/settings/test_rocketmq.py::test_what_promises_nothing_starts",),
+    ),
     # --- the protocol
     Difference(
         "A reply uses the header coding of its request (JSON or ROCKETMQ); the real server always answers"
