@@ -47,8 +47,8 @@ DIFFERENCES: Final = (
     ),
     Difference(
         "In the answer to GET_ALL_CONSUMER_OFFSET the numbers in `pullOffsetTable` stand in quotes. RocketMQ's slaves"
-        " pass over that table, fail at bare numbers, and get no offsets from a master of their own once anybody has pulled"
-        " there.",
+        " pass over that table, fail at bare numbers, and get no offsets from a master of their own once anybody has"
+        " pulled there.",
         tests=("tests/processors/offsets/test_offset_requests.py::test_all_offsets_leave_compact",),
     ),
     Difference(
