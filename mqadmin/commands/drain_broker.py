@@ -2,9 +2,8 @@
 our own."""
 
 import signal
-import sys
 import time
-from typing import Any, Final
+from typing import Final
 
 import click
 
@@ -12,6 +11,7 @@ from trimq.admin.brokers.leaving import Remainder
 from trimq.codec.bodies.route import BrokerData
 from trimq.codec.headers.namesrv import UnRegisterBrokerRequestHeader
 from trimq.codec.names import MASTER_ID
+from trimq.mqadmin.common.drain_bar import DrainBar
 from trimq.mqadmin.common.planning import would
 from trimq.mqadmin.framework import FAILURES, Failed, Run, admin_command, dry_run_option
 
@@ -71,7 +71,7 @@ class Drain:
         self._broker = self._find()
         self._addr = self._broker.broker_addrs[MASTER_ID]
         self._wiped = False
-        self._progress = _Progress(run, broker_name)
+        self._progress = _Progress(run, f"draining {broker_name}")
 
     def _find(self) -> BrokerData:
         found = self._run.admin.cluster_info().broker_addr_table.get(self._name)
@@ -155,48 +155,20 @@ class Drain:
         )
 
 
-class _Progress:
-    """A bar where somebody is watching, else a line for every change."""
-
-    def __init__(self, run: Run, name: str) -> None:
-        self._out = run.out
-        self._label = f"draining {name}"
-        self._bar: Any = None
-        self._last = ""
-        self._watched = sys.stdout.isatty() and not run.out.as_json
-
-    def __enter__(self) -> "_Progress":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._bar is not None:
-            self._bar.finish()
-            self._bar.render_finish()
+class _Progress(DrainBar):
+    """Of one broker."""
 
     def show(self, left: Remainder, to_wait: float) -> None:
         """What holds it up most, and how many messages are left in all."""
-        text = f"{left.messages} messages left: {_most(left)}" if left.messages else ""
-        if not text:
+        text = "empty, waiting for new routes"
+        if left.messages:
+            text = f"{left.messages} messages left: {_most(left)}"
+        if not self.watched:
+            self.line(text, {"messages": left.messages, "most": _most(left)})
+            return
+        if not left.messages:
             text = f"empty, {max(to_wait, 0):.0f} s until producers have new routes"
-        if self._watched:
-            self._draw(left.messages, text)
-        elif (said := text if left.messages else "empty, waiting for new routes") != self._last:
-            self._last = said
-            self._out.row(
-                f"{self._label}: {said}", {"messages": left.messages, "most": _most(left)}
-            )
-
-    def _draw(self, total: int, text: str) -> None:
-        if self._bar is None:
-            self._bar = click.progressbar(
-                length=max(total, 1), label=self._label, item_show_func=lambda item: item
-            )
-        bar = self._bar
-        # Late sends make it longer.
-        bar.length = max(bar.length, total)
-        bar.current_item = text
-        bar.update(bar.length - total - bar.pos, text)
-        bar.render_progress()
+        self.draw(left.messages, text)
 
 
 def _most(left: Remainder) -> str:

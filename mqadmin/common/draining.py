@@ -5,11 +5,10 @@ it says how far it came, and the same command continues from there.
 """
 
 import signal
-import sys
 import time
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 import click
 import msgspec
@@ -18,6 +17,7 @@ from trimq.admin.brokers.namesrv import ORDER_TOPICS
 from trimq.admin.errors import Invalid, NotFound
 from trimq.admin.topics.draining import Tail
 from trimq.codec.bodies.topics import TopicConfig
+from trimq.mqadmin.common.drain_bar import DrainBar
 from trimq.mqadmin.framework import FAILURES, Failed, Run
 from trimq.mqadmin.output import complain
 
@@ -242,43 +242,20 @@ def _range(first: int, end: int) -> str:
     return f"{first}-{end - 1}" if end - 1 > first else str(first)
 
 
-class _Progress:
-    """A bar where somebody is watching, else a line for every change."""
+class _Progress(DrainBar):
+    """Of one topic."""
 
     def __init__(self, run: Run, goal: Goal) -> None:
-        self._out = run.out
-        self._label = f"draining {goal.topic}"
-        self._bar: Any = None
-        self._last = ""
-        self._watched = sys.stdout.isatty() and not run.out.as_json
-
-    def __enter__(self) -> "_Progress":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._bar is not None:
-            self._bar.finish()
-            self._bar.render_finish()
+        super().__init__(run, f"draining {goal.topic}")
 
     def show(self, left: Counter[str], problem: str | None) -> None:
         """How many messages each group still has before it, or why nobody knows."""
         total = left.total()
-        if self._watched and problem is None:
-            self._draw(total)
+        if self.watched and problem is None:
+            self.draw(total)
             return
         groups = ", ".join(f"{group} {number}" for group, number in sorted(left.items()))
         text = problem or (
             f"{total} messages left: {groups}" if total else "all read, waiting for late sends"
         )
-        if text != self._last:
-            self._last = text
-            self._out.row(f"{self._label}: {text}", {"left": left, "problem": problem})
-
-    def _draw(self, total: int) -> None:
-        if self._bar is None:
-            self._bar = click.progressbar(length=max(total, 1), label=self._label)
-        bar = self._bar
-        # Late sends make it longer.
-        bar.length = max(bar.length, total)
-        bar.update(bar.length - total - bar.pos)
-        bar.render_progress()
+        self.line(text, {"left": left, "problem": problem})

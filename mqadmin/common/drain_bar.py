@@ -1,0 +1,43 @@
+"""How far a drain is: a bar where somebody is watching, else a line for every change."""
+
+import sys
+from typing import Any, Self
+
+import click
+
+from trimq.mqadmin.framework import Run
+
+
+class DrainBar:
+    def __init__(self, run: Run, label: str) -> None:
+        self._out = run.out
+        self._label = label
+        self._bar: Any = None
+        self._last = ""
+        self.watched = sys.stdout.isatty() and not run.out.as_json
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.finish()
+            self._bar.render_finish()
+
+    def line(self, text: str, value: dict[str, Any]) -> None:
+        """Unless it says what the last one said."""
+        if text != self._last:
+            self._last = text
+            self._out.row(f"{self._label}: {text}", value)
+
+    def draw(self, total: int, text: str = "") -> None:
+        """So many messages are left; `text` stands behind the bar."""
+        if self._bar is None:
+            self._bar = click.progressbar(
+                length=max(total, 1), label=self._label, item_show_func=lambda item: item or None
+            )
+        bar = self._bar
+        # Late sends make it longer.
+        bar.length = max(bar.length, total)
+        bar.update(bar.length - total - bar.pos, text)
+        bar.render_progress()
