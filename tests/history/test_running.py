@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import time
 from pathlib import Path
 
 from tests.history.calls import Change, Journal, Role
@@ -13,10 +14,13 @@ from tests.history.logs import compare_logs
 from tests.history.running import Disturbance, Plan, Run, check_store, play, prepare, read_copies
 from tests.trimq.serving.killed import Server
 
+LOG_FILE = 128 * 1024
+# More than what the producers may have under way, none of it acknowledged: four batches of four, below 200 bytes each.
+LOST = 8000
 SETTINGS = {
     "brokerName": "broker-a",
     "flushDiskType": "SYNC_FLUSH",
-    "mappedFileSizeCommitLog": 128 * 1024,
+    "mappedFileSizeCommitLog": LOG_FILE,
     "flushConsumerOffsetInterval": 200,
     "flushConsumeQueueThoroughInterval": 700,
 }
@@ -82,13 +86,15 @@ def test_a_store_that_lost_its_end(tmp_path: Path) -> None:
 
     def lose(run: Run) -> None:
         with run.marked(Change.KILL, "broker-a"):
-            broker.kill()
             log = broker.store / "commitlog"
-            compared = compare_logs(log, log)
-            file = max(path for path in log.iterdir() if int(path.name) < compared.end)
+            while compare_logs(log, log).end % LOG_FILE < 2 * LOST:
+                time.sleep(0.01)  # What is lost lies in one file.
+            broker.kill()
+            end = compare_logs(log, log).end
+            file = max(path for path in log.iterdir() if int(path.name) < end)
             with file.open("r+b") as data:
-                data.seek(max(compared.end - int(file.name) - 4000, 0))
-                data.write(bytes(4000))
+                data.seek(end - int(file.name) - LOST)
+                data.write(bytes(LOST))
             broker.start()
 
     plan = Plan(seconds=2, between=0.002, periods=PERIODS, sizes=(50,), patience=10)
