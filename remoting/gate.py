@@ -47,7 +47,7 @@ class Gate:
     def watch(self, wanted: int, watcher: Callable[[], None]) -> None:
         """Call the watcher after every advance until it is unwatched; it wants this offset."""
         self._watchers[watcher] = None
-        self._want(wanted)
+        self.want(wanted)
 
     def unwatch(self, watcher: Callable[[], None]) -> None:
         self._watchers.pop(watcher, None)
@@ -56,7 +56,7 @@ class Gate:
         """True once durable up to the offset, False when that takes longer than the time-out."""
         if offset <= self.offset:
             return True
-        self._want(offset)
+        self.want(offset)
         event = trio.Event()
         self._waiters[event] = offset
         try:
@@ -72,7 +72,8 @@ class Gate:
             self._demand = trio.Event()
             await self._demand.wait()
 
-    def _want(self, offset: int) -> None:
+    def want(self, offset: int) -> None:
+        """Somebody would like this to be durable, and does not wait here."""
         if offset > self.wanted:
             self.wanted = offset
             self._demand.set()

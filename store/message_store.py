@@ -5,7 +5,7 @@ Synchronous, and for one thread: only `flush`, `Checkpointing.run`, `HeldRead.re
 wait for the disk; they touch files, and no state that others change.
 
 How the broker drives it: `stage` for every send of one receive, then `write_staged` once;
-`flush` every flush interval, or as soon as somebody waits under SYNC_FLUSH; `write_derived` about
+`flush` every flush interval, or as soon as somebody waits under SYNC_FLUSH, then `show`; `write_derived` about
 every second until it answers False, then `plan_checkpoint().run()` in a thread.
 """
 
@@ -17,8 +17,9 @@ from pathlib import Path
 
 from trimq.codec.entries.queue import QueueEntry
 from trimq.codec.frames.frame import FRAME_LIMIT
-from trimq.store.appending.appender import Appender, Listener
+from trimq.store.appending.appender import Appender
 from trimq.store.appending.light_queues import LightQueues
+from trimq.store.appending.showing import Listener, Showing, WriteListener
 from trimq.store.config import StoreConfig
 from trimq.store.disk.directory import StoreDirectory
 from trimq.store.disk.files import OpenFiles, store_error
@@ -81,11 +82,18 @@ class MessageStore:
         self._tags = TagCodes(config.delay_levels)
         has_light = config.enable_lmq and config.enable_multi_dispatch
         self._light = LightQueues(config, self._queues) if has_light else None
+        self._showing = Showing(self._queues, when_flushed=config.flush_disk_type == "SYNC_FLUSH")
         self._appender = Appender(
-            self._log, self._queues, self._tags, config.max_message_size, now_millis, self._light
+            self._log,
+            self._queues,
+            self._tags,
+            config.max_message_size,
+            now_millis,
+            self._showing,
+            self._light,
         )
         self._index = Index(config, now_millis)
-        self._appender.add_listener(self._index.arrived)
+        self._showing.add_listener(self._index.arrived)
         self._reader = QueueReader(config, self._log)
         self._cold_reads = ColdReads()
         self._page_guard = PageGuard()
@@ -138,8 +146,8 @@ class MessageStore:
         except StoreError:
             self.abandon()
             raise
-        self._appender.last_offset = report.last_record
-        self._appender.last_timestamp = report.last_timestamp
+        self._showing.last_offset = report.last_record
+        self._showing.last_timestamp = report.last_timestamp
         self._is_open = True
         return report
 
@@ -156,6 +164,7 @@ class MessageStore:
         self._is_open = False
         try:
             self._appender.write()
+            self.show(self.flush())
             # The first round may have begun before the last messages came.
             while self.write_derived() or not self._queues.clean:
                 pass
@@ -175,7 +184,7 @@ class MessageStore:
         """From now on, on an open store: it takes another broker's log, and no message of its own."""
         has_light = self._light is not None
         self._copied = CopiedLog(
-            self._log, self._queues, self._tags, self._appender, has_light, self.largest_record
+            self._log, self._queues, self._tags, self._showing, has_light, self.largest_record
         )
         return self._copied
 
@@ -186,12 +195,22 @@ class MessageStore:
     # --- appending
 
     def add_listener(self, listener: Listener) -> None:
-        """Called once a write with its records, in order, before `write_staged` returns."""
-        self._appender.add_listener(listener)
+        """Called once a write with its records, in order, when readers see them: before `write_staged` returns, or
+        with SYNC_FLUSH before `show` does.
+        """
+        self._showing.add_listener(listener)
+
+    def add_write_listener(self, listener: WriteListener) -> None:
+        """Called once a write, before `write_staged` returns, whether readers see its records or not."""
+        self._showing.add_write_listener(listener)
 
     def give_effect(self, topic: str, effect: Effect) -> None:
         """Applied to each record of the topic once it is written, before listeners are called."""
         self._queues.give_effect(topic, effect)
+
+    def enter_at_once(self, topic: str) -> None:
+        """Only the broker itself reads this topic, and needs to see what it has written (as with an effect)."""
+        self._queues.enter_at_once(topic)
 
     def replay(
         self, topic: str, queue_id: int, begin: int, effect: Effect, bodies: bool = True
@@ -413,6 +432,7 @@ class MessageStore:
             del self._kept_from[place]
         for listener in self._topic_listeners:
             listener(topic)
+        self._showing.drop(topic)
         return self._queues.delete_topic(topic)
 
     def add_topic_listener(self, listener: Callable[[str], object]) -> None:
@@ -446,6 +466,10 @@ class MessageStore:
         """Blocks until all that is written is on the disk; returns that offset."""
         return self._log.flush()
 
+    def show(self, flushed: int) -> None:
+        """With SYNC_FLUSH: readers may see what is written before this offset (CommitLog.getConfirmOffset)."""
+        self._showing.show(flushed)
+
     def write_derived(self) -> bool:
         """Write some consume queues' new entries to their files; True when more are waiting.
 
@@ -453,7 +477,7 @@ class MessageStore:
         and the next call tries again. Not to be called while a checkpoint is written.
         """
         self._page_guard.check()
-        return self._behind.step(self._appender)
+        return self._behind.step(self._showing)
 
     def plan_checkpoint(self) -> Checkpointing:
         """What to sync and write down, for `run` in a worker thread."""

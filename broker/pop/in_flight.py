@@ -9,7 +9,6 @@ from typing import Final
 from trimq.base.clock import Clock
 from trimq.store.message_store import MessageStore
 from trimq.store.messages.effects import Claim
-from trimq.store.messages.message import Dispatched
 
 _CLAIM: Final[Claim] = ("pop in flight", 0)
 _Key = tuple[str, str]
@@ -38,8 +37,8 @@ class InFlight:
         self._staged[key] = self._staged.get(key, 0) + change
         self._store.claims.add(_CLAIM)
 
-    def written(self, _: list[Dispatched]) -> None:
-        """The store's listener."""
+    def written(self) -> None:
+        """The store's write listener."""
         if not self._staged:
             return
         staged, self._staged = self._staged, {}

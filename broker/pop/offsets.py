@@ -89,8 +89,8 @@ class PopOffsets:
         self._staged[group, topic, queue_id] = following
         self._store.claims.add(_CLAIM)
 
-    def written(self, _: list[Dispatched]) -> None:
-        """The store's listener: what was staged is in the log."""
+    def written(self) -> None:
+        """The store's write listener: what was staged is in the log."""
         if self._staged:
             staged, self._staged = self._staged, {}
             for (group, topic, queue_id), following in staged.items():

@@ -5,7 +5,6 @@ Each is an async function that ends by cancellation. Blocking work goes to a wor
 
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from typing import Final
 
 import trio
@@ -21,6 +20,8 @@ log = logging.getLogger("trimq.server")
 SCAN_SECONDS: Final = 10
 SETTLE_SECONDS: Final = 10
 NOTICE_SECONDS: Final = 15
+# Until GroupCommitService looks by itself.
+UNAWAITED_SECONDS: Final = 0.01
 PAGE: Final = 4096
 
 
@@ -60,23 +61,42 @@ def is_flush_due(flushed: int, written: int, least_pages: int) -> bool:
     return flushed < written and written // PAGE - flushed // PAGE >= least_pages
 
 
-async def flush_on_demand(store: MessageStore, gate: Gate, config: StoreConfig) -> None:
+class FlushOnDemand:
     """SYNC_FLUSH (GroupCommitService): one fdatasync for all replies that wait at its start.
 
-    Messages that asked not to wait (WAIT=false) are flushed with the next one that does, or by
-    interval.
+    Nobody can read a message before. What nobody waits for, because the producer asked not to (WAIT=false) or the
+    broker wrote it itself, is flushed 10 ms later at the latest, as there.
     """
-    async with trio.open_nursery() as nursery:
-        by_interval = replace(config, flush_commit_log_least_pages=0)
-        nursery.start_soon(flush_by_interval, store, gate, by_interval)
+
+    def __init__(self, store: MessageStore, gate: Gate) -> None:
+        self._store = store
+        self._gate = gate
+        self._grown = trio.Event()
+
+    def written(self) -> None:
+        """The store's write listener."""
+        self._grown.set()
+
+    async def run(self) -> None:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._demand)
+            while True:
+                await self._gate.demanded()
+                await _flush(self._store, self._gate)
+
+    async def _demand(self) -> None:
         while True:
-            await gate.demanded()
-            await _flush(store, gate)
+            await self._grown.wait()
+            self._grown = trio.Event()
+            await trio.sleep(UNAWAITED_SECONDS)
+            self._gate.want(self._store.max_physical_offset)
 
 
 async def _flush(store: MessageStore, gate: Gate) -> None:
     try:
-        gate.advance(await trio.to_thread.run_sync(store.flush))
+        flushed = await trio.to_thread.run_sync(store.flush)
+        store.show(flushed)
+        gate.advance(flushed)
     except StoreError as error:
         # Replies that wait are answered FLUSH_DISK_TIMEOUT; the next round tries again.
         log.error("flush failed: reason=%s", error)

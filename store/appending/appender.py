@@ -1,7 +1,7 @@
 """Staging: messages become records, with their queue offset and place in the commit log.
 
 Staged records are visible to nobody until `write` has written them to the files with one system
-call; then their consume-queue entries, their effects (`messages/effects.py`) and listeners follow. If
+call; then their consume-queue entries and listeners (`showing.py`) and their effects (`messages/effects.py`) follow. If
 writing fails, all offsets are as before, and nothing had an effect.
 
 What two requests of one receive must know of each other before anything is written, say that a half
@@ -22,17 +22,14 @@ from trimq.codec.records.record import record_size
 from trimq.store.appending.batch_sends import encode_batch
 from trimq.store.appending.light_queues import LightQueues
 from trimq.store.appending.record_limits import RecordLimits, closed_properties
+from trimq.store.appending.showing import Entered, Showing
 from trimq.store.errors import StoreError
 from trimq.store.log.commit_log import CommitLog
 from trimq.store.messages.effects import Claim, Effect
 from trimq.store.messages.message import Appended, AppendedBatch, Dispatched, Message
 from trimq.store.messages.tags import TagCodes
-from trimq.store.queues.light_queue import LightQueue
 from trimq.store.queues.queue import Queue
 from trimq.store.queues.queues import Queues
-
-# Gets the records of one write, in order; it must not change the list.
-Listener = Callable[[list[Dispatched]], None]
 
 
 class Appender:
@@ -41,17 +38,15 @@ class Appender:
         "_entered",
         "_light",
         "_limits",
-        "_listeners",
         "_log",
         "_now_millis",
         "_queues",
+        "_showing",
         "_staged",
         "_staged_queues",
         "_tags",
         "_with_claims",
         "claims",
-        "last_offset",
-        "last_timestamp",
     )
 
     def __init__(
@@ -61,6 +56,7 @@ class Appender:
         tags: TagCodes,
         max_message_size: int,
         now_millis: Callable[[], int],
+        showing: Showing,
         light: LightQueues | None = None,
     ) -> None:
         """`light`: None when messages are in their own queue only, whatever they say."""
@@ -69,27 +65,21 @@ class Appender:
         self._tags = tags
         self._limits = RecordLimits(log, max_message_size)
         self._now_millis = now_millis
-        self._listeners: list[Listener] = []
+        self._showing = showing
         self._staged: list[Dispatched] = []
         # None for records without an entry.
         self._staged_queues: list[Queue | None] = []
         self._effects: list[tuple[Effect, Dispatched, Message]] = []
         self._light = light
         # Records with entries in light queues too.
-        self._entered: list[tuple[Dispatched, list[LightQueue]]] = []
+        self._entered: list[Entered] = []
         self._with_claims: list[Callable[[], None]] = []
         # What the requests that staged have decided; to be added to, not replaced.
         self.claims: set[Claim] = set()
-        # The last record that is in the log, for the checkpoint.
-        self.last_offset = -1
-        self.last_timestamp = 0
 
     def limit_bodies(self, longest: int) -> None:
         """From now on no body may have more bytes than this (maxMessageSize)."""
         self._limits.limit_bodies(longest)
-
-    def add_listener(self, listener: Listener) -> None:
-        self._listeners.append(listener)
 
     def add_last_stager(self, stage: Callable[[], None]) -> None:
         """Called before a write with claims: the place to stage one record for all of them.
@@ -215,12 +205,14 @@ class Appender:
         self._log.discard()
 
     def _forget(self) -> None:
-        for queue in self._staged_queues:
+        # Backwards: each queue's first record has the last word.
+        for index in range(len(self._staged) - 1, -1, -1):
+            queue = self._staged_queues[index]
             if queue is not None:
-                queue.next_offset = queue.max_offset
-        for _, entered in self._entered:
-            for light in entered:
-                light.next_offset = light.max_offset
+                queue.next_offset = self._staged[index].queue_offset
+        for record, entered in reversed(self._entered):
+            for light, (_, offset) in zip(entered, record.light_queues, strict=True):
+                light.next_offset = offset
         self._staged = []
         self._staged_queues = []
         self._effects = []
@@ -241,46 +233,18 @@ class Appender:
             self._forget()
             raise
         effects = self._effects
+        entered = self._entered
         self._staged = []
         self._staged_queues = []
-        if self._entered:
-            self._append_and_enter(staged, queues)
-        else:
-            self._append(staged, queues)
-        dispatched = staged[-1]
-        self.last_offset = dispatched.physical_offset
-        self.last_timestamp = dispatched.store_timestamp
+        self._entered = []
+        self._showing.enter(self._log.written, staged, queues, entered)
         if effects:
             self._effects = []
             for effect, record, message in effects:
                 effect(record, message)
         if self.claims:
             self.claims.clear()
-        for listener in self._listeners:
-            listener(staged)
-
-    def followed(self, records: list[Dispatched]) -> None:
-        """These were copied from another broker's log, and their queues have them: notify the listeners."""
-        self.last_offset = records[-1].physical_offset
-        self.last_timestamp = records[-1].store_timestamp
-        for listener in self._listeners:
-            listener(records)
-
-    def _append_and_enter(self, staged: list[Dispatched], queues: list[Queue | None]) -> None:
-        """The same with entries in light queues: one record after the other, for a light queue may be one's own."""
-        entered = self._entered
-        self._entered = []
-        next_entered = 0
-        for index, record in enumerate(staged):
-            queue = queues[index]
-            if queue is not None:
-                queue.append(staged, index, index + 1)
-                self._queues.appended(queue)
-            if next_entered < len(entered) and entered[next_entered][0] is record:
-                for light in entered[next_entered][1]:
-                    light.append(staged, index, index + 1)
-                    self._queues.appended(light)
-                next_entered += 1
+        self._showing.tell(staged)
 
     def _stage_last(self) -> None:
         try:
@@ -290,20 +254,6 @@ class Appender:
             # What decides must not be written without the record that says so.
             self.discard()
             raise
-
-    def _append(self, staged: list[Dispatched], queues: list[Queue | None]) -> None:
-        """Their queue entries; those of a batch, which are consecutive, all at once."""
-        count = len(staged)
-        start = 0
-        while start < count:
-            queue = queues[start]
-            end = start + 1
-            while end < count and queues[end] is queue:
-                end += 1
-            if queue is not None:
-                queue.append(staged, start, end)
-                self._queues.appended(queue)
-            start = end
 
 
 def has_queue(sys_flag: int) -> bool:

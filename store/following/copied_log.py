@@ -14,7 +14,8 @@ from typing import Final
 
 from trimq.codec.flags import SysFlag
 from trimq.codec.records.multi_dispatch import NAMES_MARK
-from trimq.store.appending.appender import Appender, has_queue
+from trimq.store.appending.appender import has_queue
+from trimq.store.appending.showing import Showing
 from trimq.store.errors import StoreError
 from trimq.store.log.commit_log import CommitLog
 from trimq.store.log.scan import LogScanner, record_behind
@@ -37,7 +38,7 @@ class CopiedLog:
         commit_log: CommitLog,
         queues: Queues,
         tags: TagCodes,
-        appender: Appender,
+        showing: Showing,
         has_light: bool,
         largest_record: int,
     ) -> None:
@@ -46,7 +47,7 @@ class CopiedLog:
         self._largest_record = largest_record
         self._queues = queues
         self._tags = tags
-        self._appender = appender
+        self._showing = showing
         self._has_light = has_light
         # Up to where queues follow; recovery has brought them to the log's end.
         self.derived = commit_log.written
@@ -123,7 +124,7 @@ class CopiedLog:
         for queue, record in entered:
             if queue.effect is not None:
                 apply_effect(self._log, queue.effect, record)
-        self._appender.followed(records)
+        self._showing.followed(records)
 
     def _enter_light(self, record: Dispatched) -> None:
         for light in light_entries(self._queues, record, self._has_light):

@@ -5,13 +5,15 @@ The states of an entry, and what becomes of it when the process is killed or the
 | state     | where it is                                    | killed          | power lost      |
 |-----------|------------------------------------------------|-----------------|-----------------|
 | staged    | nowhere; `next_offset` counts its messages     | as if never sent| as if never sent|
+| not shown | SYNC_FLUSH, until the disk has the record      | restored        | as if never sent|
 | in memory | behind `files.written`; readers see it         | restored        | restored        |
 | written   | in a file that `unsynced` names                | stays           | restored        |
 | vouched   | in a file that was synced before a checkpoint  | stays           | stays           |
 | trimmed   | below `min_offset`: its record is gone         | stays trimmed   | stays trimmed   |
 
-staged -> in memory when the log has its record (`append`); when that fails, `next_offset` goes back to
-`max_offset`. in memory -> written by `write_out`. written -> vouched by a checkpoint (upkeep).
+staged -> not shown, or in memory at once (`append`), when the log has its record; when that fails, `next_offset` goes
+back. not shown -> in memory by `Showing.show`. in memory -> written by `write_out`. written -> vouched by a
+checkpoint (upkeep).
 `correct_min_offset` trims; a file goes (`delete_expired_file`) when all its entries are trimmed and
 another file is behind it. "Restored": recovery trusts only what is vouched for and restores
 the rest from the commit log (`FoundEntries`, `restore`).
@@ -55,9 +57,10 @@ class FoundEntries:
 
 
 class Queue:
-    """`max_offset` is what readers see, `next_offset` includes staged messages."""
+    """`max_offset` is what readers see, `next_offset` includes staged messages and those that are not shown yet."""
 
     __slots__ = (
+        "at_once",
         "dirty",
         "effect",
         "entry_size",
@@ -81,6 +84,8 @@ class Queue:
         self.dirty = False
         # What each of its records changes when it is written; most change nothing.
         self.effect: Effect | None = None
+        # Whether its entries need not wait until their records are on the disk.
+        self.at_once = False
 
     @property
     def is_new(self) -> bool:

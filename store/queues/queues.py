@@ -29,6 +29,7 @@ from trimq.store.queues.queue import FoundEntries, Queue, QueueKind
 
 class Queues:
     __slots__ = (
+        "_at_once",
         "_bounds",
         "_buffer_bytes",
         "_dirty",
@@ -61,6 +62,8 @@ class Queues:
         self._special: dict[str, QueueKind] = {}
         self._topics: dict[str, dict[int, Queue]] = {}
         self._effects: dict[str, Effect] = {}
+        # Topics whose entries do not wait for the disk.
+        self._at_once: set[str] = set()
         # Topics that have a folder and whose queues nobody has used yet.
         self._unlisted: set[str] = set()
         self._dirty: list[Queue] = []
@@ -153,18 +156,30 @@ class Queues:
             queues = self._load_topic(topic)
         queue = queues.get(queue_id)
         if queue is None:
-            queue = queues[queue_id] = self.kind_of(topic).make(topic, queue_id)
-            queue.effect = self._effects.get(topic)
+            queue = queues[queue_id] = self._make(topic, queue_id)
             queue.prepare()
             if topic.startswith(LMQ_PREFIX):
                 self.light.add(topic)
         return queue
 
+    def _make(self, topic: str, queue_id: int) -> Queue:
+        queue = self.kind_of(topic).make(topic, queue_id)
+        queue.effect = self._effects.get(topic)
+        queue.at_once = topic in self._at_once
+        return queue
+
     def give_effect(self, topic: str, effect: Effect) -> None:
-        """From now on each record of the topic has this effect when it is written."""
+        """From now on each record of the topic has this effect when it is written, and its entry too."""
         self._effects[topic] = effect
         for queue in self.of_topic(topic):
             queue.effect = effect
+        self.enter_at_once(topic)
+
+    def enter_at_once(self, topic: str) -> None:
+        """Only the broker itself reads this topic: its queues need not wait for the disk."""
+        self._at_once.add(topic)
+        for queue in self.of_topic(topic):
+            queue.at_once = True
 
     def _load_topic(
         self, topic: str, found: Mapping[int, FoundEntries] | None = None
@@ -176,8 +191,7 @@ class Queues:
         if topic in self._unlisted:
             kind = self.kind_of(topic)
             for queue_id in numbered(kind.directory_of(topic)):
-                queue = queues[queue_id] = kind.make(topic, queue_id)
-                queue.effect = self._effects.get(topic)
+                queue = queues[queue_id] = self._make(topic, queue_id)
                 entries = found.get(queue_id) if found is not None else None
                 queue.load(self._bounds, -1 if entries is None else entries.first)
                 queue.prepare()

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from trimq.codec.entries.checkpoint import Checkpoint
-from trimq.store.appending.appender import Appender
+from trimq.store.appending.showing import Showing
 from trimq.store.disk.files import Unsynced
 from trimq.store.index.message_index import Index
 from trimq.store.log.commit_log import CommitLog
@@ -51,12 +51,12 @@ class WriteBehind:
         self.checkpoint = Checkpoint()
         save_checkpoint(self._file, self.checkpoint)
 
-    def step(self, appender: Appender) -> bool:
+    def step(self, showing: Showing) -> bool:
         """True when more is waiting. StoreError: the entries stay in memory."""
         if self._index.step() or not self._queues.check_some(QUEUES_PER_STEP):
             return True
         if self._queues.round_over:
-            self._round_ends_at = (appender.last_offset, appender.last_timestamp)
+            self._round_ends_at = (showing.last_offset, showing.last_timestamp)
             self._queues.begin_round()
         self._queues.write_some(QUEUES_PER_STEP)
         if not self._queues.round_over:

@@ -78,8 +78,7 @@ class Broker:
         given = Given(plan, self.identity, self.store, self.clock)
         common = common_to_parts(given, NameServers(), self.others)
         self.parts = Parts(broker_parts(given, common))
-        for listener in self.parts.store_listeners:
-            self.store.add_listener(listener)
+        self.parts.listen_to(self.store)
         self.topics, self.static = common.topics.table, common.topics.static
         self.groups = common.groups
         self.consumers = common.clients.consumers
@@ -102,8 +101,9 @@ class Broker:
         return Request(code, header, self.peer, body, version)
 
     def records(self, topic: str, queue_id: int = 0, offset: int = 0) -> list[Record]:
-        """What a consumer of the queue would read."""
+        """What a consumer of the queue would read, with everything on the disk."""
         self.store.write_staged()
+        self.store.show(self.store.flush())
         found = self.store.read(topic, queue_id, offset, 32, 1 << 24, None)
         data = b"".join(self.store.load_blocking(found.extents))
         records = []

@@ -39,7 +39,7 @@ class Running:
         self.store = store
         self.slaves = Slaves(config, lambda: store.max_physical_offset)
         self.master = Master(config, store, self.slaves)
-        store.add_listener(lambda _: self.master.grown())
+        store.add_write_listener(self.master.grown)
         self.sock = socket.create_server(("127.0.0.1", 0))
         self.sock.setblocking(False)
         self.address = f"127.0.0.1:{self.sock.getsockname()[1]}"

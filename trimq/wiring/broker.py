@@ -229,8 +229,7 @@ def assembled(given: Given, common: Common, list_of_parts: list[Part]) -> Broker
     """The parts, loaded and connected with the store, the settings and both ports."""
     parts = Parts(list_of_parts)
     parts.load()
-    for listener in parts.store_listeners:
-        given.store.add_listener(listener)
+    parts.listen_to(given.store)
     common.settings.add_listener(parts.heed_settings)
     why_not = {int(code): why for code, why in UNSUPPORTED.items()}
     dispatcher = partial(

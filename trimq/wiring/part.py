@@ -12,7 +12,8 @@ from typing import Any, TypeVar
 from trimq.process.metrics import Sample
 from trimq.process.supervision import Service
 from trimq.remoting.contract import ConnectionListener, Peer, Processor
-from trimq.store.appending.appender import Listener
+from trimq.store.appending.showing import Listener, WriteListener
+from trimq.store.message_store import MessageStore
 
 T = TypeVar("T")
 
@@ -35,7 +36,9 @@ class Part:
     slave_services: Mapping[str, Service] = field(default_factory=dict)
     # Reads the files, once and before anything is served; blocks.
     load: Callable[[], None] | None = None
-    # Gets the records of each write to the commit log.
+    # Called at each write to the commit log, before anybody sees what it brought.
+    written: WriteListener | None = None
+    # Gets the records of each write, when readers see them.
     stored: Listener | None = None
     connections: ConnectionListener | None = None
     # Runs after the requests of one receive, before their replies are sent.
@@ -83,9 +86,12 @@ class Parts:
         """What runs on a server that is no slave."""
         return self.services_of(is_slave=False)
 
-    @property
-    def store_listeners(self) -> list[Listener]:
-        return _given(part.stored for part in self)
+    def listen_to(self, store: MessageStore) -> None:
+        """Everybody who wants to know of messages is told by this store from now on."""
+        for written in _given(part.written for part in self):
+            store.add_write_listener(written)
+        for stored in _given(part.stored for part in self):
+            store.add_listener(stored)
 
     def load(self) -> None:
         """Read what the parts have in files; the first that cannot be read ends it. Blocks."""

@@ -1,5 +1,6 @@
 """SYNC_FLUSH and ASYNC_FLUSH over the wire, with a disk as slow as the test wants."""
 
+import json
 import os
 import threading
 from collections.abc import Iterator
@@ -11,11 +12,14 @@ from trimq.broker.services.background import is_flush_due
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.frames.command import RemotingCommand
 from trimq.codec.headers.offsets import GetMaxOffsetRequestHeader
+from trimq.codec.headers.pull import PullMessageRequestHeader
 from trimq.codec.headers.send import SendMessageRequestHeader
 from trimq.remoting.clients.blocking import BlockingClient
 from trimq.testing import TestServer, running_server
 
 PRODUCERS = 16
+SUSPENDS = 2
+HAS_SUBSCRIPTION = 4
 
 
 class SlowDisk:
@@ -42,7 +46,7 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> Iterator[SlowDisk]:
     disk.go.set()
 
 
-def send(addr: str, queue_id: int = 0) -> RemotingCommand:
+def send(addr: str, queue_id: int = 0, properties: str = "") -> RemotingCommand:
     header = SendMessageRequestHeader(
         producer_group="g",
         topic="Flush",
@@ -52,18 +56,45 @@ def send(addr: str, queue_id: int = 0) -> RemotingCommand:
         sys_flag=0,
         born_timestamp=1,
         flag=0,
+        properties=properties,
     )
     with BlockingClient(addr, timeout=60) as client:
         return client.request(RequestCode.SEND_MESSAGE, header, b"body")
 
 
-def wait_stored(server: TestServer, queue_id: int, count: int) -> None:
+def pull(addr: str, offset: int = 0, wait_millis: int = 0) -> RemotingCommand:
+    header = PullMessageRequestHeader(
+        consumer_group="CID_ONS-HTTP-PROXY",
+        topic="Flush",
+        queue_id=0,
+        queue_offset=offset,
+        max_msg_nums=32,
+        sys_flag=HAS_SUBSCRIPTION | (SUSPENDS if wait_millis else 0),
+        commit_offset=0,
+        suspend_timeout_millis=wait_millis,
+        subscription="*",
+        sub_version=0,
+    )
+    with BlockingClient(addr, timeout=60) as client:
+        return client.request(RequestCode.PULL_MESSAGE, header)
+
+
+def max_offset(client: BlockingClient, queue_id: int) -> int:
+    """As readers see it."""
     header = GetMaxOffsetRequestHeader(topic="Flush", queue_id=queue_id)
+    return int((client.request(RequestCode.GET_MAX_OFFSET, header).ext_fields or {})["offset"])
+
+
+def log_end(client: BlockingClient) -> int:
+    answer = client.request(RequestCode.GET_BROKER_RUNTIME_INFO)
+    return int(json.loads(answer.body)["table"]["commitLogMaxOffset"])
+
+
+def wait_log(server: TestServer, end: int) -> None:
+    """Until that much is written."""
     with BlockingClient(server.broker_addr, timeout=60) as client:
-        while True:
-            answer = client.request(RequestCode.GET_MAX_OFFSET, header)
-            if (answer.ext_fields or {}).get("offset") == str(count):
-                return
+        while log_end(client) < end:
+            pass
 
 
 def test_one_sync_for_all_that_wait(tmp_path: Path, slow: SlowDisk) -> None:
@@ -71,6 +102,8 @@ def test_one_sync_for_all_that_wait(tmp_path: Path, slow: SlowDisk) -> None:
     settings["flushConsumeQueueThoroughInterval"] = "60000"
     with running_server(tmp_path, settings) as server:
         assert send(server.broker_addr).code == ResponseCode.SUCCESS
+        with BlockingClient(server.broker_addr) as client:
+            size = log_end(client)
         slow.go.clear()
         before = slow.syncs
         answers: list[RemotingCommand] = []
@@ -80,10 +113,11 @@ def test_one_sync_for_all_that_wait(tmp_path: Path, slow: SlowDisk) -> None:
         ]
         for thread in threads:
             thread.start()
-        for queue_id in range(1, 5):
-            wait_stored(server, queue_id, 1)
-        # Everything is stored, the first of it is being synced, and nobody has an answer.
+        wait_log(server, 5 * size)
+        # Everything is written, the first of it is being synced, and nobody has an answer, or sees it.
         assert not answers
+        with BlockingClient(server.broker_addr) as client:
+            assert [max_offset(client, queue_id) for queue_id in range(5)] == [1, 0, 0, 0, 0]
         assert slow.syncs == before + 1
         slow.go.set()
         for thread in threads:
@@ -124,8 +158,24 @@ def test_a_sync_that_takes_too_long(tmp_path: Path, slow: SlowDisk) -> None:
         slow.go.clear()
         answer = send(server.broker_addr)
         assert answer.code == ResponseCode.FLUSH_DISK_TIMEOUT
-        wait_stored(server, 0, 2)
+        assert pull(server.broker_addr, 1).code == ResponseCode.PULL_NOT_FOUND
         slow.go.set()
+        found = pull(server.broker_addr, 1, wait_millis=30_000)
+        assert (found.code, b"body" in bytes(found.body)) == (ResponseCode.SUCCESS, True)
+
+
+def test_what_nobody_waits_for_is_shown_soon(tmp_path: Path, slow: SlowDisk) -> None:
+    """WAIT=false is answered before it is on the disk, and read when it is: the pull waits for it."""
+    settings = {"flushDiskType": "SYNC_FLUSH", "flushIntervalCommitLog": "60000"}
+    settings["flushConsumeQueueThoroughInterval"] = "60000"
+    with running_server(tmp_path, settings) as server:
+        assert send(server.broker_addr).code == ResponseCode.SUCCESS
+        slow.go.clear()
+        assert send(server.broker_addr, properties="WAIT\x01false\x02").code == ResponseCode.SUCCESS
+        assert pull(server.broker_addr, 1).code == ResponseCode.PULL_NOT_FOUND
+        threading.Timer(0.2, slow.go.set).start()
+        found = pull(server.broker_addr, 1, wait_millis=30_000)
+        assert (found.code, b"body" in bytes(found.body)) == (ResponseCode.SUCCESS, True)
 
 
 def test_asynchronously_nobody_waits(tmp_path: Path, slow: SlowDisk) -> None:

@@ -2,7 +2,7 @@
 
 import urllib.request
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import trio
@@ -15,6 +15,7 @@ from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.process.metrics import Sample
 from trimq.remoting.clients.client import Client
 from trimq.remoting.contract import Peer, Processor, Request, Response
+from trimq.store.message_store import MessageStore
 from trimq.wiring import broker as broker_wiring
 from trimq.wiring.part import Part, Parts
 
@@ -46,6 +47,7 @@ class Feature:
             main_port_only=[Says(ON_THE_MAIN_PORT_ONLY, b"here")],
             services={"be there": self.run},
             load=note("loaded"),
+            written=note("written"),
             stored=note("stored"),
             connections=self,
             end_of_receive=note("received"),
@@ -155,6 +157,7 @@ def two(said: list[str]) -> Parts:
         return Part(
             name=name,
             load=note("load"),
+            written=note("write"),
             stored=note("store"),
             end_of_receive=note("end"),
             heed_settings=note("heed"),
@@ -165,15 +168,31 @@ def two(said: list[str]) -> Parts:
     return Parts([part("a"), Part(name="between"), part("b")])
 
 
+class Listened:
+    """What a store is given to tell."""
+
+    def __init__(self) -> None:
+        self.listeners: list[Any] = []
+        self.write_listeners: list[Any] = []
+        self.add_listener = self.listeners.append
+        self.add_write_listener = self.write_listeners.append
+
+
 def test_everything_happens_in_the_order_of_the_list(two: Parts, said: list[str]) -> None:
+    store = Listened()
     two.load()
-    for listener in two.store_listeners:
+    two.listen_to(cast(MessageStore, store))
+    for listener in store.write_listeners:
+        listener()
+    for listener in store.listeners:
         listener([])
     two.end_of_receive()
     two.heed_settings()
     two.close()
     expected = [
-        f"{what} {name}" for what in ("load", "store", "end", "heed", "close") for name in "ab"
+        f"{what} {name}"
+        for what in ("load", "write", "store", "end", "heed", "close")
+        for name in "ab"
     ]
     assert said == expected
     assert [sample.name for sample in two.samples()] == ["a", "b"]

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
 
 from trimq.broker.produce.receive_end import write_receive
 from trimq.broker.services import background as services
 from trimq.process.metrics import Sample
+from trimq.process.supervision import Service
 from trimq.remoting.contract import Gate
 from trimq.store.message_store import MessageStore
 from trimq.wiring.given import Given
@@ -15,17 +15,18 @@ from trimq.wiring.part import Part
 
 def part(given: Given, gate: Gate) -> Part:
     config, store = given.plan.store, given.store
-    flush: Any = (
-        services.flush_on_demand
-        if config.flush_disk_type == "SYNC_FLUSH"
-        else services.flush_by_interval
-    )
+    flush: Service = partial(services.flush_by_interval, store, gate, config)
+    written = None
+    if config.flush_disk_type == "SYNC_FLUSH":
+        on_demand = services.FlushOnDemand(store, gate)
+        flush, written = on_demand.run, on_demand.written
     return Part(
         name="log",
         services={
-            "flush": partial(flush, store, gate, config),
+            "flush": flush,
             "write derived files": partial(services.write_derived, store, config),
         },
+        written=written,
         end_of_receive=partial(write_receive, store, config),
         heed_settings=store.heed_settings,
         samples=partial(_samples, store),

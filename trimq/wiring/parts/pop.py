@@ -78,6 +78,8 @@ def part(
     acking = Acking(topics, notes, orderly, store, of_store, queues, clock, in_flight)
     putting = PuttingBack(config, sends.staging, sends.rules, topics, offsets, notes, in_flight)
     reviving = None
+    # What is acknowledged must not be put back because its note is on its way to the disk.
+    store.enter_at_once(notes.topic)
     if timers is not None:
         reviving = Reviving(config, notes.topic, store, offsets, topics, groups, putting, timers)
 
@@ -85,9 +87,11 @@ def part(
         orderly.load()
         popped.replay(notes.topic, lambda topic, group: topic in topics and group in groups)
 
+    def written() -> None:
+        popped.written()
+        in_flight.written()
+
     def stored(messages: list[Dispatched]) -> None:
-        popped.written(messages)
-        in_flight.written(messages)
         waits.arrived(messages)
         told.arrived(messages)
 
@@ -121,6 +125,7 @@ def part(
             **({} if reviving is None else {"put popped messages back": reviving.run}),
         },
         load=load,
+        written=written,
         stored=stored,
         close=blocks.persist,
         samples=samples,

@@ -131,7 +131,7 @@ def replication(given: Given, others: OtherBrokers) -> Replication:
     config, store = given.plan.replication, given.store
     slaves = Slaves(config, lambda: store.max_physical_offset)
     master = Master(config, store, slaves)
-    store.add_listener(lambda _: master.grown())
+    store.add_write_listener(master.grown)
     told = ToldMaster(given, others)
     slave = None
     if given.plan.is_slave:
