@@ -1,0 +1,152 @@
+"""SYNC_FLUSH on a disk that waits: what is not on it, nobody can read. The same on the real 5.5.0 and on TriMQ."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from compat_tests.servers.held_disk import HeldDisk, can_be_held
+from compat_tests.servers.jvm import JvmLauncher
+from compat_tests.servers.ours import TrimqNameServer, TrimqServer
+from compat_tests.servers.real import RealBroker
+from compat_tests.servers.server import Options
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.frames.command import RemotingCommand
+from trimq.codec.headers.offsets import GetMaxOffsetRequestHeader
+from trimq.codec.headers.pull import PullMessageRequestHeader
+from trimq.codec.headers.send import SendMessageRequestHeader
+from trimq.remoting.clients.blocking import BlockingClient
+
+TOPIC: Final = "Flushed"
+OPTIONS: Final = Options(settings={"flushDiskType": "SYNC_FLUSH", "syncFlushTimeout": "1000"})
+SUSPENDS, HAS_SUBSCRIPTION = 2, 4
+# Many times what either takes to show what it has flushed.
+HELD_SECONDS: Final = 0.5
+UNAWAITED: Final = "WAIT\x01false\x02"
+
+
+@pytest.fixture
+def disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HeldDisk]:
+    if not can_be_held():
+        pytest.skip("no C compiler: apt-get install gcc")
+    held = HeldDisk(tmp_path)
+    for name, value in held.environment.items():
+        monkeypatch.setenv(name, value)
+    yield held
+    held.let_go()
+
+
+@pytest.fixture
+def namesrv(tmp_path: Path) -> Iterator[str]:
+    started = TrimqNameServer(tmp_path / "namesrv").start()
+    yield started.addr
+    started.stop()
+
+
+def start_real(home: Path, namesrv: str) -> tuple[str, Callable[[], None]]:
+    broker = RealBroker(JvmLauncher(), home, namesrv, OPTIONS)
+    broker.start()
+    return broker.addr, broker.stop
+
+
+def start_ours(home: Path, namesrv: str) -> tuple[str, Callable[[], None]]:
+    server = TrimqServer(home, OPTIONS, namesrv=namesrv).start()
+    return server.broker_addr, server.stop
+
+
+def send(addr: str, body: bytes, properties: str = "") -> int:
+    header = SendMessageRequestHeader(
+        producer_group="Producers",
+        topic=TOPIC,
+        default_topic="TBW102",
+        default_topic_queue_nums=1,
+        queue_id=0,
+        sys_flag=0,
+        born_timestamp=1,
+        flag=0,
+        properties=properties,
+    )
+    with BlockingClient(addr, timeout=30) as client:
+        return client.request(RequestCode.SEND_MESSAGE, header, body).code
+
+
+def pull(addr: str, offset: int, wait_millis: int = 0) -> RemotingCommand:
+    """By a group that every broker has."""
+    header = PullMessageRequestHeader(
+        consumer_group="CID_ONS-HTTP-PROXY",
+        topic=TOPIC,
+        queue_id=0,
+        queue_offset=offset,
+        max_msg_nums=1,
+        sys_flag=HAS_SUBSCRIPTION | (SUSPENDS if wait_millis else 0),
+        commit_offset=0,
+        suspend_timeout_millis=wait_millis,
+        subscription="*",
+        sub_version=0,
+    )
+    with BlockingClient(addr, timeout=60) as client:
+        return client.request(RequestCode.PULL_MESSAGE, header)
+
+
+def seen(addr: str, offset: int, wait_millis: int = 0) -> list[object]:
+    """What a reader gets there."""
+    found = pull(addr, offset, wait_millis)
+    bodies = [body for body in (b"first", b"second", b"third") if body in bytes(found.body)]
+    return [ResponseCode(found.code).name, *bodies]
+
+
+def max_offset(addr: str) -> str:
+    """Where a reader is told that the queue ends."""
+    header = GetMaxOffsetRequestHeader(topic=TOPIC, queue_id=0)
+    with BlockingClient(addr, timeout=30) as client:
+        return (client.request(RequestCode.GET_MAX_OFFSET, header).ext_fields or {})["offset"]
+
+
+def play(addr: str, disk: HeldDisk) -> list[object]:
+    noted: list[object] = [send(addr, b"first"), seen(addr, 0)]
+    disk.hold()
+    noted += ["held", send(addr, b"second", UNAWAITED)]
+    time.sleep(HELD_SECONDS)
+    noted += [seen(addr, 1), send(addr, b"third"), seen(addr, 1), max_offset(addr)]
+    threading.Timer(HELD_SECONDS, disk.let_go).start()
+    noted += ["let go", seen(addr, 1, 15_000), seen(addr, 2, 15_000), max_offset(addr)]
+    noted += [send(addr, b"first", UNAWAITED), seen(addr, 3, 15_000)]
+    return noted
+
+
+EXPECTED: Final = [
+    0,
+    ["SUCCESS", b"first"],
+    "held",
+    0,
+    ["PULL_NOT_FOUND"],
+    int(ResponseCode.FLUSH_DISK_TIMEOUT),
+    ["PULL_NOT_FOUND"],
+    "1",
+    "let go",
+    ["SUCCESS", b"second"],
+    ["SUCCESS", b"third"],
+    "3",
+    0,
+    ["SUCCESS", b"first"],
+]
+
+
+@pytest.mark.parametrize("start", [start_real, start_ours], ids=["real", "trimq"])
+def test_nobody_reads_what_is_not_on_the_disk(
+    start: Callable[[Path, str], tuple[str, Callable[[], None]]],
+    disk: HeldDisk,
+    namesrv: str,
+    tmp_path: Path,
+) -> None:
+    addr, stop = start(tmp_path / "broker", namesrv)
+    try:
+        assert play(addr, disk) == EXPECTED
+    finally:
+        disk.let_go()
+        stop()
