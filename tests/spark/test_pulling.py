@@ -72,7 +72,7 @@ def test_a_busy_broker_is_asked_again(broker: Broker, code: int) -> None:
 
 def test_a_broker_that_stays_away_is_given_up(broker: Broker) -> None:
     broker.special = lambda number, offset: (-1, 0, [])
-    with pytest.raises(SparkSourceError, match=r"broker 'b': .* waited 0 s"):
+    with pytest.raises(SparkSourceError, match=r"broker 'b': .* waited \d+ s"):
         pull(broker, outage=0.05)
     # An outage is not something that may be skipped.
     with pytest.raises(SparkSourceError, match="option outageTimeoutMs"):
@@ -210,7 +210,7 @@ def test_only_the_master_tells_what_is_lost(broker: Broker) -> None:
         broker.last, broker.master = 70, master.addr
         assert pull(broker, fail=False) == list(range(100))
     broker.master = "127.0.0.1:1"
-    with pytest.raises(SparkSourceError, match="waited 0 s"):
+    with pytest.raises(SparkSourceError, match=r"waited \d+ s"):
         pull(broker, fail=False, outage=0.05)
 
 

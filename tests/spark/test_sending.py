@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import time
 from collections.abc import Callable
 
@@ -124,9 +125,10 @@ def test_a_broker_that_stays_busy_is_waited_for_up_to_the_limit() -> None:
         sender = sender_to(addr, patience=0.1)
         with pytest.raises(SparkSourceError) as caught:
             send(sender, bodies(12))
-    assert str(caught.value).startswith(
+    said = re.sub(r"waited \d+ s", "waited N s", str(caught.value))
+    assert said.startswith(
         f"broker 'b' does not take messages for topic 'T': {addr} refused SEND_BATCH_MESSAGE with"
-        " code 2: why; waited 0 s (option outageTimeoutMs)"
+        " code 2: why; waited N s (option outageTimeoutMs)"
     )
     assert (sender.stored, broker.stored) == (4, bodies(4))
 
