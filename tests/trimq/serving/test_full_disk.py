@@ -7,9 +7,15 @@ from typing import Any
 
 import pytest
 
-from tests.trimq.serving.test_flush import send, wait_stored
+from tests.trimq.serving.test_flush import max_offset, send
 from trimq.codec.codes import ResponseCode
-from trimq.testing import running_server
+from trimq.remoting.clients.blocking import BlockingClient
+from trimq.testing import TestServer, running_server
+
+
+def ends(server: TestServer) -> int:
+    with BlockingClient(server.broker_addr) as client:
+        return max_offset(client, 0)
 
 
 @pytest.mark.parametrize("room", [0, 1, 90, 100])
@@ -35,9 +41,9 @@ def test_a_send_on_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
             answer = send(server.broker_addr)
             assert answer.code == ResponseCode.SERVICE_NOT_AVAILABLE, answer.remark
             left[0] = room
-        wait_stored(server, 0, 1)
+        assert ends(server) == 1
         left[0] = 1 << 30
         assert send(server.broker_addr).code == ResponseCode.SUCCESS
-        wait_stored(server, 0, 2)
+        assert ends(server) == 2
     with running_server(tmp_path) as server:
-        wait_stored(server, 0, 2)
+        assert ends(server) == 2
