@@ -15,16 +15,10 @@ from compat_tests.servers.jvm import JvmLauncher
 from compat_tests.servers.ours import TrimqNameServer, TrimqServer
 from compat_tests.servers.real import RealBroker
 from compat_tests.servers.server import Options
-from trimq.codec.codes import RequestCode, ResponseCode
-from trimq.codec.frames.command import RemotingCommand
-from trimq.codec.headers.offsets import GetMaxOffsetRequestHeader
-from trimq.codec.headers.pull import PullMessageRequestHeader
-from trimq.codec.headers.send import SendMessageRequestHeader
-from trimq.remoting.clients.blocking import BlockingClient
+from tests.trimq.serving.asks import max_offset, pull, send
+from trimq.codec.codes import ResponseCode
 
-TOPIC: Final = "Flushed"
 OPTIONS: Final = Options(settings={"flushDiskType": "SYNC_FLUSH", "syncFlushTimeout": "1000"})
-SUSPENDS, HAS_SUBSCRIPTION = 2, 4
 # Many times what either takes to show what it has flushed.
 HELD_SECONDS: Final = 0.5
 UNAWAITED: Final = "WAIT\x01false\x02"
@@ -59,40 +53,6 @@ def start_ours(home: Path, namesrv: str) -> tuple[str, Callable[[], None]]:
     return server.broker_addr, server.stop
 
 
-def send(addr: str, body: bytes, properties: str = "") -> int:
-    header = SendMessageRequestHeader(
-        producer_group="Producers",
-        topic=TOPIC,
-        default_topic="TBW102",
-        default_topic_queue_nums=1,
-        queue_id=0,
-        sys_flag=0,
-        born_timestamp=1,
-        flag=0,
-        properties=properties,
-    )
-    with BlockingClient(addr, timeout=30) as client:
-        return client.request(RequestCode.SEND_MESSAGE, header, body).code
-
-
-def pull(addr: str, offset: int, wait_millis: int = 0) -> RemotingCommand:
-    """By a group that every broker has."""
-    header = PullMessageRequestHeader(
-        consumer_group="CID_ONS-HTTP-PROXY",
-        topic=TOPIC,
-        queue_id=0,
-        queue_offset=offset,
-        max_msg_nums=1,
-        sys_flag=HAS_SUBSCRIPTION | (SUSPENDS if wait_millis else 0),
-        commit_offset=0,
-        suspend_timeout_millis=wait_millis,
-        subscription="*",
-        sub_version=0,
-    )
-    with BlockingClient(addr, timeout=60) as client:
-        return client.request(RequestCode.PULL_MESSAGE, header)
-
-
 def seen(addr: str, offset: int, wait_millis: int = 0) -> list[object]:
     """What a reader gets there."""
     found = pull(addr, offset, wait_millis)
@@ -100,22 +60,15 @@ def seen(addr: str, offset: int, wait_millis: int = 0) -> list[object]:
     return [ResponseCode(found.code).name, *bodies]
 
 
-def max_offset(addr: str) -> str:
-    """Where a reader is told that the queue ends."""
-    header = GetMaxOffsetRequestHeader(topic=TOPIC, queue_id=0)
-    with BlockingClient(addr, timeout=30) as client:
-        return (client.request(RequestCode.GET_MAX_OFFSET, header).ext_fields or {})["offset"]
-
-
 def play(addr: str, disk: HeldDisk) -> list[object]:
-    noted: list[object] = [send(addr, b"first"), seen(addr, 0)]
+    noted: list[object] = [send(addr, 0, b"first").code, seen(addr, 0)]
     disk.hold()
-    noted += ["held", send(addr, b"second", UNAWAITED)]
+    noted += ["held", send(addr, 0, b"second", UNAWAITED).code]
     time.sleep(HELD_SECONDS)
-    noted += [seen(addr, 1), send(addr, b"third"), seen(addr, 1), max_offset(addr)]
+    noted += [seen(addr, 1), send(addr, 0, b"third").code, seen(addr, 1), max_offset(addr)]
     threading.Timer(HELD_SECONDS, disk.let_go).start()
     noted += ["let go", seen(addr, 1, 15_000), seen(addr, 2, 15_000), max_offset(addr)]
-    noted += [send(addr, b"first", UNAWAITED), seen(addr, 3, 15_000)]
+    noted += [send(addr, 0, b"first", UNAWAITED).code, seen(addr, 3, 15_000)]
     return noted
 
 
@@ -127,11 +80,11 @@ EXPECTED: Final = [
     ["PULL_NOT_FOUND"],
     int(ResponseCode.FLUSH_DISK_TIMEOUT),
     ["PULL_NOT_FOUND"],
-    "1",
+    1,
     "let go",
     ["SUCCESS", b"second"],
     ["SUCCESS", b"third"],
-    "3",
+    3,
     0,
     ["SUCCESS", b"first"],
 ]

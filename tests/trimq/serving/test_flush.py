@@ -8,18 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.trimq.serving.asks import max_offset, pull, send
 from trimq.broker.services.background import is_flush_due
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.frames.command import RemotingCommand
-from trimq.codec.headers.offsets import GetMaxOffsetRequestHeader
-from trimq.codec.headers.pull import PullMessageRequestHeader
-from trimq.codec.headers.send import SendMessageRequestHeader
 from trimq.remoting.clients.blocking import BlockingClient
 from trimq.testing import TestServer, running_server
 
 PRODUCERS = 16
-SUSPENDS = 2
-HAS_SUBSCRIPTION = 4
 
 
 class SlowDisk:
@@ -44,45 +40,6 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> Iterator[SlowDisk]:
     disk.go.set()
     yield disk
     disk.go.set()
-
-
-def send(addr: str, queue_id: int = 0, properties: str = "") -> RemotingCommand:
-    header = SendMessageRequestHeader(
-        producer_group="g",
-        topic="Flush",
-        default_topic="TBW102",
-        default_topic_queue_nums=PRODUCERS,
-        queue_id=queue_id,
-        sys_flag=0,
-        born_timestamp=1,
-        flag=0,
-        properties=properties,
-    )
-    with BlockingClient(addr, timeout=60) as client:
-        return client.request(RequestCode.SEND_MESSAGE, header, b"body")
-
-
-def pull(addr: str, offset: int = 0, wait_millis: int = 0) -> RemotingCommand:
-    header = PullMessageRequestHeader(
-        consumer_group="CID_ONS-HTTP-PROXY",
-        topic="Flush",
-        queue_id=0,
-        queue_offset=offset,
-        max_msg_nums=32,
-        sys_flag=HAS_SUBSCRIPTION | (SUSPENDS if wait_millis else 0),
-        commit_offset=0,
-        suspend_timeout_millis=wait_millis,
-        subscription="*",
-        sub_version=0,
-    )
-    with BlockingClient(addr, timeout=60) as client:
-        return client.request(RequestCode.PULL_MESSAGE, header)
-
-
-def max_offset(client: BlockingClient, queue_id: int) -> int:
-    """As readers see it."""
-    header = GetMaxOffsetRequestHeader(topic="Flush", queue_id=queue_id)
-    return int((client.request(RequestCode.GET_MAX_OFFSET, header).ext_fields or {})["offset"])
 
 
 def log_end(client: BlockingClient) -> int:
@@ -116,8 +73,7 @@ def test_one_sync_for_all_that_wait(tmp_path: Path, slow: SlowDisk) -> None:
         wait_log(server, 5 * size)
         # Everything is written, the first of it is being synced, and nobody has an answer, or sees it.
         assert not answers
-        with BlockingClient(server.broker_addr) as client:
-            assert [max_offset(client, queue_id) for queue_id in range(5)] == [1, 0, 0, 0, 0]
+        assert [max_offset(server.broker_addr, at) for at in range(5)] == [1, 0, 0, 0, 0]
         assert slow.syncs == before + 1
         slow.go.set()
         for thread in threads:

@@ -7,15 +7,9 @@ from typing import Any
 
 import pytest
 
-from tests.trimq.serving.test_flush import max_offset, send
+from tests.trimq.serving.asks import max_offset, send
 from trimq.codec.codes import ResponseCode
-from trimq.remoting.clients.blocking import BlockingClient
-from trimq.testing import TestServer, running_server
-
-
-def ends(server: TestServer) -> int:
-    with BlockingClient(server.broker_addr) as client:
-        return max_offset(client, 0)
+from trimq.testing import running_server
 
 
 @pytest.mark.parametrize("room", [0, 1, 90, 100])
@@ -41,9 +35,9 @@ def test_a_send_on_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
             answer = send(server.broker_addr)
             assert answer.code == ResponseCode.SERVICE_NOT_AVAILABLE, answer.remark
             left[0] = room
-        assert ends(server) == 1
+        assert max_offset(server.broker_addr) == 1
         left[0] = 1 << 30
         assert send(server.broker_addr).code == ResponseCode.SUCCESS
-        assert ends(server) == 2
+        assert max_offset(server.broker_addr) == 2
     with running_server(tmp_path) as server:
-        assert ends(server) == 2
+        assert max_offset(server.broker_addr) == 2
