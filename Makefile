@@ -21,7 +21,7 @@ CAN_COMPILE := $(shell test "$$TRIMQ_COMPILE" != 0 && command -v $${CC:-cc} >/de
 SERVED := build/$(if $(CAN_COMPILE),served-compiled,served-plain)
 SOURCES := $(shell find -L trimq -name '*.py' -o -name '*.c') $(wildcard pyspark_*.py)
 
-.PHONY: help serve test unit unit-bare compat compat-live compat-record compiled compat-mutants bench bench-smoke bench-store bench-spark spark-versions soak soak-spark lint fmt docs clean
+.PHONY: help serve test unit unit-bare compat compat-live compat-record compiled compat-mutants bench bench-smoke bench-store bench-spark spark-versions soak soak-kills soak-spark lint fmt docs clean
 
 .DEFAULT_GOAL := help
 
@@ -54,7 +54,7 @@ NOT_BARE := no_trio or hot_cold_and_blocking or without_nowait or kill_changes_n
 unit-bare: $(TESTING)
 	PYTHONPATH=tests/bare $(BIN)/python -m pytest $(PYTEST_REPORT) $(BARE_TESTS) -k 'not ($(NOT_BARE))'
 
-# Tests mostly wait, for servers, for Spark, for brokers that are away: three parts of them run at a time.
+# Tests mostly wait, for servers, for Spark, for brokers that are away: four parts of them run at a time.
 COMPAT := $(BIN)/python -m pytest -p no:randomly --durations=10
 compat: $(TREE)/.built $(SPARKING)
 	$(BIN)/python -m compat_tests.servers.artifacts
@@ -107,10 +107,17 @@ spark-versions: $(SPARKING)
 bench-store: $(TESTING)
 	$(BIN)/python -m bench.store --write-docs
 
-soak: $(TESTING)
-	$(BIN)/python -m pytest tests/store tests/broker/tables/test_power_loss.py \
-	  tests/trimq/serving/test_kill_server.py tests/trimq/serving/test_kill_pops.py \
-	  tests/hostile tests/codec tests/remoting tests/history tests/trimq/replication --soak -rP
+# A hundred kills with -9 for each seed and test. To go on where it was stopped: make soak-kills KILL_SEEDS='7 8 9 10'
+KILL_SEEDS := 1 2 3 4 5 6 7 8 9 10
+soak-kills: $(TESTING)
+	for seed in $(KILL_SEEDS); do $(BIN)/python -m pytest $(addprefix tests/trimq/serving/test_kill_,\
+	  pops.py timers.py transactions.py) --server-kills 100 --kill-seed $$seed -rP || exit 1; done
+
+soak: soak-kills
+	$(BIN)/python -m pytest tests/store tests/broker/tables/test_power_loss.py tests/broker/elastic/test_machine.py \
+	  tests/trimq/serving/test_kill_server.py \
+	  tests/hostile tests/codec tests/remoting tests/history tests/trimq/replication tests/net \
+	  tests/trimq/supervising/test_family_history.py --soak -rP
 	$(BIN)/python building/sanitized.py
 	$(BIN)/python -m pytest compat_tests/scenarios/test_order.py --order-seconds 900
 	$(BIN)/python -m pytest compat_tests/filters --sql-questions 20000
@@ -139,6 +146,7 @@ help:
 	@echo 'make bench-spark     the Spark sources beside a Java consumer and a plain file read; writes docs/spark.md'
 	@echo 'make spark-versions  the Spark tests on every supported minor version of Spark'
 	@echo 'make soak            crash, fuzz and property tests for long; our own C under sanitizers; orderly consumers for 15 minutes'
+	@echo 'make soak-kills      of that, a server under POP, timers and transactions that is killed 1,000 times for each'
 	@echo 'make soak-spark      Spark queries that are killed 40 times at random points, brokers under Spark jobs 50 times'
 	@echo 'make docs            regenerate docs/compatibility.md, docs/mqadmin.md, docs/settings.md'
 	@echo 'make fmt             format the code'

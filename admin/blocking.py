@@ -18,8 +18,8 @@ from trimq.admin.connecting.link import Link
 from trimq.admin.connecting.signing import AccessKeys
 from trimq.admin.groups import agreement, groups, offsets, progress
 from trimq.admin.messages import finding, pulling, sending
-from trimq.admin.topics import draining, remapping, static_topics, topics
-from trimq.codec.codes import RequestCode
+from trimq.admin.topics import draining, elastic, remapping, static_topics, topics
+from trimq.codec.codes import AnyRequestCode
 from trimq.codec.frames.command import RemotingCommand
 from trimq.codec.headers.base import Header
 from trimq.remoting.clients.blocking import BlockingClient
@@ -47,7 +47,7 @@ class BlockingLink:
     async def ask(
         self,
         addr: str,
-        code: RequestCode,
+        code: AnyRequestCode,
         header: Header | None = None,
         body: bytes = b"",
         factor: float = 1,
@@ -238,6 +238,13 @@ class BlockingAdminClient:
     lite_client_info = _plain(lite.lite_client_info)
     lite_group_info = _plain(lite.lite_group_info)
     trigger_lite_dispatch = _plain(lite.trigger_lite_dispatch)
+
+    elastic_create = _plain(elastic.elastic_create)
+    elastic_scale = _plain(elastic.elastic_scale)
+    elastic_move = _plain(elastic.elastic_move)
+    elastic_cancel = _plain(elastic.elastic_cancel)
+    elastic_view = _plain(elastic.elastic_view)
+    elastic_broker = _plain(elastic.elastic_broker)
 
     topic_config = _plain(static_topics.topic_config)
     topic_configs = _plain(static_topics.topic_configs)

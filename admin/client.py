@@ -16,8 +16,8 @@ from trimq.admin.connecting.addresses import name_server_list
 from trimq.admin.connecting.signing import AccessKeys
 from trimq.admin.groups import agreement, groups, offsets, progress
 from trimq.admin.messages import finding, pulling, sending
-from trimq.admin.topics import draining, remapping, static_topics, topics
-from trimq.codec.codes import RequestCode
+from trimq.admin.topics import draining, elastic, remapping, static_topics, topics
+from trimq.codec.codes import AnyRequestCode
 from trimq.codec.frames.command import RemotingCommand
 from trimq.codec.headers.base import Header
 from trimq.remoting.clients.client import Client
@@ -73,7 +73,7 @@ class AdminClient:
     async def ask(
         self,
         addr: str,
-        code: RequestCode,
+        code: AnyRequestCode,
         header: Header | None = None,
         body: bytes = b"",
         factor: float = 1,
@@ -216,6 +216,13 @@ class AdminClient:
     lite_client_info = lite.lite_client_info
     lite_group_info = lite.lite_group_info
     trigger_lite_dispatch = lite.trigger_lite_dispatch
+
+    elastic_create = elastic.elastic_create
+    elastic_scale = elastic.elastic_scale
+    elastic_move = elastic.elastic_move
+    elastic_cancel = elastic.elastic_cancel
+    elastic_view = elastic.elastic_view
+    elastic_broker = elastic.elastic_broker
 
     topic_config = static_topics.topic_config
     topic_configs = static_topics.topic_configs

@@ -1,6 +1,6 @@
 """What an operation can fail with, besides remoting's TransportError (no answer at all)."""
 
-from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.codes import AnyRequestCode, ResponseCode
 
 
 class AdminError(Exception):
@@ -13,7 +13,7 @@ class Refused(AdminError):
     `code` is its ResponseCode, `remark` its own words (may be empty).
     """
 
-    def __init__(self, addr: str, request: RequestCode, code: int, remark: str | None) -> None:
+    def __init__(self, addr: str, request: AnyRequestCode, code: int, remark: str | None) -> None:
         super().__init__(addr, request, code, remark)
         self.addr = addr
         self.request = request

@@ -22,8 +22,10 @@ from bench.loads import loadgen
 from bench.pages import docs, report
 from bench.parts import (
     backlog,
+    brokers,
     ceiling,
     copies,
+    elastic,
     filters,
     flush,
     growth,
@@ -41,6 +43,7 @@ from bench.parts import (
 from bench.run import Run
 from bench.servers import trees
 from bench.servers.subjects import OTHER, OURS, REAL
+from compat_tests.servers.jvm import prefer_short_lived
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +73,13 @@ PARTS = {
     "filters": Part("Pulls by SQL92", filters.measure),
     "replies": Part("Request-reply", replies.measure),
     "copies": Part("Masters and slaves", copies.measure),
+    "brokers": Part("Several brokers on one host", brokers.measure),
+    "elastic": Part("Elastic topics", elastic.measure),
     "pops": Part("POP", pops.measure),
     "unacked": Part("A million popped messages that nobody acknowledges", unacked.measure),
 }
 # What waits longest in a smoke run: for the first look at old files, for what official programs report.
-LONG = ("tail", "timers", "backlog", "flush", "growth", "official", "transactions")
+LONG = ("tail", "timers", "elastic", "backlog", "flush", "growth", "official", "transactions")
 
 
 def main() -> None:
@@ -83,6 +88,8 @@ def main() -> None:
     # An ordinary exit, which stops the servers and removes their files.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     names = words.parts or list(PARTS)
+    if words.smoke:
+        prefer_short_lived()
     if words.smoke and len(names) > 1:
         _smoke(names, words)
     else:

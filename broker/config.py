@@ -189,7 +189,7 @@ class BrokerConfig:
     )
     max_client_event_count: int = setting(
         100,
-        "Lite topics with news a client is told of at a time; lite.sub.client.max.event.cnt of a group goes first.",
+        "Lite topics with news a client is told of at a time; a group's lite.sub.client.max.event.cnt comes first.",
         at_least=1,
         live=True,
     )
@@ -205,7 +205,7 @@ class BrokerConfig:
     )
     lite_subscription_check_timeout_mills: int = setting(
         180_000,
-        "The subscriptions of a lite client that sends them no more end after this, in ms.",
+        "The subscriptions of a lite client that stops sending them end after this, in ms.",
         at_least=1,
         live=True,
         long=True,
@@ -219,7 +219,7 @@ class BrokerConfig:
     )
     min_lite_ttl: int = setting(
         900_000,
-        "No lite topic expires earlier than this, in ms; none at all so soon after a start.",
+        "No lite topic expires earlier than this, in ms, nor that soon after a start.",
         key="minLiteTTl",
         at_least=0,
         live=True,
@@ -345,7 +345,7 @@ class BrokerConfig:
         False, "Let producers take timer messages back before their time.", live=True
     )
     allow_recall_when_broker_not_writeable: bool = setting(
-        True, "They may do so although brokerPermission lets nobody send.", live=True
+        True, "They may do so even if brokerPermission allows no sends.", live=True
     )
 
     notify_consumer_ids_changed_enable: bool = setting(

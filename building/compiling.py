@@ -26,7 +26,7 @@ SHARED: Final = "trimq._native"
 # class whose base is compiled must be compiled too.
 MARK: Final = "Hot: compiled by mypyc when a compiler is there."
 # Our own C, docs/decisions/0003: packages, and in each every file whose name begins with an underscore is a module.
-NATIVE: Final = ("trimq/codec/native", "trimq/store/native")
+NATIVE: Final = ("trimq/codec/native", "trimq/codec/frames", "trimq/store/native")
 WARNINGS: Final = ("-Wall", "-Wextra")
 # A plain installation records the reason here: pip shows nothing of a successful build.
 REASON: Final = "trimq/plain.txt"

@@ -31,7 +31,10 @@ OPTIONS = {
 }
 # Each object has its own room, so that leaving it is seen; then nobody counts blocks.
 OWN_ROOM = {"PYTHONMALLOC": "malloc"}
-TESTS = ["tests/codec/native", "tests/store/native", "tests/spark/test_rows.py"]
+TESTS = [
+    *("tests/codec/native", "tests/codec/frames", "tests/store/native"),
+    "tests/spark/test_rows.py",
+]
 
 
 def main() -> int:

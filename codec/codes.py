@@ -181,6 +181,19 @@ class RequestCode(IntEnum):
     BATCH_ACK_MESSAGE = 200151
 
 
+class OwnRequestCode(IntEnum):
+    """TriMQ's own requests, which RocketMQ does not have. Above 32767: JSON headers only."""
+
+    ELASTIC_CREATE = 990001
+    ELASTIC_SCALE = 990002
+    ELASTIC_MOVE = 990003
+    ELASTIC_CANCEL = 990004
+    ELASTIC_SHOW = 990005
+
+
+AnyRequestCode = RequestCode | OwnRequestCode
+
+
 class ResponseCode(IntEnum):
     """How a request ended (ResponseCode, RemotingSysResponseCode)."""
 

@@ -24,6 +24,8 @@ SELF_TEST_TOPIC: Final = "SELF_TEST_TOPIC"
 OFFSET_MOVED_EVENT: Final = "OFFSET_MOVED_EVENT"
 CHECKPOINT_TOPIC: Final = "CHECKPOINT_TOPIC"
 TIMER_TOPIC: Final = "rmq_sys_wheel_timer"
+# TriMQ's own, only on brokers that have had an elastic topic: its records are those of codec/bodies/elastic.py.
+ELASTIC_MAP_TOPIC: Final = "rmq_sys_ELASTIC_MAP"
 
 SYSTEM_PREFIX: Final = "rmq_sys_"
 UPPER_SYSTEM_PREFIX: Final = "RMQ_SYS_"

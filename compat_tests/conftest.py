@@ -14,7 +14,7 @@ from compat_tests.comparing.records import Records
 from compat_tests.scenarios.batches import Case
 from compat_tests.scenarios.stage import Stage
 from compat_tests.servers.containers import launcher
-from compat_tests.servers.jvm import Launcher
+from compat_tests.servers.jvm import Launcher, prefer_short_lived
 from compat_tests.servers.ours import builds
 from compat_tests.servers.server import Server
 
@@ -64,6 +64,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=500,
         help="how many random expressions are compared with RocketMQ's own classes (make soak: 20000)",
     )
+
+
+def pytest_configure() -> None:
+    prefer_short_lived()
 
 
 def _launcher(config: pytest.Config) -> Launcher:

@@ -62,6 +62,7 @@ CLIENTS: Final = (
         "gRPC clients (`rocketmq-client-java` 5.x, `rocketmq-clients/golang` 5.x, `rocketmq-client-nodejs`,"
         " `rocketmq-python-client`)",
         "",
-        "not served: they need RocketMQ's proxy",
+        "behind RocketMQ's proxy only ([proxy.md](proxy.md)); run: Java 5.1.0 and Go v5.1.2",
+        ("compat_tests/scenarios/test_grpc.py", "compat_tests/scenarios/test_grpc_go.py"),
     ),
 )

@@ -11,7 +11,7 @@ from docs.differences import DIFFERENCES
 from docs.request_codes import answered_codes
 from docs.security_page import security
 from docs.settings_page import settings
-from trimq.codec.codes import RequestCode
+from trimq.codec.codes import OwnRequestCode, RequestCode
 from trimq.mqadmin import names
 from trimq.mqadmin.text.lines import LETTERS
 from trimq.wiring.unsupported import NEVER_RECEIVED, UNSUPPORTED
@@ -45,6 +45,8 @@ response code 3 (REQUEST_CODE_NOT_SUPPORTED), as any unknown code does.
 | code | name | broker | VIP port | NameServer | if not: why |
 |---:|---|---|---|---|---|
 {rows}
+
+TriMQ's own requests, which RocketMQ does not have: {own} ([elastic-ordering.md](elastic-ordering.md)).
 """
 
 MQADMIN = """# mqadmin
@@ -301,7 +303,8 @@ def compatibility() -> str:
         cells = ["yes" if number in table else "" for table in (broker, vip, namesrv)]
         reason = UNSUPPORTED.get(code, "")
         rows.append(f"| {number} | {code.name} | {' | '.join(cells)} | {reason} |")
-    everything = broker | vip | namesrv
+    own = {int(code) for code in OwnRequestCode}
+    everything = (broker | vip | namesrv) - own
     receivable = [code for code in RequestCode if code not in NEVER_RECEIVED]
     return COMPATIBILITY.format(
         clients="\n".join(f"| {one.name} | {one.versions} | {one.tried} |" for one in CLIENTS),
@@ -309,6 +312,7 @@ def compatibility() -> str:
         answered=len(everything),
         total=len(receivable),
         rows="\n".join(rows),
+        own=", ".join(f"{int(code)} {code.name}" for code in OwnRequestCode),
     )
 
 

@@ -16,6 +16,7 @@ from trimq.admin.connecting.tls import Flag, client_tls
 from trimq.admin.errors import AdminError, Invalid, Refused
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.errors import CodecError
+from trimq.mqadmin.examples import epilog
 from trimq.mqadmin.names import COMMANDS
 from trimq.mqadmin.output import Output, complain
 from trimq.remoting.errors import PeerGone, RemotingConnectError, TransportError
@@ -141,7 +142,23 @@ def boolean(value: Any) -> bool:
 
 def admin_command(name: str) -> Callable[[Callable[..., None]], click.Command]:
     """Makes `mqadmin NAME` from a function that takes a Run and its own flags."""
+    return _asking(name, COMMANDS[name])
 
+
+def admin_subcommand(
+    group: click.Group, name: str, text: str
+) -> Callable[[Callable[..., None]], click.Command]:
+    """Makes `mqadmin GROUP NAME` likewise; `text` says what it does."""
+
+    def decorate(function: Callable[..., None]) -> click.Command:
+        command = _asking(name, text)(function)
+        group.add_command(command)
+        return command
+
+    return decorate
+
+
+def _asking(name: str, text: str) -> Callable[[Callable[..., None]], click.Command]:
     def decorate(function: Callable[..., None]) -> click.Command:
         @wraps(function)
         def invoke(**options: Any) -> None:
@@ -149,7 +166,7 @@ def admin_command(name: str) -> Callable[[Callable[..., None]], click.Command]:
             common["namesrv_addr"] = _name_servers(common["namesrv_addr"])
             _run(function, common, {key: _stripped(value) for key, value in options.items()})
 
-        return click.command(name, help=COMMANDS[name])(_common_options(invoke))
+        return click.command(name, help=text, epilog=epilog(name))(_common_options(invoke))
 
     return decorate
 
@@ -163,7 +180,9 @@ def local_command(name: str) -> Callable[[Callable[..., None]], click.Command]:
             function(Output(as_json), **options)
 
         unused = click.option("-n", "--namesrvAddr", "namesrv_addr", help="Not needed.")
-        return click.command(name, help=COMMANDS[name])(unused(_json_option(invoke)))
+        return click.command(name, help=COMMANDS[name], epilog=epilog(name))(
+            unused(_json_option(invoke))
+        )
 
     return decorate
 

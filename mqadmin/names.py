@@ -19,6 +19,7 @@ SUBJECTS: Final[dict[str, dict[str, str]]] = {
         "deleteTopic": "Delete a topic from brokers and NameServers.",
         "updateStaticTopic": "Create a static topic, or give it more queues.",
         "remappingStaticTopic": "Spread a static topic's queues over other brokers.",
+        "elasticTopic": "Change the number of an ordered topic's queues without losing order.",
         "statsAll": "Show the rates of messages in and out, topic by topic and group by group.",
     },
     "Messages": {
@@ -105,7 +106,9 @@ COMMANDS: Final[dict[str, str]] = {
     name: what for commands in SUBJECTS.values() for name, what in commands.items()
 }
 
-OWN: Final = frozenset({"drainBroker", "offsets", "resetOffset", "subscriptionCheck", "tail"})
+OWN: Final = frozenset(
+    {"drainBroker", "elasticTopic", "offsets", "resetOffset", "subscriptionCheck", "tail"}
+)
 """Commands that the official tool does not have."""
 
 LEFT_OUT: Final[dict[str, tuple[str, ...]]] = {
@@ -134,7 +137,7 @@ LEFT_OUT: Final[dict[str, tuple[str, ...]]] = {
         "removeColdDataFlowCtrGroupConfig",
         "updateColdDataFlowCtrGroupConfig",
     ),
-    "is about Controllers and their brokers, which TriMQ is not": (
+    "is about Controllers and their brokers, which TriMQ does not have": (
         "cleanBrokerMetadata",
         "electMaster",
         "getBrokerEpoch",

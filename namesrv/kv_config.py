@@ -29,6 +29,8 @@ class KVConfig:
         self._most = most
         self._size = 0
         self._changed = False
+        # Grows with each change of a value.
+        self.changes = 0
         self._writing = trio.Lock()
 
     def load(self) -> None:
@@ -38,6 +40,7 @@ class KVConfig:
             return
         try:
             self._tables = decode_file(KVConfigSerializeWrapper, data).config_table
+            self.changes += 1
             self._size = sum(
                 _size(namespace, key, value)
                 for namespace, table in self._tables.items()
@@ -53,6 +56,7 @@ class KVConfig:
         if self._most and size > max(self._most, self._size):
             check_room(size, self._most, "characters of configuration", "namesrvMaxKvBytes")
         self._size = size
+        self.changes += 1
         table = self._tables.setdefault(namespace, {})
         if value is None:
             table.pop(key, None)
@@ -63,6 +67,7 @@ class KVConfig:
 
     def delete(self, namespace: str | None, key: str | None) -> None:
         """Remove a value; the namespace stays, even empty."""
+        self.changes += 1
         table = self._tables.get(namespace or "", {})
         value = table.pop(key or "", None)
         if value is not None:

@@ -64,6 +64,12 @@ class RouteTable:
         self._mappings: dict[str, dict[str, TopicQueueMappingInfo]] = {}
         self.topics = TopicQueues()
         self._rivals = Rivals()
+        self._changes = 0
+
+    @property
+    def changes(self) -> int:
+        """Grows whenever an answer of `route` may have become another one."""
+        return self._changes + self.topics.changes
 
     # -- brokers come and go -------------------------------------------------------------------
 
@@ -79,6 +85,7 @@ class RouteTable:
         A single topic from a broker that is not registered yet is refused. A newcomer that claims
         the id of a broker with a higher state version is ignored, but not told so.
         """
+        self._changes += 1
         key = BrokerKey(header.cluster_name, header.broker_addr)
         version = body.topic_config_serialize_wrapper.data_version
         self._check_room(key, header.broker_name, body.topic_config_serialize_wrapper)
@@ -119,6 +126,7 @@ class RouteTable:
 
     def unregister_broker(self, cluster: str, address: str, name: str, broker_id: int) -> None:
         """Forget a broker; without a master left, an acting-master group becomes read-only."""
+        self._changes += 1
         group = self._brokers.groups.get(name)
         addresses = self._brokers.addresses(name)
         was_lowest = bool(addresses) and broker_id == min(addresses)

@@ -33,6 +33,8 @@ class TopicQueues:
 
     def __init__(self) -> None:
         self._table: dict[str, dict[str, QueueData]] = {}
+        # Grows with each change of the table.
+        self.changes = 0
 
     def topics(self) -> list[str]:
         """Every topic that some broker serves."""
@@ -78,6 +80,7 @@ class TopicQueues:
         old = brokers.get(broker_name)
         if old != queues:
             brokers[broker_name] = queues
+            self.changes += 1
             what = "topic changed" if old is not None else "topic registered"
             _log.debug(f"{what}: topic=%s broker=%s", topic.topic_name, broker_name)
 
@@ -100,12 +103,14 @@ class TopicQueues:
             taken[data.broker_name] = data
         if whole or topic in self._table:
             self._table.setdefault(topic, {}).update(taken)
+            self.changes += 1
 
     def remove(self, topic: str, broker_names: Iterable[str] | None = None) -> None:
         """Forget a topic, of these brokers or of all."""
         brokers = self._table.get(topic)
         if brokers is None:
             return
+        self.changes += 1
         for name in list(brokers) if broker_names is None else broker_names:
             if brokers.pop(name, None) is not None:
                 _log.info("topic removed: topic=%s broker=%s", topic, name)
@@ -114,6 +119,7 @@ class TopicQueues:
 
     def remove_broker(self, broker_name: str) -> None:
         """Forget all queues of a broker."""
+        self.changes += 1
         for topic in self.topics_of([broker_name]):
             brokers = self._table[topic]
             del brokers[broker_name]
@@ -129,6 +135,7 @@ class TopicQueues:
         return self._change_perm(broker_name, lambda _perm: Perm.READ | Perm.WRITE)
 
     def _change_perm(self, broker_name: str, change: Callable[[int], int]) -> int:
+        self.changes += 1
         changed = 0
         for queues in self._of_broker(broker_name):
             queues.perm = change(queues.perm)

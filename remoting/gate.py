@@ -1,4 +1,9 @@
-"""How far the commit log is durable, and who waits for it to get further."""
+"""How far the commit log is durable, and who waits for it to get further.
+
+Offsets mean something within one term only: when the log is cut, or another broker has led it, the same offsets are
+other messages. So whoever waits when a term ends has waited in vain, and what is heard of the old term later opens
+nothing.
+"""
 
 from collections.abc import Callable
 
@@ -23,18 +28,20 @@ class Gate:
     `demanded` until somebody waits.
     """
 
-    __slots__ = ("_demand", "_waiters", "_watchers", "offset", "wanted")
+    __slots__ = ("_demand", "_waiters", "_watchers", "offset", "term", "wanted")
 
     def __init__(self, offset: int = 0) -> None:
         self.offset = offset
+        # Counts those that have ended.
+        self.term = 0
         self.wanted = offset
         self._waiters: dict[trio.Event, int] = {}
         self._watchers: dict[Callable[[], None], None] = {}
         self._demand = trio.Event()
 
-    def advance(self, offset: int) -> None:
-        """Everything before this offset is durable. Going back is ignored."""
-        if offset <= self.offset:
+    def advance(self, offset: int, term: int = -1) -> None:
+        """Everything before this offset is durable, of this term; -1: of the one there is. Going back is ignored."""
+        if offset <= self.offset or term not in (-1, self.term):
             return
         self.offset = offset
         passed = [event for event, wanted in self._waiters.items() if wanted <= offset]
@@ -44,8 +51,18 @@ class Gate:
         for watcher in tuple(self._watchers):
             watcher()
 
+    def end_term(self, offset: int) -> None:
+        """A new term begins, in which everything before this offset is durable, be it less than before."""
+        self.term += 1
+        self.offset = self.wanted = offset
+        waiters, self._waiters = self._waiters, {}
+        for event in waiters:
+            event.set()
+        for watcher in tuple(self._watchers):
+            watcher()
+
     def watch(self, wanted: int, watcher: Callable[[], None]) -> None:
-        """Call the watcher after every advance until it is unwatched; it wants this offset."""
+        """Call the watcher after every advance, and when the term ends, until it is unwatched; it wants this offset."""
         self._watchers[watcher] = None
         self.want(wanted)
 
@@ -53,7 +70,8 @@ class Gate:
         self._watchers.pop(watcher, None)
 
     async def wait(self, offset: int, timeout: float) -> bool:  # noqa: ASYNC109
-        """True once durable up to the offset, False when that takes longer than the time-out."""
+        """True once durable up to the offset, False when that takes longer than the time-out or the term."""
+        term = self.term
         if offset <= self.offset:
             return True
         self.want(offset)
@@ -64,7 +82,7 @@ class Gate:
                 await event.wait()
         finally:
             self._waiters.pop(event, None)
-        return offset <= self.offset
+        return offset <= self.offset and term == self.term
 
     async def demanded(self) -> None:
         """Return as soon as somebody waits for more than is durable."""

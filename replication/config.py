@@ -21,7 +21,7 @@ class ReplicationConfig:
     ha_enable: str = setting(
         "auto",
         "Whether slaves may fetch this broker's log. It travels without TLS and without passwords, as RocketMQ's"
-        " does, so with auto it does not where tls.server.mode is enforcing.",
+        " does, so with auto they may not if tls.server.mode is enforcing.",
         choices=("auto", "true", "false"),
         guarded=True,
         own=True,
@@ -32,7 +32,7 @@ class ReplicationConfig:
         guarded=True,
     )
     ha_send_heartbeat_interval: int = setting(
-        5000, "Without anything to say, both sides show that they are alive after this.", at_least=1
+        5000, "With nothing to say for this long, both sides send a sign of life.", at_least=1
     )
     ha_housekeeping_interval: int = setting(
         20_000, "A link that has been silent for this long is given up by both sides.", at_least=1

@@ -3,11 +3,14 @@
 States: looking for the master's address -> connecting -> copying -> (silence, a cut, another offset than expected) ->
 connecting again. Its report goes out at once after connecting, after every receive that brought bytes, and when
 nothing was said for haSendHeartbeatInterval. An acknowledged byte is in the page cache, as with the original.
+Copying goes before deriving: queues follow a millisecond later, as there (ReputMessageService), in small steps while
+bytes keep coming, and hardly while a backlog does.
 """
 
 from __future__ import annotations
 
 import logging
+import math
 import socket
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -16,19 +19,28 @@ from typing import Final
 import trio
 
 from trimq.base.clock import Clock
-from trimq.codec.layouts.ha import MASTER_HEAD, SLAVE_REPORT
+from trimq.codec.layouts.ha import MASTER_HEAD, pack_report, unpack_head
+from trimq.remoting.wire.streams import SocketWire
 from trimq.replication.config import ReplicationConfig
 from trimq.replication.rate import Rate
 from trimq.store.errors import StoreError
-from trimq.store.following.copied_log import CopiedLog
+from trimq.store.following.copied_log import STEP_RECORDS, CopiedLog
 
 log = logging.getLogger("trimq.replication")
 
 _RECEIVE: Final = 1024 * 1024
 _HEAD_SIZE: Final = MASTER_HEAD.sizeof()
 _CONNECT_SECONDS: Final = 3
+# While bytes keep coming: about as long as the receive of 64 KiB.
+_SMALL_STEP_RECORDS: Final = 64
+# Before queues follow: what comes meanwhile is entered with it.
+_FOLLOW_SECONDS: Final = 0.001
+# So much in one receive is a backlog.
+_BACKLOG_BYTES: Final = 256 * 1024
+_BACKLOG_PAUSE: Final = 0.005
 _SHORTEST_PAUSE: Final = 0.1
 _LONGEST_PAUSE: Final = 5.0
+_COMPLAIN_SECONDS: Final = 60
 
 # The master's HA address, asked for before each connection; None while nobody knows it.
 FindMaster = Callable[[], Awaitable[str | None]]
@@ -78,10 +90,10 @@ class Incoming:
         need = _HEAD_SIZE - len(self._head)
         self._head += data[:need]
         if len(self._head) == _HEAD_SIZE:
-            head = MASTER_HEAD.parse(bytes(self._head))
+            offset, size = unpack_head(self._head)
             self._head.clear()
-            self._check(head.offset, head.size, self._copied.end + gathered)
-            self._left = head.size
+            self._check(offset, size, self._copied.end + gathered)
+            self._left = size
         return data[need:]
 
     def _check(self, offset: int, size: int, end: int) -> None:
@@ -109,14 +121,19 @@ class Slave:
         self._find_master = find_master
         self._clock = clock
         self._arrived = trio.Event()
+        copied.listen(self._wake)
         self._reporting = trio.Lock()
+        # Of a report that did not go out in one piece.
+        self._unsaid = b""
         self._state = ""
+        self._complained_at = -math.inf
         # Where the master is while there is a connection, for those who ask.
         self.master: str | None = None
         # Milliseconds since 1970 of the last bytes in either direction.
         self.read_at = 0
         self.wrote_at = 0
         self.received = 0
+        self._is_backlog = False
         self._spoke = 0.0
         self._rate = Rate()
 
@@ -152,14 +169,27 @@ class Slave:
         """Let the queues follow, in steps between which others have their turn."""
         while True:
             self._arrived = trio.Event()
+            received, step = self.received, STEP_RECORDS
             try:
-                while self._copied.derive_some():
-                    await trio.lowlevel.checkpoint()
+                while self._copied.derive_some(step):
+                    if received == self.received:
+                        step = STEP_RECORDS
+                        await trio.lowlevel.checkpoint()
+                        continue
+                    received, step = self.received, _SMALL_STEP_RECORDS
+                    if self._is_backlog:
+                        await trio.sleep(_BACKLOG_PAUSE)
+                    else:
+                        await trio.lowlevel.checkpoint()
             except StoreError as error:
                 log.error("queues do not follow the copied log, trying again: reason=%s", error)
                 await trio.sleep(1)
                 continue
             await self._arrived.wait()
+            await trio.sleep(_FOLLOW_SECONDS)
+
+    def _wake(self) -> None:
+        self._arrived.set()
 
     def _is_news(self, state: str) -> bool:
         """One line per change of state."""
@@ -169,7 +199,9 @@ class Slave:
     async def _copy_while_it_lasts(self, address: str) -> None:
         try:
             await self._copy(address)
-        except* (LinkLost, StoreError, OSError) as group:
+        except* StoreError as group:
+            self._complain(address, group.exceptions[0])
+        except* (LinkLost, OSError) as group:
             if self._is_news("lost"):
                 log.warning(
                     "master lost, trying again: master=%s reason=%s", address, group.exceptions[0]
@@ -177,54 +209,83 @@ class Slave:
         finally:
             self.master = None
 
+    def _complain(self, address: str, error: BaseException) -> None:
+        """Its disk is full, mostly: somebody has to do something, and hears of it as long as it lasts."""
+        self._state = "cannot write"
+        now = trio.current_time()
+        if now - self._complained_at >= _COMPLAIN_SECONDS:
+            self._complained_at = now
+            log.error(
+                "the master's log cannot be written here, trying again: master=%s end=%d reason=%s",
+                address,
+                self._copied.end,
+                error,
+            )
+
     async def _copy(self, address: str) -> None:
         host, _, port = address.rpartition(":")
         with trio.move_on_after(_CONNECT_SECONDS) as patience:
             stream = await trio.open_tcp_stream(host.strip("[]"), int(port))
         if patience.cancelled_caught:
             raise LinkLost(f"no connection within {_CONNECT_SECONDS} s")
-        sock = stream.socket
-        with suppress(OSError):
-            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, True)
-        async with stream, trio.open_nursery() as nursery:
-            await self._report(sock)
-            self.master = address
-            if self._is_news("copying"):
-                log.info("copying a master's log: master=%s from=%d", address, self._copied.end)
-            nursery.start_soon(self._show_life, sock)
-            await self._receive(sock)
+        sock = socket.socket(fileno=stream.socket.detach())
+        wire = SocketWire(sock)
+        self._unsaid = b""
+        try:
+            with suppress(OSError):
+                sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, True)
+            async with trio.open_nursery() as nursery:
+                await self._report(wire)
+                self.master = address
+                if self._is_news("copying"):
+                    log.info("copying a master's log: master=%s from=%d", address, self._copied.end)
+                nursery.start_soon(self._show_life, wire)
+                await self._receive(wire)
+        finally:
+            await wire.aclose()
 
-    async def _receive(self, sock: trio.socket.SocketType) -> None:
+    async def _receive(self, wire: SocketWire) -> None:
         incoming = Incoming(self._copied)
         buffer = memoryview(bytearray(_RECEIVE))
         silence = self._config.ha_housekeeping_interval / 1000
-        while True:
-            with trio.move_on_after(silence) as patience:
-                count = await sock.recv_into(buffer)
-            if patience.cancelled_caught:
-                raise LinkLost(f"silent for {silence:g} s")
-            if not count:
-                raise LinkLost("closed by the master")
-            self.read_at = self._clock.millis()
-            taken = incoming.take(buffer[:count])
-            if taken:
-                self.received += taken
-                self._rate.count(taken, trio.current_time())
-                await self._report(sock)
-                self._arrived.set()
+        with trio.move_on_after(silence) as patience:
+            while count := await wire.receive_into(buffer):
+                self.read_at = self._clock.millis()
+                now = trio.current_time()
+                patience.deadline = now + silence
+                taken = incoming.take(buffer[:count])
+                if taken:
+                    self._is_backlog = taken >= _BACKLOG_BYTES
+                    self.received += taken
+                    self._rate.count(taken, now)
+                    await self._report(wire)
+                    self._arrived.set()
+            raise LinkLost("closed by the master")
+        raise LinkLost(f"silent for {silence:g} s")
 
-    async def _report(self, sock: trio.socket.SocketType) -> None:
+    async def _report(self, wire: SocketWire) -> None:
+        """How far the log goes; in the same step unless the master does not read."""
+        self.wrote_at = self._clock.millis()
+        self._spoke = trio.current_time()
+        if not self._unsaid and self._say(wire):
+            return
         async with self._reporting:
-            data = SLAVE_REPORT.build({"max_offset": self._copied.end})
-            self.wrote_at = self._clock.millis()
-            self._spoke = trio.current_time()
-            while data:
-                sent = await sock.send(data)
-                data = data[sent:]
+            while True:
+                is_new = not self._unsaid
+                if self._say(wire) and is_new:
+                    return
+                if self._unsaid:
+                    await wire.writable()
 
-    async def _show_life(self, sock: trio.socket.SocketType) -> None:
+    def _say(self, wire: SocketWire) -> bool:
+        """Whether a report, or what is left of one, has gone out whole."""
+        report = self._unsaid or pack_report(self._copied.end)
+        self._unsaid = report[wire.send_now([report]) :]
+        return not self._unsaid
+
+    async def _show_life(self, wire: SocketWire) -> None:
         interval = self._config.ha_send_heartbeat_interval / 1000
         while True:
             await trio.sleep_until(self._spoke + interval)
             if trio.current_time() >= self._spoke + interval:
-                await self._report(sock)
+                await self._report(wire)

@@ -7,6 +7,7 @@ States of a link, and what its reports are worth:
 | silent  | the connection                                 | not at all                                       |
 | copying | the first report, of an offset within the log  | with its last report, up to the end of the log   |
 | astray  | a report beyond the log, or before its begin   | never again; nothing is sent to it               |
+| over    | the end of the term it joined in               | never again: it has to connect anew              |
 
 (DefaultHAService, GroupTransferService. There a slave that is ahead of its master counts, and is copied to once the
 master has passed it: the logs differ from then on.)
@@ -27,7 +28,7 @@ NOT_REPORTED: Final = -1
 class SlaveLink:
     """One slave, as its connection knows it. Offsets are bytes of the log."""
 
-    __slots__ = ("acked", "address", "astray", "rate", "sent_to")
+    __slots__ = ("acked", "address", "astray", "rate", "sent_to", "term")
 
     def __init__(self, address: str) -> None:
         self.address = address
@@ -36,6 +37,8 @@ class SlaveLink:
         # What is sent next begins here.
         self.sent_to = NOT_REPORTED
         self.astray = False
+        # Of the gate, when it joined.
+        self.term = 0
         self.rate = Rate()
 
     @property
@@ -59,6 +62,7 @@ class Slaves:
         return len(self._links)
 
     def joined(self, link: SlaveLink) -> None:
+        link.term = self.copied.term
         self._links.append(link)
 
     def left(self, link: SlaveLink) -> None:
@@ -67,21 +71,28 @@ class Slaves:
     def reported(self, link: SlaveLink, offset: int) -> None:
         """The slave says how far its log goes."""
         link.acked = offset
-        if not link.astray:
+        if self._counts(link):
             self.look()
+
+    def _counts(self, link: SlaveLink) -> bool:
+        return not link.astray and link.term == self.copied.term
+
+    def end_term(self, offset: int) -> None:
+        """The log was cut there, or somebody else has led: what the slaves of before report counts for nothing."""
+        self.copied.end_term(offset)
 
     def look(self) -> None:
         """Let replies go whose messages enough brokers have: inSyncReplicas of them (GroupTransferService)."""
         # The master itself is one of them.
         others = self._config.in_sync_replicas - 1
-        acked = sorted((link.acked for link in self._links if not link.astray), reverse=True)
+        acked = sorted((link.acked for link in self._links if self._counts(link)), reverse=True)
         if 0 < others <= len(acked):
             self.copied.advance(min(acked[others - 1], self._log_end()))
 
     def is_in_sync(self, link: SlaveLink) -> bool:
         """Within haMaxGapNotInSync (DefaultHAService.isInSyncSlave)."""
         gap = self._log_end() - link.acked
-        return not link.astray and link.acked >= 0 and gap < self._config.ha_max_gap_not_in_sync
+        return self._counts(link) and link.acked >= 0 and gap < self._config.ha_max_gap_not_in_sync
 
     def in_sync(self) -> int:
         """Brokers that are in sync, the master among them."""

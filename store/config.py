@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -11,34 +10,15 @@ from trimq.base.declaring import limit, setting
 from trimq.base.memory import physical_memory
 from trimq.codec.java.numbers import parse_int
 from trimq.store.log.paths import parse_paths
+from trimq.store.messages.delay_levels import (
+    DEFAULT_DELAY_LEVELS,
+    DELAY_LEVELS,
+    parse_delay_levels,
+)
 
-DEFAULT_DELAY_LEVELS: Final = "1s 5s 10s 30s 1m 2m 3m 4m 5m 6m 7m 8m 9m 10m 20m 30m 1h 2h"
 # Milliseconds that a slot of the timer wheel may have.
 PRECISIONS: Final = (100, 200, 500, 1000)
 FLUSH_TYPES: Final = ("ASYNC_FLUSH", "SYNC_FLUSH")
-
-_UNITS: Final = {"s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
-_WORD: Final = re.compile(r"([0-9]{1,9})([smhd])")
-
-
-def parse_delay_levels(text: str) -> tuple[int, ...]:
-    """``messageDelayLevel`` in milliseconds, level 1 first; ValueError names the word that is wrong.
-
-    A word is a whole number with a unit: s, m, h or d (ScheduleMessageService.parseDelayLevel). The
-    real broker refuses to start when it cannot read one.
-    """
-    levels = []
-    for word in text.split():
-        match = _WORD.fullmatch(word)
-        if match is None:
-            raise ValueError(
-                f"'{word}' is not a delay: each level is a whole number followed by s, m, h or d, "
-                f"for example '{DEFAULT_DELAY_LEVELS}'"
-            )
-        levels.append(int(match[1]) * _UNITS[match[2]])
-    if not levels:
-        raise ValueError(f"at least one level is needed, for example '{DEFAULT_DELAY_LEVELS}'")
-    return tuple(levels)
 
 
 def parse_hours(text: str) -> tuple[int, ...]:
@@ -59,9 +39,6 @@ def parse_precision(text: str) -> int:
     if number is None:
         raise ValueError("a whole number of milliseconds is needed: 100, 200, 500 or 1000")
     return max((one for one in PRECISIONS if one <= number), default=PRECISIONS[0])
-
-
-DELAY_LEVELS: Final = parse_delay_levels(DEFAULT_DELAY_LEVELS)
 
 
 def _own(default: Any, doc: str, **declared: Any) -> Any:

@@ -1,6 +1,7 @@
 """Short by default; `--soak` looks further: more examples, more rounds, other seeds each time."""
 
 import os
+import random
 import signal
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -25,11 +26,18 @@ settings.register_profile(
 settings.register_profile("wide", max_examples=3000, deadline=None, suppress_health_check=QUIET)
 
 SOAK_TIMES = 50
+FEW_KILLS = 3
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--soak", action="store_true", help="crash, fuzz and property tests for long")
     parser.addoption("--fuzz-seed", type=int, help="play the frames of this seed alone")
+    parser.addoption(
+        "--server-kills",
+        type=int,
+        help="how often a server is killed in a test of it",
+    )
+    parser.addoption("--kill-seed", type=int, help="what such a test does is drawn from this")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -47,6 +55,24 @@ def pytest_report_header() -> str:
 def times(request: pytest.FixtureRequest) -> int:
     """How many times as long crash and fuzz tests run: 1, or many under --soak."""
     return SOAK_TIMES if request.config.getoption("--soak") else 1
+
+
+@dataclass(frozen=True)
+class Kills:
+    """How often a test of the whole server kills it with -9, and what it draws from (`random.Random`)."""
+
+    count: int
+    seed: int
+
+
+@pytest.fixture
+def kills(request: pytest.FixtureRequest) -> Kills:
+    """Few and always the same, or as many and as others as is asked for (make soak-kills)."""
+    option = request.config.getoption
+    count, seed = option("--server-kills"), option("--kill-seed")
+    if seed is None:
+        seed = 1 if count is None else random.randrange(1 << 30)
+    return Kills(FEW_KILLS if count is None else count, seed)
 
 
 @pytest.fixture

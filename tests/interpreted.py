@@ -3,8 +3,14 @@
 import pytest
 
 from trimq.store.log import commit_log
+from trimq.store.timers import wheel
 
 needs_plain_log = pytest.mark.skipif(
     not commit_log.__file__.endswith(".py"),
     reason="replaces methods of the commit log, which is compiled here (make unit plays it)",
+)
+
+needs_plain_timers = pytest.mark.skipif(
+    not wheel.__file__.endswith(".py"),
+    reason="replaces methods of the timers' files, which are compiled here (make unit plays it)",
 )

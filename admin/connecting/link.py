@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Sequence
 from typing import Final, Protocol
 
 from trimq.admin.errors import Refused
-from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.codes import AnyRequestCode, ResponseCode
 from trimq.codec.frames.command import RemotingCommand
 from trimq.codec.headers.base import Header
 from trimq.remoting.errors import TransportError
@@ -22,7 +22,7 @@ class Link(Protocol):
     async def ask(
         self,
         addr: str,
-        code: RequestCode,
+        code: AnyRequestCode,
         header: Header | None = None,
         body: bytes = b"",
         factor: float = 1,
@@ -39,7 +39,7 @@ class Link(Protocol):
 async def ask(
     link: Link,
     addr: str,
-    code: RequestCode,
+    code: AnyRequestCode,
     header: Header | None = None,
     body: bytes = b"",
     *,
@@ -56,7 +56,7 @@ async def ask(
 async def ask_any(
     link: Link,
     addrs: Sequence[str],
-    code: RequestCode,
+    code: AnyRequestCode,
     header: Header | None = None,
     body: bytes = b"",
     *,
@@ -74,7 +74,7 @@ async def ask_any(
 
 
 async def ask_name_server(
-    link: Link, code: RequestCode, header: Header | None = None, body: bytes = b""
+    link: Link, code: AnyRequestCode, header: Header | None = None, body: bytes = b""
 ) -> RemotingCommand:
     """What the first NameServer says that can be reached; the last one's TransportError if none."""
     _, answer = await ask_any(link, link.name_servers, code, header, body)
@@ -82,7 +82,7 @@ async def ask_name_server(
 
 
 async def ask_name_servers(
-    link: Link, code: RequestCode, header: Header | None = None, body: bytes = b""
+    link: Link, code: AnyRequestCode, header: Header | None = None, body: bytes = b""
 ) -> AsyncIterator[tuple[str, RemotingCommand]]:
     """(address, answer) of every NameServer; ends with the first one that fails or refuses."""
     for addr in link.name_servers:

@@ -58,7 +58,8 @@ class Program:
 
     `words` are its class and arguments but for the NameServer. `line` finds a report's rate and average latency,
     `failed` how many sends failed: of the whole run, or of the report alone. `grows` is the topic whose first
-    `queues` queues get what it sends.
+    `queues` queues get what it sends. `in_rounds`: what it asks of a broker comes in rounds, so averages are means over
+    all reports, not medians.
     """
 
     words: tuple[str, ...]
@@ -67,15 +68,20 @@ class Program:
     grows: str
     queues: int = _QUEUES
     fails_are_totals: bool = True
+    in_rounds: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """What a program printed once it and its broker were warm, how they became so, and all that it printed."""
+    """What a program printed once it and its broker were warm, how they became so, and all that it printed.
+
+    The first `before` lines are those of the warm-up.
+    """
 
     rate: Rate
     warm_up: WarmUp
     lines: list[str]
+    before: int
 
 
 def producer(topic: str, load: Load) -> Program:
@@ -137,7 +143,7 @@ def produce(
             lines = _wait_for_line(output, program.line, before, process)
         finally:
             process.kill()
-    return Ran(_rate(lines, before, program), found, lines)
+    return Ran(_rate(lines, before, program), found, lines, before)
 
 
 def _growth(broker_addr: str, program: Program, every: float) -> Iterator[float]:
@@ -179,7 +185,7 @@ def _wait_for_line(
 
 
 def _rate(lines: list[str], before: int, program: Program) -> Rate:
-    """The medians of what was printed behind the first lines."""
+    """The medians, or means, of what was printed behind the first lines."""
     counted = [match for line in lines[before:] if (match := program.line.search(line))]
     # While a JVM warms up on a busy machine sends time out; that is no part of the rate.
     failed = [program.failed.search(line) for line in lines]
@@ -192,7 +198,8 @@ def _rate(lines: list[str], before: int, program: Program) -> Rate:
         wrong = any(int(count) for counts in counted_too for count in counts)
     if wrong:
         raise RuntimeError(f"sends failed: {later[-1]}")
+    average = statistics.mean if program.in_rounds else statistics.median
     return Rate(
-        statistics.median(float(match[1]) for match in counted),
-        statistics.median(float(match[2]) for match in counted),
+        average([float(match[1]) for match in counted]),
+        average([float(match[2]) for match in counted]),
     )

@@ -18,6 +18,7 @@ from bench.servers.subjects import (
     OTHER,
     PURE,
     REAL,
+    REAL_DEFAULTS,
     REAL_HEAP,
     ROOT,
     Subject,
@@ -92,7 +93,8 @@ def _slave(run: Run, kind: str, home: str, namesrv: str) -> Slave:
     options = Options(settings=dict(_SLAVE))
     folder = run.folder / f"{home}-slave-{kind}"
     if kind == REAL:
-        return RealBroker(JvmLauncher(), folder, namesrv, options, heap=REAL_HEAP)
+        usual = Options(settings={**REAL_DEFAULTS, **_SLAVE})
+        return RealBroker(JvmLauncher(), folder, namesrv, usual, heap=REAL_HEAP)
     tree = ROOT if kind == PURE else COMPILED
     if kind == OTHER and run.against is not None:
         tree = run.against.other
@@ -151,8 +153,11 @@ def _speed(client: BlockingClient) -> float:
 def _waiting(run: Run, kind: str) -> None:
     """Sends that are answered when the slave has them."""
     settings = {"brokerRole": "SYNC_MASTER", "inSyncReplicas": "2"}
+    wanted = [producers for producers in (1, 16) if run.wants(_waiting_name(producers))]
+    if not wanted:
+        return
     with _pair(run, kind, "sync", **settings) as master:
-        for producers in (1, 16):
+        for producers in wanted:
             words = {
                 "topic": TOPIC,
                 "queues": 8,
@@ -160,7 +165,7 @@ def _waiting(run: Run, kind: str) -> None:
                 "window": 1,
                 "size": 128,
             }
-            what = f"{SYNC}, {producers} producer{'' if producers == 1 else 's'}"
+            what = _waiting_name(producers)
             run.figures.warmed(what, kind, _warm(run, master, words))
             found = loadgen.run(
                 "send", master.broker_addr, seconds=run.seconds, warmup=run.ramp, **words
@@ -168,6 +173,10 @@ def _waiting(run: Run, kind: str) -> None:
             run.figures.add(f"sends/s, {what}", kind, found.rate)
             run.figures.add(f"p50, ms, {what}", kind, found.p50_ms)
             run.figures.add(f"p99, ms, {what}", kind, found.p99_ms)
+
+
+def _waiting_name(producers: int) -> str:
+    return f"{SYNC}, {producers} producer{'' if producers == 1 else 's'}"
 
 
 def _warm(run: Run, master: Subject, words: dict[str, object]) -> WarmUp:
@@ -190,6 +199,8 @@ def _pair(run: Run, kind: str, home: str, **settings: str) -> Iterator[Subject]:
 
 def _beside(run: Run, kind: str) -> None:
     """What a slave takes from an ASYNC_MASTER on the same cores."""
+    if not run.wants(ASYNC):
+        return
     with _master(run, kind, "async") as master:
         slave = _slave(run, kind, "async", master.namesrv_addr)
         slave.start()

@@ -23,6 +23,8 @@ OTHER: Final = "other"
 KINDS: Final = (REAL, OURS, PURE)
 # What RocketMQ's users are told to give a small broker; the tests' heap would cost it collections.
 REAL_HEAP: Final = ("-Xms2g", "-Xmx2g", "-XX:MaxDirectMemorySize=2g")
+# What tests change of the real broker's defaults (compat_tests/servers/real.py), back again.
+REAL_DEFAULTS: Final = {"transactionMetricFlushInterval": "10000"}
 Subject = RealServer | TrimqServer
 
 
@@ -35,7 +37,8 @@ def make(
     """
     options = Options(settings=settings or {})
     if kind == REAL:
-        return RealServer(JvmLauncher(), home, options, heap=REAL_HEAP)
+        usual = Options(settings={**REAL_DEFAULTS, **options.settings})
+        return RealServer(JvmLauncher(), home, usual, heap=REAL_HEAP)
     if kind == PURE:
         return TrimqServer(home, options)
     tree = other if kind == OTHER else COMPILED

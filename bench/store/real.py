@@ -9,6 +9,7 @@ from typing import Final
 from bench.loads import programs
 from bench.loads.programs import Load
 from bench.loads.resident import Resident, residents
+from bench.servers.subjects import REAL_DEFAULTS
 from bench.store.figures import Section, Table
 from bench.store.scale import Scale
 from compat_tests.servers.jvm import JvmLauncher
@@ -60,7 +61,7 @@ def _broker(kind: str, folder: Path, scale: Scale) -> list[tuple[float, float, f
     java_home = folder / "java-home"
     (java_home / "classes").mkdir(parents=True, exist_ok=True)
     server = (
-        RealServer(JvmLauncher(), home, heap=REAL_HEAP)
+        RealServer(JvmLauncher(), home, Options(settings=dict(REAL_DEFAULTS)), heap=REAL_HEAP)
         if kind == "real"
         else TrimqServer(home, Options())
     )

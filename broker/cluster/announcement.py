@@ -107,7 +107,10 @@ class Announcement:
         )
 
     def _told(self, topic: TopicConfig) -> TopicConfig:
-        """A topic with no more permissions than the broker itself has."""
+        """A topic with no more permissions than the broker itself has; an elastic one with all its partitions."""
+        partitions = self._topics.partitions.get(topic.topic_name)
+        if partitions is not None:
+            topic = msgspec.structs.replace(topic, write_queue_nums=partitions)
         allowed = self._config.broker_permission
         if allowed & _READ_WRITE == _READ_WRITE:
             return topic

@@ -22,11 +22,9 @@ from trimq.remoting.errors import PeerGone, TransportError
 
 _log: Final = logging.getLogger("trimq.broker")
 
-# A lost NameServer is tried again every second (the real broker: up to 30): one that comes back knows nothing, and
-# must know everything soon.
-_PAUSE: Final = 1.0
-# How soon a closed connection is noticed.
-_GLANCE: Final = 1.0
+# A lost NameServer is tried again twice a second (the real broker: up to 30 s later): one that comes back knows
+# nothing, and must know everything soon.
+_PAUSE: Final = 0.5
 _FAREWELL_SECONDS: Final = 3
 
 
@@ -71,7 +69,7 @@ class NameServerLink:
     def change(self, topic: TopicConfig) -> None:
         """A topic was created or changed: announced as soon as the loop gets to it."""
         self._changed[topic.topic_name] = topic
-        self._wake.set()
+        self._look()
 
     async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Keep the registration; started once the first attempt has succeeded or failed."""
@@ -79,7 +77,9 @@ class NameServerLink:
         while True:
             try:
                 fields = self._announcement.identity.zone_fields
-                async with Client.connect(self.addr, self._tls, extra_fields=fields) as client:
+                async with Client.connect(
+                    self.addr, self._tls, extra_fields=fields, on_closed=self._look
+                ) as client:
                     self._client = client
                     await self._rivals.look(client, self.addr, self._timeout)
                     await self._register_all(client)
@@ -114,7 +114,7 @@ class NameServerLink:
     async def _keep(self, client: Client) -> None:
         """Announce changes, and everything again periodically, while the connection lasts."""
         due = self._next_turn()
-        while True:
+        while not client.closed:
             if self._leaving:
                 # Unregistering uses this connection; it ends with the service.
                 await trio.sleep_forever()
@@ -127,10 +127,13 @@ class NameServerLink:
                     await self._register_all(client)
             else:
                 self._wake = trio.Event()
-                with trio.move_on_after(min(_GLANCE, due - trio.current_time())):
+                with trio.move_on_at(due):
                     await self._wake.wait()
-            if client.closed:
-                raise PeerGone(f"{self.addr} closed the connection")
+        raise PeerGone(f"{self.addr} closed the connection")
+
+    def _look(self) -> None:
+        """The connection has ended, or there is something to say."""
+        self._wake.set()
 
     def _tried(self) -> None:
         if self._first_attempt is not None:

@@ -94,6 +94,16 @@ class Compaction:
             else:
                 log.warning("compaction files of a topic that is not compacted: topic=%s", topic)
 
+    def recover(self, log_end: int) -> None:
+        """The log was cut: what is gone there goes here; what was dropped for its sake stays so. Blocks. StoreError."""
+        for place, opened in self._opened.items():
+            end = self._store.max_offset(*place)
+            if opened.queue.fed > end:
+                try:
+                    self._files.cut(*place, opened.queue, end)
+                except OSError as error:
+                    raise store_error(error, f"cutting {opened.queue.folders[0]}") from error
+
     def close(self) -> None:
         """What was copied survives a power loss. Blocks."""
         for opened in self._opened.values():

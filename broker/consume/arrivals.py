@@ -22,7 +22,7 @@ import trio
 from trimq.codec.names import LIGHT_QUEUE_ID
 from trimq.store.messages.filter import MessageFilter
 from trimq.store.messages.message import Dispatched
-from trimq.store.reading.pulls import matches
+from trimq.store.messages.tag_matching import matches
 
 RECHECK_SECONDS = 5.0
 WAITING_LIMIT = 100_000
@@ -104,6 +104,11 @@ class Arrivals:
                 self._look(message.topic, message.queue_id, message.queue_offset, message)
                 for topic, offset in message.light_queues:
                     self._look(topic, LIGHT_QUEUE_ID, offset, message)
+
+    def wake(self, topic: str, queue_id: int) -> None:
+        """All pulls that wait for this queue look again."""
+        for waiting in self._topics.get(topic, {}).get(queue_id, ()):
+            waiting.woken.set()
 
     async def ask_later(self) -> None:
         """Background service: ask the filters that `arrived` had no time for."""

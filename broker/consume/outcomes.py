@@ -10,6 +10,7 @@ from trimq.codec.bodies.groups import SubscriptionGroupConfig
 from trimq.codec.bodies.topics import TopicConfig
 from trimq.codec.codes import ResponseCode
 from trimq.codec.headers.fast import PullHeader
+from trimq.codec.names import lite_queue
 from trimq.remoting.peer import Peer, ReplyBody
 from trimq.store.messages.filter import MessageFilter
 from trimq.store.reading.pulls import ReadResult, ReadStatus, Scan
@@ -61,6 +62,7 @@ class Pull:
         "fields",
         "filter",
         "forwarded",
+        "gated",
         "group",
         "header",
         "lite",
@@ -69,6 +71,7 @@ class Pull:
         "remark",
         "topic",
         "unread",
+        "until",
     )
 
     # Set by the checks that come first.
@@ -88,6 +91,9 @@ class Pull:
         # What else it wants of messages; or an expression that has to be read first.
         self.filter: MessageFilter | None = None
         self.unread: str | None = None
+        # Of an elastic topic: its group reads in order, and where this read ends.
+        self.gated: bool = False
+        self.until: int | None = None
         # The answer: a ResponseCode, PullMessageResponseHeader's fields, records.
         self.code: int = 0
         self.remark: str | None = None
@@ -166,3 +172,11 @@ def pull_code(status: ReadStatus, asked_offset: int) -> ResponseCode:
         return code
     # An empty queue: only offset 0 is right there.
     return ResponseCode.PULL_OFFSET_MOVED if asked_offset else ResponseCode.PULL_NOT_FOUND
+
+
+def store_topic(header: PullHeader) -> str:
+    """Lite topics are light queues of their parent (LiteUtil.toLmqName)."""
+    lite_topic = header.lite_topic
+    if lite_topic and not lite_topic.isspace():
+        return lite_queue(header.topic, lite_topic)
+    return header.topic

@@ -16,10 +16,10 @@ from typing import Final
 
 import trio
 
-from trimq.broker.compaction.compaction import Compaction
 from trimq.broker.config import SLAVE, BrokerConfig
 from trimq.broker.consume.arrivals import Arrivals
 from trimq.broker.consume.checks import PullChecks
+from trimq.broker.consume.long_polling import LongPolling, is_held
 from trimq.broker.consume.outcomes import (
     Awaiting,
     Cold,
@@ -30,19 +30,21 @@ from trimq.broker.consume.outcomes import (
     Sifting,
     Unread,
     pull_code,
+    store_topic,
 )
+from trimq.broker.consume.read_otherwise import ReadOtherwise
 from trimq.broker.consume.static_pulls import PartPull
 from trimq.broker.figures.traffic import Traffic
 from trimq.broker.groups.offsets import ConsumerOffsets
 from trimq.broker.records import judge_cold, load_cold
 from trimq.broker.tables.attributes import is_compacted
-from trimq.broker.topics.static_queues import StaticQueues, refused
+from trimq.broker.topics.static_queues import refused
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.errors import CodecError
 from trimq.codec.flags import PullFlag
 from trimq.codec.headers.fast import PullHeader, encode_pull_response
-from trimq.codec.names import MASTER_ID, lite_queue
-from trimq.remoting.errors import LimitReached, RemotingError
+from trimq.codec.names import MASTER_ID
+from trimq.remoting.errors import RemotingError
 from trimq.remoting.peer import Peer, ReplyBody
 from trimq.store.errors import MessagesGone, StoreError
 from trimq.store.message_store import MessageStore
@@ -78,17 +80,17 @@ class Pulling:
         store: MessageStore,
         arrivals: Arrivals,
         traffic: Traffic,
-        static: StaticQueues,
-        compaction: Compaction | None,
+        otherwise: ReadOtherwise,
     ) -> None:
-        self._compaction = compaction
+        self._elastic = otherwise.elastic
+        self._compaction = otherwise.compaction
         self._config = config
         self._checks = checks
         self._offsets = offsets
         self._store = store
-        self._arrivals = arrivals
+        self._polling = LongPolling(config, store, arrivals, otherwise.elastic)
         self._traffic = traffic
-        self._static = static
+        self._static = otherwise.static
 
     def pull(
         self, header: PullHeader, peer: Peer, lite: bool, forwarded: bool
@@ -106,7 +108,7 @@ class Pulling:
         outcome: Pull | Refused | Waiting = waiting
         while True:
             if isinstance(outcome, Awaiting):
-                await self._wait(outcome)
+                await self._polling.hold(outcome)
                 may_hold = False
                 # One message may answer many pulls of a peer: it has to read what it gets.
                 await outcome.pull.peer.room()
@@ -140,18 +142,27 @@ class Pulling:
         header, part = pull.header, pull.part
         if part is not None and not part.is_here:
             return Elsewhere(pull, part)
-        reset = self._offsets.take_reset(header.consumer_group, header.topic, header.queue_id)
+        is_elastic = header.topic in self._elastic.topics
+        if is_elastic:
+            # A gate may wait for this very commit.
+            self._commit_own(pull, is_first)
+            is_first = False
+        reset = self._take_reset(pull, is_elastic)
         if reset is not None and self._config.use_server_side_reset_offset:
             return self._reset(pull, reset, is_first)
+        if is_elastic:
+            self._elastic.look(pull)
         topic, queue_id, offset = store_topic(header), header.queue_id, header.queue_offset
         count = header.max_msg_nums
         if self._compaction is not None and is_compacted(pull.topic.attributes):
             return Compacted(pull, may_hold, is_first)
         if pull.filter is None:
             # The client's own maxMsgBytes has no effect in 5.5.0.
-            found = self._store.read(topic, queue_id, offset, count, MAX_PULL_BYTES, pull.codes)
+            found = self._store.read(
+                topic, queue_id, offset, count, MAX_PULL_BYTES, pull.codes, pull.until
+            )
             return self._conclude(pull, found, may_hold, is_first)
-        scan = self._store.scan(topic, queue_id, offset, count, pull.filter)
+        scan = self._store.scan(topic, queue_id, offset, count, pull.filter, pull.until)
         if scan.is_paused:
             return Sifting(pull, scan, may_hold, is_first)
         return self._conclude(pull, scan.result, may_hold, is_first)
@@ -175,7 +186,7 @@ class Pulling:
             code = part.rewrite(code, fields)
             if code != ResponseCode.SUCCESS:
                 remark = None
-        if code == ResponseCode.PULL_NOT_FOUND and may_hold and header.sys_flag & PullFlag.SUSPEND:
+        if may_hold and is_held(code, header):
             return Awaiting(pull, found.max_offset)
         if code == ResponseCode.PULL_OFFSET_MOVED and self._corrects_nothing:
             # Its master may have what it has not (DefaultPullMessageResultHandler).
@@ -228,31 +239,6 @@ class Pulling:
         if body is None and peer.takes_files:
             body = store.files(found.extents)
         return body
-
-    async def _wait(self, awaiting: Awaiting) -> None:
-        """Until the queue is worth another look."""
-        header = awaiting.pull.header
-        if not self._config.long_polling_enable:
-            await trio.sleep(self._config.short_polling_time_mills / 1000)
-            return
-        if header.suspend_timeout_millis is None:
-            raise CodecError("PullMessageRequestHeader needs the field 'suspendTimeoutMillis'")
-        seconds = max(header.suspend_timeout_millis, 0) / 1000
-        if self._config.max_suspend_seconds:
-            seconds = min(seconds, self._config.max_suspend_seconds)
-        topic, queue_id = store_topic(header), header.queue_id
-        if self._store.max_offset(topic, queue_id) > max(awaiting.end, header.queue_offset):
-            # It landed after the decision, and nobody was there to be woken.
-            return
-        pull = awaiting.pull
-        if not await self._arrivals.wait(
-            topic, queue_id, header.queue_offset, pull.codes, seconds, pull.filter
-        ):
-            raise LimitReached(
-                ResponseCode.SYSTEM_BUSY,
-                "[HELD_PULLS]broker busy, too many pulls are held (maxHeldPulls)",
-                "maxHeldPulls",
-            )
 
     async def _sift(self, sifting: Sifting) -> Pull | Waiting:
         """Look at the rest of what the pull looks at, in steps; what is on the disk in a worker thread."""
@@ -313,6 +299,13 @@ class Pulling:
             pull.body = reply.body
         return pull
 
+    def _take_reset(self, pull: Pull, is_elastic: bool) -> int | None:
+        """Where an operator has moved the group. An owner that has lost the queue does not hear of it."""
+        if is_elastic and self._elastic.is_anothers(pull):
+            return None
+        header = pull.header
+        return self._offsets.take_reset(header.consumer_group, header.topic, header.queue_id)
+
     def _reset(self, pull: Pull, offset: int, is_first: bool) -> Pull:
         """An operator has moved the group: go on there."""
         header = pull.header
@@ -350,15 +343,24 @@ class Pulling:
         header = pull.header
         group, topic, queue_id = header.consumer_group, header.topic, header.queue_id
         self._offsets.commit_pull(group, topic, queue_id, next_offset)
+        self._commit_own(pull, is_first)
+
+    def _commit_own(self, pull: Pull, is_first: bool) -> None:
+        header = pull.header
         if is_first and header.sys_flag & PullFlag.COMMIT_OFFSET:
             if header.commit_offset is None:
                 raise CodecError("PullMessageRequestHeader needs the field 'commitOffset'")
-            client = pull.peer.remote_addr
-            self._offsets.commit(client, group, topic, queue_id, header.commit_offset)
+            self._offsets.commit(
+                pull.peer.remote_addr,
+                header.consumer_group,
+                header.topic,
+                header.queue_id,
+                header.commit_offset,
+            )
 
     def _fields(self, pull: Pull, found: ReadResult) -> dict[str, str]:
         suggested = MASTER_ID
-        if self._config.slave_read_enable:
+        if self._config.slave_read_enable and not pull.gated:
             group = pull.group
             suggested = (
                 group.which_broker_when_consume_slowly if found.suggest_slave else group.broker_id
@@ -377,11 +379,3 @@ class Pulling:
 def _unreadable(failure: StoreError) -> RemotingError:
     log.error("reading messages failed: reason=%s", failure)
     return RemotingError(ResponseCode.SYSTEM_ERROR, f"reading the messages failed: {failure}")
-
-
-def store_topic(header: PullHeader) -> str:
-    """Lite topics are light queues of their parent (LiteUtil.toLmqName)."""
-    lite_topic = header.lite_topic
-    if lite_topic and not lite_topic.isspace():
-        return lite_queue(header.topic, lite_topic)
-    return header.topic

@@ -28,7 +28,7 @@ from trimq.codec.bodies.heartbeat import SubscriptionData
 from trimq.codec.codes import ResponseCode
 from trimq.codec.errors import CodecError
 from trimq.codec.names import SEE_FAQ
-from trimq.codec.sql.terms import Expression
+from trimq.codec.sql.expression import Expression
 
 log = logging.getLogger("trimq.consume")
 

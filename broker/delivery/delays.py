@@ -16,7 +16,7 @@ twice.
 """
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -33,7 +33,12 @@ from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.offsets import DelayOffsetSerializeWrapper
 from trimq.codec.entries.queue import QueueEntry
 from trimq.codec.java.numbers import parse_int
-from trimq.codec.names import ROCKSDB_TRANS_HALF_TOPIC, SCHEDULE_TOPIC, TRANS_HALF_TOPIC
+from trimq.codec.names import (
+    ELASTIC_MAP_TOPIC,
+    ROCKSDB_TRANS_HALF_TOPIC,
+    SCHEDULE_TOPIC,
+    TRANS_HALF_TOPIC,
+)
 from trimq.codec.records.properties import find_property
 from trimq.codec.records.property_keys import REAL_QID, REAL_TOPIC
 from trimq.codec.records.record import Record
@@ -83,6 +88,8 @@ class DelayService:
         self._stirred = trio.Event()
         self._changed = trio.Event()
         self.data_version = new_version(clock)
+        # Where a message lies that was sent to a topic's queue: the last step before it is put.
+        self.place: Callable[[str, int], int] = lambda topic, queue_id: queue_id
 
     @property
     def max_level(self) -> int:
@@ -225,6 +232,8 @@ class DelayService:
         for ready, (_, message) in enumerate(batch):
             try:
                 if message is not None:
+                    # Not before: the map of an elastic topic may change while a batch is read.
+                    message.queue_id = self.place(message.topic, message.queue_id)
                     self._store.stage(message)
             except StoreError as error:
                 return ready, error
@@ -322,5 +331,8 @@ def _delivered(record: Record) -> Message | None:
     name = topic.decode(errors="replace")
     if name in (TRANS_HALF_TOPIC, ROCKSDB_TRANS_HALF_TOPIC):
         log.error("half message in a delay level discarded: at=%d", record.physical_offset)
+        return None
+    if name == ELASTIC_MAP_TOPIC:
+        log.error("only the broker writes there: topic=%s at=%d", name, record.physical_offset)
         return None
     return copy_to(name, queue_id, record)

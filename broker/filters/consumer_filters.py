@@ -20,7 +20,7 @@ from trimq.codec.bodies.base import decode_file
 from trimq.codec.bodies.filters import ConsumerFilterData, ConsumerFilterTable
 from trimq.codec.bodies.heartbeat import SubscriptionData
 from trimq.codec.sql.building import Unreadable
-from trimq.codec.sql.terms import Expression
+from trimq.codec.sql.expression import Expression
 
 log = logging.getLogger("trimq.consume")
 
@@ -126,7 +126,7 @@ class ConsumerFilters:
                 self._register(group, one, one.sub_string)
         for topic, known in self.of_group(group).items():
             if topic not in topics and not known.is_dead:
-                self._die(known, "topic not subscribed any more")
+                self._die(known, "topic no longer subscribed")
 
     def group_gone(self, group: str) -> None:
         """Its last member has left (unRegister)."""

@@ -13,7 +13,7 @@ import trio
 from trimq.broker.filters.tags import SQL92, is_tag_type
 from trimq.codec.sql import grammar
 from trimq.codec.sql.building import Unreadable
-from trimq.codec.sql.terms import Expression
+from trimq.codec.sql.expression import Expression
 
 # What is read takes about thirty times its text.
 _REMEMBERED: Final = 1 << 20

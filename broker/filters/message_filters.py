@@ -4,8 +4,10 @@ Hot: compiled by mypyc when a compiler is there.
 """
 
 from trimq.codec.records.properties import find_property
-from trimq.codec.sql.terms import Expression, Looked
+from trimq.codec.sql.expression import Expression
+from trimq.codec.sql.looked import Looked
 from trimq.store.messages.filter import MessageFilter
+from trimq.store.native import Verdicts
 
 
 class ExpressionFilter(MessageFilter):
@@ -13,8 +15,8 @@ class ExpressionFilter(MessageFilter):
 
     __slots__ = ("_looked", "expression")
 
-    def __init__(self, expression: Expression) -> None:
-        super().__init__()
+    def __init__(self, expression: Expression, verdicts: Verdicts | None = None) -> None:
+        super().__init__(verdicts)
         self.expression = expression
         self._looked = Looked(b"")
 
@@ -22,7 +24,7 @@ class ExpressionFilter(MessageFilter):
         looked = self._looked
         looked.take(properties)
         holds = self.expression.holds(looked)
-        self.spent = looked.spent
+        self.spent = looked.spent + self.expression.cost
         return holds
 
 
@@ -46,5 +48,5 @@ class RetryFilter(MessageFilter):
         looked = self._looked
         looked.take(properties)
         holds = expression.holds(looked)
-        self.spent = looked.spent
+        self.spent = looked.spent + expression.cost
         return holds

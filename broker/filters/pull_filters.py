@@ -8,9 +8,11 @@ from typing import Final
 from trimq.broker.config import BrokerConfig
 from trimq.broker.filters.consumer_filters import ConsumerFilters, Filter
 from trimq.broker.filters.message_filters import ExpressionFilter, RetryFilter
+from trimq.broker.filters.said import Said
 from trimq.codec.entries.extension_unit import bit_map_with
 from trimq.codec.names import RETRY_PREFIX
-from trimq.codec.sql.terms import Expression, Looked
+from trimq.codec.sql.expression import Expression
+from trimq.codec.sql.looked import Looked
 from trimq.store.messages.filter import MessageFilter
 from trimq.store.messages.message import Dispatched
 
@@ -26,12 +28,13 @@ class PullFilters:
         self._filters = filters
         self._with_maps = with_maps
         self._bits = filters.bloom.bits
+        self._said = Said()
 
     def by_expression(self, topic: str, expression: Expression) -> MessageFilter:
         """Of a subscription that came with the pull: it is in no map."""
         if self._is_for_retries(topic):
             return self._for_retries(topic)
-        return ExpressionFilter(expression)
+        return ExpressionFilter(expression, self._said.by(expression))
 
     def by_group(self, topic: str, known: Filter) -> MessageFilter | None:
         """Of the group's own; None when it has not been read since the start."""
@@ -40,7 +43,7 @@ class PullFilters:
             return None
         if self._is_for_retries(topic):
             return self._for_retries(topic)
-        made = ExpressionFilter(expression)
+        made = ExpressionFilter(expression, self._said.by(expression))
         bloom = known.data.bloom_filter_data
         if self._with_maps and bloom is not None and bloom.bit_pos is not None:
             made.use_maps(self._bits // 8, bloom.bit_pos, known.data.born_time)
@@ -68,7 +71,7 @@ class PullFilters:
             bloom, expression = known.data.bloom_filter_data, known.expression
             if bloom is None or bloom.bit_pos is None or expression is None:
                 continue
-            work += looked.spent
+            work += looked.spent + expression.cost
             if work > _MOST_WORK:
                 return b""
             looked.take(record.properties)

@@ -11,13 +11,17 @@ from collections.abc import Callable, Mapping, Sequence
 from trimq.base.clock import Clock
 from trimq.broker.config import BrokerConfig
 from trimq.broker.filters.tags import SUBSCRIBE_ALL, TAG
-from trimq.broker.groups.clients import Client
+from trimq.broker.groups.client_limits import (
+    check_consumer_groups,
+    check_subscriptions,
+    has_expired_consumer,
+)
+from trimq.broker.groups.client_record import Client
 from trimq.broker.groups.member import Member, account, disputes
 from trimq.broker.groups.online import ConsumerGroup
 from trimq.codec.bodies.heartbeat import ConsumerData, SubscriptionData
 from trimq.codec.codes import RequestCode
 from trimq.codec.headers.clients import NotifyConsumerIdsChangedRequestHeader
-from trimq.remoting.allowance import check_room
 from trimq.remoting.contract import Peer
 
 log = logging.getLogger("trimq.broker")
@@ -208,7 +212,7 @@ class Consumers:
         now = self._clock.millis()
         for group in list(self._groups.values()):
             for peer, member in list(group.members.items()):
-                if now - member.client.last_update > self._config.channel_expired_timeout:
+                if has_expired_consumer(self._config, member.client, now):
                     log.warning("consumer expired: group=%s client=%s", group.name, member.client)
                     group.leave(peer, now)
                     self._not_of_peer(peer, group.name)
@@ -269,17 +273,14 @@ class Consumers:
         """LimitReached when the connection would be in too many groups, or subscribe too much."""
         mine = self._of_peer.get(peer, {})
         if data.group_name not in mine:
-            most = self._config.max_connection_groups
-            check_room(len(mine), most, "groups of the connection", "maxConnectionGroups")
+            check_consumer_groups(self._config, len(mine))
         count = len(data.subscription_data_set)
         if count < _FEW_SUBSCRIPTIONS and len(mine) < _FEW_SUBSCRIPTIONS:
             return
         for name in mine.keys() - {data.group_name}:
             member = self._groups[name].members[peer]
             count += len(member.subscriptions or ())
-        most = self._config.max_connection_subscriptions
-        what, key = "subscriptions of the connection", "maxConnectionSubscriptions"
-        check_room(count - 1, most, what, key)
+        check_subscriptions(self._config, count)
 
     def _note_topic(self, topic: str, group: str) -> None:
         """Remembered until the group is gone, but for no more topics than are allowed."""

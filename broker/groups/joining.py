@@ -1,14 +1,14 @@
 """Whether a client may join the groups of its heartbeat, and the retry topic that each of them gets."""
 
 from trimq.broker.config import BrokerConfig
+from trimq.broker.groups.client_limits import check_heartbeat
 from trimq.broker.groups.online import CONSUME_ACTIVELY
 from trimq.broker.groups.subscription_groups import SubscriptionGroups
 from trimq.broker.topics.table import Topics
 from trimq.codec.bodies.heartbeat import ConsumerData, HeartbeatData
-from trimq.codec.codes import ResponseCode
 from trimq.codec.flags import Perm, TopicSysFlag
 from trimq.codec.names import retry_topic
-from trimq.remoting.contract import LimitReached, Peer
+from trimq.remoting.contract import Peer
 
 
 class GroupTopics:
@@ -20,16 +20,8 @@ class GroupTopics:
         self._groups = groups
 
     def check_size(self, data: HeartbeatData) -> None:
-        """LimitReached when it names more groups than any client would be in."""
-        count = len(data.consumer_data_set) + len(data.producer_data_set)
-        most = self._config.max_heartbeat_groups
-        if most and count > most:
-            raise LimitReached(
-                ResponseCode.SYSTEM_ERROR,
-                f"a heartbeat of {count} groups: no more than {most} are allowed"
-                " (maxHeartbeatGroups)",
-                "maxHeartbeatGroups",
-            )
+        """LimitReached when it names too many groups."""
+        check_heartbeat(self._config, data)
 
     def admit(self, data: ConsumerData, peer: Peer) -> bool | None:
         """Whether members of the group are told of changes; None when it may not consume here."""

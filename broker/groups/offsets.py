@@ -15,55 +15,48 @@ Hot: compiled by mypyc when a compiler is there.
 """
 
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
+from typing import Protocol
 
 import trio
 
 from trimq.base.clock import Clock
 from trimq.broker.config import BrokerConfig
 from trimq.broker.groups.light_offsets import LightOffsets
+from trimq.broker.groups.offset_table import OffsetTable, Queues
 from trimq.broker.tables.data_version import encoded_version, new_version, next_version
 from trimq.broker.tables.file import TableFile
-from trimq.broker.tables.json_members import JsonMembers, pretty_array, pretty_object, quoted
+from trimq.broker.tables.json_members import JsonMembers, pretty_array, quoted
 from trimq.codec.bodies.offsets import LmqConsumerOffsetSerializeWrapper
 from trimq.codec.names import LIGHT_QUEUE_ID, is_light
 
 log = logging.getLogger("trimq.broker")
 NOT_FOUND = -1
 _SEPARATOR = "@"
-Queues = dict[int, int]
 
 
-class OffsetTable:
-    """topic@group -> queue -> offset, with the encoded text of what has not changed."""
+class CommitGuard(Protocol):
+    """Has a say in the offsets of some topics."""
 
-    def __init__(self) -> None:
-        self.queues: dict[str, Queues] = {}
-        self.members = JsonMembers(self._encode)
+    def may_commit(
+        self, client: str, group: str, topic: str, queue_id: int, offset: int
+    ) -> bool: ...
 
-    def put(self, key: str, queue_id: int, offset: int) -> int | None:
-        """Set an offset; returns the previous one."""
-        queues = self.queues.get(key)
-        if queues is None:
-            queues = self.queues[key] = {}
-        old = queues.get(queue_id)
-        if old != offset:
-            queues[queue_id] = offset
-            self.members.changed(key)
-        return old
+    def committed(self, group: str, topic: str) -> None:
+        """An offset was committed."""
 
-    def replace(self, key: str, queues: Queues) -> None:
-        self.queues[key] = queues
-        self.members.changed(key)
+    def moving(
+        self, group: str, topic: str, offsets: Mapping[int, int], *, told: bool = False
+    ) -> None:
+        """An operator is about to move the group to these offsets of queues. StoreError: not now.
 
-    def remove(self, key: str) -> bool:
-        self.members.removed(key)
-        return self.queues.pop(key, None) is not None
+        `told`: its consumers will hear of it.
+        """
 
-    def _encode(self, key: str) -> str:
-        return pretty_object([f"{queue}:{offset}" for queue, offset in self.queues[key].items()], 2)
+    def taking(self, group: str, topic: str, queue_id: int) -> None:
+        """A consumer is about to hear of the reset of a queue. StoreError: not now."""
 
 
 class ConsumerOffsets:
@@ -93,6 +86,13 @@ class ConsumerOffsets:
         self.log_end: Callable[[], int] | None = None
         self.noted_log_end: int | None = None
         self._turned = trio.Event()
+        self._guarded: Container[str] = ()
+        self._guard: CommitGuard | None = None
+
+    def guard(self, topics: Container[str], guard: CommitGuard) -> None:
+        """From now on commits to these topics, whichever they are at that time, are up to the guard."""
+        self._guarded = topics
+        self._guard = guard
 
     # --- committed offsets
 
@@ -119,6 +119,14 @@ class ConsumerOffsets:
         return len(self._committed.queues)
 
     def commit(self, client: str, group: str, topic: str, queue_id: int, offset: int) -> None:
+        guard = self._guard if topic in self._guarded else None
+        if guard is not None and not guard.may_commit(client, group, topic, queue_id, offset):
+            return
+        self._commit(client, group, topic, queue_id, offset)
+        if guard is not None:
+            guard.committed(group, topic)
+
+    def _commit(self, client: str, group: str, topic: str, queue_id: int, offset: int) -> None:
         key = f"{topic}@{group}"
         self._changed = True
         if self._light is not None and is_light(group):
@@ -174,6 +182,8 @@ class ConsumerOffsets:
                 offset,
             )
             return
+        if self._guard is not None and topic in self._guarded:
+            self._guard.moving(group, topic, {queue_id: offset}, told=True)
         key = f"{topic}@{group}"
         self._reset.setdefault(key, {})[queue_id] = offset
         self._changed = True
@@ -190,15 +200,37 @@ class ConsumerOffsets:
         return bool(self._reset) and queue_id in self._reset.get(f"{topic}@{group}", {})
 
     def take_reset(self, group: str, topic: str, queue_id: int) -> int | None:
-        """The reset offset, which this consumes."""
+        """The reset offset, which this consumes. StoreError: not now."""
+        if not self._reset:
+            return None
         key = f"{topic}@{group}"
         queues = self._reset.get(key)
-        if queues is None:
+        if queues is None or queue_id not in queues:
             return None
-        taken = queues.pop(queue_id, None)
+        if self._guard is not None and topic in self._guarded:
+            self._guard.taking(group, topic, queue_id)
+        taken = queues.pop(queue_id)
         if not queues:
             del self._reset[key]
         return taken
+
+    def resets(self, group: str, topic: str) -> Mapping[int, int]:
+        """Queue -> offset, for those that no consumer has taken yet."""
+        return self._reset.get(f"{topic}@{group}", {})
+
+    def restore_reset(
+        self, group: str, topic: str, moved: Mapping[int, int], pending: Mapping[int, int]
+    ) -> None:
+        """At start: a reset that is in the log. `moved`: what the file may not have; all that is `pending`."""
+        key = f"{topic}@{group}"
+        if key not in self._committed.queues and moved:
+            self._remember(key)
+        for queue_id, offset in moved.items():
+            self._committed.put(key, queue_id, offset)
+        self._changed = True
+        self._reset.pop(key, None)
+        if pending:
+            self._reset[key] = dict(pending)
 
     # --- who reads what
 
@@ -214,6 +246,8 @@ class ConsumerOffsets:
         """Give a group another's offsets (cloneOffset)."""
         queues = self._committed.queues.get(f"{topic}@{source}")
         if queues is not None:
+            if self._guard is not None and topic in self._guarded:
+                self._guard.moving(target, topic, queues)
             key = f"{topic}@{target}"
             self._remember(key)
             self._committed.replace(key, dict(queues))
@@ -261,6 +295,22 @@ class ConsumerOffsets:
         if loaded.data_version is not None:
             self.data_version = loaded.data_version
         self.noted_log_end = loaded.trimq_log_end
+
+    def lower(self, end_of: Callable[[str, int], int]) -> None:
+        """The log was cut: nobody goes on behind a queue's end, or messages to come would be passed over."""
+        for key, queues in list(self._committed.queues.items()):
+            topic, _, group = key.partition(_SEPARATOR)
+            for queue_id, offset in list(queues.items()):
+                if offset > (end := end_of(topic, queue_id)):
+                    self.commit("cut", group, topic, queue_id, end)
+        if self._light is not None:
+            for key, offset in list(self._light.offsets.items()):
+                end = end_of(key.partition(_SEPARATOR)[0], LIGHT_QUEUE_ID)
+                if offset > end:
+                    self._light.commit(key, end)
+                    self._changed = True
+        for key in list(self._pulled.queues):
+            self._pulled.remove(key)
 
     def merge(self, master: LmqConsumerOffsetSerializeWrapper) -> None:
         """Take over the master's offsets; what it does not have stays."""

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from trimq.broker.groups.agreement import Agreement
-from trimq.broker.groups.clients import Client
+from trimq.broker.groups.client_record import Client
 from trimq.broker.groups.member import Member
 from trimq.codec.bodies.heartbeat import SubscriptionData
 from trimq.codec.enums import ConsumeFromWhere, ConsumeType, MessageModel

@@ -8,14 +8,12 @@ from collections.abc import Mapping
 
 from trimq.base.clock import Clock
 from trimq.broker.config import BrokerConfig
-from trimq.broker.groups.clients import Client
-from trimq.remoting.allowance import check_room
+from trimq.broker.groups.client_limits import check_producer_groups, has_expired_producer
+from trimq.broker.groups.client_record import Client
 from trimq.remoting.contract import Peer
 
 log = logging.getLogger("trimq.broker")
 
-# ProducerManager has its own constant: channelExpiredTimeout is for consumers.
-EXPIRY_MILLIS = 120_000
 _ATTEMPTS = 3
 
 
@@ -54,8 +52,7 @@ class Producers:
         if not self._config.enable_register_producer and self._config.reject_transaction_message:
             return
         mine = self._of_peer.get(client.peer, {})
-        most = self._config.max_connection_groups
-        check_room(len(mine), most, "producer groups of the connection", "maxConnectionGroups")
+        check_producer_groups(self._config, len(mine))
         self._of_peer.setdefault(client.peer, mine)[group] = None
         self._groups.setdefault(group, {})[client.peer] = client
         self._by_client_id[client.client_id] = client.peer
@@ -85,7 +82,7 @@ class Producers:
         now = self._clock.millis()
         for group, members in list(self._groups.items()):
             for client in list(members.values()):
-                if now - client.last_update > EXPIRY_MILLIS:
+                if has_expired_producer(client, now):
                     del members[client.peer]
                     self._not_of_peer(client.peer, group)
                     if self._by_client_id.get(client.client_id) is client.peer:

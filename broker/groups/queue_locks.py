@@ -116,6 +116,21 @@ class QueueLocks:
                 outcome.note("unlocked", queue)
         outcome.log("queues unlocked", group, client_id)
 
+    def holder(self, group: str, queue: MessageQueue) -> str | None:
+        """The client that holds the queue now."""
+        held = self._groups.get(group, {}).get(queue)
+        if held is None or self._expired(held, self._clock.millis()):
+            return None
+        return held.client_id
+
+    def groups_of(self, topic: str) -> list[str]:
+        """The groups of which somebody holds a queue of the topic, or has held one a moment ago."""
+        return [
+            group
+            for group, locks in self._groups.items()
+            if any(queue.topic == topic for queue in locks)
+        ]
+
     def all_expired(self, group: str) -> bool:
         """Whether nobody holds a queue of the group (isLockAllExpired)."""
         now = self._clock.millis()

@@ -14,7 +14,8 @@ from trimq.broker.pop.openings import Openings
 from trimq.broker.pop.orderly import Changed
 from trimq.codec.codes import ResponseCode
 from trimq.codec.errors import CodecError
-from trimq.codec.headers.pop import AckMessageRequestHeader, ChangeInvisibleTimeRequestHeader
+from trimq.codec.headers.fast_pop import AckHeader
+from trimq.codec.headers.pop import ChangeInvisibleTimeRequestHeader
 from trimq.codec.java.numbers import as_long
 from trimq.codec.names import REMARK_LEFT, lite_queue
 from trimq.codec.pop.handle import Handle, parse_handle
@@ -43,7 +44,7 @@ class LiteAcking:
         self._store = store
         self._clock = clock
 
-    def ack(self, header: AckMessageRequestHeader, peer: Peer) -> None:
+    def ack(self, header: AckHeader, peer: Peer) -> None:
         group, offset = header.consumer_group, header.offset
         if self._metadata.bind_topic(group) != header.topic:
             raise _refused(ResponseCode.INVALID_PARAMETER, "group type or bind topic not match.")

@@ -9,6 +9,7 @@ from typing import Final, NamedTuple, Protocol
 
 from trimq.base.clock import Clock
 from trimq.broker.config import BrokerConfig
+from trimq.broker.consume.first_offsets import LITE_FROM_FIRST
 from trimq.broker.lite.metadata import LiteMetadata
 from trimq.codec.names import lite_queue_parts
 
@@ -207,7 +208,7 @@ class LiteSubscriptions:
             self.count -= 1
             if begins_anew:
                 for listener in self._listeners:
-                    listener.begins_at(subscriber, queue, "POLICY", FROM_FIRST)
+                    listener.begins_at(subscriber, queue, "POLICY", LITE_FROM_FIRST)
         if not readers:
             self._readers.pop(queue, None)
 
@@ -223,10 +224,6 @@ class LiteSubscriptions:
             for listener in self._listeners:
                 listener.taken_over(subscriber, queue)
             self._leave(subscriber, queue, anew)
-
-
-# OffsetOption.POLICY_MIN_VALUE.
-FROM_FIRST: Final = 1
 
 
 def wildcard_name(topic: str, group: str) -> str:

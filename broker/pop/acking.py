@@ -2,13 +2,12 @@
 
 An acknowledgement is a record that meets its checkpoint when that is due. A change of the time is a new checkpoint for
 one message and an acknowledgement of the old one, in one write.
+
+Hot: compiled by mypyc when a compiler is there.
 """
 
 import binascii
 import logging
-from base64 import b64decode
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Final
 
 from trimq.base.clock import Clock
@@ -19,14 +18,15 @@ from trimq.broker.pop.in_flight import InFlight
 from trimq.broker.pop.orderly import Changed, Orderly
 from trimq.broker.produce.puts import PutRefused, put_answer
 from trimq.broker.topics.table import Topics
-from trimq.codec.bodies.pop import AckMsg, BatchAck, PopCheckPoint
+from trimq.codec.bodies.pop import BatchAck
 from trimq.codec.codes import ResponseCode
 from trimq.codec.errors import CodecError
-from trimq.codec.headers.pop import AckMessageRequestHeader, ChangeInvisibleTimeRequestHeader
+from trimq.codec.headers.fast_pop import AckHeader
+from trimq.codec.headers.pop import ChangeInvisibleTimeRequestHeader
 from trimq.codec.java.numbers import as_long
 from trimq.codec.names import REMARK_LEFT
 from trimq.codec.pop.handle import ORDERLY, Handle, parse_handle, real_topic
-from trimq.codec.pop.notes import bits
+from trimq.codec.pop.notes import Popped, bits
 from trimq.remoting.contract import Peer, RemotingError
 from trimq.store.config import StoreConfig
 from trimq.store.errors import StoreError
@@ -66,16 +66,13 @@ class Acking:
         self._clock = clock
         self._in_flight = in_flight
 
-    @contextmanager
-    def puts(self) -> Iterator[None]:
+    def not_noted(self, error: StoreError | PutRefused) -> RemotingError:
         """What cannot be stored is answered as a send is (the original says that all is well)."""
-        try:
-            yield
-        except (StoreError, PutRefused) as error:
-            log.warning("not noted for a consumer: reason=%s", error)
-            raise RemotingError(*put_answer(error, self._config, self._store.disk_use)) from error
+        log.warning("not noted for a consumer: reason=%s", error)
+        code, remark = put_answer(error, self._config, self._store.disk_use)
+        return RemotingError(code, remark)
 
-    def ack(self, header: AckMessageRequestHeader, peer: Peer) -> int:
+    def ack(self, header: AckHeader, peer: Peer) -> int:
         """RemotingError, StoreError, PutRefused."""
         topic, queue_id, offset = header.topic, header.queue_id, header.offset
         self.check_queue(topic, queue_id, peer)
@@ -90,9 +87,11 @@ class Acking:
             queue = OrderedQueue(topic, header.consumer_group, queue_id)
             self._orderly.ack(queue, offset, handle.pop_time, peer)
             return -1
-        end = self._ack(header.consumer_group, topic, queue_id, offset, handle)
-        self._in_flight.done(header.consumer_group, topic, handle.pop_time, 1)
-        return end
+        group, pop_time = header.consumer_group, handle.pop_time
+        popped = Popped(group, topic, queue_id, handle.first, pop_time, handle.broker_name)
+        end = self._notes.ack(popped, offset, handle.due, handle.revive_queue)
+        self._in_flight.done(group, topic, pop_time, 1)
+        return self._notes.durable_at(end)
 
     def ack_batch(self, batch: BatchAck, broker_name: str | None, peer: Peer) -> int:
         """-1 if there is nothing to note. CodecError: it cannot be read. RemotingError: for the answer, when
@@ -106,24 +105,17 @@ class Acking:
             log.warning("entry of a batch ack left out group=%s rq=%d", batch.c, batch.rq)
             return -1
         low, high = self._bounds(topic, batch.q)
-        offsets = [batch.so + bit for bit in bits(wanted, _MOST_BITS)]
-        offsets = [offset for offset in offsets if low <= offset <= high]
+        first: int = batch.so
+        offsets = [first + bit for bit in bits(wanted, _MOST_BITS)]
+        if offsets and not (low <= offsets[0] and offsets[-1] <= high):
+            offsets = [offset for offset in offsets if low <= offset <= high]
         if batch.rq == ORDERLY:
             self._ack_in_order(OrderedQueue(topic, batch.c, batch.q), offsets, batch.pt, peer)
             return -1
         if not offsets:
             return -1
-        ack = AckMsg(
-            ao=-1,
-            aol=offsets,
-            bn=broker_name,
-            c=batch.c,
-            pt=batch.pt,
-            q=batch.q,
-            so=batch.so,
-            t=topic,
-        )
-        end = self._notes.ack(ack, as_long(batch.pt + batch.it), batch.rq)
+        popped = Popped(batch.c, topic, batch.q, batch.so, batch.pt, broker_name)
+        end = self._notes.ack_batch(popped, offsets, as_long(batch.pt + batch.it), batch.rq)
         self._in_flight.done(batch.c, topic, batch.pt, len(offsets))
         return self._notes.durable_at(end)
 
@@ -145,20 +137,13 @@ class Acking:
         if now <= handle.pop_time <= now + _SAME_MOMENT:
             # Otherwise it might be taken for the checkpoint that it stands for, of which it is a part.
             now = handle.pop_time + 1
-        point = PopCheckPoint(
-            bn=handle.broker_name,
-            c=header.consumer_group,
-            d=[0],
-            it=header.invisible_time,
-            n=1,
-            pt=now,
-            q=queue_id,
-            so=offset,
-            sp=header.suspend,
-            t=topic,
+        group, name = header.consumer_group, handle.broker_name
+        popped = Popped(group, topic, queue_id, offset, now, name)
+        old = Popped(group, topic, queue_id, handle.first, handle.pop_time, name)
+        end = self._notes.change(
+            popped, header.invisible_time, header.suspend, old, handle.due, handle.revive_queue
         )
-        self._notes.checkpoint(point, handle.revive_queue, moves=False)
-        durable_at = self._ack(header.consumer_group, topic, queue_id, offset, handle)
+        durable_at = self._notes.durable_at(end)
         return Changed(now, header.invisible_time, handle.revive_queue, durable_at)
 
     def _ack_in_order(
@@ -173,18 +158,6 @@ class Acking:
                 refused = error
         if refused is not None:
             raise refused
-
-    def _ack(self, group: str, topic: str, queue_id: int, offset: int, handle: Handle) -> int:
-        ack = AckMsg(
-            ao=offset,
-            bn=handle.broker_name,
-            c=group,
-            pt=handle.pop_time,
-            q=queue_id,
-            so=handle.first,
-            t=topic,
-        )
-        return self._notes.durable_at(self._notes.ack(ack, handle.due, handle.revive_queue))
 
     def _handle(self, text: str) -> Handle:
         try:
@@ -212,6 +185,6 @@ class Acking:
 
 def _decoded(text: str) -> bytes:
     try:
-        return b64decode(text, validate=True)
+        return binascii.a2b_base64(text, strict_mode=True)
     except (binascii.Error, ValueError) as error:
         raise CodecError(f"bits (b) are not base64: {error}") from None

@@ -1,6 +1,8 @@
 """Who may pop from where: what is checked before queues are read, for POP, PEEK and NOTIFICATION alike.
 
 Order, codes and remarks are those of PopMessageProcessor, PeekMessageProcessor and NotificationProcessor.
+
+Hot: compiled by mypyc when a compiler is there.
 """
 
 import logging
@@ -26,7 +28,7 @@ from trimq.codec.codes import ResponseCode
 from trimq.codec.flags import Perm
 from trimq.codec.java.numbers import parse_int
 from trimq.codec.names import SEE_FAQ, pop_retry_topic, pop_retry_topic_v2
-from trimq.codec.sql.terms import Expression
+from trimq.codec.sql.expression import Expression
 from trimq.remoting.contract import Peer, RemotingError
 from trimq.store.config import StoreConfig
 from trimq.store.messages.filter import MessageFilter

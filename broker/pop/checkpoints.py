@@ -1,21 +1,37 @@
-"""Staging what POP notes: checkpoints and acknowledgements, which wait on the timer wheel until they are due."""
+"""Staging what POP notes: checkpoints and acknowledgements, which wait on the timer wheel until they are due.
+
+Hot: compiled by mypyc when a compiler is there.
+"""
 
 from typing import Final
 
 from trimq.base.clock import Clock
 from trimq.broker.produce.puts import PutRules
 from trimq.broker.produce.staging import Staging
-from trimq.codec.bodies.base import Body, encode_body
-from trimq.codec.bodies.pop import AckMsg, PopCheckPoint
+from trimq.codec.java.hashes import string_hash
 from trimq.codec.names import revive_topic
-from trimq.codec.pop.notes import ack_properties, checkpoint_properties
+from trimq.codec.pop.notes import (
+    ACK,
+    BATCH_ACK,
+    CHECKPOINT,
+    EARLIER,
+    Popped,
+    ack_body,
+    ack_key,
+    batch_ack_body,
+    checkpoint_body,
+    checkpoint_key,
+)
+from trimq.codec.records.property_keys import TAGS, TIMER_DELIVER_MS, UNIQ_KEY
+from trimq.store.messages.message import Message
 
 # In the flag of a record, which 5.5.0 leaves 0 here: a checkpoint that a changed time made.
 MOVES_NOTHING: Final = 1
+_HASHES: Final = {tag: string_hash(tag) for tag in (CHECKPOINT, ACK, BATCH_ACK)}
 
 
 class Notes:
-    """`cluster`: its name is part of the revive topic's."""
+    """`cluster`: its name is part of the revive topic's. What stages says where the log ends behind it."""
 
     def __init__(self, staging: Staging, rules: PutRules, cluster: str, clock: Clock) -> None:
         self._staging = staging
@@ -27,30 +43,90 @@ class Notes:
         self.checkpoints = 0
         self.acks = 0
 
-    def checkpoint(self, point: PopCheckPoint, revive_queue: int, moves: bool = True) -> int:
-        """Stage it; where the log ends behind it. StoreError, PutRefused.
-
-        `moves`: whether the group's offset moves with it.
-        """
-        point.revive_time = point.due
-        self.checkpoints += 1
-        flag = 0 if moves else MOVES_NOTHING
-        return self._stage(point, checkpoint_properties(point), revive_queue, flag)
-
-    def ack(self, ack: AckMsg, due: int, revive_queue: int) -> int:
-        """Stage it; where the log ends behind it. StoreError, PutRefused."""
-        self.acks += 1
-        return self._stage(ack, ack_properties(ack, due), revive_queue)
-
-    def _stage(
-        self, note: Body, properties: dict[str, str], revive_queue: int, flag: int = 0
+    def checkpoint(
+        self, popped: Popped, distances: list[int], invisible: int, revive_queue: int
     ) -> int:
-        now = self._clock.millis()
-        message = self._staging.own(self.topic, encode_body(note), b"", now)
+        """Of messages that are hidden for `invisible` milliseconds. StoreError, PutRefused."""
+        body = checkpoint_body(popped, distances, invisible)
+        message = self._checkpoint(popped, body, invisible, revive_queue)
+        return self._stage(message, checkpoints=1, acks=0)
+
+    def ack(self, popped: Popped, offset: int, due: int, revive_queue: int) -> int:
+        """Of one message. StoreError, PutRefused."""
+        return self._stage(self._ack(popped, offset, due, revive_queue), checkpoints=0, acks=1)
+
+    def ack_batch(self, popped: Popped, offsets: list[int], due: int, revive_queue: int) -> int:
+        """Of several. StoreError, PutRefused."""
+        body = batch_ack_body(popped, offsets)
+        message = self._message(body, ack_key(popped), BATCH_ACK, due, revive_queue)
+        return self._stage(message, checkpoints=0, acks=1)
+
+    def ack_due(self, popped: Popped, offsets: list[int], due: int, revive_queue: int) -> int:
+        """Of several messages whose time is up, so that it needs no wheel, whether there is one or not. StoreError,
+        PutRefused.
+        """
+        message, properties = self._begin(
+            batch_ack_body(popped, offsets), ack_key(popped), BATCH_ACK, due, revive_queue
+        )
+        message.properties = properties.encode()
+        self._rules.apply_ready(message)
+        return self._stage(message, checkpoints=0, acks=1)
+
+    def change(
+        self,
+        popped: Popped,
+        invisible: int,
+        suspend: bool,
+        old: Popped,
+        due: int,
+        revive_queue: int,
+    ) -> int:
+        """A checkpoint of one message, and an acknowledgement of that message for its old one, which is due then.
+
+        Both or, with StoreError or PutRefused, none. The group's offset does not move with them.
+        """
+        body = checkpoint_body(popped, [0], invisible, suspend)
+        point = self._checkpoint(popped, body, invisible, revive_queue)
+        point.flag = MOVES_NOTHING
+        both = [point, self._ack(old, popped.first, due, revive_queue)]
+        end = self._staging.store.stage_all(both)[1].end
+        self.checkpoints += 1
+        self.acks += 1
+        return end
+
+    def _checkpoint(
+        self, popped: Popped, body: bytes, invisible: int, revive_queue: int
+    ) -> Message:
+        due = popped.pop_time + invisible - EARLIER
+        return self._message(body, checkpoint_key(popped), CHECKPOINT, due, revive_queue)
+
+    def _ack(self, popped: Popped, offset: int, due: int, revive_queue: int) -> Message:
+        body = ack_body(popped, offset)
+        return self._message(body, ack_key(popped, offset), ACK, due, revive_queue)
+
+    def _message(self, body: bytes, key: str, tag: str, due: int, revive_queue: int) -> Message:
+        """Ready to be staged. PutRefused."""
+        message, properties = self._begin(body, key, tag, due, revive_queue)
+        self._rules.apply_due(message, properties, due, message.born_timestamp)
+        return message
+
+    def _begin(
+        self, body: bytes, key: str, tag: str, due: int, revive_queue: int
+    ) -> tuple[Message, str]:
+        """A message, and its properties."""
+        message = self._staging.own(self.topic, body, b"", self._clock.millis())
         message.queue_id = revive_queue
-        message.flag = flag
-        self._rules.apply(message, properties, None)
-        return self._staging.store.stage(message).end
+        message.tag_hash = _HASHES[tag]
+        return (
+            message,
+            f"{UNIQ_KEY}\x01{key}\x02{TAGS}\x01{tag}\x02{TIMER_DELIVER_MS}\x01{due}\x02",
+        )
+
+    def _stage(self, message: Message, checkpoints: int, acks: int) -> int:
+        end = self._staging.store.stage(message).end
+        self.checkpoints += checkpoints
+        self.acks += acks
+        return end
 
     def durable_at(self, end: int) -> int:
         """Up to where the client waits for the disk; -1 if it does not."""

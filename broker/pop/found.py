@@ -1,10 +1,13 @@
-"""What a pop has found so far: messages, where they lie, and how many are left."""
+"""What a pop has found so far: messages, where they lie, and how many are left.
+
+Hot: compiled by mypyc when a compiler is there.
+"""
 
 from collections.abc import Sequence
 
 from trimq.broker.pop.asking import Wanted
 from trimq.broker.pop.selection import Place
-from trimq.codec.headers.pop import PopMessageRequestHeader
+from trimq.codec.headers.fast_pop import PopHeader
 from trimq.codec.java.tables import hash_order
 from trimq.codec.names import is_light
 from trimq.codec.pop.handle import Handle, format_handle, retry_version
@@ -35,13 +38,12 @@ class Pop:
         "pop_time",
         "rest",
         "revive_queue",
-        "size",
         "wanted",
     )
 
     def __init__(
         self,
-        header: PopMessageRequestHeader,
+        header: PopHeader,
         peer: Peer,
         wanted: Wanted,
         left: list[Place],
@@ -58,7 +60,6 @@ class Pop:
         self.places = Places()
         self.bodies: list[Buffer] = []
         self.count = 0
-        self.size = 0
         # How many messages the queues have beyond those found.
         self.rest = 0
         # It passed over messages that it does not want, and there are more behind them.
@@ -80,16 +81,16 @@ class Pop:
             broker_name,
         )
 
-    def add(self, place: Place, first: int, records: Sequence[Buffer], offsets: list[int]) -> None:
+    def add(self, place: Place, first: int, pieces: Sequence[Buffer], offsets: list[int]) -> None:
+        """`pieces` of one or more records each; the messages' offsets."""
         self.places.add(retry_version(place.topic), place.queue_id, first, offsets)
-        self.bodies.extend(records)
+        self.bodies.extend(pieces)
         self.count += len(offsets)
-        self.size += sum(map(len, records))
 
 
 def records_in(pieces: Sequence[bytes | bytearray]) -> list[bytes]:
     """The records, of which each piece has one or more, one after the other."""
-    found = []
+    found: list[bytes] = []
     for piece in pieces:
         at = 0
         while at < len(piece):

@@ -2,6 +2,8 @@
 
 A figure, and nothing decides by it: an acknowledgement that comes twice counts twice, as there. What is staged counts
 when it was written; a claim of the store tells when it was not.
+
+Hot: compiled by mypyc when a compiler is there.
 """
 
 from typing import Final

@@ -6,10 +6,12 @@ from trimq.broker.config import BrokerConfig
 from trimq.broker.groups.offsets import ConsumerOffsets
 from trimq.broker.pop.asking import MOST_MESSAGES, PopChecks, Wanted
 from trimq.broker.pop.batches import OrderedBatches, OrderedQueue
+from trimq.broker.pop.elastic_pops import ElasticPops
 from trimq.broker.pop.selection import in_turn
 from trimq.codec.headers.pop import NotificationRequestHeader, PeekMessageRequestHeader
 from trimq.store.message_store import MessageStore
-from trimq.store.reading.pulls import MAX_PULL_BYTES, ReadStatus, matches
+from trimq.store.messages.tag_matching import matches
+from trimq.store.reading.pulls import MAX_PULL_BYTES, ReadStatus
 
 # Entries whose tags a notification looks at.
 _LOOKED_AT: Final = 32
@@ -32,7 +34,9 @@ class Looking:
         offsets: ConsumerOffsets,
         blocks: OrderedBatches,
         store: MessageStore,
+        elastic: ElasticPops,
     ) -> None:
+        self._elastic = elastic
         self._config = config
         self._checks = checks
         self._offsets = offsets
@@ -61,7 +65,7 @@ class Looking:
             if self._blocks.is_blocked(queue, header.attempt_id, 0):
                 return False
         begin = self._position(group, topic, queue_id)
-        rest = self._store.max_offset(topic, queue_id) - begin
+        rest = self._end(group, topic, queue_id) - begin
         codes = wanted.codes
         if codes is None or rest >= self._config.max_message_filter_num_for_notification:
             return rest > 0
@@ -102,11 +106,18 @@ class Looking:
         rest = self._store.max_offset(topic, queue_id) - offset
         if room <= 0:
             return Peeked([], 0, rest)
-        found = self._store.read(topic, queue_id, offset, room, MAX_PULL_BYTES, None)
+        until = self._elastic.until(group, topic, queue_id)
+        found = self._store.read(topic, queue_id, offset, room, MAX_PULL_BYTES, None, until)
         if found.status in _WRONG_OFFSET:
             offset = found.next_begin_offset
-            found = self._store.read(topic, queue_id, offset, room, MAX_PULL_BYTES, None)
+            found = self._store.read(topic, queue_id, offset, room, MAX_PULL_BYTES, None, until)
         return Peeked(found.extents, found.message_count, rest)
+
+    def _end(self, group: str, topic: str, queue_id: int) -> int:
+        """Up to where a pop could get messages."""
+        end = self._store.max_offset(topic, queue_id)
+        until = self._elastic.until(group, topic, queue_id)
+        return end if until is None else min(end, until)
 
     def _position(self, group: str, topic: str, queue_id: int) -> int:
         offset = self._offsets.query(group, topic, queue_id)

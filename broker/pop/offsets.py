@@ -5,35 +5,37 @@ out twice (RocketMQ forgets up to five seconds).
 
 Two pops of one receive must not get the same messages, though nothing is written before the receive ends: what is
 staged counts for the second one. If the write fails, it counts no more (a claim of the store says so).
+
+Hot: compiled by mypyc when a compiler is there.
 """
 
 from collections.abc import Callable
 from typing import Final
 
+from trimq.broker.consume.first_offsets import for_pop
 from trimq.broker.groups.offsets import NOT_FOUND, ConsumerOffsets
 from trimq.broker.pop.batches import OrderedBatches
 from trimq.broker.pop.checkpoints import MOVES_NOTHING
+from trimq.broker.pop.elastic_pops import ElasticPops
 from trimq.broker.pop.in_flight import InFlight
 from trimq.codec.bodies.base import decode_body
 from trimq.codec.bodies.pop import PopCheckPoint
 from trimq.codec.errors import CodecError
-from trimq.codec.names import RETRY_PREFIX, TIMER_TOPIC
+from trimq.codec.names import TIMER_TOPIC
 from trimq.codec.pop.handle import normal_topic
 from trimq.codec.pop.notes import CHECKPOINT
 from trimq.codec.records.properties import parse_properties
 from trimq.codec.records.property_keys import REAL_TOPIC, TAGS, TIMER_OUT_MS, TIMER_ROLL_TIMES
 from trimq.store.message_store import MessageStore
-from trimq.store.messages.effects import Claim
+from trimq.store.messages.effects import Claim, Effect
 from trimq.store.messages.message import Dispatched, Message
 
-# ConsumeInitMode: where a group without an offset begins.
-FIRST: Final = 0
 _CLAIM: Final[Claim] = ("pop", 0)
 _Key = tuple[str, str, int]
 
 
 class PopOffsets:
-    """`looks_in_memory`: initPopOffsetByCheckMsgInMem."""
+    """What the group has popped of each queue."""
 
     def __init__(
         self,
@@ -41,7 +43,9 @@ class PopOffsets:
         store: MessageStore,
         blocks: OrderedBatches,
         in_flight: InFlight | None = None,
+        elastic: ElasticPops | None = None,
     ) -> None:
+        self._elastic = elastic
         self._in_flight = in_flight
         self._offsets = offsets
         self._blocks = blocks
@@ -59,9 +63,13 @@ class PopOffsets:
             self._blocks.forget(topic, group, queue_id)
             self._offsets.commit("ResetPopOffset", group, topic, queue_id, reset)
             return reset
-        offset = self._offsets.query(group, topic, queue_id)
+        elastic = self._elastic
+        if elastic is not None and topic in elastic.topics:
+            offset = elastic.position(group, topic, queue_id)
+        else:
+            offset = self._offsets.query(group, topic, queue_id)
         if offset == NOT_FOUND or offset < 0:
-            offset = self._first(topic, queue_id, init_mode)
+            offset = for_pop(self._store, topic, queue_id, init_mode)
             self._offsets.commit("getPopOffset", group, topic, queue_id, offset)
             # Chosen once: after a crash it could be another one.
             self._offsets.turn()
@@ -106,12 +114,29 @@ class PopOffsets:
             # No file, or RocketMQ wrote it.
             return 0
         replayed = _Replayed(self._offsets, revive_topic, known)
+        self._replay(revive_topic, since, replayed.take)
+        return replayed.moved
+
+    def take_back(self, revive_topic: str, log_end: int) -> None:
+        """Before the log is cut there: nobody will put back what was popped by the checkpoints that go, so it is
+        handed out again. Blocks.
+        """
+        replayed = _Replayed(self._offsets, revive_topic, lambda topic, group: True)
+        # One that only begins before the end goes too.
+        since = max(log_end - self._store.largest_record, 0)
+
+        def take_back(record: Dispatched, message: Message) -> None:
+            if record.physical_offset + record.size > log_end:
+                replayed.take_back(record, message)
+
+        self._replay(revive_topic, since, take_back)
+
+    def _replay(self, revive_topic: str, since: int, effect: Effect) -> None:
         queues = [(TIMER_TOPIC, 0)]
         queues += [(revive_topic, number) for number in self._store.queues(revive_topic)]
         for topic, queue_id in queues:
             begin = self._first_at(topic, queue_id, since)
-            self._store.replay(topic, queue_id, begin, replayed.take)
-        return replayed.moved
+            self._store.replay(topic, queue_id, begin, effect)
 
     def _first_at(self, topic: str, queue_id: int, position: int) -> int:
         """The queue's first message at this physical offset or behind it."""
@@ -129,19 +154,6 @@ class PopOffsets:
     def _forget_failed(self) -> None:
         if self._staged and _CLAIM not in self._store.claims:
             self._staged = {}
-
-    def _first(self, topic: str, queue_id: int, init_mode: int) -> int:
-        low = self._store.min_offset(topic, queue_id)
-        if init_mode == FIRST or topic.startswith(RETRY_PREFIX):
-            return low
-        high = self._store.max_offset(topic, queue_id)
-        if low <= 0 and self._is_in_memory(topic, queue_id):
-            return 0
-        return max(high - 1, 0)
-
-    def _is_in_memory(self, topic: str, queue_id: int) -> bool:
-        """As 5.5.0 on JDK 17 has it, where every message of a queue counts as in memory."""
-        return self._store.max_offset(topic, queue_id) > 0
 
 
 class _Replayed:
@@ -165,6 +177,13 @@ class _Replayed:
         if self._known(normal_topic(point.t, point.c), point.c):
             self._offsets.commit("replay", point.c, point.t, point.q, following)
             self.moved += 1
+
+    def take_back(self, record: Dispatched, message: Message) -> None:
+        point = self._popped(record, message)
+        if point is None or point.t is None or point.c is None:
+            return
+        if self._offsets.query(point.c, point.t, point.q) > point.so:
+            self._offsets.commit("cut", point.c, point.t, point.q, point.so)
 
     def _popped(self, record: Dispatched, message: Message) -> PopCheckPoint | None:
         """The checkpoint of a pop; None for other records, and for what the wheel has passed on."""

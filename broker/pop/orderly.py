@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 from trimq.base.clock import Clock
 from trimq.broker.groups.offsets import ConsumerOffsets
 from trimq.broker.pop.batches import NotInBatch, OrderedQueue
+from trimq.broker.pop.elastic_pops import ElasticPops
 from trimq.broker.pop.found import Pop
 from trimq.broker.pop.openings import Openings
 from trimq.broker.pop.order import OrderBlocks
@@ -36,8 +37,14 @@ class Orderly:
     """`openings` wakes who waits for queues whose blocks open by time."""
 
     def __init__(
-        self, blocks: OrderBlocks, offsets: ConsumerOffsets, waits: PopWaits, clock: Clock
+        self,
+        blocks: OrderBlocks,
+        offsets: ConsumerOffsets,
+        waits: PopWaits,
+        elastic: ElasticPops,
+        clock: Clock,
     ) -> None:
+        self.elastic = elastic
         self._blocks = blocks
         self._offsets = offsets
         self._waits = waits

@@ -4,6 +4,8 @@ A pop looks at the queues once, in an order that is drawn for it. For each in wh
 staged; the receive's write stores them before the answer leaves, and if it fails, nothing has moved. What lies on
 the disk is read in a worker thread; that queue is looked at again then, since others may have popped it. A pop
 that finds nothing waits, and looks once more when it is woken or its time is up.
+
+Hot: compiled by mypyc when a compiler is there.
 """
 
 import logging
@@ -25,12 +27,12 @@ from trimq.broker.pop.selection import DRAWN_FROM, Place, Shares, places
 from trimq.broker.pop.waiting import PopWaits, Waited
 from trimq.broker.produce.puts import PutRefused
 from trimq.broker.records import judge_cold, load_cold
-from trimq.codec.bodies.pop import PopCheckPoint
 from trimq.codec.codes import ResponseCode
-from trimq.codec.headers.pop import PopMessageRequestHeader
+from trimq.codec.headers.fast_pop import PopHeader
 from trimq.codec.names import pop_retry_topic
 from trimq.codec.pop.handle import ORDERLY
-from trimq.remoting.contract import Peer, RemotingError
+from trimq.codec.pop.notes import Popped
+from trimq.remoting.contract import Buffer, Peer, RemotingError
 from trimq.store.errors import MessagesGone, StoreError
 from trimq.store.message_store import MessageStore
 from trimq.store.reading.pulls import MAX_PULL_BYTES, ReadResult, ReadStatus, Scan
@@ -52,13 +54,14 @@ _NOTHING_WANTED: Final = (
 )
 
 
-class ColdQueue:
-    """What was found in a queue has to be read from the disk, or looked at in steps: `warm` does that.
+class LookedAt:
+    """What was found in a queue. It may have to be read from the disk, or looked at in steps: `warm` does that.
 
-    `first`: the offset that was asked for; `offset`: the one that was read from. `pieces`: the records, once read.
+    `first`: the offset that was asked for; `offset`: the one that was read from. `pieces`: the records, once read,
+    one or more in each. `offsets` of the messages; None: the records say them.
     """
 
-    __slots__ = ("first", "found", "offset", "pieces", "scan")
+    __slots__ = ("first", "found", "offset", "offsets", "pieces", "scan")
 
     def __init__(self, first: int, offset: int, found: ReadResult, scan: Scan | None) -> None:
         self.first = first
@@ -66,6 +69,11 @@ class ColdQueue:
         self.found = found
         self.scan = scan
         self.pieces: Sequence[bytes | bytearray] = ()
+        self.offsets: list[int] | None = None
+        if found.packed:
+            # Entries of a plain queue, one after the other, of which none was left out.
+            end = found.next_begin_offset
+            self.offsets = list(range(end - found.message_count, end))
 
 
 class Popping:
@@ -80,6 +88,7 @@ class Popping:
         orderly: Orderly,
         traffic: Traffic,
     ) -> None:
+        self._elastic = orderly.elastic
         self._config = config
         self._checks = checks
         self._offsets = offsets
@@ -96,7 +105,7 @@ class Popping:
         """The filters that pops bring along."""
         return self._checks.expressions
 
-    def check(self, header: PopMessageRequestHeader, peer: Peer) -> Wanted:
+    def check(self, header: PopHeader, peer: Peer) -> Wanted:
         """RemotingError, in the real broker's order."""
         checks, now = self._checks, self._clock.millis()
         if header.born_time == 0:
@@ -121,12 +130,12 @@ class Popping:
         checks.group(header.consumer_group, peer)
         return checks.wanted(header.consumer_group, header.topic, header.exp_type, header.exp)
 
-    def begin(self, header: PopMessageRequestHeader, peer: Peer, wanted: Wanted) -> Pop:
+    def begin(self, header: PopHeader, peer: Peer, wanted: Wanted) -> Pop:
         """A look at the queues; `look` does it. RemotingError."""
         if header.max_msg_nums < 0:
             # The original fails with an exception when it has found something.
             raise RemotingError(ResponseCode.SYSTEM_ERROR, "maxMsgNums is less than 0")
-        drawn = random.randrange(DRAWN_FROM)
+        drawn = int(random.random() * DRAWN_FROM)
         topic, group, config = header.topic, header.consumer_group, self._config
         retry = self._checks.retry_topic(topic, group)
         if config.enable_retry_topic_v2 and config.retrieve_message_from_pop_retry_topic_v1:
@@ -142,9 +151,12 @@ class Popping:
         else:
             revive_queue = self._pops % config.revive_queue_num
             self._pops += 1
-        return Pop(header, peer, wanted, left, self._clock.millis(), revive_queue)
+        pop = Pop(header, peer, wanted, left, self._clock.millis(), revive_queue)
+        if header.order and topic in self._elastic.topics:
+            pop.durable_at = self._notes.durable_at(self._elastic.begin(group, topic))
+        return pop
 
-    def _shares(self, header: PopMessageRequestHeader, drawn: int) -> Shares:
+    def _shares(self, header: PopHeader, drawn: int) -> Shares:
         """With PRIORITY messages and in priority.factor of a hundred pops, queues are read by their number."""
         config, checks = self._config, self._checks
         factor = checks.priority_factor(header.topic, header.consumer_group)
@@ -153,7 +165,7 @@ class Popping:
             return Shares(share, config.priority_order_asc, by_priority=True)
         return Shares(config.pop_from_retry_probability, config.priority_order_asc)
 
-    def look(self, pop: Pop, warmed: ColdQueue | None = None) -> ColdQueue | None:
+    def look(self, pop: Pop, warmed: LookedAt | None = None) -> LookedAt | None:
         """Read the queues that are left, and stage their checkpoints; None when that is done.
 
         `warmed`: what the look before returned, if it could be read.
@@ -169,7 +181,7 @@ class Popping:
             pop.left.pop(0)
         return None
 
-    async def warm(self, cold: ColdQueue) -> ColdQueue | None:
+    async def warm(self, cold: LookedAt) -> LookedAt | None:
         """What `look` needs to go on; None: it has to look anew. RemotingError when the disk fails."""
         try:
             if cold.scan is not None:
@@ -217,8 +229,8 @@ class Popping:
                 await trio.lowlevel.checkpoint()
             scan.go_on()
 
-    def _look_at(self, pop: Pop, place: Place, warmed: ColdQueue | None) -> ColdQueue | None:
-        group, (topic, queue_id, _) = pop.header.consumer_group, place
+    def _look_at(self, pop: Pop, place: Place, warmed: LookedAt | None) -> LookedAt | None:
+        group, topic, queue_id = pop.header.consumer_group, place.topic, place.queue_id
         position = self._offsets.position(group, topic, queue_id, pop.header.init_mode)
         if pop.header.order and self._orderly.is_blocked(pop, place):
             # It does not count as more to come: opening it wakes whoever waits.
@@ -232,18 +244,25 @@ class Popping:
         looked = self._read(pop, place, position)
         if looked.scan is not None and looked.scan.is_paused:
             return looked
-        if looked.found.message_count:
-            pieces = self._store.load(looked.found.extents)
-            if pieces is None:
-                return looked
-            looked.pieces = pieces
+        if looked.found.message_count and not self._load(looked):
+            return looked
         self._conclude(pop, place, looked)
         return None
 
-    def _conclude(self, pop: Pop, place: Place, looked: ColdQueue) -> None:
+    def _load(self, looked: LookedAt) -> bool:
+        """Whether the records could be had without waiting for the disk."""
+        joined = self._store.join(looked.found)
+        if joined is not None:
+            looked.pieces = [joined]
+            return True
+        loaded = self._store.load(looked.found.extents)
+        looked.pieces = loaded or ()
+        return loaded is not None
+
+    def _conclude(self, pop: Pop, place: Place, looked: LookedAt) -> None:
         found = looked.found
         if looked.pieces:
-            self._take(pop, place, looked.first, records_in(looked.pieces), found)
+            self._take(pop, place, looked)
         elif pop.header.order and self._orderly.is_open_work(pop, place):
             pass
         elif found.status in _NOTHING_WANTED and found.next_begin_offset > looked.offset:
@@ -255,7 +274,7 @@ class Popping:
         group, addr = pop.header.consumer_group, pop.peer.remote_addr
         self._offsets.correct(addr, group, place.topic, place.queue_id, offset)
 
-    def _read(self, pop: Pop, place: Place, first: int) -> ColdQueue:
+    def _read(self, pop: Pop, place: Place, first: int) -> LookedAt:
         found, scan = self._read_at(pop, place, first)
         offset = first
         if found.status in _WRONG_OFFSET:
@@ -270,43 +289,36 @@ class Popping:
             )
             self._correct(pop, place, offset)
             found, scan = self._read_at(pop, place, offset)
-        return ColdQueue(first, offset, found, scan)
+        return LookedAt(first, offset, found, scan)
 
     def _read_at(self, pop: Pop, place: Place, offset: int) -> tuple[ReadResult, Scan | None]:
-        (topic, queue_id, _), wanted, room = place, pop.wanted, pop.room
+        topic, queue_id, wanted, room = place.topic, place.queue_id, pop.wanted, pop.room
+        until = self._elastic.until(pop.header.consumer_group, topic, queue_id)
         if wanted.filter is None:
             codes = wanted.codes
-            found = self._store.read(topic, queue_id, offset, room, MAX_PULL_BYTES, codes)
+            found = self._store.read(topic, queue_id, offset, room, MAX_PULL_BYTES, codes, until)
             return found, None
-        scan = self._store.scan(topic, queue_id, offset, room, wanted.filter)
+        scan = self._store.scan(topic, queue_id, offset, room, wanted.filter, until)
         return scan.result, scan
 
-    def _take(
-        self, pop: Pop, place: Place, first: int, records: list[bytes], found: ReadResult
-    ) -> None:
+    def _take(self, pop: Pop, place: Place, looked: LookedAt) -> None:
         """Stage the checkpoint; without one, the messages stay. An orderly pop blocks the queue instead."""
-        header = pop.header
-        group, (topic, queue_id, is_retry) = header.consumer_group, place
-        offsets = offsets_in(topic, records)
+        header, found, first = pop.header, looked.found, looked.first
+        group, topic, queue_id = header.consumer_group, place.topic, place.queue_id
+        renamed = place.is_retry and not self._config.pop_response_return_actual_retry_topic
+        pieces: Sequence[Buffer] = looked.pieces
+        offsets = looked.offsets
+        if offsets is None:
+            offsets = offsets_in(topic, records_in(looked.pieces))
         if header.order:
             # The group's offset stays where the batch begins, until its messages are acknowledged.
             self._orderly.popped(pop, place, offsets)
+            self._elastic.handed_out(group, topic, queue_id, found.next_begin_offset)
             self._traffic.handed_out(group, topic, found.message_count, found.byte_count)
-            pop.add(place, first, records, offsets)
+            pop.add(place, first, pieces, offsets)
             return
-        point = PopCheckPoint(
-            bn=self._notes.broker_name,
-            c=group,
-            d=[offset - first for offset in offsets],
-            it=header.invisible_time,
-            n=len(offsets),
-            pt=pop.pop_time,
-            q=queue_id,
-            so=first,
-            t=topic,
-        )
         try:
-            end = self._notes.checkpoint(point, pop.revive_queue)
+            end = self._note(pop, place, first, offsets)
         except (StoreError, PutRefused) as error:
             log.warning("nothing popped group=%s topic=%s reason=%s", group, topic, error)
             pop.rest += len(offsets)
@@ -314,7 +326,16 @@ class Popping:
         self._offsets.stage(group, topic, queue_id, found.next_begin_offset, len(offsets))
         pop.durable_at = self._notes.durable_at(end)
         self._traffic.handed_out(group, topic, found.message_count, found.byte_count)
-        if is_retry and not self._config.pop_response_return_actual_retry_topic:
+        if renamed:
             handle = pop.handle(first, topic, self._notes.broker_name)
-            records = [as_asked(record, header.topic, handle) for record in records]
-        pop.add(place, first, records, offsets)
+            pieces = [as_asked(one, header.topic, handle) for one in records_in(looked.pieces)]
+        pop.add(place, first, pieces, offsets)
+
+    def _note(self, pop: Pop, place: Place, first: int, offsets: list[int]) -> int:
+        """Where the log ends behind the checkpoint. StoreError, PutRefused."""
+        header, name = pop.header, self._notes.broker_name
+        popped = Popped(
+            header.consumer_group, place.topic, place.queue_id, first, pop.pop_time, name
+        )
+        distances = [offset - first for offset in offsets]
+        return self._notes.checkpoint(popped, distances, header.invisible_time, pop.revive_queue)

@@ -15,11 +15,12 @@ from trimq.broker.produce.puts import PutRefused, PutRules
 from trimq.broker.produce.staging import Staging
 from trimq.broker.records import ColdRecord, NoRecord, fetch_record, record_in_memory
 from trimq.broker.topics.table import Topics
-from trimq.codec.bodies.pop import AckMsg, PopCheckPoint
+from trimq.codec.bodies.pop import PopCheckPoint
 from trimq.codec.bodies.topics import TopicConfig
 from trimq.codec.errors import CodecError
 from trimq.codec.flags import Perm
 from trimq.codec.names import RETRY_PREFIX, pop_retry_topic, pop_retry_topic_v2
+from trimq.codec.pop.notes import Popped
 from trimq.codec.records.properties import parse_properties
 from trimq.codec.records.property_keys import FIRST_POP_TIME, ORIGIN_GROUP
 from trimq.codec.records.record import Record
@@ -76,18 +77,15 @@ class PuttingBack:
 
     def _note_done(self, point: PopCheckPoint, offsets: list[int], revive_queue: int) -> None:
         """Whoever reads the checkpoint again, in the next round or after a crash, finds them acknowledged."""
-        ack = AckMsg(
-            ao=-1,
-            aol=offsets,
-            bn=point.bn,
-            c=point.c,
-            pt=point.pt,
-            q=point.q,
-            so=point.so,
-            t=point.t,
-        )
-        self._notes.ack(ack, point.due, revive_queue)
-        self._in_flight.done(point.c or "", point.t or "", point.pt, len(offsets))
+        assert point.t is not None
+        assert point.c is not None
+        popped = Popped(point.c, point.t, point.q, point.so, point.pt, point.bn)
+        try:
+            self._notes.ack_due(popped, offsets, point.due, revive_queue)
+        except _BAD as error:
+            # They come twice if a crash takes the position back; without them they would come in every round.
+            log.error("what comes again is not noted: first=%d reason=%s", point.so, error)
+        self._in_flight.done(point.c, point.t, point.pt, len(offsets))
 
     def _stage_one(self, point: PopCheckPoint, offset: int, record: Record | None) -> None:
         """A message that is gone, or that cannot be stored at all, is done."""

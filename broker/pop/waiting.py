@@ -18,7 +18,7 @@ from trimq.codec.records.properties import find_property
 from trimq.codec.records.property_keys import ORIGIN_GROUP
 from trimq.store.messages.filter import MessageFilter
 from trimq.store.messages.message import Dispatched
-from trimq.store.reading.pulls import matches
+from trimq.store.messages.tag_matching import matches
 
 _ALL_QUEUES: Final = -1
 _ORIGIN_GROUP: Final = ORIGIN_GROUP.encode()

@@ -62,7 +62,11 @@ class Admission:
         if config is None or topic not in self._known or not self._broker_writable:
             config = self._look(header, sender)
         queue_id = header.queue_id
-        if queue_id >= config.write_queue_nums and queue_id >= config.read_queue_nums:
+        if (
+            queue_id >= config.write_queue_nums
+            and queue_id >= config.read_queue_nums
+            and queue_id >= self._topics.partitions.get(topic, 0)
+        ):
             text = (
                 f"request queueId[{queue_id}] is illegal, {topic_text(config)} "
                 f"Producer: {sender.remote_addr}"

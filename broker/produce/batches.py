@@ -5,12 +5,14 @@ Hot: compiled by mypyc when a compiler is there.
 
 from typing import Final
 
+from trimq.broker.elastic.maps import ElasticMaps
 from trimq.broker.produce.admission import Admission, random_queue
 from trimq.broker.produce.outcomes import Refused, Sender, Sent
 from trimq.broker.produce.properties import SendProperties
 from trimq.broker.produce.puts import LONGEST_TOPIC, PutRefused, PutRules, PutStatus
-from trimq.broker.produce.staging import Staging, wait_stored
-from trimq.broker.topics.table import has_batch_queues
+from trimq.broker.produce.staging import Staging
+from trimq.broker.produce.waiting_for_disk import wait_stored
+from trimq.broker.topics.queue_types import has_batch_queues
 from trimq.codec.bodies.topics import TopicConfig
 from trimq.codec.codes import ResponseCode
 from trimq.codec.flags import SysFlag
@@ -33,7 +35,7 @@ _TRANSACTION: Final = int(SysFlag.TRANSACTION_MASK)
 class BatchSending:
     """SendMessageProcessor.sendBatchMessage."""
 
-    __slots__ = ("_admission", "_properties", "_rules", "_staging")
+    __slots__ = ("_admission", "_places", "_properties", "_rules", "_staging")
 
     def __init__(
         self,
@@ -41,8 +43,10 @@ class BatchSending:
         properties: SendProperties,
         rules: PutRules,
         staging: Staging,
+        maps: ElasticMaps,
     ) -> None:
         self._admission = admission
+        self._places = maps.places
         self._properties = properties
         self._rules = rules
         self._staging = staging
@@ -74,6 +78,8 @@ class BatchSending:
             # The one limit that makes the real broker fail: SYSTEM_ERROR instead of 13.
             return Refused(ResponseCode.SYSTEM_ERROR, _TOO_LARGE, True)
         wait = self._staging.waits and wait_stored(properties)
+        count = count_items(body) if self._places.counts(topic) else 1
+        message.queue_id = self._places.place(topic, queue_id, count)
         return self._staging.stage_batch(message, properties.get(UNIQ_KEY), wait)
 
     def _keep_whole(

@@ -3,6 +3,8 @@
 Rules of TransactionalMessageBridge.parseHalfMessageInner. What is refused besides: a message of a
 transaction that is to be delayed as well. The real broker would lose it without a word, because the
 delay overwrites where it belongs.
+
+Hot: compiled by mypyc when a compiler is there.
 """
 
 from trimq.broker.produce.puts import delay_level
@@ -39,6 +41,11 @@ def make_half(message: Message, properties: dict[str, str]) -> None:
     properties[TRANSACTION_ID] = properties[UNIQ_KEY]
     properties[REAL_TOPIC] = message.topic
     properties[REAL_QID] = str(message.queue_id)
+    move_half(message)
+
+
+def move_half(message: Message) -> None:
+    """The message goes to the queue of half messages."""
     message.sys_flag &= ~SysFlag.TRANSACTION_MASK
     message.topic = TRANS_HALF_TOPIC
     message.queue_id = 0

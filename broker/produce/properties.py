@@ -19,7 +19,7 @@ from trimq.broker.tables.attributes import is_compacted
 from trimq.codec.bodies.topics import TopicConfig
 from trimq.codec.codes import ResponseCode
 from trimq.codec.names import lite_queue
-from trimq.codec.native import sent_properties
+from trimq.codec.native import ordinary_properties, sent_properties
 from trimq.codec.records.properties import format_properties, parse_properties
 from trimq.codec.records.property_keys import (
     CLUSTER,
@@ -31,35 +31,44 @@ from trimq.codec.records.property_keys import (
     MSG_REGION,
     POP_CK,
     PRIORITY,
+    REAL_QID,
+    REAL_TOPIC,
     SHARDING_KEY,
     TIMER_DELAY_MS,
     TIMER_DELAY_SEC,
     TIMER_DELIVER_MS,
+    TIMER_OUT_MS,
     TRACE_ON,
     TRAN_MSG,
+    TRANSACTION_ID,
     UNIQ_KEY,
+    WAIT,
 )
 from trimq.remoting.contract import RemotingError
 
 # A message with one of them is examined closely.
-_DECIDING: Final = tuple(
-    key.encode()
-    for key in (
-        MSG_REGION,
-        TRACE_ON,
-        CLUSTER,
-        POP_CK,
-        DELAY,
-        TIMER_DELAY_SEC,
-        TIMER_DELAY_MS,
-        TIMER_DELIVER_MS,
-        TRAN_MSG,
-        PRIORITY,
-        LITE_TOPIC,
-        INNER_MULTI_DISPATCH,
-        INNER_NUM,
-    )
+_DECIDING_TEXTS: Final = (
+    MSG_REGION,
+    TRACE_ON,
+    CLUSTER,
+    POP_CK,
+    DELAY,
+    TIMER_DELAY_SEC,
+    TIMER_DELAY_MS,
+    TIMER_DELIVER_MS,
+    PRIORITY,
+    LITE_TOPIC,
+    INNER_MULTI_DISPATCH,
+    INNER_NUM,
 )
+_DECIDING: Final = tuple(key.encode() for key in (*_DECIDING_TEXTS, TRAN_MSG))
+# And these in a half message, which gets some of them.
+_DECIDING_IN_HALF: Final = tuple(
+    key.encode() for key in (*_DECIDING_TEXTS, TIMER_OUT_MS, TRANSACTION_ID, REAL_TOPIC, REAL_QID)
+)
+_OF_HALF: Final = tuple(key.encode() for key in (TRAN_MSG, UNIQ_KEY, WAIT))
+_NONE: Final[tuple[bytes, ...]] = ()
+_TRUE: Final = b"true"
 
 
 class SendProperties:
@@ -92,6 +101,25 @@ class SendProperties:
             unique = self._unique_ids.next(self._clock.millis())
             block += f"{UNIQ_KEY}\x01{unique}\x02".encode() + self._added_block
         return block, unique, tag_hash
+
+    def half(self, text: str, topic: str, queue_id: int) -> tuple[bytes, str, bool] | None:
+        """The block of an ordinary half message for that queue, its UNIQ_KEY, and whether its producer waits.
+
+        Just what `completed` and `make_half` give. None: it is none, or needs a decision.
+        """
+        found = ordinary_properties(text, _NONE, _DECIDING_IN_HALF, _OF_HALF)
+        if found is None:
+            return None
+        block, (mark, key, wait) = found
+        if mark != _TRUE or key is None:
+            return None
+        unique = key.decode()
+        place = f"{TRANSACTION_ID}\x01{unique}\x02{REAL_TOPIC}\x01{topic}\x02{REAL_QID}\x01{queue_id}\x02"
+        return (
+            block + self._added_block + place.encode(),
+            unique,
+            wait is None or wait.lower() == _TRUE,
+        )
 
     def completed(self, properties: dict[str, str]) -> dict[str, str]:
         """The same for parsed properties: changed in place and returned."""

@@ -18,7 +18,7 @@ from trimq.codec.codes import ResponseCode
 from trimq.codec.errors import CodecError
 from trimq.codec.flags import SysFlag
 from trimq.codec.java.numbers import parse_int
-from trimq.codec.names import RETRY_PREFIX, SCHEDULE_TOPIC
+from trimq.codec.names import RETRY_PREFIX, SCHEDULE_TOPIC, TIMER_TOPIC
 from trimq.codec.records.properties import format_properties
 from trimq.codec.records.property_keys import (
     DELAY,
@@ -26,6 +26,7 @@ from trimq.codec.records.property_keys import (
     INNER_NUM,
     REAL_QID,
     REAL_TOPIC,
+    TIMER_OUT_MS,
 )
 from trimq.store.config import StoreConfig
 from trimq.store.errors import (
@@ -104,12 +105,36 @@ class PutRules:
         if transaction in (SysFlag.NOT_TRANSACTION, SysFlag.COMMIT):
             waits = self._schedule(message, properties)
         message.properties = format_properties(properties)
-        if waits and len(message.properties) > LONGEST_TO_WAIT:
-            # The real broker takes it, fails at its delivery, and then at everybody's.
-            raise PutRefused(
-                PutStatus.PROPERTIES_SIZE_EXCEEDED,
-                f"properties of {len(message.properties)} bytes would be too long when delivered",
+        if waits:
+            check_deliverable(message)
+
+    def apply_due(self, message: Message, properties: str, deliver_ms: int, now: int) -> None:
+        """The same for a message of the broker's own that is to be delivered at a time.
+
+        `properties`: its block, with TIMER_DELIVER_MS; nothing else in it decides anything.
+        """
+        self._check_writable()
+        check_topic_length(message.topic)
+        verdict = self._timers.judge(deliver_ms, now)
+        if verdict is TimerVerdict.WAITS:
+            out_ms = self._timers.slot_of(deliver_ms)
+            waits = (
+                f"{TIMER_OUT_MS}\x01{out_ms}\x02{REAL_TOPIC}\x01{message.topic}\x02"
+                f"{REAL_QID}\x01{message.queue_id}\x02"
             )
+            message.properties = (properties + waits).encode()
+            message.topic = TIMER_TOPIC
+            message.queue_id = 0
+            check_deliverable(message)
+        elif verdict is TimerVerdict.ORDINARY:
+            message.properties = properties.encode()
+        else:
+            raise PutRefused(PutStatus(verdict.value), "a timer message")
+
+    def apply_ready(self, message: Message) -> None:
+        """`apply` for a message whose property block is final: no inner batch, and no key that asks for anything."""
+        self._check_writable()
+        check_topic_length(message.topic)
 
     def check_light(self, message: Message, properties: Mapping[str, str]) -> None:
         """StoreError for a message that is ready and names light queues which cannot have it (handleLmqQuota).
@@ -151,6 +176,17 @@ def delay_level(properties: Mapping[str, str]) -> int:
     if level is None:
         raise CodecError(f"the delay level (property DELAY) is not a whole number: {text[:40]!r}")
     return level
+
+
+def check_deliverable(message: Message) -> None:
+    """PutRefused for a message that could wait, but not be delivered; its property block is final."""
+    size = len(message.properties)
+    if size > LONGEST_TO_WAIT:
+        # The real broker takes it, fails at its delivery, and then at everybody's.
+        raise PutRefused(
+            PutStatus.PROPERTIES_SIZE_EXCEEDED,
+            f"properties of {size} bytes would be too long when delivered",
+        )
 
 
 def check_topic_length(topic: str) -> None:

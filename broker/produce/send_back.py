@@ -13,9 +13,9 @@ import random
 
 from trimq.broker.figures.traffic import Traffic
 from trimq.broker.produce.admission import Admission
+from trimq.broker.produce.dead_letters import Groups, Target, dead_letter_target, most_retries
 from trimq.broker.produce.outcomes import Refused
 from trimq.broker.produce.puts import PutRefused, PutRules, put_status
-from trimq.broker.produce.retries import Groups, Target, dead_letter_target, most_retries
 from trimq.broker.produce.staging import Staging
 from trimq.broker.topics.table import Topics
 from trimq.codec.bodies.groups import SubscriptionGroupConfig

@@ -11,9 +11,11 @@ Hot: compiled by mypyc when a compiler is there.
 from collections.abc import Mapping
 from typing import Final
 
+from trimq.broker.elastic.maps import ElasticMaps
 from trimq.broker.produce.admission import Admission, random_queue
 from trimq.broker.produce.batches import BatchSending
-from trimq.broker.produce.half_messages import check_not_delayed, make_half
+from trimq.broker.produce.dead_letters import RetrySends, Target
+from trimq.broker.produce.half_messages import check_not_delayed, make_half, move_half
 from trimq.broker.produce.outcomes import Refused, Sender, Sent
 from trimq.broker.produce.properties import (
     SendProperties,
@@ -23,20 +25,22 @@ from trimq.broker.produce.properties import (
     is_prepared,
 )
 from trimq.broker.produce.puts import PutRefused, PutRules, delay_level
-from trimq.broker.produce.retries import RetrySends, Target
-from trimq.broker.produce.staging import Staging, wait_stored
+from trimq.broker.produce.staging import Staging
 from trimq.broker.produce.static_sends import lead_to_part, tell_global
+from trimq.broker.produce.waiting_for_disk import wait_stored, wait_stored_text
 from trimq.codec.bodies.static_topics import TopicQueueMappingDetail
+from trimq.codec.bodies.topics import TopicConfig
 from trimq.codec.codes import ResponseCode
 from trimq.codec.flags import SysFlag
 from trimq.codec.headers.fast import SendHeader
 from trimq.codec.names import RETRY_PREFIX
 from trimq.codec.records.properties import parse_properties
-from trimq.codec.records.property_keys import UNIQ_KEY
+from trimq.codec.records.property_keys import TRAN_MSG, UNIQ_KEY
 from trimq.remoting.contract import RemotingError
 from trimq.store.errors import StoreError
 
 _INNER_BATCH: Final = int(SysFlag.INNER_BATCH)
+_HALF_MARK: Final = f"{TRAN_MSG}\x01"
 
 
 class Sending:
@@ -45,9 +49,11 @@ class Sending:
     __slots__ = (
         "_admission",
         "_batches",
+        "_places",
         "_properties",
         "_retries",
         "_rules",
+        "_special",
         "_staging",
         "_static_topics",
     )
@@ -60,14 +66,18 @@ class Sending:
         rules: PutRules,
         staging: Staging,
         static_topics: Mapping[str, TopicQueueMappingDetail],
+        maps: ElasticMaps,
     ) -> None:
         self._admission = admission
         self._properties = properties
         self._retries = retries
         self._rules = rules
         self._staging = staging
-        self._batches = BatchSending(admission, properties, rules, staging)
+        self._batches = BatchSending(admission, properties, rules, staging, maps)
         self._static_topics = static_topics
+        self._places = maps.places
+        # Static and elastic topics: one look for both.
+        self._special = maps.special
 
     @property
     def told(self) -> dict[str, str]:
@@ -88,30 +98,35 @@ class Sending:
         already that of this broker's queue. The header's queue may be changed. CodecError: the
         request cannot be understood.
         """
-        if header.topic in self._static_topics and not own_queue:
-            queue = lead_to_part(self._static_topics[header.topic], header)
-            if isinstance(queue, Refused):
-                return queue
-            return tell_global(queue, self._send(header, body, sender, version))
-        return self._send(header, body, sender, version)
+        if header.topic in self._special:
+            static = self._static_topics.get(header.topic)
+            if static is None:
+                return self._send(header, body, sender, version, True)
+            if not own_queue:
+                queue = lead_to_part(static, header)
+                if isinstance(queue, Refused):
+                    return queue
+                return tell_global(queue, self._send(header, body, sender, version, False))
+        return self._send(header, body, sender, version, False)
 
     def _send(
-        self, header: SendHeader, body: bytes, sender: Sender, version: int
+        self, header: SendHeader, body: bytes, sender: Sender, version: int, elastic: bool
     ) -> Sent | Refused:
+        """`elastic`: the queue is a logical partition."""
         if not body:
             # The real broker fails on its missing body array; only raw requests get here.
             return Refused(ResponseCode.SYSTEM_ERROR, "the message has no body", True)
         try:
             if header.batch:
                 return self._batches.send(header, body, sender)
-            return self._send_one(header, body, sender, version)
+            return self._send_one(header, body, sender, version, elastic)
         except RemotingError as error:
             return Refused(error.code, error.remark)
         except (PutRefused, StoreError) as error:
             return self._staging.refused(header.topic, error)
 
     def _send_one(
-        self, header: SendHeader, body: bytes, sender: Sender, version: int
+        self, header: SendHeader, body: bytes, sender: Sender, version: int, elastic: bool
     ) -> Sent | Refused:
         config = self._admission.admit(header, sender)
         queue_id = header.queue_id
@@ -123,14 +138,38 @@ class Sending:
             config.attributes or header.sys_flag & _INNER_BATCH or header.topic.startswith("%")
         ):
             plain = self._properties.plain(text)
+            if plain is None and _HALF_MARK in text:
+                half = self._properties.half(text, header.topic, queue_id)
+                if half is not None:
+                    return self._send_half(header, body, sender, config, queue_id, half)
         if plain is None:
             target = Target(header.topic, queue_id, config)
             return self._send_with_care(header, body, sender, version, target)
+        if elastic:
+            queue_id = self._places.place(header.topic, queue_id)
         staging = self._staging
         message = staging.message(header, body, sender, config, queue_id)
         message.properties, unique, message.tag_hash = plain
-        wait = staging.waits and ("WAIT\x01" not in text or wait_stored(parse_properties(text)))
+        wait = staging.waits and wait_stored_text(text)
         return staging.stage(message, queue_id, unique, wait)
+
+    def _send_half(
+        self,
+        header: SendHeader,
+        body: bytes,
+        sender: Sender,
+        config: TopicConfig,
+        queue_id: int,
+        half: tuple[bytes, str, bool],
+    ) -> Sent:
+        """An ordinary half message, as `_send_with_care` would stage it."""
+        self._admission.check_transaction()
+        staging = self._staging
+        message = staging.message(header, body, sender, config, queue_id)
+        move_half(message)
+        message.properties, unique, wait = half
+        self._rules.apply_ready(message)
+        return staging.stage(message, queue_id, unique, staging.waits and wait)
 
     def _send_with_care(
         self, header: SendHeader, body: bytes, sender: Sender, version: int, target: Target
@@ -157,6 +196,9 @@ class Sending:
             attributes = None
         self._rules.apply(message, properties, attributes)
         self._rules.check_light(message, properties)
+        # What is delivered later is placed then. Its producer is told where it would lie now.
+        message.queue_id = self._places.place(message.topic, message.queue_id)
+        queue_id = self._places.queue_of(header.topic, queue_id)
         handle = self._staging.recall_handle(properties)
         wait = self._staging.waits and wait_stored(properties)
         sent = self._staging.stage(message, queue_id, properties[UNIQ_KEY], wait)

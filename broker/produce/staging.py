@@ -14,7 +14,7 @@ from trimq.codec.flags import SysFlag
 from trimq.codec.headers.fast import SendHeader
 from trimq.codec.names import RETRY_PREFIX
 from trimq.codec.native import message_id, message_ids
-from trimq.codec.records.property_keys import REAL_TOPIC, TIMER_OUT_MS, UNIQ_KEY, WAIT
+from trimq.codec.records.property_keys import REAL_TOPIC, TIMER_OUT_MS, UNIQ_KEY
 from trimq.codec.records.recall_handle import build_recall_handle
 from trimq.codec.records.record import Record
 from trimq.remoting.sparingly import Sparingly
@@ -182,8 +182,3 @@ class Staging:
             log.log(level, "send refused topic=%s reason=%s", topic, error)
         code, remark = put_answer(error, self._config, self.store.disk_use)
         return Refused(code, remark, False, batch_unique)
-
-
-def wait_stored(properties: dict[str, str]) -> bool:
-    """Whether the producer waits until the message is safe (Message.isWaitStoreMsgOK)."""
-    return properties.get(WAIT, "true").lower() == "true"

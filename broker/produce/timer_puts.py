@@ -1,8 +1,10 @@
 """How copies of timer messages are put: by the rules of every put (TimerMessageStore.doPut)."""
 
+from trimq.broker.elastic.maps import ElasticMaps
 from trimq.broker.produce.puts import PutRefused, PutRules
 from trimq.broker.topics.table import Topics
 from trimq.codec.errors import CodecError
+from trimq.codec.names import ELASTIC_MAP_TOPIC
 from trimq.store.errors import (
     MessageTooLarge,
     PropertiesLookTorn,
@@ -15,7 +17,10 @@ from trimq.store.messages.message import Message
 class TimerPuts:
     """Stages messages that are stored already, for the topic that they were sent to."""
 
-    def __init__(self, rules: PutRules, topics: Topics, store: MessageStore) -> None:
+    def __init__(
+        self, rules: PutRules, topics: Topics, store: MessageStore, maps: ElasticMaps
+    ) -> None:
+        self._maps = maps
         self._rules = rules
         self._topics = topics
         self._store = store
@@ -25,9 +30,12 @@ class TimerPuts:
 
         As in RocketMQ the topic may have been deleted: then the message waits for one of that name.
         """
+        if message.topic == ELASTIC_MAP_TOPIC:
+            return f"only the broker itself writes to {message.topic}"
         config = self._topics.get(message.topic)
         try:
             self._rules.apply(message, properties, None if config is None else config.attributes)
+            message.queue_id = self._maps.place(message.topic, message.queue_id)
             self._store.stage(message)
         except (PutRefused, CodecError) as error:
             return str(error)

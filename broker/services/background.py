@@ -93,10 +93,11 @@ class FlushOnDemand:
 
 
 async def _flush(store: MessageStore, gate: Gate) -> None:
+    term = gate.term
     try:
         flushed = await trio.to_thread.run_sync(store.flush)
         store.show(flushed)
-        gate.advance(flushed)
+        gate.advance(flushed, term)
     except StoreError as error:
         # Replies that wait are answered FLUSH_DISK_TIMEOUT; the next round tries again.
         log.error("flush failed: reason=%s", error)

@@ -26,6 +26,11 @@ class AlreadyOut:
         self._copies: Counter[CopyKey] = Counter()
         self._until = 0
 
+    def forget_all(self) -> None:
+        """As before anything was found."""
+        self._copies.clear()
+        self._until = 0
+
     def __len__(self) -> int:
         return self._copies.total()
 

@@ -32,9 +32,13 @@ NEVER_ENTERED: Final = 2**63 - 1
 
 
 class CopyKey(NamedTuple):
-    """By which a copy is recognised: no two that are to be stored have the same, unless producers made it so."""
+    """By which a copy is recognised: no two that are to be stored have the same, unless producers made it so.
+
+    `recalls`: a recall rolls too, and has the UNIQ_KEY and the time of the message that it names.
+    """
 
     unique: str
+    recalls: str
     out_ms: str
     topic: str
     queue_id: int
@@ -69,7 +73,8 @@ def copy_key(topic: str, queue_id: int, properties: dict[str, str]) -> CopyKey |
     if unique is None:
         return None
     rolls = properties.get(TIMER_ROLL_TIMES, "")
-    return CopyKey(unique, properties.get(TIMER_OUT_MS, ""), topic, queue_id, rolls)
+    recalls, out_ms = properties.get(TIMER_DEL_UNIQKEY, ""), properties.get(TIMER_OUT_MS, "")
+    return CopyKey(unique, recalls, out_ms, topic, queue_id, rolls)
 
 
 def make_copy(record: Record, due: Due, now: int) -> Copy | None:

@@ -5,6 +5,8 @@ the queue by `run`: after a start, or while `timerStopEnqueue` is set. Where tha
 state, and the next one entered is always the next of the queue, so both ways do the same.
 
 A message whose time has come when it is read is not put on the wheel but delivered at once.
+
+Hot: compiled by mypyc when a compiler is there.
 """
 
 from __future__ import annotations
@@ -22,14 +24,15 @@ from trimq.codec.entries.timer import MAGIC_DEFAULT
 from trimq.codec.java.hashes import string_hash
 from trimq.codec.java.numbers import parse_long
 from trimq.codec.names import TIMER_TOPIC
-from trimq.codec.records.properties import find_property
+from trimq.codec.records.properties import NAME_END, find_value
 from trimq.codec.records.property_keys import REAL_TOPIC, TIMER_DEL_UNIQKEY, TIMER_OUT_MS
 from trimq.store.config import StoreConfig
 from trimq.store.errors import StoreError
 from trimq.store.message_store import MessageStore
 from trimq.store.messages.message import Dispatched, Message
 from trimq.store.timers.chain import Due
-from trimq.store.timers.timer_store import Entered, TimerStore, longest_window
+from trimq.store.timers.rolling import longest_window
+from trimq.store.timers.timer_store import Entered, TimerStore
 
 log = logging.getLogger("trimq.timers")
 
@@ -38,9 +41,11 @@ _BATCH: Final = 64
 # How long to wait before a message is tried again for which the wheel has no room.
 _NO_ROOM_SECONDS: Final = 0.2
 _STOPPED_SECONDS: Final = 1.0
-_OUT: Final = TIMER_OUT_MS.encode()
-_DELETE: Final = TIMER_DEL_UNIQKEY.encode()
-_TOPIC: Final = REAL_TOPIC.encode()
+# Names of properties, with their ends.
+_OUT: Final = f"{TIMER_OUT_MS}{NAME_END}".encode()
+_DELETE: Final = f"{TIMER_DEL_UNIQKEY}{NAME_END}".encode()
+_TOPIC: Final = f"{REAL_TOPIC}{NAME_END}".encode()
+_MOST_TOPICS: Final = 10_000
 
 
 class Feeding:
@@ -65,7 +70,7 @@ class Feeding:
         self._done = 0, 0
         # Where the queue ended at the start.
         self._from_before = 0
-        self._hashes: dict[bytes, int] = {}
+        self._topics: dict[bytes, tuple[str, int]] = {}
         self.entered = 0
         """Messages put on the wheel since the start."""
 
@@ -121,7 +126,7 @@ class Feeding:
 
     def _enter(self, physical_offset: int, size: int, properties: bytes) -> Entered:
         """WAITS also for a message that is done with: one that nobody could ever deliver."""
-        out = find_property(properties, _OUT)
+        out = find_value(properties, _OUT)
         out_ms = None if out is None else parse_long(out.decode(errors="replace"))
         if out_ms is None:
             log.error("timer message without a time is skipped: at=%d", physical_offset)
@@ -129,15 +134,15 @@ class Feeding:
         done_before, read_time = self._done
         if self._timers.queue_offset < done_before and out_ms < read_time:
             return Entered.WAITS
-        is_delete = find_property(properties, _DELETE) is not None
-        topic = find_property(properties, _TOPIC) or b""
+        is_delete = find_value(properties, _DELETE) is not None
+        topic, topic_hash = self._topic(find_value(properties, _TOPIC) or b"")
         try:
             result = self._timers.enter(
                 out_ms,
                 physical_offset,
                 size,
                 is_delete=is_delete,
-                topic_hash=self._hash(topic),
+                topic_hash=topic_hash,
                 now=self._clock.millis(),
                 window=self.window,
             )
@@ -146,17 +151,19 @@ class Feeding:
             log.error("timer message not put on the wheel, trying again: error=%s", error)
             return Entered.LATER
         if result is Entered.WAITS:
-            self._metrics.add(topic.decode(errors="replace"), -1 if is_delete else 1)
+            self._metrics.add(topic, -1 if is_delete else 1)
             self.entered += 1
             self._made.set()
         return result
 
-    def _hash(self, topic: bytes) -> int:
-        found = self._hashes.get(topic)
+    def _topic(self, data: bytes) -> tuple[str, int]:
+        """Its name and the name's hash."""
+        found = self._topics.get(data)
         if found is None:
-            if len(self._hashes) > 10_000:
-                self._hashes.clear()
-            found = self._hashes[topic] = string_hash(topic.decode(errors="replace"))
+            if len(self._topics) > _MOST_TOPICS:
+                self._topics.clear()
+            name = data.decode(errors="replace")
+            found = self._topics[data] = name, string_hash(name)
         return found
 
     # --- from the queue

@@ -29,7 +29,8 @@ from trimq.codec.records.record import Record, parse_record
 from trimq.store.log.held_read import HeldRead
 from trimq.store.log.segment import Segment
 from trimq.store.message_store import MessageStore
-from trimq.store.timers.timer_store import TimerStore, next_stop
+from trimq.store.timers.rolling import next_stop
+from trimq.store.timers.timer_store import TimerStore
 
 log = logging.getLogger("trimq.timers")
 

@@ -1,4 +1,7 @@
-"""How many timer messages of each topic wait, in `config/timermetrics` (TimerMetrics)."""
+"""How many timer messages of each topic wait, in `config/timermetrics` (TimerMetrics).
+
+Hot: compiled by mypyc when a compiler is there.
+"""
 
 from __future__ import annotations
 

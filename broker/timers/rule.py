@@ -2,6 +2,8 @@
 
 The first of TIMER_DELAY_SEC, TIMER_DELAY_MS and TIMER_DELIVER_MS counts. Whoever calls this has seen that
 the message has no delay level, which would beat them all.
+
+Hot: compiled by mypyc when a compiler is there.
 """
 
 import random
@@ -72,28 +74,40 @@ class TimerRule:
             or not any(key in properties for key in TIMER_KEYS)
         ):
             return TimerVerdict.ORDINARY
-        config, timers = self._config, self._timers
-        if timers is None or not config.timer_wheel_enable:
+        if self._timers is None or not self._config.timer_wheel_enable:
             return TimerVerdict.NOT_ENABLE
         now = self._clock.millis()
         deliver_ms = deliver_time(properties, now)
         if deliver_ms is None:
             return TimerVerdict.MSG_ILLEGAL
-        if deliver_ms <= now:
+        verdict = self.judge(deliver_ms, now)
+        if verdict is TimerVerdict.ORDINARY and TIMER_DEL_UNIQKEY in properties:
             # To recall a message that is due is too late.
-            too_late = TIMER_DEL_UNIQKEY in properties
-            return TimerVerdict.MSG_ILLEGAL if too_late else TimerVerdict.ORDINARY
-        if deliver_ms - now > config.timer_max_delay_sec * 1000:
             return TimerVerdict.MSG_ILLEGAL
-        out_ms = slot_time(deliver_ms, config.timer_precision_ms)
-        if self._is_too_full(timers.waiting_at(out_ms)):
+        if verdict is TimerVerdict.WAITS:
+            properties[TIMER_OUT_MS] = str(self.slot_of(deliver_ms))
+            properties[REAL_TOPIC] = message.topic
+            properties[REAL_QID] = str(message.queue_id)
+            message.topic = TIMER_TOPIC
+            message.queue_id = 0
+        return verdict
+
+    def judge(self, deliver_ms: int, now: int) -> TimerVerdict:
+        """What becomes of a message that is to be delivered at this time."""
+        timers = self._timers
+        if timers is None or not self._config.timer_wheel_enable:
+            return TimerVerdict.NOT_ENABLE
+        if deliver_ms <= now:
+            return TimerVerdict.ORDINARY
+        if deliver_ms - now > self._config.timer_max_delay_sec * 1000:
+            return TimerVerdict.MSG_ILLEGAL
+        if self._is_too_full(timers.waiting_at(self.slot_of(deliver_ms))):
             return TimerVerdict.FLOW_CONTROL
-        properties[TIMER_OUT_MS] = str(out_ms)
-        properties[REAL_TOPIC] = message.topic
-        properties[REAL_QID] = str(message.queue_id)
-        message.topic = TIMER_TOPIC
-        message.queue_id = 0
         return TimerVerdict.WAITS
+
+    def slot_of(self, deliver_ms: int) -> int:
+        """The TIMER_OUT_MS of a message that waits for this time."""
+        return slot_time(deliver_ms, self._config.timer_precision_ms)
 
     def _is_too_full(self, waiting: int) -> bool:
         """TimerMessageStore.isReject: between the limit and twice the limit some are let in.

@@ -74,8 +74,20 @@ class WheelTimers:
 
     def load(self) -> None:
         """Open the files, and take part in every write from now on. Blocks. StoreError."""
-        store, files = self._store, self._files
         self._metrics.load()
+        self._open()
+        self._store.give_effect(TIMER_TOPIC, self._feeding.written)
+        self._store.trimming.derived.append(self._files)
+
+    def recover(self, log_end: int) -> None:
+        """The log was cut: as after a kill, what the files say of records that are gone is taken back. Blocks."""
+        self._files.close()
+        self._files.forget_all()
+        self.putting.out.forget_all()
+        self._open()
+
+    def _open(self) -> None:
+        store, files = self._store, self._files
         now = self._clock.millis()
         window = self._feeding.window
         end = store.max_physical_offset
@@ -83,8 +95,6 @@ class WheelTimers:
         found = files.load(queue_end, end, now, window, partial(queue_offset_of, store))
         done_before = 0 if found is None else found.done_before
         self._feeding.begin(done_before, files.read_time)
-        store.give_effect(TIMER_TOPIC, self._feeding.written)
-        store.trimming.derived.append(files)
         if found is None:
             return
         self._tail = found.tail
@@ -207,8 +217,8 @@ class WheelTimers:
         return self._files.count_at(out_ms)
 
     def waiting(self) -> int:
-        """How many are on the wheel."""
-        return self._files.wheel.waiting
+        """How many are on the wheel. Recalls that are there alone count downwards."""
+        return max(self._files.wheel.waiting, 0)
 
     def unread(self) -> int:
         """How many are stored and not on the wheel yet."""

@@ -8,6 +8,7 @@ from trimq.broker.topics.table import Topics
 from trimq.codec.bodies.topics import TopicConfig
 from trimq.codec.codes import ResponseCode
 from trimq.codec.enums import TOPIC_FILTER_TYPES, TopicFilterType
+from trimq.codec.names import ELASTIC_MAP_TOPIC
 from trimq.remoting.contract import RemotingError
 
 # Returns when the NameServers know all topics, or when that takes too long (Registration.settled).
@@ -29,7 +30,9 @@ def check_name(name: str) -> None:
 
 
 def check_not_system(config: BrokerConfig, topics: Topics, name: str) -> None:
-    if config.validate_system_topic_when_update_topic and topics.is_system_topic(name):
+    """The setting opens system topics to operators, but for the one that only the broker itself may change."""
+    checked = config.validate_system_topic_when_update_topic or name == ELASTIC_MAP_TOPIC
+    if checked and topics.is_system_topic(name):
         raise RemotingError(
             ResponseCode.INVALID_PARAMETER, f"The topic[{name}] is conflict with system topic."
         )

@@ -35,6 +35,8 @@ class TopicMappings(Kept[TopicQueueMappingSerializeWrapper]):
         self._broker_name = broker_name
         self._clock = clock
         self._table: dict[str, TopicQueueMappingDetail] = {}
+        # Every topic whose messages need a look before they are put: the static ones, and elastic ones.
+        self.special: set[str] = set()
         self.data_version = new_version(clock)
 
     def get(self, topic: str) -> TopicQueueMappingDetail | None:
@@ -73,6 +75,7 @@ class TopicMappings(Kept[TopicQueueMappingSerializeWrapper]):
                 _check_follows(old, detail)
             detail.hosted_queues = {**old.hosted_queues, **detail.hosted_queues}
         self._table[detail.topic or ""] = detail
+        self.special.add(detail.topic or "")
         next_version(self.data_version, self._clock)
         log.info("static topic updated: topic=%s epoch=%d", detail.topic, detail.epoch)
         self.persist()
@@ -85,6 +88,7 @@ class TopicMappings(Kept[TopicQueueMappingSerializeWrapper]):
 
     def delete(self, topic: str) -> None:
         if self._table.pop(topic, None) is not None:
+            self.special.discard(topic)
             next_version(self.data_version, self._clock)
             log.info("static topic deleted: topic=%s", topic)
             self.persist()
@@ -104,8 +108,10 @@ class TopicMappings(Kept[TopicQueueMappingSerializeWrapper]):
 
     def _take(self, loaded: TopicQueueMappingSerializeWrapper) -> None:
         # The one table that StaticQueues looks into.
+        self.special -= self._table.keys()
         self._table.clear()
         self._table.update(loaded.topic_queue_mapping_info_map)
+        self.special |= self._table.keys()
         self.data_version = loaded.data_version
 
     def _pieces(self) -> Iterator[bytes]:

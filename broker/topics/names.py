@@ -12,6 +12,7 @@ from trimq.codec.names import (
     CHECKPOINT_TOPIC,
     DEFAULT_CONSUMER_GROUP,
     DLQ_PREFIX,
+    ELASTIC_MAP_TOPIC,
     FILTERSRV_CONSUMER_GROUP,
     MONITOR_CONSUMER_GROUP,
     OFFSET_MOVED_EVENT,
@@ -62,6 +63,7 @@ NOT_ALLOWED_SEND_TOPICS: Final = frozenset(
         OFFSET_MOVED_EVENT,
         ROCKSDB_TRANS_HALF_TOPIC,
         ROCKSDB_TRANS_OP_HALF_TOPIC,
+        ELASTIC_MAP_TOPIC,
     }
 )
 # MixAll.isSysConsumerGroupPullMessage: groups whose pulls are exempt from the ordinary rules.

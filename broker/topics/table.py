@@ -10,13 +10,15 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
+import msgspec
+
 from trimq.base.clock import Clock
 from trimq.broker.config import SLAVE, BrokerConfig
 from trimq.broker.tables.attributes import TOPIC_ATTRIBUTES, alter
 from trimq.broker.tables.data_version import encoded_version, new_version, next_version, page_of
 from trimq.broker.tables.json_members import JsonMembers, pretty
-from trimq.broker.tables.kept import Kept, read_table
-from trimq.broker.tables.new_names import NewNames
+from trimq.broker.tables.kept import Kept
+from trimq.broker.topics.auto_create import AutoCreate
 from trimq.broker.topics.mappings import TopicMappings
 from trimq.broker.topics.names import SYSTEM_TOPICS, is_system_topic
 from trimq.broker.topics.system import system_topics
@@ -50,7 +52,7 @@ class Topics(Kept[TopicConfigSerializeWrapper]):
         self._config = config
         self._clock = clock
         self._has_light = has_light
-        self._new_names = NewNames(config, clock)
+        self._auto_create = AutoCreate(config, clock)
         self._table: dict[str, TopicConfig] = {}
         self._members = JsonMembers(lambda name: pretty(self._table[name], 2))
         self._listeners: list[Listener] = []
@@ -59,6 +61,8 @@ class Topics(Kept[TopicConfigSerializeWrapper]):
         self.data_version = new_version(clock)
         # They come and go with their topics.
         self.mappings = TopicMappings(directory, config.broker_name, clock)
+        # Elastic topics: how many write queues NameServers are told of, whatever the table says.
+        self.partitions: dict[str, int] = {}
         for topic in system_topics(config):
             self._put(topic)
         self._system_names = SYSTEM_TOPICS | self._table.keys()
@@ -112,10 +116,9 @@ class Topics(Kept[TopicConfigSerializeWrapper]):
         client_default_queue_nums: int,
         sys_flag: int,
     ) -> TopicConfig | None:
-        """The topic that a message is for, created from its template if it does not exist yet.
+        """The topic that a message is for, created from its template (`AutoCreate`) if it does not exist yet.
 
-        Queues: what the client would like, at most what the template has; permissions: the
-        template's without "inherit". None when there is no template that may be inherited from.
+        None when there is no template that may be inherited from.
         """
         existing = self.get(topic)
         if existing is not None:
@@ -133,26 +136,11 @@ class Topics(Kept[TopicConfigSerializeWrapper]):
             # A TBW102 left over in the file from times when auto-creation was on.
             template.perm = Perm.READ | Perm.WRITE
             self._members.changed(default_topic)
-        if not template.perm & Perm.INHERIT:
-            log.warning(
-                "topic not created, its template may not be inherited: topic=%s template=%s "
-                "perm=%d producer=%s",
-                topic,
-                default_topic,
-                template.perm,
-                remote_addr,
-            )
-            return None
-        self._new_names.admit(remote_addr)
-        queues = max(0, min(client_default_queue_nums, template.write_queue_nums))
-        created = TopicConfig(
-            topic_name=topic,
-            read_queue_nums=queues,
-            write_queue_nums=queues,
-            perm=template.perm & ~Perm.INHERIT,
-            topic_sys_flag=sys_flag,
-            topic_filter_type=template.topic_filter_type,
+        created = self._auto_create.make(
+            topic, template, remote_addr, client_default_queue_nums, sys_flag
         )
+        if created is None:
+            return None
         self._create(created, f"sent to by {remote_addr}, template {default_topic}")
         return created
 
@@ -214,6 +202,7 @@ class Topics(Kept[TopicConfigSerializeWrapper]):
                 if self._has_light and is_light(topic.topic_name):
                     # It is what it is (LmqTopicConfigManager.updateTopicConfig).
                     continue
+                self._keep_queues(topic)
                 self._check_room(topic)
                 self._apply_attributes(topic)
                 what = "updated" if topic.topic_name in self._table else "created"
@@ -255,6 +244,20 @@ class Topics(Kept[TopicConfigSerializeWrapper]):
         next_version(self.data_version, self._clock)
         for topic in list(self._table.values()):
             self._announce(topic)
+
+    def tell(self, name: str) -> None:
+        """What NameServers know of one topic has changed, and nothing in the table."""
+        topic = self._table.get(name)
+        if topic is not None:
+            self._changed(topic, "announced anew")
+
+    def resize(self, name: str, read: int, write: int) -> None:
+        """Give an existing topic other numbers of queues."""
+        topic = msgspec.structs.replace(
+            self._table[name], read_queue_nums=read, write_queue_nums=write
+        )
+        self._check_room(topic)
+        self._changed(topic, "resized")
 
     def delete(self, name: str) -> None:
         self.mappings.delete(name)
@@ -351,6 +354,13 @@ class Topics(Kept[TopicConfigSerializeWrapper]):
         if tell:
             self._announce(topic)
 
+    def _keep_queues(self, topic: TopicConfig) -> None:
+        """Tools send back what routes say: of an elastic topic, that is not what the table has."""
+        old = self._table.get(topic.topic_name)
+        if old is not None and topic.topic_name in self.partitions:
+            topic.read_queue_nums = old.read_queue_nums
+            topic.write_queue_nums = old.write_queue_nums
+
     def _apply_attributes(self, topic: TopicConfig) -> None:
         old = self._table.get(topic.topic_name)
         current = None if old is None else (old.attributes or {})
@@ -367,25 +377,6 @@ class Topics(Kept[TopicConfigSerializeWrapper]):
     def _pieces(self) -> Iterator[bytes]:
         head = f'{{\n\t"dataVersion":{encoded_version(self.data_version)},\n\t"topicConfigTable":'
         return chain((head.encode(),), self._members.object_pieces(), (b"\n}",))
-
-
-def queue_type(topic: TopicConfig) -> str:
-    """What its `queue.type` says, or nothing (QueueTypeUtils.getCQType)."""
-    return (topic.attributes or {}).get("queue.type") or ""
-
-
-def has_batch_queues(topic: TopicConfig) -> bool:
-    """Whether its queues count the messages inside of records (QueueTypeUtils.isBatchCq)."""
-    return queue_type(topic) == "BatchCQ"
-
-
-def stored_queue_types(directory: Path) -> dict[str, str]:
-    """What the store has to know before it opens, from its `config` folder. Blocks."""
-    loaded = read_table(directory / "topics.json", TopicConfigSerializeWrapper)
-    if loaded is None:
-        return {}
-    topics = loaded.topic_config_table.values()
-    return {topic.topic_name: queue_type(topic) for topic in topics if queue_type(topic)}
 
 
 def described(topic: TopicConfig) -> tuple[Any, ...]:

@@ -17,30 +17,34 @@ import logging
 
 from trimq.base.clock import Clock
 from trimq.broker.config import BrokerConfig
+from trimq.broker.elastic.maps import ElasticMaps
 from trimq.broker.produce.puts import PutRefused, PutRules, PutStatus, put_status
-from trimq.broker.produce.staging import Staging, wait_stored
+from trimq.broker.produce.staging import Staging
+from trimq.broker.produce.waiting_for_disk import wait_stored
 from trimq.broker.topics.table import Topics
-from trimq.broker.transactions.copies import OP_PROPERTIES, BadHalf, committed, op_body
+from trimq.broker.transactions.copies import (
+    OP_PROPERTIES,
+    BadHalf,
+    HalfSays,
+    committed,
+    committed_as_it_says,
+    op_body,
+)
 from trimq.broker.transactions.pending import (
     HALF,
     PendingHalves,
     immunity_millis,
     immunity_seconds,
-    key_of,
 )
 from trimq.codec.codes import ResponseCode
+from trimq.codec.errors import CodecError
 from trimq.codec.names import TRANS_HALF_TOPIC, TRANS_OP_HALF_TOPIC
-from trimq.codec.records.properties import find_property
-from trimq.codec.records.property_keys import CHECK_IMMUNITY_TIME_IN_SECONDS, PGROUP
-from trimq.codec.records.record import Record
+from trimq.codec.records.record import Record, parse_record
 from trimq.remoting.contract import RemotingError
 from trimq.store.errors import StoreError
 from trimq.store.message_store import MessageStore
 
 log = logging.getLogger("trimq.transactions")
-
-_IMMUNITY = CHECK_IMMUNITY_TIME_IN_SECONDS.encode()
-_PGROUP = PGROUP.encode()
 
 
 class TooLate(Exception):
@@ -70,7 +74,16 @@ class End:
 
 
 class Ending:
-    __slots__ = ("_clock", "_config", "_pending", "_rules", "_staging", "_store", "_topics")
+    __slots__ = (
+        "_clock",
+        "_config",
+        "_maps",
+        "_pending",
+        "_rules",
+        "_staging",
+        "_store",
+        "_topics",
+    )
 
     def __init__(
         self,
@@ -80,7 +93,9 @@ class Ending:
         rules: PutRules,
         topics: Topics,
         clock: Clock,
+        maps: ElasticMaps,
     ) -> None:
+        self._maps = maps
         self._config = config
         self._pending = pending
         self._staging = staging
@@ -95,11 +110,12 @@ class Ending:
         Staged, to be written at the end of the receive. RemotingError or TooLate: refused, nothing is
         changed. NotPending: nothing is changed, and a commit may still be late.
         """
-        self._check_time(end, record)
-        _check_fields(end, record)
+        says = HalfSays(record)
+        self._check_time(end, record, says.immunity)
+        _check_fields(end, record, says.group)
         if record.topic != TRANS_HALF_TOPIC:
             raise not_found()
-        key = key_of(record.properties, record.born_timestamp)
+        key = (says.unique or b"", record.born_timestamp)
         half = self._pending.where_now(end.queue_offset, key)
         if half is None:
             if end.commit:
@@ -107,17 +123,26 @@ class Ending:
             return -1
         if (HALF, half.offset) in self._store.claims:
             return -1
-        durable_at = self.commit(record, half.physical_offset) if end.commit else -1
+        durable_at = self._commit(record, half.physical_offset, says) if end.commit else -1
         self._store.claims.add((HALF, half.offset))
         return durable_at
 
     def commit(self, record: Record, half_at: int) -> int:
         """Stage the message for consumers; `half_at`: the half that it settles. As `end`."""
+        return self._commit(record, half_at, HalfSays(record))
+
+    def _commit(self, record: Record, half_at: int, says: HalfSays) -> int:
         try:
-            message, properties = committed(record, half_at)
-            config = self._topics.get(message.topic)
-            attributes = None if config is None else config.attributes
-            self._rules.apply(message, properties, attributes)
+            if says.ordinary:
+                message, waits = committed_as_it_says(record, half_at, says), says.waits
+                self._rules.apply_ready(message)
+            else:
+                message, properties = committed(record, half_at)
+                config = self._topics.get(message.topic)
+                attributes = None if config is None else config.attributes
+                self._rules.apply(message, properties, attributes)
+                waits = wait_stored(properties)
+            message.queue_id = self._maps.place(message.topic, message.queue_id)
             appended = self._store.stage(message)
         except BadHalf as bad:
             # Names of their own: mypyc gives both handlers the type of the first.
@@ -126,9 +151,20 @@ class Ending:
         except (PutRefused, StoreError) as error:
             log.warning("half message not committed: at=%d reason=%s", half_at, error)
             raise self._refused(error) from error
-        if self._staging.waits and wait_stored(properties):
-            return appended.end
-        return -1
+        return appended.end if self._staging.waits and waits else -1
+
+    def record_of(self, end: End) -> Record | None:
+        """The record of a pending half, if it lies where the END says and is in memory; None: look for it there."""
+        size = self._pending.size_at(end.queue_offset, end.physical_offset)
+        data = self._store.read_now(end.physical_offset, size) if size else None
+        if data is None:
+            return None
+        try:
+            record = parse_record(bytes(data), 0, False)
+        except CodecError:
+            return None
+        whole = record.physical_offset == end.physical_offset and record.total_size == size
+        return record if whole else None
 
     def stage_op(self) -> None:
         """The store's last stager: settles the halves that are claimed."""
@@ -137,10 +173,9 @@ class Ending:
             body, now = op_body(offsets), self._clock.millis()
             self._store.stage(self._staging.own(TRANS_OP_HALF_TOPIC, body, OP_PROPERTIES, now))
 
-    def _check_time(self, end: End, record: Record) -> None:
+    def _check_time(self, end: End, record: Record, immunity: bytes | None) -> None:
         """rejectCommitOrRollback: with an immunity of its own, a half is left to the checks after it."""
-        immunity = None if end.checked else find_property(record.properties, _IMMUNITY)
-        if immunity is None:
+        if end.checked or immunity is None:
             return
         limit = immunity_millis(immunity_seconds(immunity), self._config.transaction_time_out)
         if self._clock.millis() - record.born_timestamp > limit:
@@ -158,9 +193,8 @@ def not_found() -> RemotingError:
     return RemotingError(ResponseCode.SYSTEM_ERROR, "Find prepared transaction message failed")
 
 
-def _check_fields(end: End, record: Record) -> None:
+def _check_fields(end: End, record: Record, group: bytes | None) -> None:
     """checkPrepareMessage."""
-    group = find_property(record.properties, _PGROUP)
     if group is None or group.decode(errors="replace") != end.group:
         raise RemotingError(ResponseCode.SYSTEM_ERROR, "The producer group wrong")
     if record.queue_offset != end.queue_offset:

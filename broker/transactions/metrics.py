@@ -31,8 +31,8 @@ class TransactionMetrics:
         if metric is None:
             metric = self._counts[topic] = TransactionMetric()
         metric.count += change
-        metric.time_stamp = self._clock.millis()
         next_version(self.data_version, self._clock)
+        metric.time_stamp = self.data_version.timestamp
         self._changed = True
 
     def of(self, topic: str) -> int:

@@ -9,7 +9,9 @@ committed, by its key when it was given up. An op for those is written before an
 """
 
 import logging
+from collections import deque
 from collections.abc import Iterator
+from typing import Final
 
 from trimq.broker.groups.offsets import NOT_FOUND, ConsumerOffsets
 from trimq.broker.transactions.metrics import TransactionMetrics
@@ -28,6 +30,9 @@ from trimq.store.message_store import MessageStore
 
 log = logging.getLogger("trimq.transactions")
 
+# An hour of them, if they move each second.
+_REMEMBERED: Final = 3600
+
 
 class Positions:
     """The offsets of CID_RMQ_SYS_TRANS: read at start, kept up while the broker runs."""
@@ -44,12 +49,37 @@ class Positions:
         self._pending = pending
         self._metrics = metrics
         self._kept = (NOT_FOUND, NOT_FOUND)
+        # What was kept, each with where the log ended then: where to begin when it is cut.
+        self._before: deque[tuple[int, int, int]] = deque(maxlen=_REMEMBERED)
 
     def load(self) -> None:
         """Blocks: before the loop runs, and after the offsets were loaded."""
         self._metrics.load()
-        store, pending = self._store, self._pending
         halves, ops = self._stored(TRANS_HALF_TOPIC), self._stored(TRANS_OP_HALF_TOPIC)
+        self._find(halves, ops)
+        self._before.append((self._store.max_physical_offset, halves, ops))
+
+    def recover(self, log_end: int) -> None:
+        """The log was cut: a half that was settled by what is gone is pending again. Blocks."""
+        while self._before and self._before[-1][0] > log_end:
+            self._before.pop()
+        store = self._store
+        halves, ops = (
+            store.min_offset(TRANS_HALF_TOPIC, 0),
+            store.min_offset(TRANS_OP_HALF_TOPIC, 0),
+        )
+        if self._before:
+            _, kept_halves, kept_ops = self._before[-1]
+            halves, ops = max(halves, kept_halves), max(ops, kept_ops)
+        self._kept = (NOT_FOUND, NOT_FOUND)
+        for topic, position in ((TRANS_HALF_TOPIC, halves), (TRANS_OP_HALF_TOPIC, ops)):
+            if self._offsets.query(TRANS_GROUP, topic, 0) > position:
+                self._offsets.commit("", TRANS_GROUP, topic, 0, position)
+        self._pending.forget_all()
+        self._find(halves, ops)
+
+    def _find(self, halves: int, ops: int) -> None:
+        store, pending = self._store, self._pending
         pending.begin_at(halves, ops)
         store.replay(TRANS_HALF_TOPIC, 0, halves, pending.half_written, bodies=False)
         store.replay(TRANS_OP_HALF_TOPIC, 0, ops, pending.op_written)
@@ -68,6 +98,8 @@ class Positions:
             # A broker without transactions has no offsets of theirs.
             if position > kept and position > 0:
                 self._offsets.commit("", TRANS_GROUP, topic, 0, position)
+        if positions != self._kept:
+            self._before.append((self._store.max_physical_offset, *positions))
         self._kept = positions
 
     def _stored(self, topic: str) -> int:

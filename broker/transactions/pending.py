@@ -24,6 +24,7 @@ from collections.abc import Callable
 from typing import Final
 
 from trimq.codec.java.numbers import parse_int, parse_long
+from trimq.codec.native import property_values
 from trimq.codec.records.properties import find_property
 from trimq.codec.records.property_keys import (
     CHECK_IMMUNITY_TIME_IN_SECONDS,
@@ -45,10 +46,16 @@ _NEVER_CHECKED: Final = -1
 _NO_IMMUNITY: Final = -1
 
 _UNIQ_KEY: Final = UNIQ_KEY.encode()
-_CHECK_TIMES: Final = TRANSACTION_CHECK_TIMES.encode()
-_FIRST_PLACE: Final = TRAN_PREPARED_QUEUE_OFFSET.encode()
-_IMMUNITY: Final = CHECK_IMMUNITY_TIME_IN_SECONDS.encode()
-_REAL_TOPIC: Final = REAL_TOPIC.encode()
+_OF_HALF: Final = tuple(
+    f"{key}\x01".encode()
+    for key in (
+        UNIQ_KEY,
+        TRANSACTION_CHECK_TIMES,
+        TRAN_PREPARED_QUEUE_OFFSET,
+        CHECK_IMMUNITY_TIME_IN_SECONDS,
+        REAL_TOPIC,
+    )
+)
 _TAGS: Final = TAGS.encode()
 
 # A half message wherever it lies: its UNIQ_KEY, and when it was born.
@@ -125,15 +132,19 @@ class PendingHalves:
         self._next_half = half_position
         self._next_op = op_position
 
+    def forget_all(self) -> None:
+        """The log was cut: they are found anew."""
+        for offset in self.offsets():
+            self.settle(offset)
+        self._ops.clear()
+
     # --- effects
 
     def half_written(self, record: Dispatched, message: Message) -> None:
-        properties = record.properties
-        key = key_of(properties, message.born_timestamp)
-        checks = find_property(properties, _CHECK_TIMES)
-        put_back = checks is not None or find_property(properties, _FIRST_PLACE) is not None
-        immunity = find_property(properties, _IMMUNITY)
-        topic = self._topic(find_property(properties, _REAL_TOPIC))
+        unique, checks, first_place, immunity, name = property_values(record.properties, _OF_HALF)
+        key = (unique or b"", message.born_timestamp)
+        put_back = checks is not None or first_place is not None
+        topic = self._topic(name)
         before = self._by_key.get(key, -1)
         if put_back and before >= 0:
             del self._by_offset[before]
@@ -193,6 +204,11 @@ class PendingHalves:
         """Whether it still lies there, and is pending."""
         row = self._by_offset.get(half.offset)
         return row is not None and row[1] == half.physical_offset
+
+    def size_at(self, offset: int, physical_offset: int) -> int:
+        """Bytes of the record of the half that lies at both of these offsets; 0: none does."""
+        row = self._by_offset.get(offset)
+        return row[2] if row is not None and row[1] == physical_offset else 0
 
     def of_key(self, key: Key) -> Half | None:
         return self.at(self._by_key.get(key, -1))

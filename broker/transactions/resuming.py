@@ -37,7 +37,7 @@ class Resuming:
         claim = (_RESUMED, record.physical_offset)
         key = key_of(record.properties, record.born_timestamp)
         if record.topic not in (TRANS_CHECK_MAX_TIME_TOPIC, TRANS_HALF_TOPIC):
-            raise _failed("it is no half message")
+            raise _failed("it is not a half message")
         if self._pending.of_key(key) is not None or claim in self._store.claims:
             return
         try:

@@ -2,6 +2,8 @@
 
 `codec.layouts.timer` declares them; the structs here are their fast twins. Times in slots count
 units of timerPrecisionMs, all others milliseconds.
+
+Hot: compiled by mypyc when a compiler is there.
 """
 
 import struct

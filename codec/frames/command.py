@@ -13,13 +13,14 @@ from typing import Final
 import msgspec
 
 from trimq.codec.errors import CodecError, HeaderTooLarge
+from trimq.codec.frames.heads import plain_head, plain_reply
 from trimq.codec.frames.json_head import (
     FIELDS_LIMIT,
     count_fields,
     find_number,
+    head_values,
     language_name,
     language_number,
-    read_json_head,
 )
 
 JSON: Final = 0
@@ -113,6 +114,17 @@ def decode_command(frame: bytes) -> RemotingCommand:
 def encode_head(command: RemotingCommand, body_length: int) -> bytes:
     """Everything in the frame before its body, so that the body can be sent without a copy."""
     coding = command.coding
+    if coding == JSON and command.remark is None and command.language == LANGUAGE:
+        head = plain_reply(
+            command.code,
+            command.flag,
+            command.opaque,
+            command.version,
+            command.ext_fields,
+            body_length,
+        )
+        if head is not None:
+            return head
     header = _encode_json_header(command) if coding == JSON else _encode_binary(command)
     length = len(header)
     if length > _MAX_HEADER:
@@ -147,21 +159,22 @@ def _too_large(frame: bytes, end: int, said: str) -> HeaderTooLarge:
 
 
 def _decode_json(frame: bytes, end: int) -> RemotingCommand:
-    head = read_json_head(frame[4:end])
-    given: dict[str, str] | None = head.extFields
-    if given is not None and len(given) > FIELDS_LIMIT:
+    found = plain_head(frame, end)
+    if found is None:
+        found = head_values(frame[4:end])
+    code, opaque, flag, remark, fields, language, version = found
+    if fields is not None and len(fields) > FIELDS_LIMIT:
         raise _too_many_fields(frame, end)
-    language: str = head.language
     return RemotingCommand(
-        head.code,
-        head.opaque,
-        head.flag,
-        head.remark,
-        head.extFields,
+        code,
+        opaque,
+        flag,
+        remark,
+        fields,
         frame[end:],
         JSON,
         0 if language == "JAVA" else language_number(language),
-        head.version,
+        version,
     )
 
 

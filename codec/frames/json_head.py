@@ -5,6 +5,7 @@ out, as RocketMQ writes them.
 """
 
 import re
+import struct
 from typing import Annotated, Any, Final
 
 import msgspec
@@ -34,6 +35,7 @@ class JsonHead(msgspec.Struct, omit_defaults=True, gc=False):
 _DECODER: Final = msgspec.json.Decoder(JsonHead)
 _LANGUAGES: Final = {language.name: int(language) for language in LanguageCode}
 _NAMES: Final = {int(language): language.name for language in LanguageCode}
+_WORDS: Final = struct.Struct(">II")
 # How many ext fields a header may have.
 FIELDS_LIMIT: Final = 512
 # The other keys of a header, and a few more.
@@ -48,6 +50,51 @@ def read_json_head(data: bytes) -> JsonHead:
         return _read_lenient(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise CodecError(f"the JSON header of a frame is broken: {error}") from None
+
+
+# Code, opaque, flag, remark, ext fields, language, version.
+HeadValues = tuple[int, int, int, str | None, dict[str, str] | None, str, int]
+
+
+def head_values(data: bytes) -> HeadValues:
+    """What a header says; CodecError when it cannot be read."""
+    head = read_json_head(data)
+    return (
+        *(head.code, head.opaque, head.flag),
+        *(head.remark, head.extFields, head.language, head.version),
+    )
+
+
+def plain_head(frame: bytes, end: int, /) -> HeadValues | None:
+    """The same of a frame without its length word, whose header ends there; `_heads.c` is its twin.
+
+    None, from the twin: it is not an ordinary one.
+    """
+    return head_values(frame[4:end])
+
+
+def plain_reply(
+    code: int,
+    flag: int,
+    opaque: int,
+    version: int,
+    fields: dict[str, str],
+    body_length: int,
+    /,
+) -> bytes | None:
+    """The length words and the JSON header of a frame without a remark; `_replies.c` is its twin.
+
+    None: it does not fit a frame; or, from the twin, a field is not ASCII or has characters that JSON escapes.
+    """
+    ext = b'"extFields":%b,' % msgspec.json.encode(fields) if fields else b""
+    header = (
+        b'{"code":%d,%b"flag":%d,"language":"JAVA","opaque":%d,'
+        b'"serializeTypeCurrentRPC":"JSON","version":%d}' % (code, ext, flag, opaque, version)
+    )
+    length = len(header)
+    if length > 0xFFFFFF or not 0 <= body_length < 1 << 31:
+        return None
+    return _WORDS.pack(4 + length + body_length, length) + header
 
 
 def language_number(name: str) -> int:

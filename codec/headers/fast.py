@@ -1,13 +1,22 @@
-"""Native twins of the send and pull headers (SendMessageRequestHeader, ...V2, PullMessage...).
+"""Native twins of what comes with most messages: the headers of sends, pulls and ends of transactions.
 
-The Structs in `send` and `pull` declare these headers; a test checks that the twins equal them,
+The Structs in `send`, `pull` and `transactions` declare these headers; a test checks that the twins equal them,
 errors included. The twins leave out what a broker does not read: `ns nsd bname oway lo`.
 
 Hot: compiled by mypyc when a compiler is there.
 """
 
-from trimq.codec.errors import CodecError
-from trimq.codec.java.numbers import parse_int, parse_long
+from trimq.codec.headers.fields import (
+    add_number,
+    add_text,
+    boolean_of,
+    integer_of,
+    lenient_integer,
+    long_of,
+    optional_integer,
+    optional_long,
+    text_of,
+)
 
 
 class SendHeader:
@@ -116,23 +125,49 @@ class PullHeader:
         self.proxy_froward_client_id: str | None = proxy_froward_client_id
 
 
+class EndHeader:
+    """END_TRANSACTION, as far as a broker reads it."""
+
+    __slots__ = (
+        "commit_log_offset",
+        "commit_or_rollback",
+        "from_transaction_check",
+        "producer_group",
+        "tran_state_table_offset",
+    )
+
+    def __init__(
+        self,
+        producer_group: str | None,
+        tran_state_table_offset: int,
+        commit_log_offset: int,
+        commit_or_rollback: int,
+        from_transaction_check: bool,
+    ) -> None:
+        self.producer_group: str | None = producer_group
+        self.tran_state_table_offset: int = tran_state_table_offset
+        self.commit_log_offset: int = commit_log_offset
+        self.commit_or_rollback: int = commit_or_rollback
+        self.from_transaction_check: bool = from_transaction_check
+
+
 def decode_send(ext: dict[str, str]) -> SendHeader:
     """The long names of code 10, whose optional numbers count as absent when unreadable."""
     name = "SendMessageRequestHeader"
     return SendHeader(
         ext.get("producerGroup"),
-        _text(ext, "topic", name),
+        text_of(ext, "topic", name),
         ext.get("defaultTopic"),
-        _lenient_integer(ext, "defaultTopicQueueNums"),
-        _integer(ext, "queueId", name),
-        _integer(ext, "sysFlag", name),
-        _long(ext, "bornTimestamp", name),
-        _integer(ext, "flag", name),
+        lenient_integer(ext, "defaultTopicQueueNums"),
+        integer_of(ext, "queueId", name),
+        integer_of(ext, "sysFlag", name),
+        long_of(ext, "bornTimestamp", name),
+        integer_of(ext, "flag", name),
         ext.get("properties"),
-        _lenient_integer(ext, "reconsumeTimes"),
-        _boolean(ext, "unitMode"),
-        _lenient_integer(ext, "maxReconsumeTimes"),
-        _boolean(ext, "batch"),
+        lenient_integer(ext, "reconsumeTimes"),
+        boolean_of(ext, "unitMode"),
+        lenient_integer(ext, "maxReconsumeTimes"),
+        boolean_of(ext, "batch"),
     )
 
 
@@ -141,40 +176,54 @@ def decode_send_v2(ext: dict[str, str]) -> SendHeader:
     name = "SendMessageRequestHeaderV2"
     return SendHeader(
         ext.get("a"),
-        _text(ext, "b", name),
+        text_of(ext, "b", name),
         ext.get("c"),
-        _optional_integer(ext, "d", name),
-        _integer(ext, "e", name),
-        _integer(ext, "f", name),
-        _long(ext, "g", name),
-        _integer(ext, "h", name),
+        optional_integer(ext, "d", name),
+        integer_of(ext, "e", name),
+        integer_of(ext, "f", name),
+        long_of(ext, "g", name),
+        integer_of(ext, "h", name),
         ext.get("i"),
-        _optional_integer(ext, "j", name),
-        _boolean(ext, "k"),
-        _optional_integer(ext, "l", name),
-        _boolean(ext, "m"),
+        optional_integer(ext, "j", name),
+        boolean_of(ext, "k"),
+        optional_integer(ext, "l", name),
+        boolean_of(ext, "m"),
     )
 
 
 def decode_pull(ext: dict[str, str]) -> PullHeader:
     name = "PullMessageRequestHeader"
     return PullHeader(
-        _text(ext, "consumerGroup", name),
-        _text(ext, "topic", name),
-        _integer(ext, "queueId", name),
-        _long(ext, "queueOffset", name),
-        _integer(ext, "maxMsgNums", name),
-        _integer(ext, "sysFlag", name),
-        _optional_long(ext, "commitOffset", name),
-        _optional_long(ext, "suspendTimeoutMillis", name),
-        _optional_long(ext, "subVersion", name),
+        text_of(ext, "consumerGroup", name),
+        text_of(ext, "topic", name),
+        integer_of(ext, "queueId", name),
+        long_of(ext, "queueOffset", name),
+        integer_of(ext, "maxMsgNums", name),
+        integer_of(ext, "sysFlag", name),
+        optional_long(ext, "commitOffset", name),
+        optional_long(ext, "suspendTimeoutMillis", name),
+        optional_long(ext, "subVersion", name),
         ext.get("subscription"),
         ext.get("expressionType"),
-        _optional_integer(ext, "maxMsgBytes", name),
+        optional_integer(ext, "maxMsgBytes", name),
         ext.get("liteTopic"),
-        _optional_integer(ext, "requestSource", name),
+        optional_integer(ext, "requestSource", name),
         ext.get("proxyFrowardClientId"),
     )
+
+
+def decode_end(ext: dict[str, str]) -> EndHeader:
+    name = "EndTransactionRequestHeader"
+    header = EndHeader(
+        ext.get("producerGroup"),
+        long_of(ext, "tranStateTableOffset", name),
+        long_of(ext, "commitLogOffset", name),
+        integer_of(ext, "commitOrRollback", name),
+        boolean_of(ext, "fromTransactionCheck") is True,
+    )
+    # Nobody reads it, but it has to be there.
+    text_of(ext, "msgId", name)
+    return header
 
 
 def encode_send_response(
@@ -187,12 +236,9 @@ def encode_send_response(
 ) -> dict[str, str]:
     """SendMessageResponseHeader as ext fields."""
     fields = {"msgId": msg_id, "queueId": str(queue_id), "queueOffset": str(queue_offset)}
-    if transaction_id is not None:
-        fields["transactionId"] = transaction_id
-    if batch_uniq_id is not None:
-        fields["batchUniqId"] = batch_uniq_id
-    if recall_handle is not None:
-        fields["recallHandle"] = recall_handle
+    add_text(fields, "transactionId", transaction_id)
+    add_text(fields, "batchUniqId", batch_uniq_id)
+    add_text(fields, "recallHandle", recall_handle)
     return fields
 
 
@@ -213,60 +259,8 @@ def encode_pull_response(
         "minOffset": str(min_offset),
         "maxOffset": str(max_offset),
     }
-    if offset_delta is not None:
-        fields["offsetDelta"] = str(offset_delta)
-    if topic_sys_flag is not None:
-        fields["topicSysFlag"] = str(topic_sys_flag)
-    if group_sys_flag is not None:
-        fields["groupSysFlag"] = str(group_sys_flag)
-    if forbidden_type is not None:
-        fields["forbiddenType"] = str(forbidden_type)
+    add_number(fields, "offsetDelta", offset_delta)
+    add_number(fields, "topicSysFlag", topic_sys_flag)
+    add_number(fields, "groupSysFlag", group_sys_flag)
+    add_number(fields, "forbiddenType", forbidden_type)
     return fields
-
-
-def _text(ext: dict[str, str], key: str, header: str) -> str:
-    text = ext.get(key)
-    if text is None:
-        raise CodecError(f"{header} needs the field {key!r}")
-    return text
-
-
-def _integer(ext: dict[str, str], key: str, header: str) -> int:
-    text = ext.get(key)
-    # Nearly every number is this short and has no sign; the rules are in parse_int.
-    if text is not None and len(text) < 10 and text.isdecimal():
-        return int(text)
-    number = parse_int(_text(ext, key, header))
-    if number is None:
-        raise CodecError(f"{header}: {key!r} is not of type Integer: {ext[key][:40]!r}")
-    return number
-
-
-def _long(ext: dict[str, str], key: str, header: str) -> int:
-    text = ext.get(key)
-    if text is not None and len(text) < 19 and text.isdecimal():
-        return int(text)
-    number = parse_long(_text(ext, key, header))
-    if number is None:
-        raise CodecError(f"{header}: {key!r} is not of type Long: {ext[key][:40]!r}")
-    return number
-
-
-def _optional_integer(ext: dict[str, str], key: str, header: str) -> int | None:
-    return _integer(ext, key, header) if key in ext else None
-
-
-def _optional_long(ext: dict[str, str], key: str, header: str) -> int | None:
-    return _long(ext, key, header) if key in ext else None
-
-
-def _lenient_integer(ext: dict[str, str], key: str) -> int | None:
-    text = ext.get(key)
-    return None if text is None else parse_int(text)
-
-
-def _boolean(ext: dict[str, str], key: str) -> bool | None:
-    text = ext.get(key)
-    if text is None:
-        return None
-    return text == "true" or text.lower() == "true"

@@ -1,6 +1,7 @@
 """Replication streams: the default one (DefaultHAConnection, DefaultHAClient) and the one of
 controller mode (AutoSwitchHAConnection, AutoSwitchHAClient)."""
 
+import struct
 from typing import Final
 
 from construct import (
@@ -23,6 +24,10 @@ MASTER_TRANSFER: Final = Struct("offset" / Int64sb, "body" / Prefixed(Int32sb, R
 
 # What comes before the body.
 MASTER_HEAD: Final = Struct("offset" / Int64sb, "size" / Int32sb)
+
+# The same two for every receive of a busy pair: construct takes as long as the rest of it.
+_REPORT: Final = struct.Struct(">q")
+_HEAD: Final = struct.Struct(">qi")
 
 STATE_HANDSHAKE: Final = 1
 STATE_TRANSFER: Final = 2
@@ -55,3 +60,25 @@ SWITCH_TRANSFER: Final = Struct(
 )
 
 SWITCH_REPORT: Final = Struct("state" / Int32sb, "max_offset" / Int64sb)
+
+
+def pack_report(max_offset: int) -> bytes:
+    """SLAVE_REPORT."""
+    return _REPORT.pack(max_offset)
+
+
+def unpack_report(data: bytes, at: int) -> int:
+    """SLAVE_REPORT: how far the slave's log goes."""
+    offset: int = _REPORT.unpack_from(data, at)[0]
+    return offset
+
+
+def pack_head(offset: int, size: int) -> bytes:
+    """MASTER_HEAD."""
+    return _HEAD.pack(offset, size)
+
+
+def unpack_head(data: bytes | bytearray) -> tuple[int, int]:
+    """MASTER_HEAD: where the body belongs, and how long it is."""
+    offset, size = _HEAD.unpack(data)
+    return offset, size

@@ -6,6 +6,7 @@ trimq.spark.records says which of its modules does it.
 
 try:
     from trimq.codec.native._batches import encode_batch, message_ids
+    from trimq.codec.native._halves import ordinary_properties, property_values
     from trimq.codec.native._hashes import key_hashes
     from trimq.codec.native._sends import (
         encode_record,
@@ -18,6 +19,7 @@ try:
     IN_C = True
 except ImportError:
     from trimq.codec.native.batches import encode_batch, message_ids
+    from trimq.codec.native.halves import ordinary_properties, property_values
     from trimq.codec.native.hashes import key_hashes
     from trimq.codec.native.sends import (
         encode_record,
@@ -36,7 +38,9 @@ __all__ = [
     "key_hashes",
     "message_id",
     "message_ids",
+    "ordinary_properties",
     "property_text",
+    "property_values",
     "sent_properties",
     "tag_hash",
 ]

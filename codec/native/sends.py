@@ -11,7 +11,13 @@ from trimq.codec.java.hashes import string_hash
 from trimq.codec.records.properties import find_property, find_value
 from trimq.codec.records.record import encode_record
 
-__all__ = ["encode_record", "message_id", "property_text", "sent_properties", "tag_hash"]
+__all__ = [
+    "encode_record",
+    "message_id",
+    "property_text",
+    "sent_properties",
+    "tag_hash",
+]
 
 _NAME_END: Final = b"\x01"
 _ENTRY_END: Final = b"\x02"

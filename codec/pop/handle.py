@@ -3,6 +3,8 @@
 `100 1795253573063 60000 3 0 broker-a 1 101`: the first offset of its checkpoint, the time of the pop, milliseconds
 until it comes again, the revive queue (999: an orderly pop), which topic (0 the one that was asked for, 1 or 2 the
 retry topic of that version), broker, queue, offset. The proxy appends one more field for itself.
+
+Hot: compiled by mypyc when a compiler is there.
 """
 
 from typing import Final

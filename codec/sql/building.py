@@ -9,31 +9,27 @@ from functools import lru_cache
 from typing import Any, Final, TypeVar, cast
 
 from trimq.codec.errors import CodecError
-from trimq.codec.sql.terms import (
+from trimq.codec.sql.comparisons import Equal, HasPart, OneOf, Ordered
+from trimq.codec.sql.looked import stored_name
+from trimq.codec.sql.null_logic import (
     FALSE,
     TRUE,
     UNKNOWN,
     Alone,
     Both,
     Condition,
-    Constant,
     Either,
-    Equal,
     Fixed,
-    HasPart,
     IsNull,
-    NoNumber,
     Not,
-    OneOf,
-    Ordered,
-    Property,
-    Term,
-    stored_name,
 )
+from trimq.codec.sql.terms import Constant, NoNumber, Property, Term
 from trimq.codec.sql.values import DOUBLE, INTEGER, LONG, LONGEST, NUMBERS, TEXT, compare
 
 # Java's parser and evaluation overflow their stack, at a depth that depends on the thread.
 MOST_NESTED: Final = 200
+# A text has fewer terms, but BETWEEN evaluates what is before it twice, and so on inside of that.
+MOST_WEIGHT: Final = 1 << 16
 _INTEGERS: Final = range(-(2**31), 2**31)
 _SHOWN: Final = 100
 T = TypeVar("T", bound=Term)
@@ -173,6 +169,8 @@ class Building:
 def _limited(term: T) -> T:
     if term.depth > MOST_NESTED:
         raise Unreadable(f"conditions are nested more than {MOST_NESTED} deep")
+    if term.weight > MOST_WEIGHT:
+        raise Unreadable("BETWEEN is nested in what is before BETWEEN too often")
     return term
 
 

@@ -13,7 +13,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from trimq.codec.sql.building import Building, Unreadable, condition
-from trimq.codec.sql.terms import Expression
+from trimq.codec.sql.expression import Expression
 
 if TYPE_CHECKING:
     from lark import Lark

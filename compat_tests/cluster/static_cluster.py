@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from compat_tests.mqadmin.tools import Printed
-from compat_tests.servers.jvm import Launcher
+from compat_tests.servers.jvm import IDLE, Launcher
 from compat_tests.servers.ours import TrimqServer
 from compat_tests.servers.processes import wait_until
 from compat_tests.servers.real import RealBroker, RealNameServer
@@ -28,7 +28,7 @@ from trimq.admin.topics.static_topics import leaders_of
 A, B = "broker-a", "broker-b"
 MAX_OFFSET, MIN_OFFSET = 30, 31
 SECOND: Final = Options({"brokerName": B})
-SMALL_HEAP: Final = ["-Xms256m", "-Xmx256m", "-XX:MaxDirectMemorySize=256m", "-XX:+UseSerialGC"]
+SMALL_HEAP: Final = ["-Xms256m", "-Xmx256m", "-XX:MaxDirectMemorySize=256m", *IDLE]
 # From before the first part to behind the third: parts begin at multiples of 10,000.
 OFFSETS: Final = (-1, 0, 2, 3, 9_999, 10_000, 10_001, 10_002, 20_000, 20_001, 99_999)
 # What no two servers have in common, or what depends on the order in which a tool counts.
@@ -68,6 +68,7 @@ def real_cluster(launch: Launcher, home: Path) -> Iterator[Cluster]:
             stack.callback(broker.kill)
             broker.start()
         addrs = {name: broker.addr for name, broker in brokers.items()}
+        _wait_until_known(namesrv.addr, addrs)
         yield Cluster("real", namesrv.addr, addrs)
 
 
@@ -80,7 +81,18 @@ def trimq_cluster(home: Path, tree: Path) -> Iterator[Cluster]:
         second = TrimqServer(home / B, SECOND, namesrv=first.namesrv_addr, tree=tree).start()
         stack.callback(second.stop)
         addrs = {A: first.broker_addr, B: second.broker_addr}
+        _wait_until_known(first.namesrv_addr, addrs)
         yield Cluster("trimq", first.namesrv_addr, addrs)
+
+
+def _wait_until_known(namesrv: str, brokers: dict[str, str]) -> None:
+    """A started broker need not be registered: on a busy machine its first attempt may time out."""
+    with BlockingAdminClient(namesrv) as admin:
+        wait_until(
+            "the NameServer knows both brokers",
+            lambda: set(brokers) <= set(admin.cluster_info().broker_addr_table),
+            90,
+        )
 
 
 class StaticTopic:

@@ -14,7 +14,7 @@ from compat_tests.servers import artifacts
 from trimq.codec.records.properties import format_properties
 from trimq.codec.sql.building import Unreadable
 from trimq.codec.sql.grammar import parse
-from trimq.codec.sql.terms import FALSE, TRUE, UNKNOWN
+from trimq.codec.sql.null_logic import FALSE, TRUE, UNKNOWN
 from trimq.codec.sql.values import NotComparable
 
 SOURCES: Final = Path(__file__).parent / "java"

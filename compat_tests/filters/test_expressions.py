@@ -10,7 +10,7 @@ import pytest
 from compat_tests.filters.expressions import Question, questions
 from compat_tests.filters.oracle import our_outcome, real_outcomes
 from compat_tests.mutants.catalogue import MUTANTS
-from trimq.codec.sql import terms
+from trimq.codec.sql import comparisons
 
 SHOWN: Final = 20
 # Right and wrong ones must both be there, or nothing is shown.
@@ -127,7 +127,7 @@ def test_same_outcome(asked: list[Question], capsys: pytest.CaptureFixture[str])
 
 def test_a_mistake_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """That of a mutant (compat_tests/mutants), without any server."""
-    monkeypatch.setattr(terms.Equal, "truth", terms.Equal.truth)
+    monkeypatch.setattr(comparisons.Equal, "truth", comparisons.Equal.truth)
     next(mutant for mutant in MUTANTS if mutant.name == "missing-unequal").patch()
     asked = [Question("missing = absent", ()), *questions(500, seed=1)]
     real = real_outcomes(asked)

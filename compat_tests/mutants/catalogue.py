@@ -8,59 +8,17 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Final
 
-
-@dataclass(frozen=True)
-class Mutant:
-    """A mistake, how it gets in, and what must turn red by it: scenarios of the Java driver, unit tests."""
-
-    name: str
-    mistake: str
-    patch: Callable[[], None]
-    red: tuple[str, ...] = ()
-    # Only a kill at the right moment would show it to a client.
-    tests: tuple[str, ...] = ()
-
-
-def _wrap(owner: Any, name: str, make: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
-    setattr(owner, name, make(getattr(owner, name)))
+from compat_tests.mutants.copies import COPIES
+from compat_tests.mutants.elastic import ELASTIC
+from compat_tests.mutants.mutant import Mutant, wrap
 
 
 def _light_entries_lost() -> None:
     from trimq.store.opening.recovery import Recovery
 
     Recovery._light_entries = lambda self, record: iter(())  # type: ignore[method-assign]
-
-
-def _acknowledged_before_copied() -> None:
-    from trimq.replication.master import Master
-
-    def make(grown: Callable[..., None]) -> Callable[..., None]:
-        def wrong(self: Any) -> None:
-            self._slaves.copied.advance(self._store.max_physical_offset)
-            grown(self)
-
-        return wrong
-
-    _wrap(Master, "grown", make)
-
-
-def _astray_counts() -> None:
-    from trimq.replication.slaves import Slaves
-
-    def wrong(self: Any, link: Any, offset: int) -> None:
-        link.acked = offset
-        self.copied.advance(offset)
-
-    Slaves.reported = wrong  # type: ignore[method-assign]
-
-
-def _any_place_will_do() -> None:
-    from trimq.replication.slave import Incoming
-
-    Incoming._check = lambda self, offset, size, end: None  # type: ignore[method-assign]
 
 
 def _next_begin_offset() -> None:
@@ -74,7 +32,7 @@ def _next_begin_offset() -> None:
 
         return wrong
 
-    _wrap(MessageStore, "read", make)
+    wrap(MessageStore, "read", make)
 
 
 def _locks_never_expire() -> None:
@@ -86,7 +44,7 @@ def _locks_never_expire() -> None:
 
         return wrong
 
-    _wrap(QueueLocks, "__init__", make)
+    wrap(QueueLocks, "__init__", make)
 
 
 def _no_retry_topic() -> None:
@@ -110,40 +68,41 @@ def _swapped_codes() -> None:
 
         return wrong
 
-    _wrap(RemotingError, "__init__", make)
+    wrap(RemotingError, "__init__", make)
 
 
 def _tags_ignored() -> None:
     from trimq.store.message_store import MessageStore
 
     def make(read: Callable[..., Any]) -> Callable[..., Any]:
-        return lambda *args: read(*args[:-1], None)
+        # The last but one are the codes of the tags.
+        return lambda *args: read(*args[:-2], None, args[-1])
 
-    _wrap(MessageStore, "read", make)
+    wrap(MessageStore, "read", make)
 
 
 def _short_batches() -> None:
     from trimq.store.appending import batch_sends as batch_records
 
-    _wrap(batch_records, "split_batch", lambda split: lambda body: split(body)[:-1] or split(body))
+    wrap(batch_records, "split_batch", lambda split: lambda body: split(body)[:-1] or split(body))
 
 
 def _min_offset() -> None:
     from trimq.store.message_store import MessageStore
 
-    _wrap(MessageStore, "min_offset", lambda real: lambda *args: real(*args) + 1)
+    wrap(MessageStore, "min_offset", lambda real: lambda *args: real(*args) + 1)
 
 
 def _commits_dropped() -> None:
     from trimq.broker.groups.offsets import ConsumerOffsets
 
-    _wrap(ConsumerOffsets, "commit", lambda commit: lambda *args: None)
+    wrap(ConsumerOffsets, "commit", lambda commit: lambda *args: None)
 
 
 def _nobody_is_told() -> None:
     from trimq.broker.groups import consumers
 
-    _wrap(consumers, "_send_notices", lambda send: lambda group, peers: None)
+    wrap(consumers, "_send_notices", lambda send: lambda group, peers: None)
 
 
 def _no_delay() -> None:
@@ -155,13 +114,13 @@ def _no_delay() -> None:
 
         return wrong
 
-    _wrap(DelayService, "__init__", make)
+    wrap(DelayService, "__init__", make)
 
 
 def _unlock_ignored() -> None:
     from trimq.broker.groups.queue_locks import QueueLocks
 
-    _wrap(QueueLocks, "unlock", lambda unlock: lambda *args: None)
+    wrap(QueueLocks, "unlock", lambda unlock: lambda *args: None)
 
 
 def _one_more_life() -> None:
@@ -173,7 +132,7 @@ def _one_more_life() -> None:
 
         return wrong
 
-    _wrap(SendingBack, "_is_dead", make)
+    wrap(SendingBack, "_is_dead", make)
 
 
 def _op_after_the_write() -> None:
@@ -203,8 +162,8 @@ def _op_after_the_write() -> None:
         return wrong
 
     right: Callable[..., None] = Ending.stage_op
-    _wrap(Ending, "stage_op", make)
-    _wrap(MessageStore, "write_staged", make_write)
+    wrap(Ending, "stage_op", make)
+    wrap(MessageStore, "write_staged", make_write)
 
 
 def _end_by_offset_only() -> None:
@@ -214,7 +173,8 @@ def _end_by_offset_only() -> None:
 
 
 def _missing_unequal() -> None:
-    from trimq.codec.sql.terms import FALSE, Equal
+    from trimq.codec.sql.comparisons import Equal
+    from trimq.codec.sql.null_logic import FALSE
 
     def make(truth: Callable[..., int]) -> Callable[..., int]:
         def wrong(self: Any, looked: Any) -> int:
@@ -223,7 +183,7 @@ def _missing_unequal() -> None:
 
         return wrong
 
-    _wrap(Equal, "truth", make)
+    wrap(Equal, "truth", make)
 
 
 def _slot_early() -> None:
@@ -233,7 +193,7 @@ def _slot_early() -> None:
         return lambda self, now: real(self, now + self.precision)
 
     for name in ("find_due", "is_behind"):
-        _wrap(TimerStore, name, make)
+        wrap(TimerStore, name, make)
 
 
 def _wheel_before_log() -> None:
@@ -260,7 +220,7 @@ def _position_before_put_back() -> None:
 
         return wrong
 
-    _wrap(Reviving, "_settle", make)
+    wrap(Reviving, "_settle", make)
 
 
 def _ack_by_first_offset() -> None:
@@ -281,7 +241,7 @@ def _out_before_checkpoint() -> None:
 
         return wrong
 
-    _wrap(PopMessage, "handle", make)
+    wrap(PopMessage, "handle", make)
 
 
 def _a_second_early() -> None:
@@ -298,7 +258,7 @@ def _any_attempt() -> None:
             attempt is None and is_blocked(self, queue, attempt, invisible)
         )
 
-    _wrap(OrderedBatches, "is_blocked", make)
+    wrap(OrderedBatches, "is_blocked", make)
 
 
 _POP: Final = "tests/processors/pop/test_pop.py"
@@ -441,29 +401,6 @@ MUTANTS: Final = (
         ),
     ),
     Mutant(
-        "acknowledged-before-copied",
-        "a SYNC_MASTER says SEND_OK as soon as it has the message itself",
-        _acknowledged_before_copied,
-        tests=("tests/replication/test_stream.py::test_what_a_master_has_alone_opens_no_gate",),
-    ),
-    Mutant(
-        "astray-counts",
-        "whatever a slave reports is believed, and one is enough",
-        _astray_counts,
-        tests=(
-            "tests/replication/test_slaves.py::test_what_is_beyond_the_end_counts_for_nothing",
-            "tests/replication/test_slaves.py::test_as_many_as_are_asked_for_must_have_it",
-        ),
-    ),
-    Mutant(
-        "any-place-will-do",
-        "a slave takes what its master sends, wherever that belongs",
-        _any_place_will_do,
-        tests=(
-            "tests/replication/test_stream.py::test_a_slave_drops_a_master_that_makes_no_sense",
-        ),
-    ),
-    Mutant(
         "slot-early",
         "a slot of the timer wheel is taken out when it begins",
         _slot_early,
@@ -481,6 +418,8 @@ MUTANTS: Final = (
             "::test_the_log_comes_first_then_the_wheel_then_the_checkpoint",
         ),
     ),
+    *COPIES,
+    *ELASTIC,
 )
 
 

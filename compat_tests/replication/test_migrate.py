@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -9,16 +10,20 @@ import subprocess
 import sys
 import threading
 import time
+from itertools import pairwise
 from pathlib import Path
+
+import pytest
 
 from compat_tests.replication.pairs import LOG_FILE, NAME, SUCCESS, Pair, eventually
 from compat_tests.servers.artifacts import ROOT
 from compat_tests.servers.processes import HOST, free_port
 from compat_tests.wire.frames import Frame
-from compat_tests.wire.link import Link
+from compat_tests.wire.link import Closed, Link
 
 TOPIC = "Moving"
-SEND, COMMIT, QUERY = 10, 15, 14
+SEND, COMMIT, QUERY, ROUTE = 10, 15, 14, 105
+WRITE = 2
 
 
 def script() -> str:
@@ -28,7 +33,42 @@ def script() -> str:
     return found[1]
 
 
-def test_from_rocketmq_to_trimq(tmp_path: Path) -> None:
+class Producer(threading.Thread):
+    """Sends to the broker that the NameServer names while that may be written to; `times` are those of good answers."""
+
+    def __init__(self, namesrv: str) -> None:
+        super().__init__()
+        self._namesrv = namesrv
+        self._over = threading.Event()
+        self.times: list[float] = []
+
+    def run(self) -> None:
+        while not self._over.wait(0.02):
+            addr = self._writable()
+            if addr is not None and _send(addr).code == SUCCESS:
+                self.times.append(time.monotonic())
+
+    def end(self) -> None:
+        self._over.set()
+        self.join()
+
+    @property
+    def pause(self) -> float:
+        """The longest time without an answer, in seconds."""
+        return max(after - before for before, after in pairwise(self.times))
+
+    def _writable(self) -> str | None:
+        route = _ask(self._namesrv, Frame(ROUTE, ext={"topic": TOPIC}))
+        if route.code != SUCCESS:
+            return None
+        found = json.loads(route.body)
+        if not any(queues["perm"] & WRITE for queues in found["queueDatas"]):
+            return None
+        addr: str | None = found["brokerDatas"][0]["brokerAddrs"].get("0")
+        return addr
+
+
+def test_from_rocketmq_to_trimq(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pair = Pair("real-ours", tmp_path / "pair")
     pair.master.start()
     pair.master.create(TOPIC, queues=1)
@@ -60,6 +100,8 @@ def test_from_rocketmq_to_trimq(tmp_path: Path) -> None:
     moving = subprocess.Popen(
         ["bash", "-c", text], env=environment, stdout=log, stderr=log, start_new_session=True
     )
+    producer = Producer(pair.namesrv.addr)
+    producer.start()
     try:
         stopping = threading.Thread(target=_stop_when_asked, args=(pair, stop, done, moving))
         stopping.start()
@@ -68,8 +110,16 @@ def test_from_rocketmq_to_trimq(tmp_path: Path) -> None:
         eventually(lambda: _send(new).code == SUCCESS, "the new master takes messages")
         query = {"consumerGroup": "G", "topic": TOPIC, "queueId": "0"}
         assert _ask(new, Frame(QUERY, ext=query)).ext["offset"] == "7"
-        assert _end(new) >= 21
+        moved = time.monotonic()
+        eventually(lambda: producer.times[-1] > moved, "the producer has found it")
+        producer.end()
+        assert _end(new) >= 21 + len(producer.times)
+        with capsys.disabled():
+            print(
+                f"\none broker name, moved under load: nobody could send for {producer.pause:.1f} s"
+            )
     finally:
+        producer.end()
         os.killpg(moving.pid, signal.SIGKILL)
         moving.wait()
         log.close()
@@ -109,7 +159,7 @@ def _send(addr: str) -> Frame:
     }
     try:
         return _ask(addr, Frame(SEND, ext=fields, body=b"new"))
-    except OSError:
+    except (OSError, Closed):
         return Frame(-1)
 
 

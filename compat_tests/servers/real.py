@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from compat_tests.servers.jvm import Launcher, Running
+from compat_tests.servers.jvm import IDLE, SHORT_LIVED, Launcher, Running
 from compat_tests.servers.processes import HOST, free_port
 from compat_tests.servers.server import Options, Tls, write_broker_conf
 from trimq.codec.codes import RequestCode
@@ -20,7 +20,7 @@ from trimq.remoting.clients.blocking import BlockingClient
 NAMESRV_MAIN: Final = "org.apache.rocketmq.namesrv.NamesrvStartup"
 BROKER_MAIN: Final = "org.apache.rocketmq.broker.BrokerStartup"
 NAMESRV_HEAP: Final = ["-Xms128m", "-Xmx256m", "-XX:+UseSerialGC"]
-BROKER_HEAP: Final = ["-Xms512m", "-Xmx512m", "-XX:MaxDirectMemorySize=512m"]
+BROKER_HEAP: Final = ["-Xms512m", "-Xmx512m", "-XX:MaxDirectMemorySize=512m", *IDLE]
 # JDK 17 hides what RocketMQ's memory statistics reach for.
 OPENED: Final = ["--add-exports=java.base/jdk.internal.ref=ALL-UNNAMED"]
 # A broker whose first registration was too slow tries again 10 s after its start, and then every 30 s.
@@ -87,8 +87,16 @@ class _Jvm:
 class RealNameServer(_Jvm):
     """NamesrvStartup on a port of its own."""
 
-    def __init__(self, launch: Launcher, home: Path, tls: Tls | None = None) -> None:
+    def __init__(
+        self,
+        launch: Launcher,
+        home: Path,
+        tls: Tls | None = None,
+        more: Sequence[str] = SHORT_LIVED,
+    ) -> None:
+        """`more` options of its JVM."""
         super().__init__(launch, home, "namesrv")
+        self._more = more
         self._port = free_port()
         self._tls = tls
         self.addr = f"{HOST}:{self._port}"
@@ -98,6 +106,7 @@ class RealNameServer(_Jvm):
         conf.write_text(f"listenPort={self._port}\nbindAddress={HOST}\n")
         options = [
             *NAMESRV_HEAP,
+            *self._more,
             *OPENED,
             *_folders(self.home),
             *_tls_arguments(self.home, self._tls),
@@ -124,6 +133,8 @@ class RealBroker(_Jvm):
         self.addr = f"{HOST}:{self._port}"
         self.settings: Mapping[str, str] = {
             "storePathCommitLog": str(self.store / "commitlog"),
+            # TransactionMetricsFlushService keeps a core busy until it has written for the first time.
+            "transactionMetricFlushInterval": "500",
             **options.merged(),
             "namesrvAddr": namesrv,
             "listenPort": str(self._port),
@@ -156,7 +167,9 @@ class RealServer:
         chosen = options or Options()
         self._plain = chosen.tls is None
         self.description = launch.description
-        self.namesrv = RealNameServer(launch, home / "namesrv", chosen.tls)
+        # Whoever measures a broker gives it other options, and its NameServer none.
+        more = SHORT_LIVED if heap is BROKER_HEAP else ()
+        self.namesrv = RealNameServer(launch, home / "namesrv", chosen.tls, more)
         self.broker = RealBroker(launch, home / "broker", self.namesrv.addr, chosen, heap)
 
     def start(self) -> RealServer:

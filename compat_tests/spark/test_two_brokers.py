@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from compat_tests.scenarios.stage import make_tls
-from compat_tests.servers.jvm import Launcher
+from compat_tests.servers.jvm import IDLE, Launcher
 from compat_tests.servers.ours import TrimqServer
 from compat_tests.servers.real import RealBroker, RealNameServer, RealServer
 from compat_tests.servers.server import Options
@@ -28,7 +28,7 @@ pyspark = pytest.importorskip(
 
 KINDS = ("real", "trimq")
 ROWS = 200
-HEAP = ["-Xms256m", "-Xmx256m", "-XX:MaxDirectMemorySize=256m"]
+HEAP = ["-Xms256m", "-Xmx256m", "-XX:MaxDirectMemorySize=256m", *IDLE]
 SECOND = Options({"brokerName": "broker-b"})
 KEYS = {"accessKey": "rocketmq", "secretKey": "12345678"}
 _PROVIDERS = "org.apache.rocketmq.auth.authentication.provider"

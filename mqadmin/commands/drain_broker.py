@@ -8,10 +8,10 @@ from typing import Final
 import click
 
 from trimq.admin.brokers.leaving import Remainder
-from trimq.codec.bodies.route import BrokerData
 from trimq.codec.headers.namesrv import UnRegisterBrokerRequestHeader
 from trimq.codec.names import MASTER_ID
 from trimq.mqadmin.common.drain_bar import DrainBar
+from trimq.mqadmin.common.members import master_named
 from trimq.mqadmin.common.planning import would
 from trimq.mqadmin.framework import FAILURES, Failed, Run, admin_command, dry_run_option
 
@@ -68,16 +68,10 @@ class Drain:
         self._run = run
         self._name = broker_name
         self._ignored = ignored
-        self._broker = self._find()
+        self._broker = master_named(run, broker_name)
         self._addr = self._broker.broker_addrs[MASTER_ID]
         self._wiped = False
         self._progress = _Progress(run, f"draining {broker_name}")
-
-    def _find(self) -> BrokerData:
-        found = self._run.admin.cluster_info().broker_addr_table.get(self._name)
-        if found is None or MASTER_ID not in found.broker_addrs:
-            raise Failed(f"no NameServer lists a master of {self._name!r}")
-        return found
 
     def look(self) -> Remainder:
         """What is left now."""

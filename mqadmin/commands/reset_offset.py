@@ -37,7 +37,7 @@ def target_of(text: str) -> Target:
     try:
         millis = moment(text)
     except click.BadParameter:
-        raise click.BadParameter(f"{text!r} is none of {_TARGETS}; a TIME is {FORMS}") from None
+        raise click.BadParameter(f"{text!r} is not one of {_TARGETS}; a TIME is {FORMS}") from None
     say_if_future(millis, "every queue is set to its end")
     return Target(Side.TIME, millis)
 

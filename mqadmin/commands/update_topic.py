@@ -3,6 +3,8 @@
 Java: UpdateTopicSubCommand. `--drain` is ours: see mqadmin.draining.
 """
 
+import sys
+
 import click
 
 from trimq.admin.brokers.namesrv import ORDER_TOPICS
@@ -10,6 +12,7 @@ from trimq.codec.bodies.topics import TopicConfig
 from trimq.codec.flags import TopicSysFlag
 from trimq.mqadmin.common.drain_options import drain_options
 from trimq.mqadmin.common.draining import Drain, Goal
+from trimq.mqadmin.common.elastic import check_update
 from trimq.mqadmin.common.planning import hidden_messages, would
 from trimq.mqadmin.framework import (
     Run,
@@ -86,13 +89,15 @@ def command(
     ignored: tuple[str, ...],
     dry_run: bool,
 ) -> None:
-    if drain and dry_run:
-        raise click.UsageError("--drain and --dry-run contradict each other")
+    changes = read_changes(attributes)
+    addrs = chosen_addrs(run, broker_addr, cluster)
     if drain:
-        _check_drain(ctx, reads, writes)
+        _check_drain(ctx, reads, writes, dry_run)
+    elastic = check_update(run, topic, addrs, drain=drain, order=order, numbers=reads or writes)
+    if drain:
         wanted = (reads or writes or 0, writes or reads or 0)
         goal = Goal(topic, *wanted, drain_timeout, drain_settle, frozenset(ignored))
-        Drain(run, hash_order(chosen_addrs(run, broker_addr, cluster)), goal).run()
+        Drain(run, hash_order(addrs), goal).run()
         return
     flags = (TopicSysFlag.UNIT if unit else 0) | (TopicSysFlag.UNIT_SUB if unit_sub else 0)
     config = TopicConfig(
@@ -102,10 +107,10 @@ def command(
         perm=perm,
         topic_sys_flag=flags,
         order=order,
-        attributes=read_changes(attributes),
+        attributes=changes,
     )
-    addrs = chosen_addrs(run, broker_addr, cluster)
-    hidden = {addr: hidden_messages(run, addr, topic, config.read_queue_nums) for addr in addrs}
+    kept = sys.maxsize if elastic else config.read_queue_nums
+    hidden = {addr: hidden_messages(run, addr, topic, kept) for addr in addrs}
     if dry_run:
         _plan(run, config, hidden)
         return
@@ -153,8 +158,10 @@ def _warn_of_hidden(run: Run, config: TopicConfig, hidden: dict[str, tuple[int, 
             )
 
 
-def _check_drain(ctx: click.Context, reads: int | None, writes: int | None) -> None:
+def _check_drain(ctx: click.Context, reads: int | None, writes: int | None, dry_run: bool) -> None:
     """--drain changes nothing but numbers of queues, which have to be given."""
+    if dry_run:
+        raise click.UsageError("--drain and --dry-run contradict each other")
     if reads is None and writes is None:
         raise click.UsageError("--drain needs the number of queues to keep: -r, -w or both")
     default = click.core.ParameterSource.DEFAULT

@@ -156,7 +156,7 @@ def _part_at(text: str, at: int, body: str) -> tuple[_Part, int]:
     elif letter in _FIELDS or letter in ("b", "%"):
         return _field(letter, body), at + 2
     known = ", ".join(f"{code} {meaning}" for code, meaning in LETTERS.items())
-    raise click.UsageError(f"--format: {text[at : at + 2]!r} is none of {known}")
+    raise click.UsageError(f"--format: {text[at : at + 2]!r} is not one of {known}")
 
 
 def _constant(text: str) -> _Part:

@@ -15,7 +15,7 @@ import trio
 
 from trimq.base.clock import Clock
 from trimq.broker.filters.sql_filters import SqlFilters
-from trimq.broker.groups.clients import Client
+from trimq.broker.groups.client_record import Client
 from trimq.broker.groups.consumers import Consumers
 from trimq.broker.groups.joining import GroupTopics
 from trimq.broker.groups.producers import Producers

@@ -1,7 +1,7 @@
 """UNREGISTER_CLIENT: a client leaves a producer group, a consumer group or both."""
 
 from trimq.base.clock import Clock
-from trimq.broker.groups.clients import Client
+from trimq.broker.groups.client_record import Client
 from trimq.broker.groups.consumers import Consumers
 from trimq.broker.groups.producers import Producers
 from trimq.broker.groups.subscription_groups import SubscriptionGroups

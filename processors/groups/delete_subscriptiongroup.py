@@ -4,14 +4,20 @@ Its %RETRY% and %DLQ% topics stay.
 """
 
 from collections.abc import Sequence
+from typing import Protocol
 
 from trimq.broker.figures.traffic import Traffic
 from trimq.broker.groups.offsets import ConsumerOffsets
 from trimq.broker.groups.subscription_groups import SubscriptionGroups
-from trimq.broker.pop.batches import OrderedBatches
 from trimq.codec.codes import RequestCode
 from trimq.codec.headers.groups import DeleteSubscriptionGroupRequestHeader
 from trimq.remoting.contract import Processor, Request, Response
+
+
+class Holder(Protocol):
+    """Has something of a group beside its offsets."""
+
+    def forget_group(self, group: str) -> None: ...
 
 
 class DeleteSubscriptiongroup(Processor[DeleteSubscriptionGroupRequestHeader]):
@@ -23,18 +29,18 @@ class DeleteSubscriptiongroup(Processor[DeleteSubscriptionGroupRequestHeader]):
         groups: SubscriptionGroups,
         offsets: ConsumerOffsets,
         traffic: Traffic,
-        blocks: Sequence[OrderedBatches],
+        holders: Sequence[Holder],
     ) -> None:
         self._groups = groups
         self._offsets = offsets
         self._traffic = traffic
-        self._blocks = blocks
+        self._holders = holders
 
     def handle(self, request: Request[DeleteSubscriptionGroupRequestHeader]) -> Response:
         self._groups.delete(request.header.group_name)
         self._traffic.forget_group(request.header.group_name)
-        for blocks in self._blocks:
-            blocks.forget_group(request.header.group_name)
+        for holder in self._holders:
+            holder.forget_group(request.header.group_name)
         if request.header.clean_offset:
             self._offsets.forget_group(request.header.group_name)
         return Response()

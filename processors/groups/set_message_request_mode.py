@@ -1,7 +1,5 @@
 """SET_MESSAGE_REQUEST_MODE: whether a group pulls or pops a topic."""
 
-import logging
-
 from trimq.broker.groups.request_modes import RequestModes
 from trimq.broker.groups.subscription_groups import SubscriptionGroups
 from trimq.broker.topics.table import Topics
@@ -10,8 +8,6 @@ from trimq.codec.bodies.request_modes import SetMessageRequestModeRequestBody
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.names import RETRY_PREFIX
 from trimq.remoting.contract import Processor, RemotingError, Request, Response
-
-log = logging.getLogger("trimq.broker")
 
 
 class SetMessageRequestMode(Processor[None]):
@@ -40,10 +36,4 @@ class SetMessageRequestMode(Processor[None]):
                 ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, "subscription group does not exist"
             )
         self._modes.put(mode)
-        if mode.mode == "POP":
-            log.warning(
-                "POP is not supported yet, so the group continues to pull: topic=%s group=%s",
-                mode.topic,
-                mode.consumer_group,
-            )
         return Response()

@@ -5,7 +5,7 @@ from typing import Final
 
 import trio
 
-from trimq.broker.groups.clients import Client
+from trimq.broker.groups.client_record import Client
 from trimq.broker.groups.consumers import Consumers
 from trimq.codec.bodies.base import decode_request, encode_body
 from trimq.codec.bodies.locks import MessageQueue

@@ -1,12 +1,10 @@
 """QUERY_CONSUMER_OFFSET: where a group reads a queue from (ConsumerManageProcessor).
 
-A group without an offset starts at 0 only when the queue still has its first message: then the queue
-is young, and nothing would be skipped. Otherwise it is told
-QUERY_NOT_FOUND and decides itself (its ConsumeFromWhere).
+A group without an offset begins as broker/consume/first_offsets.py says.
 """
 
+from trimq.broker.consume.first_offsets import FirstOffsets
 from trimq.broker.groups.offsets import ConsumerOffsets
-from trimq.broker.store_views import QueueReader
 from trimq.broker.topics.static_queues import StaticQueue, StaticQueues, own_header, refused
 from trimq.codec.bodies.static_topics import LogicQueueMappingItem
 from trimq.codec.codes import RequestCode, ResponseCode
@@ -23,10 +21,15 @@ class QueryConsumerOffset(QueueProcessor[QueryConsumerOffsetRequestHeader]):
     codes = (RequestCode.QUERY_CONSUMER_OFFSET,)
     header = QueryConsumerOffsetRequestHeader
 
-    def __init__(self, static: StaticQueues, offsets: ConsumerOffsets, store: QueueReader) -> None:
+    def __init__(
+        self,
+        static: StaticQueues,
+        offsets: ConsumerOffsets,
+        first: FirstOffsets,
+    ) -> None:
         super().__init__(static)
         self._offsets = offsets
-        self._store = store
+        self._first = first
 
     def decode_header(self, ext_fields: dict[str, str]) -> QueryConsumerOffsetRequestHeader:
         """A missing group is an unknown group, under Java's name for null."""
@@ -59,22 +62,8 @@ class QueryConsumerOffset(QueueProcessor[QueryConsumerOffsetRequestHeader]):
 
     def _own(self, header: QueryConsumerOffsetRequestHeader, queue_id: int) -> int:
         """In a queue of this broker; RemotingError (QUERY_NOT_FOUND) when there is none."""
-        topic = header.topic
-        offset = self._offsets.query(header.consumer_group, topic, queue_id)
-        if offset >= 0:
-            return offset
-        if header.set_zero_if_not_found is False:
-            raise RemotingError(
-                ResponseCode.QUERY_NOT_FOUND,
-                "Not found, do not set to zero, maybe this group boot first",
-            )
-        first = self._store.min_offset(topic, queue_id)
-        if first > 0 or not self._store.has_message(topic, queue_id, 0):
-            raise RemotingError(
-                ResponseCode.QUERY_NOT_FOUND,
-                "Not found, V3_0_6_SNAPSHOT maybe this group consumer boot first",
-            )
-        return 0
+        zero_is_fine = header.set_zero_if_not_found is not False
+        return self._first.for_pull(header.consumer_group, header.topic, queue_id, zero_is_fine)
 
     async def _elsewhere(
         self, request: Request[QueryConsumerOffsetRequestHeader], part: LogicQueueMappingItem

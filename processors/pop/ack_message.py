@@ -2,12 +2,15 @@
 
 from trimq.broker.lite.acking import LiteAcking, is_lite
 from trimq.broker.pop.acking import Acking
+from trimq.broker.produce.puts import PutRefused
 from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.headers.fast_pop import AckHeader, decode_ack
 from trimq.codec.headers.pop import AckMessageRequestHeader
 from trimq.remoting.contract import Processor, Request, Response
+from trimq.store.errors import StoreError
 
 
-class AckMessage(Processor[AckMessageRequestHeader]):
+class AckMessage(Processor[AckHeader]):
     codes = (RequestCode.ACK_MESSAGE,)
     header = AckMessageRequestHeader
 
@@ -15,14 +18,19 @@ class AckMessage(Processor[AckMessageRequestHeader]):
         self._acking = acking
         self._lite = lite
 
-    def handle(self, request: Request[AckMessageRequestHeader]) -> Response:
+    def decode_header(self, ext_fields: dict[str, str]) -> AckHeader:
+        return decode_ack(ext_fields)
+
+    def handle(self, request: Request[AckHeader]) -> Response:
         header, peer = request.header, request.peer
         if is_lite(header.lite_topic):
             self._acking.check_queue(header.topic, header.queue_id, peer)
             self._lite.ack(header, peer)
             return Response()
-        with self._acking.puts():
+        try:
             durable_at = self._acking.ack(header, peer)
+        except (StoreError, PutRefused) as error:
+            raise self._acking.not_noted(error) from error
         return Response(
             ResponseCode.SUCCESS,
             staged=True,

@@ -1,12 +1,14 @@
 """BATCH_ACK_MESSAGE (200151): popped messages of any checkpoints were consumed."""
 
 from trimq.broker.pop.acking import Acking
+from trimq.broker.produce.puts import PutRefused
 from trimq.codec.bodies.base import decode_request
 from trimq.codec.bodies.pop import BatchAckMessageRequestBody
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.errors import CodecError
 from trimq.codec.headers.base import Header
 from trimq.remoting.contract import Processor, RemotingError, Request, Response
+from trimq.store.errors import StoreError
 
 
 class BatchAckMessage(Processor[Header]):
@@ -23,17 +25,18 @@ class BatchAckMessage(Processor[Header]):
             return Response(ResponseCode.NO_MESSAGE)
         durable_at = -1
         refused: RemotingError | None = None
-        with self._acking.puts():
-            for entry in asked.acks:
-                try:
-                    broker, peer = asked.broker_name, request.peer
-                    durable_at = max(durable_at, self._acking.ack_batch(entry, broker, peer))
-                except RemotingError as error:
-                    # The others count all the same (appendAck of AckMessageProcessor).
-                    refused = error
-                except CodecError as error:
-                    # As in the original, those before it count.
-                    raise RemotingError(ResponseCode.SYSTEM_ERROR, str(error)) from None
+        broker, peer = asked.broker_name, request.peer
+        for entry in asked.acks:
+            try:
+                durable_at = max(durable_at, self._acking.ack_batch(entry, broker, peer))
+            except RemotingError as error:
+                # The others count all the same (appendAck of AckMessageProcessor).
+                refused = error
+            except (StoreError, PutRefused) as error:
+                raise self._acking.not_noted(error) from error
+            except CodecError as error:
+                # As in the original, those before it count.
+                raise RemotingError(ResponseCode.SYSTEM_ERROR, str(error)) from None
         if refused is not None:
             raise refused
         return Response(

@@ -3,6 +3,7 @@
 from trimq.broker.lite.acking import LiteAcking, is_lite
 from trimq.broker.pop.acking import Acking
 from trimq.broker.pop.orderly import Changed
+from trimq.broker.produce.puts import PutRefused
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.headers.pop import (
     ChangeInvisibleTimeRequestHeader,
@@ -10,6 +11,7 @@ from trimq.codec.headers.pop import (
 )
 from trimq.codec.names import REMARK_LEFT
 from trimq.remoting.contract import Peer, Processor, RemotingError, Request, Response
+from trimq.store.errors import StoreError
 
 
 class ChangeMessageInvisibleTime(Processor[ChangeInvisibleTimeRequestHeader]):
@@ -48,5 +50,7 @@ class ChangeMessageInvisibleTime(Processor[ChangeInvisibleTimeRequestHeader]):
         if is_lite(header.lite_topic):
             self._acking.check_queue(header.topic, header.queue_id, peer)
             return self._lite.change(header)
-        with self._acking.puts():
+        try:
             return self._acking.change(header, peer)
+        except (StoreError, PutRefused) as error:
+            raise self._acking.not_noted(error) from error

@@ -5,9 +5,10 @@ from functools import partial
 import trio
 
 from trimq.broker.pop.found import Pop
-from trimq.broker.pop.popping import ColdQueue, Popping
+from trimq.broker.pop.popping import LookedAt, Popping
 from trimq.broker.produce.receive_end import write_receive
 from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.headers.fast_pop import PopHeader, decode_pop, encode_pop_response
 from trimq.codec.headers.pop import PopMessageRequestHeader, PopMessageResponseHeader
 from trimq.remoting.contract import Later, Processor, RemotingError, Request, Response
 from trimq.store.config import StoreConfig
@@ -15,10 +16,10 @@ from trimq.store.message_store import MessageStore
 
 _FOUND = "FOUND"
 _NOTHING = "NO_MESSAGE_IN_QUEUE"
-Asked = Request[PopMessageRequestHeader]
+Asked = Request[PopHeader]
 
 
-class PopMessage(Processor[PopMessageRequestHeader]):
+class PopMessage(Processor[PopHeader]):
     codes = (RequestCode.POP_MESSAGE,)
     header = PopMessageRequestHeader
 
@@ -26,6 +27,9 @@ class PopMessage(Processor[PopMessageRequestHeader]):
         self._popping = popping
         self._store = store
         self._config = config
+
+    def decode_header(self, ext_fields: dict[str, str]) -> PopHeader:
+        return decode_pop(ext_fields)
 
     def handle(self, request: Asked) -> Response | Later:
         popping, header = self._popping, request.header
@@ -51,7 +55,7 @@ class PopMessage(Processor[PopMessageRequestHeader]):
         pop = popping.begin(header, request.peer, wanted)
         return await self._finish(pop, popping.look(pop), request)
 
-    async def _finish(self, pop: Pop, cold: ColdQueue | None, request: Asked) -> Response:
+    async def _finish(self, pop: Pop, cold: LookedAt | None, request: Asked) -> Response:
         """Its receive has ended: what is staged here is written here."""
         popping = self._popping
         while True:
@@ -82,21 +86,22 @@ class PopMessage(Processor[PopMessageRequestHeader]):
 
     def _answer(self, pop: Pop, code: ResponseCode) -> Response:
         found = code is ResponseCode.SUCCESS
-        header = PopMessageResponseHeader(
-            pop_time=pop.pop_time,
-            invisible_time=pop.header.invisible_time,
-            revive_qid=pop.revive_queue,
-            rest_num=pop.rest,
-            start_offset_info=pop.places.start_offset_info,
-            msg_offset_info=pop.places.msg_offset_info,
-            order_count_info=pop.places.order_count_info if pop.header.order else None,
+        header, places = pop.header, pop.places
+        fields = encode_pop_response(
+            pop.pop_time,
+            header.invisible_time,
+            pop.revive_queue,
+            pop.rest,
+            places.start_offset_info,
+            places.msg_offset_info,
+            places.order_count_info if header.order else None,
         )
         if found and pop.rest > 0:
             self._popping.wake_next(pop)
-        response = Response(code, _FOUND if found else _NOTHING, header, body=pop.bodies)
+        response = Response(code, _FOUND if found else _NOTHING, None, fields, pop.bodies)
         if found:
             # Nothing is written for an orderly one.
-            response.staged = not pop.header.order
+            response.staged = not header.order
             response.durable_at = pop.durable_at
             # The checkpoint is stored and will be read: the real broker hands the messages out.
             response.durable_timeout_code = ResponseCode.SUCCESS

@@ -5,7 +5,7 @@ from trimq.remoting.contract import Processor, Request, Response
 
 
 class ResetMasterFlushOffset(Processor[None]):
-    """Nothing here copies a master yet, so there is nothing to reset."""
+    """No broker of ours keeps such an offset, so there is nothing to reset."""
 
     codes = (RequestCode.RESET_MASTER_FLUSH_OFFSET,)
 

@@ -1,102 +1,21 @@
 """END_TRANSACTION (37): a producer says what becomes of its half message."""
 
-from typing import Final
-
-from trimq.broker.produce.puts import put_answer
-from trimq.broker.produce.receive_end import write_receive
-from trimq.broker.records import ColdRecord, NoRecord, fetch_record, record_in_memory
-from trimq.broker.transactions.ending import End, Ending, NotPending, TooLate, not_found
-from trimq.broker.transactions.late_ends import LateEnds
-from trimq.codec.codes import RequestCode, ResponseCode
-from trimq.codec.flags import SysFlag
+from trimq.codec.codes import RequestCode
+from trimq.codec.headers.fast import EndHeader, decode_end
 from trimq.codec.headers.transactions import EndTransactionRequestHeader
-from trimq.codec.names import REMARK_LEFT
-from trimq.codec.records.record import Record
-from trimq.remoting.contract import Later, Processor, RemotingError, Request, Response
-from trimq.store.config import StoreConfig
-from trimq.store.errors import StoreError
-from trimq.store.message_store import MessageStore
-
-_UNKNOWN: Final = int(SysFlag.NOT_TRANSACTION)
-_COMMIT: Final = int(SysFlag.COMMIT)
-_ROLLBACK: Final = int(SysFlag.ROLLBACK)
+from trimq.processors._end_replies import EndReplies
+from trimq.remoting.contract import Later, Processor, Request, Response
 
 
-class EndTransaction(Processor[EndTransactionRequestHeader]):
+class EndTransaction(Processor[EndHeader]):
     codes = (RequestCode.END_TRANSACTION,)
     header = EndTransactionRequestHeader
 
-    def __init__(
-        self, ending: Ending, late: LateEnds, store: MessageStore, config: StoreConfig
-    ) -> None:
-        self._ending = ending
-        self._late = late
-        self._store = store
-        self._config = config
+    def __init__(self, replies: EndReplies) -> None:
+        self._replies = replies
 
-    def handle(self, request: Request[EndTransactionRequestHeader]) -> Response | Later:
-        header = request.header
-        if header.commit_or_rollback not in (_UNKNOWN, _COMMIT, _ROLLBACK):
-            raise RemotingError(ResponseCode.SYSTEM_ERROR, "commitOrRollback field wrong")
-        if header.commit_or_rollback == _UNKNOWN:
-            # Its producer does not know yet, and is asked later; also one that waits for an answer gets none.
-            return Response(no_reply=True)
-        try:
-            record = record_in_memory(self._store, header.commit_log_offset)
-        except ColdRecord:
-            return Later(request, self._from_disk, keeps_body=False)
-        except NoRecord:
-            raise not_found() from None
-        try:
-            return self._answer(_end_of(header), record)
-        except NotPending:
-            if self._late.possible():
-                return Later(request, self._from_disk, keeps_body=False)
-            return _answered(_end_of(header), -1)
+    def decode_header(self, ext_fields: dict[str, str]) -> EndHeader:
+        return decode_end(ext_fields)
 
-    async def _from_disk(self, request: Request[EndTransactionRequestHeader]) -> Response:
-        """Of a record that is not in memory, or of a half that may have been given up."""
-        end = _end_of(request.header)
-        try:
-            record = await fetch_record(self._store, end.physical_offset)
-        except NoRecord:
-            raise not_found() from None
-        try:
-            answer = self._answer(end, record)
-        except NotPending:
-            try:
-                return _answered(end, await self._late.commit(record))
-            except StoreError as error:
-                raise RemotingError(
-                    *put_answer(error, self._config, self._store.disk_use)
-                ) from error
-        # Its receive has ended.
-        write_receive(self._store, self._config)
-        return answer
-
-    def _answer(self, end: End, record: Record) -> Response:
-        try:
-            return _answered(end, self._ending.end(end, record))
-        except TooLate:
-            # Another one that is only given a code.
-            return Response(ResponseCode.ILLEGAL_OPERATION, REMARK_LEFT)
-
-
-def _end_of(header: EndTransactionRequestHeader) -> End:
-    return End(
-        header.producer_group or "",
-        header.tran_state_table_offset,
-        header.commit_log_offset,
-        header.commit_or_rollback == _COMMIT,
-        header.from_transaction_check,
-    )
-
-
-def _answered(end: End, durable_at: int) -> Response:
-    # A rollback leaves the remark that a reply is made with.
-    response = Response(0, None if end.commit else REMARK_LEFT, staged=True)
-    if durable_at >= 0:
-        response.durable_at = durable_at
-        # The message is stored and visible: the real broker says so.
-        response.durable_timeout_code = ResponseCode.SUCCESS
-    return response
+    def handle(self, request: Request[EndHeader]) -> Response | Later:
+        return self._replies.answer(request)

@@ -5,7 +5,7 @@ Reconnecting is left to callers, who know what has to be sent again.
 
 import socket
 import ssl
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 
 import trio
@@ -48,14 +48,22 @@ class Client:
         coding: int = JSON,
         timeout: float = 3,  # noqa: ASYNC109
         extra_fields: Mapping[str, str] | None = None,
+        on_closed: Callable[[], object] | None = None,
     ) -> AsyncIterator["Client"]:
         """Connect to "host:port"; `processors` answer the server's own requests. Times in seconds.
 
-        `extra_fields` go with every request, in addition to the fields of its header.
+        `extra_fields` go with every request, in addition to the fields of its header; `on_closed` is called
+        when the connection has ended, whoever ended it.
         """
         wire, remote_addr = await _open(addr, tls, timeout)
         async with cls.over(
-            wire, remote_addr, addr=addr, processors=processors, limits=limits, coding=coding
+            wire,
+            remote_addr,
+            addr=addr,
+            processors=processors,
+            limits=limits,
+            coding=coding,
+            on_closed=on_closed,
         ) as client:
             client._connection.add_to_requests(dict(extra_fields or {}))
             yield client
@@ -71,6 +79,7 @@ class Client:
         processors: Sequence[AnyProcessor] = (),
         limits: Limits | None = None,
         coding: int = JSON,
+        on_closed: Callable[[], object] | None = None,
     ) -> AsyncIterator["Client"]:
         """A client over an existing wire."""
         shared = Shared(
@@ -81,7 +90,7 @@ class Client:
         connection = Connection(wire, shared, remote_addr, pack_host(remote_addr))
         failure: Exception | None = None
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(connection.run)
+            nursery.start_soon(_run, connection, on_closed)
             try:
                 yield cls(addr or remote_addr, connection)
             except Exception as error:
@@ -114,6 +123,14 @@ class Client:
     def oneway(self, code: int, header: Header | None = None, body: Body = b"") -> None:
         """Send a request that gets no answer."""
         self._connection.oneway(code, header, body)
+
+
+async def _run(connection: Connection, on_closed: Callable[[], object] | None) -> None:
+    try:
+        await connection.run()
+    finally:
+        if on_closed is not None:
+            on_closed()
 
 
 async def _open(addr: str, tls: Tls | None, seconds: float) -> tuple[Wire, str]:

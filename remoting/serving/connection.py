@@ -268,6 +268,8 @@ class Connection(Peer):
     def _take_turn(self) -> Turn:
         shared = self._shared
         turn = take_turn(self._frames, shared.dispatcher, self, shared.limits.outbox_limit)
+        if self._parked is not None:
+            turn.term = self._parked.term
         pending = self._frames.pending
         if (pending > SMALL or self._unfinished) and not self.closed:
             self._unfinished = pending
@@ -299,7 +301,7 @@ class Connection(Peer):
         if turn.replies:
             replies = turn.replies
             if self._parked is not None:
-                replies = self._parked.park(replies)
+                replies = self._parked.park(replies, turn.term)
             self._send(replies)
         for command in turn.answers:
             self._answered(command)
@@ -312,7 +314,7 @@ class Connection(Peer):
 
     def _let_wait(self, waiting: WaitingRequest) -> None:
         counters = self._shared.counters
-        limit = self._waiting_limit(waiting.size)
+        limit = self._shared.limit_of_waiting(self._waiting_count, waiting.size)
         if limit is not None:
             counters.limits[limit] += 1
             request = waiting.later.request
@@ -326,22 +328,13 @@ class Connection(Peer):
         counters.waiting_bytes += waiting.size
         self._waiting.start_soon(self._answer_later, waiting)
 
-    def _waiting_limit(self, size: int) -> str | None:
-        """The setting that forbids holding one more request of that size, if any does."""
-        limits = self._shared.limits
-        if limits.waiting_limit and self._waiting_count >= limits.waiting_limit:
-            return "maxHeldRequestsPerConnection"
-        most = limits.waiting_bytes_limit
-        if most and self._shared.counters.waiting_bytes + size > most:
-            return "maxHeldRequestBytes"
-        return None
-
     async def _answer_later(self, waiting: WaitingRequest) -> None:
         request = waiting.later.request
         try:
             # Not even started while the peer does not read: its answer would only pile up here.
             await self._outbox.room()
             response = await self._shared.dispatcher.finish(waiting.later)
+            term = 0 if self._parked is None else self._parked.term
             holdback = self._shared.dispatcher.holdback
             if holdback is not None and holdback.is_behind():
                 await holdback.passed()
@@ -352,7 +345,7 @@ class Connection(Peer):
         if request.oneway or response.no_reply:
             return
         replies = [Reply(request.opaque, waiting.coding, response)]
-        self._send(replies if self._parked is None else self._parked.park(replies))
+        self._send(replies if self._parked is None else self._parked.park(replies, term))
 
     def _send(self, replies: list[Reply]) -> None:
         if replies:

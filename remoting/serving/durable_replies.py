@@ -25,9 +25,10 @@ class ParkedReplies:
 
     Each waits for all gates side by side: the disk and the slaves. It leaves when each has let it pass or has taken
     too long; then with that gate's code, the last one's if there are several (CommitLog.handleDiskFlushAndHA).
+    When a gate's term ends, all of them leave with the last gate's code: nobody knows what has become of their records.
     """
 
-    __slots__ = ("_gates", "_nursery", "_outbox", "_replies", "_send", "_timing")
+    __slots__ = ("_gates", "_nursery", "_outbox", "_parked_in", "_replies", "_send", "_timing")
 
     def __init__(
         self,
@@ -42,6 +43,13 @@ class ParkedReplies:
         # With the time at which each was parked.
         self._replies: deque[tuple[float, Reply]] = deque()
         self._timing = False
+        # The term of all that are parked.
+        self._parked_in = 0
+
+    @property
+    def term(self) -> int:
+        """Another one as soon as any gate has."""
+        return sum([awaited.gate.term for awaited in self._gates])
 
     def open(self, nursery: trio.Nursery) -> None:
         """Watch the time-outs in a task of this nursery."""
@@ -52,13 +60,19 @@ class ParkedReplies:
         self._unwatch()
         self._replies.clear()
 
-    def park(self, replies: list[Reply]) -> list[Reply]:
-        """Keep the replies that are not durable yet; give back the others."""
+    def park(self, replies: list[Reply], term: int) -> list[Reply]:
+        """Keep the replies that are not durable yet; give back the others. `term`: when their records were written."""
+        if term != self.term:
+            for reply in replies:
+                if reply.response.durable_at >= 0:
+                    self._give_up(reply, self._gates[-1].code)
+            return replies
         durable = self._durable()
         ready = [reply for reply in replies if reply.response.durable_at <= durable]
         if len(ready) == len(replies) or self._nursery is None:
             return replies
         now = trio.current_time()
+        self._parked_in = term
         wanted = 0
         for reply in replies:
             offset = reply.response.durable_at
@@ -97,13 +111,17 @@ class ParkedReplies:
         return first if now < first else min(last, now + _LOOK_SECONDS)
 
     def _let_go(self) -> None:
-        """Send the replies that are durable by now, and those that have waited too long."""
+        """Send the replies that are durable by now, and those that have waited too long or for a term that is over."""
         now = trio.current_time()
+        is_over = self._parked_in != self.term
         durable = self._durable()
         waiting: deque[tuple[float, Reply]] = deque()
         ready: list[Reply] = []
         for parked_at, reply in self._replies:
-            if reply.response.durable_at <= durable or self._is_late(parked_at, reply, now):
+            if is_over:
+                self._give_up(reply, self._gates[-1].code)
+                ready.append(reply)
+            elif reply.response.durable_at <= durable or self._is_late(parked_at, reply, now):
                 ready.append(reply)
             else:
                 waiting.append((parked_at, reply))
@@ -115,7 +133,7 @@ class ParkedReplies:
             self._outbox.release(_WEIGHT * len(ready))
 
     def _is_late(self, parked_at: float, reply: Reply, now: float) -> bool:
-        """Whether every gate that has not let it pass has taken too long. The record is stored all the same."""
+        """Whether every gate that has not let it pass has taken too long."""
         response = reply.response
         code = 0
         for awaited in self._gates:
@@ -123,8 +141,12 @@ class ParkedReplies:
                 if now < parked_at + awaited.seconds:
                     return False
                 code = awaited.code
-        # The header with its offset stays.
-        response.code = (
-            response.durable_timeout_code if response.durable_timeout_code >= 0 else code
-        )
+        self._give_up(reply, code)
         return True
+
+    @staticmethod
+    def _give_up(reply: Reply, code: int) -> None:
+        """The record is stored all the same, and the header with its offset stays."""
+        response = reply.response
+        own = response.durable_timeout_code
+        response.code = own if own >= 0 else code

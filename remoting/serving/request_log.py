@@ -4,7 +4,7 @@ import logging
 from collections.abc import Mapping
 from typing import Final
 
-from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.codes import OwnRequestCode, RequestCode, ResponseCode
 from trimq.remoting.exchange import Response
 from trimq.remoting.peer import Peer
 from trimq.remoting.sparingly import Sparingly
@@ -13,7 +13,9 @@ log = logging.getLogger("trimq.remoting")
 
 _SEND_V2: Final = frozenset({310, 320, 325})
 _GROUPS: Final = ("consumerGroup", "producerGroup", "group", "groupName")
-_REQUESTS: Final = {int(code): code.name for code in RequestCode}
+_REQUESTS: Final[dict[int, str]] = {
+    int(code): code.name for code in (*RequestCode, *OwnRequestCode)
+}
 _RESPONSES: Final = {int(code): code.name for code in ResponseCode}
 
 

@@ -51,3 +51,13 @@ class Shared:
         self.poller: Poller | None = None
         # Sends what lies in files on plain sockets; without it everything is read first.
         self.lane: Lane | None = None
+
+    def limit_of_waiting(self, count: int, size: int) -> str | None:
+        """The setting that forbids a connection with `count` waiting requests another one of that size, if any does."""
+        limits = self.limits
+        if limits.waiting_limit and count >= limits.waiting_limit:
+            return "maxHeldRequestsPerConnection"
+        most = limits.waiting_bytes_limit
+        if most and self.counters.waiting_bytes + size > most:
+            return "maxHeldRequestBytes"
+        return None

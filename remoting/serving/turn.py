@@ -65,10 +65,11 @@ class Turn:
     """The outcome of the frames of one receive.
 
     `more`: there may be frames left; take another turn when the others have had theirs and the
-    outbox has room. `broken`: what was wrong with a frame; the connection is unusable after that.
+    outbox has room. `broken`: what was wrong with a frame; the connection is unusable after that. `term`: in
+    which its records were written.
     """
 
-    __slots__ = ("answers", "broken", "frames", "more", "replies", "waiting")
+    __slots__ = ("answers", "broken", "frames", "more", "replies", "term", "waiting")
 
     def __init__(self) -> None:
         self.replies: list[Reply] = []
@@ -77,6 +78,7 @@ class Turn:
         self.frames: int = 0
         self.more: bool = False
         self.broken: str | None = None
+        self.term: int = 0
 
 
 def take_turn(frames: FrameBuffer, dispatcher: Dispatcher, peer: Peer, room: int) -> Turn:

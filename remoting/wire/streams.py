@@ -136,6 +136,15 @@ class SocketWire(Wire):
             except BlockingIOError:
                 continue
 
+    async def receive_into(self, buffer: memoryview) -> int:
+        """How many bytes came; 0 at the end. For peers whose bytes rarely are there already."""
+        while True:
+            await trio.lowlevel.wait_readable(self._socket)
+            try:
+                return self._socket.recv_into(buffer)
+            except BlockingIOError:
+                continue
+
     def send_now(self, buffers: list[Buffer]) -> int:
         try:
             if len(buffers) <= IOV_MAX:

@@ -39,6 +39,7 @@ class Appender:
         "_light",
         "_limits",
         "_log",
+        "_now",
         "_now_millis",
         "_queues",
         "_showing",
@@ -65,6 +66,8 @@ class Appender:
         self._tags = tags
         self._limits = RecordLimits(log, max_message_size)
         self._now_millis = now_millis
+        # The time of all that is staged together, from its first record on; 0: nothing is.
+        self._now = 0
         self._showing = showing
         self._staged: list[Dispatched] = []
         # None for records without an entry.
@@ -98,6 +101,16 @@ class Appender:
             return self._stage_light(message, queue, light)
         return self._stage_at(message, queue, queue.next_offset, queue.count(message))
 
+    def stage_all(self, messages: list[Message]) -> list[Appended]:
+        """`stage` for each, none of which names light queues; with StoreError nothing is staged."""
+        for message in messages:
+            properties, topic = closed_properties(message.properties), message.topic.encode()
+            size = record_size(len(message.body), len(topic), len(properties), message.sys_flag)
+            self._limits.check(message.body, properties, size)
+            if has_queue(message.sys_flag):
+                self._queues.get(message.topic, message.queue_id)
+        return [self.stage(message) for message in messages]
+
     def _stage_light(self, message: Message, queue: Queue, light: LightQueues) -> Appended:
         """With an entry in each light queue that it names (CommitLog.handlePropertiesForLmqMsg)."""
         entered = light.enter(message, queue)
@@ -118,7 +131,9 @@ class Appender:
         size = record_size(len(message.body), len(topic), len(properties), message.sys_flag)
         self._limits.check(message.body, properties, size)
         position = self._log.place(size)
-        now = self._now_millis()
+        if not self._now:
+            self._now = self._now_millis()
+        now = self._now
         record = encode_record(
             topic,
             message.queue_id,
@@ -146,7 +161,9 @@ class Appender:
             raise StoreError("a batch cannot be part of a transaction")
         queue = self._queues.get(message.topic, message.queue_id)
         first = queue.next_offset
-        now = self._now_millis()
+        if not self._now:
+            self._now = self._now_millis()
+        now = self._now
         position = self._log.place(0)
         has_light = self._light is not None
         records = encode_batch(message, first, position, now, self._limits, has_light)
@@ -217,6 +234,7 @@ class Appender:
         self._staged_queues = []
         self._effects = []
         self._entered = []
+        self._now = 0
         self.claims.clear()
 
     def write(self) -> None:
@@ -234,10 +252,11 @@ class Appender:
             raise
         effects = self._effects
         entered = self._entered
+        self._now = 0
         self._staged = []
         self._staged_queues = []
         self._entered = []
-        self._showing.enter(self._log.written, staged, queues, entered)
+        self._showing.enter(staged, queues, entered)
         if effects:
             self._effects = []
             for effect, record, message in effects:

@@ -21,10 +21,10 @@ from trimq.store.checking.log import LogWalk, list_log, misfit, sound_record_at,
 from trimq.store.checking.queues import QueueChecks, has_entry
 from trimq.store.checking.state import State, StoreState
 from trimq.store.checking.tables import Tables
-from trimq.store.config import DELAY_LEVELS
 from trimq.store.disk.directory import StoreDirectory
 from trimq.store.errors import StoreError
 from trimq.store.inspecting.sparse_file import SparseFile
+from trimq.store.messages.delay_levels import DELAY_LEVELS
 from trimq.store.messages.tags import TagCodes
 
 PROGRESS_EVERY: Final = 2000

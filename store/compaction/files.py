@@ -63,6 +63,12 @@ class CompactionFiles:
         self._positions.put(topic, queue_id, after)
         return True
 
+    def cut(self, topic: str, queue_id: int, queue: CompactedQueue, offset: int) -> None:
+        """Messages from this queue offset on are gone from the log. Blocks. OSError."""
+        if self._positions.get(topic, queue_id) >= offset:
+            self._positions.put(topic, queue_id, offset - 1)
+        queue.cut(offset)
+
     def delete_topic(self, topic: str, queue_ids: list[int]) -> None:
         """Unlike RocketMQ, which leaves the files and refuses what a new topic of that name gets. Blocks."""
         self._positions.forget(topic, queue_ids)

@@ -121,6 +121,14 @@ class Pair:
         _write(self.paths[0], chunks, self.end)
         _write(self.paths[1], entries, self._count * BATCH_ENTRY_SIZE)
 
+    def cut(self, offset: int) -> None:
+        """Without what it has from this queue offset on."""
+        index = bisect_left(range(self._count), offset, key=lambda at: self._entry(at).base_offset)
+        if index < self._count:
+            self._take_up(index)
+            self._full = False
+            self._cut()
+
     def finish(self) -> None:
         """It is full: nothing will be added."""
         self._changed = True
@@ -190,6 +198,11 @@ class Pair:
         count = self._valid_entries()
         if is_last:
             count = self._sound_entries(self._unbroken_entries(count))
+        self._take_up(count)
+        if is_last and not self._ends_there():
+            self._cut()
+
+    def _take_up(self, count: int) -> None:
         self._count = count
         if not count:
             self.first = self.last = -1
@@ -198,8 +211,6 @@ class Pair:
             first, last = self._entry(0), self._entry(count - 1)
             self.first, self.last = first.base_offset, last.base_offset
             self.end = last.physical_offset + last.size - self.base
-        if is_last and not self._ends_there():
-            self._cut()
 
     def _valid_entries(self) -> int:
         """How many there are, if they are one behind the other."""

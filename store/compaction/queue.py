@@ -101,6 +101,16 @@ class CompactedQueue:
             if not self.is_closed:
                 add(self.pairs, wanted, self.folders, self.sizes)
 
+    def cut(self, offset: int) -> None:
+        """Without what it has from this queue offset on: the log has it no more. Blocks. OSError."""
+        with self.lock:
+            while len(self.pairs) > 1 and self.pairs[-1].first >= offset:
+                for path in self.pairs.pop().paths:
+                    remove(path)
+            if self.pairs:
+                self.pairs[-1].cut(offset)
+            self.fed = min(self.fed, offset)
+
     def end(self) -> None:
         """No file of it is touched after this: its topic was deleted."""
         with self.lock:

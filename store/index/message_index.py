@@ -47,6 +47,14 @@ class Index:
         """Whether it accepts keys now; it never learns of those that it did not accept."""
         return self._config.message_index_enable
 
+    def forget_all(self) -> None:
+        """As before anything was loaded or taken."""
+        self.files = []
+        self._pending = []
+        self._writing = None
+        self._frozen = []
+        self._expired = []
+
     # --- taking keys
 
     def arrived(self, messages: list[Dispatched]) -> None:

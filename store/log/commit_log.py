@@ -16,6 +16,8 @@ What may happen to a record's bytes (`flushed` <= `written` <= end of what is st
 | written | page cache, below `written` | readers, kill -9 | `flush` -> flushed                               |
 | flushed | disk, below `flushed`     | and power losses | `remove_oldest`, with its whole file              |
 
+A `cut` takes back what is behind it in any state, as opening does with what is behind the last whole record.
+
 The log itself is writable, or broken for good: after a failed sync, or a failed write that could not
 be taken back. Then `write` raises and readers go on; only opening the store again repairs it.
 
@@ -27,26 +29,21 @@ from __future__ import annotations
 import errno
 import os
 import threading
-from pathlib import Path
+from collections.abc import Callable
 
 from trimq.codec.records.record import BLANK_SIZE, encode_blank
 from trimq.store.disk.files import (
     OpenFiles,
-    create_sized,
-    last_data,
-    remove,
-    resize,
     store_error,
     sync_data,
-    sync_directory,
     write_fully,
-    zero_from,
 )
 from trimq.store.disk.system import NOWAIT
-from trimq.store.errors import StoreDamaged, StoreError, StoreNotWritable, WrongFileSize
-from trimq.store.log.page_cache import MappedFile, PageCache
+from trimq.store.errors import StoreError, StoreNotWritable
+from trimq.store.log.page_cache import MappedFile
 from trimq.store.log.paths import LogPaths
 from trimq.store.log.segment import Run, Segment
+from trimq.store.log.segments import Segments
 
 
 class CommitLog:
@@ -55,13 +52,10 @@ class CommitLog:
     def __init__(
         self, paths: LogPaths, file_size: int, open_files: OpenFiles, hot_bytes: int
     ) -> None:
-        self.paths = paths
         self.file_size = file_size
-        self.segments: list[Segment] = []
+        self.files = Segments(paths, file_size, open_files)
         self.written = 0
         self.flushed = 0
-        self.pages = PageCache(file_size)
-        self._open_files = open_files
         self._hot_bytes = hot_bytes
         self._opened_at = 0
         self._staged_end = 0
@@ -76,62 +70,16 @@ class CommitLog:
     # --- opening and closing
 
     def load(self, vouched: int | None) -> None:
-        """Find the files; `written` is then the end of the last one, until `start_at` says better.
-
-        `vouched`: files with bytes after this offset, and the last one, may be too short and get
-        their length back; None after a clean stop, when none may be. StoreDamaged: nothing was
-        changed.
-        """
-        self.paths.make()
-        files = self.paths.files()
-        check_file_size(files, self.file_size)
-        short: list[Path] = []
-        empty: Path | None = None
-        for path in files:
-            base = int(path.name)
-            length = path.stat().st_size
-            last = path is files[-1]
-            if length == 0 and last and (vouched is None or len(files) > 1):
-                empty = path
-                break
-            if length != self.file_size:
-                excused = vouched is not None and (last or base + self.file_size > vouched)
-                if not excused or length > self.file_size:
-                    raise StoreDamaged(
-                        path,
-                        length,
-                        f"that is its length; mappedFileSizeCommitLog says {self.file_size}",
-                    )
-                short.append(path)
-            if self.segments and base != self.segments[-1].base + self.file_size:
-                raise StoreDamaged(path, 0, "the file before it is missing")
-            self.segments.append(Segment(base, str(path)))
-            self.written = base + self.file_size
-        for path in short:
-            resize(path, self.file_size)
-        if empty is not None:
-            remove(empty)
+        """Find the files (`Segments.load`); `written` is then the end of the last one, until `start_at` says better."""
+        self.written = self.files.load(vouched)
 
     def start_at(self, end: int, durable: int) -> int:
         """Everything from `end` on is not part of the log: remove it and append there.
 
         What lies between `durable` and `end` is synced by the next `flush`. Blocks on the disk when
-        there is something to remove: if half of it came back with the next power loss, it would
-        look like records. Returns how many bytes that was.
+        there is something to remove (`Segments.end_at`). Returns how many bytes that was.
         """
-        dropped = 0
-        while len(self.segments) > 1 and self.segments[-1].base >= end:
-            segment = self.segments.pop()
-            dropped += self._bytes_behind(segment, 0)
-            self._forget(segment)
-            remove(segment.path)
-            # One by one, from the last: a hole between files would be refused.
-            sync_directory(os.path.dirname(segment.path))
-        for segment in self.segments:
-            if segment.base + self.file_size > min(durable, end):
-                segment.fd = os.open(segment.path, os.O_RDWR | os.O_CLOEXEC)
-        if self.segments and end < self.segments[-1].base + self.file_size:
-            dropped += self._clear(self.segments[-1], end)
+        dropped = self.files.end_at(end, min(durable, end))
         self.written = end
         self.flushed = min(durable, end)
         self._new_file = durable < end
@@ -139,31 +87,31 @@ class CommitLog:
         self._stage_from(end)
         return dropped
 
-    def _clear(self, segment: Segment, end: int) -> int:
-        """Make the file a hole from `end` on, if it is not one."""
-        position = end - segment.base
-        room = self.file_size - position
-        dropped = self._bytes_behind(segment, position)
-        if not dropped:
-            return 0
-        head = os.pread(segment.fd, BLANK_SIZE, position)
-        zero_from(segment.fd, position, self.file_size)
-        sync_data(segment.fd)
-        # A blank without a file after it does not mean a lost record.
-        return 0 if dropped == BLANK_SIZE and head == encode_blank(room) else dropped
+    # --- cutting while it is open
 
-    def _bytes_behind(self, segment: Segment, position: int) -> int:
-        """From `position` to the last byte that is not zero."""
-        end = last_data(self._fd_of(segment), position, self.file_size)
-        return end - position
+    def cut(self, end: int, recover: Callable[[], object]) -> None:
+        """The log is shorter: what was written from `end` on is no part of it. `recover`, called meanwhile, looks
+        where its last whole record ends and ends it there, by `start_at`, as it does when a store is opened.
+
+        Nothing may be staged. Blocks on the disk, and first until a flush that is under way has ended. Whoever
+        is being sent bytes that go gets them all the same, or MessagesGone, never others in their place. When it
+        fails the log takes nothing more.
+        """
+        if self._broken:
+            raise StoreNotWritable(self._broken)
+        with self._flush_lock:
+            flushed = self.flushed
+            self.written = end
+            try:
+                recover()
+            except BaseException as error:
+                self._broken = f"cutting the commit log at {end} failed: {error}"
+                raise
+            # What was on the disk is there still.
+            self.flushed = max(self.flushed, min(flushed, self.written))
 
     def close(self) -> None:
-        for segment in self.segments:
-            if segment.fd >= 0:
-                os.close(segment.fd)
-                segment.fd = -1
-        self.segments.clear()
-        self.pages.clear()
+        self.files.close()
 
     # --- appending
 
@@ -254,33 +202,17 @@ class CommitLog:
             segment = self.segments[-1]
             if offset < segment.base + self.file_size:
                 return segment
-        self._close_synced()
-        base = offset - offset % self.file_size
-        path = self.paths.path_for(base, self.file_size)
-        segment = Segment(base, str(path), create_sized(path, self.file_size))
-        self.segments.append(segment)
+        self.files.close_synced(self.flushed)
+        segment = self.files.add(offset)
         self._new_file = True
         return segment
-
-    def _close_synced(self) -> None:
-        for segment in self.segments:
-            if segment.fd >= 0 and segment.base + self.file_size <= self.flushed:
-                os.close(segment.fd)
-                segment.fd = -1
 
     def _take_back(self) -> None:
         """Forget the staged records, and the part of them that has already reached the files."""
         end = self.written
         self._stage_from(end)
         try:
-            while self.segments and self.segments[-1].base >= end:
-                segment = self.segments.pop()
-                os.close(segment.fd)
-                self._forget(segment)
-                remove(segment.path)
-            if self.segments and self.segments[-1].base + self.file_size > end:
-                segment = self.segments[-1]
-                zero_from(segment.fd, end - segment.base, self.file_size)
+            self.files.take_back(end)
         except OSError as error:
             self._broken = f"a failed append could not be taken back: {error}"
 
@@ -302,7 +234,7 @@ class CommitLog:
                         sync_data(segment.fd)
                 if self._new_file:
                     self._new_file = False
-                    self.paths.sync()
+                    self.files.paths.sync()
             except OSError as error:
                 self._broken = f"flushing the commit log failed: {error}"
                 raise StoreError(self._broken) from error
@@ -311,28 +243,17 @@ class CommitLog:
 
     # --- letting go of the oldest files
 
+    @property
+    def segments(self) -> list[Segment]:
+        return self.files.all
+
     def oldest_removable(self) -> Segment | None:
         """The first file, unless it is the last one or a flush may still want it."""
-        if len(self.segments) > 1:
-            segment = self.segments[0]
-            if segment.base + self.file_size <= self.flushed:
-                return segment
-        return None
+        return self.files.oldest_removable(self.flushed)
 
     def remove_oldest(self, now_millis: int) -> Segment:
         """From now on no reader finds it, and the log begins after it. The file still exists."""
-        segment = self.segments.pop(0)
-        segment.removed_at = now_millis
-        if segment.fd >= 0:
-            os.close(segment.fd)
-            segment.fd = -1
-        self._forget(segment)
-        return segment
-
-    def _forget(self, segment: Segment) -> None:
-        """It is no longer part of the log: close its descriptors and mappings."""
-        self._open_files.forget(segment.path)
-        self.pages.forget(segment.base)
+        return self.files.remove_oldest(now_millis)
 
     # --- reading
 
@@ -359,14 +280,30 @@ class CommitLog:
         """Whether these bytes, all in that file, can be sent without waiting for the disk."""
         if self.is_hot(offset):
             return True
-        return self.pages.is_resident(file, self._fd_of(segment), offset - segment.base, size)
+        return self.files.pages.is_resident(
+            file, self.files.fd_of(segment), offset - segment.base, size
+        )
+
+    def mapped_now(self, offset: int, size: int) -> memoryview | None:
+        """What is mapped of the log from there on and can be looked at without waiting for the disk.
+
+        At least these bytes, which the log contains; None if even they would wait. Only C may look at them.
+        """
+        segment = self.segment_of(offset)
+        file = self.files.pages.file(segment.base, segment.path)
+        position = offset - segment.base
+        if self.is_hot(offset):
+            end = min(self.written - segment.base, self.file_size)
+        else:
+            end = self.files.pages.resident_end(file, self.files.fd_of(segment), position, size)
+        return file.view[position:end] if end > 0 else None
 
     def read(self, offset: int, size: int) -> bytes | None:
         """May block on the disk. None when these bytes are not, or no longer, in the log."""
         if not self.contains(offset, size):
             return None
         segment = self.segment_of(offset)
-        return os.pread(self._fd_of(segment), size, offset - segment.base)
+        return os.pread(self.files.fd_of(segment), size, offset - segment.base)
 
     def read_now(self, offset: int, size: int) -> bytearray | bytes | None:
         """Like `read`, but None instead of waiting for the disk."""
@@ -377,7 +314,7 @@ class CommitLog:
         segment = self.segment_of(offset)
         buffer = bytearray(size)
         try:
-            count = os.preadv(self._fd_of(segment), [buffer], offset - segment.base, NOWAIT)
+            count = os.preadv(self.files.fd_of(segment), [buffer], offset - segment.base, NOWAIT)
         except BlockingIOError:
             return None
         except OSError:
@@ -390,7 +327,7 @@ class CommitLog:
         """The next offset at or after this one, in the same file, that may hold anything."""
         segment = self.segment_of(offset)
         try:
-            found = os.lseek(self._fd_of(segment), offset - segment.base, os.SEEK_DATA)
+            found = os.lseek(self.files.fd_of(segment), offset - segment.base, os.SEEK_DATA)
         except OSError as error:
             if error.errno != errno.ENXIO:
                 raise
@@ -405,18 +342,4 @@ class CommitLog:
 
     def segment_of(self, offset: int) -> Segment:
         """The file with this offset; ask `contains` first."""
-        return self.segments[(offset - self.segments[0].base) // self.file_size]
-
-    def _fd_of(self, segment: Segment) -> int:
-        return segment.fd if segment.fd >= 0 else self._open_files.get(segment.path)
-
-
-def check_file_size(files: list[Path], file_size: int) -> None:
-    """WrongFileSize when whole files were made with another mappedFileSizeCommitLog."""
-    if not files:
-        return
-    length = files[0].stat().st_size
-    base = int(files[0].name)
-    is_whole = int(files[1].name) == base + length if len(files) > 1 else length > file_size
-    if is_whole and length != file_size:
-        raise WrongFileSize(files[0], length, file_size)
+        return self.files.at(offset)

@@ -9,7 +9,8 @@ from typing import Final
 
 from trimq.base.file_body import FileBody, FilePart
 from trimq.store.disk.system import fetch_ahead
-from trimq.store.log.held_read import HeldRead
+from trimq.store.log.held_read import HeldRead, check_kept
+from trimq.store.log.segment import Segment
 
 _LARGE: Final = 16 * 1024
 
@@ -30,16 +31,19 @@ class HeldFiles(FileBody):
             return list(self._held.read())
         parts: list[bytes | bytearray | FilePart] = []
         for segment, position, size in pieces:
-            parts.append((self._file(segment.path), position, size))
+            parts.append((self._file(segment, position + size), position, size))
         if self._held.ahead:
             segment, position, size = pieces[-1]
-            fetch_ahead(self._file(segment.path), position, size + self._held.ahead)
+            fetch_ahead(self._file(segment, position), position, size + self._held.ahead)
         return parts
 
-    def _file(self, path: str) -> int:
+    def _file(self, segment: Segment, end: int) -> int:
+        """The file, open; MessagesGone if it was cut before `end` before that."""
+        path = segment.path
         file = self._files.get(path)
         if file is None:
             file = self._files[path] = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            check_kept(segment, end)
         return file
 
     def __del__(self) -> None:

@@ -98,6 +98,7 @@ class HeldRead:
             if segment.removed_at >= 0 and isinstance(error, FileNotFoundError):
                 raise MessagesGone(f"{segment.path} was deleted") from error
             raise store_error(error, f"reading {segment.path}") from error
+        check_kept(segment, position + size)
         if len(data) != size:
             raise StoreError(f"{segment.path} ends before byte {position + size}")
         return data
@@ -106,6 +107,12 @@ class HeldRead:
         for segment, _, _ in self.pieces:
             segment.readers -= 1
         self.pieces = []
+
+
+def check_kept(segment: Segment, end: int) -> None:
+    """After the file was opened or read: MessagesGone if these bytes, up to a position, were cut off meanwhile."""
+    if end > segment.kept:
+        raise MessagesGone(f"{segment.path} was cut at byte {segment.kept}")
 
 
 def read_file(path: Path | str, position: int, size: int, ahead: int = 0) -> bytes:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import ctypes
 import mmap
 import os
+import weakref
 from collections import OrderedDict
 from typing import Final
 
@@ -41,11 +42,12 @@ _CHUNK: Final = 64 * 1024
 class MappedFile:
     """One file, from its first byte to its last. Unmapped when nobody has a view any more."""
 
-    __slots__ = ("address", "filled", "view")
+    __slots__ = ("address", "filled", "mapping", "view")
 
     def __init__(self, fd: int, size: int) -> None:
         mapping = mmap.mmap(fd, size, flags=_FLAGS, prot=mmap.PROT_READ | mmap.PROT_WRITE)
         self.address = ctypes.addressof(ctypes.c_char.from_buffer(mapping))
+        self.mapping = weakref.ref(mapping)
         self.view = memoryview(mapping).toreadonly()
         # A byte for each chunk: whether it has come from the disk as a whole.
         self.filled = bytearray((size + _CHUNK - 1) // _CHUNK)
@@ -62,6 +64,8 @@ class PageCache:
     def __init__(self, file_size: int) -> None:
         self._file_size = file_size
         self._files: OrderedDict[int, MappedFile] = OrderedDict()
+        # Those that were mapped, by their first offset: as long as there are views of them.
+        self._mapped: dict[int, list[weakref.ref[mmap.mmap]]] = {}
         self._states = ctypes.create_string_buffer((_MOST_BYTES + 2 * _CHUNK) // _PAGE)
         self._seen = memoryview(self._states).cast("B")
         self._known_file: MappedFile | None = None
@@ -82,12 +86,17 @@ class PageCache:
             found = self._files[base] = MappedFile(fd, self._file_size)
         finally:
             os.close(fd)
+        self._mapped[base] = [*self._still_mapped(base), found.mapping]
         if len(self._files) > _MOST_FILES:
             self._files.popitem(last=False)
         return found
 
     def is_resident(self, file: MappedFile, fd: int, position: int, size: int) -> bool:
-        """Whether these bytes of the file, open as `fd`, can be sent without waiting for the disk.
+        """Whether these bytes of the file, open as `fd`, can be sent without waiting for the disk."""
+        return self.resident_end(file, fd, position, size) > 0
+
+    def resident_end(self, file: MappedFile, fd: int, position: int, size: int) -> int:
+        """How far from `position` on that is so, at least these bytes; 0: not even they.
 
         A reader of a backlog asks for what follows next, so the answer for that is remembered for a
         while.
@@ -100,14 +109,14 @@ class PageCache:
             and self._uses_left > 0
         ):
             self._uses_left -= 1
-            return True
+            return self._known_to
         if _mincore is None or size > _MOST_BYTES:
-            return False
+            return 0
         first = position - position % _CHUNK
         asked = max(end - first, _LOOK_AHEAD) + _CHUNK - 1
         length = min(asked - asked % _CHUNK, self._file_size - first)
         if _mincore(file.address + first, length, self._states):
-            return False
+            return 0
         # The lowest bit of a page's byte says so; the others are reserved, and zero so far.
         states = bytes(self._seen[: (length + _PAGE - 1) // _PAGE])
         missing = states.find(b"\0", (position - first) // _PAGE)
@@ -116,16 +125,16 @@ class PageCache:
             known = first + missing * _PAGE
             file.forget_filled(known, first + length)
         if end > known:
-            return False
+            return 0
         if states.find(b"\0", 0, (position - first) // _PAGE) >= 0:
             file.forget_filled(first, position)
             first = position - position % _PAGE
         known = self._filled(file, fd, first, known)
         if end > known:
-            return False
+            return 0
         self._known_file, self._known_from, self._known_to = file, first, known
         self._uses_left = _USES
-        return True
+        return known
 
     def _filled(self, file: MappedFile, fd: int, first: int, end: int) -> int:
         """How far these pages, all of them in the cache, have come from the disk."""
@@ -157,10 +166,20 @@ class PageCache:
         return end
 
     def forget(self, base: int) -> None:
-        """The file with this first offset is no longer part of the log."""
+        """The file with this first offset is no longer part of the log, or another one is in its place."""
         self._files.pop(base, None)
         self._known_file = None
+        if not self._still_mapped(base):
+            self._mapped.pop(base, None)
+
+    def is_viewed(self, base: int) -> bool:
+        """Whether anybody still has views of a file that was forgotten: of a reply on its way, mostly."""
+        return len(self._still_mapped(base)) > 0
+
+    def _still_mapped(self, base: int) -> list[weakref.ref[mmap.mmap]]:
+        return [mapping for mapping in self._mapped.get(base, ()) if mapping() is not None]
 
     def clear(self) -> None:
         self._files.clear()
+        self._mapped.clear()
         self._known_file = None

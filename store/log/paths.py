@@ -15,6 +15,7 @@ from typing import Final
 
 from trimq.store.disk.files import make_durable_directory, sync_directory
 from trimq.store.errors import StoreDamaged, StoreError
+from trimq.store.log.cutting import remove_leftovers
 
 NAME_DIGITS: Final = 20
 
@@ -49,6 +50,11 @@ class LogPaths:
         """Read-only folders are not created: a missing one has no files."""
         for path in self._writable:
             make_durable_directory(path)
+
+    def remove_leftovers(self) -> None:
+        """Of a cut that a crash has interrupted."""
+        for path in self._writable:
+            remove_leftovers(path)
 
     def files(self) -> list[Path]:
         """All files of the log by name. StoreDamaged: two of them have the same."""

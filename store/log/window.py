@@ -16,6 +16,7 @@ from trimq.codec.records.property_part import (
     properties_after,
     properties_in,
 )
+from trimq.store import native
 from trimq.store.log.commit_log import CommitLog
 
 _LARGE: Final = 16 * 1024
@@ -47,6 +48,23 @@ class RecordWindow:
             if not self._read(offset, size):
                 return None
         return properties_in(self._data, offset - self._start, size)
+
+    def piece(self, offset: int, size: int) -> memoryview | None:
+        """What can be looked at now of the log from there on, by store.native, at least this record.
+
+        None when that would wait for the disk, or is better done record by record.
+        """
+        try:
+            if native.IN_C:
+                return self._log.mapped_now(offset, size)
+        except OSError:
+            # No address space or no mappings left: the loop may still read them.
+            return None
+        if size > _LARGE or (
+            (offset < self._start or offset + size > self._end) and not self._read(offset, size)
+        ):
+            return None
+        return memoryview(self._data)[offset - self._start :]
 
     def _read(self, offset: int, size: int) -> bool:
         log = self._log

@@ -6,6 +6,7 @@ Hot: compiled by mypyc when a compiler is there.
 from __future__ import annotations
 
 from trimq.codec.entries.extension_unit import bits_in
+from trimq.store.native import Verdicts
 
 
 class MessageFilter:
@@ -14,12 +15,15 @@ class MessageFilter:
     A bit map that the queue has for a message may say no without its properties (isMatchedByConsumeQueue):
     bits that are all set if the message matched this filter when it was stored. They count for messages
     stored after `born`, in maps of `map_bytes` bytes; 0: no map counts.
+
+    `verdicts`: what filters that ask the same have said by the values of a few properties, if nothing else counts.
     """
 
-    __slots__ = ("_bits", "_born", "map_bytes", "spent")
+    __slots__ = ("_bits", "_born", "map_bytes", "spent", "verdicts")
 
-    def __init__(self) -> None:
+    def __init__(self, verdicts: Verdicts | None = None) -> None:
         self.spent = 0
+        self.verdicts = verdicts
         self.map_bytes = 0
         self._bits = 0
         self._born = 0

@@ -7,12 +7,14 @@ The names are the same either way: callers need not know which it is.
 try:
     from trimq.store.native._extents import Limits, take_entries
     from trimq.store.native._pages import append_views, guard, join
+    from trimq.store.native._picks import Verdicts, pick_entries
     from trimq.store.native._slots import copy_slots, enter_keys
 
     IN_C = True
 except ImportError:
     from trimq.store.native.extents import Limits, take_entries
     from trimq.store.native.pages import append_views, guard, join
+    from trimq.store.native.picks import Verdicts, pick_entries
     from trimq.store.native.slots import copy_slots, enter_keys
 
     IN_C = False
@@ -20,10 +22,12 @@ except ImportError:
 __all__ = [
     "IN_C",
     "Limits",
+    "Verdicts",
     "append_views",
     "copy_slots",
     "enter_keys",
     "guard",
     "join",
+    "pick_entries",
     "take_entries",
 ]

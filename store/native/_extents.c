@@ -8,14 +8,6 @@
 #include <stddef.h>
 #include <structmember.h>
 
-#define ENTRY_SIZE 20
-
-/* How much one pull may return, and how long the log's files are. */
-typedef struct {
-    PyObject_HEAD
-    long long file_size, memory, memory_bytes, memory_count, disk_bytes, disk_count;
-} Limits;
-
 static PyMemberDef limits_members[] = {
     {"file_size", T_LONGLONG, offsetof(Limits, file_size), READONLY, NULL},
     {"memory", T_LONGLONG, offsetof(Limits, memory), READONLY, NULL},
@@ -52,51 +44,16 @@ static PyTypeObject limits_type = {
     .tp_doc = "How much one pull may bring; see store/native/extents.py.",
 };
 
-/* A pull: what it may get, and where the commit log begins and ends. */
-typedef struct {
-    const Limits *limits;
-    long long low, written, max_messages, max_bytes;
-} Pull;
-
-/* Whether a record must wait for the next pull (isTheBatchFull). */
-static int is_full(const Pull *p, long long offset, long long size, long long count, long long bytes)
-{
-    if (bytes == 0)
-        return 0;
-    if (count + 1 > p->max_messages || bytes + size > p->max_bytes || bytes >= p->max_bytes)
-        return 1;
-    if (p->written - offset <= p->limits->memory)
-        return bytes + size > p->limits->memory_bytes || count >= p->limits->memory_count;
-    return bytes + size > p->limits->disk_bytes || count >= p->limits->disk_count;
-}
-
-/* What a pull gets. */
-typedef struct {
-    Extent *extents;
-    Py_ssize_t count;
-    long long messages, bytes, last;
-} Taken;
-
 /* Take whole entries; 0 when one is not ordinary. */
 static int take_all(const Pull *p, const unsigned char *at, Py_ssize_t entries, Taken *taken)
 {
-    Extent *extent = taken->extents;
-    long long file_size = p->limits->file_size;
-    for (; taken->messages < entries; taken->messages++, at += ENTRY_SIZE) {
+    for (; taken->messages < entries; at += ENTRY_SIZE) {
         long long offset = get64(at), size = (int32_t)get32(at + 8);
-        if (size <= 0 || offset < p->low || offset > p->written - size
-            || size > file_size || offset % file_size > file_size - size)
+        if (!is_ordinary(p, offset, size))
             return 0;
         if (is_full(p, offset, size, taken->messages, taken->bytes))
             break;
-        if (taken->count > 0 && extent->offset + extent->size == offset) {
-            extent->size += size;
-        } else {
-            extent = taken->extents + taken->count++;
-            extent->offset = offset;
-            extent->size = size;
-        }
-        taken->bytes += size;
+        take_record(taken, offset, size);
         taken->last = offset;
     }
     return taken->messages > 0;
@@ -113,12 +70,8 @@ static PyObject *take_entries(PyObject *Py_UNUSED(module), PyObject *const *args
         return NULL;
     }
     Pull pull = {.limits = (const Limits *)args[1]};
-    long long *const numbers[] = {&pull.low, &pull.written, &pull.max_messages, &pull.max_bytes};
-    for (int index = 0; index < 4; index++) {
-        *numbers[index] = PyLong_AsLongLong(args[index + 2]);
-        if (*numbers[index] == -1 && PyErr_Occurred())
-            return NULL;
-    }
+    if (!read_pull(&pull, args + 2))
+        return NULL;
     Py_ssize_t entries = PyBytes_GET_SIZE(args[0]) / ENTRY_SIZE;
     PyObject *packed = PyBytes_FromStringAndSize(NULL, entries * (Py_ssize_t)sizeof(Extent));
     if (packed == NULL)

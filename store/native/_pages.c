@@ -4,17 +4,23 @@
  * store/native/pages.py does the same in Python, but for the copy, which is safe only here; tests hold the two
  * against each other.
  */
-#include "extents.h"
-#include <setjmp.h>
-#include <signal.h>
+#include "pages.h"
 
 /*
  * Reading a mapped page that the disk cannot deliver raises SIGBUS, which ends the process. While `careful` is set
  * in a thread, it ends the copy instead; anywhere else the handler that was there before gets its turn.
  */
 static _Thread_local sigjmp_buf *careful;
+
+static sigjmp_buf **careful_here(void)
+{
+    return &careful;
+}
+
 static struct sigaction before;
-static volatile sig_atomic_t set, passed_on;
+static volatile sig_atomic_t passed_on;
+/* What store/native/_picks.c is given. */
+static Guard shared = {careful_here, 0};
 
 static void on_bus_error(int number)
 {
@@ -55,8 +61,8 @@ static PyObject *guard(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(none))
     passed_on = 0;
     if (sigaction(SIGBUS, &action, NULL) < 0)
         return PyErr_SetFromErrno(PyExc_OSError);
-    int again = set;
-    set = 1;
+    int again = shared.set;
+    shared.set = 1;
     return PyLong_FromLong(again ? 2 : 1);
 }
 
@@ -69,8 +75,9 @@ typedef struct {
 } Copy;
 
 /* Copy them; 0 unless they all lie inside and take `size` bytes. */
-static int copy_all(const Copy *copy)
+static int copy_all(void *what)
 {
+    const Copy *copy = what;
     char *to = copy->to;
     long long size = copy->size, length = copy->whole->len;
     for (const Extent *extent = copy->first; extent < copy->end; extent++) {
@@ -83,18 +90,6 @@ static int copy_all(const Copy *copy)
         size -= extent->size;
     }
     return size == 0;
-}
-
-/* The same; 0 too when the disk cannot deliver a page. */
-static int copy_carefully(const Copy *copy)
-{
-    sigjmp_buf out;
-    volatile int copied = 0;
-    careful = &out;
-    if (sigsetjmp(out, 0) == 0)
-        copied = copy_all(copy);
-    careful = NULL;
-    return copied;
 }
 
 PyDoc_STRVAR(join_doc,
@@ -116,13 +111,13 @@ static PyObject *join(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssi
         return NULL;
     PyObject *joined = NULL;
     int copied = 0;
-    if (set && base >= 0 && size >= 0) {
+    if (shared.set && base >= 0 && size >= 0) {
         joined = PyBytes_FromStringAndSize(NULL, size);
         const Extent *first = (const Extent *)PyBytes_AS_STRING(args[0]);
         const Extent *end = first + PyBytes_GET_SIZE(args[0]) / (Py_ssize_t)sizeof(Extent);
         if (joined != NULL) {
             Copy copy = {first, end, &whole, base, size, PyBytes_AS_STRING(joined)};
-            copied = copy_carefully(&copy);
+            copied = carefully(&shared, copy_all, &copy);
         }
     }
     PyBuffer_Release(&whole);
@@ -278,5 +273,11 @@ static struct PyModuleDef pages = {
 
 PyMODINIT_FUNC PyInit__pages(void)
 {
-    return PyType_Ready(&view_type) < 0 || PyType_Ready(&held_type) < 0 ? NULL : PyModule_Create(&pages);
+    if (PyType_Ready(&view_type) < 0 || PyType_Ready(&held_type) < 0)
+        return NULL;
+    PyObject *module = PyModule_Create(&pages), *guard_given = PyCapsule_New(&shared, GUARD, NULL);
+    if (module != NULL && (guard_given == NULL || PyModule_AddObjectRef(module, "_guard", guard_given) < 0))
+        Py_CLEAR(module);
+    Py_XDECREF(guard_given);
+    return module;
 }

@@ -83,6 +83,11 @@ def take_entries(
     return array("q", found).tobytes(), messages, total, last, end
 
 
+def pack_extents(extents: list[tuple[int, int]]) -> bytes:
+    """Of offset and size of each."""
+    return array("q", [number for extent in extents for number in extent]).tobytes()
+
+
 def unpack_extents(packed: bytes) -> list[tuple[int, int]]:
     """Offset and size of each extent."""
     words = memoryview(packed).cast("q").tolist()

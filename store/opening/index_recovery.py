@@ -24,7 +24,7 @@ from trimq.store.index.entries import EntryReader
 from trimq.store.index.file import IndexFile
 from trimq.store.index.message_index import Index
 from trimq.store.log.commit_log import CommitLog
-from trimq.store.log.scan import LogScanner
+from trimq.store.log.whole_records import LogScanner
 from trimq.store.messages.message import Dispatched
 from trimq.store.messages.tags import TagCodes
 from trimq.store.queues.time_search import store_timestamp

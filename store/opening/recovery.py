@@ -22,7 +22,7 @@ from trimq.codec.flags import SysFlag
 from trimq.codec.records.multi_dispatch import NAMES_MARK
 from trimq.store.errors import StoreDamaged
 from trimq.store.log.commit_log import CommitLog
-from trimq.store.log.scan import LogScanner, record_behind
+from trimq.store.log.whole_records import LogScanner, record_behind
 from trimq.store.messages.message import Dispatched
 from trimq.store.messages.tags import TagCodes
 from trimq.store.opening.index_recovery import IndexRecovery
@@ -40,6 +40,7 @@ class RecoveryReport:
 
     __slots__ = (
         "clean",
+        "confirmed",
         "cut",
         "dropped",
         "end",
@@ -55,6 +56,8 @@ class RecoveryReport:
         """The store had been closed in order."""
         self.cut = False
         """The log ends before the checkpoint says it did: somebody shortened it."""
+        self.confirmed = 0
+        """What a term's slaves had, by the checkpoint, if it lies in the log; otherwise the log's begin or end."""
         self.dropped = 0
         """Bytes behind the log's end that were no whole record, or lay behind something torn."""
         self.start = 0
@@ -98,6 +101,7 @@ class Recovery:
         self._index = index
         # RocketMQ writes 0 when it has nothing to say; -1 is not after any record.
         self._durable = checkpoint.queue_physical_offset or -1
+        self._confirmed = checkpoint.confirm_physical_offset
         # Without that, a power loss may have taken the log and left consume queues.
         self._vouches = self._durable > 0 or checkpoint.record_timestamp > 0
         self._tags = tags
@@ -141,12 +145,13 @@ class Recovery:
         report.entries += self._settle(report)
         self._index.end(report.end)
         self._catch_up(report)
+        report.confirmed = min(max(self._confirmed, log.min_offset), report.end)
         return report
 
     def _refuse_without_log(self) -> None:
         if self._queues.topics():
             raise StoreDamaged(
-                self._log.paths.first,
+                self._log.files.paths.first,
                 0,
                 "no commit log, but consume queues: bring it back, or remove `consumequeue` too",
             )

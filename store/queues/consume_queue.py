@@ -28,6 +28,7 @@ from trimq.store.errors import StoreDamaged
 from trimq.store.log.commit_log import CommitLog
 from trimq.store.messages.message import Dispatched
 from trimq.store.queues.bounds import Believed, leading_entries
+from trimq.store.queues.picking import pick
 from trimq.store.queues.pull import Pull, ReadStatus
 from trimq.store.queues.queue import FoundEntries, Queue, QueueKind
 from trimq.store.queues.rows import QueueFiles
@@ -132,6 +133,13 @@ class ConsumeQueue(Queue):
         """Take the matching ones of these entries, until the result is full."""
         if pull.take_first(data):
             return
+        sieve = pull.sieve
+        if sieve is not None and pull.tag_codes is None and not sieve.filter.map_bytes:
+            done = pick(pull, data)
+            if done < 0 or done * ENTRY_SIZE == len(data):
+                return
+            if done:
+                data = data[done * ENTRY_SIZE :]
         following = pull.result.next_begin_offset
         fields = unpack_all(data)
         for at in range(0, len(fields), 3):

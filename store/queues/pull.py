@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from trimq.codec.entries.extension_unit import MAX_ADDRESS
 from trimq.store import native
 from trimq.store.log.commit_log import CommitLog
-from trimq.store.native.extents import unpack_extents
-from trimq.store.queues.sifting import LATER, WANTED, Sieve
+from trimq.store.native.extents import pack_extents, unpack_extents
+from trimq.store.native.picks import LATER, WANTED
+from trimq.store.queues.sifting import Sieve
 
 
 class ReadStatus(IntEnum):
@@ -69,6 +69,13 @@ class ReadResult:
             self.packed = b""
         return self._extents
 
+    def pack(self) -> bytes:
+        """All that has been found, packed."""
+        if self._extents:
+            self.packed = pack_extents(self._extents)
+            self._extents = []
+        return self.packed
+
     def add(self, physical_offset: int, size: int) -> None:
         self.message_count += 1
         self.byte_count += size
@@ -87,7 +94,6 @@ class ReadResult:
         self.message_count = messages
         self.byte_count = size
         self.end = end
-        self.next_begin_offset += self.message_count
         self.status = ReadStatus.FOUND
 
     def miss(self, status: ReadStatus) -> None:
@@ -256,14 +262,5 @@ class Pull:
             return False
         packed, messages, size, self.last_record, end = found
         result.take(packed, messages, size, end)
+        result.next_begin_offset += messages
         return True
-
-
-def matches(tags_code: int, wanted: frozenset[int]) -> bool:
-    """DefaultMessageFilter.isMatchedByConsumeQueue: compares the lower 32 bits, signed.
-
-    An address whose unit is lost matches: the client compares the tags themselves.
-    """
-    if tags_code <= MAX_ADDRESS:
-        return True
-    return ((tags_code + 0x80000000) & 0xFFFFFFFF) - 0x80000000 in wanted

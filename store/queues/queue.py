@@ -5,15 +5,15 @@ The states of an entry, and what becomes of it when the process is killed or the
 | state     | where it is                                    | killed          | power lost      |
 |-----------|------------------------------------------------|-----------------|-----------------|
 | staged    | nowhere; `next_offset` counts its messages     | as if never sent| as if never sent|
-| not shown | SYNC_FLUSH, until the disk has the record      | restored        | as if never sent|
+| not shown | nowhere, while its record is behind the bound  | restored        | as its record   |
 | in memory | behind `files.written`; readers see it         | restored        | restored        |
 | written   | in a file that `unsynced` names                | stays           | restored        |
 | vouched   | in a file that was synced before a checkpoint  | stays           | stays           |
 | trimmed   | below `min_offset`: its record is gone         | stays trimmed   | stays trimmed   |
 
 staged -> not shown, or in memory at once (`append`), when the log has its record; when that fails, `next_offset` goes
-back. not shown -> in memory by `Showing.show`. in memory -> written by `write_out`. written -> vouched by a
-checkpoint (upkeep).
+back. not shown -> in memory when the bound has passed its record (`Showing`). in memory -> written by `write_out`.
+written -> vouched by a checkpoint (upkeep).
 `correct_min_offset` trims; a file goes (`delete_expired_file`) when all its entries are trimmed and
 another file is behind it. "Restored": recovery trusts only what is vouched for and restores
 the rest from the commit log (`FoundEntries`, `restore`).
@@ -27,9 +27,10 @@ from trimq.codec.entries.queue import QueueEntry, place_at
 from trimq.store.log.commit_log import CommitLog
 from trimq.store.messages.effects import Effect
 from trimq.store.messages.message import Dispatched, Message
+from trimq.store.messages.tag_matching import matches
 from trimq.store.queues.bounds import Believed
 from trimq.store.queues.loading import bytes_at, valid_entries
-from trimq.store.queues.pull import Pull, matches
+from trimq.store.queues.pull import Pull
 from trimq.store.queues.rows import QueueFiles
 
 

@@ -101,6 +101,18 @@ class Queues:
             self._unlisted.discard(topic)
         self._special[topic] = kind
 
+    def forget_all(self) -> dict[str, str]:
+        """As before `open`, whatever is in memory; the queue types to open them with again."""
+        declared = {topic: kind.name for topic, kind in self._special.items()}
+        self._topics = {}
+        self._unlisted = set()
+        self._unchecked = []
+        self._special = {}
+        self.light = set()
+        self._dirty = []
+        self._round = []
+        return declared
+
     # --- finding
 
     def open(self, declared: Mapping[str, str]) -> None:

@@ -85,7 +85,7 @@ def _joined(log: CommitLog, found: ReadResult) -> bytes | None:
     if not 0 < size <= _LARGEST_SPAN or found.end > log.next_file(start):
         return None
     segment = log.segment_of(start)
-    file = log.pages.file(segment.base, segment.path)
+    file = log.files.pages.file(segment.base, segment.path)
     if not log.can_send(segment, file, start, size):
         return None
     return native.join(found.packed, file.view, segment.base, found.byte_count)
@@ -112,7 +112,7 @@ def _views(log: CommitLog, extents: Extents) -> list[memoryview] | None:
             return None
         segment = log.segment_of(start)
         base = segment.base
-        file = log.pages.file(base, segment.path)
+        file = log.files.pages.file(base, segment.path)
         if not log.can_send(segment, file, start, end - start):
             return None
         native.append_views(views, file.view, base, extents, index, after)

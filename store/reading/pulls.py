@@ -18,11 +18,11 @@ from trimq.store.config import StoreConfig
 from trimq.store.log.commit_log import CommitLog
 from trimq.store.log.held_read import HeldRead
 from trimq.store.messages.filter import MessageFilter
-from trimq.store.queues.pull import Pull, PullLimits, ReadResult, ReadStatus, matches
+from trimq.store.queues.pull import Pull, PullLimits, ReadResult, ReadStatus
 from trimq.store.queues.queue import Queue
 from trimq.store.queues.sifting import Sieve
 
-__all__ = ["MAX_PULL_BYTES", "QueueReader", "ReadResult", "ReadStatus", "Scan", "matches"]
+__all__ = ["MAX_PULL_BYTES", "QueueReader", "ReadResult", "ReadStatus", "Scan"]
 
 # DefaultMessageStore.MAX_PULL_MSG_SIZE; a client's own limit is kept between 100 and this.
 MAX_PULL_BYTES: Final = 128 * 1024 * 1024
@@ -32,10 +32,11 @@ MIN_PULL_BYTES: Final = 100
 class Scan:
     """One read, which a filter may have made pause. `result` is what has been found so far."""
 
-    __slots__ = ("_files_left", "_pull", "_queue", "result")
+    __slots__ = ("_files_left", "_pull", "_queue", "_until", "result")
 
-    def __init__(self, result: ReadResult) -> None:
+    def __init__(self, result: ReadResult, until: int | None = None) -> None:
         self.result = result
+        self._until = until
         self._pull: Pull | None = None
         self._queue: Queue | None = None
         self._files_left = 0
@@ -92,6 +93,9 @@ class Scan:
                 or result.status == ReadStatus.OFFSET_FOUND_NULL
             ):
                 break
+        if self._until is not None:
+            # Behind a file that is gone the next one may begin further on.
+            result.next_begin_offset = min(result.next_begin_offset, self._until)
         result.suggest_slave = pull.log.written - pull.last_record > pull.limits.memory
 
 
@@ -127,16 +131,24 @@ class QueueReader:
         max_bytes: int,
         tag_codes: frozenset[int] | None,
         message_filter: MessageFilter | None = None,
+        until: int | None = None,
     ) -> Scan:
-        """Pauses only with a filter."""
+        """Pauses only with a filter. What lies from the queue offset `until` on is not looked at."""
         low, high = queue.min_offset, queue.max_offset
+        if until is not None and offset >= until:
+            return Scan(ReadResult(ReadStatus.OFFSET_OVERFLOW_ONE, offset, low, high))
         if high == 0:
             return Scan(ReadResult(ReadStatus.NO_MESSAGE_IN_QUEUE, 0, low))
         if not low <= offset < high:
-            return Scan(outside(offset, low, high))
-        scan = Scan(ReadResult(ReadStatus.NO_MATCHED_MESSAGE, offset, low, high))
+            beside = outside(offset, low, high)
+            if until is not None:
+                beside.next_begin_offset = min(beside.next_begin_offset, until)
+            return Scan(beside)
+        scan = Scan(ReadResult(ReadStatus.NO_MATCHED_MESSAGE, offset, low, high), until)
         size = queue.entry_size
         scan_end = offset + (max(self._scan_bytes, max_messages * size) + size - 1) // size
+        if until is not None:
+            scan_end = min(scan_end, until)
         max_bytes = min(max(max_bytes, MIN_PULL_BYTES), MAX_PULL_BYTES)
         log = self._log
         sieve = None if message_filter is None else Sieve(message_filter, log)

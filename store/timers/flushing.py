@@ -28,12 +28,12 @@ class TimerFlush:
         self._wheel = wheel
         self._log = timer_log
         self._file = file
-        self._slots = wheel.take_changes()
+        self._pages = wheel.take_changes()
         self.delivered_from = delivered_from
 
     def run(self) -> None:
         """Blocks on the disk. StoreError leaves the checkpoint as it was."""
         self._log.sync_files(self.synced)
-        if self._slots:
-            self._wheel.write(self._slots)
+        if self._pages:
+            self._wheel.write(self._pages)
         self._file.save(self.state, self.delivered_from)

@@ -7,6 +7,8 @@ Appending only adds to memory and cannot fail; `write` brings it to the files. W
 counts as not yet entered when the process is killed: it is read from its queue again.
 
 `sync` and `read_blocking` are for worker threads; everything else runs on the loop's thread.
+
+Hot: compiled by mypyc when a compiler is there.
 """
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ class Recovery:
         `log_end` is the commit log's, `window` how far ahead slots may be, in units; `whole`: the
         wheel was missing, so the whole log is read for it.
         """
-        wheel, state = self._wheel, self._state
+        state = self._state
         read_time = self._read_time(now, window)
         start = self._log.begin if whole else starting_point(self._log, state.log_position)
         tail = Records(self._log, start)
@@ -79,7 +79,6 @@ class Recovery:
         self._rebuild(broken, read_time)
         found = self._add_tail(min(start, end), read_time)
         queue_offset, done_before = self._queue_offset(end, find)
-        wheel.waiting = max(wheel.waiting, 0)
         return Recovered(queue_offset, read_time, done_before, found, cut, len(broken))
 
     def _read_time(self, now: int, window: int) -> int:

@@ -6,6 +6,8 @@ messages of rmq_sys_wheel_timer/0 in their order, takes slot after slot out, and
 A slot is due when the next one has begun, so nothing is early. Until the first message is entered there are
 no files. Everything here runs on the loop's thread and waits for no disk, except `load`, which blocks, and
 `TimerFlush.run`, for a worker thread.
+
+Hot: compiled by mypyc when a compiler is there.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from trimq.codec.entries.timer import (
     MAGIC_DEFAULT,
     MAGIC_DELETE,
     MAGIC_ROLL,
+    TimerSlot,
     TimerState,
     pack_timer_checkpoint,
     pack_timer_record,
@@ -26,7 +29,8 @@ from trimq.store.timers.chain import Chain, Due
 from trimq.store.timers.checkpoint import TimerCheckpoint
 from trimq.store.timers.flushing import TimerFlush
 from trimq.store.timers.log import TimerLog
-from trimq.store.timers.recovery import BLANK_SLOTS, FindQueueOffset, Recovered, Recovery
+from trimq.store.timers.recovery import FindQueueOffset, Recovered, Recovery
+from trimq.store.timers.rolling import next_stop
 from trimq.store.timers.wheel import SLOTS, TimerWheel
 
 # With more of the log in memory nothing is entered until it could be written.
@@ -53,9 +57,19 @@ class TimerStore:
     def __init__(self, root: Path, precision: int, log_file_size: int, slots: int = SLOTS) -> None:
         """`precision`: timerPrecisionMs; `log_file_size`: mappedFileSizeTimerLog."""
         self.precision = precision
+        self._root = root
+        self._log_file_size = log_file_size
+        # Whether another broker delivers what is here: this one's master.
+        self.follows = False
         self.wheel = TimerWheel(root / "timerwheel", precision, slots)
-        self.log = TimerLog(root / "timerlog", log_file_size)
-        self.file = TimerCheckpoint(root / "config" / "timercheck")
+        self.forget_all()
+
+    def forget_all(self) -> None:
+        """As before `load`: what is in the files counts, and nothing else. No flush may be under way."""
+        self.wheel.close()
+        self.wheel = TimerWheel(self.wheel.path, self.precision, self.wheel.slots)
+        self.log = TimerLog(self._root / "timerlog", self._log_file_size)
+        self.file = TimerCheckpoint(self._root / "config" / "timercheck")
         self.read_time = 0
         self.queue_offset = 0
         # The slot that is being taken out, and where the commit log ended when that began.
@@ -66,8 +80,6 @@ class TimerStore:
         # From where on copies lie that stand for messages which are still to be taken out.
         self._held_from = -1
         self._planned_from = 0
-        # Whether another broker delivers what is here: this one's master.
-        self.follows = False
 
     # --- opening and closing
 
@@ -144,47 +156,56 @@ class TimerStore:
         magic = MAGIC_DELETE if is_delete else 0
         stop = next_stop(out_ms, write_time, window, precision)
         magic |= MAGIC_DEFAULT if stop == out_ms else MAGIC_DEFAULT | MAGIC_ROLL
-        if not self._has_room(stop):
+        lying = self.wheel.raw_slot(stop)
+        if not self._has_room(stop, lying):
             return Entered.LATER
-        due = Due(physical_offset, size, write_time, magic)
-        self._append(stop, due, topic_hash)
+        self._append(stop, lying, physical_offset, size, write_time, magic, topic_hash)
         return Entered.WAITS
 
     def put_off(self, due: Due, topic_hash: int, until: int) -> bool:
         """Let a message that was taken out wait again; False: not possible now."""
         stop = until - until % self.precision
-        if not self.wheel.is_open or not self._has_room(stop):
+        if not self.wheel.is_open:
             return False
-        self._append(stop, due._replace(write_time=stop - self.precision), topic_hash)
+        lying = self.wheel.raw_slot(stop)
+        if not self._has_room(stop, lying):
+            return False
+        write_time = stop - self.precision
+        self._append(stop, lying, due.physical_offset, due.size, write_time, due.magic, topic_hash)
         return True
 
-    def _append(self, stop: int, due: Due, topic_hash: int) -> None:
-        slot = self.wheel.slot(stop)
+    def _append(
+        self,
+        stop: int,
+        lying: TimerSlot,
+        physical_offset: int,
+        size: int,
+        write_time: int,
+        magic: int,
+        topic_hash: int,
+    ) -> None:
+        """`lying`: what lies in the place of the slot."""
+        is_own = lying.time == stop // self.precision
         position = self.log.append(
             pack_timer_record(
-                -1 if slot is None else slot.last,
-                due.magic,
-                due.write_time,
-                stop - due.write_time,
-                due.physical_offset,
-                due.size,
+                lying.last if is_own else -1,
+                magic,
+                write_time,
+                stop - write_time,
+                physical_offset,
+                size,
                 topic_hash,
             )
         )
-        change = -1 if due.magic & MAGIC_DELETE else 1
-        if slot is None:
-            self.wheel.put(stop, position, position, change)
-        else:
-            self.wheel.put(stop, slot.first, position, slot.messages + change)
+        self.wheel.add(stop, lying, position, -1 if magic & MAGIC_DELETE else 1)
         # The clock was set back: the slots in between are empty, and none is early.
         self.read_time = min(self.read_time, stop)
 
-    def _has_room(self, stop: int) -> bool:
+    def _has_room(self, stop: int, lying: TimerSlot) -> bool:
         """Not while its slot is being taken out, or still has messages of two weeks ago."""
         if stop == self._taking or self.log.unwritten > MOST_UNWRITTEN:
             return False
-        lying = self.wheel.raw_slot(stop)
-        return lying.time in (0, stop // self.precision)
+        return lying.time == 0 or lying.time == stop // self.precision
 
     def write_if_much(self) -> None:
         """StoreError. Cheap: call it after entering."""
@@ -302,29 +323,3 @@ class TimerStore:
         """The next one takes it along."""
         self.wheel.not_written()
         self.log.not_synced(flush.synced)
-
-
-def next_stop(out_ms: int, write_time: int, window: int, precision: int) -> int:
-    """Where a message waits first: at its time, or a stop of its way there (TimerMessageStore.doEnqueue).
-
-    The last stop is not just before its time.
-    """
-    whole = window * precision
-    left = out_ms - write_time - whole
-    if left < 0:
-        return out_ms
-    if left < window // 3 * precision:
-        return write_time + window // 2 * precision
-    return write_time + whole
-
-
-def longest_window(wanted: int, reserved_hours: int, precision: int, slots: int = SLOTS) -> int:
-    """timerRollWindowSlot in units, at most what the wheel has room for and half of fileReservedTime.
-
-    A message that waits in one place for longer than its file is kept would be lost.
-    """
-    most = slots // 2 - BLANK_SLOTS
-    if not 2 <= wanted <= most:
-        wanted = most
-    half = reserved_hours * 3_600_000 // precision // 2
-    return min(wanted, max(half, BLANK_SLOTS))

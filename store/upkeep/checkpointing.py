@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import errno
 import os
+import threading
 from collections.abc import Iterable
 from contextlib import suppress
 from functools import partial
@@ -40,13 +41,25 @@ class Checkpointing:
         self.files, self.directories = unsynced
         self.done = False
         """Unless it is, the next checkpoint has to sync these files and directories too."""
+        self._lock = threading.Lock()
+        self._is_revoked = False
         self._log = log
         self._checkpoint = copy.copy(checkpoint)
         self._file = file
         self._index = index
 
+    def revoke(self) -> None:
+        """What it vouches for is gone: it writes nothing any more. Blocks until it is written, if that has begun."""
+        with self._lock:
+            self._is_revoked = True
+
     def run(self) -> None:
         """Blocks on the disk. StoreError leaves the checkpoint as it was."""
+        with self._lock:
+            if not self._is_revoked:
+                self._run()
+
+    def _run(self) -> None:
         try:
             if self._index is not None:
                 self._index.copy()

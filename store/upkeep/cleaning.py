@@ -85,6 +85,11 @@ class LogCleaning:
         self.use = DiskUse(0, 0)
         self.disk_full = False
         self.deleted_files = 0
+        self._listeners: list[Callable[[int], object]] = []
+
+    def add_listener(self, tell: Callable[[int], object]) -> None:
+        """Called before a file goes with the offset at which it ends. StoreError: it stays for now."""
+        self._listeners.append(tell)
 
     def order(self) -> None:
         """In the next rounds, delete what is old enough, whatever the hour (executeDeleteFilesManually)."""
@@ -122,7 +127,7 @@ class LogCleaning:
     def begin_round(self, use: DiskUse) -> Round | None:
         """What to delete at this moment; also whether the store may accept messages (isSpaceToDelete)."""
         self.use = use
-        self._log.paths.full = use.full
+        self._log.files.paths.full = use.full
         fullest = self._fullest(use)
         self._mark(use, fullest)
         too_full = fullest > self._limit or use.commit_log < 0 or use.consume_queue < 0
@@ -201,6 +206,8 @@ class LogCleaning:
         now = self._now_millis()
         if not one.forced and now < modified + self._config.file_reserved_time * MILLIS_PER_HOUR:
             return False
+        for tell in self._listeners:
+            tell(segment.base + self._log.file_size)
         self._removed.append(self._log.remove_oldest(now))
         return True
 

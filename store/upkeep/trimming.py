@@ -45,6 +45,13 @@ class Trimming:
         self._todo: list[Queue] = []
         self._has_lost = False
 
+    def restart(self) -> None:
+        """The queues were loaded anew: look at all of them again."""
+        self._log_min = 0
+        self._busy = False
+        self._topics = []
+        self._todo = []
+
     # --- consume queues follow the log
 
     def begin(self) -> bool:

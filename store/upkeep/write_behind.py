@@ -36,20 +36,44 @@ class WriteBehind:
         self._queues = queues
         self._index = index
         self._unsynced = unsynced
-        self._file = checkpoint_file
+        self.file = checkpoint_file
         # The record and timestamp up to which everything derived is in the files.
         self._derived = (-1, 0)
         self._round_ends_at = (-1, 0)
         self._checkpointing: Checkpointing | None = None
 
     def load_checkpoint(self) -> Checkpoint:
-        self.checkpoint = load_checkpoint(self._file)
+        self.checkpoint = load_checkpoint(self.file)
         return self.checkpoint
 
     def take_back_checkpoint(self) -> None:
         """What it vouches for is gone, or will be rewritten and is not on the disk yet."""
         self.checkpoint = Checkpoint()
-        save_checkpoint(self._file, self.checkpoint)
+        save_checkpoint(self.file, self.checkpoint)
+
+    def restart(self) -> None:
+        """Before the log is cut: what is planned vouches for nothing any more. Blocks while that is written."""
+        if self._checkpointing is not None:
+            self._checkpointing.revoke()
+            if not self._checkpointing.done:
+                self._unsynced.add_files(self._checkpointing.files)
+                self._unsynced.add_directories(self._checkpointing.directories)
+            self._checkpointing = None
+        self._derived = self._round_ends_at = (-1, 0)
+        self.load_checkpoint()
+
+    def vouch_only_for(self, offset: int, timestamp: int) -> None:
+        """Take back what the checkpoint says of records after this one; 0 takes back all. Blocks."""
+        checkpoint = self.checkpoint
+        if offset <= 0:
+            self.take_back_checkpoint()
+            return
+        if checkpoint.queue_physical_offset > offset:
+            checkpoint.queue_physical_offset = offset
+            checkpoint.confirm_physical_offset = min(checkpoint.confirm_physical_offset, offset)
+            checkpoint.queue_timestamp = min(checkpoint.queue_timestamp, timestamp)
+            checkpoint.record_timestamp = min(checkpoint.record_timestamp, timestamp)
+            save_checkpoint(self.file, checkpoint)
 
     def step(self, showing: Showing) -> bool:
         """True when more is waiting. StoreError: the entries stay in memory."""
@@ -64,14 +88,15 @@ class WriteBehind:
         self._derived = self._round_ends_at
         return False
 
-    def plan_checkpoint(self) -> Checkpointing:
+    def plan_checkpoint(self, confirmed: int) -> Checkpointing:
+        """`confirmed`: what the checkpoint is to say that a term's slaves have (CommitLog.setConfirmOffset)."""
         offset, timestamp = self._derived
         checkpoint = self.checkpoint
         if offset >= 0:
             checkpoint.queue_physical_offset = offset
-            checkpoint.confirm_physical_offset = offset
             checkpoint.queue_timestamp = timestamp
             checkpoint.record_timestamp = timestamp
+        checkpoint.confirm_physical_offset = confirmed
         unsynced = self._unsynced
         if self._checkpointing is not None and not self._checkpointing.done:
             unsynced.add_files(self._checkpointing.files)
@@ -80,6 +105,6 @@ class WriteBehind:
         if index is not None:
             checkpoint.index_timestamp = self._index.end_timestamp
         self._checkpointing = Checkpointing(
-            self._log, unsynced.take(), checkpoint, self._file, index
+            self._log, unsynced.take(), checkpoint, self.file, index
         )
         return self._checkpointing

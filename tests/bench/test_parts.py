@@ -6,7 +6,7 @@ import pytest
 
 from bench.loads import loadgen
 from bench.pages.figures import Figures
-from bench.parts import flush, started, tail
+from bench.parts import brokers, flush, started, tail
 from bench.servers import syncs
 from bench.servers.subjects import OURS, PURE, REAL
 
@@ -68,3 +68,22 @@ def test_the_first_seconds_are_means_from_the_beginning_on():
     assert list(started.first(rates)) == [(5, 100), (10, 200), (30, 400)]
     # A load that was given up has no thirty seconds.
     assert list(started.first(rates[:3])) == [(5, 100), (10, 200)]
+
+
+def test_several_brokers_are_judged_by_one_and_by_the_cores_there_are():
+    figures = Figures()
+    rates = (
+        (brokers.PLAIN, 100),
+        ("--brokers 1", 97),
+        ("--brokers 2", 90),
+        ("--brokers 4", 320),
+    )
+    for name, rate in rates:
+        figures.add(name, OURS, rate)
+    assert brokers.verdicts(figures, 2) == [
+        "--brokers 1: 0.97 of a plain server, the floor of 0.97 is met.",
+        "--brokers 2: 0.93 of --brokers 1, the floor of 0.95 is missed.",
+        "--brokers 4: skipped, it needs 8 cores and there are 2.",
+    ]
+    *_, last = brokers.verdicts(figures, 8)
+    assert last == "--brokers 4: 3.30 of --brokers 1, the floor of 3.2 is met."

@@ -14,12 +14,14 @@ from trimq.codec.headers import clients, groups, messages, namesrv, offsets, pop
 from trimq.codec.headers import transactions as tx
 from trimq.codec.headers.base import Header, Integer, Long, decode_header, encode_header
 from trimq.codec.headers.fast import (
+    decode_end,
     decode_pull,
     decode_send,
     decode_send_v2,
     encode_pull_response,
     encode_send_response,
 )
+from trimq.codec.headers.fast_pop import decode_ack, decode_pop, encode_pop_response
 
 ALL = sorted(
     (
@@ -123,12 +125,15 @@ def outcome(decode, *arguments):
 
 # What the twins leave out: a broker does not look at it.
 NOT_IN_TWINS = {"ns", "nsd", "bname", "oway", "lo", "broker_name"}
+NOT_IN_END = {"topic", "msg_id", "transaction_id"}
 
 
 def same(twin, struct) -> bool:
     if isinstance(twin, str) or isinstance(struct, str):
         return twin == struct
     names = set(struct.__struct_fields__) - NOT_IN_TWINS
+    if isinstance(struct, tx.EndTransactionRequestHeader):
+        names -= NOT_IN_END
     return all(getattr(twin, name) == getattr(struct, name) for name in names)
 
 
@@ -138,8 +143,11 @@ def same(twin, struct) -> bool:
         (decode_send, send.SendMessageRequestHeader),
         (decode_send_v2, send.SendMessageRequestHeaderV2),
         (decode_pull, pull.PullMessageRequestHeader),
+        (decode_end, tx.EndTransactionRequestHeader),
+        (decode_pop, pop.PopMessageRequestHeader),
+        (decode_ack, pop.AckMessageRequestHeader),
     ],
-    ids=["send", "send_v2", "pull"],
+    ids=["send", "send_v2", "pull", "end", "pop", "ack"],
 )
 @given(data=st.data())
 def test_twins_equal_their_structs_errors_included(twin, cls, data):
@@ -178,6 +186,20 @@ def test_the_send_response_twin(**values):
 def test_the_pull_response_twin(**values):
     expected = encode_header(pull.PullMessageResponseHeader(**values))
     assert list(encode_pull_response(**values).items()) == list(expected.items())
+
+
+@given(
+    pop_time=INT64,
+    invisible_time=INT64,
+    revive_qid=INT32,
+    rest_num=INT64,
+    start_offset_info=MAYBE_TEXT,
+    msg_offset_info=MAYBE_TEXT,
+    order_count_info=MAYBE_TEXT,
+)
+def test_the_pop_response_twin(**values):
+    expected = encode_header(pop.PopMessageResponseHeader(**values))
+    assert list(encode_pop_response(**values).items()) == list(expected.items())
 
 
 @pytest.mark.parametrize("cls", ALL, ids=lambda cls: cls.__name__)

@@ -8,11 +8,16 @@ from trimq.codec.layouts.checkpoint import CHECKPOINT
 from trimq.codec.layouts.ha import (
     EPOCH,
     MASTER_HANDSHAKE,
+    MASTER_HEAD,
     MASTER_TRANSFER,
     SLAVE_HANDSHAKE,
     SLAVE_REPORT,
     SWITCH_REPORT,
     SWITCH_TRANSFER,
+    pack_head,
+    pack_report,
+    unpack_head,
+    unpack_report,
 )
 from trimq.codec.layouts.index import INDEX_ENTRY, INDEX_HEADER, INDEX_SLOT
 from trimq.codec.layouts.timer import TIMER_CHECKPOINT, TIMER_RECORD, TIMER_SLOT
@@ -88,3 +93,12 @@ def test_replication_frames():
     }
     assert len(SWITCH_TRANSFER.build(transfer)) == 36 + 3
     assert SWITCH_TRANSFER.parse(SWITCH_TRANSFER.build(transfer)).body == b"abc"
+
+
+def test_the_quick_forms_of_the_stream_are_the_same_layouts() -> None:
+    for offset, size in ((0, 0), (-1, -2), (2**40 + 3, 2**20)):
+        assert pack_report(offset) == SLAVE_REPORT.build({"max_offset": offset})
+        assert unpack_report(b"xy" + pack_report(offset), 2) == offset
+        head = MASTER_HEAD.build({"offset": offset, "size": size})
+        assert pack_head(offset, size) == head
+        assert unpack_head(bytearray(head)) == (offset, size)

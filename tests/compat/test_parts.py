@@ -67,6 +67,19 @@ def test_parts_run_and_are_notified(tmp_path: Path) -> None:
     assert "exit code 1" in text
 
 
+def test_busy_parts_leave_a_core_to_those_that_wait() -> None:
+    first, second, third = (Part(name, (), busy=True) for name in ("first", "second", "third"))
+    idle = Part("idle", ())
+    group = Group([], beside=4, busy=1)
+    assert group.next([first, second, idle], []) is first
+    assert group.next([second, idle], [first]) is idle
+    assert group.next([second], [first, idle]) is None
+    # Nothing else is left to do.
+    assert group.next([second, third], [first]) is second
+    assert group.next([third], [first, second]) is None
+    assert group.next([idle], [idle] * 4) is None
+
+
 def test_after_a_group_that_failed_no_other_begins(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, results: Path
 ) -> None:

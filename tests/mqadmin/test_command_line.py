@@ -64,7 +64,7 @@ def test_every_command_has_json_or_a_sentence(server: TestServer) -> None:
         (
             ["resetOffset", "-g", "G", "-t", "T", "--to", "soon"],
             2,
-            "none of earliest|latest|OFFSET|TIME",
+            "not one of earliest|latest|OFFSET|TIME",
         ),
         (["subscriptionCheck", "-g", "G"], 1, "no consumer of group 'G' has been online yet"),
         (["consumerProgress", "-g", "G"], 1, "no consumer of the group has been online yet"),

@@ -154,7 +154,7 @@ def test_every_letter_is_read_and_shown() -> None:
         assert isinstance(part(one), str)
         assert end(one) == "\n"
     for wrong in ("%z", "%", "%{", "%{}", "a%"):
-        with pytest.raises(click.UsageError, match="is none of %b body"):
+        with pytest.raises(click.UsageError, match="is not one of %b body"):
             read_format(wrong, "text")
 
 

@@ -9,9 +9,13 @@ import time
 
 from tests.native import inputs
 from trimq.codec import native as of_codec
-from trimq.codec.native import batches, hashes, sends
+from trimq.codec.frames import json_head
+from trimq.codec.frames.heads import plain_head, plain_reply
+from trimq.codec.native import batches, halves, hashes, sends
+from trimq.codec.records.properties import find_value
 from trimq.store import native as of_store
 from trimq.store.native import extents
+from trimq.store.native import picks as twin
 
 
 def outcome(function, *arguments):
@@ -60,8 +64,41 @@ def properties(chance: random.Random) -> None:
     same(of_codec.tag_hash, sends.tag_hash, data)
     name = chance.choice([b"TAGS\x01", b"KEYS\x01", b"WAIT\x01", b"t\x01"])
     same(of_codec.property_text, sends.property_text, data, name)
+    names = tuple(chance.choices([b"TAGS\x01", b"KEYS\x01", b"WAIT\x01", b"t\x01"], k=3))
+    same(of_codec.property_values, halves.property_values, data, names)
     text = data.decode("utf-8", "replace")
+    for block in (data, text):
+        lists = ((b"WAIT",), (b"DELAY",), (b"TAGS", b"KEYS", b"WAIT"))
+        same(of_codec.ordinary_properties, halves.ordinary_properties, block, *lists)
     same(of_codec.sent_properties, sends.sent_properties, text, b"X\x01y\x02", (b"WAIT",))
+
+
+def heads(chance: random.Random) -> None:
+    """JSON headers: what C finds is what msgspec finds; the rest it leaves to it."""
+    header = inputs.head(chance)
+    found = plain_head(bytes(4) + header, 4 + len(header))
+    expected = outcome(json_head.head_values, header)
+    if found is not None and found != expected:
+        raise AssertionError(f"{found!r}, not {expected!r}, of {header!r}")
+
+
+def replies(chance: random.Random) -> None:
+    """JSON headers of replies, with numbers and lengths that fit, just, and not."""
+    limits = [edge + near for edge in (0, 1 << 31, 1 << 63) for near in (-1, 0, 1)]
+    numbers = [chance.choice(limits) * chance.choice((-1, 1)) for _ in range(4)]
+    # With what JSON escapes, and letters of two and four bytes.
+    texts = [
+        "".join(chance.choices('ab /"\\\n\x00\x7fä\U0001f600', (60,) * 4 + (1,) * 7, k=3))
+        for _ in "123456"
+    ]
+    fields = dict(zip(texts[::2], texts[1::2], strict=True)) if chance.randrange(4) else {}
+    if not chance.randrange(5000):
+        fields["long"] = "v" * chance.randrange((1 << 24) - 300, 1 << 24)
+    length = chance.choice([0, 1, (1 << 31) - 1, *limits])
+    found = outcome(plain_reply, *numbers, fields, length)
+    expected = outcome(json_head.plain_reply, *numbers, fields, length)
+    if found is not None and found != expected:
+        raise AssertionError(f"{found!r}, not {expected!r}, of {numbers}, {fields}, {length}")
 
 
 def rows(chance: random.Random) -> None:
@@ -84,11 +121,46 @@ def rows(chance: random.Random) -> None:
         outcome(call)
 
 
+def picks(chance: random.Random) -> None:
+    """What a filter takes, with what it has said kept, and not."""
+    # Without it nothing is picked in C.
+    of_store.guard()
+    properties = [inputs.block(chance) for _ in range(chance.randrange(9))]
+    data, entries = inputs.numbered(chance, properties)
+    size = dict.fromkeys(("memory_bytes", "disk_bytes"), chance.randrange(3000))
+    rules = size | {"memory_count": chance.randrange(9), "disk_count": chance.randrange(9)}
+    rules |= {"file_size": chance.choice([500, 1 << 30]), "memory": chance.randrange(1000)}
+    first = chance.randrange(50)
+    before = extents.pack_extents([(0, first)] * chance.randrange(2)), chance.randrange(3)
+    wanted = chance.randrange(-1, 12), chance.randrange(4000)
+    piece = memoryview(data)[first:], 100 + first
+    found = []
+    for limits, verdicts, pick in (
+        (of_store.Limits, of_store.Verdicts, of_store.pick_entries),
+        (extents.Limits, twin.Verdicts, twin.pick_entries),
+    ):
+        table = verdicts((b"TAGS\x01", b"KEYS\x01")) if size["memory_bytes"] % 3 else None
+        log = 100, 100 + len(data)
+        more = log, wanted, piece, before, table, _is_short
+        found.append(outcome(pick, entries, limits(**rules), *more))
+    if found[0] != found[1]:
+        raise AssertionError(f"{found[0]!r}, not {found[1]!r}, of {entries!r}, {data!r}, {rules}")
+
+
+def _is_short(properties: bytes) -> int:
+    """A filter that looks at two properties."""
+    values = [find_value(properties, name) or b"" for name in (b"TAGS\x01", b"KEYS\x01")]
+    return len(values[0]) % 2 + (len(values[1]) % 5 == 4)
+
+
+KINDS = (batch, entries, keys, properties, heads, replies, rows, picks)
+
+
 def main(count: int, seed: int) -> None:
     chance = random.Random(seed)
     of_store.guard()
     began = time.monotonic()
-    for kind in (batch, entries, keys, properties, rows):
+    for kind in KINDS:
         for _ in range(count):
             kind(chance)
         print(

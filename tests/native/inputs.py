@@ -16,6 +16,13 @@ BLOCKS = [
     bytes(600),
 ]
 
+HEADS = [
+    b'{"code":310,"extFields":{"a":"P","i":"K\\u0001v\\u0002"},"flag":0,"language":"JAVA","opaque":7,'
+    b'"serializeTypeCurrentRPC":"JSON","version":513}',
+    '{"code": 0, "remark": "é\\n", "opaque": -1, "language": "GO"}'.encode(),
+    b'{"extFields":null,"remark":null}',
+]
+
 
 def mutated(chance: random.Random, data: bytes) -> bytes:
     """The same with up to four accidents."""
@@ -32,6 +39,11 @@ def mutated(chance: random.Random, data: bytes) -> bytes:
             case _ if at < len(made):
                 made[at] = chance.randrange(256)
     return bytes(made)
+
+
+def head(chance: random.Random) -> bytes:
+    """The JSON header of a frame."""
+    return mutated(chance, chance.choice(HEADS))
 
 
 def send(chance: random.Random) -> SimpleNamespace:
@@ -78,3 +90,21 @@ def records(chance: random.Random) -> bytes:
             b"T", 1, 2, 3, len(made), 0, 5, V4, 1_700_000_000_000, V4, 0, 0, body, properties
         )
     return mutated(chance, made)
+
+
+def numbered(chance: random.Random | None, properties: list[bytes]) -> tuple[bytes, bytes]:
+    """Consecutive records with these properties, and a queue's entries of them; with accidents, given a chance.
+
+    The first record lies at 0, or, given a chance, at 100.
+    """
+    made, entries, base = b"", b"", 0 if chance is None else 100
+    for block in properties:
+        place = base + len(made)
+        v1 = encode_record(
+            b"T", 1, 2, 3, place, 0, 5, V4, 1_700_000_000_000, V4, 0, 0, b"body", block
+        )
+        made += v1
+        entries += pack(place, len(v1), 0)
+    if chance is None:
+        return made, entries
+    return mutated(chance, made), entries if chance.randrange(2) else mutated(chance, entries)

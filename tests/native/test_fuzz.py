@@ -11,17 +11,16 @@ from trimq.store import native as of_store
 pytestmark = pytest.mark.skipif(
     not of_codec.IN_C or not of_store.IN_C, reason="make compiled builds our own C"
 )
-KINDS = (fuzz.batch, fuzz.entries, fuzz.keys, fuzz.properties, fuzz.rows)
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("kind", fuzz.KINDS, ids=lambda kind: kind.__name__)
 def test_mutated_inputs_have_the_same_outcome_in_c_and_in_python(kind):
     chance = random.Random(2)
     for _ in range(500):
         kind(chance)
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("kind", fuzz.KINDS, ids=lambda kind: kind.__name__)
 def test_every_reference_is_given_back(kind, monkeypatch):
     monkeypatch.setattr(references, "ROUNDS", 500)
     references.blocks_after(kind, 1)

@@ -21,7 +21,8 @@ from tests.popping.journal import (
     Sent,
 )
 
-# Offsets and blocks of ordered and lite groups are written every 5 s: what a kill may take back.
+# Offsets and blocks of ordered and lite groups are written every 5 s: what a kill may take back. A broker may be told
+# to write them more often.
 FORGOTTEN_MILLIS = 5_500
 # A pop's time is read before its queues are looked at: it may be older than what it found was allowed by.
 LOOKING_MILLIS = 50
@@ -70,7 +71,8 @@ class _Group:
 class Judge:
     """Events one by one; `findings` so far."""
 
-    def __init__(self, groups: Mapping[str, Reader]) -> None:
+    def __init__(self, groups: Mapping[str, Reader], forgotten: int = FORGOTTEN_MILLIS) -> None:
+        self._reach = forgotten
         self._groups = {name: _Group(one.kind, one.topic) for name, one in groups.items()}
         self._sent: list[Sent] = []
         self._kills: list[int] = []
@@ -116,7 +118,7 @@ class Judge:
         name, key, at = event.group, event.key, event.at
         if message.done is not None:
             if not (
-                self._forgotten(group, message.done, at, FORGOTTEN_MILLIS)
+                self._forgotten(group, message.done, at, self._reach)
                 or self._is_behind_open(group, event)
             ):
                 self._find("again", f"{name} acknowledged {key} at {message.done}, got it at {at}")
@@ -185,7 +187,7 @@ class Judge:
 
     def _is_block_forgotten(self, group: _Group, known: int, now: int) -> bool:
         """A lite group's blocks are in memory alone."""
-        reach = now if group.kind == LITE else FORGOTTEN_MILLIS
+        reach = now if group.kind == LITE else self._reach
         return self._forgotten(group, known, now, reach)
 
     def _forgotten(self, group: _Group, known: int, now: int, reach: int) -> bool:
@@ -198,9 +200,11 @@ class Judge:
         self.findings.append(Finding(kind, text))
 
 
-def judge(journal: Journal, drained: Iterable[str]) -> list[Finding]:
+def judge(
+    journal: Journal, drained: Iterable[str], forgotten: int = FORGOTTEN_MILLIS
+) -> list[Finding]:
     """What is wrong with a run at whose end these groups had everything."""
-    judging = Judge(journal.groups)
+    judging = Judge(journal.groups, forgotten)
     for event in journal.events:
         judging.take(event)
     judging.end(drained)

@@ -30,7 +30,9 @@ SETTINGS: Final = {"enableLmq": True, "enableMultiDispatch": True}
 # Nothing comes any more: all times are up, with what the broker waits for late acknowledgements.
 QUIET: Final = 7.0
 PATIENCE: Final = 180.0
-LIVES: Final = (0.3, 1.0, 2.7, 3.9, 5.3)
+LIVES: Final = (0.3, 0.5, 0.9, 1.5, 2.7)
+# Every so many kills the broker is away until all times are up.
+LONG_AWAY: Final = 8
 
 
 class Broker(Protocol):
@@ -70,7 +72,7 @@ def play(
             assert not client.failed, client.failed
         log.note(Killed(now_millis()))
         # Or so long that checkpoints and what acknowledges them are due when it starts again.
-        if number % 3 == 1:
+        if number % LONG_AWAY == 1:
             time.sleep(INVISIBLE / 1000 + 3)
     _drain(broker.start(), log)
     broker.kill()

@@ -87,6 +87,7 @@ class Broker:
         self.offsets = common.offsets
         self.lite = common.lite
         self.arrivals = common.arrivals
+        self.elastic = common.elastic
         self.traffic, self.stats = common.figures.traffic, common.figures.stats
         self.sending, self.back = common.sends.sending, common.sends.back
         self.peer = Peer("10.0.0.7:4711", pack_host("10.0.0.7:4711"), 1)

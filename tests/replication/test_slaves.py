@@ -71,3 +71,14 @@ def test_in_sync_is_within_the_gap() -> None:
         False,
     )
     assert made.in_sync() == 2
+
+
+def test_slaves_of_a_term_that_is_over_count_for_nothing() -> None:
+    made = slaves(in_sync_replicas=2)
+    (link,) = joined(made, 500)
+    made.end_term(100)
+    made.reported(link, 900)
+    made.look()
+    assert (made.copied.offset, made.in_sync()) == (100, 1)
+    joined(made, 300)
+    assert (made.copied.offset, made.in_sync()) == (300, 2)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import errno
+import logging
+import os
 import socket
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 import trio
+import trio.lowlevel
 
 from tests.store.conftest import Bench
 from trimq.base.clock import Clock
@@ -19,6 +23,7 @@ from trimq.replication.master import Master
 from trimq.replication.pace import Pace
 from trimq.replication.slave import Slave
 from trimq.replication.slaves import Slaves
+from trimq.store.errors import StoreError
 from trimq.store.message_store import MessageStore
 
 FAST = ReplicationConfig(ha_send_heartbeat_interval=50, ha_housekeeping_interval=2000)
@@ -264,3 +269,151 @@ async def test_so_many_slaves_and_no_more(benches: tuple[Bench, Bench]) -> None:
         assert await late.receive_some() == b""
         for stream in (late, *streams):
             await stream.aclose()
+
+
+async def test_what_a_slow_slave_left_goes_out_before_what_is_new(
+    benches: tuple[Bench, Bench],
+) -> None:
+    bench, _ = benches
+    store = bench.open(mapped_file_size_commit_log=64 * 1024 * 1024)
+    store.put(bench.message(b"m"))
+    end = store.max_physical_offset
+    # This slave says nothing while it reads.
+    patient = ReplicationConfig()
+    async with serving(store, patient) as running, by_hand(running, end) as stream:
+        await until(
+            lambda: [link.sent_to for link in running.slaves] == [store.max_physical_offset], "even"
+        )
+        begin = at = store.max_physical_offset
+        # More than both sockets hold, in pieces that are pushed.
+        for number in range(1500):
+            store.put(bench.message(number.to_bytes(2, "big") * 10_000))
+        whole = b""
+        while at < store.max_physical_offset:
+            offset, body = await piece(stream)
+            assert offset == at
+            at += len(body)
+            whole += body
+    log = b"".join(path.read_bytes() for path in bench.commit_log_files())
+    assert whole == log[begin:at]
+
+
+class Disk:
+    """Takes so many bytes more for the logs below one folder; then it is full."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, root: Path) -> None:
+        self.room = 1 << 40
+        self._root = str(root)
+        self._write = os.pwritev
+        monkeypatch.setattr(os, "pwritev", self.pwritev)
+
+    def pwritev(self, fd: int, chunks: Any, position: int, *more: Any) -> int:
+        path = os.readlink(f"/proc/self/fd/{fd}")
+        if not path.startswith(self._root) or "/commitlog/" not in path:
+            return self._write(fd, chunks, position, *more)
+        data = b"".join(chunks)[: self.room]
+        if not data:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        self.room -= len(data)
+        return self._write(fd, [data], position, *more)
+
+
+def log_of(bench: Bench) -> bytes:
+    return b"".join(path.read_bytes() for path in bench.commit_log_files())
+
+
+@pytest.mark.parametrize("room", [0, 1, 700, 3000])
+async def test_a_slaves_full_disk(
+    benches: tuple[Bench, Bench],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    room: int,
+) -> None:
+    """It says so once a minute, acknowledges what it has, and goes on when there is room."""
+    bench, other = benches
+    store, copy = bench.open(), other.open()
+    disk = Disk(monkeypatch, other.root)
+    copied = copy.follow()
+    async with serving(store) as running, trio.open_nursery() as nursery:
+        slave = Slave(FAST, copied, running.where, Clock())
+        nursery.start_soon(slave.run)
+        nursery.start_soon(slave.derive)
+        store.put(bench.message(b"first"))
+        await until(lambda: copied.end == store.max_physical_offset, "the first")
+        had = copied.end
+        disk.room = room
+        with caplog.at_level(logging.ERROR, "trimq.replication"):
+            for at in range(60):
+                store.put(bench.message(b"m" * at))
+            await until(lambda: len(caplog.records) == 1, "what it says")
+            for at in range(3):
+                store.put(bench.message(b"n" * at))
+                await until(lambda: copied.end < store.max_physical_offset, "no room")
+                assert copied.end <= had + room
+                assert max((link.acked for link in running.slaves), default=0) <= copied.end
+        assert [record.levelname for record in caplog.records] == ["ERROR"]
+        assert "No space left" in caplog.text
+        disk.room = 1 << 40
+        await until(lambda: copied.end == store.max_physical_offset, "the rest")
+        await until(lambda: slave.behind == 0, "the queues")
+        nursery.cancel_scope.cancel()
+    assert copy.max_offset("T", 0) == store.max_offset("T", 0) == 64
+    assert log_of(other) == log_of(bench)
+
+
+async def test_a_masters_full_disk_while_a_slave_follows(
+    benches: tuple[Bench, Bench], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was taken back was never sent, and the copy goes on with what comes in its place."""
+    bench, other = benches
+    store, copy = bench.open(), other.open()
+    disk = Disk(monkeypatch, bench.root)
+    copied = copy.follow()
+    async with serving(store) as running, trio.open_nursery() as nursery:
+        slave = Slave(FAST, copied, running.where, Clock())
+        nursery.start_soon(slave.run)
+        for room in (0, 1, 90, 500):
+            store.put(bench.message(b"before"))
+            disk.room = room
+            for at in range(10):
+                store.stage(bench.message(b"lost" * at))
+            with pytest.raises(StoreError):
+                store.write_staged()
+            await until(lambda: copied.end == store.max_physical_offset, "what there is")
+            disk.room = 1 << 40
+            store.put(bench.message(b"after"))
+        await until(lambda: copied.end == store.max_physical_offset, "the rest")
+        nursery.cancel_scope.cancel()
+    assert log_of(other) == log_of(bench)
+    assert store.max_offset("T", 0) == 8
+
+
+@pytest.mark.parametrize("slow", [False, True], ids=["even", "with a rest to be sent"])
+async def test_a_cut_ends_every_link(benches: tuple[Bench, Bench], slow: bool) -> None:
+    """Even if the log is as long as before when anybody looks: a slave would get the middle of something else."""
+    bench, _ = benches
+    store = bench.open(mapped_file_size_commit_log=64 * 1024 * 1024)
+    for _ in range(4):
+        store.put(bench.message(b"old" * 100))
+    first = next(iter(store.records_from(0)))
+    end = store.max_physical_offset
+    async with serving(store, ReplicationConfig()) as running:
+        store.add_cut_listener(running.master.cut)
+        async with by_hand(running, end) as stream:
+            await until(lambda: [link.sent_to for link in running.slaves] == [end], "even")
+            sent = 0
+            if slow:
+                for _ in range(400):
+                    store.put(bench.message(b"x" * 60_000))
+                    await trio.lowlevel.checkpoint()
+                sent = store.max_physical_offset - end
+            (link,) = running.slaves
+            store.cut(first.size)
+            for _ in range(4):
+                store.put(bench.message(b"new" * 100))
+            got = 0
+            with suppress(EOFError):
+                while True:
+                    got += len((await piece(stream))[1])
+            assert got <= sent
+            assert link not in running.slaves

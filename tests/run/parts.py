@@ -1,10 +1,11 @@
 """Runs parts of `make test` side by side, and tells what each of them cost.
 
 ``python -m tests.run.parts GROUP...`` runs groups of `GROUPS` one after the other, and the parts of a group side by
-side, as many at a time as the group says. What a part prints is shown in one piece when it has ended; until then
-a line a minute says what is running, because some observers take silence for a hang. At the end
-come a table, the slowest tests, and what was skipped and why. Behind a group with a part that failed no other
-one begins. The exit code is that of the first part that failed; Ctrl-C ends everything that was started.
+side, as many at a time as the group says; the name of a part stands for a group of it alone. What a part prints
+is shown in one piece when it has ended; until then a line a minute says what is running, because some observers take
+silence for a hang. At the end come a table, the slowest tests, and what was skipped and why. Behind a group with a
+part that failed no other one begins. The exit code is that of the first part that failed; Ctrl-C ends everything
+that was started.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ COMPILED: Final = ROOT / "build" / "compiled"
 # How long a part may take to end what it started.
 GRACE: Final = 60.0
 SILENCE: Final = 60.0
+# Where most parts wait.
+LANES: Final = 4
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,8 @@ class Part:
     name: str
     words: Sequence[str]
     folder: Path = ROOT
+    # Whether it computes more than it waits.
+    busy: bool = False
 
     @property
     def files(self) -> list[str]:
@@ -54,49 +59,79 @@ class Part:
 
 @dataclass(frozen=True)
 class Group:
-    """Parts and how many of them run at a time; the long ones come first."""
+    """Parts, and how many of them run at a time: of the busy ones `busy`, but more of them when nothing else is left.
+
+    A busy part keeps one core of two, and parts that mostly wait share the other one. The long ones come first.
+    """
 
     parts: Sequence[Part]
     beside: int = 2
+    busy: int = 2
+
+    def next(self, waiting: Sequence[Part], running: Iterable[Part]) -> Part | None:
+        """Which one of those that wait begins now beside those that run; None: none yet."""
+        now = list(running)
+        if len(now) >= self.beside:
+            return None
+        full = sum(part.busy for part in now) >= self.busy
+        fitting = [part for part in waiting if not (full and part.busy)]
+        if not fitting and len(now) < self.beside // 2:
+            fitting = list(waiting)
+        return next(iter(fitting), None)
 
 
-def _compat(name: str, *where: str, but: Iterable[Part] = ()) -> Part:
+def _compat(name: str, *where: str, but: Iterable[Part] = (), busy: bool = False) -> Part:
     """Files and folders of compat_tests, without what is in other parts."""
     left_out = [f"--ignore={file}" for part in but for file in part.files]
-    return Part(name, ("-p", "no:randomly", *(f"compat_tests/{w}" for w in where), *left_out))
+    words = ("-p", "no:randomly", *(f"compat_tests/{w}" for w in where), *left_out)
+    return Part(name, words, busy=busy)
+
+
+def _files(folder: str, *names: str) -> list[str]:
+    return [f"{folder}/test_{name}.py" for name in names]
 
 
 def _unit(name: str, folder: Path) -> list[Part]:
     """All unit tests in two parts of about the same time."""
     apart = ("tests/store", "tests/spark", "tests/codec")
     rest = ("tests/", *(f"--ignore={word}" for word in apart))
-    return [Part(f"{name}-store", apart, folder), Part(name, rest, folder)]
+    return [Part(f"{name}-store", apart, folder, busy=True), Part(name, rest, folder, busy=True)]
 
 
 def _compat_parts() -> list[Part]:
-    java = _compat("java", "scenarios/test_java.py")
-    opened = _compat("opened", "store/test_interop.py", "store/test_index.py")
-    away = ("streams", "outages", "losses", "kills")
+    """The long ones first, and none so long that the others wait for it in the end."""
+    java = _compat("java", "scenarios/test_java.py", busy=True)
     order = _compat("order", "scenarios/test_order.py")
-    proxied = ("grpc", "grpc_go", "proxy_page")
-    proxy = _compat("proxy", *(f"scenarios/test_{name}.py" for name in proxied))
-    streams = _compat("spark-away", *(f"spark/test_{name}.py" for name in away))
+    proxy = _compat("proxy", *_files("scenarios", "grpc", "grpc_go", "proxy_page"))
+    delayed = _compat("clients-delayed", *_files("scenarios", "timers", "transactions", "restart"))
+    asking = _compat("clients-asking", *_files("scenarios", "filters", "reply", "trace"))
+    opened = _compat("store-opened", *_files("store", "interop", "index"))
+    aging = _compat("store-aging", *_files("store", "retention", "compaction", "timers"))
+    turns = _compat("store-turns", *_files("store", "pops", "pop_kills", "transactions", "blocks"))
+    away = _compat("spark-away", *_files("spark", "streams", "outages", "losses", "kills"))
+    copies = _compat("replication-copies", *_files("replication", "copies", "sync_master"))
     return [
-        _compat("wire", "wire/"),
+        turns,
+        aging,
+        _compat("spark", "spark/", but=[away]),
+        _compat("clients", "scenarios/", but=[java, order, proxy, delayed, asking]),
         _compat("mqadmin", "mqadmin/"),
-        _compat("spark", "spark/", but=[streams]),
-        streams,
-        opened,
-        _compat("store", "store/", but=[opened]),
-        _compat("clients", "scenarios/", but=[java, order, proxy]),
+        away,
+        delayed,
+        asking,
+        _compat("wire", "wire/", busy=True),
         java,
+        opened,
         proxy,
-        order,
+        _compat("replication", "replication/", but=[copies]),
+        copies,
+        _compat("store", "store/", but=[opened, aging, turns]),
         _compat("cluster", "cluster/"),
-        _compat("replication", "replication/"),
-        _compat("filters", "filters/"),
+        _compat("elastic", "elastic/"),
+        order,
+        _compat("installs", "installs/", busy=True),
         _compat("reports", "reports/"),
-        _compat("installs", "installs/"),
+        _compat("filters", "filters/"),
     ]
 
 
@@ -111,22 +146,35 @@ def _compiled_parts() -> list[Part]:
 def _first() -> Group:
     build = Part("build", ("make", "--no-print-directory", "build/compiled/.built"))
     bare = Part("unit-bare", (*_MAKE, "unit-bare"))
-    return Group([build, Part("lint", (*_MAKE, "lint")), *_unit("unit", ROOT), bare])
+    lint = Part("lint", (*_MAKE, "lint"))
+    return Group([lint, *_unit("unit", ROOT)[::-1], build, bare], beside=3, busy=3)
 
 
 def _second() -> Group:
-    smoke = Part("bench-smoke", (*_MAKE, "bench-smoke"))
-    return Group([*_compat_parts(), smoke, *_compiled_parts()], 3)
+    smoke = Part("bench-smoke", (*_MAKE, "bench-smoke"), busy=True)
+    return Group([*_compat_parts(), smoke, *_compiled_parts()], beside=LANES, busy=1)
 
 
 # By the names that the Makefile uses: what a group is may depend on what the one before it has made.
 GROUPS: Final[Mapping[str, Callable[[], Group]]] = {
     "unit": lambda: Group(_unit("unit", ROOT)),
     "compiled": lambda: Group(_compiled_parts()),
-    "compat": lambda: Group(_compat_parts(), 3),
+    "compat": lambda: Group(_compat_parts(), beside=LANES, busy=1),
     "first": _first,
     "second": _second,
 }
+
+
+def group(name: str) -> Group:
+    """The group of this name, or the part of this name by itself."""
+    if name in GROUPS:
+        return GROUPS[name]()
+    parts = {part.name: part for made in GROUPS.values() for part in made().parts}
+    if name not in parts:
+        raise SystemExit(
+            f"{name} is no group ({', '.join(GROUPS)}) and no part ({', '.join(parts)})"
+        )
+    return Group([parts[name]])
 
 
 class Running:
@@ -176,7 +224,7 @@ def run(group: Group, outcomes: list[report.Outcome]) -> None:
     waiting, running = list(group.parts), dict[int, Running]()
     try:
         with _telling(running):
-            _run(group.beside, waiting, running, outcomes)
+            _run(group, waiting, running, outcomes)
     finally:
         # As Ctrl-C does, so that tests stop their servers.
         for left in running.values():
@@ -206,11 +254,12 @@ def _telling(running: Mapping[int, Running]) -> Iterator[None]:
 
 
 def _run(
-    beside: int, waiting: list[Part], running: dict[int, Running], outcomes: list[report.Outcome]
+    group: Group, waiting: list[Part], running: dict[int, Running], outcomes: list[report.Outcome]
 ) -> None:
     while waiting or running:
-        while waiting and len(running) < beside:
-            started = Running(waiting.pop(0))
+        while part := group.next(waiting, [one.part for one in running.values()]):
+            waiting.remove(part)
+            started = Running(part)
             running[started.pid] = started
             print(f"begins: {started.part.name}", flush=True)
         pid, status, usage = os.wait4(-1, 0)
@@ -238,7 +287,7 @@ def main(names: Sequence[str]) -> int:
     code = 0
     try:
         for name in names:
-            run(GROUPS[name](), outcomes)
+            run(group(name), outcomes)
             code = next((one.code for one in outcomes if one.code), 0)
             if code:
                 break

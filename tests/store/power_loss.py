@@ -281,9 +281,13 @@ class Recorder:
         place, to = self._place(source), self._place(target)
         if place is None or to is None:
             return
-        assert place[0] is to[0], "only within one directory"
         node = place[0].live.pop(place[1])
         to[0].live[to[1]] = node
+        if place[0] is not to[0]:
+            # Two changes: of what becomes of the one nothing follows for the other.
+            self._event("put", to[0], to[1], node)
+            self._event("drop", place[0], place[1])
+            return
         self._event("move", place[0], place[1], to[1], node)
 
     def os_link(self, source: Any, target: Any, **options: Any) -> None:

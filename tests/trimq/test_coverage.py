@@ -6,7 +6,7 @@ import pytest
 
 from docs import generate
 from docs.request_codes import answered_codes
-from trimq.codec.codes import RequestCode
+from trimq.codec.codes import OwnRequestCode, RequestCode
 from trimq.wiring.unsupported import UNSUPPORTED
 
 
@@ -15,7 +15,7 @@ def test_every_code_is_answered_or_has_a_reason() -> None:
     answered = broker | namesrv
     reasons = {int(code) for code in UNSUPPORTED}
     assert not answered & reasons
-    assert {int(code) for code in RequestCode} == answered | reasons
+    assert {int(code) for code in (*RequestCode, *OwnRequestCode)} == answered | reasons
 
 
 def test_the_vip_port_answers_everything_but_pulls_and_pops() -> None:

@@ -70,10 +70,7 @@ def check(store: Path, quick: bool, commit_log: str | None, examples: int, as_js
     except NotAStore as error:
         raise Misused(str(error)) from None
     except FileNotFoundError as error:
-        text = (
-            f"{error.filename} was removed in the meantime (a broker deletes old files): run it "
-            "again"
-        )
+        text = f"{error.filename} was removed meanwhile (a broker deletes old files): run it again"
         raise Misused(text) from None
     except OSError as error:
         raise Misused(f"{error.filename or store} cannot be read: {error.strerror}") from None

@@ -38,8 +38,8 @@ def note_lines(note: dict[str, Any]) -> list[str]:
         if note["acknowledged"]
         else []
     )
-    more += ["suspended: coming again is no attempt"] if note["suspended"] else []
-    more += [f"written anew {note['written_anew']} times"] if note["written_anew"] else []
+    more += ["suspended: coming again does not count as an attempt"] if note["suspended"] else []
+    more += [f"rewritten {note['written_anew']} times"] if note["written_anew"] else []
     return [
         f"POP checkpoint: {whose}, messages {offsets}",
         ", ".join(
@@ -76,7 +76,7 @@ def handle_lines(text: str) -> str:
         f"handle of broker {handle.broker_name}"
         + (f", queue {place[0]} offset {place[1]}" if len(place) > 1 else ""),
         f"popped {moment(handle.pop_time)}, hidden for {handle.invisible / 1000:g} s: until {moment(handle.due)}",
-        f"from {_KINDS.get(handle.retry, f'a kind of topic that nobody knows ({handle.retry})')}",
+        f"from {_KINDS.get(handle.retry, f'an unknown kind of topic ({handle.retry})')}",
         _checkpoint_of(handle),
     ]
     return "\n    ".join(lines)

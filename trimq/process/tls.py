@@ -40,7 +40,7 @@ def tls_in_force(config: TlsConfig) -> TlsConfig:
     values = read_file(Path(file))
     for key in NOT_IN_FILE & values.keys():
         log.warning(
-            "%s in %s counts for nothing, as in RocketMQ: set it in the server's own", key, file
+            "%s in %s has no effect, as in RocketMQ: set it in the server's own file", key, file
         )
     for warning in unknown_keys(values, (TlsConfig,)):
         log.warning("%s: %s", file, warning)

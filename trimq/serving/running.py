@@ -13,7 +13,7 @@ from trimq.base.clock import Clock
 from trimq.broker.identity import BrokerIdentity
 from trimq.broker.pending.kinds import refuse_pending
 from trimq.broker.services.siblings import Siblings
-from trimq.broker.topics.table import stored_queue_types
+from trimq.broker.topics.queue_types import stored_queue_types
 from trimq.process.metrics import Sample, SampleCollector, metrics_server
 from trimq.process.state import ProcessState
 from trimq.process.tls import server_tls

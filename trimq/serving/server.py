@@ -21,6 +21,7 @@ from trimq.remoting.serving.server import Server
 from trimq.serving.failures import explained_plainly
 from trimq.serving.reachable import check_reachable
 from trimq.serving.running import open_broker
+from trimq.serving.several import check_not_several
 from trimq.settings.endpoints import Endpoint, listen
 from trimq.settings.options import (
     NamesrvOptions,
@@ -84,6 +85,7 @@ async def open_server(options: ServerOptions) -> AsyncIterator[RunningServer]:
     plan = server_plan(options)
     check_reachable(plan, options.listen is not None or "bindAddress" in plan.sources.texts)
     prepare_store(plan.store.root)
+    check_not_several(plan.store.root)
     async with explained_plainly(), AsyncExitStack() as stack:
         namesrv_addr = plan.broker.namesrv_addr or ""
         process = ProcessState()

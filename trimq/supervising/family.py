@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from trimq.serving.several import has_messages
 from trimq.settings.endpoints import Endpoint
 from trimq.settings.options import ServerOptions, ServerPlan, server_plan
 from trimq.settings.parsing import SettingsError
@@ -103,9 +104,3 @@ def _refuse_stores(root: Path, names: list[str]) -> None:
             f"{', '.join(left)} in {root} would be left behind with their messages: start with more --brokers, or"
             " read them to the end, each started by itself, and move the folder away"
         )
-
-
-def has_messages(store: Path) -> bool:
-    """Whether a folder is a store with a commit log."""
-    log = store / "commitlog"
-    return log.is_dir() and any(path.name.isdigit() for path in log.iterdir())

@@ -32,6 +32,7 @@ from trimq.wiring.parts import (
     compaction,
     consume,
     delays,
+    elastic,
     figures,
     filters,
     groups,
@@ -54,6 +55,7 @@ from trimq.wiring.parts import (
 )
 from trimq.wiring.parts.clients import Clients
 from trimq.wiring.parts.cluster import NameServers
+from trimq.wiring.parts.elastic import Elastic
 from trimq.wiring.parts.figures import Figures
 from trimq.wiring.parts.lite import Lite
 from trimq.wiring.parts.produce import Sends
@@ -78,6 +80,7 @@ class Common:
     filters: SqlFilters
     offsets: ConsumerOffsets
     arrivals: Arrivals
+    elastic: Elastic
     delays: DelayService
     timers: WheelTimers | None
     compaction: Compaction | None
@@ -100,6 +103,8 @@ def common_to_parts(given: Given, name_servers: NameServers, others: OtherBroker
     of_figures = figures.figures_of(given, of_topics.table)
     of_timers = timers.wheel_timers(given)
     offset = ConsumerOffsets(given.config, given.directory, given.clock, has_light)
+    arrivals = Arrivals(given.config.max_held_pulls)
+    of_elastic = elastic.elastic_topics(given, of_topics.table, offset, of_clients, arrivals)
     routes = assignment.cluster_routes(given, name_servers)
     return Common(
         gate=Gate(given.store.flushed_offset),
@@ -112,12 +117,21 @@ def common_to_parts(given: Given, name_servers: NameServers, others: OtherBroker
         clients=of_clients,
         filters=filters.sql_filters(given),
         offsets=offset,
-        arrivals=Arrivals(given.config.max_held_pulls),
+        arrivals=arrivals,
+        elastic=of_elastic,
         delays=delays.delay_service(given),
         timers=of_timers,
         compaction=compaction.compaction_of(given, of_topics.table),
         figures=of_figures,
-        sends=produce.sends(given, of_topics, of_groups, of_clients, of_figures.traffic, of_timers),
+        sends=produce.sends(
+            given,
+            of_topics,
+            of_groups,
+            of_clients,
+            of_figures.traffic,
+            of_timers,
+            of_elastic.maps,
+        ),
         replication=replication.replication(given, others),
         siblings=siblings.siblings(given),
         order_blocks=OrderBlocks(given.directory, of_topics.table, of_groups, given.clock),
@@ -158,15 +172,30 @@ def broker_parts(given: Given, common: Common) -> list[Part]:
             topic,
             offset,
             common.figures,
-            [common.order_blocks, common.lite.batches],
+            [common.order_blocks, common.lite.batches, common.elastic.groups],
             common.modes,
         ),
-        clients.part(given, common.clients, topic, group, offset, common.filters),
+        clients.part(
+            given,
+            common.clients,
+            topic,
+            group,
+            offset,
+            common.filters,
+            common.elastic.groups,
+        ),
         filters.part(given, common.filters, consumers),
-        offsets.part(given, offset, common.topics, group, consumers),
+        offsets.part(given, offset, common.topics, group, consumers, common.elastic.groups),
         progress.part(given, topic, group, consumers, offset, common.figures),
         produce.part(given, common.sends),
-        transactions.part(given, common.sends, topic, offset, common.clients.producers),
+        transactions.part(
+            given,
+            common.sends,
+            topic,
+            offset,
+            common.clients.producers,
+            common.elastic.maps,
+        ),
         consume.part(
             given,
             common.arrivals,
@@ -175,11 +204,16 @@ def broker_parts(given: Given, common: Common) -> list[Part]:
             offset,
             traffic,
             subscriptions,
-            common.compaction,
+            consume.Kept(common.compaction, common.elastic),
+        ),
+        elastic.part(
+            given,
+            common.elastic,
+            elastic.Around(topic, offset, common.clients, common.arrivals, common.registration),
         ),
         messages.part(given, consumers, common.filters.table),
-        delays.part(common.delays),
-        timers.part(given, common.timers, common.sends, topic),
+        delays.part(common.delays, common.elastic.maps),
+        timers.part(given, common.timers, common.sends, topic, common.elastic.maps),
         pop.part(
             given,
             common.sends,
@@ -187,7 +221,9 @@ def broker_parts(given: Given, common: Common) -> list[Part]:
             group,
             consumers,
             common.filters,
-            pop.Kept(offset, common.order_blocks, common.timers, common.lite.acking),
+            pop.Kept(
+                offset, common.order_blocks, common.timers, common.lite.acking, common.elastic
+            ),
             traffic,
         ),
         assignment.part(given, common.routes, common.modes, consumers),
@@ -231,6 +267,7 @@ def assembled(given: Given, common: Common, list_of_parts: list[Part]) -> Broker
     parts.load()
     parts.listen_to(given.store)
     common.settings.add_listener(parts.heed_settings)
+    end_terms_with_cuts(given, common)
     why_not = {int(code): why for code, why in UNSUPPORTED.items()}
     dispatcher = partial(
         Dispatcher,
@@ -246,6 +283,16 @@ def assembled(given: Given, common: Common, list_of_parts: list[Part]) -> Broker
         vip=dispatcher(parts.vip_processors, request_log=RequestLog("broker's VIP port", why_not)),
         gates=awaited_by_replies(given, common),
     )
+
+
+def end_terms_with_cuts(given: Given, common: Common) -> None:
+    """Replies that wait for what is cut off the log must not take for theirs what comes in its place."""
+
+    def ended(end: int) -> None:
+        common.gate.end_term(min(given.store.flushed_offset, end))
+        common.replication.slaves.end_term(0)
+
+    given.store.add_cut_listener(ended)
 
 
 def awaited_by_replies(given: Given, common: Common) -> tuple[Awaited, ...]:

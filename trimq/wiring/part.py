@@ -36,6 +36,10 @@ class Part:
     slave_services: Mapping[str, Service] = field(default_factory=dict)
     # Reads the files, once and before anything is served; blocks.
     load: Callable[[], None] | None = None
+    # Before the log is cut, at this offset: what only the records that go can tell; blocks.
+    before_cut: Callable[[int], None] | None = None
+    # The log was cut, and no service runs: what was made of its records is made anew, as at a start; blocks.
+    recover: Callable[[int], None] | None = None
     # Called at each write to the commit log, before anybody sees what it brought.
     written: WriteListener | None = None
     # Gets the records of each write, when readers see them.
@@ -97,6 +101,16 @@ class Parts:
         """Read what the parts have in files; the first that cannot be read ends it. Blocks."""
         for load in _given(part.load for part in self):
             load()
+
+    def before_cut(self, offset: int) -> None:
+        """The log will be cut there. Services must not run from now on until `recover` is done. Blocks."""
+        for prepare in _given(part.before_cut for part in self):
+            prepare(offset)
+
+    def recover(self, log_end: int) -> None:
+        """The log was cut and ends there now. Services must not run meanwhile. Blocks. StoreError."""
+        for recover in _given(part.recover for part in self):
+            recover(log_end)
 
     def close(self) -> None:
         """Write what the parts have in files, even if one of them fails. Blocks."""

@@ -231,7 +231,7 @@ FAILURES: Final[tuple[tuple[str, int, str], ...]] = (
     ("offsets -g {member} -t NoSuchTopic", 1, "no broker has offsets of group.*'NoSuchTopic'"),
     ("resetOffset -g {member} --to 0", 2, "give either -t or --all-topics"),
     ("resetOffset -g {member} -t {sent} --to -5", 2, "offsets start at 0"),
-    ("resetOffset -g {member} -t {sent} --to tomorrow", 2, "is none of"),
+    ("resetOffset -g {member} -t {sent} --to tomorrow", 2, "is not one of"),
     ("resetOffset -g {member} --all-topics -q 1 --to 0", 2, "-q needs -t"),
     ("resetOffset -g NoSuchGroup -t {sent} --to 0", 1, "Group NoSuchGroup does not exist"),
     ("resetOffset -g NoSuchGroup --all-topics --to 0", 1, "no broker has offsets of group"),

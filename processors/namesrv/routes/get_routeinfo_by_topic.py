@@ -1,4 +1,8 @@
-"""GET_ROUTEINFO_BY_TOPIC: where a topic is served (ClientRequestProcessor, ZoneRouteRPCHook)."""
+"""GET_ROUTEINFO_BY_TOPIC: where a topic is served (ClientRequestProcessor, ZoneRouteRPCHook).
+
+Clients ask every 30 s, all of them for the same few topics: an encoded answer is kept until something
+that it was made of changes, and only for callers without a zone.
+"""
 
 from collections.abc import Callable
 from typing import Final
@@ -15,6 +19,11 @@ from trimq.remoting.contract import Processor, RemotingError, Request, Response
 
 # MQVersion.V4_9_4: from there on clients read JSON with quoted integer keys.
 _READS_STANDARD_JSON: Final = 401
+# Bytes of answers that are kept; at more, all of them are made anew.
+_MOST_KEPT: Final = 8 << 20
+
+# What answers are made of besides the question: changes of routes and of ordered topics, two settings.
+_Stamp = tuple[int, int, bool, bool]
 
 
 class GetRouteinfoByTopic(Processor[GetRouteInfoRequestHeader]):
@@ -33,11 +42,48 @@ class GetRouteinfoByTopic(Processor[GetRouteInfoRequestHeader]):
         self._config = config
         self._now = now_millis
         self._started_at = now_millis()
+        # By topic, and whether integer keys are quoted.
+        self._kept: dict[tuple[str, bool], bytes] = {}
+        self._kept_bytes = 0
+        self._kept_stamp: _Stamp | None = None
 
     def handle(self, request: Request[GetRouteInfoRequestHeader]) -> Response:
         if not self._ready():
             raise RemotingError(ResponseCode.SYSTEM_ERROR, "name server not ready")
-        topic = request.header.topic
+        quoted = request.version >= _READS_STANDARD_JSON
+        quoted = quoted or request.header.accept_standard_json_only is True
+        fields = request.ext_fields
+        if "__ZONE_MODE" in fields and fields["__ZONE_MODE"].lower() == "true":
+            zone = fields.get("__ZONE_NAME", "")
+            if zone.strip():
+                route = self._route(request.header.topic)
+                _keep_zone(route, zone)
+                # The hook encodes the filtered route again, always in FastJSON's own way.
+                return Response(body=encode_route(route, quoted_keys=False))
+        return Response(body=self._encoded(request.header.topic, quoted))
+
+    def _encoded(self, topic: str | None, quoted: bool) -> bytes:
+        """The whole route; RemotingError when there is none."""
+        config = self._config
+        stamp = (
+            self._routes.changes,
+            self._kv_config.changes,
+            config.support_acting_master,
+            config.order_message_enable,
+        )
+        if stamp != self._kept_stamp or self._kept_bytes > _MOST_KEPT:
+            self._kept.clear()
+            self._kept_bytes = 0
+            self._kept_stamp = stamp
+        found = None if topic is None else self._kept.get((topic, quoted))
+        if found is None:
+            found = encode_route(self._route(topic), quoted_keys=quoted)
+            # Without a topic there is no route.
+            self._kept[topic or "", quoted] = found
+            self._kept_bytes += len(found)
+        return found
+
+    def _route(self, topic: str | None) -> TopicRouteData:
         route = None if topic is None else self._routes.route(topic)
         if topic is None or route is None:
             remark = (
@@ -46,15 +92,7 @@ class GetRouteinfoByTopic(Processor[GetRouteInfoRequestHeader]):
             raise RemotingError(ResponseCode.TOPIC_NOT_EXIST, remark)
         if self._config.order_message_enable:
             route.order_topic_conf = self._kv_config.get(ORDER_TOPIC_CONFIG, topic)
-        quoted = request.version >= _READS_STANDARD_JSON
-        quoted = quoted or request.header.accept_standard_json_only is True
-        zone = request.ext_fields.get("__ZONE_NAME", "")
-        if request.ext_fields.get("__ZONE_MODE", "").lower() == "true" and zone.strip():
-            _keep_zone(route, zone)
-            quoted = (
-                False  # The hook encodes the filtered route again, always in FastJSON's own way.
-            )
-        return Response(body=encode_route(route, quoted_keys=quoted))
+        return route
 
     def _ready(self) -> bool:
         config = self._config

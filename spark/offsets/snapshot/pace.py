@@ -12,7 +12,7 @@ from trimq.admin.blocking import BlockingAdminClient, BlockingLink
 from trimq.admin.connecting.addresses import name_server_list
 from trimq.admin.connecting.link import ask
 from trimq.admin.connecting.signing import AccessKeys
-from trimq.codec.codes import RequestCode
+from trimq.codec.codes import AnyRequestCode
 from trimq.codec.frames.command import RemotingCommand
 from trimq.codec.headers.base import Header
 
@@ -61,7 +61,7 @@ class PacedLink(BlockingLink):
     async def ask(
         self,
         addr: str,
-        code: RequestCode,
+        code: AnyRequestCode,
         header: Header | None = None,
         body: bytes = b"",
         factor: float = 1,
@@ -83,7 +83,9 @@ class PacedAdmin(BlockingAdminClient):
     ) -> None:
         self.link = PacedLink(name_servers, timeout, keys, pace, tls)
 
-    def body(self, addr: str, code: RequestCode, header: Header | None, factor: float = 1) -> bytes:
+    def body(
+        self, addr: str, code: AnyRequestCode, header: Header | None, factor: float = 1
+    ) -> bytes:
         """The body of a successful answer; Refused, TransportError."""
         return _result(ask(self.link, addr, code, header, factor=factor)).body
 

@@ -160,3 +160,23 @@ async def test_keyless_messages_are_passed_over(side: Side) -> None:
     assert read.result.status == ReadStatus.OFFSET_OVERFLOW_ONE
     # A pull waits for what comes after it.
     assert read.end == 2
+
+
+@pytest.mark.parametrize("left", [0, 1, 13, 39])
+async def test_what_is_cut_off_the_log_is_gone_here_too(side: Side, left: int) -> None:
+    ends = [0]
+    for number in range(40):
+        side.put(f"k{number}", b"old %d" % number)
+        ends.append(side.store.max_physical_offset)
+    assert len(await side.bodies()) == 40
+    side.store.cut(ends[left])
+    side.compaction.recover(side.store.max_physical_offset)
+    kept = [b"old %d" % number for number in range(left)]
+    assert await side.bodies() == kept
+    for number in range(3):
+        side.put(f"k{number}", b"new %d" % number)
+    kept += [b"new %d" % number for number in range(3)]
+    assert await side.bodies() == kept
+    side.close()
+    side.open()
+    assert await side.bodies() == kept

@@ -14,8 +14,10 @@ from tests.processors.conftest import Broker
 from tests.processors.static_topics import THERE, map_queue
 from trimq.broker.config import BrokerConfig
 from trimq.broker.consume.checks import PullChecks
+from trimq.broker.consume.elastic_pulls import ElasticPulls
 from trimq.broker.consume.outcomes import Awaiting, Cold, Elsewhere, ForbiddenType, Pull, Refused
 from trimq.broker.consume.pulling import Pulling, Waiting
+from trimq.broker.consume.read_otherwise import ReadOtherwise
 from trimq.broker.consume.subscriptions import PullSubscriptions
 from trimq.codec.codes import ResponseCode
 from trimq.codec.headers.fast import PullHeader
@@ -48,8 +50,16 @@ class Pulls:
             broker.store,
             broker.arrivals,
             broker.traffic,
-            broker.static,
-            None,
+            ReadOtherwise(
+                broker.static,
+                None,
+                ElasticPulls(
+                    broker.topics.partitions,
+                    broker.elastic.groups,
+                    broker.elastic.commits,
+                    broker.elastic.gates,
+                ),
+            ),
         )
         broker.topics.create_in_send("T", "TBW102", "1.2.3.4:5", 4, 0)
 

@@ -14,9 +14,10 @@ from trimq.broker.delivery.delays import DelayService
 from trimq.codec.names import SCHEDULE_TOPIC
 from trimq.codec.records.properties import format_properties, parse_properties
 from trimq.codec.records.record import parse_record
-from trimq.store.config import DEFAULT_DELAY_LEVELS, StoreConfig, parse_delay_levels
+from trimq.store.config import StoreConfig
 from trimq.store.errors import DiskFull
 from trimq.store.message_store import MessageStore
+from trimq.store.messages.delay_levels import DEFAULT_DELAY_LEVELS, parse_delay_levels
 from trimq.store.messages.message import Message
 
 SECOND = 1000

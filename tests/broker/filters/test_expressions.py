@@ -4,7 +4,7 @@ import trio
 
 from trimq.broker.filters.expressions import Expressions
 from trimq.codec.sql.building import Unreadable
-from trimq.codec.sql.terms import Expression
+from trimq.codec.sql.expression import Expression
 
 SQL = "SQL92"
 

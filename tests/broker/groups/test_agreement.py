@@ -7,7 +7,7 @@ import pytest
 
 from trimq.broker.config import BrokerConfig
 from trimq.broker.groups.agreement import Agreement
-from trimq.broker.groups.clients import Client
+from trimq.broker.groups.client_record import Client
 from trimq.broker.groups.consumers import Consumers
 from trimq.broker.groups.online import ConsumerGroup
 from trimq.codec.bodies.heartbeat import ConsumerData, SubscriptionData

@@ -95,3 +95,15 @@ async def test_it_begins_with_what_there_was(tmp_path: Path, clock: Clock) -> No
     again = ConsumerOffsets(BrokerConfig(), tmp_path, clock, has_light=True)
     again.load()
     assert again.query("g", "T", 0) == 8
+
+
+def test_nobody_goes_on_behind_a_queue_that_was_cut(offsets: ConsumerOffsets) -> None:
+    for group, topic, queue_id in ((GROUP, TOPIC, 0), ("g", "T", 0), ("g", "T", 1), ("h", "T", 0)):
+        offsets.commit(CLIENT, group, topic, queue_id, 7)
+    offsets.commit(CLIENT, "h", "T", 0, 3)
+    offsets.commit_pull("g", "T", 0, 9)
+    offsets.lower(lambda topic, queue_id: 5 if queue_id == 0 else 100)
+    assert offsets.query(GROUP, TOPIC, 0) == 5
+    assert offsets.query_all("g", "T") == {0: 5, 1: 7}
+    assert offsets.query("h", "T", 0) == 3
+    assert offsets.query_pull("g", "T", 0) == 5

@@ -3,7 +3,7 @@
 import pytest
 
 from trimq.broker.config import BrokerConfig
-from trimq.broker.groups.clients import Client
+from trimq.broker.groups.client_record import Client
 from trimq.broker.groups.producers import Producers
 from trimq.remoting.testing import RecordingPeer
 

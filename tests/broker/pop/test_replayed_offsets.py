@@ -56,12 +56,14 @@ class Site:
     def restart(self) -> int | None:
         """Where the group is after a kill."""
         self.offsets = self._offsets()
+        self.popped().replay(REVIVE, lambda topic, group: (topic, group) in self.known)
+        return (self.offsets.query_all("G", "T") or {}).get(1)
+
+    def popped(self) -> PopOffsets:
         blocks = OrderBlocks(
             self._config, Topics(BrokerConfig(), self._config, self._clock), (), self._clock
         )
-        popped = PopOffsets(self.offsets, self.store, blocks)
-        popped.replay(REVIVE, lambda topic, group: (topic, group) in self.known)
-        return (self.offsets.query_all("G", "T") or {}).get(1)
+        return PopOffsets(self.offsets, self.store, blocks)
 
 
 @pytest.fixture
@@ -121,3 +123,19 @@ def test_records_that_cannot_be_read_are_left_out(site: Site) -> None:
     site.store.put(Message(TIMER_TOPIC, 0, b"?", block))
     site.checkpoint(10, 0)
     assert site.restart() == 11
+
+
+@pytest.mark.parametrize("into", [0, 1])
+def test_what_is_cut_off_was_not_popped(site: Site, into: int) -> None:
+    site.checkpoint(10, 0, 1, 4)
+    end = site.store.max_physical_offset
+    site.checkpoint(15, 0, 1)
+    site.checkpoint(17, 0, direct=True)
+    assert site.restart() == 18
+    popped = site.popped()
+    # Within the first one: then that goes, too.
+    popped.take_back(REVIVE, end - into)
+    site.store.cut(end - into)
+    assert site.offsets.query("G", "T", 1) == (10 if into else 15)
+    site.offsets.persist()
+    assert site.restart() == (10 if into else 15)

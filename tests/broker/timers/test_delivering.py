@@ -10,6 +10,7 @@ import pytest
 import trio
 
 from tests.broker.timers.timing import BEGIN, SECOND, Timing
+from tests.interpreted import needs_plain_timers
 from trimq.codec.entries.timer import parse_timer_checkpoint
 from trimq.codec.names import TIMER_TOPIC
 from trimq.store.errors import StoreError
@@ -265,6 +266,7 @@ async def test_a_broker_without_timers_makes_no_files(autojump_clock: Any, timin
     await timing.start()
 
 
+@needs_plain_timers
 async def test_an_idle_wheel_is_looked_at_once_a_second(
     autojump_clock: Any, timing: Timing, monkeypatch: pytest.MonkeyPatch
 ) -> None:

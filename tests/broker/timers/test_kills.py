@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 import trio
+import trio.lowlevel
 
 from tests.broker.timers.timing import BEGIN, SECOND, Timing
 from trimq.codec.names import TIMER_TOPIC
@@ -274,6 +275,46 @@ async def test_a_recall_of_a_message_that_rolls_counts_after_a_stop(
     timing.kill()
 
 
+async def test_a_message_that_has_rolled_is_not_taken_for_its_recall(
+    autojump_clock: Any,
+    tmp_path: Any,
+    nursery: trio.Nursery,
+    no_threads: None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The recall has the key and the time of the message, and rolls later, when the broker is back. The message's slot
+    is empty in the wheel then, and the checkpoint, which is written after it, does not say that it is done.
+    """
+    timing = Timing(tmp_path / "rolls", nursery, timer_roll_window_slot=30)
+    await timing.start()
+    timing.send("gone", 70)
+    timing.send("stays", 70)
+    await timing.until(10)
+    timing.recall("U1", 60)
+    before = timing.store.max_offset(TIMER_TOPIC, 0)
+    await timing.until(20)
+
+    async def not_now() -> None:
+        """Nothing is flushed any more."""
+
+    monkeypatch.setattr(timing.timers, "_flush", not_now)
+    await timing.until(32)
+    assert timing.store.max_offset(TIMER_TOPIC, 0) == before + 2
+    monkeypatch.undo()
+    checkpoint = timing.root / "config" / "timercheck"
+    before_the_flush = checkpoint.read_bytes()
+    timing.scope.cancel()
+    await timing.timers._flush()
+    timing.kill()
+    checkpoint.write_bytes(before_the_flush)
+    timing.clock.jumped += 15 * SECOND
+    await timing.start()
+    assert len(timing.timers.putting.out) == 2
+    await timing.until(90)
+    assert timing.bodies == ["stays"]
+    timing.kill()
+
+
 async def test_killed_twice_before_a_slot_is_done(
     autojump_clock: Any, timing: Timing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -312,3 +353,29 @@ async def test_killed_twice_before_a_slot_is_done(
     assert len(timing.timers.putting.out) == 0
     await timing.until(50)
     assert timing.bodies == [*sent, "later"]
+
+
+@pytest.mark.parametrize("flushed", [False, True])
+async def test_what_is_cut_off_is_not_delivered(
+    autojump_clock: Any, timing: Timing, flushed: bool
+) -> None:
+    """As after a kill with a log that ends there; and what comes in its place is."""
+    timing.send("stays", 8)
+    await timing.until(2)
+    end = timing.store.max_physical_offset
+    timing.send("goes", 8)
+    timing.recall("U1", 8)
+    await timing.until(5 if flushed else 2.1)
+    assert timing.timers.waiting() == 1
+    timing.scope.cancel()
+    await trio.lowlevel.checkpoint()
+    timing.store.cut(end)
+    timing.timers.recover(end)
+    timing.send("comes", 5)
+    timing.scope = trio.CancelScope()
+    timing.run()
+    await timing.until(12)
+    assert sorted(timing.bodies) == ["comes", "stays"]
+    timing.stop()
+    await timing.start()
+    assert timing.timers.waiting() == 0

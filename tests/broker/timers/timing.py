@@ -9,6 +9,9 @@ import trio
 
 from trimq.base.clock import TrioClock
 from trimq.broker.config import BrokerConfig
+from trimq.broker.elastic.log import ElasticLog
+from trimq.broker.elastic.maps import ElasticMaps
+from trimq.broker.identity import BrokerIdentity
 from trimq.broker.produce.puts import PutRules
 from trimq.broker.produce.timer_puts import TimerPuts
 from trimq.broker.timers.rule import TimerRule
@@ -78,7 +81,9 @@ class Timing:
         topics = Topics(BrokerConfig(), self.root / "config", self.clock)
         rule = TimerRule(self.config, self.clock, self.timers)
         self.rules = PutRules((1000,), self.store.check_writable, rule)
-        self.puts = TimerPuts(self.rules, topics, self.store)
+        identity = BrokerIdentity("cluster", "broker", 0, "127.0.0.1:10911", "127.0.0.1:10912")
+        maps = ElasticMaps(ElasticLog(self.store, topics, identity, self.clock), topics, self.store)
+        self.puts = TimerPuts(self.rules, topics, self.store, maps)
         self.timers.deliver_by(self.puts)
         self.timers.load()
         self.store.add_listener(self.note)

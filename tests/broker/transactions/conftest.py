@@ -12,7 +12,7 @@ import trio
 from tests.broker.produce.conftest import block, header_of
 from tests.processors.conftest import Broker
 from trimq.broker.config import BrokerConfig
-from trimq.broker.groups.clients import Client
+from trimq.broker.groups.client_record import Client
 from trimq.broker.produce.outcomes import Refused, Sent
 from trimq.broker.transactions.pending import PendingHalves
 from trimq.codec.codes import RequestCode
@@ -126,7 +126,8 @@ class Transacting:
                 **other,
             }
         )
-        request = self.broker.request(RequestCode.END_TRANSACTION, header)
+        decoded = self.ending.decode_header(encode_header(header))
+        request = self.broker.request(RequestCode.END_TRANSACTION, decoded)
         response = self.ending.handle(request)
         if not isinstance(response, Response):
             # The index is asked, in a thread: outside of an event loop only.

@@ -192,16 +192,10 @@ async def test_a_half_that_was_given_up_is_taken_up_again(make: Any) -> None:
 async def late_end(trans: Any, half: Any, how: int) -> int:
     """Of a half that is not pending any more: the index is asked."""
     from trimq.codec.codes import RequestCode
-    from trimq.codec.headers.transactions import EndTransactionRequestHeader
+    from trimq.codec.headers.fast import EndHeader
     from trimq.remoting.testing import answer
 
-    header = EndTransactionRequestHeader(
-        producer_group="PG",
-        tran_state_table_offset=half.queue_offset,
-        commit_log_offset=half.physical_offset,
-        commit_or_rollback=how,
-        msg_id="",
-    )
+    header = EndHeader("PG", half.queue_offset, half.physical_offset, how, False)
     response = await answer(trans.ending, trans.broker.request(RequestCode.END_TRANSACTION, header))
     trans.write()
     return int(response.code)

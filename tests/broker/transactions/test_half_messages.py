@@ -17,6 +17,7 @@ from tests.broker.transactions.conftest import (
 from trimq.broker.produce.outcomes import Refused, Sent
 from trimq.codec.codes import RequestCode
 from trimq.codec.flags import SysFlag
+from trimq.codec.headers.fast import EndHeader
 from trimq.codec.names import TRANS_HALF_TOPIC, TRANS_OP_HALF_TOPIC
 from trimq.codec.records.addresses import pack_host
 from trimq.remoting.contract import RemotingError, Response
@@ -230,15 +231,8 @@ def test_sync_flush_waits_for_commits_that_ask_for_it(make: Any) -> None:
 async def test_a_half_on_a_cold_disk(trans: Any, monkeypatch: Any) -> None:
     half = trans.half("U1")
     monkeypatch.setattr(trans.store, "load", lambda extents: None)
-    from trimq.codec.headers.transactions import EndTransactionRequestHeader
-
-    header = EndTransactionRequestHeader(
-        producer_group="PG",
-        tran_state_table_offset=0,
-        commit_log_offset=half.physical_offset,
-        commit_or_rollback=COMMIT,
-        msg_id="",
-    )
+    monkeypatch.setattr(trans.store, "read_now", lambda offset, size: None)
+    header = EndHeader("PG", 0, half.physical_offset, COMMIT, False)
     request = trans.broker.request(RequestCode.END_TRANSACTION, header)
     later = trans.ending.handle(request)
     assert not isinstance(later, Response)

@@ -230,11 +230,11 @@ def test_copies_on_a_full_disk_are_found_again(trans: Any, monkeypatch: Any) -> 
     message = Message("T", 1, b"x", sys_flag=8, prepared_transaction_offset=half.physical_offset)
     trans.store.put(message)
 
-    def refuse(self: MessageStore) -> None:
+    def refuse(self: MessageStore, message: Message) -> Any:
         raise StoreNotWritable("the disk is full")
 
     with monkeypatch.context() as patch:
-        patch.setattr(MessageStore, "check_writable", refuse)
+        patch.setattr(MessageStore, "stage", refuse)
         trans.kill()
         assert (len(trans.pending), trans.ops) == (0, [])
     trans.kill()
@@ -272,3 +272,52 @@ def test_a_broker_without_transactions_writes_no_metrics(trans: Any) -> None:
     part = next(part for part in trans.parts if part.name == "transactions")
     part.close()
     assert not (trans.root / "config" / "transactionMetrics").exists()
+
+
+def recover(trans: Any, end: int) -> None:
+    trans.store.cut(end)
+    trans.parts.recover(trans.store.max_physical_offset)
+
+
+@pytest.mark.parametrize("keeps", [False, True])
+async def test_what_is_cut_off_has_not_ended_a_half(trans: Any, keeps: bool) -> None:
+    """Not even one that the stored positions are behind."""
+    halves = [trans.half(f"U{number}") for number in range(4)]
+    trans.end(halves[0])
+    trans.positions.keep()
+    end = trans.store.max_physical_offset
+    trans.end(halves[1])
+    trans.end(halves[2], ROLLBACK)
+    trans.half("U4")
+    if keeps:
+        trans.end(halves[3])
+        trans.positions.keep()
+        assert trans.stored_positions[0] > 3
+    recover(trans, end)
+    assert trans.pending.offsets() == [1, 2, 3]
+    assert trans.delivered == [b"hello"]
+    trans.positions.keep()
+    assert trans.stored_positions[0] == 1
+    # And the same after a start.
+    trans.kill(persist=True)
+    assert trans.pending.offsets() == [1, 2, 3]
+    assert [trans.end(half) for half in halves[1:3]] == [0, 0]
+    assert trans.half("U5").queue_offset == 4
+    assert trans.pending.offsets() == [3, 4]
+
+
+async def test_a_cut_leaves_what_a_start_finds(trans: Any) -> None:
+    for number in range(6):
+        half = trans.half(f"U{number}")
+        if number % 2:
+            trans.end(half)
+    trans.later(30 * SECOND)
+    await trans.checking.round()
+    end = trans.store.max_physical_offset
+    before = [vars_of(trans, offset) for offset in trans.pending.offsets()]
+    recover(trans, end)
+    assert [vars_of(trans, offset) for offset in trans.pending.offsets()] == before
+    recover(trans, 0)
+    assert trans.pending.offsets() == []
+    assert trans.half("U9").queue_offset == 0
+    assert trans.pending.offsets() == [0]

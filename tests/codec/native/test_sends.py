@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from trimq.codec import native
 from trimq.codec.errors import CodecError
 from trimq.codec.java.hashes import string_hash
-from trimq.codec.native import encode_record, message_id, sends, sent_properties
+from trimq.codec.native import encode_record, halves, message_id, sends, sent_properties
 from trimq.codec.records import record
 from trimq.codec.records.message_id import offset_message_id
-from trimq.codec.records.properties import find_property, parse_properties
+from trimq.codec.records.properties import find_property, format_properties, parse_properties
 
 ADDED = b"CLUSTER\x01c\x02"
 DECIDING = (b"DELAY", b"CLUSTER")
@@ -89,6 +89,65 @@ def test_one_property(text: str) -> None:
     for one in (native.property_text, sends.property_text):
         assert one(block, b"TAGS\x01") == expected
         assert one(b"TAGS\x01\xff\x02", b"TAGS\x01") == "\ufffd"
+
+
+@given(text=BLOCK | WHOLE)
+@example(text="K\x01a\x02K\x01")
+def test_several_properties(text: str) -> None:
+    block = text.encode(errors="replace")
+    names = (b"TAGS\x01", b"K\x01", b"absent\x01")
+    expected = tuple(find_property(block, name[:-1]) for name in names)
+    for several in (native.property_values, halves.property_values):
+        assert several(block, names) == expected
+
+
+DROPPED, WANTED = (b"K",), (b"UNIQ_KEY", b"TAGS", b"absent", b"K")
+
+
+@given(text=BLOCK | WHOLE)
+@example(text="")
+@example(text="K\x01a\x02TAGS\x01b")
+@example(text="K\x01a\x02TAGS\x01b\x02K\x01c")
+@example(text="\x02".join(f"{key}\x01v" for key in range(64)))
+@example(text="\x02".join(f"{key}\x01v" for key in range(65)))
+def test_what_an_ordinary_block_becomes(text: str) -> None:
+    """What parsing, removing and formatting gives; or nothing where that is not so simple."""
+    block = text.encode(errors="replace")
+    found = native.ordinary_properties(block, DROPPED, DECIDING, WANTED)
+    assert found == halves.ordinary_properties(block, DROPPED, DECIDING, WANTED)
+    for one in (native.ordinary_properties, halves.ordinary_properties):
+        assert one(block.decode(), DROPPED, DECIDING, WANTED) == found
+    if found is not None:
+        properties = parse_properties(block)
+        values = tuple(properties.get(key.decode()) for key in WANTED)
+        assert tuple(None if one is None else one.decode() for one in found[1]) == values
+        properties.pop("K", None)
+        assert found[0] == format_properties(properties)
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        *["K\x01v\x02DELAY\x011", "K", "K\x01", "\x01v", "K\x01v\x02\x02", "K\x01v\x01w"],
+        *["K\x01v\x02K\x01v", "\ud800\x01v", b"K\x01\xff", b"\x02"],
+        "\x02".join(f"{key}\x01v" for key in range(65)),
+    ],
+)
+def test_what_is_not_ordinary(block: str | bytes) -> None:
+    for one in (native.ordinary_properties, halves.ordinary_properties):
+        assert one(block, DROPPED, DECIDING, WANTED) is None
+
+
+@IN_C
+@pytest.mark.parametrize("names", [[b"K"], ("K",), None])
+def test_names_are_bytes(names: Any) -> None:
+    with pytest.raises(TypeError):
+        native.property_values(b"", names)
+    for at in (1, 2, 3):
+        arguments: list[Any] = [b"", (), (), ()]
+        arguments[at] = names
+        with pytest.raises(TypeError):
+            native.ordinary_properties(*arguments)
 
 
 @given(host=st.binary(min_size=8, max_size=8), offset=st.integers(0, 2**63 - 1))

@@ -47,7 +47,8 @@ def test_what_is_written_is_read(
     handle = Handle(first, pop_time, invisible, revive, retry, broker)
     text = format_handle(handle, queue_id, offset)
     read = parse_handle(text)
-    assert all(getattr(read, name) == getattr(handle, name) for name in Handle.__slots__)
+    assert (read.first, read.pop_time, read.invisible) == (first, pop_time, invisible)
+    assert (read.revive_queue, read.retry, read.broker_name) == (revive, retry, broker)
     assert format_handle(read, queue_id, offset) == text
 
 

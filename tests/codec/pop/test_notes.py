@@ -1,35 +1,67 @@
-"""Keys, properties and bits of what POP notes."""
+"""Keys, bodies and bits of what POP notes."""
 
 from hypothesis import given
 from hypothesis import strategies as st
 
+from trimq.codec.bodies.base import decode_body, encode_body
 from trimq.codec.bodies.pop import AckMsg, PopCheckPoint
-from trimq.codec.pop.notes import ack_properties, bits, checkpoint_properties
+from trimq.codec.pop.notes import (
+    Popped,
+    ack_body,
+    ack_key,
+    batch_ack_body,
+    bits,
+    checkpoint_body,
+    checkpoint_key,
+)
 from trimq.codec.pop.places import Places
 
+POPPED = Popped("G", "T", 1, 100, 5000, "b")
+LONGS = st.integers(-(2**62), 2**62)
+NAMES = st.text(st.characters(blacklist_categories=["Cs"]), max_size=8)
+WHICH = st.builds(Popped, NAMES, NAMES, st.integers(0, 2**31 - 1), LONGS, LONGS, st.none() | NAMES)
 
-def test_a_checkpoint_is_due_a_second_early() -> None:
-    point = PopCheckPoint(bn="b", c="G", t="T", q=1, so=100, pt=5000, it=60_000)
-    assert checkpoint_properties(point) == {
-        "UNIQ_KEY": "T@1@100@G@5000@b@ck",
-        "TAGS": "ck",
-        "TIMER_DELIVER_MS": "64000",
+
+def test_keys() -> None:
+    assert checkpoint_key(POPPED) == "T@1@100@G@5000@b@ck"
+    assert ack_key(POPPED, 101) == "T@1@101@G@5000@b@ack"
+    assert ack_key(POPPED) == "T@1@-1@G@5000@b@ack"
+    assert ack_key(Popped("G", "T", 1, 100, 5000, None)) == "T@1@-1@G@5000@null@ack"
+
+
+def fields_of(popped: Popped) -> dict[str, object]:
+    return {
+        "bn": popped.broker_name,
+        "c": popped.group,
+        "pt": popped.pop_time,
+        "q": popped.queue_id,
+        "so": popped.first,
+        "t": popped.topic,
     }
 
 
-def test_acknowledgements_have_keys_of_one_kind() -> None:
-    one = AckMsg(ao=101, bn="b", c="G", t="T", q=1, so=100, pt=5000)
-    assert ack_properties(one, 65_000) == {
-        "UNIQ_KEY": "T@1@101@G@5000@b@ack",
-        "TAGS": "ack",
-        "TIMER_DELIVER_MS": "65000",
-    }
-    many = AckMsg(aol=[100, 102], bn="b", c="G", t="T", q=1, so=100, pt=5000)
-    assert ack_properties(many, 65_000) == {
-        "UNIQ_KEY": "T@1@-1@G@5000@b@ack",
-        "TAGS": "bAck",
-        "TIMER_DELIVER_MS": "65000",
-    }
+@given(WHICH, st.lists(st.integers(0, 2**31 - 1), min_size=1, max_size=32), LONGS, st.booleans())
+def test_a_checkpoint_is_what_its_struct_says(
+    popped: Popped, distances: list[int], invisible: int, suspend: bool
+) -> None:
+    body = checkpoint_body(popped, distances, invisible, suspend)
+    struct = PopCheckPoint(
+        **fields_of(popped), d=distances, it=invisible, n=len(distances), sp=suspend
+    )
+    struct.revive_time = struct.due
+    assert body == encode_body(struct)
+    assert decode_body(PopCheckPoint, body) == struct
+
+
+@given(WHICH, LONGS, st.lists(LONGS, max_size=40))
+def test_an_acknowledgement_is_what_its_struct_says(
+    popped: Popped, offset: int, offsets: list[int]
+) -> None:
+    one = AckMsg(**fields_of(popped), ao=offset)
+    assert ack_body(popped, offset) == encode_body(one)
+    assert decode_body(AckMsg, ack_body(popped, offset)) == one
+    many = AckMsg(**fields_of(popped), aol=offsets)
+    assert batch_ack_body(popped, offsets) == encode_body(many)
 
 
 @given(st.sets(st.integers(0, 300)), st.integers(0, 310))

@@ -7,7 +7,7 @@ import pytest
 
 from trimq.codec.sql.building import MOST_NESTED, Unreadable
 from trimq.codec.sql.grammar import LONGEST_TEXT, Parsing, parse
-from trimq.codec.sql.terms import FALSE, TRUE, UNKNOWN
+from trimq.codec.sql.null_logic import FALSE, TRUE, UNKNOWN
 
 FIVE = b"a\x015\x02b\x01x\x02"
 
@@ -106,6 +106,18 @@ def test_a_chain_of_comparisons_is_deep() -> None:
     parse("a" + " IS NULL" * 150)
     with pytest.raises(Unreadable, match="nested"):
         parse("a" + " IS NULL" * 300)
+
+
+def test_between_inside_of_between_is_evaluated_in_bounds() -> None:
+    """Each level evaluates what is inside twice: fifty of them, which nesting allows, would never end."""
+    text = "1 BETWEEN 1 AND 2"
+    for _ in range(10):
+        text = f"-({text}) BETWEEN 1 AND 2"
+    assert parse(text).truth(b"") == UNKNOWN
+    for _ in range(30):
+        text = f"-({text}) BETWEEN 1 AND 2"
+    with pytest.raises(Unreadable, match="nested in what is before BETWEEN too often"):
+        parse(text)
 
 
 def test_so_long_and_no_longer() -> None:

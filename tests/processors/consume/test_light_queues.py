@@ -9,7 +9,7 @@ import pytest
 import trio
 
 from tests.processors.consume.conftest import SUBSCRIPTION, SUSPEND, Consuming
-from tests.processors.pop.conftest import PopClient
+from tests.processors.pop.conftest import PopClient, header_of
 from tests.processors.produce.conftest import Producing, block
 from trimq.codec.bodies.groups import SubscriptionGroupConfig
 from trimq.codec.bodies.topics import TopicConfig
@@ -117,11 +117,11 @@ async def test_a_held_pop_is_woken_and_names_the_light_queues_offsets(
         send(light, b"0")
     (popped,) = found
     assert pops.bodies(popped) == [b"0"]
-    assert popped.header.msg_offset_info == "0 0 0"
+    assert header_of(popped).msg_offset_info == "0 0 0"
     pops.write()
     send(light, b"1")
     popped = pops.pop(topic=A)
-    assert popped.header.msg_offset_info == "0 0 1"
+    assert header_of(popped).msg_offset_info == "0 0 1"
     assert pops.ack(popped, 1, topic=A).code == 0
     pops.write()
     assert pops.offset(A) == 2

@@ -48,17 +48,6 @@ def test_a_mode_is_kept_for_a_topic_and_a_group(broker: Any) -> None:
     assert broker.modes.get("T", "G").mode == "PULL"
 
 
-def test_the_log_says_that_pop_is_not_supported_yet(
-    broker: Any, caplog: pytest.LogCaptureFixture
-) -> None:
-    put(broker, mode="PULL")
-    assert not caplog.records
-    put(broker)
-    assert (
-        "POP is not supported yet, so the group continues to pull: topic=T group=G" in caplog.text
-    )
-
-
 def test_the_file_is_read_again(broker: Any) -> None:
     put(broker)
     broker.modes.close()

@@ -15,8 +15,9 @@ from trimq.codec.bodies.lite import (
 )
 from trimq.codec.bodies.topics import TopicConfig
 from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.headers.fast_pop import AckHeader
 from trimq.codec.headers.lite import PopLiteMessageRequestHeader
-from trimq.codec.headers.pop import AckMessageRequestHeader, ChangeInvisibleTimeRequestHeader
+from trimq.codec.headers.pop import ChangeInvisibleTimeRequestHeader
 from trimq.processors.lite.lite_subscription_ctl import LiteSubscriptionCtl
 from trimq.processors.lite.pop_lite_message import PopLiteMessage
 from trimq.processors.pop.ack_message import AckMessage
@@ -82,15 +83,11 @@ class Lite:
         return sum(bytes(piece).count(b"body-") for piece in body)
 
     def ack(self, at: int, **fields: Any) -> Response:
-        usual: dict[str, Any] = {
-            "consumer_group": "G",
-            "topic": "T",
-            "queue_id": 0,
-            "extra_info": f"0 {self.broker.clock.now} 60000 999 0 broker-a 0 {at}",
-            "offset": at,
-            "lite_topic": "one",
-        }
-        header = AckMessageRequestHeader(**{**usual, **fields})
+        header = AckHeader(
+            "G", "T", 0, f"0 {self.broker.clock.now} 60000 999 0 broker-a 0 {at}", at, "one"
+        )
+        for name, value in fields.items():
+            setattr(header, name, value)
         request = self.broker.request(RequestCode.ACK_MESSAGE, header)
         found: Response = self.broker.processor(AckMessage).handle(request)
         return found

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from trimq.broker.consume.first_offsets import FirstOffsets
 from trimq.codec.codes import ResponseCode
 from trimq.codec.headers import offsets as headers
 from trimq.processors.offsets.get_all_consumer_offset import GetAllConsumerOffset
@@ -52,13 +53,19 @@ def _answer(processor: Any, request: Any) -> Any:
     return response
 
 
+def _query_offset(broker: Any, queue: Queue) -> QueryConsumerOffset:
+    first = FirstOffsets(queue, broker.elastic.groups)
+    return QueryConsumerOffset(broker.static, broker.offsets, first)
+
+
 def query(broker: Any, queue: Queue, zero: bool | None = None) -> tuple[int, Any]:
     header = headers.QueryConsumerOffsetRequestHeader(
         consumer_group="g", topic="T", queue_id=0, set_zero_if_not_found=zero
     )
     try:
         response = _answer(
-            QueryConsumerOffset(broker.static, broker.offsets, queue), broker.request(14, header)
+            _query_offset(broker, queue),
+            broker.request(14, header),
         )
     except RemotingError as error:
         return error.code, error.remark
@@ -136,7 +143,7 @@ def test_an_offset_is_stored_as_sent(commits: Commits) -> None:
 def test_no_group_is_an_unknown_group(commits: Commits) -> None:
     asked = {"topic": "T", "queueId": "0"}
     broker = commits.broker
-    query_offset = QueryConsumerOffset(broker.static, broker.offsets, Queue())
+    query_offset = _query_offset(broker, Queue())
     assert query_offset.decode_header(asked) == (
         headers.QueryConsumerOffsetRequestHeader(consumer_group="null", topic="T", queue_id=0)
     )

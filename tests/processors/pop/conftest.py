@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
-from trimq.codec.headers.base import Header
+from trimq.broker.pop.found import records_in
+from trimq.codec.headers.base import Header, decode_header
+from trimq.codec.headers.pop import PopMessageResponseHeader
 from trimq.codec.records.properties import parse_properties
 from trimq.codec.records.record import Record, parse_record
 from trimq.processors.pop.ack_message import AckMessage
@@ -17,6 +19,10 @@ from trimq.remoting.contract import Processor, Response
 from trimq.remoting.errors import RemotingError
 from trimq.store.errors import StoreError
 from trimq.store.messages.message import Message
+
+
+def header_of(popped: Response) -> PopMessageResponseHeader:
+    return decode_header(PopMessageResponseHeader, popped.ext_fields or {})
 
 
 class PopClient:
@@ -55,7 +61,8 @@ class PopClient:
         return self.ask(PopMessage, **{**usual, **fields})
 
     def handle(self, popped: Response, offset: int) -> str:
-        header: Any = popped.header
+        header = header_of(popped)
+        assert header.start_offset_info is not None
         kind, queue, first = header.start_offset_info.split(";")[0].split(" ")
         times = f"{header.pop_time} {header.invisible_time} {header.revive_qid}"
         return f"{first} {times} {kind} broker-a {queue} {offset}"
@@ -98,7 +105,8 @@ class PopClient:
                 self.write()
 
     def records(self, popped: Response) -> list[Record]:
-        return [parse_record(bytes(data), check_crc=False) for data in popped.body]
+        body: Any = popped.body
+        return [parse_record(data, check_crc=False) for data in records_in(body)]
 
     def bodies(self, popped: Response) -> list[bytes]:
         return [record.body for record in self.records(popped)]

@@ -7,12 +7,14 @@ import pytest
 import trio
 import trio.testing
 
+from tests.processors.pop.conftest import header_of
 from trimq.broker.pop.batches import OrderedQueue
 from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.pop import BatchAck, BatchAckMessageRequestBody
+from trimq.codec.headers.base import encode_header
+from trimq.codec.headers.fast_pop import AckHeader, decode_pop
 from trimq.codec.headers.groups import DeleteSubscriptionGroupRequestHeader
 from trimq.codec.headers.pop import (
-    AckMessageRequestHeader,
     ChangeInvisibleTimeRequestHeader,
     PopMessageRequestHeader,
 )
@@ -55,7 +57,8 @@ class Ordered:
             "order": True,
             "attempt_id": attempt,
         }
-        return self.broker.request(200050, PopMessageRequestHeader(**{**usual, **fields}))
+        header = PopMessageRequestHeader(**{**usual, **fields})
+        return self.broker.request(200050, decode_pop(encode_header(header)))
 
     async def pop(self, attempt: str | None = None, **fields: Any) -> Response:
         processor = self.broker.processor(PopMessage)
@@ -64,20 +67,14 @@ class Ordered:
     async def popped(self, attempt: str | None = None, **fields: Any) -> str:
         """Which messages; empty for none."""
         response = await self.pop(attempt, **fields)
-        return str(response.header.msg_offset_info)
+        return str(header_of(response).msg_offset_info or "")
 
     def handle(self, offset: int, pop_time: int | None = None, queue_id: int = 0) -> str:
         pop_time = self.broker.clock.now if pop_time is None else pop_time
         return f"{offset} {pop_time} 10000 999 0 broker-a {queue_id} {offset}"
 
     def ack(self, offset: int, pop_time: int | None = None) -> tuple[int, str | None]:
-        header = AckMessageRequestHeader(
-            consumer_group="G",
-            topic="T",
-            queue_id=0,
-            extra_info=self.handle(offset, pop_time),
-            offset=offset,
-        )
+        header = AckHeader("G", "T", 0, self.handle(offset, pop_time), offset, None)
         return self._code(AckMessage, header)
 
     def batch_ack(self, *starts: int, bits: str = "Aw==") -> tuple[int, str | None]:
@@ -124,21 +121,21 @@ async def test_what_a_pop_answers(ordered: Ordered) -> None:
     ordered.put(5)
     now = ordered.broker.clock.now
     response = await ordered.pop("a")
-    header = response.header
+    header = header_of(response)
     assert (response.code, response.remark, response.staged) == (0, "FOUND", False)
     assert (header.pop_time, header.invisible_time, header.revive_qid) == (now, 10_000, 999)
     assert (header.start_offset_info, header.msg_offset_info) == ("0 0 0", "0 0 0,1")
     assert (header.order_count_info, header.rest_num) == ("0 0 0", 3)
     assert ordered.committed == 0
     assert not ordered.broker.records("rmq_sys_wheel_timer")
-    again = (await ordered.pop("a", max_msg_nums=3)).header
+    again = header_of(await ordered.pop("a", max_msg_nums=3))
     assert (again.msg_offset_info, again.order_count_info) == ("0 0 0,1,2", "0 0 0")
     other = await ordered.pop("b")
     assert (other.code, other.remark) == (NOTHING, "NO_MESSAGE_IN_QUEUE")
     # What is blocked is not waited for.
-    assert (other.header.rest_num, other.header.order_count_info) == (0, "")
+    assert (header_of(other).rest_num, header_of(other).order_count_info) == (0, "")
     ordered.broker.clock.now += 10_000
-    later = (await ordered.pop("b", max_msg_nums=4)).header
+    later = header_of(await ordered.pop("b", max_msg_nums=4))
     assert later.order_count_info == "0 qo0%0 1;0 qo0%1 1;0 qo0%2 1;0 0 0"
 
 

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 import trio
 
-from tests.processors.pop.conftest import PopClient
+from tests.processors.pop.conftest import PopClient, header_of
 from trimq.codec.names import REVIVE_GROUP, revive_topic
+from trimq.codec.records.record import LONGEST_PROPERTIES
 from trimq.store.messages.message import Message
 
 DAY = 86_400_000
@@ -20,20 +21,41 @@ def test_messages_are_handed_out_and_the_offset_moves_when_that_is_written(pops:
     popped = pops.pop()
     assert (popped.code, popped.remark) == (0, "FOUND")
     assert pops.bodies(popped) == [b"0", b"1"]
-    assert popped.header.start_offset_info == "0 0 0"
-    assert popped.header.msg_offset_info == "0 0 0,1"
-    assert popped.header.rest_num == 0
+    assert header_of(popped).start_offset_info == "0 0 0"
+    assert header_of(popped).msg_offset_info == "0 0 0,1"
+    assert header_of(popped).rest_num == 0
     assert popped.staged
     assert pops.offset() == 0
     pops.write()
     assert pops.offset() == 2
 
 
+def test_what_is_passed_over_by_its_tag_has_no_place(pops: Any) -> None:
+    pops.put(b"0", b"1")
+    pops.put(b"2", tags="B")
+    pops.put(b"3")
+    popped = pops.pop(expType="TAG", exp="A")
+    assert pops.bodies(popped) == [b"0", b"1", b"3"]
+    assert header_of(popped).msg_offset_info == "0 0 0,1,3"
+
+
+def test_messages_too_large_for_one_piece_have_the_same_places(pops: Any) -> None:
+    bodies = [bytes([number]) * 60_000 for number in range(4)]
+    for body in bodies:
+        pops.put(body)
+        pops.put(b"between", topic="Other")
+    pops.pop(maxMsgNums=1)
+    popped = pops.pop()
+    assert len(popped.body) == 3
+    assert pops.bodies(popped) == bodies[1:]
+    assert header_of(popped).msg_offset_info == "0 0 1,2,3"
+
+
 async def test_two_pops_of_one_receive_get_different_messages(pops: Any) -> None:
     pops.put(b"0", b"1", b"2")
     first, second = pops.pop(maxMsgNums=2), pops.pop(maxMsgNums=2)
     assert (pops.bodies(first), pops.bodies(second)) == ([b"0", b"1"], [b"2"])
-    assert (first.header.rest_num, second.header.rest_num) == (1, 0)
+    assert (header_of(first).rest_num, header_of(second).rest_num) == (1, 0)
     assert (await pops.pop()).code == 210
     pops.write()
     assert pops.offset() == 3
@@ -139,7 +161,7 @@ def test_acks_that_are_refused(pops: Any, fields: dict[str, object], code: int) 
 
 
 def batch(popped: Any, bits: bytes, **more: object) -> bytes:
-    header = popped.header
+    header = header_of(popped)
     entry = {
         "c": "G",
         "t": "T",
@@ -168,7 +190,7 @@ async def test_what_nobody_acknowledges_comes_again(pops: Any) -> None:
     assert [record.body for record in pops.broker.records(RETRY)] == [b"0", b"2"]
     again = pops.pop()
     assert pops.bodies(again) == [b"0", b"2"]
-    assert again.header.msg_offset_info == "1 0 0,1"
+    assert header_of(again).msg_offset_info == "1 0 0,1"
     record = pops.records(again)[0]
     assert record.topic == "T"
     assert record.reconsume_times == 1
@@ -207,19 +229,76 @@ async def test_a_put_back_that_fails_is_tried_again(pops: Any) -> None:
     assert pops.broker.offsets.query(REVIVE_GROUP, revive_topic("DefaultCluster"), 0) >= 0
 
 
+async def test_it_comes_again_once_though_the_wheel_takes_nothing_more(pops: Any) -> None:
+    pops.put(b"0")
+    pops.pop(invisibleTime=0)
+    pops.write()
+    object.__setattr__(pops.broker.store_config, "timer_wheel_enable", False)
+    for _ in range(3):
+        await pops.later(5000)
+        pops.write()
+    assert [record.body for record in pops.broker.records(RETRY)] == [b"0"]
+
+
+async def test_it_comes_again_once_though_that_cannot_be_noted(pops: Any) -> None:
+    """Its checkpoint is stored, and what acknowledges it has properties that are too long."""
+    pops.put(b"0")
+    popped = pops.pop(invisibleTime=0)
+    pops.write()
+    assert pops.ack(popped, 0).code == 0
+    name, now = "n" * (LONGEST_PROPERTIES - 76), header_of(popped).pop_time
+    handle = f"0 {now} 0 0 0 {name} 0 0"
+    assert pops.change(popped, 0, 0, extraInfo=handle).code == 0
+    pops.write()
+    for _ in range(3):
+        await pops.later(5000)
+        pops.write()
+    assert [record.body for record in pops.broker.records(RETRY)] == [b"0"]
+
+
 async def test_a_change_replaces_the_checkpoint(pops: Any) -> None:
     pops.put(b"0", b"1")
     popped = pops.pop(invisibleTime=0)
     pops.write()
     changed = pops.change(popped, 0, 0, suspend="true")
     assert (changed.code, changed.header.invisible_time) == (0, 0)
-    assert changed.header.revive_qid == popped.header.revive_qid
+    assert changed.header.revive_qid == header_of(popped).revive_qid
     pops.write()
     await pops.later(5000)
     found = {record.body: record.reconsume_times for record in pops.broker.records(RETRY)}
     # Once each: the old checkpoint has lost it. Suspended, it is no attempt.
     assert found == {b"0": 0, b"1": 1}
     assert len(pops.broker.records(RETRY)) == 2
+
+
+async def test_a_change_whose_acknowledgement_may_not_wait_changes_nothing(pops: Any) -> None:
+    """Neither of its two records is stored, so the message comes once, at its old time."""
+    pops.put(b"0")
+    popped = pops.pop(invisibleTime=0)
+    pops.write()
+    end = pops.broker.store.max_physical_offset
+    handle = f"0 {header_of(popped).pop_time} {4 * DAY} 0 0 broker-a 0 0"
+    assert pops.change(popped, 0, 0, extraInfo=handle).code == 13
+    pops.write()
+    assert pops.broker.store.max_physical_offset == end
+    await pops.later(5000)
+    assert [record.body for record in pops.broker.records(RETRY)] == [b"0"]
+
+
+def test_a_change_whose_acknowledgement_is_too_large_changes_nothing(pops: Any) -> None:
+    """It has two letters more than the checkpoint."""
+    pops.put(b"0")
+    popped = pops.pop(invisibleTime=0)
+    pops.write()
+    end = pops.broker.store.max_physical_offset
+    now = header_of(popped).pop_time
+    rest = f"UNIQ_KEY-T@0@0@G@{now}@@ck-TAGS-ck-TIMER_DELIVER_MS-{now}-"
+    for more, code in ((0, 13), (-1, 13), (-2, 0)):
+        name = "n" * (LONGEST_PROPERTIES - len(rest) + more)
+        handle = f"0 {now} 0 0 0 {name} 0 0"
+        assert pops.change(popped, 0, 0, extraInfo=handle).code == code
+        pops.write()
+        assert (pops.broker.store.max_physical_offset == end) == (code == 13)
 
 
 async def test_a_checkpoint_of_a_deleted_topic_or_group_is_dropped(pops: Any) -> None:

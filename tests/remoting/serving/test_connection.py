@@ -450,3 +450,58 @@ async def test_a_reply_that_waits_for_disk_and_slaves_needs_both(connected, auto
 async def _open_later(gate, seconds):
     await trio.sleep(seconds)
     gate.advance(9)
+
+
+async def test_a_term_that_ends_lets_nobody_pass(connected, autojump_clock):
+    """Not even those whose slaves have it already, and whatever is heard of the old term later."""
+    disk, slaves = Gate(), Gate()
+    gates = (Awaited(disk, 5, 10), Awaited(slaves, 3, 12))
+    handle = lambda r: Response(ext_fields={"msgId": "M"}, durable_at=int(r.body))  # noqa: E731
+    server = Server(Dispatcher([Do(10, handle)]), gates=gates)
+    answers = {}
+    async with connected(server) as client, trio.open_nursery() as nursery:
+
+        async def send(at):
+            answer = await client.request(10, body=b"%d" % at)
+            answers[at] = (answer.code, answer.ext_fields)
+
+        for at in (100, 200):
+            nursery.start_soon(send, at)
+        await trio.testing.wait_all_tasks_blocked()
+        slaves.advance(100)
+        slaves.end_term(50)
+        await trio.testing.wait_all_tasks_blocked()
+        assert answers == {100: (12, {"msgId": "M"}), 200: (12, {"msgId": "M"})}
+        # The same offsets again: a late acknowledgement is not theirs.
+        disk.advance(300)
+        slaves.advance(300, term=0)
+        nursery.start_soon(send, 101)
+        await trio.testing.wait_all_tasks_blocked()
+        assert 101 not in answers
+        slaves.advance(101, term=1)
+        await trio.testing.wait_all_tasks_blocked()
+        assert answers[101][0] == 0
+
+
+async def test_a_reply_that_is_held_back_while_its_term_ends(connected, autojump_clock):
+    """Its record was written in the old term, and it comes to the gate in the new one."""
+    slaves, held = Gate(), trio.Event()
+
+    async def answer(_request):
+        return Response(durable_at=9)
+
+    holdback = Holdback(held.wait)
+    holdback.also(held.wait, lambda: True)
+    dispatcher = Dispatcher([Do(10, lambda r: Later(r, answer))], holdback=holdback)
+    server = Server(dispatcher, gates=(Awaited(slaves, 3, 12),))
+    codes = []
+    async with connected(server) as client, trio.open_nursery() as nursery:
+
+        async def send():
+            codes.append((await client.request(10)).code)
+
+        nursery.start_soon(send)
+        await trio.testing.wait_all_tasks_blocked()
+        slaves.end_term(9)
+        held.set()
+    assert codes == [12]

@@ -72,3 +72,23 @@ async def test_watchers_are_told_until_they_leave():
     for offset in (1, 1, 2, 3):
         gate.advance(offset)
     assert told == [1, 2]
+
+
+async def test_what_is_waited_for_ends_with_the_term(autojump_clock, nursery):
+    gate, passed, told = Gate(), [], []
+    gate.watch(9, lambda: told.append(gate.term))
+
+    async def wait():
+        passed.append(await gate.wait(5, 60))
+
+    nursery.start_soon(wait)
+    await trio.testing.wait_all_tasks_blocked()
+    gate.advance(3)
+    gate.end_term(7)
+    await trio.testing.wait_all_tasks_blocked()
+    # Even where the new term has more than was wanted.
+    assert (passed, told) == ([False], [0, 1])
+    gate.advance(100, term=0)
+    assert gate.offset == 7
+    gate.advance(8, term=1)
+    assert await gate.wait(8, 1)

@@ -178,6 +178,30 @@ def test_a_row_ends_with_another_socket_a_pause_or_haste():
     poller.close()
 
 
+@pytest.mark.parametrize(("before", "served"), [(0, ["a", "b"]), (9, ["a"])])
+async def test_another_one_is_looked_for_at_once_unless_one_is_alone(before, served):
+    """`before`: so many times it was the only one that asked."""
+    poller, calls = Poller(), []
+    one, other = Pipe(poller, calls, "a"), Pipe(poller, calls, "b")
+    for _ in range(before):
+        os.write(one.write, b"1")
+        poller._look()
+    calls.clear()
+
+    def ask_in_turn():
+        one.ready()
+        os.write(other.write, b"1")
+
+    poller.remove(one.read)
+    poller.add(one.read, ask_in_turn)
+    os.write(one.write, b"1")
+    poller._look()
+    assert [name for name, _ in calls] == served
+    for pipe in (one, other):
+        pipe.close()
+    poller.close()
+
+
 async def test_a_conversation_leaves_the_other_tasks_their_turns(served):
     """One client asks again and again, from a thread of its own."""
     _, address = served

@@ -11,8 +11,8 @@ from trimq.codec.flags import SysFlag
 from trimq.codec.java.hashes import string_hash
 from trimq.codec.records.batch import BatchItem, join_batch
 from trimq.codec.records.record import parse_record, record_size
-from trimq.store.config import DELAY_LEVELS, parse_delay_levels
 from trimq.store.errors import MessageTooLarge, PropertiesTooLong, StoreNotWritable
+from trimq.store.messages.delay_levels import DELAY_LEVELS, parse_delay_levels
 from trimq.store.messages.message import Dispatched
 
 

@@ -6,10 +6,13 @@ from typing import Any
 
 import pytest
 
+from tests.interpreted import needs_plain_log
 from tests.store.appending.test_effects import fail_next_write
 from trimq.codec.flags import SysFlag
 from trimq.codec.records.batch import BatchItem, join_batch
+from trimq.store.appending.showing import Showing, _Unseen
 from trimq.store.message_store import MessageStore
+from trimq.store.upkeep.checkpoint import load_checkpoint, save_checkpoint
 
 SYNC = {"flush_disk_type": "SYNC_FLUSH"}
 
@@ -25,6 +28,7 @@ def test_what_is_not_on_the_disk_is_not_seen(bench: Any) -> None:
     ends = [store.put(bench.message(body)).end for body in (b"a", b"b", b"c")]
     assert (written, told, seen(bench, store)) == (ends, [], [])
     assert store.max_offset("T", 0) == 0
+    store.flush()
     store.show(ends[1] - 1)
     assert (told, seen(bench, store)) == ([0], [b"a"])
     store.show(ends[2])
@@ -131,3 +135,120 @@ def test_whatever_ends_the_process_it_is_there_afterwards(bench: Any, end: str) 
     assert bench.report.clean is (end == "close")
     assert seen(bench, store) == [b"a", b"b"]
     assert store.put(bench.message(b"c")).queue_offset == 2
+
+
+# --- what a term's slaves have
+
+
+def test_a_record_is_seen_when_slaves_have_it_whole(bench: Any) -> None:
+    store, told = bench.open(), []
+    store.add_listener(lambda records: told.append([record.queue_offset for record in records]))
+    store.put(bench.message(b"before"))
+    store.confirm(store.max_physical_offset)
+    ends = []
+    for body in (b"a", b"b", b"c", b"d"):
+        ends.append(store.stage(bench.message(body)).end)
+    # One write, of which slaves have more and more.
+    store.write_staged()
+    assert (seen(bench, store), told) == ([b"before"], [[0]])
+    store.confirm(ends[1] + 1)
+    assert (seen(bench, store), told[1:]) == ([b"before", b"a", b"b"], [[1, 2]])
+    store.confirm(ends[2] - 1)
+    assert told[2:] == []
+    store.confirm(ends[2])
+    assert told[2:] == [[3]]
+    # Offsets behind the bound are used up.
+    assert store.put(bench.message(b"e")).queue_offset == 5
+    store.confirm(None)
+    assert told[3:] == [[4], [5]]
+    assert seen(bench, store) == [b"before", b"a", b"b", b"c", b"d", b"e"]
+    store.put(bench.message(b"at once"))
+    assert told[5:] == [[6]]
+
+
+def test_what_is_confirmed_already_is_seen_with_its_write(bench: Any) -> None:
+    store = bench.open()
+    store.confirm(1 << 40)
+    store.put(bench.message(b"a"))
+    assert seen(bench, store) == [b"a"]
+
+
+@pytest.mark.parametrize("order", ["disk first", "slaves first"])
+def test_disk_and_slaves_both_count(bench: Any, order: str) -> None:
+    store = bench.open(**SYNC)
+    store.confirm(0)
+    end = store.put(bench.message(b"a")).end
+    steps = [lambda: store.show(store.flush()), lambda: store.confirm(end)]
+    for step in steps if order == "disk first" else reversed(steps):
+        assert seen(bench, store) == []
+        step()
+    assert seen(bench, store) == [b"a"]
+
+
+def test_light_queues_wait_for_slaves_too(bench: Any) -> None:
+    store = bench.open(enable_lmq=True, enable_multi_dispatch=True)
+    store.confirm(0)
+    named = b"INNER_MULTI_DISPATCH\x01%LMQ%a,%LMQ%b\x02"
+    ends = [store.stage(bench.message(body, properties=named)).end for body in (b"1", b"2")]
+    store.write_staged()
+    store.confirm(ends[0])
+    for name in ("T", "%LMQ%a", "%LMQ%b"):
+        assert seen(bench, store, name) == [b"1"]
+    store.confirm(ends[1])
+    for name in ("T", "%LMQ%a", "%LMQ%b"):
+        assert seen(bench, store, name) == [b"1", b"2"]
+
+
+def confirmed_in_checkpoint(bench: Any) -> int:
+    return int(load_checkpoint(bench.root / "checkpoint").confirm_physical_offset)
+
+
+def test_the_checkpoint_says_what_is_confirmed(bench: Any) -> None:
+    """Without a term: the last record that was found at the start, as RocketMQ has it."""
+    store = bench.open()
+    places = [store.put(bench.message(b"%d" % number)) for number in range(4)]
+    bench.close(store)
+    assert confirmed_in_checkpoint(bench) == 0
+    store = bench.open()
+    store.put(bench.message(b"later"))
+    bench.close(store)
+    assert confirmed_in_checkpoint(bench) == places[3].physical_offset
+    store = bench.open()
+    store.confirm(places[2].end - 3)
+    store.plan_checkpoint().run()
+    assert confirmed_in_checkpoint(bench) == places[2].end - 3
+    store.confirm(1 << 40)
+    store.plan_checkpoint().run()
+    assert confirmed_in_checkpoint(bench) == store.max_physical_offset
+    end = store.max_physical_offset
+    store.cut(places[1].end)
+    assert confirmed_in_checkpoint(bench) <= places[1].end < end
+    bench.close(store)
+    bench.open()
+    assert bench.report.confirmed == places[1].end
+
+
+@pytest.mark.parametrize(("stored", "expected"), [(-5, 0), (0, 0), (7, 7), (1 << 40, None)])
+def test_what_is_confirmed_lies_in_the_log(bench: Any, stored: int, expected: int | None) -> None:
+    store = bench.open()
+    end = store.put(bench.message(b"a")).end
+    bench.close(store)
+    file = bench.root / "checkpoint"
+    checkpoint = load_checkpoint(file)
+    checkpoint.confirm_physical_offset = stored
+    save_checkpoint(file, checkpoint)
+    bench.open()
+    assert bench.report.confirmed == (end if expected is None else expected)
+
+
+@needs_plain_log
+def test_without_a_bound_a_write_does_nothing_more(bench: Any, monkeypatch: Any) -> None:
+    def fail(*_: object) -> None:
+        raise AssertionError("asked about a bound")
+
+    monkeypatch.setattr(_Unseen, "take", fail)
+    monkeypatch.setattr(Showing, "show_whatever", fail)
+    monkeypatch.setattr(Showing, "bound", property(fail))
+    store = bench.open()
+    store.put(bench.message(b"a"))
+    assert seen(bench, store) == [b"a"]

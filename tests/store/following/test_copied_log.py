@@ -220,3 +220,72 @@ def test_it_takes_no_messages(bench: Bench) -> None:
     store.follow()
     with pytest.raises(StoreNotWritable, match="follows another"):
         store.put(bench.message(b"m"))
+
+
+@pytest.mark.parametrize("most", [1, 3, 512])
+def test_small_steps_come_to_the_same(bench: Bench, slave: Bench, most: int) -> None:
+    master = filled(bench)
+    data, end = log_bytes(bench), master.max_physical_offset
+    store = slave.open()
+    copied = store.follow()
+    for start in range(0, end, 333):
+        give(copied, data, start, min(start + 333, end))
+        while copied.derive_some(most):
+            pass
+    assert copied.derived == end
+    for topic in ("T0", "T1"):
+        for queue_id in range(3):
+            assert places(store, topic, queue_id) == places(master, topic, queue_id)
+
+
+def test_with_sync_flush_queues_follow_the_disk(bench: Bench, slave: Bench) -> None:
+    master = filled(bench, 20)
+    data, end = log_bytes(bench), master.max_physical_offset
+    store = slave.open(flush_disk_type="SYNC_FLUSH")
+    copied = store.follow()
+    grown, shown = [], []
+    store.add_write_listener(lambda: grown.append(copied.end))
+    copied.listen(lambda: shown.append(copied.bound))
+    middle = end // 2
+    give(copied, data, 0, middle)
+    derive_all(copied)
+    assert (copied.derived, store.max_offset("T0", 0)) == (0, 0)
+    assert grown[-1] == middle
+    store.show(store.flush())
+    give(copied, data, middle, end)
+    derive_all(copied)
+    # Up to the last whole record that is on the disk.
+    records = [r for r in master.records_from(0) if r.physical_offset + r.size <= middle]
+    assert copied.derived == records[-1].physical_offset + records[-1].size < middle
+    store.show(store.flush())
+    derive_all(copied)
+    assert copied.derived == end
+    assert shown == [middle, end]
+    assert places(store, "T0", 0) == places(master, "T0", 0)
+
+
+@pytest.mark.parametrize("settings", [{}, {"flush_disk_type": "SYNC_FLUSH"}], ids=["async", "sync"])
+def test_queues_follow_what_a_term_has_confirmed(
+    bench: Bench, slave: Bench, settings: dict[str, str]
+) -> None:
+    """Up to the last whole record before it, and before what is on the disk with SYNC_FLUSH."""
+    master = filled(bench, 20)
+    data, end = log_bytes(bench), master.max_physical_offset
+    records = list(master.records_from(0))
+    store = slave.open(**settings)
+    copied, shown = store.follow(), []
+    copied.listen(lambda: shown.append(copied.bound))
+    store.confirm(0)
+    give(copied, data, 0, end)
+    for record in (records[3], records[9]):
+        store.confirm(record.physical_offset + record.size - 1)
+        derive_all(copied)
+        assert copied.derived == (0 if settings else record.physical_offset)
+    store.show(store.flush())
+    derive_all(copied)
+    assert copied.derived == records[9].physical_offset
+    store.confirm(None)
+    derive_all(copied)
+    assert copied.derived == end
+    assert shown[-1] == end
+    assert places(store, "T0", 0) == places(master, "T0", 0)

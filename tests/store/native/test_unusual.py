@@ -116,7 +116,7 @@ numbers = st.integers(0, 3000)
 def test_entries_of_a_pull(entries, bounds, limits, more):
     low, written, file_size, memory = bounds
     log = CommitLog(LogPaths([Path("/nowhere")]), file_size + 1, OpenFiles(1), 0)
-    log.segments = [Segment(low, "")] if low else []
+    log.files.all = [Segment(low, "")] if low else []
     log.written = written
     queue = ConsumeQueue("T", 0, "/nowhere/0", 2000, OpenFiles(1))
     data = b"".join(pack(place * 100, size * 100, 0) for place, size in entries)

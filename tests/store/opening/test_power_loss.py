@@ -141,6 +141,8 @@ class Life:
         self._recorder = Recorder(root)
         self._recording = self._recorder.recording
         self._unflushed: list[tuple[int, Key]] = []
+        # Where records begin.
+        self._places: set[int] = set()
 
     def run(self, steps: int, sync: bool) -> Recording:
         chance = self._chance
@@ -160,6 +162,7 @@ class Life:
             self._unflushed = [
                 (key[3] + 1, key) for key in self._truth.written.keys() - self._truth.promised
             ]
+            self._places = {key[3] for key in self._truth.written}
             for _ in range(steps):
                 self._step(store, sync)
             if chance.random() < 0.3:
@@ -197,10 +200,13 @@ class Life:
         )
 
     def _step(self, store: MessageStore, sync: bool) -> None:
-        kind = self._chance.choices(("send", "flush", "derive", "checkpoint"), (10, 2, 3, 1))[0]
+        kinds = ("send", "flush", "derive", "checkpoint", "cut")
+        kind = self._chance.choices(kinds, (20, 4, 6, 2, 1))[0]
         self._counts[kind] += 1
         if kind == "send":
             self._send(store)
+        elif kind == "cut":
+            self._cut(store)
         elif kind == "derive":
             store.write_derived()
         elif kind == "checkpoint":
@@ -237,10 +243,27 @@ class Life:
                 key = (topic, queue_id, at.queue_offset, at.physical_offset)
                 sent.append((key, body + message.properties))
                 self._unflushed.append((at.end, key))
+                self._places.add(at.physical_offset)
         # Written before it is known: some of it may survive all the same.
         self._recording.mark(("written", dict(sent)))
         store.write_staged()
         self._counts["messages"] += len(sent)
+
+    def _cut(self, store: MessageStore) -> None:
+        """What goes may be there or not until it is done; then it must not come back."""
+        if not self._places:
+            return
+        end = self._chance.choice(sorted(self._places)[-20:])
+        self._places = {place for place in self._places if place < end}
+        self._unflushed = [one for one in self._unflushed if one[1][3] < end]
+        self._recording.mark(("cutting", end))
+        # With somebody who reads there, a copy takes the file's place.
+        held = store.hold([(end, 8)]) if self._chance.random() < 0.5 else None
+        # Within a record or at its end, it is the one before that is the last.
+        store.cut(min(end + self._chance.choice((0, 0, 7)), store.max_physical_offset))
+        if held is not None:
+            held.release()
+        self._recording.mark(("cut", end))
 
     def _keys(self) -> bytes:
         words = self._chance.sample(WORDS, self._chance.randrange(3))
@@ -268,6 +291,10 @@ def after(truth: Truth, recording: Recording, moment: int) -> Truth:
                 known.written.update(content)
                 # Another message may get the place of a lost one.
                 known.lost -= content.keys()
+            elif what == "cutting":
+                known.promised = {key for key in known.promised if key[3] < content}
+            elif what == "cut":
+                known.lost |= {key for key in known.written if key[3] >= content}
             else:
                 known.promised |= content
     return known

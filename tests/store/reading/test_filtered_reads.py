@@ -10,8 +10,10 @@ from tests.cold import make_cold
 from tests.interpreted import needs_plain_log
 from tests.store.conftest import Bench
 from trimq.broker.filters.message_filters import ExpressionFilter
+from trimq.broker.filters.said import Said
 from trimq.codec.flags import SysFlag
 from trimq.codec.sql.grammar import parse
+from trimq.store import native
 from trimq.store.errors import MessagesGone
 from trimq.store.message_store import MessageStore
 from trimq.store.reading.pulls import ReadResult, ReadStatus, Scan
@@ -20,8 +22,9 @@ BIG = 1 << 20
 ROOMY = {"mapped_file_size_commit_log": 4 * BIG, "mapped_file_size_consume_queue": 20 * 1000}
 
 
-def wanted(text: str) -> ExpressionFilter:
-    return ExpressionFilter(parse(text))
+def wanted(text: str, *, remembers: bool = True) -> ExpressionFilter:
+    expression = parse(text)
+    return ExpressionFilter(expression, Said().by(expression) if remembers else None)
 
 
 def numbered(number: int, **more: object) -> bytes:
@@ -94,6 +97,34 @@ def test_it_looks_at_800_entries(bench: Bench) -> None:
     assert (result.status, result.next_begin_offset) == (ReadStatus.NO_MATCHED_MESSAGE, 800)
     result = through(store.scan("T", 0, 800, 32, wanted("n = 850")), store)
     assert (numbers(store, result), result.next_begin_offset) == ([850], 900)
+
+
+@pytest.mark.skipif(not native.IN_C, reason="our own C is not built here (make compiled does it)")
+def test_the_same_values_are_asked_about_once(bench: Bench) -> None:
+    """So a pull looks at its 800 entries in one step."""
+    store = bench.open(**ROOMY)
+    fill(bench, store, 900)
+    scan = store.scan("T", 0, 0, 32, wanted("third = 'maybe'"))
+    assert not scan.is_paused
+    assert scan.result.status == ReadStatus.NO_MATCHED_MESSAGE
+    assert scan.result.next_begin_offset == 800
+    assert store.scan("T", 0, 0, 32, wanted("third = 'maybe'", remembers=False)).is_paused
+
+
+def test_records_that_are_gone_in_between(bench: Bench) -> None:
+    """What the log has no more is passed over, with what lies before the next file; the rest is looked at."""
+    store = bench.open(mapped_file_size_commit_log=8192, mapped_file_size_consume_queue=20 * 1000)
+    fill(bench, store, 120, 200)
+    everything = through(store.scan("T", 0, 0, 200, wanted("third = 'yes'")), store)
+    assert numbers(store, everything) == list(range(2, 96, 3))
+    while store._log.min_offset == 0:
+        store._log.remove_oldest(0)
+    result = through(store.scan("T", 0, 0, 200, wanted("third = 'yes'")), store)
+    left = numbers(store, result)
+    assert left
+    assert left[0] > 2
+    alone = through(store.scan("T", 0, 0, 200, wanted("third = 'yes'", remembers=False)), store)
+    assert (numbers(store, alone), alone.next_begin_offset) == (left, result.next_begin_offset)
 
 
 def test_a_step_is_short(bench: Bench) -> None:
@@ -206,8 +237,9 @@ def test_hot_or_cold_the_answer_is_the_same(
     make_cold(monkey, store, lambda: next(counter) % 5 < coldness)
     found: list[int] = []
     offset = 0
+    asked = wanted("third = 'yes'", remembers=data.draw(st.booleans()))
     while offset < end:
-        result = through(store.scan("T", 0, offset, 7, wanted("third = 'yes'")), store)
+        result = through(store.scan("T", 0, offset, 7, asked), store)
         assert result.next_begin_offset > offset
         offset = result.next_begin_offset
         found += numbers(store, result) if result.extents else []

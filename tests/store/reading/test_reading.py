@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from trimq.codec.flags import SysFlag
 from trimq.codec.java.hashes import string_hash
 from trimq.codec.records.record import parse_record, record_size
-from trimq.store.reading.pulls import ReadStatus, matches
+from trimq.store.messages.tag_matching import matches
+from trimq.store.reading.pulls import ReadStatus
 
 BIG = 1 << 20
 

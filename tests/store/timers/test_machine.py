@@ -18,6 +18,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from tests.interpreted import needs_plain_timers
 from tests.store.timers.conftest import BEGIN, LOG_FILE, SECOND, SIZE, SLOTS, WINDOW
 from trimq.store.errors import StoreError
 from trimq.store.timers.chain import Due
@@ -310,4 +311,4 @@ class TimerMachine(RuleBasedStateMachine):
 
 
 TimerMachine.TestCase.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
-TestTimers = TimerMachine.TestCase
+TestTimers = needs_plain_timers(TimerMachine.TestCase)

@@ -53,6 +53,31 @@ def test_records_behind_the_checkpoint_come_into_their_slots(timers: Timers) -> 
     assert late.physical_offset == 6 * SIZE
 
 
+def test_a_recall_whose_message_is_lost_leaves_no_count(timers: Timers) -> None:
+    """It counts downwards until its slot is taken, in a broker that was started anew too."""
+    timers.enter(5, is_delete=True)
+    timers.enter(7)
+    timers.flush()
+    timers.kill()
+    assert timers.store.wheel.waiting == 0
+    timers.now += 6 * SECOND
+    timers.take()
+    assert timers.store.wheel.waiting == 1
+    timers.now += 10 * SECOND
+    assert timers.numbers() == [1]
+    assert timers.store.wheel.waiting == 0
+
+
+def test_a_recall_alone_leaves_no_count(timers: Timers) -> None:
+    timers.enter(5, is_delete=True)
+    timers.flush()
+    timers.kill()
+    assert timers.store.wheel.waiting == -1
+    timers.now += 6 * SECOND
+    timers.take()
+    assert timers.store.wheel.waiting == 0
+
+
 def test_a_wheel_newer_than_its_checkpoint_counts_nothing_twice(timers: Timers) -> None:
     timers.enter(5)
     timers.flush()
@@ -60,7 +85,7 @@ def test_a_wheel_newer_than_its_checkpoint_counts_nothing_twice(timers: Timers) 
     plan = timers.store.plan_flush(timers.log_end, timers.now)
     assert plan is not None
     plan._log.sync_files(plan.synced)
-    plan._wheel.write(plan._slots)
+    plan._wheel.write(plan._pages)
     timers.kill()
     assert timers.store.count_at(BEGIN + 5000) == 2
     timers.now += 10 * SECOND

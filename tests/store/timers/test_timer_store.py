@@ -1,7 +1,10 @@
 """The wheel, its log and its checkpoint as one: entering, taking out, rolling, and what is on the disk when."""
 
+import gc
+
 import pytest
 
+from tests.interpreted import needs_plain_timers
 from tests.store.timers.conftest import BEGIN, LOG_FILE, SECOND, SIZE, SLOTS, WINDOW, Timers
 from trimq.codec.entries.timer import (
     MAGIC_DEFAULT,
@@ -11,7 +14,7 @@ from trimq.codec.entries.timer import (
     parse_timer_checkpoint,
 )
 from trimq.store.errors import StoreDamaged
-from trimq.store.timers.timer_store import longest_window, next_stop
+from trimq.store.timers.rolling import longest_window, next_stop
 from trimq.store.timers.wheel import SLOTS_PER_STEP, TimerWheel
 
 HOUR = 3600
@@ -176,12 +179,59 @@ def test_empty_slots_are_passed_many_at_a_time(tmp_path) -> None:
     wheel.close()
 
 
+def test_a_day_of_changes_is_a_few_hundred_objects(tmp_path) -> None:
+    """Objects by the slot held up the loop: the collector looks at each, and somebody has to write and free them."""
+    wheel = TimerWheel(tmp_path / "timerwheel", SECOND)
+    wheel.open()
+    for second in range(24 * HOUR):
+        wheel.put(BEGIN + second * SECOND, second, second, 1)
+    assert not gc.is_tracked(wheel._changed)
+    changes = wheel.take_changes()
+    assert 675 <= len(changes) <= 676
+    assert sum(map(len, changes.values())) == len(changes) * 4096
+    wheel.write(changes)
+    wheel.written()
+    assert not wheel.has_changes
+    assert wheel.slot(BEGIN + 12 * HOUR * SECOND).first == 12 * HOUR
+    assert wheel.waiting == 24 * HOUR
+    wheel.close()
+
+
+def test_what_changes_while_a_thread_writes_is_written_next(tmp_path) -> None:
+    """The thread's pages stay as they are; whether it succeeds or not, nothing is lost."""
+    for succeeds in (True, False):
+        path = tmp_path / f"timerwheel{succeeds}"
+        wheel = TimerWheel(path, SECOND)
+        wheel.open()
+        for second in (0, 1, 300):
+            wheel.put(BEGIN + second * SECOND, second, second, 1)
+        leaving = wheel.take_changes()
+        before = {number: bytes(page) for number, page in leaving.items()}
+        wheel.put(BEGIN + SECOND, 7, 8, 2)
+        wheel.clear(BEGIN)
+        assert leaving == before
+        if succeeds:
+            wheel.write(leaving)
+            wheel.written()
+        else:
+            wheel.not_written()
+        for _ in range(2):
+            assert wheel.slot(BEGIN) is None
+            assert wheel.slot(BEGIN + SECOND).last == 8
+            assert wheel.slot(BEGIN + 300 * SECOND).last == 300
+            assert wheel.waiting == 3
+            wheel.write(wheel.take_changes())
+            wheel.written()
+        wheel.close()
+
+
 def test_a_wheel_of_another_length_is_refused(tmp_path) -> None:
     (tmp_path / "timerwheel").write_bytes(bytes(32))
     with pytest.raises(StoreDamaged, match="a timer wheel has 12800 bytes"):
         TimerWheel(tmp_path / "timerwheel", SECOND, SLOTS).open()
 
 
+@needs_plain_timers
 def test_the_log_comes_first_then_the_wheel_then_the_checkpoint(
     timers: Timers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -301,6 +351,7 @@ def test_files_of_the_log_go_with_the_messages(timers: Timers) -> None:
     assert timers.recovered.queue_offset == 25
 
 
+@needs_plain_timers
 def test_nothing_is_entered_while_the_log_cannot_be_written(
     timers: Timers, monkeypatch: pytest.MonkeyPatch
 ) -> None:

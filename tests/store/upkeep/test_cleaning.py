@@ -380,3 +380,34 @@ def test_the_log_goes_on_after_being_emptied_and_reopened(bench, old):
     store = bench.open()
     assert store.min_physical_offset == 4 * FILE
     assert store.put(bench.message(b"next")).queue_offset == 16
+
+
+def test_who_has_something_in_a_file_is_told_before_it_goes(bench, old):
+    store = old()
+    store.cleaning.order()
+    told = []
+    store.cleaning.add_listener(lambda end: told.append((end, store.min_physical_offset)))
+    assert clean(store) == 4
+    assert told == [(FILE, 0), (2 * FILE, FILE), (3 * FILE, 2 * FILE), (4 * FILE, 3 * FILE)]
+
+
+def test_a_file_stays_when_what_is_in_it_cannot_be_kept(bench, old):
+    store = old()
+    store.cleaning.order()
+
+    def fail(end):
+        raise StoreError("the disk is away")
+
+    store.cleaning.add_listener(fail)
+    with pytest.raises(StoreError, match="the disk is away"):
+        clean(store)
+    assert store.min_physical_offset == 0
+
+
+def test_what_would_go_with_a_file_is_put_even_on_a_full_disk(bench):
+    bench.disk_use = 0.95
+    store = bench.open()
+    store.cleaning.begin_round(store.cleaning.measure())
+    with pytest.raises(StoreNotWritable):
+        store.put(bench.message(b"new"))
+    assert store.put_again(bench.message(b"kept")).queue_offset == 0

@@ -72,7 +72,7 @@ def test_a_file_that_goes_away_meanwhile_is_one_sentence(store, monkeypatch):
     )
     done = run(store)
     assert done.exit_code == 2
-    assert "was removed in the meantime" in done.stderr
+    assert "was removed meanwhile" in done.stderr
 
 
 def test_help_has_examples_and_exit_codes():

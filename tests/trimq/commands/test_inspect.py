@@ -189,5 +189,5 @@ def test_notes_of_pop_in_words():
     assert note_lines(note) == [
         "POP checkpoint: group G, T queue 1, messages 5, 7",
         "popped 2023-11-14 22:13:20.000Z, hidden until 2023-11-14 22:14:20.000Z, acknowledged: 7, "
-        "suspended: coming again is no attempt",
+        "suspended: coming again does not count as an attempt",
     ]

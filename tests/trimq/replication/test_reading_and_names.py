@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import math
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from compat_tests.servers.processes import free_port
 from tests.trimq.replication.pair import Pair, Process
 from tests.trimq.supervising.test_running_family import send, until
 from trimq.codec.codes import RequestCode, ResponseCode
@@ -19,6 +22,8 @@ from trimq.remoting.clients.blocking import BlockingClient
 from trimq.remoting.errors import TransportError
 
 TOPIC = "Read"
+# Seconds in which a NameServer that began empty knows everything.
+SOON, TRIES = 2, 3
 SUSPEND, HAS_SUBSCRIPTION = 2, 4
 
 
@@ -93,26 +98,75 @@ def seconds_until(holds: Callable[[], bool]) -> float:
     return time.monotonic() - began
 
 
+class Application(threading.Thread):
+    """Sends and pulls, one after the other, and asks for the route before: the NameServers in turn until one knows."""
+
+    def __init__(self, namesrvs: list[str]) -> None:
+        super().__init__()
+        self._namesrvs = namesrvs
+        self._over = threading.Event()
+        self.done = 0
+        self.failed: list[str] = []
+
+    def run(self) -> None:
+        while not self._over.wait(0.01):
+            try:
+                (addr,) = next(filter(None, map(self._brokers, self._namesrvs)))
+                with BlockingClient(addr) as client:
+                    pulled = client.request(RequestCode.PULL_MESSAGE, pull(0)).code
+                codes = (send(addr, TOPIC), pulled)
+            except (TransportError, OSError, StopIteration) as error:
+                self.failed.append(repr(error))
+                continue
+            self.done += 1
+            if codes != (ResponseCode.SUCCESS, ResponseCode.SUCCESS):
+                self.failed.append(str(codes))
+
+    def end(self) -> None:
+        self._over.set()
+        if self.ident is not None:
+            self.join()
+
+    @staticmethod
+    def _brokers(namesrv: str) -> set[str]:
+        try:
+            return brokers_of(namesrv)
+        except (TransportError, OSError):
+            return set()
+
+
 def test_a_name_server_that_comes_back_empty_is_complete_soon(tmp_path: Path) -> None:
-    names = [Process(["namesrv", "--listen", "127.0.0.1:0"], tmp_path / f"n{at}") for at in (0, 1)]
-    addresses = [one.ready("namesrv") for one in names]
+    addresses = [f"127.0.0.1:{free_port()}" for _ in range(2)]
+    names = [
+        Process(["namesrv", "--listen", addr], tmp_path / f"n{at}")
+        for at, addr in enumerate(addresses)
+    ]
+    for one in names:
+        one.ready("namesrv")
+    application = Application(addresses)
     words = ["server", "--namesrv", ";".join(addresses), "--listen", "127.0.0.1:0"]
     broker = Process([*words, "--store", str(tmp_path / "store")], tmp_path / "broker")
     try:
         addr = broker.ready("broker")
         assert send(addr, TOPIC) == ResponseCode.SUCCESS
         assert [brokers_of(one) for one in addresses] == [{addr}, {addr}]
-        names[0].end()
-        # The other one goes on, and so does the broker.
-        assert send(addr, TOPIC) == ResponseCode.SUCCESS
-        assert brokers_of(addresses[1]) == {addr}
-        names[0] = Process(["namesrv", "--listen", addresses[0]], tmp_path / "n2")
-        names[0].ready("namesrv")
-        took = seconds_until(lambda: brokers_of(addresses[0]) == {addr})
-        # 2 s on a machine that has nothing else to do.
-        assert took < 8
-        assert send(addr, TOPIC) == ResponseCode.SUCCESS
+        application.start()
+        took: list[float] = []
+        # On a machine that has much else to do, not every time.
+        while len(took) < TRIES and min(took, default=math.inf) > SOON:
+            names[0].end()
+            # The other one goes on, and so does the broker.
+            before = application.done
+            until(lambda before=before: application.done > before + 5, "sends and pulls go on")
+            assert brokers_of(addresses[1]) == {addr}
+            names[0] = Process(["namesrv", "--listen", addresses[0]], tmp_path / "again")
+            names[0].ready("namesrv")
+            took.append(seconds_until(lambda: brokers_of(addresses[0]) == {addr}))
+        assert min(took) < SOON
+        application.end()
+        assert not application.failed
     finally:
+        application.end()
         broker.end(signal.SIGTERM)
         for one in names:
             one.end()

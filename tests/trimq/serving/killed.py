@@ -1,11 +1,13 @@
 """A server in a process of its own, to be killed, and what is in its queues afterwards."""
 
-import signal
+import select
 import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Final
 
+from tests.trimq.serving.forge import Forge, Forged
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.frames.command import RemotingCommand, encode_command
 from trimq.codec.headers.base import Header, encode_header
@@ -15,21 +17,37 @@ from trimq.codec.records.record import Record, parse_record
 from trimq.remoting.clients.blocking import BlockingClient
 
 HAS_SUBSCRIPTION = 4
+# What was written since the last checkpoint is scanned at start. With RocketMQ's minute between two of them, a server
+# that is killed every second scans all that there is, each time.
+OFTEN_CHECKPOINTED: Final = {
+    "flushIntervalConsumeQueue": 100,
+    "flushConsumeQueueThoroughInterval": 300,
+}
 Place = tuple[str, int]
 
 
 class Server:
     """`trimq server` with some settings."""
 
-    def __init__(self, store: Path, log: Path, settings: Mapping[str, object]) -> None:
-        command = [sys.executable, "-m", "trimq", "server", "--listen", "127.0.0.1:0"]
-        command += ["--namesrv-listen", "127.0.0.1:0", "--store", str(store)]
+    def __init__(
+        self, store: Path, log: Path, settings: Mapping[str, object], forge: Forge | None = None
+    ) -> None:
+        """`forge`: what forks it, if it shall be ready in a fraction of the time."""
+        arguments = ["server", "--listen", "127.0.0.1:0", "--namesrv-listen", "127.0.0.1:0"]
+        arguments += ["--store", str(store)]
         for key, value in settings.items():
-            command += ["--set", f"{key}={value}"]
+            arguments += ["--set", f"{key}={value}"]
+        self.process: subprocess.Popen[bytes] | Forged
         with log.open("ab") as errors:
-            self.process = subprocess.Popen(
-                command, stdout=subprocess.PIPE, stderr=errors, cwd=Path(__file__).parents[3]
-            )
+            if forge is not None:
+                self.process = forge.start(arguments, errors)
+            else:
+                self.process = subprocess.Popen(
+                    [sys.executable, "-m", "trimq", *arguments],
+                    stdout=subprocess.PIPE,
+                    stderr=errors,
+                    cwd=Path(__file__).parents[3],
+                )
         self.broker_addr = ""
 
     def wait_ready(self) -> None:
@@ -38,10 +56,13 @@ class Server:
         assert line.startswith("TriMQ ready"), f"it did not start: {line!r}"
         self.broker_addr = line.split("broker=")[1].split()[0]
 
+    def live(self, seconds: float) -> None:
+        """Let it: it says nothing more, and does not end by itself."""
+        assert not select.select([self.process.stdout], [], [], seconds)[0], "it is gone"
+
     def kill(self) -> None:
         """Also of one that is gone already."""
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGKILL)
+        self.process.kill()
         self.process.wait()
         if self.process.stdout is not None:
             self.process.stdout.close()

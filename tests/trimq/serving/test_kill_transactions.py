@@ -13,7 +13,9 @@ from collections import Counter
 from pathlib import Path
 from typing import Final
 
-from tests.trimq.serving.killed import Server, encode, pull_all
+from tests.conftest import Kills
+from tests.trimq.serving.forge import Forge
+from tests.trimq.serving.killed import OFTEN_CHECKPOINTED, Server, encode, pull_all
 from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.heartbeat import HeartbeatData, ProducerData
 from trimq.codec.codes import RequestCode, ResponseCode
@@ -28,7 +30,6 @@ from trimq.codec.records.properties import parse_properties
 from trimq.codec.records.record import Record, parse_record
 from trimq.remoting.clients.blocking import BlockingClient
 
-ROUNDS: Final = 2
 TOPIC: Final = "Paid"
 GROUP: Final = "Payers"
 # Halves that may be without an answer at a time.
@@ -36,6 +37,7 @@ PIPELINED: Final = 32
 # How long a producer goes on after the last kill until everything is decided.
 PATIENCE: Final = 60.0
 SETTINGS: Final = {
+    **OFTEN_CHECKPOINTED,
     "mappedFileSizeCommitLog": 256 * 1024,
     "mappedFileSizeConsumeQueue": 20 * 500,
     "flushConsumerOffsetInterval": 300,
@@ -191,9 +193,15 @@ class Ledger:
     """Servers over one store, killed again and again, and what the producer knows."""
 
     def __init__(
-        self, folder: Path, seed: int, verdicts: tuple[int, ...], most_checks: int
+        self,
+        folder: Path,
+        forge: Forge,
+        seed: int,
+        verdicts: tuple[int, ...],
+        most_checks: int,
     ) -> None:
         self._folder = folder
+        self._forge = forge
         self._chance = random.Random(seed)
         self._most_checks = most_checks
         self.payer = Payer(self._chance, verdicts)
@@ -204,14 +212,16 @@ class Ledger:
             self.payer.connect(server.broker_addr)
             enough = self.payer.counts["halves"] + self._chance.choice((1, 20, 200, 600))
             self.payer.run(time.monotonic() + 30, enough)
-            # Into rounds of questions, too.
-            self.payer.run(time.monotonic() + self._chance.uniform(0, 0.5))
+            # Into rounds of questions, too; what is sent at full speed all the while is read back in the end.
+            self.payer.sending = self._chance.random() < 0.3
+            self.payer.run(time.monotonic() + self._chance.uniform(0, 0.4))
+            self.payer.sending = True
             server.kill()
             self.payer.close()
 
     def _start(self) -> Server:
         settings = {**SETTINGS, "transactionCheckMax": self._most_checks}
-        server = Server(self._folder / "store", self._folder / "server.log", settings)
+        server = Server(self._folder / "store", self._folder / "server.log", settings, self._forge)
         server.wait_ready()
         return server
 
@@ -243,12 +253,11 @@ def noted(error: BaseException, folder: Path, seed: int) -> None:
     error.add_note(f"seed {seed}; the server said:\n{log[-3000:]}")
 
 
-def test_kill_9_under_transactions(tmp_path: Path, times: int) -> None:
-    seed = random.randrange(1 << 30) if times > 1 else 1
-    ledger = Ledger(tmp_path, seed, (COMMIT, COMMIT, ROLLBACK), most_checks=10_000)
+def test_kill_9_under_transactions(tmp_path: Path, kills: Kills, forge: Forge) -> None:
+    ledger = Ledger(tmp_path, forge, kills.seed, (COMMIT, COMMIT, ROLLBACK), most_checks=10_000)
     payer = ledger.payer
     try:
-        ledger.kills(ROUNDS * times)
+        ledger.kills(kills.count)
         promised = {
             one.unique for one in payer.payments.values() if one.stored and one.verdict == COMMIT
         }
@@ -259,19 +268,20 @@ def test_kill_9_under_transactions(tmp_path: Path, times: int) -> None:
         assert len(found) == len(set(found)), "delivered twice"
         assert all(payer.payments[unique].verdict == COMMIT for unique in found)
     except BaseException as error:
-        noted(error, tmp_path, seed)
+        noted(error, tmp_path, kills.seed)
         raise
     print(
-        f"kill -9 under transactions, seed {seed}:", dict(payer.counts), f"delivered {len(found)}"
+        f"kill -9 under transactions, seed {kills.seed}:",
+        dict(payer.counts),
+        f"delivered {len(found)}",
     )
 
 
-def test_kill_9_while_halves_are_given_up(tmp_path: Path, times: int) -> None:
-    seed = random.randrange(1 << 30) if times > 1 else 1
-    ledger = Ledger(tmp_path, seed, (UNKNOWN,), most_checks=2)
+def test_kill_9_while_halves_are_given_up(tmp_path: Path, kills: Kills, forge: Forge) -> None:
+    ledger = Ledger(tmp_path, forge, kills.seed, (UNKNOWN,), most_checks=2)
     payer = ledger.payer
     try:
-        ledger.kills(ROUNDS * times)
+        ledger.kills(kills.count)
         stored = {one.unique for one in payer.payments.values() if one.stored}
         found, server = ledger.settle(TRANS_CHECK_MAX_TIME_TOPIC, stored)
         with BlockingClient(server.broker_addr, timeout=60) as client:
@@ -282,6 +292,6 @@ def test_kill_9_while_halves_are_given_up(tmp_path: Path, times: int) -> None:
         assert len(found) == len(set(found)), "given up twice"
         assert all(one.checks <= 2 for one in payer.payments.values())
     except BaseException as error:
-        noted(error, tmp_path, seed)
+        noted(error, tmp_path, kills.seed)
         raise
-    print(f"kill -9, giving up, seed {seed}:", dict(payer.counts))
+    print(f"kill -9, giving up, seed {kills.seed}:", dict(payer.counts))

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from trimq.serving.several import check_not_several
 from trimq.settings.options import ServerOptions
 from trimq.settings.parsing import SettingsError
 from trimq.supervising.family import family_of
@@ -69,3 +70,19 @@ def test_a_wildcard_is_reached_over_the_loopback() -> None:
     assert reachable("[::]:9876") == "[::1]:9876"
     assert reachable("10.0.0.1:9876") == "10.0.0.1:9876"
     assert reachable("a:1;b:2") == "a:1;b:2"
+
+
+def test_a_single_broker_does_not_start_beside_the_stores_of_several(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    check_not_several(tmp_path)
+    store_at(tmp_path / "b-1")
+    with pytest.raises(
+        SettingsError, match=r"several brokers \(b-1\): .* --store .*b-1 --set brokerName=b-1"
+    ):
+        check_not_several(tmp_path)
+
+
+def test_a_copy_beside_a_single_store_is_nothing_to_it(tmp_path: Path) -> None:
+    store_at(tmp_path)
+    store_at(tmp_path / "copy-1")
+    check_not_several(tmp_path)

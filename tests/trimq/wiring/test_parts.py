@@ -12,6 +12,7 @@ from docs.request_codes import broker_and_namesrv
 from trimq.admin.client import AdminClient
 from trimq.admin.messages.sending import NewMessage
 from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.headers.send import SendMessageRequestHeader
 from trimq.process.metrics import Sample
 from trimq.remoting.clients.client import Client
 from trimq.remoting.contract import Peer, Processor, Request, Response
@@ -115,6 +116,47 @@ async def test_a_line_in_the_list_is_all_that_a_part_needs(
     assert feature.life[-2:] == ["stopped", "closed"]
 
 
+async def test_who_waits_for_what_is_cut_off_is_told_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And what comes in its place is not taken for it."""
+    stores: list[MessageStore] = []
+    parts = broker_wiring.broker_parts
+
+    def noting(given: Any, common: Any) -> list[Part]:
+        stores.append(given.store)
+        return parts(given, common)
+
+    monkeypatch.setattr(broker_wiring, "broker_parts", noting)
+    settings = {"brokerRole": "SYNC_MASTER", "inSyncReplicas": "2", "slaveTimeout": "60000"}
+    header = SendMessageRequestHeader(
+        producer_group="g",
+        topic="TBW102",
+        default_topic="TBW102",
+        default_topic_queue_nums=1,
+        queue_id=0,
+        sys_flag=0,
+        born_timestamp=1,
+        flag=0,
+    )
+    codes: list[int] = []
+    async with trimq.serve(tmp_path, settings=settings) as server:
+        [store] = stores
+        async with Client.connect(server.broker_addr) as client, trio.open_nursery() as nursery:
+
+            async def send() -> None:
+                answer = await client.request(RequestCode.SEND_MESSAGE, header, b"x", timeout=50)
+                codes.append(answer.code)
+
+            nursery.start_soon(send)
+            with trio.fail_after(20):
+                while not store.max_physical_offset:  # noqa: ASYNC110 - nobody tells
+                    await trio.sleep(0.01)
+            assert codes == []
+            store.cut(0)
+        assert codes == [ResponseCode.FLUSH_SLAVE_TIMEOUT]
+
+
 def scrape(address: str) -> str:
     with urllib.request.urlopen(f"http://{address}/metrics") as answer:
         return str(answer.read().decode())
@@ -136,10 +178,14 @@ def test_the_order_of_a_brokers_parts() -> None:
     def having(what: str) -> list[str]:
         return [part.name for part in broker if getattr(part, what) is not None]
 
-    tables = ["topics", "groups", "filters", "offsets", "transactions", "delays"]
-    tables += ["timers", "pop", "compaction"]
-    assert having("load") == having("close") == tables
-    assert having("stored") == ["consume", "delays", "pop", "lite", "figures"]
+    before = ["topics", "groups", "filters", "offsets", "transactions"]
+    behind = ["delays", "timers", "pop", "compaction"]
+    # Elastic topics are in the log alone.
+    assert having("load") == [*before, "elastic", *behind]
+    assert having("close") == [*before, *behind]
+    assert having("before_cut") == ["pop"]
+    assert having("recover") == ["offsets", "transactions", "elastic", "timers", "compaction"]
+    assert having("stored") == ["consume", "elastic", "delays", "pop", "lite", "figures"]
     assert having("end_of_receive") == ["tables", "log"]
 
 
@@ -157,6 +203,8 @@ def two(said: list[str]) -> Parts:
         return Part(
             name=name,
             load=note("load"),
+            before_cut=note("prepare"),
+            recover=note("recover"),
             written=note("write"),
             stored=note("store"),
             end_of_receive=note("end"),
@@ -188,10 +236,12 @@ def test_everything_happens_in_the_order_of_the_list(two: Parts, said: list[str]
         listener([])
     two.end_of_receive()
     two.heed_settings()
+    two.before_cut(0)
+    two.recover(0)
     two.close()
     expected = [
         f"{what} {name}"
-        for what in ("load", "write", "store", "end", "heed", "close")
+        for what in ("load", "write", "store", "end", "heed", "prepare", "recover", "close")
         for name in "ab"
     ]
     assert said == expected

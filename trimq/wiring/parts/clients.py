@@ -22,7 +22,7 @@ from trimq.processors.clients.get_consumer_list_by_group import GetConsumerListB
 from trimq.processors.clients.get_consumer_running_info import GetConsumerRunningInfo
 from trimq.processors.clients.get_producer_connection_list import GetProducerConnectionList
 from trimq.processors.clients.heart_beat import HeartBeat
-from trimq.processors.clients.lock_batch_mq import LockBatchMq
+from trimq.processors.clients.lock_batch_mq import Gating, LockBatchMq
 from trimq.processors.clients.query_subscription_by_consumer import QuerySubscriptionByConsumer
 from trimq.processors.clients.query_topic_consume_by_who import QueryTopicConsumeByWho
 from trimq.processors.clients.unlock_batch_mq import UnlockBatchMq
@@ -63,6 +63,7 @@ def part(
     groups: SubscriptionGroups,
     offsets: ConsumerOffsets,
     filters: SqlFilters,
+    gating: Gating,
 ) -> Part:
     config, clock = given.config, given.clock
     consumers, producers, locks = clients.consumers, clients.producers, clients.locks
@@ -80,7 +81,7 @@ def part(
             ConsumeMessageDirectly(config, topics, groups, consumers, given.store),
             QueryTopicConsumeByWho(consumers, offsets),
             QuerySubscriptionByConsumer(consumers),
-            LockBatchMq(locks),
+            LockBatchMq(locks, given.identity.name, gating, given.plan.replies_wait),
             UnlockBatchMq(locks),
         ],
         services={

@@ -27,6 +27,7 @@ def part(compaction: Compaction | None) -> Part:
             "rewrite compacted queues": compaction.keep_rewritten,
         },
         load=compaction.load,
+        recover=compaction.recover,
         close=compaction.close,
         samples=partial(_samples, compaction),
     )

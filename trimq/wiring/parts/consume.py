@@ -1,11 +1,14 @@
 """Pulling messages, and waiting for them."""
 
+from dataclasses import dataclass
 from typing import Any
 
 from trimq.broker.compaction.compaction import Compaction
 from trimq.broker.consume.arrivals import Arrivals
 from trimq.broker.consume.checks import PullChecks
+from trimq.broker.consume.elastic_pulls import ElasticPulls
 from trimq.broker.consume.pulling import Pulling
+from trimq.broker.consume.read_otherwise import ReadOtherwise
 from trimq.broker.consume.subscriptions import PullSubscriptions
 from trimq.broker.figures.traffic import Traffic
 from trimq.broker.groups.offsets import ConsumerOffsets
@@ -16,7 +19,16 @@ from trimq.processors.consume.refuse_pulls import RefusePulls
 from trimq.remoting.contract import Processor
 from trimq.wiring.given import Given
 from trimq.wiring.part import Part
+from trimq.wiring.parts.elastic import Elastic
 from trimq.wiring.parts.topics import TopicTables
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Topics that are read otherwise."""
+
+    compaction: Compaction | None
+    elastic: Elastic
 
 
 def part(
@@ -27,11 +39,16 @@ def part(
     offsets: ConsumerOffsets,
     traffic: Traffic,
     subscriptions: PullSubscriptions,
-    compaction: Compaction | None,
+    kept: Kept,
 ) -> Part:
     config, table, static = given.config, topics.table, topics.static
     checks = PullChecks(config, given.identity, table, groups, subscriptions, static)
-    pulling = Pulling(config, checks, offsets, given.store, arrivals, traffic, static, compaction)
+    of_elastic = kept.elastic
+    elastic = ElasticPulls(
+        table.partitions, of_elastic.groups, of_elastic.commits, of_elastic.gates
+    )
+    otherwise = ReadOtherwise(static, kept.compaction, elastic)
+    pulling = Pulling(config, checks, offsets, given.store, arrivals, traffic, otherwise)
     pulls: list[Processor[Any]] = [PullMessage(pulling), LitePullMessage(pulling)]
     if given.plan.is_slave and not config.slave_read_enable:
         pulls = [RefusePulls()]

@@ -1,6 +1,7 @@
 """Messages that are delivered later."""
 
 from trimq.broker.delivery.delays import DelayService
+from trimq.broker.elastic.maps import ElasticMaps
 from trimq.processors.delays.get_all_delay_offset import GetAllDelayOffset
 from trimq.wiring.given import Given
 from trimq.wiring.part import Part
@@ -11,7 +12,8 @@ def delay_service(given: Given) -> DelayService:
     return DelayService(given.config, given.store, levels, given.directory, given.clock)
 
 
-def part(delays: DelayService) -> Part:
+def part(delays: DelayService, maps: ElasticMaps) -> Part:
+    delays.place = maps.place
     return Part(
         name="delays",
         processors=[GetAllDelayOffset(delays)],

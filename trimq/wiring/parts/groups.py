@@ -6,12 +6,11 @@ from functools import partial
 from trimq.broker.groups.offsets import ConsumerOffsets
 from trimq.broker.groups.request_modes import RequestModes
 from trimq.broker.groups.subscription_groups import SubscriptionGroups
-from trimq.broker.pop.batches import OrderedBatches
 from trimq.broker.services import background as services
 from trimq.broker.tables.writer import TableWriter
 from trimq.broker.topics.table import Topics
 from trimq.process.metrics import Sample
-from trimq.processors.groups.delete_subscriptiongroup import DeleteSubscriptiongroup
+from trimq.processors.groups.delete_subscriptiongroup import DeleteSubscriptiongroup, Holder
 from trimq.processors.groups.get_all_message_request_mode import GetAllMessageRequestMode
 from trimq.processors.groups.get_all_subscriptiongroup_config import GetAllSubscriptiongroupConfig
 from trimq.processors.groups.get_subscriptiongroup_config import GetSubscriptiongroupConfig
@@ -35,7 +34,7 @@ def part(
     topics: Topics,
     offsets: ConsumerOffsets,
     figures: Figures,
-    blocks: Sequence[OrderedBatches],
+    holders: Sequence[Holder],
     modes: RequestModes,
 ) -> Part:
     groups.write_by(tables)
@@ -45,7 +44,7 @@ def part(
         processors=[
             UpdateAndCreateSubscriptiongroup(groups),
             UpdateAndCreateSubscriptiongroupList(groups),
-            DeleteSubscriptiongroup(groups, offsets, figures.traffic, blocks),
+            DeleteSubscriptiongroup(groups, offsets, figures.traffic, holders),
             UpdateAndGetGroupForbidden(groups),
             GetSubscriptiongroupConfig(groups),
             GetAllSubscriptiongroupConfig(given.config, groups),

@@ -4,6 +4,7 @@ from functools import partial
 
 from trimq.broker.consume.broker_reset import BrokerReset
 from trimq.broker.consume.client_reset import ClientReset
+from trimq.broker.consume.first_offsets import FirstOffsets, KnownOffsets
 from trimq.broker.groups.consumers import Consumers
 from trimq.broker.groups.offsets import ConsumerOffsets
 from trimq.broker.groups.subscription_groups import SubscriptionGroups
@@ -30,6 +31,7 @@ def part(
     topics: TopicTables,
     groups: SubscriptionGroups,
     consumers: Consumers,
+    elastic: KnownOffsets,
 ) -> Part:
     config, store, static, table = given.config, given.store, topics.static, topics.table
     offsets.log_end = lambda: store.max_physical_offset
@@ -38,7 +40,7 @@ def part(
     return Part(
         name="offsets",
         processors=[
-            QueryConsumerOffset(static, offsets, store),
+            QueryConsumerOffset(static, offsets, FirstOffsets(store, elastic)),
             UpdateConsumerOffset(static, config, table, groups, offsets),
             GetMaxOffset(static, store),
             GetMinOffset(static, store),
@@ -55,5 +57,6 @@ def part(
             )
         },
         load=offsets.load,
+        recover=lambda _: offsets.lower(store.max_offset),
         close=offsets.persist,
     )

@@ -13,6 +13,7 @@ from trimq.broker.lite.acking import LiteAcking
 from trimq.broker.pop.acking import Acking
 from trimq.broker.pop.asking import PopChecks
 from trimq.broker.pop.checkpoints import Notes
+from trimq.broker.pop.elastic_pops import ElasticPops
 from trimq.broker.pop.in_flight import InFlight
 from trimq.broker.pop.looking import Looking
 from trimq.broker.pop.offsets import PopOffsets
@@ -38,7 +39,10 @@ from trimq.processors.pop.pop_rollback import PopRollback
 from trimq.store.messages.message import Dispatched
 from trimq.wiring.given import Given
 from trimq.wiring.part import Part
+from trimq.wiring.parts.elastic import Elastic
 from trimq.wiring.parts.produce import Sends
+
+_ALL_QUEUES = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +54,7 @@ class Kept:
     timers: WheelTimers | None
     # Who takes acknowledgements of lite topics.
     lite: LiteAcking
+    elastic: Elastic
 
 
 def part(
@@ -68,11 +73,13 @@ def part(
     checks = PopChecks(config, given.identity, topics, groups, consumers, filters, clock, of_store)
     notes = Notes(sends.staging, sends.rules, config.broker_cluster_name, clock)
     in_flight = InFlight(store, clock)
-    popped = PopOffsets(offsets, store, blocks, in_flight)
+    gates = kept.elastic
+    elastic = ElasticPops(topics.partitions, gates.groups, gates.commits, offsets)
+    popped = PopOffsets(offsets, store, blocks, in_flight, elastic)
     waits = PopWaits(config)
     told = PopWaits(config, latest_first=True)
-    looking = Looking(config, checks, offsets, blocks, store)
-    orderly = Orderly(blocks, offsets, waits, clock)
+    looking = Looking(config, checks, offsets, blocks, store, elastic)
+    orderly = Orderly(blocks, offsets, waits, elastic, clock)
     popping = Popping(config, checks, popped, notes, store, waits, orderly, traffic)
     queues = config.revive_queue_num
     acking = Acking(topics, notes, orderly, store, of_store, queues, clock, in_flight)
@@ -82,6 +89,14 @@ def part(
     store.enter_at_once(notes.topic)
     if timers is not None:
         reviving = Reviving(config, notes.topic, store, offsets, topics, groups, putting, timers)
+
+    def opened(group: str, topic: str) -> None:
+        """A gate: whoever waits for these queues looks again."""
+        for queue_id in (_ALL_QUEUES, *store.queues(topic)):
+            waits.wake(topic, group, queue_id)
+            told.wake(topic, group, queue_id)
+
+    gates.groups.add_listener(opened)
 
     def load() -> None:
         orderly.load()
@@ -125,6 +140,7 @@ def part(
             **({} if reviving is None else {"put popped messages back": reviving.run}),
         },
         load=load,
+        before_cut=partial(popped.take_back, notes.topic),
         written=written,
         stored=stored,
         close=blocks.persist,

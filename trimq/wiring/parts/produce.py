@@ -4,15 +4,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from trimq.broker.elastic.maps import ElasticMaps
 from trimq.broker.figures.traffic import Traffic
 from trimq.broker.groups.subscription_groups import SubscriptionGroups
 from trimq.broker.produce.admission import Admission
+from trimq.broker.produce.dead_letters import RetrySends
 from trimq.broker.produce.properties import SendProperties
 from trimq.broker.produce.puts import PutRules
 from trimq.broker.produce.recalling import Recalling
 from trimq.broker.produce.reply_pushes import ReplyPushes
 from trimq.broker.produce.replying import Replying
-from trimq.broker.produce.retries import RetrySends
 from trimq.broker.produce.send_back import SendingBack
 from trimq.broker.produce.sending import Sending
 from trimq.broker.produce.staging import Staging
@@ -57,6 +58,7 @@ def sends(
     clients: Clients,
     traffic: Traffic,
     timers: Timers | None,
+    maps: ElasticMaps,
 ) -> Sends:
     config, identity, store, table = given.config, given.identity, given.store, topics.table
     admission = Admission(config, identity, table, given.clock)
@@ -74,7 +76,7 @@ def sends(
         properties.reread()
 
     return Sends(
-        Sending(admission, properties, retries, rules, staging, topics.static.by_topic),
+        Sending(admission, properties, retries, rules, staging, topics.static.by_topic, maps),
         SendingBack(admission, table, groups, rules, staging, traffic),
         Replying(config, admission, properties, rules, staging, pushes),
         Recalling(config, given.plan.store, table, rules, staging, given.clock),

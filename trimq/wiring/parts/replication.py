@@ -132,6 +132,7 @@ def replication(given: Given, others: OtherBrokers) -> Replication:
     slaves = Slaves(config, lambda: store.max_physical_offset)
     master = Master(config, store, slaves)
     store.add_write_listener(master.grown)
+    store.add_cut_listener(master.cut)
     told = ToldMaster(given, others)
     slave = None
     if given.plan.is_slave:

@@ -4,12 +4,12 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from trimq.codec.codes import RequestCode
+from trimq.codec.codes import OwnRequestCode, RequestCode
 from trimq.process.metrics import Sample
 from trimq.remoting.counters import RemotingCounters
 from trimq.wiring.part import Part
 
-_NAMES = {int(code): code.name for code in RequestCode}
+_NAMES = {int(code): code.name for code in (*RequestCode, *OwnRequestCode)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
+from trimq.broker.elastic.maps import ElasticMaps
 from trimq.broker.produce.timer_puts import TimerPuts
 from trimq.broker.timers.service import WheelTimers
 from trimq.broker.topics.table import Topics
@@ -23,7 +24,9 @@ def wheel_timers(given: Given) -> WheelTimers | None:
     return WheelTimers(config, given.store, given.clock) if config.timer_wheel_enable else None
 
 
-def part(given: Given, timers: WheelTimers | None, sends: Sends, topics: Topics) -> Part:
+def part(
+    given: Given, timers: WheelTimers | None, sends: Sends, topics: Topics, maps: ElasticMaps
+) -> Part:
     """Loaded after the topics: what is due is delivered to them."""
     processors: list[Processor[Any]] = [
         GetTimerCheckPoint(timers),
@@ -34,7 +37,7 @@ def part(given: Given, timers: WheelTimers | None, sends: Sends, topics: Topics)
         return Part(name="timers", processors=processors)
     if given.plan.is_slave:
         timers.follow()
-    timers.deliver_by(TimerPuts(sends.rules, topics, given.store))
+    timers.deliver_by(TimerPuts(sends.rules, topics, given.store, maps))
     return Part(
         name="timers",
         processors=processors,
@@ -44,6 +47,7 @@ def part(given: Given, timers: WheelTimers | None, sends: Sends, topics: Topics)
         },
         master_services={"deliver timer messages": timers.deliver},
         load=timers.load,
+        recover=timers.recover,
         close=timers.close,
         samples=partial(_samples, timers),
     )

@@ -12,8 +12,9 @@ from trimq.broker.pop.order import OrderBlocks
 from trimq.broker.services import background as services
 from trimq.broker.tables.writer import TableWriter
 from trimq.broker.timers.contract import Timers
+from trimq.broker.topics.queue_types import queue_type
 from trimq.broker.topics.static_queues import StaticQueues
-from trimq.broker.topics.table import Topics, queue_type
+from trimq.broker.topics.table import Topics
 from trimq.codec.bodies.topics import TopicConfig
 from trimq.process.metrics import Sample
 from trimq.processors.topics.delete_topic_in_broker import DeleteTopicInBroker

@@ -7,6 +7,7 @@ from typing import Any
 import trio
 
 from trimq.broker.config import BrokerConfig
+from trimq.broker.elastic.maps import ElasticMaps
 from trimq.broker.groups.offsets import ConsumerOffsets
 from trimq.broker.groups.producers import Producers
 from trimq.broker.services import background as services
@@ -21,6 +22,7 @@ from trimq.broker.transactions.questions import Questions
 from trimq.broker.transactions.resuming import Resuming
 from trimq.codec.names import TRANS_HALF_TOPIC, TRANS_OP_HALF_TOPIC
 from trimq.process.metrics import Sample
+from trimq.processors._end_replies import EndReplies
 from trimq.processors.transactions.end_transaction import EndTransaction
 from trimq.processors.transactions.refuse_ends import RefuseEnds
 from trimq.processors.transactions.resume_check_half_message import ResumeCheckHalfMessage
@@ -34,7 +36,12 @@ _KEEP_SECONDS = 1
 
 
 def part(
-    given: Given, sends: Sends, topics: Topics, offsets: ConsumerOffsets, producers: Producers
+    given: Given,
+    sends: Sends,
+    topics: Topics,
+    offsets: ConsumerOffsets,
+    producers: Producers,
+    maps: ElasticMaps,
 ) -> Part:
     """Loaded after the offsets: half messages are read from there on."""
     config, store, clock, of_store = given.config, given.store, given.clock, given.plan.store
@@ -43,13 +50,15 @@ def part(
     pending = PendingHalves(metrics.count)
     store.give_effect(TRANS_HALF_TOPIC, pending.half_written)
     store.give_effect(TRANS_OP_HALF_TOPIC, pending.op_written)
-    ending = Ending(config, pending, staging, rules, topics, clock)
+    ending = Ending(config, pending, staging, rules, topics, clock, maps)
     store.add_last_stager(ending.stage_op)
     questions = Questions(producers, given.identity)
     checking = Checking(config, of_store, pending, staging, rules, topics, questions, clock)
     positions = Positions(store, offsets, pending, metrics)
     resuming = Resuming(store, pending, rules)
-    end: Processor[Any] = EndTransaction(ending, LateEnds(store, ending), store, of_store)
+    end: Processor[Any] = EndTransaction(
+        EndReplies(ending, LateEnds(store, ending), store, of_store)
+    )
     if given.plan.is_slave:
         end = RefuseEnds()
     return Part(
@@ -64,6 +73,7 @@ def part(
             "write transaction metrics": partial(_write, metrics, config),
         },
         load=positions.load,
+        recover=positions.recover,
         close=metrics.close,
         samples=partial(_samples, pending),
     )

@@ -71,6 +71,14 @@ func (l *local) times(body string) int {
 	return l.asked[body]
 }
 
+// behindOthers is a topic on a broker that has a message already: the first half would lie at 0, as if it had no place.
+func behindOthers(s *stage) string {
+	first := s.createTopic("first", 1)
+	_, err := s.producer("first").SendSync(context.Background(), s.message(first, 0, "", "first"))
+	check(err)
+	return s.createTopic("t", 1)
+}
+
 // sawHalf leaves out the place of a half message: all scenarios share its queue.
 func sawHalf(message *primitive.MessageExt) object {
 	seen := sawMessage(message)
@@ -107,7 +115,7 @@ func sendHalf(p rocketmq.TransactionProducer, topic, body string) object {
 }
 
 func transactionEnds(s *stage) any {
-	topic := s.createTopic("t", 1)
+	topic := behindOthers(s)
 	listener := newLocal()
 	p := transactionProducer(s, "p", listener)
 	var sent []object
@@ -124,7 +132,7 @@ func transactionEnds(s *stage) any {
 }
 
 func transactionQuestions(s *stage) any {
-	topic := s.createTopic("t", 1)
+	topic := behindOthers(s)
 	commits, rollsBack := newLocal(), newLocal()
 	commits.unknown = 1
 	rollsBack.answer = primitive.RollbackMessageState
@@ -140,7 +148,7 @@ func transactionQuestions(s *stage) any {
 }
 
 func transactionGivenUp(s *stage) any {
-	topic := s.createTopic("t", 1)
+	topic := behindOthers(s)
 	listener := newLocal()
 	listener.unknown = 1 << 30
 	sendHalf(transactionProducer(s, "p", listener), topic, "unknown-1")
@@ -151,7 +159,7 @@ func transactionGivenUp(s *stage) any {
 
 // restartTransactions: what was sent before the servers stop is asked about and delivered afterwards.
 func restartTransactions(s *stage) any {
-	topic := s.createTopic("t", 1)
+	topic := behindOthers(s)
 	p := transactionProducer(s, "p", newLocal())
 	expected := map[string]bool{}
 	for number := 0; number < 20; number++ {

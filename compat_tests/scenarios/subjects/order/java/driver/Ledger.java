@@ -26,6 +26,7 @@ final class Ledger {
     private final Set<String> disordered = new TreeSet<>();
     private final Map<String, Queue> queues = new TreeMap<>();
     private final Map<String, String> inside = new HashMap<>();
+    private final Set<String> leaving = new HashSet<>();
     private int together;
 
     /** One queue's deliveries so far. */
@@ -50,11 +51,19 @@ final class Ledger {
     /** A listener of the member begins with a message. */
     synchronized void begins(String who, String queue, long offset, String body) {
         String other = inside.put(queue, who);
-        together += other != null && !other.equals(who) ? 1 : 0;
+        together += other != null && !other.equals(who) && !leaving.contains(other) ? 1 : 0;
         ofQueue(queue, who, offset, body);
         if (given.add(body)) {
             ofKey(body);
         }
+    }
+
+    /**
+     * The member is about to be shut down. The client does not wait for its listeners then, and unlocks under them:
+     * whether the next owner begins before they end is chance, on every server.
+     */
+    synchronized void leaves(String who) {
+        leaving.add(who);
     }
 
     /** And is done with it. */

@@ -103,6 +103,7 @@ final class OrderScenarios {
         // In the middle by name: the global queue belongs to the first, so now to this one, now to another.
         world.join("c5", SLOW_MILLIS);
         Map<Integer, DefaultMQPushConsumer> present = new TreeMap<>();
+        Map<Integer, String> names = new TreeMap<>();
         Random chance = new Random(16);
         int joined = 0;
         long end = System.nanoTime() + (long) (CHURN_SECONDS * 1e9);
@@ -111,10 +112,12 @@ final class OrderScenarios {
                 int slot = 1 + chance.nextInt(MEMBERS - 1);
                 DefaultMQPushConsumer leaving = present.remove(slot);
                 if (leaving != null) {
+                    world.ledger.leaves(names.get(slot));
                     leaving.shutdown();
                 } else {
                     // A new name each time, as clients have.
-                    present.put(slot, world.join("c" + chance.nextInt(10) + "-" + slot + "-" + ++joined, 0));
+                    names.put(slot, "c" + chance.nextInt(10) + "-" + slot + "-" + ++joined);
+                    present.put(slot, world.join(names.get(slot), 0));
                 }
                 Thread.sleep(900);
             }

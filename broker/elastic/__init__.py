@@ -1,0 +1,1 @@
+"""Elastic ordered topics: fixed logical partitions, laid onto physical queues by version."""

@@ -1,0 +1,258 @@
+"""Which commits of a group that reads in order count, and resets.
+
+- What lies below a passed end was consumed before what came from there to another queue: nobody goes back.
+- While another member holds a queue's lock, an owner that has been away commits nothing.
+- A reset closes the gates behind it before it moves anything. Receivers behind a closed gate are set to
+  where they stand, so that their owners drop what they have fetched; until they have, nothing is handed out.
+- After a reset only what has been handed out since can be committed: the rest is from before.
+
+Resets are records too: a broker that is killed goes on with what it has not told to consumers yet.
+"""
+
+import logging
+from collections.abc import Callable, Iterable, Mapping
+
+from trimq.base.clock import Clock
+from trimq.broker.elastic.groups import GatedGroups
+from trimq.broker.elastic.log import ElasticLog
+from trimq.broker.groups.consumers import Consumers
+from trimq.broker.groups.offsets import ConsumerOffsets
+from trimq.broker.groups.queue_locks import LOCK_MILLIS, QueueLocks
+from trimq.codec.bodies.elastic import ElasticDeletion, ElasticRecord, GroupReset
+from trimq.codec.bodies.locks import MessageQueue
+
+log = logging.getLogger("trimq.elastic")
+
+Where = tuple[str, str]
+"""Group and topic."""
+
+
+class _Resets:
+    """What is known of a group's resets in a topic. `position`: of the last record."""
+
+    __slots__ = ("moved", "pending", "position", "settling")
+
+    def __init__(self) -> None:
+        self.position = -1
+        # Queue -> where the record lies that moved it, and its offset. Of these queues only what was handed out
+        # since counts.
+        self.moved: dict[int, tuple[int, int]] = {}
+        # Of which no consumer has heard yet.
+        self.pending: dict[int, int] = {}
+        # Receivers behind a closed gate whose owners still have what they fetched before.
+        self.settling: set[int] = set()
+
+
+class ElasticCommits:
+    """The guard of the offsets of elastic topics (`ConsumerOffsets.guard`)."""
+
+    def __init__(
+        self,
+        broker_name: str,
+        records: ElasticLog,
+        groups: GatedGroups,
+        offsets: ConsumerOffsets,
+        consumers: Consumers,
+        locks: QueueLocks,
+        clock: Clock,
+    ) -> None:
+        self._broker_name = broker_name
+        self._records = records
+        self._groups = groups
+        self._offsets = offsets
+        self._consumers = consumers
+        self._locks = locks
+        self._clock = clock
+        self._resets: dict[Where, _Resets] = {}
+        # Until then owners from before the start may not have locked their queues again.
+        self._strange_until = 0
+        # Called with topic and queue: who waits there for messages has a reset to hear of.
+        self.wake: Callable[[str, int], object] = lambda topic, queue: None
+        records.add_taker(self._take, self._resets.clear)
+
+    def restore(self) -> None:
+        """At start, when offsets are loaded and records read: resets go on."""
+        self._strange_until = self._clock.millis() + LOCK_MILLIS
+        # The file of the offsets has what was moved before it was written.
+        since = self._offsets.noted_log_end
+        for (group, topic), resets in self._resets.items():
+            moved = {}
+            if since is not None:
+                moved = {queue: to for queue, (at, to) in resets.moved.items() if at >= since}
+            self._offsets.restore_reset(group, topic, moved, resets.pending)
+
+    def keep(self, end: int) -> None:
+        """The log before this offset is about to be deleted: what is still to be told is appended anew. StoreError."""
+        for (group, topic), resets in list(self._resets.items()):
+            if resets.position < end and (resets.pending or resets.settling):
+                self._record(group, topic, {}, resets.pending, resets.settling, again=True)
+
+    # --- as the guard
+
+    def may_commit(self, client: str, group: str, topic: str, queue_id: int, offset: int) -> bool:
+        """`client`: its address. A commit that goes back, of a group that is offline, is a reset by a tool."""
+        if not self._groups.is_gated(group, topic):
+            return True
+        reason = self._objection(client, group, topic, queue_id, offset)
+        if reason is None:
+            return True
+        # Go commits -1 every 5 s for a queue that it has got nothing of.
+        level = logging.INFO if offset >= 0 else logging.DEBUG
+        log.log(
+            level,
+            "offset not committed: group=%s topic=%s queue=%d offset=%d client=%s why=%s",
+            group,
+            topic,
+            queue_id,
+            offset,
+            client,
+            reason,
+        )
+        return False
+
+    def committed(self, group: str, topic: str) -> None:
+        self._groups.look(group, topic)
+
+    def moving(
+        self, group: str, topic: str, offsets: Mapping[int, int], *, told: bool = False
+    ) -> None:
+        """StoreError: it is not on record, and nothing may be moved."""
+        if not self._groups.is_gated(group, topic):
+            self._resets.pop((group, topic), None)
+            return
+        before = dict(self._groups.closed_queues(group, topic))
+        self._groups.reset(group, topic, offsets)
+        closed = {
+            queue: start
+            for queue, start in self._groups.closed_queues(group, topic).items()
+            if queue not in before or start < before[queue]
+        }
+        stands = {
+            queue: self._stand(group, topic, queue, start)
+            for queue, start in closed.items()
+            if queue not in offsets and not self._offsets.has_reset(group, topic, queue)
+        }
+        pending = {**self._offsets.resets(group, topic), **stands}
+        recorded = {**pending, **offsets} if told else pending
+        settling = self._settling(group, topic) | closed.keys()
+        self._record(group, topic, {**stands, **offsets}, recorded, settling)
+        self._offsets.restore_reset(group, topic, stands, pending)
+        for queue in stands:
+            self.wake(topic, queue)
+
+    def taking(self, group: str, topic: str, queue_id: int) -> None:
+        """StoreError: it is not on record, and the consumer has to ask again."""
+        if self._groups.is_gated(group, topic):
+            pending = dict(self._offsets.resets(group, topic))
+            pending.pop(queue_id, None)
+            settling = self._settling(group, topic) - {queue_id}
+            self._record(group, topic, {}, pending, settling)
+
+    # --- for pulls and queries
+
+    def is_anothers(self, group: str, topic: str, queue: int, client: str) -> bool:
+        """Whether another member of the group holds the queue's lock than the one at this address."""
+        holder = self._holder(group, topic, queue)
+        if holder is None:
+            return False
+        member = self._member(group, client)
+        return member is not None and holder != member
+
+    def is_settling(self, group: str, topic: str, queue: int) -> bool:
+        """Whether owners of other queues still have what they fetched before a reset."""
+        resets = self._resets.get((group, topic))
+        if resets is None or not resets.settling:
+            return False
+        is_quiet = self._clock.millis() >= self._strange_until
+        for one in list(resets.settling):
+            is_taken = not self._offsets.has_reset(group, topic, one)
+            if is_taken or (is_quiet and self._holder(group, topic, one) is None):
+                resets.settling.discard(one)
+        return bool(resets.settling)
+
+    # --- inside
+
+    def _objection(
+        self, client: str, group: str, topic: str, queue_id: int, offset: int
+    ) -> str | None:
+        if offset < 0:
+            return "it is none"
+        if offset < self._groups.passed_end(group, topic, queue_id):
+            if self._is_online(group):
+                return "a change behind it is passed"
+            self.moving(group, topic, {queue_id: offset})
+            return None
+        if self._offsets.has_reset(group, topic, queue_id):
+            return "an operator has reset it"
+        if self.is_anothers(group, topic, queue_id, client):
+            return "another member holds the queue"
+        resets = self._resets.get((group, topic))
+        if (
+            resets is not None
+            and queue_id in resets.moved
+            and self._is_online(group)
+            and offset > self._offsets.query_pull(group, topic, queue_id)
+        ):
+            return "it is from before a reset"
+        return None
+
+    def _stand(self, group: str, topic: str, queue: int, start: int) -> int:
+        """Where a receiver's owner goes on. One that has committed nothing yet gets once more what it may have."""
+        stand = self._groups.known_offset(group, topic, queue)
+        if stand >= 0:
+            return stand
+        if self._groups.begins_last(group):
+            return start
+        return self._groups.min_offset(topic, queue)
+
+    def _settling(self, group: str, topic: str) -> set[int]:
+        resets = self._resets.get((group, topic))
+        return set() if resets is None else resets.settling
+
+    def _record(
+        self,
+        group: str,
+        topic: str,
+        moved: Mapping[int, int],
+        pending: Mapping[int, int],
+        settling: Iterable[int],
+        again: bool = False,
+    ) -> None:
+        record = GroupReset(
+            topic=topic,
+            group=group,
+            moved=dict(moved),
+            pending=dict(pending),
+            settling=sorted(settling),
+        )
+        self._records.append(record, again)
+
+    def _take(self, record: ElasticRecord, position: int) -> None:
+        if isinstance(record, GroupReset):
+            resets = self._resets.setdefault((record.group, record.topic), _Resets())
+            resets.position = position
+            resets.moved |= {queue: (position, to) for queue, to in record.moved.items()}
+            resets.pending = dict(record.pending)
+            resets.settling = set(record.settling)
+        elif isinstance(record, ElasticDeletion):
+            for group, topic in list(self._resets):
+                if record.group in (None, group) and record.topic in (None, topic):
+                    del self._resets[group, topic]
+
+    def _is_online(self, group: str) -> bool:
+        found = self._consumers.group(group)
+        return found is not None and bool(found.members)
+
+    def _member(self, group: str, client: str) -> str | None:
+        """The client id of the member at an address."""
+        found = self._consumers.group(group)
+        if found is None:
+            return None
+        for peer, member in found.members.items():
+            if peer.remote_addr == client:
+                return member.client.client_id
+        return None
+
+    def _holder(self, group: str, topic: str, queue: int) -> str | None:
+        where = MessageQueue(broker_name=self._broker_name, queue_id=queue, topic=topic)
+        return self._locks.holder(group, where)

@@ -1,0 +1,77 @@
+"""Who reads an elastic topic, and how far: what scaling and showing ask."""
+
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+from trimq.broker.groups.consumers import Consumers
+from trimq.broker.groups.offsets import ConsumerOffsets
+from trimq.broker.store_views import QueueReader
+
+
+class Gated(Protocol):
+    """What of GatedGroups is needed here."""
+
+    def groups(self, topic: str) -> Iterable[str]: ...
+
+    def passed(self, group: str, topic: str) -> frozenset[int]: ...
+
+
+class WaitingPulls(Protocol):
+    """What of Arrivals is needed here."""
+
+    def waiting_for(self, topic: str, queue_id: int) -> int: ...
+
+
+class ElasticReaders:
+    """Groups that lock the topic's queues, the pulls that wait, and everybody's offsets."""
+
+    def __init__(
+        self,
+        gated: Gated,
+        consumers: Consumers,
+        pulls: WaitingPulls,
+        offsets: ConsumerOffsets,
+        store: QueueReader,
+    ) -> None:
+        self._gated = gated
+        self._consumers = consumers
+        self._pulls = pulls
+        self._offsets = offsets
+        self._store = store
+
+    def online(self, topic: str) -> Sequence[str]:
+        """The groups that read the topic in order and have members."""
+        return [group for group in sorted(self._gated.groups(topic)) if self.members(group)]
+
+    def members(self, group: str) -> int:
+        """How many members of a group are online."""
+        found = self._consumers.group(group)
+        return 0 if found is None else len(found.client_ids())
+
+    def passed(self, group: str, topic: str) -> frozenset[int]:
+        """The versions that a group has passed."""
+        return self._gated.passed(group, topic)
+
+    def waiting(self, topic: str, queue: int) -> int:
+        """How many pulls wait in a queue."""
+        return self._pulls.waiting_for(topic, queue)
+
+    def behind(self, topic: str, queue: int) -> Sequence[str]:
+        """The groups with offsets of the topic that have not read a queue to its end.
+
+        What was deleted unread counts as read. A group that broadcasts has no offsets here.
+        """
+        end = self._store.max_offset(topic, queue)
+        if self._store.min_offset(topic, queue) >= end:
+            return []
+        groups = self._groups(topic)
+        return sorted(group for group in groups if self._offsets.query(group, topic, queue) < end)
+
+    def is_unseen(self, topic: str, queue: int) -> bool:
+        """Whether a queue has messages, and no group has read the topic yet: nobody would find them."""
+        if self._store.min_offset(topic, queue) >= self._store.max_offset(topic, queue):
+            return False
+        return not self._groups(topic)
+
+    def _groups(self, topic: str) -> set[str]:
+        return self._offsets.groups_of(topic) | set(self._gated.groups(topic))

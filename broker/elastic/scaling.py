@@ -1,0 +1,231 @@
+"""Changes that an operator has asked for: what comes when, and what may be asked for.
+
+More queues: they are announced for reading first, and the changes come when every online group that
+reads in order has a pull waiting in each of them, at the latest after `READY_SECONDS` (clients ask for
+routes every 30 s, rebalance every 20 s, and Go locks every 20 s). Fewer: the changes come at once, and
+the queues at the end leave the route when every group has read them. What is planned is not kept over
+a restart: the map is, so the same request goes on from there.
+"""
+
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Protocol
+
+import trio
+
+from trimq.base.clock import Clock
+from trimq.broker.elastic.model import Change, Move, PlanError, TopicMap, plan_scale
+from trimq.broker.topics.table import Topics
+from trimq.store.errors import StoreError
+
+log = logging.getLogger("trimq.broker")
+
+READY_SECONDS: Final = 90.0
+_LOOK_SECONDS: Final = 0.25
+
+
+class Maps(Protocol):
+    """What of ElasticMaps is needed here."""
+
+    def state(self, topic: str) -> TopicMap | None: ...
+
+    def change(self, topic: str, move: Move) -> Change: ...
+
+    def resize(self, topic: str, read: int, write: int) -> None: ...
+
+
+class Readers(Protocol):
+    """Who reads an elastic topic."""
+
+    def online(self, topic: str) -> Sequence[str]:
+        """The groups that read it in order and have members."""
+
+    def passed(self, group: str, topic: str) -> frozenset[int]: ...
+
+    def waiting(self, topic: str, queue: int) -> int:
+        """How many pulls wait in a queue."""
+
+    def behind(self, topic: str, queue: int) -> Sequence[str]:
+        """The groups that have not read a queue to its end."""
+
+    def is_unseen(self, topic: str, queue: int) -> bool:
+        """Whether a queue has messages, and no group has read the topic yet."""
+
+
+@dataclass(slots=True)
+class Scale:
+    """What one request asked for and has not been done yet."""
+
+    topic: str
+    moves: list[Move]
+    before: int
+    after: int
+    since: float
+    stage: str = ""
+    ignored: frozenset[str] = field(default_factory=frozenset)
+
+
+class Scaling:
+    """At most one request at a time for a topic; `run` is a service."""
+
+    def __init__(self, maps: Maps, readers: Readers, topics: Topics, clock: Clock) -> None:
+        self._maps = maps
+        self._readers = readers
+        self._topics = topics
+        self._clock = clock
+        self._plans: dict[str, Scale] = {}
+        self._asked = trio.Event()
+
+    def scale(
+        self, topic: str, queues: int, *, now: bool, ignore: Iterable[str], dry_run: bool
+    ) -> list[Move]:
+        """Plan so many queues; PlanError when that cannot be."""
+        state = self._known(topic)
+        moves = plan_scale(state, queues)
+        if not now:
+            self._check_passed(topic, state, frozenset(ignore))
+        return self._begin(topic, state, moves, queues, dry_run)
+
+    def move(self, topic: str, make: Callable[[TopicMap], Move], *, dry_run: bool) -> list[Move]:
+        """Plan one change that `make` chooses; PlanError when that cannot be."""
+        state = self._known(topic)
+        chosen = make(state)
+        after = max(chosen.targets.get(lp, queue) for lp, queue in enumerate(state.queues)) + 1
+        return self._begin(topic, state, [chosen], after, dry_run)
+
+    def cancel(self, topic: str) -> list[Move]:
+        """Forget what has not happened yet; the queues that nothing came to leave the route."""
+        state = self._known(topic)
+        plan = self._plans.pop(topic, None)
+        if plan is None:
+            return []
+        self._tell(topic, state.in_use, max(state.in_use, self._reads(topic)))
+        return plan.moves
+
+    def forget(self, topic: str) -> None:
+        """The topic was deleted."""
+        self._plans.pop(topic, None)
+
+    def pending(self, topic: str) -> tuple[int, str | None]:
+        """How many changes are to come, or 1 for queues that are to leave; what they wait for."""
+        plan = self._plans.get(topic)
+        return (0, None) if plan is None else (max(len(plan.moves), 1), plan.stage)
+
+    async def run(self) -> None:
+        """Make planned changes when their time has come. Ends only by being cancelled."""
+        while True:
+            if not self._plans:
+                await self._asked.wait()
+            for plan in list(self._plans.values()):
+                self._step(plan)
+            await trio.sleep(_LOOK_SECONDS)
+
+    def _known(self, topic: str) -> TopicMap:
+        state = self._maps.state(topic)
+        if state is None:
+            raise PlanError(f"{topic!r} is not an elastic topic: create it as one first")
+        return state
+
+    def _check_passed(self, topic: str, state: TopicMap, ignored: frozenset[str]) -> None:
+        versions = {change.version for change in state.changes}
+        for group in self._readers.online(topic):
+            if group not in ignored and not versions <= self._readers.passed(group, topic):
+                raise PlanError(
+                    f"group {group!r} has not passed the last changes yet: wait (show says for what),"
+                    f" or use --ignore {group}, or --now"
+                )
+
+    def _begin(
+        self, topic: str, state: TopicMap, moves: list[Move], after: int, dry_run: bool
+    ) -> list[Move]:
+        plan = self._plans.get(topic)
+        if plan is not None:
+            raise PlanError(
+                f"{topic!r} is still changing: {plan.stage}; wait, or cancel that first"
+            )
+        for number, move in enumerate(moves, 1):
+            # The ends are known when it happens: only the room for changes matters here.
+            state.check(move)
+            state.check_room(number)
+        if moves and not dry_run:
+            plan = Scale(topic, list(moves), state.in_use, after, self._clock.current_time())
+            plan.stage = "the new queues are announced"
+            self._plans[topic] = plan
+            if after > plan.before:
+                self._tell(topic, after, after)
+            self._asked.set()
+            self._asked = trio.Event()
+        return moves
+
+    def _step(self, plan: Scale) -> None:
+        if plan.moves:
+            if not self._is_ready(plan):
+                return
+            self._make(plan)
+            if plan.topic not in self._plans:
+                return
+        self._leave(plan)
+
+    def _is_ready(self, plan: Scale) -> bool:
+        """Whether whoever reads in order waits in the new queues already."""
+        online = self._readers.online(plan.topic)
+        missing = [
+            queue
+            for queue in range(plan.before, plan.after)
+            if self._readers.waiting(plan.topic, queue) < len(online)
+        ]
+        waited = self._clock.current_time() - plan.since
+        if online and missing and waited < READY_SECONDS:
+            plan.stage = (
+                f"consumers have not come to queue {missing[0]} yet,"
+                f" {READY_SECONDS - waited:.0f} s at most"
+            )
+            return False
+        return True
+
+    def _make(self, plan: Scale) -> None:
+        while plan.moves:
+            try:
+                self._maps.change(plan.topic, plan.moves[0])
+            except (PlanError, StoreError) as error:
+                log.warning(
+                    "elastic topic not changed, the rest is given up: topic=%s left=%d",
+                    plan.topic,
+                    len(plan.moves),
+                    exc_info=error,
+                )
+                del self._plans[plan.topic]
+                return
+            plan.moves.pop(0)
+
+    def _leave(self, plan: Scale) -> None:
+        """The queues behind the last one in use leave the route once they have been read."""
+        state = self._maps.state(plan.topic)
+        if state is not None:
+            reads = self._reads(plan.topic)
+            for queue in range(state.in_use, reads):
+                behind = self._readers.behind(plan.topic, queue)
+                if behind:
+                    plan.stage = f"group {behind[0]} has not read queue {queue} yet"
+                elif self._readers.is_unseen(plan.topic, queue):
+                    plan.stage = f"no group has read the topic yet, and queue {queue} has messages"
+                else:
+                    continue
+                self._tell(plan.topic, state.in_use, reads)
+                return
+            self._tell(plan.topic, state.in_use, state.in_use)
+        del self._plans[plan.topic]
+
+    def _reads(self, topic: str) -> int:
+        config = self._topics.get(topic)
+        return 0 if config is None else config.read_queue_nums
+
+    def _tell(self, topic: str, writes: int, reads: int) -> None:
+        """Change the topic's own numbers; NameServers hear of it at once."""
+        config = self._topics.get(topic)
+        if config is not None and (config.write_queue_nums, config.read_queue_nums) != (
+            writes,
+            reads,
+        ):
+            self._maps.resize(topic, reads, writes)

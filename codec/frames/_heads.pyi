@@ -1,0 +1,3 @@
+def plain_head(
+    frame: bytes, end: int, /
+) -> tuple[int, int, int, str | None, dict[str, str] | None, str, int] | None: ...

@@ -1,0 +1,9 @@
+def plain_reply(
+    code: int,
+    flag: int,
+    opaque: int,
+    version: int,
+    fields: dict[str, str],
+    body_length: int,
+    /,
+) -> bytes | None: ...

@@ -1,0 +1,1 @@
+"""Official clients on an elastic topic whose number of queues changes; the real server beside it, as a warning."""

@@ -1,0 +1,63 @@
+"""Whether a broker has a topic as an elastic one: what changes an ordinary topic's queues must leave it alone."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from trimq.admin.errors import Refused
+from trimq.codec.bodies.elastic_admin import ElasticView
+from trimq.codec.codes import ResponseCode
+from trimq.mqadmin.framework import Failed, Run
+from trimq.remoting.errors import TransportError
+
+# An ordinary topic, or none; a broker that has no elastic topics, such as RocketMQ's.
+_NOT_ELASTIC: Final = (ResponseCode.TOPIC_NOT_EXIST, ResponseCode.REQUEST_CODE_NOT_SUPPORTED)
+
+
+def elastic_view(run: Run, addr: str, topic: str) -> ElasticView | None:
+    """The topic's queues if it is elastic there. TransportError: who knows."""
+    try:
+        return run.admin.elastic_view(addr, topic)
+    except Refused as error:
+        if error.code not in _NOT_ELASTIC:
+            raise
+        return None
+
+
+def _view_if_there(run: Run, addr: str, topic: str) -> ElasticView | None:
+    """None, too, for a broker that is away: changing it fails, and is reported, for itself."""
+    try:
+        return elastic_view(run, addr, topic)
+    except TransportError:
+        return None
+
+
+def check_update(
+    run: Run, topic: str, addrs: Sequence[str], *, drain: bool, order: bool, numbers: int | None
+) -> bool:
+    """Whether `updateTopic` is about an elastic topic; Failed for what would cost it its order.
+
+    Numbers of queues do nothing there, which the official tool's "success" does not say.
+    """
+    views = {addr: _view_if_there(run, addr, topic) for addr in addrs}
+    for addr, view in views.items():
+        if view is None:
+            continue
+        if len(addrs) > 1:
+            raise Failed(
+                f"{topic!r} is elastic on {addr}, and no other broker may have it: use -b {addr}"
+            )
+        if drain:
+            raise Failed(
+                f"{topic!r} is elastic: mqadmin elasticTopic scale -t {topic} -q N removes queues once they are read"
+            )
+        if order:
+            raise Failed(
+                f"{topic!r} is elastic, and ordered without -o true: that would give producers another list of queues"
+            )
+        if numbers:
+            run.warn(
+                f"{addr}: {topic!r} is elastic and keeps its {len(view.queues)} queues;"
+                f" mqadmin elasticTopic scale -t {topic} -q N changes them"
+            )
+        return True
+    return False

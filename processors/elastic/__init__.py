@@ -1,0 +1,1 @@
+"""Elastic topics: TriMQ's own requests about them."""

@@ -1,0 +1,245 @@
+"""Groups that read in order: gated by a lock, past a change by their commits."""
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.broker.elastic.conftest import GROUP, TOPIC, ElasticBroker
+from trimq.broker.elastic.model import Move
+from trimq.store.errors import StoreError
+
+
+@pytest.fixture
+def moved(elastic: ElasticBroker) -> ElasticBroker:
+    """CG is gated; partition 0 went from queue 0, which ended at 3, to queue 2, which began at 0."""
+    elastic.put(0, 3)
+    elastic.groups.gate(GROUP, TOPIC)
+    elastic.move(p0=2)
+    elastic.put(0, 2)
+    return elastic
+
+
+def test_only_groups_that_lock_are_gated(elastic: ElasticBroker) -> None:
+    elastic.put(0, 3)
+    elastic.move(p0=2)
+    assert elastic.groups.readable_until(GROUP, TOPIC, 2) is None
+    assert elastic.groups.gate(GROUP, "Ordinary") == -1
+    assert elastic.groups.gate(GROUP, TOPIC) == elastic.store.max_physical_offset
+    assert elastic.groups.gate(GROUP, TOPIC) == -1
+    assert elastic.groups.readable_until(GROUP, TOPIC, 2) == 0
+    assert elastic.groups.groups(TOPIC) == [GROUP]
+
+
+def test_a_gate_opens_when_the_donors_end_is_committed(moved: ElasticBroker) -> None:
+    opened: list[tuple[str, str]] = []
+    moved.groups.add_listener(lambda *where: opened.append(where))
+    moved.commit(0, 2)
+    assert moved.groups.readable_until(GROUP, TOPIC, 2) == 0
+    assert moved.groups.held_up_by(GROUP, TOPIC) == [(1, 0, 3, 2)]
+    assert opened == []
+    moved.commit(0, 3)
+    assert opened == [(GROUP, TOPIC)]
+    assert moved.groups.readable_until(GROUP, TOPIC, 2) is None
+    assert moved.groups.passed(GROUP, TOPIC) == {1}
+    assert moved.groups.held_up_by(GROUP, TOPIC) == []
+
+
+def test_who_has_committed_everything_passes_at_once(elastic: ElasticBroker) -> None:
+    elastic.put(0, 3)
+    elastic.groups.gate(GROUP, TOPIC)
+    elastic.commit(0, 3)
+    elastic.move(p0=2)
+    assert elastic.groups.passed(GROUP, TOPIC) == {1}
+
+
+def test_passes_and_gated_groups_are_found_after_a_kill(moved: ElasticBroker) -> None:
+    moved.groups.gate("Late", TOPIC)
+    moved.commit(0, 3)
+    moved.kill()
+    moved.start()
+    assert moved.groups.passed(GROUP, TOPIC) == {1}
+    assert moved.groups.readable_until("Late", TOPIC, 2) == 0
+
+
+def test_a_pass_stays_when_the_commit_is_lost(moved: ElasticBroker) -> None:
+    moved.commit(0, 3)
+    moved.kill()
+    (moved.store_root / "config" / "consumerOffset.json").unlink()
+    (moved.store_root / "config" / "consumerOffset.json.bak").unlink(missing_ok=True)
+    moved.start()
+    assert moved.offsets.query(GROUP, TOPIC, 0) == -1
+    assert moved.groups.readable_until(GROUP, TOPIC, 2) is None
+    assert moved.groups.known_offset(GROUP, TOPIC, 0) == 3
+
+
+def test_with_sync_flush_a_gate_opens_when_the_pass_is_on_the_disk(
+    make_elastic: Callable[..., ElasticBroker],
+) -> None:
+    elastic = make_elastic(flush_disk_type="SYNC_FLUSH")
+    elastic.create()
+    elastic.put(0, 3)
+    elastic.groups.gate(GROUP, TOPIC)
+    # Nobody has seen the messages yet, and the change knows them.
+    assert elastic.move(p0=2).ends == {0: 3}
+    elastic.commit(0, 3)
+    assert elastic.groups.readable_until(GROUP, TOPIC, 2) == 0
+    elastic.store.show(elastic.store.flush())
+    assert elastic.groups.readable_until(GROUP, TOPIC, 2) is None
+
+
+def test_a_pass_that_cannot_be_recorded_opens_nothing(
+    moved: ElasticBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise StoreError("the disk is away")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("trimq.store.message_store.MessageStore.put", fail)
+        moved.commit(0, 3)
+        assert moved.groups.readable_until(GROUP, TOPIC, 2) == 0
+    # It is tried again by the next look.
+    assert moved.groups.readable_until(GROUP, TOPIC, 2) is None
+
+
+def test_a_queue_that_left_the_route_counts_as_read(elastic: ElasticBroker) -> None:
+    elastic.put(0, 1)
+    elastic.groups.gate(GROUP, TOPIC)
+    elastic.move(p1=2)
+    elastic.put(1)
+    elastic.commit(1, 0)
+    elastic.move(p1=0)
+    assert elastic.groups.readable_until(GROUP, TOPIC, 0) == 1
+    elastic.maps.resize(TOPIC, 2, 2)
+    assert elastic.groups.readable_until(GROUP, TOPIC, 0) is None
+
+
+def test_commits_below_a_passed_end_are_ignored(moved: ElasticBroker) -> None:
+    moved.join()
+    moved.commit(0, 3)
+    moved.commit(0, 1)
+    assert moved.offsets.query(GROUP, TOPIC, 0) == 3
+
+
+def test_a_tools_commit_for_a_group_that_is_offline_is_a_reset(moved: ElasticBroker) -> None:
+    moved.commit(0, 3)
+    moved.commit(0, 1)
+    assert moved.offsets.query(GROUP, TOPIC, 0) == 1
+    assert moved.groups.readable_until(GROUP, TOPIC, 2) == 0
+
+
+def test_a_reset_closes_the_gates_behind_it(moved: ElasticBroker) -> None:
+    moved.commit(0, 3)
+    moved.commit(2, 1)
+    moved.offsets.assign_reset(GROUP, TOPIC, 0, 0)
+    assert moved.groups.readable_until(GROUP, TOPIC, 2) == 0
+    # The receiver's owner drops what it has fetched, and goes on where it stands.
+    assert moved.offsets.take_reset(GROUP, TOPIC, 2) == 1
+    moved.kill()
+    moved.start()
+    assert moved.groups.readable_until(GROUP, TOPIC, 2) == 0
+
+
+def test_a_reset_goes_on_after_a_kill(moved: ElasticBroker) -> None:
+    moved.commit(0, 3)
+    moved.commit(2, 1)
+    moved.offsets.persist()
+    moved.topics.close()
+    moved.offsets.assign_reset(GROUP, TOPIC, 0, 0)
+    # Nothing of it is in the file of the offsets.
+    moved.store.abandon()
+    moved.start()
+    assert moved.groups.readable_until(GROUP, TOPIC, 2) == 0
+    assert moved.broker.elastic.commits.is_settling(GROUP, TOPIC, 0)
+    assert moved.offsets.take_reset(GROUP, TOPIC, 0) == 0
+    assert moved.offsets.take_reset(GROUP, TOPIC, 2) == 1
+    assert not moved.broker.elastic.commits.is_settling(GROUP, TOPIC, 0)
+    # What was taken is not told once more, and where it went is not forgotten.
+    moved.store.abandon()
+    moved.start()
+    assert moved.offsets.take_reset(GROUP, TOPIC, 0) is None
+    assert moved.offsets.query(GROUP, TOPIC, 0) == 0
+    assert moved.groups.readable_until(GROUP, TOPIC, 2) == 0
+
+
+@pytest.mark.parametrize(
+    ("where", "stands"), [("CONSUME_FROM_FIRST_OFFSET", 0), ("CONSUME_FROM_LAST_OFFSET", 1)]
+)
+def test_a_receivers_owner_without_an_offset_hears_of_a_reset(
+    elastic: ElasticBroker, where: str, stands: int
+) -> None:
+    elastic.maps.change(TOPIC, Move({2: 2}))
+    elastic.put(2)
+    elastic.put(0, 3)
+    elastic.move(p0=2)
+    elastic.put(0, 2)
+    elastic.join(where=where)
+    elastic.groups.gate(GROUP, TOPIC)
+    elastic.commit(0, 3)
+    elastic.offsets.assign_reset(GROUP, TOPIC, 0, 1)
+    assert elastic.offsets.take_reset(GROUP, TOPIC, 2) == stands
+
+
+def test_owners_hear_of_a_start_that_closes_before_another_one(moved: ElasticBroker) -> None:
+    moved.put(2)
+    moved.move(p2=2)
+    moved.commit(0, 3)
+    moved.commit(2, 1)
+    assert moved.groups.readable_until(GROUP, TOPIC, 2) == 2
+    moved.offsets.assign_reset(GROUP, TOPIC, 0, 0)
+    assert moved.groups.readable_until(GROUP, TOPIC, 2) == 0
+    assert moved.offsets.take_reset(GROUP, TOPIC, 2) == 1
+
+
+def test_a_copy_of_offsets_is_a_reset(moved: ElasticBroker) -> None:
+    moved.commit(0, 3)
+    moved.commit(0, 1, group="Behind")
+    moved.offsets.copy_group("Behind", GROUP, TOPIC)
+    assert moved.groups.readable_until(GROUP, TOPIC, 2) == 0
+
+
+def test_after_a_reset_only_what_is_handed_out_again_counts(moved: ElasticBroker) -> None:
+    moved.join()
+    moved.commit(0, 3)
+    moved.offsets.assign_reset(GROUP, TOPIC, 0, 0)
+    moved.offsets.take_reset(GROUP, TOPIC, 0)
+    moved.offsets.commit_pull(GROUP, TOPIC, 0, 0)
+    moved.commit(0, 3)
+    assert moved.offsets.query(GROUP, TOPIC, 0) == 0
+    moved.offsets.commit_pull(GROUP, TOPIC, 0, 3)
+    moved.commit(0, 3)
+    assert moved.groups.readable_until(GROUP, TOPIC, 2) is None
+
+
+def test_who_is_there_and_has_no_offset_begins_at_the_receivers_start(
+    elastic: ElasticBroker,
+) -> None:
+    elastic.join("Last")
+    elastic.join("First", "CONSUME_FROM_FIRST_OFFSET")
+    elastic.put(1, 2)
+    elastic.move(p1=2)
+    elastic.put(1, 3)
+    elastic.join("Later")
+    beginning = elastic.groups.known_offset
+    assert beginning("Last", TOPIC, 2) == 0
+    assert beginning("First", TOPIC, 2) == -1
+    assert beginning("Later", TOPIC, 2) == -1
+    elastic.commit(2, 2, group="Last")
+    assert beginning("Last", TOPIC, 2) == 2
+
+
+def test_a_deleted_group_is_gated_no_longer(moved: ElasticBroker) -> None:
+    moved.groups.gate("Other", TOPIC)
+    moved.groups.drop(GROUP)
+    assert moved.groups.groups(TOPIC) == ["Other"]
+    moved.maps.forget_topic(TOPIC)
+    assert moved.groups.groups(TOPIC) == []
+
+
+def test_groups_are_appended_anew_before_their_file_goes(moved: ElasticBroker) -> None:
+    moved.commit(0, 3)
+    end = moved.store.max_physical_offset
+    moved.groups.keep(end)
+    assert moved.store.max_physical_offset > end
+    after = moved.store.max_physical_offset
+    moved.groups.keep(end)
+    assert moved.store.max_physical_offset == after

@@ -1,0 +1,212 @@
+"""Planned changes: when they come, and what may be asked for."""
+
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from trimq.base.clock import TrioClock
+from trimq.broker.config import BrokerConfig
+from trimq.broker.elastic.model import (
+    Change,
+    Move,
+    PlanError,
+    TopicMap,
+    new_topic,
+    plan_merge,
+    plan_split,
+)
+from trimq.broker.elastic.scaling import READY_SECONDS, Scaling
+from trimq.broker.topics.table import Topics
+from trimq.codec.bodies.topics import TopicConfig
+
+TOPIC = "Orders"
+
+
+class Maps:
+    """One topic's map, without a log; every queue ends at 100."""
+
+    def __init__(self, topics: Topics) -> None:
+        self.map = new_topic(4)
+        self._topics = topics
+
+    def resize(self, topic: str, read: int, write: int) -> None:
+        self._topics.resize(topic, read, write)
+
+    def state(self, topic: str) -> TopicMap | None:
+        return self.map if topic == TOPIC else None
+
+    def change(self, topic: str, move: Move) -> Change:
+        self.map = self.map.apply(move, lambda _: 100)
+        return self.map.changes[-1]
+
+
+class Readers:
+    """Groups as the test has them."""
+
+    def __init__(self) -> None:
+        self.groups: dict[str, frozenset[int]] = {}
+        self.waits: Counter[int] = Counter()
+        self.unread: dict[int, list[str]] = {}
+        self.unseen: set[int] = set()
+
+    def online(self, topic: str) -> list[str]:
+        return list(self.groups)
+
+    def passed(self, group: str, topic: str) -> frozenset[int]:
+        return self.groups[group]
+
+    def waiting(self, topic: str, queue: int) -> int:
+        return self.waits[queue]
+
+    def behind(self, topic: str, queue: int) -> list[str]:
+        return self.unread.get(queue, [])
+
+    def is_unseen(self, topic: str, queue: int) -> bool:
+        return queue in self.unseen
+
+
+class Home:
+    """A topic of four queues, its readers, and the service that changes it."""
+
+    def __init__(self, folder: Path) -> None:
+        clock = TrioClock()
+        self.topics = Topics(BrokerConfig(), folder, clock)
+        self.topics.update(TopicConfig(topic_name=TOPIC, read_queue_nums=4, write_queue_nums=4))
+        self.maps, self.readers = Maps(self.topics), Readers()
+        self.scaling = Scaling(self.maps, self.readers, self.topics, clock)
+
+    @property
+    def told(self) -> tuple[int, int]:
+        config = self.topics.get(TOPIC)
+        assert config is not None
+        return config.write_queue_nums, config.read_queue_nums
+
+    def scale(self, queues: int, *ignore: str, now: bool = False, dry: bool = False) -> list[Move]:
+        return self.scaling.scale(TOPIC, queues, now=now, ignore=ignore, dry_run=dry)
+
+
+@pytest.fixture
+async def home(tmp_path: Path, nursery: trio.Nursery) -> Home:
+    made = Home(tmp_path)
+    nursery.start_soon(made.scaling.run)
+    return made
+
+
+async def until(holds: Callable[[], bool]) -> float:
+    """Trio's seconds until it holds, which is looked at in steps that floats can count; 1000 at most."""
+    began = trio.current_time()
+    for _ in range(8000):
+        if holds():
+            return trio.current_time() - began
+        await trio.sleep(0.125)
+    raise AssertionError("it never held")
+
+
+async def test_without_readers_the_changes_come_at_once(
+    home: Home, autojump_clock: MockClock
+) -> None:
+    assert len(home.scale(8)) == 4
+    assert home.told == (8, 8)
+    await until(lambda: home.maps.map.version == 4)
+    assert home.maps.map.in_use == 8
+    assert home.scaling.pending(TOPIC) == (0, None)
+
+
+async def test_readers_come_to_new_queues_first(home: Home, autojump_clock: MockClock) -> None:
+    home.readers.groups = {"A": frozenset(), "B": frozenset()}
+    home.scale(6)
+    await trio.sleep(30)
+    pending, stage = home.scaling.pending(TOPIC)
+    assert pending > 0
+    assert stage is not None
+    assert "queue 4" in stage
+    home.readers.waits.update({4: 2, 5: 1})
+    await trio.sleep(10)
+    assert home.maps.map.version == 0
+    home.readers.waits[5] = 2
+    assert await until(lambda: home.maps.map.version > 0) < 2
+
+
+async def test_nobody_is_waited_for_longer_than_that(home: Home, autojump_clock: MockClock) -> None:
+    home.readers.groups = {"A": frozenset()}
+    home.scale(5)
+    waited = await until(lambda: home.maps.map.version > 0)
+    assert READY_SECONDS - 1 < waited < READY_SECONDS + 1
+
+
+async def test_fewer_queues_leave_when_they_have_been_read(
+    home: Home, autojump_clock: MockClock
+) -> None:
+    home.readers.groups = {"A": frozenset()}
+    home.readers.unread = {3: ["A"]}
+    home.scale(2)
+    await until(lambda: home.maps.map.in_use == 2)
+    assert await until(lambda: home.told == (2, 4)) < 2
+    await trio.sleep(500)
+    assert home.told == (2, 4)
+    assert home.scaling.pending(TOPIC) == (1, "group A has not read queue 3 yet")
+    home.readers.unread = {}
+    await until(lambda: home.told == (2, 2))
+    assert home.scaling.pending(TOPIC) == (0, None)
+
+
+async def test_what_nobody_has_read_yet_stays_in_the_route(
+    home: Home, autojump_clock: MockClock
+) -> None:
+    home.readers.unseen = {2}
+    home.scale(2)
+    await until(lambda: home.maps.map.in_use == 2)
+    await trio.sleep(500)
+    assert home.told == (2, 4)
+    why = "no group has read the topic yet, and queue 2 has messages"
+    assert home.scaling.pending(TOPIC) == (1, why)
+    home.readers.unseen = set()
+    await until(lambda: home.told == (2, 2))
+
+
+async def test_the_next_request_waits_for_the_last_changes(
+    home: Home, autojump_clock: MockClock
+) -> None:
+    home.readers.groups = {"A": frozenset(), "B": frozenset()}
+    home.maps.change(TOPIC, plan_split(home.maps.map, 0, 4))
+    home.readers.groups["B"] = frozenset({1})
+    with pytest.raises(PlanError, match="group 'A' has not passed"):
+        home.scale(6)
+    assert home.scale(6, "A", dry=True)
+    assert home.scale(6, now=True, dry=True)
+    assert home.told == (4, 4)
+
+
+async def test_one_request_at_a_time(home: Home, autojump_clock: MockClock) -> None:
+    home.readers.groups = {"A": frozenset()}
+    home.scale(6)
+    with pytest.raises(PlanError, match="still changing"):
+        home.scale(8)
+    assert home.scaling.cancel(TOPIC)
+    assert home.scaling.pending(TOPIC) == (0, None)
+    await trio.sleep(2 * READY_SECONDS)
+    assert home.maps.map.version == 0
+    # Somebody may have begun to read the new queues: they stay readable.
+    assert home.told == (4, 6)
+    home.scale(8)
+
+
+async def test_a_split_and_a_merge(home: Home, autojump_clock: MockClock) -> None:
+    home.scaling.move(TOPIC, lambda state: plan_split(state, 1, state.in_use), dry_run=False)
+    await until(lambda: home.maps.map.in_use == 5)
+    assert home.told == (5, 5)
+    await until(lambda: home.scaling.pending(TOPIC)[0] == 0)
+    home.scaling.move(TOPIC, lambda state: plan_merge(state, 1), dry_run=False)
+    await until(lambda: home.told == (4, 4))
+    assert home.maps.map.queues == new_topic(4).queues
+
+
+async def test_other_topics_are_refused(home: Home, autojump_clock: MockClock) -> None:
+    with pytest.raises(PlanError, match="not an elastic topic"):
+        home.scaling.scale("Other", 3, now=False, ignore=(), dry_run=False)
+    with pytest.raises(PlanError, match="1 to 1000"):
+        home.scale(1001)

@@ -1,0 +1,162 @@
+"""Elastic ordered topics: their maps, and the groups that wait behind changes."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+
+from trimq.broker.cluster.registration import Registration
+from trimq.broker.consume.arrivals import Arrivals
+from trimq.broker.elastic.commits import ElasticCommits
+from trimq.broker.elastic.gates import Gates
+from trimq.broker.elastic.groups import GatedGroups
+from trimq.broker.elastic.loads import Loads
+from trimq.broker.elastic.log import ElasticLog
+from trimq.broker.elastic.maps import ElasticMaps
+from trimq.broker.elastic.model import Change
+from trimq.broker.elastic.readers import ElasticReaders
+from trimq.broker.elastic.scaling import Scaling
+from trimq.broker.elastic.viewing import Viewing
+from trimq.broker.groups.offsets import ConsumerOffsets
+from trimq.broker.topics.table import Topics
+from trimq.codec.names import ELASTIC_MAP_TOPIC
+from trimq.process.metrics import Sample
+from trimq.processors.elastic.elastic_cancel import CancelElasticChanges
+from trimq.processors.elastic.elastic_create import CreateElasticTopic
+from trimq.processors.elastic.elastic_move import MoveElasticPartitions
+from trimq.processors.elastic.elastic_scale import ScaleElasticTopic
+from trimq.processors.elastic.elastic_show import ShowElasticTopic
+from trimq.wiring.given import Given
+from trimq.wiring.part import Part
+from trimq.wiring.parts.clients import Clients
+
+
+@dataclass(frozen=True, slots=True)
+class Elastic:
+    """What sends, pulls, locks and commits ask."""
+
+    records: ElasticLog
+    maps: ElasticMaps
+    groups: GatedGroups
+    commits: ElasticCommits
+    gates: Gates
+
+
+def elastic_topics(
+    given: Given,
+    topics: Topics,
+    offsets: ConsumerOffsets,
+    clients: Clients,
+    arrivals: Arrivals,
+) -> Elastic:
+    store = given.store
+    records = ElasticLog(store, topics, given.identity, given.clock)
+    maps = ElasticMaps(records, topics, store)
+    groups = GatedGroups(records, maps, topics, offsets, clients.consumers, store, given.clock)
+    commits = ElasticCommits(
+        given.identity.name,
+        records,
+        groups,
+        offsets,
+        clients.consumers,
+        clients.locks,
+        given.clock,
+    )
+    gates = Gates(given.config.max_held_pulls)
+    groups.add_listener(gates.opened)
+    commits.wake = arrivals.wake
+    offsets.guard(topics.partitions, commits)
+
+    def ask_donors(topic: str, change: Change) -> None:
+        """Who waits there for messages has a commit that gates wait for."""
+        for donor in change.ends:
+            arrivals.wake(topic, donor)
+
+    maps.add_listener(ask_donors)
+    return Elastic(records, maps, groups, commits, gates)
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What operators' requests need beside."""
+
+    topics: Topics
+    offsets: ConsumerOffsets
+    clients: Clients
+    arrivals: Arrivals
+    registration: Registration
+
+
+def part(given: Given, elastic: Elastic, around: Around) -> Part:
+    """Loaded after topics and offsets."""
+    store, maps, groups = given.store, elastic.maps, elastic.groups
+
+    config, topics = given.config, around.topics
+    readers = ElasticReaders(
+        elastic.groups, around.clients.consumers, around.arrivals, around.offsets, given.store
+    )
+    scaling = Scaling(maps, readers, topics, given.clock)
+    loads = Loads(maps, given.clock)
+    viewing = Viewing(
+        elastic.groups,
+        readers,
+        scaling,
+        around.clients.locks,
+        given.store,
+        given.identity.name,
+        maps,
+        loads,
+    )
+    announced = partial(around.registration.settled, config.register_broker_timeout_mills / 1000)
+
+    def keep(end: int) -> None:
+        maps.keep(end)
+        groups.keep(end)
+        elastic.commits.keep(end)
+
+    if not given.plan.is_slave:
+        # A slave has the master's log, and adds nothing to it.
+        store.cleaning.add_listener(keep)
+        store.add_topic_listener(maps.forget_topic)
+        store.add_topic_listener(scaling.forget)
+    store.give_effect(ELASTIC_MAP_TOPIC, elastic.records.written)
+    return Part(
+        name="elastic",
+        processors=[
+            CreateElasticTopic(config, topics, maps, groups, around.clients.locks, announced),
+            ScaleElasticTopic(scaling),
+            MoveElasticPartitions(scaling),
+            CancelElasticChanges(scaling),
+            ShowElasticTopic(maps, topics, viewing),
+        ],
+        master_services={
+            "change elastic topics": scaling.run,
+            "rates of elastic topics": loads.run,
+        },
+        load=partial(_load, elastic, given.plan.is_slave),
+        recover=partial(_recover, elastic),
+        stored=groups.stored,
+        samples=partial(_samples, elastic),
+    )
+
+
+def _load(elastic: Elastic, is_slave: bool) -> None:
+    elastic.records.replay()
+    elastic.groups.show_all()
+    if not is_slave:
+        elastic.commits.restore()
+        elastic.maps.mend()
+
+
+def _recover(elastic: Elastic, log_end: int) -> None:
+    elastic.records.recover(log_end)
+    elastic.groups.show_all()
+    elastic.commits.restore()
+
+
+def _samples(elastic: Elastic) -> Iterator[Sample]:
+    names = elastic.maps.topics()
+    yield Sample("trimq_elastic_topics", "Elastic topics.", "gauge", len(names))
+    groups = sum(len(elastic.groups.groups(name)) for name in names)
+    yield Sample(
+        "trimq_elastic_groups", "Groups that read elastic topics in order.", "gauge", groups
+    )
