@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -28,6 +29,7 @@ SETTINGS: Final = {
     "registerNameServerPeriod": "10000",
 }
 SEND, PULL, OFFSET, CREATE_TOPIC, MAX_OFFSET, MIN_OFFSET = 10, 11, 14, 17, 30, 31
+HA_STATUS: Final = 907
 SUCCESS: Final = 0
 PATIENCE: Final = 60.0
 _bodies = itertools.count()
@@ -150,14 +152,16 @@ class Side:
     def bodies(self, topic: str, queue: int = 0) -> list[bytes]:
         """All that a reader gets from the queue's beginning."""
         found: list[bytes] = []
-        first = self.ask(MIN_OFFSET, {"topic": topic, "queueId": queue})
-        offset = max(int(first.ext["offset"]), 0)
+        offset = max(self.min_offset(topic, queue), 0)
         while True:
             reply = self.pull(topic, queue, offset)
             if reply.code != SUCCESS:
                 return found
             found += [record.body for record in records.read_records(reply.body)]
             offset = int(reply.ext["nextBeginOffset"])
+
+    def min_offset(self, topic: str, queue: int = 0) -> int:
+        return int(self.ask(MIN_OFFSET, {"topic": topic, "queueId": queue}).ext["offset"])
 
     def max_offset(self, topic: str, queue: int = 0) -> int:
         reply = self.ask(MAX_OFFSET, {"topic": topic, "queueId": queue, "committed": "true"})
@@ -202,6 +206,22 @@ class Pair:
         self.master.start()
         self.slave.start()
         return self
+
+    def join(self) -> Pair:
+        """Until the slave has the log's beginning: one with an empty log gets no more than its master's last file.
+
+        A real slave asks for its master's address with every registration, and reports five seconds after connecting.
+        """
+        self.master.create("Joined", 1)
+        self.master.send("Joined", b"first")
+        eventually(self._has_joined, "the slave has what its master's log begins with")
+        return self
+
+    def _has_joined(self) -> bool:
+        status = json.loads(self.master.ask(HA_STATUS).body)
+        return any(
+            link["slaveAckOffset"] > 0 and link["diff"] == 0 for link in status["haConnectionInfo"]
+        )
 
     def settle(self, topic: str, queues: int = 2) -> None:
         """Until the slave's queues are where the master's are."""

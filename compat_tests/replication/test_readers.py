@@ -37,8 +37,11 @@ COMMON: Final = {
 def pair(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Pair]:
     skip_unless_live(request, LIVE_ONLY)
     made = Pair(request.param, tmp_path, common=COMMON)
-    yield made.start()
-    made.end()
+    try:
+        # Who reads from the slave begins with the first message.
+        yield made.start().join()
+    finally:
+        made.end()
 
 
 def has_all(pair: Pair, topic: str, queues: int) -> bool:
@@ -46,6 +49,8 @@ def has_all(pair: Pair, topic: str, queues: int) -> bool:
     for queue in range(queues):
         end = pair.master.max_offset(topic, queue)
         if end != pair.slave.max_offset(topic, queue):
+            return False
+        if pair.master.min_offset(topic, queue) != pair.slave.min_offset(topic, queue):
             return False
         if pair.slave.pull(topic, queue, max(end - 1, 0), 1).code != SUCCESS:
             return False
