@@ -73,7 +73,7 @@ class Poller:
     def add(self, fd: int, callback: Callable[[], None], answers: bool = False) -> None:
         """Call back whenever `fd` is readable. The callback must not raise.
 
-        `answers`: what comes there answers us. A client that waits for it is still the only busy one.
+        `answers`: what comes there answers us. A client is still the only busy one, whether it waits for that or not.
         """
         self._callbacks[fd] = callback
         if answers:
@@ -126,11 +126,13 @@ class Poller:
             count = len(ready)
             self._watch(now)
             while ready:
-                callback = self._callbacks.get(ready.popleft())
+                fd = ready.popleft()
+                callback = self._callbacks.get(fd)
                 if callback is not None:
                     callback()
                     now = perf_counter()
-                    self._answered_at = now
+                    if fd not in self._answering:
+                        self._answered_at = now
                     if now > until:
                         return
             # A lone client that waits for each answer has nothing more to send yet. Of several,
@@ -142,17 +144,15 @@ class Poller:
 
     def _watch(self, now: float) -> None:
         """Whether one client is busy, or several."""
-        count = len(self._ready)
-        if count == 1:
-            self._note(self._ready[0], now)
-        elif count:
+        asking = [fd for fd in self._ready if fd not in self._answering]
+        if len(asking) == 1:
+            self._note(asking[0], now)
+        elif asking:
             self._in_a_row = 0
             self._alone = 0
 
     def _note(self, fd: int, now: float) -> None:
         """Only this socket is ready."""
-        if fd in self._answering:
-            return
         self._alone = self._alone + 1 if fd == self._last else 0
         if fd == self._last and _TOO_SOON_SECONDS < now - self._answered_at < 2 * _LINGER_SECONDS:
             self._in_a_row += 1

@@ -194,13 +194,21 @@ async def test_what_an_answer_waits_for_is_waited_for_too():
         ask_and_answer()
     assert [name for name, _ in calls] == ["producer", "slave"] * 9
     assert poller._alone == 8
-    # Pauses between requests are what the clock makes of them.
-    poller._in_a_row = 8
+    # How often the clock let it stay awake is not what this is about.
+    poller._in_a_row = poller._linger_after = 8
     os.write(slave.write, b"2")
     assert poller._linger(perf_counter())
     assert list(poller._ready) == [slave.read]
     poller._watch(perf_counter())
     assert poller._in_a_row == 8
+    # Nor does it matter when nobody waits for it: it comes together with a request, or right before.
+    poller._ready.append(producer.read)
+    poller._answered_at = 100.0
+    poller._watch(100.000_05)
+    assert (poller._in_a_row, poller._alone) == (9, 9)
+    poller._ready.clear()
+    poller._look()
+    assert poller._answered_at == 100.0
     for pipe in (producer, slave):
         pipe.close()
     poller.close()
