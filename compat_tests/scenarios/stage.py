@@ -155,7 +155,7 @@ class Stage:
     def group(self, key: str) -> Group:
         """The servers that are started with the options of this name."""
         if key not in self._groups:
-            for other in self._groups.keys() - {"plain"}:
+            for other in self._groups.keys() - {"plain"} if key != "plain" else ():
                 self._groups.pop(other).close()
             home = Path(tempfile.mkdtemp(prefix=f"{key}-", dir=self.folder))
             self._groups[key] = Group(self.launch, home, self.options(key), self._builds)
