@@ -13,9 +13,10 @@ from trimq.admin.connecting.addresses import check_addr
 from trimq.admin.connecting.signing import AccessKeys
 from trimq.admin.connecting.tls import FLAGS as TLS_FLAGS
 from trimq.admin.connecting.tls import Flag, client_tls
-from trimq.admin.errors import AdminError, Invalid, Refused
+from trimq.admin.errors import AdminError, Invalid, NoRoute, Refused
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.errors import CodecError
+from trimq.codec.names import RETRY_PREFIX
 from trimq.mqadmin.examples import epilog
 from trimq.mqadmin.names import COMMANDS
 from trimq.mqadmin.output import Output, complain
@@ -87,6 +88,8 @@ class Run:
         text = str(error)
         if isinstance(error, Refused) and _is_for_name_servers(error):
             text += f"; is {error.addr} a broker? -n takes NameServers"
+        if isinstance(error, NoRoute) and not error.topic.startswith(RETRY_PREFIX):
+            text += "; mqadmin topicList shows the topics there are"
         if isinstance(error, RemotingConnectError) and self.by_default:
             text += _tried_by_default(text)
         if isinstance(error, PeerGone) and "without an answer" in text:

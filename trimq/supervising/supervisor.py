@@ -31,12 +31,13 @@ async def run_family(
 ) -> None:
     """Until SIGINT or SIGTERM. `shared` are arguments of all brokers. SettingsError, ChildFailed."""
     family = family_of(options, count)
+    page_at = metrics_endpoint(options)
     prepare_store(family.root)
     with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
         async with explained_plainly(), AsyncExitStack() as stack:
             namesrv = await _namesrv(family, stack)
             children = [
-                Child(member, reachable(namesrv), shared, options.metrics is not None)
+                Child(member, reachable(namesrv), shared, page_at is not None)
                 for member in family.members
             ]
             nursery = await stack.enter_async_context(trio.open_nursery())
@@ -46,10 +47,10 @@ async def run_family(
             for child in children:
                 others = [other.address for other in children if other is not child]
                 await child.tell_siblings(others)
-            if options.metrics is not None:
+            if page_at is not None:
                 page = FamilyPage(children)
                 address = await stack.enter_async_context(
-                    metrics_server(metrics_endpoint(options.metrics), page, page.refresh)
+                    metrics_server(page_at, page, page.refresh)
                 )
                 log.info("metrics served: address=%s", address)
             addresses = ",".join(child.address for child in children)

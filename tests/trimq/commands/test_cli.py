@@ -67,7 +67,12 @@ def test_namesrv_prints_its_address(tmp_path: Path) -> None:
     ("arguments", "code", "sentence"),
     [
         (["--set", "flushDiskType=NEVER"], 2, "must be one of ASYNC_FLUSH, SYNC_FLUSH"),
-        (["--listen", "nowhere"], 2, "write HOST:PORT"),
+        (["--listen", "nowhere"], 2, "--listen: 'nowhere' is not an address: write HOST:PORT"),
+        (["--namesrv-listen", "nowhere"], 2, "--namesrv-listen: 'nowhere' is not"),
+        (["--advertise", "nowhere"], 2, "--advertise: 'nowhere' is not"),
+        (["--metrics", "nowhere"], 2, "--metrics: 'nowhere' is not"),
+        (["--brokers", "2", "--metrics", "nowhere"], 2, "--metrics: 'nowhere' is not"),
+        (["--set", "metricsListen=nowhere"], 2, "metricsListen: 'nowhere' is not"),
         (["--config", "/does/not/exist.conf"], 2, "cannot read /does/not/exist.conf"),
         (["--set", "oops"], 2, "write key=value"),
         (["--set", "brokerIP1=no ip"], 2, "must be an IP address"),
