@@ -6,7 +6,7 @@ port among them.
 
 import logging
 import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
 
 import trio
@@ -14,6 +14,7 @@ import trio
 from trimq.process.metrics import metrics_server
 from trimq.process.supervision import Supervisor
 from trimq.serving.failures import explained_plainly
+from trimq.serving.ready_line import Ready, broker_line
 from trimq.serving.server import made_namesrv, open_namesrv
 from trimq.settings.endpoints import Endpoint
 from trimq.settings.options import ServerOptions, metrics_endpoint, prepare_store
@@ -22,8 +23,6 @@ from trimq.supervising.family import Family, family_of
 from trimq.supervising.page import FamilyPage
 
 log = logging.getLogger("trimq.supervisor")
-
-Ready = Callable[[str], None]
 
 
 async def run_family(
@@ -54,7 +53,7 @@ async def run_family(
                 )
                 log.info("metrics served: address=%s", address)
             addresses = ",".join(child.address for child in children)
-            ready(f"TriMQ ready: namesrv={namesrv} broker={addresses} store={family.root}")
+            ready(broker_line(namesrv, addresses, family.root))
             await anext(aiter(signals))
             async with trio.open_nursery() as stopping:
                 for child in children:
