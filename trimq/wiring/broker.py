@@ -14,7 +14,7 @@ from trimq.broker.filters.sql_filters import SqlFilters
 from trimq.broker.groups.offsets import ConsumerOffsets
 from trimq.broker.groups.request_modes import RequestModes
 from trimq.broker.groups.subscription_groups import SubscriptionGroups
-from trimq.broker.pop.order import OrderBlocks
+from trimq.broker.pop.order_blocks import OrderBlocks
 from trimq.broker.services.siblings import Siblings
 from trimq.broker.tables.writer import TableWriter
 from trimq.broker.timers.service import WheelTimers

@@ -17,10 +17,10 @@ from trimq.broker.pop.elastic_pops import ElasticPops
 from trimq.broker.pop.in_flight import InFlight
 from trimq.broker.pop.looking import Looking
 from trimq.broker.pop.offsets import PopOffsets
-from trimq.broker.pop.order import OrderBlocks
+from trimq.broker.pop.order_blocks import OrderBlocks
 from trimq.broker.pop.orderly import Orderly
 from trimq.broker.pop.popping import Popping
-from trimq.broker.pop.puttingback import PuttingBack
+from trimq.broker.pop.putting_back import PuttingBack
 from trimq.broker.pop.revive import Reviving
 from trimq.broker.pop.waiting import PopWaits
 from trimq.broker.services import background as services
