@@ -140,3 +140,14 @@ def test_the_error_of_a_damaged_store_says_what_to_do() -> None:
     (sentence,) = explained(group) or []
     assert "s/commitlog/0 is damaged at byte 218" in sentence
     assert "'trimq check STORE'" in sentence
+
+
+@pytest.mark.parametrize("words", [["offsets", "report", "--help"], ["offsets", "report"]])
+def test_the_offset_report_says_what_is_not_installed(words: list[str]) -> None:
+    code = "import sys; sys.modules['pyarrow'] = None; from trimq.commands.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code, *words], check=False, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "needs pyarrow, which is not installed: pip install" in done.stderr
+    assert "Traceback" not in done.stderr
