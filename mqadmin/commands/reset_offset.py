@@ -11,7 +11,8 @@ import click
 from trimq.admin.errors import Invalid
 from trimq.admin.groups.progress import Moved, Side, Target
 from trimq.mqadmin.common.planning import show_moves, warn_without_offsets
-from trimq.mqadmin.framework import FAILURES, Failed, Run, admin_command, dry_run_option
+from trimq.mqadmin.failures import FAILURES, Failed
+from trimq.mqadmin.framework import Run, admin_command, dry_run_option
 from trimq.mqadmin.text.moments import FORMS, MOMENT, moment, say_if_future
 
 _SIDES: Final = {

@@ -10,7 +10,8 @@ from trimq.admin.errors import AdminError, NotFound
 from trimq.admin.groups.offsets import END
 from trimq.admin.groups.progress import Moved, Side, Target
 from trimq.codec.names import DLQ_PREFIX, RETRY_PREFIX
-from trimq.mqadmin.framework import FAILURES, Failed, Run
+from trimq.mqadmin.failures import FAILURES, Failed
+from trimq.mqadmin.framework import Run
 from trimq.mqadmin.text.java import cut
 
 _ROW: Final = "{:<64}  {:<32}  {:>4}  {:>20}  {:>20}"
