@@ -1,7 +1,4 @@
-"""Bytes a second over a link, as haStatus shows them.
-
-Hot: compiled by mypyc when a compiler is there.
-"""
+"""Bytes a second over a link, as haStatus shows them."""
 
 
 class Rate:

@@ -164,7 +164,6 @@ async def _listen(
     limits = limits_of(plan.server)
     doorkeeper = Doorkeeper(limits, broker.main.counters, plan.server.balancers)
     tls = server_tls(plan.tls)
-    pollers = []
     for dispatcher, sock in ((broker.main, sockets.main), (broker.vip, sockets.vip)):
         server = Server(
             dispatcher,
@@ -176,10 +175,8 @@ async def _listen(
             doorkeeper=doorkeeper,
         )
         await nursery.start(server.serve, [sock])
-        pollers.append(server.poller)
     if plan.serves_slaves:
-        # The main listener's: producers' replies wait for what slaves report.
-        await nursery.start(broker.common.replication.master.serve, sockets.ha, pollers[0])
+        await nursery.start(broker.common.replication.master.serve, sockets.ha)
     else:
         # Nobody shall wait there.
         sockets.ha.close()
