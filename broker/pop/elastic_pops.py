@@ -9,7 +9,7 @@ Hot: compiled by mypyc when a compiler is there.
 from collections.abc import Container
 
 from trimq.broker.elastic.commits import ElasticCommits
-from trimq.broker.elastic.groups import GatedGroups
+from trimq.broker.elastic.gated_groups import GatedGroups
 from trimq.broker.groups.offsets import ConsumerOffsets
 from trimq.codec.codes import ResponseCode
 from trimq.remoting.errors import RemotingError

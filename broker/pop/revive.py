@@ -23,7 +23,7 @@ from trimq.broker.config import BrokerConfig
 from trimq.broker.groups.offsets import ConsumerOffsets
 from trimq.broker.groups.subscription_groups import SubscriptionGroups
 from trimq.broker.pop.found import records_in
-from trimq.broker.pop.puttingback import PuttingBack
+from trimq.broker.pop.putting_back import PuttingBack
 from trimq.broker.produce.puts import PutRefused
 from trimq.broker.records import load_cold
 from trimq.broker.topics.table import Topics
