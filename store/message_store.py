@@ -218,7 +218,8 @@ class MessageStore(ReadableStore):
 
     def check_writable(self) -> None:
         """StoreNotWritable when no message is accepted, whatever it is (RunningFlags.isWriteable)."""
-        self._check_own()
+        if not self._is_open or self._copied is not None:
+            self._check_own()
         if self.cleaning.disk_full:
             raise StoreNotWritable(f"the disk is full: {self.cleaning.use}")
 
