@@ -128,7 +128,7 @@ class GatedGroups:
     def readable_until(self, group: str, topic: str, queue: int) -> int | None:
         """Where the group's reads of a queue end; None: nowhere.
 
-        A closed gate is looked at once more: messages may have been deleted unread, a queue may be gone.
+        A closed gate is looked at once more: messages may have been deleted unread.
         """
         gated = self._find(group, topic)
         if gated is None:
@@ -349,11 +349,16 @@ class GatedGroups:
         return any(change.version not in passed for change in reversed(state.changes))
 
     def _reached(self, group: str, topic: str, queue: int) -> int:
-        """What counts as committed: what was deleted unread is lost, and nobody reads a queue that left the route."""
-        config = self._topics.get(topic)
-        if config is not None and queue >= config.read_queue_nums:
-            return _PAST_ALL
+        """What counts as committed: what was deleted unread is lost.
+
+        Whoever begins with the last message skips a queue that had left the route before.
+        """
         committed = self._offsets.query(group, topic, queue)
+        if committed < 0 and self.begins_last(group):
+            config = self._topics.get(topic)
+            has_left = config is not None and queue >= config.read_queue_nums
+            if has_left and self.first_offset(group, topic, queue) is None:
+                return _PAST_ALL
         return max(committed, self._store.min_offset(topic, queue))
 
     def _newcomers(self, topic: str, receivers: Collection[int]) -> frozenset[str]:

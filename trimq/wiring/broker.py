@@ -185,7 +185,7 @@ def broker_parts(given: Given, common: Common) -> list[Part]:
             common.elastic.groups,
         ),
         filters.part(given, common.filters, consumers),
-        offsets.part(given, offset, common.topics, group, consumers, common.elastic.groups),
+        offsets.part(given, offset, common.topics, group, consumers, common.elastic),
         progress.part(given, topic, group, consumers, offset, common.figures),
         produce.part(given, common.sends),
         transactions.part(

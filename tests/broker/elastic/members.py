@@ -171,6 +171,8 @@ class Group:
 
     def fetch(self, queue: int, *, commits: bool = False) -> None:
         """A pull, whose empty answer moves on what is consumed, as clients have it."""
+        if queue >= self._elastic.topic().read_queue_nums:
+            return
         taken = self.taken[queue]
         pull = self._pull(self.owner[queue], queue, taken.next, taken.done if commits else None)
         assert pull.ext_fields is not None

@@ -104,6 +104,8 @@ class Ordered(RuleBasedStateMachine):
         moved = {lp: receiver for lp in partitions if places[lp] != receiver}
         if not moved:
             return
+        if self.elastic.topic().read_queue_nums < QUEUES:
+            self.elastic.maps.resize(TOPIC, QUEUES, QUEUES)
         self.elastic.maps.change(TOPIC, Move(moved))
         for lp in moved:
             places[lp] = receiver
@@ -111,6 +113,11 @@ class Ordered(RuleBasedStateMachine):
         for group in self.groups:
             # It is there: what comes to a queue that it does not know yet is for it.
             group.ledger.owes.setdefault(receiver, ends[receiver])
+
+    @rule()
+    def tend(self) -> None:
+        """Queues behind the last one in use leave the route, or come back."""
+        self.elastic.tend()
 
     @rule(partition=some_partition, receivers=st.lists(some_queue, min_size=2, max_size=3))
     def chase(self, partition: int, receivers: list[int]) -> None:
@@ -158,6 +165,7 @@ class Ordered(RuleBasedStateMachine):
                 group.take(queue)
         held_up = self.elastic.groups.held_up_by(group.name, TOPIC)
         for _ in range(3 * len(self.written.at) + QUEUES * len(held_up) + 9):
+            self.elastic.tend()
             for queue in range(QUEUES):
                 group.drain(queue)
             if not group.ledger.missing():
@@ -273,6 +281,24 @@ class Ordered(RuleBasedStateMachine):
         self.change({(partition + 1) % PARTITIONS}, donor)
         self.come_anew(FIRST, "*", QUEUES - 1)
         self._group(1).drain(receiver)
+
+    @rule(where=st.sampled_from((FIRST, FIRST, LAST)), sends=st.booleans())
+    def shrink_and_come_later(self, where: str, sends: bool) -> None:
+        """The last queues have left the route when a group begins; what lies there comes before what follows."""
+        last = max(self.written.queues)
+        moved = {lp for lp, queue in enumerate(self.written.queues) if queue == last}
+        self.send(min(moved), 1, "a")
+        if last:
+            self.change(moved, 0)
+        for one in range(len(self.groups)):
+            for _ in range(2):
+                for queue in range(QUEUES):
+                    self._group(one).drain(queue)
+        self.elastic.tend()
+        if sends:
+            self.send(min(moved), 1, "a")
+        self.come_anew(where, "*", QUEUES - 1)
+        self._group(1).drain(0)
 
     @rule(
         one=some_group,
