@@ -44,7 +44,7 @@ class QueueEnds(Protocol):
     def max_offset(self, topic: str, queue_id: int) -> int: ...
 
     def queues(self, topic: str) -> list[int]:
-        """Those that have had a message."""
+        """Those that have had a message, ascending."""
 
     @property
     def longest_body(self) -> int:
@@ -94,12 +94,12 @@ class ElasticMaps:
         config = self._topics.get(topic)
         if topic not in self._states or config is None:
             return []
-        return sorted(
+        return [
             queue
             for queue in self._store.queues(topic)
             if queue >= config.read_queue_nums
             and self._store.min_offset(topic, queue) < self._store.max_offset(topic, queue)
-        )
+        ]
 
     def refusal(self, topic: str) -> str | None:
         """Why this topic cannot become elastic, if so; with what to do."""

@@ -80,15 +80,12 @@ class Tails:
         if state is None:
             return None
         if reads > state.in_use:
-            why = self._needed(topic, state, reads) or "now"
-            return f"{_named(state.in_use, reads - 1)} will leave the route: {why}"
+            why = self._needed(topic, state, reads) or "all groups have read them"
+            return f"{_named(range(state.in_use, reads))} to leave the route: {why}"
         left = self._maps.left_queues(topic)
         if not left:
             return None
-        return (
-            f"{_named(left[0], left[-1])} have left the route, and come back for a group that has to read"
-            " their messages"
-        )
+        return f"{_named(left)} not in the route, and will be for a group that has to read what is there"
 
     def reads(self, topic: str, at_least: int) -> int:
         """How many queues stay in the route when so many are to be there."""
@@ -120,5 +117,7 @@ class Tails:
         return 0 if config is None else config.read_queue_nums
 
 
-def _named(first: int, last: int) -> str:
-    return f"queues {first} to {last}"
+def _named(queues: Sequence[int]) -> str:
+    if len(queues) == 1:
+        return f"queue {queues[0]} is"
+    return f"queues {queues[0]} to {queues[-1]} are"

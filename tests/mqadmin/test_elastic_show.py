@@ -73,7 +73,7 @@ def test_queues_that_are_to_leave_the_route(show: Callable[..., str], server: Te
         while admin.elastic_view(server.broker_addr, TOPIC).pending:
             time.sleep(0.1)
     why = "no group has read the topic yet, and queue 2 has messages"
-    assert f"queues 1 to 3 will leave the route: {why}" in show().splitlines()
+    assert f"queues 1 to 3 are to leave the route: {why}" in show().splitlines()
     done = CliRunner().invoke(
         main, ["-n", server.namesrv_addr, "elasticTopic", "merge", "-t", TOPIC, "--to", "0"]
     )

@@ -172,7 +172,7 @@ async def test_fewer_queues_leave_when_they_have_been_read(
     assert await until(lambda: home.told == (2, 4)) < 2
     await trio.sleep(500)
     assert home.told == (2, 4)
-    why = "queues 2 to 3 will leave the route: group A has not read queue 3 yet"
+    why = "queues 2 to 3 are to leave the route: group A has not read queue 3 yet"
     assert home.scaling.pending(TOPIC) == (0, why)
     home.readers.unread = {}
     await until(lambda: home.told == (2, 2))
@@ -189,7 +189,7 @@ async def test_what_nobody_has_read_yet_stays_in_the_route(
     assert home.told == (2, 4)
     why = "no group has read the topic yet, and queue 2 has messages"
     _, stage = home.scaling.pending(TOPIC)
-    assert stage == f"queues 2 to 3 will leave the route: {why}"
+    assert stage == f"queues 2 to 3 are to leave the route: {why}"
     home.readers.unseen = set()
     await until(lambda: home.told == (2, 2))
 
@@ -202,7 +202,7 @@ async def test_queues_that_have_left_come_back_for_a_group_that_wants_them(
     await until(lambda: home.told == (2, 2))
     _, stage = home.scaling.pending(TOPIC)
     assert stage is not None
-    assert "queues 2 to 3 have left the route" in stage
+    assert "queues 2 to 3 are not in the route" in stage
     home.readers.wants = home.readers.unread = {2: ["Late"]}
     # Queue 3 stays where it is: nobody wants it.
     await until(lambda: home.told == (2, 3))
