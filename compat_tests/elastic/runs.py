@@ -207,22 +207,22 @@ def come_back(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """Groups that start when queues have left the route bring them back, and get every message in order."""
-    addr = server.broker_addr
-    with BlockingAdminClient(server.namesrv_addr) as admin:
 
-        def left() -> list[bool]:
-            return [is_left(admin, addr, one.topic) for one in played]
+    def left() -> list[bool]:
+        # A connection that nobody uses for two minutes is closed.
+        with BlockingAdminClient(server.namesrv_addr) as admin:
+            return [is_left(admin, server.broker_addr, one.topic) for one in played]
 
-        assert eventually(lambda: all(left()), PATIENCE_SECONDS), left()
-        for one in played:
-            one.take("after", "after:*:")
-        assert eventually(lambda: not any(left()), PATIENCE_SECONDS), left()
-        for one, numbers in zip(played, sent, strict=True):
-            found = one.order("after", numbers, PATIENCE_SECONDS)
-            with capsys.disabled():
-                print(f"\n    {one.client}, after: {found}", end="")
-            assert (found.broken, found.missing) == (0, 0)
-        assert eventually(lambda: all(left()), PATIENCE_SECONDS), left()
+    assert eventually(lambda: all(left()), PATIENCE_SECONDS), left()
+    for one in played:
+        one.take("after", "after:*:")
+    assert eventually(lambda: not any(left()), PATIENCE_SECONDS), left()
+    for one, numbers in zip(played, sent, strict=True):
+        found = one.order("after", numbers, PATIENCE_SECONDS)
+        with capsys.disabled():
+            print(f"\n    {one.client}, after: {found}", end="")
+        assert (found.broken, found.missing) == (0, 0)
+    assert eventually(lambda: all(left()), PATIENCE_SECONDS), left()
 
 
 def opened(
