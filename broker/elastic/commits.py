@@ -138,6 +138,7 @@ class ElasticCommits:
             self._resets.pop((group, topic), None)
             return
         before = dict(self._groups.closed_queues(group, topic))
+        known = self._groups.known_offsets(group, topic)
         self._groups.reset(group, topic, offsets)
         closed = {
             queue: start
@@ -145,15 +146,23 @@ class ElasticCommits:
             if queue not in before or start < before[queue]
         }
         stands = {
-            queue: self._stand(group, topic, queue, start)
+            queue: self._stand(group, topic, queue, start, known[queue])
             for queue, start in closed.items()
             if queue not in offsets and not self._offsets.has_reset(group, topic, queue)
+        }
+        # Commits that a kill has taken: what held in their place was the end of a change that counts no longer.
+        kept = {
+            queue: offset
+            for queue, offset in known.items()
+            if queue not in offsets
+            and queue not in stands
+            and offset > self._groups.known_offset(group, topic, queue)
         }
         pending = {**self._offsets.resets(group, topic), **stands}
         recorded = {**pending, **offsets} if told else pending
         settling = self._settling(group, topic) | closed.keys()
-        self._record(group, topic, {**stands, **offsets}, recorded, settling)
-        self._offsets.restore_reset(group, topic, stands, pending)
+        self._record(group, topic, {**stands, **kept, **offsets}, recorded, settling)
+        self._offsets.restore_reset(group, topic, {**stands, **kept}, pending)
         for queue in stands:
             self.wake(topic, queue)
 
@@ -213,11 +222,10 @@ class ElasticCommits:
             return "it is from before a reset"
         return None
 
-    def _stand(self, group: str, topic: str, queue: int, start: int) -> int:
+    def _stand(self, group: str, topic: str, queue: int, start: int, known: int) -> int:
         """Where a receiver's owner goes on. One that has committed nothing yet gets once more what it may have."""
-        stand = self._groups.known_offset(group, topic, queue)
-        if stand >= 0:
-            return stand
+        if known >= 0:
+            return known
         if self._groups.begins_last(group):
             return start
         return self._groups.min_offset(topic, queue)

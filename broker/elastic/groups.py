@@ -188,6 +188,13 @@ class GatedGroups:
         passed = self.passed_end(group, topic, queue)
         return max(found, passed) if passed else found
 
+    def known_offsets(self, group: str, topic: str) -> dict[int, int]:
+        """The same of every queue that a change has to do with."""
+        state = self._maps.state(topic)
+        changes = () if state is None else state.changes
+        queues = {queue for change in changes for queue in (*change.ends, *change.starts)}
+        return {queue: self.known_offset(group, topic, queue) for queue in queues}
+
     def passed_end(self, group: str, topic: str, queue: int) -> int:
         """No consumer of the group may be told to begin below, nor commit it; 0 mostly."""
         state, gated = self._maps.state(topic), self._find(group, topic)

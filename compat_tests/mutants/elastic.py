@@ -168,6 +168,19 @@ def _no_floor() -> None:
     GatedGroups.known_offset = wrong  # type: ignore[method-assign]
 
 
+def _lost_commits_come_back() -> None:
+    from trimq.broker.elastic.commits import ElasticCommits
+
+    def make(stand: Callable[..., int]) -> Callable[..., int]:
+        def wrong(self: Any, group: str, topic: str, queue: int, start: int, known: int) -> int:
+            after = self._groups.known_offset(group, topic, queue)
+            return stand(self, group, topic, queue, start, after)
+
+        return wrong
+
+    wrap(ElasticCommits, "_stand", make)
+
+
 def _left_counts_as_read() -> None:
     from trimq.broker.elastic.groups import GatedGroups
 
@@ -219,6 +232,11 @@ _ALL: Final = (
         "later-physical",
         "a delayed message names the physical queue that it would lie in now",
         _physical_queue_later,
+    ),
+    (
+        "lost-commits-come-back",
+        "a reset sets receivers back whose commits a kill has taken",
+        _lost_commits_come_back,
     ),
     (
         "left-counts-as-read",

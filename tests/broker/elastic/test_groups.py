@@ -186,6 +186,45 @@ def test_a_reset_goes_on_after_a_kill(moved: ElasticBroker) -> None:
     assert moved.groups.readable_until(GROUP, TOPIC, 2) == 0
 
 
+def _without_late_commits(elastic: ElasticBroker, **offsets: int) -> None:
+    """The group commits these offsets (`q2=1`: of queue 2), and the broker is killed before they are in the file."""
+    elastic.offsets.persist()
+    elastic.topics.close()
+    for queue, offset in offsets.items():
+        elastic.commit(int(queue[1:]), offset)
+    elastic.store.abandon()
+    elastic.start()
+
+
+def test_a_reset_far_up_does_not_set_back_a_queue_whose_commits_were_lost(
+    moved: ElasticBroker,
+) -> None:
+    """Queue 0 -> queue 2 -> queue 3: all of it was consumed."""
+    moved.move(p0=3)
+    _without_late_commits(moved, q0=3, q2=2)
+    assert moved.groups.passed(GROUP, TOPIC) == {1, 2}
+    moved.offsets.assign_reset(GROUP, TOPIC, 0, 0)
+    assert moved.groups.passed(GROUP, TOPIC) == frozenset()
+    assert moved.offsets.take_reset(GROUP, TOPIC, 2) == 2
+    assert moved.groups.known_offset(GROUP, TOPIC, 2) == 2
+
+
+def test_a_reset_of_one_donor_does_not_set_back_another(elastic: ElasticBroker) -> None:
+    elastic.put(0, 2)
+    elastic.put(1, 2)
+    elastic.groups.gate(GROUP, TOPIC)
+    elastic.move(p0=2, p1=2)
+    _without_late_commits(elastic, q0=2, q1=2)
+    elastic.offsets.assign_reset(GROUP, TOPIC, 0, 0)
+    assert elastic.groups.passed(GROUP, TOPIC) == frozenset()
+    assert elastic.groups.known_offset(GROUP, TOPIC, 1) == 2
+    # Its owner goes on with what it has.
+    assert not elastic.offsets.has_reset(GROUP, TOPIC, 1)
+    elastic.kill()
+    elastic.start()
+    assert elastic.groups.known_offset(GROUP, TOPIC, 1) == 2
+
+
 async def test_a_slave_that_becomes_a_master_goes_on_with_resets(
     moved: ElasticBroker, autojump_clock: MockClock
 ) -> None:

@@ -324,6 +324,34 @@ class Ordered(RuleBasedStateMachine):
             group.drain(queue)
             group.consume_all(receiver)
 
+    @rule(
+        one=some_group,
+        partition=some_partition,
+        receiver=some_other,
+        last=some_other,
+        rest=some_other,
+    )
+    def cross_twice_and_reset(
+        self, one: int, partition: int, receiver: int, last: int, rest: int
+    ) -> None:
+        """Commits are lost, and gates close behind a donor far up: what the queues between had stays consumed."""
+        other = (partition + rest) % PARTITIONS
+        middle = (self.written.queues[partition] + receiver) % QUEUES
+        self.change({other}, middle)
+        self.send(other, 1, "a")
+        donor, _ = self._cross(partition, receiver)
+        last = (middle + last) % QUEUES
+        self.change({partition, other}, last)
+        self.send(other, 1, "a")
+        group = self._group(one)
+        for queue in (*range(QUEUES), middle, last):
+            group.drain(queue)
+        self.kill_broker(members_too=False, locks=True)
+        begin = group.ledger.owes[donor]
+        group.reset(donor, max(begin, group.taken[donor].done - 1))
+        for queue in (donor, middle, last):
+            group.drain(queue)
+
     # --- what holds
 
     @invariant()
