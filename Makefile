@@ -49,7 +49,7 @@ unit: $(TESTING)
 
 # Without what not every system has (tests/bare takes it away). Left out: tests that replace just that, or see Trio loaded.
 BARE_TESTS := tests/remoting tests/trimq/serving/test_server.py tests/trimq/serving/test_kill_server.py tests/trimq/commands/test_cli.py \
-  $(addprefix tests/store/,disk/test_system.py reading/test_reading.py appending opening/test_recovery.py opening/test_kill.py checking/test_check.py)
+  $(addprefix tests/store/,disk/test_system.py reading/test_reading.py appending opening/test_recovery.py opening/test_refused_stores.py opening/test_believed_checkpoint.py opening/test_kill.py checking/test_check.py)
 NOT_BARE := no_trio or hot_cold_and_blocking or without_nowait or kill_changes_no_queue_file or one_write_for_all
 unit-bare: $(TESTING)
 	PYTHONPATH=tests/bare $(BIN)/python -m pytest $(PYTEST_REPORT) $(BARE_TESTS) -k 'not ($(NOT_BARE))'

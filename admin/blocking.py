@@ -221,6 +221,7 @@ class BlockingAdminClient:
 
     brokers_with_group = _plain(progress.brokers_with_group)
     group_topics = _plain(progress.group_topics)
+    has_offsets = _plain(progress.has_offsets)
     move_group = _plain(progress.move_group)
     planned_moves = _plain(progress.planned_moves)
     queue_progress = _plain(progress.queue_progress)

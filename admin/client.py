@@ -199,6 +199,7 @@ class AdminClient:
 
     brokers_with_group = progress.brokers_with_group
     group_topics = progress.group_topics
+    has_offsets = progress.has_offsets
     move_group = progress.move_group
     planned_moves = progress.planned_moves
     queue_progress = progress.queue_progress

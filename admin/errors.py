@@ -31,5 +31,13 @@ class NotFound(AdminError):
     """What was asked about does not exist: a topic, a group's connections, a message."""
 
 
+class NoRoute(NotFound):
+    """No NameServer knows the topic."""
+
+    def __init__(self, text: str, topic: str) -> None:
+        super().__init__(text)
+        self.topic = topic
+
+
 class Invalid(AdminError):
     """What the caller gave makes no sense."""

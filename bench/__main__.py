@@ -24,6 +24,7 @@ from bench.parts import (
     backlog,
     brokers,
     ceiling,
+    clients5,
     copies,
     elastic,
     filters,
@@ -32,6 +33,7 @@ from bench.parts import (
     memory,
     official,
     pending,
+    pop_times,
     pops,
     replies,
     started,
@@ -76,10 +78,22 @@ PARTS = {
     "brokers": Part("Several brokers on one host", brokers.measure),
     "elastic": Part("Elastic topics", elastic.measure),
     "pops": Part("POP", pops.measure),
+    "pop_times": Part("POP: what waits, and what comes again", pop_times.measure),
+    "clients5": Part("POP by official clients", clients5.measure),
     "unacked": Part("A million popped messages that nobody acknowledges", unacked.measure),
 }
 # What waits longest in a smoke run: for the first look at old files, for what official programs report.
-LONG = ("tail", "timers", "elastic", "backlog", "flush", "growth", "official", "transactions")
+LONG = (
+    "tail",
+    "timers",
+    "clients5",
+    "elastic",
+    "backlog",
+    "flush",
+    "growth",
+    "official",
+    "transactions",
+)
 
 
 def main() -> None:

@@ -34,7 +34,12 @@ def prepare(store: Path) -> None:
     """The files of a broker that knows all topics, groups and offsets."""
     config = store / "config"
     config.mkdir(parents=True)
-    usual = {"readQueueNums": QUEUES, "writeQueueNums": QUEUES, "perm": 6, "order": False}
+    usual: dict[str, Any] = {
+        "readQueueNums": QUEUES,
+        "writeQueueNums": QUEUES,
+        "perm": 6,
+        "order": False,
+    }
     usual |= {"topicFilterType": "SINGLE_TAG", "topicSysFlag": 0, "attributes": {}}
     version = {"counter": 1, "timestamp": 1, "stateVersion": 0}
     topics = {f"Topic{n}": {"topicName": f"Topic{n}", **usual} for n in range(TOPICS)}
@@ -75,7 +80,7 @@ def write_history(folder: Path) -> int:
     for number in range(SNAPSHOTS):
         taken = 1_790_000_000_000 + MINUTE * number
         ends = [high + 100 * number for high in highs]
-        queues = {"cluster": "c", "brokerName": "b", "topic": names, "queueId": ids}
+        queues: dict[str, Any] = {"cluster": "c", "brokerName": "b", "topic": names, "queueId": ids}
         queues |= {"minOffset": 0, "maxOffset": ends}
         parts = [part(taken, taken, queues)]
         for group in range(GROUPS):

@@ -1,4 +1,4 @@
-"""What all commands have in common: flags, the client, failures and exit codes."""
+"""What all commands have in common: how they are made, their flags, and the client."""
 
 import math
 from collections.abc import Callable, Iterable
@@ -13,48 +13,15 @@ from trimq.admin.connecting.addresses import check_addr
 from trimq.admin.connecting.signing import AccessKeys
 from trimq.admin.connecting.tls import FLAGS as TLS_FLAGS
 from trimq.admin.connecting.tls import Flag, client_tls
-from trimq.admin.errors import AdminError, Invalid, Refused
-from trimq.codec.codes import RequestCode, ResponseCode
-from trimq.codec.errors import CodecError
+from trimq.admin.errors import Invalid
 from trimq.mqadmin.examples import epilog
+from trimq.mqadmin.failures import DEFAULT_NAMESRV, FAILURES, Failed, sentence
 from trimq.mqadmin.names import COMMANDS
 from trimq.mqadmin.output import Output, complain
-from trimq.remoting.errors import PeerGone, RemotingConnectError, TransportError
 from trimq.remoting.tls.contexts import ClientTls, TlsFilesError
-
-FAILURES: Final = (AdminError, TransportError, CodecError)
-"""What a server or the way to it can do to a command."""
-
-DEFAULT_NAMESRV: Final = "127.0.0.1:9876"
-"""Where `trimq server` and the official NameServer listen unless they are told otherwise."""
-
-# What only NameServers know.
-_OF_NAME_SERVERS: Final = frozenset(
-    {
-        RequestCode.GET_ROUTEINFO_BY_TOPIC,
-        RequestCode.GET_BROKER_CLUSTER_INFO,
-        RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER,
-        RequestCode.GET_KV_CONFIG,
-        RequestCode.PUT_KV_CONFIG,
-        RequestCode.DELETE_KV_CONFIG,
-        RequestCode.GET_NAMESRV_CONFIG,
-        RequestCode.UPDATE_NAMESRV_CONFIG,
-        RequestCode.WIPE_WRITE_PERM_OF_BROKER,
-        RequestCode.ADD_WRITE_PERM_OF_BROKER,
-    }
-)
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
-
-
-class Failed(click.ClickException):
-    """The command could not do what it was asked to; the text says why."""
-
-    exit_code = 1
-
-    def show(self, file: Any = None) -> None:
-        complain(self.message)
 
 
 @dataclass(slots=True)
@@ -84,14 +51,7 @@ class Run:
 
     def sentence(self, error: Exception | str) -> str:
         """What failed, and what may be behind it."""
-        text = str(error)
-        if isinstance(error, Refused) and _is_for_name_servers(error):
-            text += f"; is {error.addr} a broker? -n takes NameServers"
-        if isinstance(error, RemotingConnectError) and self.by_default:
-            text += _tried_by_default(text)
-        if isinstance(error, PeerGone) and "without an answer" in text:
-            text += _wanted_in_tls(self.tls)
-        return text
+        return sentence(error, by_default=self.by_default, tls=self.tls)
 
     def _say(self, text: str, colour: str) -> None:
         if text not in self.said:
@@ -111,25 +71,6 @@ class Run:
                 all_done = False
                 self.problem(error)
         return all_done
-
-
-def _is_for_name_servers(error: Refused) -> bool:
-    """Whether a server that is not a NameServer was asked what only NameServers know."""
-    is_unknown = error.code == ResponseCode.REQUEST_CODE_NOT_SUPPORTED
-    return is_unknown and error.request in _OF_NAME_SERVERS
-
-
-def _tried_by_default(text: str) -> str:
-    if f" {DEFAULT_NAMESRV}:" not in text:
-        return ""
-    return f"; neither -n nor NAMESRV_ADDR names a NameServer, so {DEFAULT_NAMESRV} was tried"
-
-
-def _wanted_in_tls(tls: ClientTls | None) -> str:
-    """What a server that hung up may have wanted: it cannot say so."""
-    if tls is None:
-        return "; does it accept TLS only? Use --tls"
-    return "" if tls.certificate else "; does it ask for a certificate? Give one with --tls-cert"
 
 
 def boolean(value: Any) -> bool:

@@ -1,7 +1,7 @@
 """Clusters, their brokers, and routes of topics."""
 
 from trimq.admin.connecting.link import Link, ask_name_server
-from trimq.admin.errors import Invalid, NotFound, Refused
+from trimq.admin.errors import Invalid, NoRoute, NotFound, Refused
 from trimq.codec.bodies.base import decode_body
 from trimq.codec.bodies.cluster import ClusterInfo
 from trimq.codec.bodies.route import BrokerData, TopicRouteData
@@ -17,7 +17,7 @@ async def cluster_info(link: Link) -> ClusterInfo:
 
 
 async def topic_route(link: Link, topic: str) -> TopicRouteData:
-    """Which brokers have which queues of the topic; NotFound when no NameServer knows it."""
+    """Which brokers have which queues of the topic; NoRoute when no NameServer knows it."""
     header = GetRouteInfoRequestHeader(topic=topic, accept_standard_json_only=True)
     try:
         answer = await ask_name_server(link, RequestCode.GET_ROUTEINFO_BY_TOPIC, header)
@@ -26,7 +26,8 @@ async def topic_route(link: Link, topic: str) -> TopicRouteData:
             # A group's first consumer makes that topic.
             group = topic.removeprefix(RETRY_PREFIX)
             why = f": no consumer of group {group!r} has been online yet" if group != topic else ""
-            raise NotFound(f"{refused.addr} has no route for topic {topic!r}{why}") from None
+            text = f"{refused.addr} has no route for topic {topic!r}{why}"
+            raise NoRoute(text, topic) from None
         raise
     return decode_body(TopicRouteData, answer.body)
 

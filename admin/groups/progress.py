@@ -111,6 +111,13 @@ async def brokers_with_group(link: Link, group: str, topic: str | None = None) -
         return [one.broker_addrs[MASTER_ID] for one in brokers if MASTER_ID in one.broker_addrs]
 
 
+async def has_offsets(link: Link, addr: str, group: str, topic: str) -> bool:
+    """Whether a group has ever committed in a topic on a broker; what it does not have is shown as 0."""
+    header = QueryTopicsByConsumerRequestHeader(group=group)
+    answer = await ask(link, addr, RequestCode.QUERY_TOPICS_BY_CONSUMER, header)
+    return topic in decode_body(TopicList, answer.body).topic_list
+
+
 async def group_topics(link: Link, addr: str, group: str) -> list[str]:
     """The topics in which a group has offsets on a broker, without its retry and dead-letter topics."""
     header = QueryTopicsByConsumerRequestHeader(group=group)

@@ -5,6 +5,10 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.apache.rocketmq.client.consumer.DefaultMQPushConsumer;
 import org.apache.rocketmq.client.consumer.listener.ConsumeConcurrentlyStatus;
 import org.apache.rocketmq.client.consumer.listener.MessageListenerConcurrently;
+import org.apache.rocketmq.common.consumer.ConsumeFromWhere;
+import org.apache.rocketmq.common.message.MessageRequestMode;
+import org.apache.rocketmq.remoting.protocol.route.BrokerData;
+import org.apache.rocketmq.tools.admin.DefaultMQAdminExt;
 
 /**
  * Consumes a backlog with the official push consumer in turns, and prints one JSON line with the rate of each.
@@ -13,7 +17,7 @@ import org.apache.rocketmq.client.consumer.listener.MessageListenerConcurrently;
  * of standard input says for how many seconds to consume; every turn has a group of its own, so it begins at the
  * beginning, in the same process, which is warm. The rate counts from the first message, to the end of
  * that time or, when nothing was left before, to the last one.
- * Arguments: namesrv topic groupPrefix
+ * Arguments: namesrv topic groupPrefix [pop]: with the last one the groups pop, by the switch at the broker.
  */
 public final class Backlog {
     private static final long FIRST_MESSAGE_NANOS = 60_000_000_000L;
@@ -29,18 +33,40 @@ public final class Backlog {
         BufferedReader turns = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.US_ASCII));
         int number = 0;
         for (String line = turns.readLine(); line != null; line = turns.readLine()) {
-            turn(args[0], args[1], args[2] + "-" + number++, (long) (Double.parseDouble(line) * 1e9));
+            String group = args[2] + "-" + number++;
+            boolean pops = args.length > 3 && "pop".equals(args[3]);
+            if (pops) {
+                popFrom(args[0], args[1], group);
+            }
+            turn(args[0], args[1], group, pops, (long) (Double.parseDouble(line) * 1e9));
             System.out.flush();
         }
         System.exit(0);
     }
 
-    private static void turn(String namesrv, String topic, String group, long nanos) throws Exception {
+    /** What {@code mqadmin setConsumeMode} does. */
+    private static void popFrom(String namesrv, String topic, String group) throws Exception {
+        DefaultMQAdminExt admin = new DefaultMQAdminExt(PATIENCE_MILLIS);
+        admin.setNamesrvAddr(namesrv);
+        admin.setInstanceName("admin");
+        admin.start();
+        for (BrokerData broker : admin.examineTopicRouteInfo(topic).getBrokerDatas()) {
+            admin.setMessageRequestMode(broker.selectBrokerAddr(), topic, group, MessageRequestMode.POP, 0,
+                PATIENCE_MILLIS);
+        }
+        admin.shutdown();
+    }
+
+    private static void turn(String namesrv, String topic, String group, boolean pops, long nanos) throws Exception {
         AtomicLong count = new AtomicLong();
         AtomicLong first = new AtomicLong();
         AtomicLong last = new AtomicLong();
         DefaultMQPushConsumer consumer = new DefaultMQPushConsumer(group);
         consumer.setNamesrvAddr(namesrv);
+        consumer.setClientRebalance(!pops);
+        if (pops) {
+            consumer.setConsumeFromWhere(ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET);
+        }
         consumer.subscribe(topic, "*");
         // A JVM that starts on a busy machine may take longer than the usual 3 s for its first requests.
         consumer.setMqClientApiTimeout(PATIENCE_MILLIS);

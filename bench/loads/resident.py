@@ -29,10 +29,12 @@ class Resident:
     It is stopped by the kernel between turns, as its server is.
     """
 
-    def __init__(self, name: str, words: list[str], home: Path) -> None:
-        """`home` is a folder for classes, logs and whatever a client writes."""
+    def __init__(
+        self, name: str, words: list[str], home: Path, client: str = artifacts.SERVER
+    ) -> None:
+        """`home` is a folder for classes, logs and whatever a client writes; `client` has its jars."""
         self._name = name
-        lib = artifacts.classpath(artifacts.jars(artifacts.SERVER))
+        lib = artifacts.classpath(artifacts.jars(client))
         # Open as long as the process.
         self._errors = tempfile.TemporaryFile("w+", dir=home)  # noqa: SIM115
         self._process = subprocess.Popen(

@@ -71,11 +71,11 @@ def _broker(kind: str, folder: Path, scale: Scale) -> list[tuple[float, float, f
         for load in LOADS[: scale.real_loads]:
             topic = f"Store{load.size}"
             addresses = (server.namesrv_addr, server.broker_addr)
-            rate, _ = programs.produce(
-                addresses, topic, load, scale.real_seconds, java_home, scale.pace
-            )
+            program = programs.producer(topic, load)
+            ran = programs.produce(addresses, program, scale.real_seconds, java_home, scale.pace)
+            tps = ran.rate.tps
             read = _read(server.namesrv_addr, topic, java_home, scale)
-            found.append((rate.tps, rate.tps * load.size / 1e6, read))
+            found.append((tps, tps * load.size / 1e6, read))
         return found
     finally:
         server.stop()

@@ -20,6 +20,7 @@ from trimq.broker.config import SLAVE, BrokerConfig
 from trimq.broker.consume.arrivals import Arrivals
 from trimq.broker.consume.checks import PullChecks
 from trimq.broker.consume.long_polling import LongPolling, is_held
+from trimq.broker.consume.offset_commits import OffsetCommits
 from trimq.broker.consume.outcomes import (
     Awaiting,
     Cold,
@@ -32,18 +33,16 @@ from trimq.broker.consume.outcomes import (
     pull_code,
     store_topic,
 )
-from trimq.broker.consume.read_otherwise import ReadOtherwise
 from trimq.broker.consume.static_pulls import PartPull
+from trimq.broker.consume.suggested_broker import suggested_broker
+from trimq.broker.consume.topic_kinds import TopicKinds
 from trimq.broker.figures.traffic import Traffic
 from trimq.broker.groups.offsets import ConsumerOffsets
 from trimq.broker.records import judge_cold, load_cold
 from trimq.broker.tables.attributes import is_compacted
 from trimq.broker.topics.static_queues import refused
 from trimq.codec.codes import RequestCode, ResponseCode
-from trimq.codec.errors import CodecError
-from trimq.codec.flags import PullFlag
 from trimq.codec.headers.fast import PullHeader, encode_pull_response
-from trimq.codec.names import MASTER_ID
 from trimq.remoting.errors import RemotingError
 from trimq.remoting.peer import Peer, ReplyBody
 from trimq.store.errors import MessagesGone, StoreError
@@ -80,17 +79,18 @@ class Pulling:
         store: MessageStore,
         arrivals: Arrivals,
         traffic: Traffic,
-        otherwise: ReadOtherwise,
+        kinds: TopicKinds,
     ) -> None:
-        self._elastic = otherwise.elastic
-        self._compaction = otherwise.compaction
+        self._elastic = kinds.elastic
+        self._compaction = kinds.compaction
         self._config = config
         self._checks = checks
         self._offsets = offsets
+        self._commits = OffsetCommits(offsets)
         self._store = store
-        self._polling = LongPolling(config, store, arrivals, otherwise.elastic)
+        self._polling = LongPolling(config, store, arrivals, kinds.elastic)
         self._traffic = traffic
-        self._static = otherwise.static
+        self._static = kinds.static
 
     def pull(
         self, header: PullHeader, peer: Peer, lite: bool, forwarded: bool
@@ -145,7 +145,7 @@ class Pulling:
         is_elastic = header.topic in self._elastic.topics
         if is_elastic:
             # A gate may wait for this very commit.
-            self._commit_own(pull, is_first)
+            self._commits.own(pull, is_first)
             is_first = False
         reset = self._take_reset(pull, is_elastic)
         if reset is not None and self._config.use_server_side_reset_offset:
@@ -177,7 +177,7 @@ class Pulling:
     ) -> Pull | Waiting:
         """What was found is an answer, or the pull has to wait. `body`: if it had to be read already."""
         header, part = pull.header, pull.part
-        self._commit(pull, found.next_begin_offset, is_first)
+        self._commits.after_reading(pull, found.next_begin_offset, is_first)
         code: int = pull_code(found.status, header.queue_offset)
         remark: str | None = _NAMES[found.status]
         fields: dict[str, str] | None = None
@@ -315,7 +315,7 @@ class Pulling:
             self._store.min_offset(header.topic, header.queue_id),
             self._store.max_offset(header.topic, header.queue_id),
         )
-        self._commit(pull, offset, is_first)
+        self._commits.after_reading(pull, offset, is_first)
         fields = self._fields(pull, found)
         if pull.part is not None:
             # The real broker checks the code once more, and tells a consumer that has read
@@ -338,35 +338,9 @@ class Pulling:
     def _corrects_nothing(self) -> bool:
         return self._config.broker_role == SLAVE and not self._config.offset_check_in_slave
 
-    def _commit(self, pull: Pull, next_offset: int, is_first: bool) -> None:
-        """tryCommitOffset: the pulled offset always, the consumer's own once if it asks for it."""
-        header = pull.header
-        group, topic, queue_id = header.consumer_group, header.topic, header.queue_id
-        self._offsets.commit_pull(group, topic, queue_id, next_offset)
-        self._commit_own(pull, is_first)
-
-    def _commit_own(self, pull: Pull, is_first: bool) -> None:
-        header = pull.header
-        if is_first and header.sys_flag & PullFlag.COMMIT_OFFSET:
-            if header.commit_offset is None:
-                raise CodecError("PullMessageRequestHeader needs the field 'commitOffset'")
-            self._offsets.commit(
-                pull.peer.remote_addr,
-                header.consumer_group,
-                header.topic,
-                header.queue_id,
-                header.commit_offset,
-            )
-
     def _fields(self, pull: Pull, found: ReadResult) -> dict[str, str]:
-        suggested = MASTER_ID
-        if self._config.slave_read_enable and not pull.gated:
-            group = pull.group
-            suggested = (
-                group.which_broker_when_consume_slowly if found.suggest_slave else group.broker_id
-            )
         return encode_pull_response(
-            suggested,
+            suggested_broker(self._config, pull, found),
             found.next_begin_offset,
             found.min_offset,
             found.max_offset,

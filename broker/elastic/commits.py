@@ -13,7 +13,7 @@ import logging
 from collections.abc import Callable, Iterable, Mapping
 
 from trimq.base.clock import Clock
-from trimq.broker.elastic.groups import GatedGroups
+from trimq.broker.elastic.gated_groups import GatedGroups
 from trimq.broker.elastic.log import ElasticLog
 from trimq.broker.groups.consumers import Consumers
 from trimq.broker.groups.offsets import ConsumerOffsets

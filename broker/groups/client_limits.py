@@ -1,19 +1,10 @@
-"""What one connection may register, and how long a registered client may be silent.
-
-The limits are TriMQ's own (LimitReached names the setting); the times are ConsumerManager's and ProducerManager's.
-"""
-
-from typing import Final
+"""What one connection may register. The limits are TriMQ's own; LimitReached names the setting."""
 
 from trimq.broker.config import BrokerConfig
-from trimq.broker.groups.client_record import Client
 from trimq.codec.bodies.heartbeat import HeartbeatData
 from trimq.codec.codes import ResponseCode
 from trimq.remoting.allowance import check_room
 from trimq.remoting.contract import LimitReached
-
-# ProducerManager has its own constant: channelExpiredTimeout is for consumers.
-PRODUCER_EXPIRY_MILLIS: Final = 120_000
 
 
 def check_heartbeat(config: BrokerConfig, data: HeartbeatData) -> None:
@@ -46,12 +37,3 @@ def check_subscriptions(config: BrokerConfig, count: int) -> None:
     most = config.max_connection_subscriptions
     what, key = "subscriptions of the connection", "maxConnectionSubscriptions"
     check_room(count - 1, most, what, key)
-
-
-def has_expired_consumer(config: BrokerConfig, client: Client, now: int) -> bool:
-    """`now` in milliseconds since 1970."""
-    return now - client.last_update > config.channel_expired_timeout
-
-
-def has_expired_producer(client: Client, now: int) -> bool:
-    return now - client.last_update > PRODUCER_EXPIRY_MILLIS

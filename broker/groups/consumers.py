@@ -1,27 +1,23 @@
-"""Who consumes (ConsumerManager): groups with members online, and telling members of changes.
+"""Who consumes (ConsumerManager): groups with members online.
 
-Members learn by NOTIFY_CONSUMER_IDS_CHANGED that somebody came or went, and share out the queues
-again. Broadcasting groups are not told: every member reads everything anyway.
+Members are told that somebody came or went (`member_notices`). Those of broadcasting groups are not: every member
+reads everything anyway.
 """
 
 import logging
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 from trimq.base.clock import Clock
 from trimq.broker.config import BrokerConfig
 from trimq.broker.filters.tags import SUBSCRIBE_ALL, TAG
-from trimq.broker.groups.client_limits import (
-    check_consumer_groups,
-    check_subscriptions,
-    has_expired_consumer,
-)
+from trimq.broker.groups.client_expiry import has_expired_consumer
+from trimq.broker.groups.client_limits import check_consumer_groups, check_subscriptions
 from trimq.broker.groups.client_record import Client
 from trimq.broker.groups.member import Member, account, disputes
+from trimq.broker.groups.member_notices import MemberNotices
 from trimq.broker.groups.online import ConsumerGroup
 from trimq.codec.bodies.heartbeat import ConsumerData, SubscriptionData
-from trimq.codec.codes import RequestCode
-from trimq.codec.headers.clients import NotifyConsumerIdsChangedRequestHeader
 from trimq.remoting.contract import Peer
 
 log = logging.getLogger("trimq.broker")
@@ -44,7 +40,7 @@ class Consumers:
         self._of_peer: dict[Peer, dict[str, None]] = {}
         self._compensated: dict[str, dict[str, SubscriptionData]] = {}
         self._fingerprints: dict[str, int] = {}
-        self._waiting_notices: dict[str, list[Peer]] = {}
+        self.notices = MemberNotices(config)
         self._gone_listeners: list[Callable[[str], None]] = []
         self._disagreements_of_gone = 0
         self._refused: dict[tuple[str, str], int] = {}
@@ -178,7 +174,7 @@ class Consumers:
         if group.members[client.peer].hear(data, client.last_update, without_sub=without_sub):
             group.agreement.look(list(group.members.values()), client.last_update)
         if changed and notify and not group.broadcasting:
-            self._notify(group)
+            self.notices.changed(group.name, group.members)
         return changed
 
     def unregister(self, name: str, client: Client, notify: bool) -> None:
@@ -191,7 +187,7 @@ class Consumers:
             log.info("consumer left: group=%s client=%s", name, client)
         self._drop_if_empty(group)
         if notify and not group.broadcasting:
-            self._notify(group)
+            self.notices.changed(group.name, group.members)
 
     def closed(self, peer: Peer) -> None:
         """A connection has ended: its members are gone from all groups, the others are told."""
@@ -202,7 +198,7 @@ class Consumers:
             log.warning("consumer disconnected: group=%s client=%s", group.name, client)
             self._drop_if_empty(group)
             if not group.broadcasting:
-                self._notify(group)
+                self.notices.changed(group.name, group.members)
 
     def scan_expired(self) -> None:
         """Drop members that are silent for too long; a service calls it every 10 s.
@@ -218,7 +214,7 @@ class Consumers:
                     self._not_of_peer(peer, group.name)
                     peer.close("no heartbeat from the consumer")
                     if not group.broadcasting:
-                        self._notify(group)
+                        self.notices.changed(group.name, group.members)
             self._drop_if_empty(group)
         self._forget_compensated(now)
 
@@ -252,22 +248,7 @@ class Consumers:
             if not topics:
                 del self._compensated[group]
 
-    # --- notices
-
-    def send_waiting_notices(self) -> None:
-        """With realTimeNotifyConsumerChange off, a service calls this every 15 s."""
-        waiting, self._waiting_notices = self._waiting_notices, {}
-        for group, peers in waiting.items():
-            _send_notices(group, peers)
-
-    def _notify(self, group: ConsumerGroup) -> None:
-        if not self._config.notify_consumer_ids_changed_enable:
-            return
-        peers = list(group.members)
-        if self._config.real_time_notify_consumer_change:
-            _send_notices(group.name, peers)
-        else:
-            self._waiting_notices[group.name] = peers
+    # --- inside
 
     def _check_room(self, peer: Peer, data: ConsumerData) -> None:
         """LimitReached when the connection would be in too many groups, or subscribe too much."""
@@ -311,9 +292,3 @@ class Consumers:
         log.info("consumer group gone, no member left: group=%s", group.name)
         for listener in self._gone_listeners:
             listener(group.name)
-
-
-def _send_notices(group: str, peers: Sequence[Peer]) -> None:
-    header = NotifyConsumerIdsChangedRequestHeader(consumer_group=group)
-    for peer in peers:
-        peer.oneway(RequestCode.NOTIFY_CONSUMER_IDS_CHANGED, header)

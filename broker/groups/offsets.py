@@ -26,15 +26,14 @@ from trimq.base.clock import Clock
 from trimq.broker.config import BrokerConfig
 from trimq.broker.groups.light_offsets import LightOffsets
 from trimq.broker.groups.offset_table import OffsetTable, Queues
+from trimq.broker.groups.read_topics import SEPARATOR, ReadTopics, group_of
 from trimq.broker.tables.data_version import encoded_version, new_version, next_version
 from trimq.broker.tables.file import TableFile
-from trimq.broker.tables.json_members import JsonMembers, pretty_array, quoted
 from trimq.codec.bodies.offsets import LmqConsumerOffsetSerializeWrapper
 from trimq.codec.names import LIGHT_QUEUE_ID, is_light
 
 log = logging.getLogger("trimq.broker")
 NOT_FOUND = -1
-_SEPARATOR = "@"
 
 
 class CommitGuard(Protocol):
@@ -71,8 +70,7 @@ class ConsumerOffsets:
         self._committed = OffsetTable()
         self._pulled = OffsetTable()
         self._reset: dict[str, Queues] = {}
-        self._topics_of: dict[str, dict[str, None]] = {}
-        self._groups = JsonMembers(self._encode_group)
+        self._read = ReadTopics()
         self._light = LightOffsets() if has_light else None
         self._file = TableFile(directory / "consumerOffset.json", self._pieces_of_file)
         self._older: TableFile | None = None
@@ -135,7 +133,7 @@ class ConsumerOffsets:
                 self.turn()
             return
         if key not in self._committed.queues:
-            self._remember(key)
+            self._read.add(key)
         old = self._committed.put(key, queue_id, offset)
         if old is not None and offset < old:
             log.warning(
@@ -193,7 +191,7 @@ class ConsumerOffsets:
                 self._light.commit(key, offset)
             return
         if key not in self._committed.queues:
-            self._remember(key)
+            self._read.add(key)
         self._committed.put(key, queue_id, offset)
 
     def has_reset(self, group: str, topic: str, queue_id: int) -> bool:
@@ -224,7 +222,7 @@ class ConsumerOffsets:
         """At start: a reset that is in the log. `moved`: what the file may not have; all that is `pending`."""
         key = f"{topic}@{group}"
         if key not in self._committed.queues and moved:
-            self._remember(key)
+            self._read.add(key)
         for queue_id, offset in moved.items():
             self._committed.put(key, queue_id, offset)
         self._changed = True
@@ -236,11 +234,11 @@ class ConsumerOffsets:
 
     def topics_of(self, group: str) -> set[str]:
         """Topics that a group has offsets for (whichTopicByConsumer)."""
-        return set(self._topics_of.get(group, ()))
+        return self._read.of_group(group)
 
     def groups_of(self, topic: str) -> set[str]:
         """Groups that have offsets for a topic (whichGroupByTopic)."""
-        return {group for group, topics in self._topics_of.items() if topic in topics}
+        return self._read.groups_of(topic)
 
     def copy_group(self, source: str, target: str, topic: str) -> None:
         """Give a group another's offsets (cloneOffset)."""
@@ -249,7 +247,7 @@ class ConsumerOffsets:
             if self._guard is not None and topic in self._guarded:
                 self._guard.moving(target, topic, queues)
             key = f"{topic}@{target}"
-            self._remember(key)
+            self._read.add(key)
             self._committed.replace(key, dict(queues))
             self._changed = True
 
@@ -265,7 +263,7 @@ class ConsumerOffsets:
     def forget_group(self, group: str) -> None:
         """A deleted group's offsets, all kinds (removeOffset)."""
         tables = (self._committed.queues, self._pulled.queues, self._reset)
-        keys = {key for table in tables for key in table if _group_of(key) == group}
+        keys = {key for table in tables for key in table if group_of(key) == group}
         for key in keys:
             self._forget(key)
         if self._light is not None and self._light.forget_group(group):
@@ -290,7 +288,7 @@ class ConsumerOffsets:
             for key, offset in (loaded.lmq_offset_table or {}).items():
                 self._light.commit(key, offset)
         for key, queues in loaded.offset_table.items():
-            self._remember(key)
+            self._read.add(key)
             self._committed.replace(key, dict(queues))
         if loaded.data_version is not None:
             self.data_version = loaded.data_version
@@ -299,13 +297,13 @@ class ConsumerOffsets:
     def lower(self, end_of: Callable[[str, int], int]) -> None:
         """The log was cut: nobody goes on behind a queue's end, or messages to come would be passed over."""
         for key, queues in list(self._committed.queues.items()):
-            topic, _, group = key.partition(_SEPARATOR)
+            topic, _, group = key.partition(SEPARATOR)
             for queue_id, offset in list(queues.items()):
                 if offset > (end := end_of(topic, queue_id)):
                     self.commit("cut", group, topic, queue_id, end)
         if self._light is not None:
             for key, offset in list(self._light.offsets.items()):
-                end = end_of(key.partition(_SEPARATOR)[0], LIGHT_QUEUE_ID)
+                end = end_of(key.partition(SEPARATOR)[0], LIGHT_QUEUE_ID)
                 if offset > end:
                     self._light.commit(key, end)
                     self._changed = True
@@ -317,7 +315,7 @@ class ConsumerOffsets:
         for key, queues in master.offset_table.items():
             old = self._committed.queues.get(key)
             if old is None:
-                self._remember(key)
+                self._read.add(key)
             elif all(old.get(queue_id) == offset for queue_id, offset in queues.items()):
                 continue
             self._committed.replace(key, {**(old or {}), **queues})
@@ -360,31 +358,13 @@ class ConsumerOffsets:
 
     # --- inside
 
-    def _remember(self, key: str) -> None:
-        topic, separator, group = key.partition(_SEPARATOR)
-        # A key with more than one separator does not belong to any group that the real broker would
-        # list.
-        if separator and _SEPARATOR not in group:
-            self._topics_of.setdefault(group, {})[topic] = None
-            self._groups.changed(group)
-
     def _forget(self, key: str) -> None:
         self._committed.remove(key)
         self._pulled.remove(key)
         self._reset.pop(key, None)
         self._changed = True
         self.turn()
-        topic, _, group = key.partition(_SEPARATOR)
-        topics = self._topics_of.get(group)
-        if topics is not None and topics.pop(topic, 0) is None:
-            if topics:
-                self._groups.changed(group)
-            else:
-                del self._topics_of[group]
-                self._groups.removed(group)
-
-    def _encode_group(self, group: str) -> str:
-        return pretty_array([quoted(topic) for topic in self._topics_of[group]], 2)
+        self._read.remove(key)
 
     def _pieces_of_file(self) -> Iterator[bytes]:
         """What comes while it is encoded may be in it as well: moving on to the same offset changes nothing."""
@@ -395,7 +375,7 @@ class ConsumerOffsets:
         head = f'{{\n\t"dataVersion":{encoded_version(self.data_version)},\n\t"groupTopicMap":'
         return chain(
             (head.encode(),),
-            self._groups.object_pieces(),
+            self._read.members.object_pieces(),
             self._light_pieces(),
             (b',\n\t"offsetTable":',),
             self._committed.members.object_pieces(),
@@ -408,8 +388,3 @@ class ConsumerOffsets:
         if self._light is not None:
             yield b',\n\t"lmqOffsetTable":'
             yield from self._light.members.object_pieces()
-
-
-def _group_of(key: str) -> str | None:
-    parts = key.split(_SEPARATOR)
-    return parts[1] if len(parts) == 2 else None

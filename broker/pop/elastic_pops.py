@@ -7,7 +7,7 @@ committed offset says what is done, and the same gates do.
 from collections.abc import Container
 
 from trimq.broker.elastic.commits import ElasticCommits
-from trimq.broker.elastic.groups import GatedGroups
+from trimq.broker.elastic.gated_groups import GatedGroups
 from trimq.broker.groups.offsets import ConsumerOffsets
 from trimq.codec.codes import ResponseCode
 from trimq.remoting.errors import RemotingError

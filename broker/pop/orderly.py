@@ -13,7 +13,7 @@ from trimq.broker.pop.batches import NotInBatch, OrderedQueue
 from trimq.broker.pop.elastic_pops import ElasticPops
 from trimq.broker.pop.found import Pop
 from trimq.broker.pop.openings import Openings
-from trimq.broker.pop.order import OrderBlocks
+from trimq.broker.pop.order_blocks import OrderBlocks
 from trimq.broker.pop.selection import Place
 from trimq.broker.pop.waiting import PopWaits
 from trimq.codec.codes import ResponseCode

@@ -1,9 +1,10 @@
 """Reviving: what nobody acknowledged in time goes to the group's retry topic (PopReviveService).
 
 Checkpoints and acknowledgements come off the wheel into the revive topic when they are due, a checkpoint
-a second before its acknowledgements. Each of its queues is read in order. Two seconds after its time
-(the original waits as long) a checkpoint is settled: what no acknowledgement names is put back, in one
-write, and then the position of CID_RMQ_SYS_REVIVE_GROUP moves: it is the offset of the last record done.
+a second before its acknowledgements. Each of its queues is read in order. Two seconds after its time a
+checkpoint is settled (the original waits as long, so that an acknowledgement may be a little late), if the
+wheel is past it: what no acknowledgement names is put back, in one write, and then the position of
+CID_RMQ_SYS_REVIVE_GROUP moves: it is the offset of the last record done.
 
 A put-back that cannot be stored is tried again; a message that is gone is left out.
 """
@@ -17,11 +18,12 @@ from typing import Final, Protocol
 
 import trio
 
+from trimq.base.clock import Clock
 from trimq.broker.config import BrokerConfig
 from trimq.broker.groups.offsets import ConsumerOffsets
 from trimq.broker.groups.subscription_groups import SubscriptionGroups
 from trimq.broker.pop.found import records_in
-from trimq.broker.pop.puttingback import PuttingBack
+from trimq.broker.pop.putting_back import PuttingBack
 from trimq.broker.produce.puts import PutRefused
 from trimq.broker.records import load_cold
 from trimq.broker.topics.table import Topics
@@ -42,6 +44,8 @@ from trimq.store.reading.pulls import MAX_PULL_BYTES, ReadStatus
 log = logging.getLogger("trimq.pop")
 
 _GRACE: Final = 2000
+# Of rounds, when each checkpoint has a time of its own.
+_LEAST_PAUSE: Final = 50
 _AT_ONCE: Final = 32
 _TAGS: Final = TAGS.encode()
 _Key = tuple[str | None, str | None, int, int, int, str]
@@ -67,6 +71,9 @@ class _ReviveQueue:
 
 
 class Timers(Protocol):
+    @property
+    def clock(self) -> Clock: ...
+
     def delivered_before(self) -> int: ...
 
 
@@ -100,15 +107,24 @@ class Reviving:
     async def run(self) -> None:
         """Until cancelled."""
         while True:
-            await trio.sleep(self._config.revive_interval / 1000)
+            await trio.sleep(self.pause() / 1000)
             await self.round()
 
-    async def round(self) -> None:
-        """Read what has come, and settle what is due.
+    def pause(self) -> int:
+        """Milliseconds to the next round: until a checkpoint may be settled, at most `reviveInterval`.
 
-        The time is the wheel's: what it has not delivered yet may be acknowledgements.
+        One whose time is over waits for the wheel, or for a write that failed: no reason to hurry.
         """
-        due = self._timers.delivered_before() - _GRACE
+        now = self._timers.clock.millis()
+        firsts = (next(iter(queue.open.values())) for queue in self._queues.values() if queue.open)
+        waits = [one.point.due + _GRACE + 1 - now for one in firsts]
+        soonest = min((wait for wait in waits if wait > 0), default=self._config.revive_interval)
+        return min(self._config.revive_interval, max(soonest, _LEAST_PAUSE))
+
+    async def round(self) -> None:
+        """Read what has come, and settle what is due: what the wheel has not delivered may be acknowledgements."""
+        # Before the reads: what is delivered from now on is not read in this round.
+        due = min(self._timers.delivered_before(), self._timers.clock.millis() - _GRACE)
         for queue_id in range(self._config.revive_queue_num):
             end = self._store.max_offset(self._topic, queue_id)
             queue = self._queues.get(queue_id)

@@ -11,7 +11,7 @@ from trimq.broker.produce.outcomes import Refused, Sender, Sent
 from trimq.broker.produce.properties import SendProperties
 from trimq.broker.produce.puts import LONGEST_TOPIC, PutRefused, PutRules, PutStatus
 from trimq.broker.produce.staging import Staging
-from trimq.broker.produce.waiting_for_disk import wait_stored
+from trimq.broker.produce.wait_stored import wait_stored
 from trimq.broker.topics.queue_types import has_batch_queues
 from trimq.codec.bodies.topics import TopicConfig
 from trimq.codec.codes import ResponseCode

@@ -14,7 +14,7 @@ from trimq.broker.produce.properties import SendProperties
 from trimq.broker.produce.puts import PutRefused, PutRules
 from trimq.broker.produce.reply_pushes import ReplyPushes
 from trimq.broker.produce.staging import Staging
-from trimq.broker.produce.waiting_for_disk import wait_stored
+from trimq.broker.produce.wait_stored import wait_stored
 from trimq.codec.bodies.topics import TopicConfig
 from trimq.codec.flags import SysFlag
 from trimq.codec.headers.fast import SendHeader

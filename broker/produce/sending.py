@@ -27,7 +27,7 @@ from trimq.broker.produce.properties import (
 from trimq.broker.produce.puts import PutRefused, PutRules, delay_level
 from trimq.broker.produce.staging import Staging
 from trimq.broker.produce.static_sends import lead_to_part, tell_global
-from trimq.broker.produce.waiting_for_disk import wait_stored, wait_stored_text
+from trimq.broker.produce.wait_stored import wait_stored, wait_stored_text
 from trimq.codec.bodies.static_topics import TopicQueueMappingDetail
 from trimq.codec.bodies.topics import TopicConfig
 from trimq.codec.codes import ResponseCode

@@ -37,7 +37,7 @@ class WheelTimers:
     def __init__(self, config: StoreConfig, store: MessageStore, clock: Clock) -> None:
         self._config = config
         self._store = store
-        self._clock = clock
+        self.clock = clock
         self._files = TimerStore(
             config.root, config.timer_precision_ms, config.mapped_file_size_timer_log
         )
@@ -61,7 +61,7 @@ class WheelTimers:
     def deliver_by(self, puts: Puts) -> None:
         """Before `load`: the rules of a put know this object, and this one them."""
         self._putting = Putting(
-            self._config, self._store, self._files, puts, self._metrics, self._clock
+            self._config, self._store, self._files, puts, self._metrics, self.clock
         )
 
     @property
@@ -88,7 +88,7 @@ class WheelTimers:
 
     def _open(self) -> None:
         store, files = self._store, self._files
-        now = self._clock.millis()
+        now = self.clock.millis()
         window = self._feeding.window
         end = store.max_physical_offset
         queue_end = store.max_offset(TIMER_TOPIC, 0)
@@ -134,7 +134,7 @@ class WheelTimers:
         """Write everything down. Blocks. StoreError."""
         try:
             plan = self._files.plan_flush(
-                self._store.max_physical_offset, self._clock.millis(), thorough=True
+                self._store.max_physical_offset, self.clock.millis(), thorough=True
             )
             if plan is not None:
                 self._store.flush()
@@ -166,7 +166,7 @@ class WheelTimers:
 
     async def _flush(self) -> None:
         files = self._files
-        plan = files.plan_flush(self._store.max_physical_offset, self._clock.millis())
+        plan = files.plan_flush(self._store.max_physical_offset, self.clock.millis())
         if plan is None:
             return
         done = False
@@ -201,7 +201,7 @@ class WheelTimers:
 
     def _measure(self) -> None:
         entered, stored, at = self._counted
-        now = self._clock.current_time()
+        now = self.clock.current_time()
         self._counted = self._feeding.entered, self.delivered, now
         passed = now - at
         if passed > 0:
@@ -226,7 +226,7 @@ class WheelTimers:
 
     def delivered_before(self) -> int:
         """All that was stored for a time before this one has been delivered. In milliseconds since 1970."""
-        now = self._clock.millis()
+        now = self.clock.millis()
         if not self._feeding.unread:
             self._fed = now
         elif self._sample[0] <= self._files.queue_offset:
@@ -239,7 +239,7 @@ class WheelTimers:
         """How far the next slot to be taken out lies in the past."""
         if not self._files.is_used:
             return 0
-        return max(0, self._clock.millis() - self._files.read_time) // 1000
+        return max(0, self.clock.millis() - self._files.read_time) // 1000
 
     def enqueued_per_second(self) -> float:
         """Put on the wheel in the last second."""
@@ -251,7 +251,7 @@ class WheelTimers:
 
     def checkpoint(self) -> bytes:
         """The body of GET_TIMER_CHECK_POINT."""
-        return self._files.checkpoint_body(self._clock.millis())
+        return self._files.checkpoint_body(self.clock.millis())
 
     def metrics(self) -> bytes:
         """The body of GET_TIMER_METRICS."""

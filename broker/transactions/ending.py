@@ -20,7 +20,7 @@ from trimq.broker.config import BrokerConfig
 from trimq.broker.elastic.maps import ElasticMaps
 from trimq.broker.produce.puts import PutRefused, PutRules, PutStatus, put_status
 from trimq.broker.produce.staging import Staging
-from trimq.broker.produce.waiting_for_disk import wait_stored
+from trimq.broker.produce.wait_stored import wait_stored
 from trimq.broker.topics.table import Topics
 from trimq.broker.transactions.copies import (
     OP_PROPERTIES,

@@ -46,7 +46,7 @@ def _unpack_zlib(body: bytes, limit: int) -> bytes:
 
 
 def _unpack_lz4(body: bytes, limit: int) -> bytes:
-    import lz4.frame  # type: ignore[import-untyped]
+    import lz4.frame
 
     unpacker = lz4.frame.LZ4FrameDecompressor()
     unpacked = bytearray(unpacker.decompress(body, max_length=_PIECE))

@@ -146,12 +146,7 @@ def encode_record(  # noqa: PLR0913, PLR0917 - the fields of a record
     topic_length = len(topic)
     properties_length = len(properties)
     body_length = len(body)
-    if len(born_host) != (20 if sys_flag & _BORN_HOST_V6 else 8):
-        raise CodecError(f"a born host of {len(born_host)} bytes contradicts sysFlag {sys_flag}")
-    if len(store_host) != (20 if sys_flag & _STORE_HOST_V6 else 8):
-        raise CodecError(f"a store host of {len(store_host)} bytes contradicts sysFlag {sys_flag}")
-    if properties_length > LONGEST_PROPERTIES:
-        raise CodecError(f"properties of {properties_length} bytes do not fit a record")
+    _check(sys_flag, born_host, store_host, properties_length)
     size = FIXED_SIZE + body_length + topic_length + properties_length
     size += len(born_host) + len(store_host) - 16
     if topic_length > LONGEST_V1_TOPIC:
@@ -187,6 +182,15 @@ def encode_record(  # noqa: PLR0913, PLR0917 - the fields of a record
             properties,
         )
     )
+
+
+def _check(sys_flag: int, born_host: bytes, store_host: bytes, properties_length: int) -> None:
+    if len(born_host) != (20 if sys_flag & _BORN_HOST_V6 else 8):
+        raise CodecError(f"a born host of {len(born_host)} bytes contradicts sysFlag {sys_flag}")
+    if len(store_host) != (20 if sys_flag & _STORE_HOST_V6 else 8):
+        raise CodecError(f"a store host of {len(store_host)} bytes contradicts sysFlag {sys_flag}")
+    if properties_length > LONGEST_PROPERTIES:
+        raise CodecError(f"properties of {properties_length} bytes do not fit a record")
 
 
 def encode_blank(size: int) -> bytes:

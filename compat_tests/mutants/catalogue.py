@@ -100,9 +100,9 @@ def _commits_dropped() -> None:
 
 
 def _nobody_is_told() -> None:
-    from trimq.broker.groups import consumers
+    from trimq.broker.groups import member_notices
 
-    wrap(consumers, "_send_notices", lambda send: lambda group, peers: None)
+    wrap(member_notices, "send_notices", lambda send: lambda group, members: None)
 
 
 def _no_delay() -> None:

@@ -11,7 +11,7 @@ _MACHINE: Final = ("tests/broker/elastic/test_machine.py",)
 
 
 def _by_pulled_offsets() -> None:
-    from trimq.broker.elastic.groups import GatedGroups
+    from trimq.broker.elastic.gated_groups import GatedGroups
 
     def make(reached: Callable[..., int]) -> Callable[..., int]:
         def wrong(self: Any, group: str, topic: str, queue: int) -> int:
@@ -36,7 +36,7 @@ def _in_memory_only(kind: str) -> Callable[[], None]:
     """Records of this kind change what the broker knows, and are not written."""
 
     def patch() -> None:
-        from trimq.broker.elastic.groups import GatedGroups
+        from trimq.broker.elastic.gated_groups import GatedGroups
         from trimq.broker.elastic.log import ElasticLog
 
         def make(append: Callable[..., int]) -> Callable[..., int]:
@@ -123,7 +123,7 @@ def _not_told() -> None:
 
 
 def _prefetched_stays() -> None:
-    from trimq.broker.elastic.groups import GatedGroups
+    from trimq.broker.elastic.gated_groups import GatedGroups
 
     wrap(GatedGroups, "closed_queues", lambda real: lambda *args: {})
 
@@ -158,7 +158,7 @@ def _physical_queue_later() -> None:
 
 
 def _no_floor() -> None:
-    from trimq.broker.elastic.groups import GatedGroups
+    from trimq.broker.elastic.gated_groups import GatedGroups
 
     def wrong(self: Any, group: str, topic: str, queue: int) -> int:
         found = int(self._offsets.query(group, topic, queue))

@@ -74,6 +74,12 @@ class Proxy:
             raise RuntimeError(f"the proxy ended: {self._log.read_text()[-3000:]}")
         return self
 
+    @property
+    def pid(self) -> int:
+        if self._running is None:
+            raise RuntimeError("the proxy does not run")
+        return self._running.pid
+
     def stop(self) -> None:
         """As a crash does: what it holds for its clients is with the broker."""
         if self._running is not None:

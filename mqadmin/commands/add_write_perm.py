@@ -2,7 +2,8 @@
 
 import click
 
-from trimq.mqadmin.framework import FAILURES, Run, admin_command
+from trimq.mqadmin.failures import FAILURES
+from trimq.mqadmin.framework import Run, admin_command
 
 
 @admin_command("addWritePerm")

@@ -11,7 +11,8 @@ import click
 
 from trimq.codec.bodies.cluster import ClusterInfo
 from trimq.mqadmin.common.repeating import repeat
-from trimq.mqadmin.framework import FAILURES, Run, admin_command
+from trimq.mqadmin.failures import FAILURES
+from trimq.mqadmin.framework import Run, admin_command
 from trimq.mqadmin.text.java import hash_order, java
 
 _HEAD: Final = (

@@ -11,7 +11,8 @@ import click
 from trimq.admin.messages.sending import NewMessage
 from trimq.mqadmin.common.repeating import repeat
 from trimq.mqadmin.common.round_trips import RoundTrips, mean_text
-from trimq.mqadmin.framework import FAILURES, Failed, Run, admin_command, boolean
+from trimq.mqadmin.failures import FAILURES, Failed
+from trimq.mqadmin.framework import Run, admin_command, boolean
 from trimq.mqadmin.text.java import hash_order
 
 _HEAD: Final = "{:<24}  {:<24}  {:<4}  {:<8}  {:<8}"

@@ -16,7 +16,8 @@ from trimq.codec.names import RETRY_PREFIX
 from trimq.codec.versions import version_name
 from trimq.mqadmin.common.gathering import progress_of
 from trimq.mqadmin.common.group_names import group_of
-from trimq.mqadmin.framework import FAILURES, Run, admin_command, boolean
+from trimq.mqadmin.failures import FAILURES
+from trimq.mqadmin.framework import Run, admin_command, boolean
 from trimq.mqadmin.text.java import cut, java, local_seconds
 from trimq.mqadmin.text.listing import in_order
 

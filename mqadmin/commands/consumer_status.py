@@ -12,8 +12,9 @@ import click
 from trimq.codec.bodies.clients import ConsumerConnection
 from trimq.codec.bodies.queue_tables import ConsumerRunningInfo
 from trimq.codec.versions import version_name
+from trimq.mqadmin.failures import FAILURES
 from trimq.mqadmin.files.writing import is_plain_name, out_option, write_file
-from trimq.mqadmin.framework import FAILURES, Run, admin_command
+from trimq.mqadmin.framework import Run, admin_command
 from trimq.mqadmin.text.consumers import running_text, same_subscriptions, stuck_queues
 
 _CLIENT: Final = "{:<10} {:<40} {:<20} {}"

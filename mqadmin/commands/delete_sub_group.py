@@ -7,8 +7,8 @@ import click
 
 from trimq.codec.names import DLQ_PREFIX, RETRY_PREFIX
 from trimq.mqadmin.common.planning import plan_group_deletion
+from trimq.mqadmin.failures import FAILURES
 from trimq.mqadmin.framework import (
-    FAILURES,
     Run,
     admin_command,
     boolean,

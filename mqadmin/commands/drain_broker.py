@@ -13,7 +13,8 @@ from trimq.codec.names import MASTER_ID
 from trimq.mqadmin.common.drain_bar import DrainBar
 from trimq.mqadmin.common.members import master_named
 from trimq.mqadmin.common.planning import would
-from trimq.mqadmin.framework import FAILURES, Failed, Run, admin_command, dry_run_option
+from trimq.mqadmin.failures import FAILURES, Failed
+from trimq.mqadmin.framework import Run, admin_command, dry_run_option
 
 _POLL_SECONDS: Final = 1.0
 # A broker that changes one of its topics tells NameServers of all of them, with their own permissions.

@@ -10,7 +10,8 @@ import click
 
 from trimq.admin.messages.message import read_log
 from trimq.codec.errors import CodecError
-from trimq.mqadmin.framework import Failed, local_command
+from trimq.mqadmin.failures import Failed
+from trimq.mqadmin.framework import local_command
 from trimq.mqadmin.output import Output
 from trimq.mqadmin.text.messages import message_text, message_value
 

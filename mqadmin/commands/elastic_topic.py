@@ -23,7 +23,8 @@ from trimq.mqadmin.common.elastic_text import (
 )
 from trimq.mqadmin.common.members import master_named
 from trimq.mqadmin.common.planning import would
-from trimq.mqadmin.framework import Failed, Run, admin_subcommand, dry_run_option, topic_option
+from trimq.mqadmin.failures import Failed
+from trimq.mqadmin.framework import Run, admin_subcommand, dry_run_option, topic_option
 from trimq.mqadmin.names import COMMANDS
 
 _POLL_SECONDS: Final = 1.0

@@ -5,7 +5,8 @@ from typing import Final
 import click
 
 from trimq.codec.java import fastjson
-from trimq.mqadmin.framework import FAILURES, Run, admin_command, broker_or_cluster, chosen_addrs
+from trimq.mqadmin.failures import FAILURES
+from trimq.mqadmin.framework import Run, admin_command, broker_or_cluster, chosen_addrs
 from trimq.mqadmin.text.java import hash_order, java, string_map
 
 _ROW: Final = "{:<30} {:<17} {:<10} {:<14} {:<20} {:<17} {:<15} {:<18} {:<15}"

@@ -3,7 +3,8 @@
 import click
 
 from trimq.admin.brokers.cluster import preferred_addr
-from trimq.mqadmin.framework import FAILURES, Failed, Run, admin_command
+from trimq.mqadmin.failures import FAILURES, Failed
+from trimq.mqadmin.framework import Run, admin_command
 from trimq.mqadmin.text.configs import group_parts
 from trimq.mqadmin.text.java import hash_order, java
 

@@ -12,7 +12,8 @@ from trimq.admin.errors import AdminError
 from trimq.admin.groups.groups import QueueHolder
 from trimq.admin.groups.progress import QueueProgress
 from trimq.codec.bodies.locks import MessageQueue
-from trimq.mqadmin.framework import FAILURES, Failed, Run, admin_command
+from trimq.mqadmin.failures import FAILURES, Failed
+from trimq.mqadmin.framework import Run, admin_command
 from trimq.mqadmin.text.java import cut, local_seconds
 
 _ROW: Final = (

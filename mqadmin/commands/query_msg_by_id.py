@@ -11,7 +11,8 @@ import click
 from trimq.admin.messages.sending import NewMessage
 from trimq.codec.records import property_keys
 from trimq.mqadmin.common.direct import consume_again, target_of
-from trimq.mqadmin.framework import FAILURES, Run, admin_command, boolean, topic_option
+from trimq.mqadmin.failures import FAILURES
+from trimq.mqadmin.framework import Run, admin_command, boolean, topic_option
 from trimq.mqadmin.text.messages import MessageText, bodies_option, body_codec, sent_text
 
 # The producer gives a message that is sent again a new id.

@@ -5,7 +5,8 @@ from typing import Final
 import click
 
 from trimq.admin.messages.finding import END_OF_TIME, KEY, TAG, MessageQuery
-from trimq.mqadmin.framework import Failed, Run, admin_command, topic_option
+from trimq.mqadmin.failures import Failed
+from trimq.mqadmin.framework import Run, admin_command, topic_option
 from trimq.mqadmin.text.messages import message_value
 from trimq.mqadmin.text.moments import MOMENT, moment, start_moment
 

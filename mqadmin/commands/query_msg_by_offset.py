@@ -5,7 +5,8 @@ from pathlib import Path
 import click
 
 from trimq.admin.errors import NotFound
-from trimq.mqadmin.framework import Failed, Run, admin_command, topic_option
+from trimq.mqadmin.failures import Failed
+from trimq.mqadmin.framework import Run, admin_command, topic_option
 from trimq.mqadmin.text.messages import MessageText, bodies_option, body_codec
 
 

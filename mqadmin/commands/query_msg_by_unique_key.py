@@ -9,7 +9,8 @@ import click
 
 from trimq.admin.messages.finding import UNIQUE_KEY, MessageQuery
 from trimq.mqadmin.common.direct import consume_again, target_of
-from trimq.mqadmin.framework import Failed, Run, admin_command, topic_option
+from trimq.mqadmin.failures import Failed
+from trimq.mqadmin.framework import Run, admin_command, topic_option
 from trimq.mqadmin.text.messages import MessageText, bodies_option
 from trimq.mqadmin.text.moments import MOMENT, moment, start_moment
 

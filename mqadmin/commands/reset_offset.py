@@ -10,8 +10,9 @@ import click
 
 from trimq.admin.errors import Invalid
 from trimq.admin.groups.progress import Moved, Side, Target
-from trimq.mqadmin.common.planning import show_moves
-from trimq.mqadmin.framework import FAILURES, Failed, Run, admin_command, dry_run_option
+from trimq.mqadmin.common.planning import show_moves, warn_without_offsets
+from trimq.mqadmin.failures import FAILURES, Failed
+from trimq.mqadmin.framework import Run, admin_command, dry_run_option
 from trimq.mqadmin.text.moments import FORMS, MOMENT, moment, say_if_future
 
 _SIDES: Final = {
@@ -73,7 +74,10 @@ def command(
         raise click.UsageError("-q needs -t: a queue belongs to a topic")
     moved: list[Moved] = []
     move = run.admin.planned_moves if dry_run else run.admin.move_group
-    for addr in _addrs(run, group, topic, broker_name):
+    addrs = _addrs(run, group, topic, broker_name)
+    if topic is not None:
+        warn_without_offsets(run, group, topic, addrs)
+    for addr in addrs:
         try:
             topics = [topic] if topic is not None else run.admin.group_topics(addr, group)
         except FAILURES as error:

@@ -10,7 +10,7 @@ from trimq.admin.errors import Invalid
 from trimq.admin.groups.progress import Side, Target
 from trimq.admin.messages.pulling import Place
 from trimq.codec.bodies.locks import MessageQueue
-from trimq.mqadmin.common.planning import plan_reset, show_moves
+from trimq.mqadmin.common.planning import plan_reset, show_moves, warn_without_offsets
 from trimq.mqadmin.common.resetting import reset_everywhere, route_topic_of
 from trimq.mqadmin.framework import (
     Run,
@@ -112,6 +112,7 @@ def _plan_queue(run: Run, group: str, place: Place, millis: int, offset: int | N
     target = Target(Side.TIME, millis) if offset is None else Target(Side.OFFSET, offset)
     queue = place.queue
     moved = run.admin.planned_moves(place.addr, group, queue.topic, target, queue.queue_id)
+    warn_without_offsets(run, group, queue.topic, [place.addr])
     show_moves(run, moved, dry_run=True)
 
 

@@ -15,7 +15,8 @@ import click
 
 from trimq.admin.messages.sending import NewMessage, Sent
 from trimq.codec.records import property_keys
-from trimq.mqadmin.framework import FAILURES, Failed, Run, admin_command, boolean, topic_option
+from trimq.mqadmin.failures import FAILURES, Failed
+from trimq.mqadmin.framework import Run, admin_command, boolean, topic_option
 from trimq.mqadmin.text.moments import MOMENT, moment
 
 _ROW: Final = "{:<32}  {:<4}  {:<20}    {}"

@@ -18,7 +18,8 @@ from trimq.codec.names import RETRY_PREFIX
 from trimq.mqadmin.common.gathering import progress_of
 from trimq.mqadmin.common.group_names import group_of
 from trimq.mqadmin.common.repeating import ENDLESS, repeat
-from trimq.mqadmin.framework import FAILURES, Run, admin_command
+from trimq.mqadmin.failures import FAILURES
+from trimq.mqadmin.framework import Run, admin_command
 from trimq.mqadmin.text.consumers import same_subscriptions, stuck_queues
 from trimq.mqadmin.text.java import hash_order, queue_hash
 from trimq.remoting.errors import TransportError

@@ -11,7 +11,8 @@ import click
 from trimq.admin.errors import NotFound
 from trimq.admin.groups.agreement import Dispute, GroupAgreement, GroupMember
 from trimq.codec.names import RETRY_PREFIX
-from trimq.mqadmin.framework import FAILURES, Failed, Run, admin_command
+from trimq.mqadmin.failures import FAILURES, Failed
+from trimq.mqadmin.framework import Run, admin_command
 from trimq.mqadmin.text.java import cut, local_seconds
 
 _ROW: Final = "{:<40}  {:<22}  {:>8}  {:<6}  {}"

@@ -11,7 +11,8 @@ import click
 from trimq.admin.brokers.cluster import preferred_addr
 from trimq.codec.bodies.cluster import ClusterInfo
 from trimq.codec.names import DLQ_PREFIX, RETRY_PREFIX
-from trimq.mqadmin.framework import FAILURES, Run, admin_command
+from trimq.mqadmin.failures import FAILURES
+from trimq.mqadmin.framework import Run, admin_command
 from trimq.mqadmin.text.java import cut, hash_order
 from trimq.mqadmin.text.listing import SYSTEM, USER, in_order, topic_kinds
 

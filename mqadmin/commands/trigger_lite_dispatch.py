@@ -7,7 +7,8 @@ import click
 
 from trimq.admin.brokers.cluster import preferred_addr
 from trimq.mqadmin.common.lite import group_option, parent_option
-from trimq.mqadmin.framework import FAILURES, Run, admin_command
+from trimq.mqadmin.failures import FAILURES
+from trimq.mqadmin.framework import Run, admin_command
 
 
 @admin_command("triggerLiteDispatch")

@@ -8,8 +8,8 @@ import click
 from trimq.codec.bodies.route import TopicRouteData
 from trimq.codec.bodies.topics import TopicConfig
 from trimq.codec.names import MASTER_ID
+from trimq.mqadmin.failures import Failed
 from trimq.mqadmin.framework import (
-    Failed,
     Run,
     admin_command,
     broker_or_cluster,

@@ -6,7 +6,8 @@ import click
 
 from trimq.codec.flags import Perm
 from trimq.mqadmin.common.planning import would
-from trimq.mqadmin.framework import FAILURES, Run, admin_command, dry_run_option
+from trimq.mqadmin.failures import FAILURES
+from trimq.mqadmin.framework import Run, admin_command, dry_run_option
 
 
 @admin_command("wipeWritePerm")

@@ -18,7 +18,8 @@ from trimq.admin.errors import Invalid, NotFound
 from trimq.admin.topics.draining import Tail
 from trimq.codec.bodies.topics import TopicConfig
 from trimq.mqadmin.common.drain_bar import DrainBar
-from trimq.mqadmin.framework import FAILURES, Failed, Run
+from trimq.mqadmin.failures import FAILURES, Failed
+from trimq.mqadmin.framework import Run
 from trimq.mqadmin.output import complain
 
 _POLL_SECONDS: Final = 1.0

@@ -6,7 +6,8 @@ from typing import Final
 from trimq.admin.errors import Refused
 from trimq.codec.bodies.elastic_admin import ElasticView
 from trimq.codec.codes import ResponseCode
-from trimq.mqadmin.framework import Failed, Run
+from trimq.mqadmin.failures import Failed
+from trimq.mqadmin.framework import Run
 from trimq.remoting.errors import TransportError
 
 # An ordinary topic, or none; a broker that has no elastic topics, such as RocketMQ's.

@@ -6,7 +6,8 @@ import click
 
 from trimq.admin.brokers.cluster import preferred_addr
 from trimq.codec.bodies.route import TopicRouteData
-from trimq.mqadmin.framework import FAILURES, Run
+from trimq.mqadmin.failures import FAILURES
+from trimq.mqadmin.framework import Run
 from trimq.mqadmin.text.java import local_time
 
 parent_option = click.option(

@@ -2,7 +2,8 @@
 
 from trimq.codec.bodies.route import BrokerData
 from trimq.codec.names import MASTER_ID
-from trimq.mqadmin.framework import Failed, Run
+from trimq.mqadmin.failures import Failed
+from trimq.mqadmin.framework import Run
 from trimq.mqadmin.text.java import hash_order
 
 # How the official tool names the master of slaves that have none.

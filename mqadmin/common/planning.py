@@ -10,7 +10,8 @@ from trimq.admin.errors import AdminError, NotFound
 from trimq.admin.groups.offsets import END
 from trimq.admin.groups.progress import Moved, Side, Target
 from trimq.codec.names import DLQ_PREFIX, RETRY_PREFIX
-from trimq.mqadmin.framework import FAILURES, Failed, Run
+from trimq.mqadmin.failures import FAILURES, Failed
+from trimq.mqadmin.framework import Run
 from trimq.mqadmin.text.java import cut
 
 _ROW: Final = "{:<64}  {:<32}  {:>4}  {:>20}  {:>20}"
@@ -36,6 +37,17 @@ def show_moves(run: Run, moved: Sequence[Moved], *, dry_run: bool = False) -> No
         run.warn("nothing was moved: --dry-run")
 
 
+def warn_without_offsets(run: Run, group: str, topic: str, addrs: Iterable[str]) -> None:
+    """The name may be wrong, and where there is no offset the table shows 0."""
+    try:
+        has_any = any(run.admin.has_offsets(addr, group, topic) for addr in addrs)
+    except FAILURES:
+        # The command itself says what is wrong with that broker.
+        return
+    if not has_any:
+        run.warn(f"group {group!r} has no offsets in topic {topic!r}: is its name right?")
+
+
 def plan_reset(
     run: Run, group: str, topic: str, millis: int, force: bool, route_topic: str | None
 ) -> None:
@@ -55,6 +67,8 @@ def plan_reset(
     if not addrs:
         raise Failed(f"no broker has topic {topic!r}")
     run.on_each(addrs, plan)
+    if moved:
+        warn_without_offsets(run, group, topic, addrs)
     if moved or not run.partly_failed:
         show_moves(run, moved, dry_run=True)
 

@@ -6,7 +6,8 @@ from trimq.admin.errors import Refused
 from trimq.admin.groups.offsets import CommittedReset, is_offline
 from trimq.codec.bodies.locks import MessageQueue
 from trimq.codec.names import LMQ_PREFIX, TIMER_TOPIC
-from trimq.mqadmin.framework import Failed, Run
+from trimq.mqadmin.failures import Failed
+from trimq.mqadmin.framework import Run
 from trimq.mqadmin.text.offsets import in_java_order
 
 

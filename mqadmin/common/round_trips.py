@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 
 from trimq.admin.messages.pulling import Place
 from trimq.admin.messages.sending import NewMessage, Sent
-from trimq.mqadmin.framework import FAILURES, Run
+from trimq.mqadmin.failures import FAILURES
+from trimq.mqadmin.framework import Run
 
 
 @dataclass(slots=True)

@@ -12,8 +12,9 @@ from trimq.admin.topics.remapping import Remapping
 from trimq.admin.topics.static_topics import Configs
 from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.static_topics import CREATED, REMAPPED, TopicRemappingDetailWrapper
+from trimq.mqadmin.failures import Failed
 from trimq.mqadmin.files.writing import out_option, write_file
-from trimq.mqadmin.framework import Failed, Run
+from trimq.mqadmin.framework import Run
 from trimq.mqadmin.text.java import string_map
 
 F = TypeVar("F", bound=Callable[..., Any])

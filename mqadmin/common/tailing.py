@@ -53,6 +53,18 @@ class Choice:
             wanted == number and broker in (None, name) for broker, wanted in self.queues
         )
 
+    def absent(self, queues: Iterable[MessageQueue]) -> list[str]:
+        """What was chosen by name and is not among these queues, as it was written."""
+        numbers: dict[str, set[int]] = {}
+        for queue in queues:
+            numbers.setdefault(queue.broker_name, set()).add(queue.queue_id)
+        lost = [f"broker {name}" for name in self.brokers if name not in numbers]
+        for broker, number in self.queues:
+            there = numbers.values() if broker is None else [numbers.get(broker, set())]
+            if not any(number in those for those in there):
+                lost.append(f"queue {number if broker is None else f'{broker}:{number}'}")
+        return lost
+
     def has(self, message: Message) -> bool:
         if self.key is None:
             return True
@@ -66,7 +78,7 @@ class Tail:
         self._run = run
         self._topic = topic
         self._choice = choice
-        self._places = self._find_places()
+        self._places = self._find_places(all_named=True)
         route = run.admin.topic_route(topic)
         # A broker's answer about all its queues, and messages themselves, have its own numbers and
         # offsets.
@@ -108,13 +120,16 @@ class Tail:
             yield None
             time.sleep(_POLL_SECONDS)
 
-    def _find_places(self) -> list[Place]:
-        places = self._run.admin.read_queues(self._topic)
-        chosen = [place for place in places if self._choice.has_place(place.queue)]
-        if not chosen:
-            there = sorted({place.queue.broker_name for place in places})
+    def _find_places(self, *, all_named: bool = False) -> list[Place]:
+        """The chosen queues. `all_named`: each that was named must be there; later a broker may be away."""
+        every = self._run.admin.read_queues(self._topic)
+        chosen = [place for place in every if self._choice.has_place(place.queue)]
+        lost = self._choice.absent(place.queue for place in every) if all_named else []
+        if lost or not chosen:
+            there = sorted({place.queue.broker_name for place in every})
             raise NotFound(
-                f"topic {self._topic!r} has no such queue; its brokers: {', '.join(there)}"
+                f"topic {self._topic!r} has no {' and no '.join(lost) or 'such queue'};"
+                f" its brokers: {', '.join(there)}"
             )
         return chosen
 

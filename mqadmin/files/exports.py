@@ -6,8 +6,9 @@ from typing import Any, Final
 import click
 
 from trimq.codec.java import fastjson
+from trimq.mqadmin.failures import Failed
 from trimq.mqadmin.files.writing import TOOLS_FOLDER, write_file
-from trimq.mqadmin.framework import Failed, Run
+from trimq.mqadmin.framework import Run
 
 # Where the official tool puts what it exports.
 _FOLDER: Final = str(TOOLS_FOLDER / "export")

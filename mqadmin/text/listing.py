@@ -4,7 +4,8 @@ from collections.abc import Iterable
 from typing import Final
 
 from trimq.codec.names import AUTO_CREATE_TOPIC, DLQ_PREFIX, RETRY_PREFIX, SYSTEM_PREFIX
-from trimq.mqadmin.framework import FAILURES, Run
+from trimq.mqadmin.failures import FAILURES
+from trimq.mqadmin.framework import Run
 from trimq.mqadmin.text.java import hash_order, properties_order
 
 USER: Final = "user"

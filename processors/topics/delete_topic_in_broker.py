@@ -5,7 +5,7 @@ from typing import Protocol
 from trimq.broker.config import BrokerConfig
 from trimq.broker.figures.traffic import Traffic
 from trimq.broker.groups.offsets import ConsumerOffsets
-from trimq.broker.pop.order import OrderBlocks
+from trimq.broker.pop.order_blocks import OrderBlocks
 from trimq.broker.topics.checks import check_not_system
 from trimq.broker.topics.table import Topics
 from trimq.codec.codes import RequestCode, ResponseCode

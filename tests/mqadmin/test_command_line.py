@@ -59,6 +59,7 @@ def test_every_command_has_json_or_a_sentence(server: TestServer) -> None:
     ("words", "code", "sentence"),
     [
         (["topicRoute", "-t", "NoSuchTopic"], 1, "has no route for topic 'NoSuchTopic'"),
+        (["topicRoute", "-t", "NoSuchTopic"], 1, "; mqadmin topicList shows the topics there are"),
         (["topicRoute"], 2, "Missing option '-t'"),
         (["topicRout"], 2, "Did you mean topicRoute?"),
         (
@@ -86,7 +87,11 @@ def test_every_command_has_json_or_a_sentence(server: TestServer) -> None:
         (["resetOffset", "-g", "G", "-t", "T", "--to", "-1"], 2, "offsets start at 0"),
         (["resetOffset", "-g", "G", "--all-topics", "--to", "0"], 1, "no broker has offsets"),
         (["offsets", "-g", "G"], 1, "no broker has offsets of group 'G'"),
-        (["consumerStatus", "-g", "G"], 1, "has no route for topic '%RETRY%G'"),
+        (
+            ["consumerStatus", "-g", "G"],
+            1,
+            "has no route for topic '%RETRY%G': no consumer of group 'G' has been online yet\n",
+        ),
         (["cloneGroupOffset", "-s", "G", "-d", "H", "-t", "T"], 1, "no broker knows group 'G'"),
         (["brokerConsumeStats", "-b", "here"], 2, "'here' is not HOST:PORT"),
         (["haStatus"], 2, "give either -b or -c"),

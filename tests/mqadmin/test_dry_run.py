@@ -96,6 +96,36 @@ def test_moves_are_shown_from_where_to_where(
     assert state(server, admin) == before
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["resetOffset", "-g", "{g}", "-t", TOPIC, "--to", "latest"],
+        ["resetOffsetByTime", "-g", "{g}", "-t", TOPIC, "-s", "-1h"],
+        ["resetOffsetByTime", "-g", "{g}", "-t", TOPIC, "-s", "-1h", "-b", "{b}", "-q", "3"],
+        ["skipAccumulatedMessage", "-g", "{g}", "-t", TOPIC],
+    ],
+)
+def test_a_group_that_has_no_offsets_is_named(
+    server: TestServer, admin: BlockingAdminClient, words: list[str]
+) -> None:
+    lost = "group '{g}' has no offsets in topic 'Planned': is its name right?"
+    for group, is_told in ((GROUP, False), (OTHER, True), ("Misspelt", True)):
+        given = [word.format(g=group, b=server.broker_addr) for word in words]
+        done = run(server, *given, "--dry-run")
+        assert done.exit_code == 0
+        assert (lost.format(g=group) in done.stderr) == is_told, done.stderr
+
+
+def test_moving_a_group_that_has_no_offsets_says_so_too(
+    server: TestServer, admin: BlockingAdminClient
+) -> None:
+    words = ["resetOffset", "-g", OTHER, "-t", TOPIC, "--to", "latest"]
+    first = run(server, *words)
+    assert first.exit_code == 0
+    assert "group 'OtherGroup' has no offsets in topic 'Planned'" in first.stderr
+    assert run(server, *words).stderr == ""
+
+
 def test_what_is_planned_is_what_is_done(server: TestServer, admin: BlockingAdminClient) -> None:
     words = ["resetOffset", "-g", GROUP, "-t", TOPIC, "--to", "1"]
     planned = run(server, *words, "--dry-run").stdout

@@ -9,7 +9,8 @@ from trimq.admin.blocking import BlockingAdminClient
 from trimq.codec.bodies.topics import TopicConfig
 from trimq.mqadmin.cli import main
 from trimq.mqadmin.common.elastic import check_update
-from trimq.mqadmin.framework import Failed, Run
+from trimq.mqadmin.failures import Failed
+from trimq.mqadmin.framework import Run
 from trimq.mqadmin.output import Output
 from trimq.testing import TestServer, running_server
 

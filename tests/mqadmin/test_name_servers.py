@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from click.testing import CliRunner, Result
 
-from trimq.mqadmin import framework
+from trimq.mqadmin import failures, framework
 from trimq.mqadmin.cli import main
 from trimq.mqadmin.names import COMMANDS, SUBJECTS
 from trimq.testing import TestServer, running_server
@@ -36,15 +36,20 @@ def run(*words: str) -> Result:
     return CliRunner().invoke(main, words)
 
 
+def ask_by_default(monkeypatch: pytest.MonkeyPatch, addr: str) -> None:
+    for module in (failures, framework):
+        monkeypatch.setattr(module, "DEFAULT_NAMESRV", addr)
+
+
 def test_without_a_name_the_usual_address_is_asked(
     server: TestServer, nobody: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert framework.DEFAULT_NAMESRV == "127.0.0.1:9876"
-    monkeypatch.setattr(framework, "DEFAULT_NAMESRV", server.namesrv_addr)
+    assert failures.DEFAULT_NAMESRV == "127.0.0.1:9876"
+    ask_by_default(monkeypatch, server.namesrv_addr)
     done = run("topicRoute", "-t", "TBW102", "--json")
     assert (done.exit_code, done.stderr) == (0, "")
     assert json.loads(done.stdout)["queueDatas"][0]["brokerName"] == "broker-a"
-    monkeypatch.setattr(framework, "DEFAULT_NAMESRV", nobody)
+    ask_by_default(monkeypatch, nobody)
     done = run("topicList")
     assert done.exit_code == 1
     assert done.stderr == (

@@ -6,12 +6,18 @@ is shown in one piece when it has ended; until then a line a minute says what is
 silence for a hang. At the end come a table, the slowest tests, and what was skipped and why. Behind a group with a
 part that failed no other one begins. The exit code is that of the first part that failed; Ctrl-C ends everything
 that was started.
+
+Each run keeps what its parts have printed and reported in a folder of its own, `build/parts/TIME-PROCESS`: another
+run in the same clone touches nothing there. `build/parts/latest` leads to the newest. What it may not do is build: two
+runs that make `build/compiled` would take it away from each other, so the second of those does not begin.
 """
 
 from __future__ import annotations
 
+import fcntl
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -28,6 +34,8 @@ from tests.run import report
 ROOT: Final = Path(__file__).resolve().parents[2]
 RESULTS: Final = ROOT / "build" / "parts"
 COMPILED: Final = ROOT / "build" / "compiled"
+# How many runs can be looked at later.
+KEPT: Final = 10
 # How long a part may take to end what it started.
 GRACE: Final = 60.0
 SILENCE: Final = 60.0
@@ -180,13 +188,14 @@ def group(name: str) -> Group:
 class Running:
     """A part that was started, in a process group of its own."""
 
-    def __init__(self, part: Part) -> None:
+    def __init__(self, part: Part, results: Path) -> None:
         self.part = part
         self.began = time.monotonic()
-        self.log = RESULTS / f"{part.name}.txt"
+        self.log = results / f"{part.name}.txt"
+        self._xml = results / f"{part.name}.xml"
         with self.log.open("wb") as sink:
             self._process = subprocess.Popen(
-                part.command(RESULTS / f"{part.name}.xml"),
+                part.command(self._xml),
                 stdin=subprocess.DEVNULL,
                 stdout=sink,
                 stderr=subprocess.STDOUT,
@@ -204,8 +213,7 @@ class Running:
         self.signal(signal.SIGKILL)
         cpu = usage.ru_utime + usage.ru_stime
         seconds = time.monotonic() - self.began
-        xml = RESULTS / f"{self.part.name}.xml"
-        return report.Outcome(self.part.name, self._process.returncode, seconds, cpu, xml)
+        return report.Outcome(self.part.name, self._process.returncode, seconds, cpu, self._xml)
 
     def signal(self, number: int) -> None:
         with suppress(ProcessLookupError):
@@ -219,12 +227,12 @@ class Running:
         self._process.wait()
 
 
-def run(group: Group, outcomes: list[report.Outcome]) -> None:
+def run(group: Group, results: Path, outcomes: list[report.Outcome]) -> None:
     """Adds what became of each part; whatever happens, nothing of them is left."""
     waiting, running = list(group.parts), dict[int, Running]()
     try:
         with _telling(running):
-            _run(group, waiting, running, outcomes)
+            _run(group, waiting, running, results, outcomes)
     finally:
         # As Ctrl-C does, so that tests stop their servers.
         for left in running.values():
@@ -254,12 +262,16 @@ def _telling(running: Mapping[int, Running]) -> Iterator[None]:
 
 
 def _run(
-    group: Group, waiting: list[Part], running: dict[int, Running], outcomes: list[report.Outcome]
+    group: Group,
+    waiting: list[Part],
+    running: dict[int, Running],
+    results: Path,
+    outcomes: list[report.Outcome],
 ) -> None:
     while waiting or running:
         while part := group.next(waiting, [one.part for one in running.values()]):
             waiting.remove(part)
-            started = Running(part)
+            started = Running(part, results)
             running[started.pid] = started
             print(f"begins: {started.part.name}", flush=True)
         pid, status, usage = os.wait4(-1, 0)
@@ -279,20 +291,65 @@ def _show(log: Path, outcome: report.Outcome) -> None:
     sys.stdout.flush()
 
 
-def main(names: Sequence[str]) -> int:
+def own_folder() -> Path:
+    """For what this run prints and reports; `latest` leads there. Only the newest of those that have ended stay."""
     RESULTS.mkdir(parents=True, exist_ok=True)
-    for old in RESULTS.iterdir():
-        old.unlink()
+    ended = [old for old in sorted(RESULTS.glob("*-*-*")) if not _is_running(old)]
+    for old in ended[: -(KEPT - 1)]:
+        shutil.rmtree(old, ignore_errors=True)
+    folder = RESULTS / f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
+    folder.mkdir()
+    latest = RESULTS / f"latest.{os.getpid()}"
+    latest.symlink_to(folder.name)
+    latest.replace(RESULTS / "latest")
+    return folder
+
+
+def _is_running(folder: Path) -> bool:
+    try:
+        os.kill(int(folder.name.rpartition("-")[2]), 0)
+    except ProcessLookupError:
+        return False
+    except (PermissionError, ValueError):
+        pass
+    return True
+
+
+@contextmanager
+def _building(names: Sequence[str]) -> Iterator[None]:
+    """`build/compiled` belongs to one run at a time of those that make it."""
+    if not any(part.name == "build" for name in names for part in group(name).parts):
+        yield
+        return
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    with (RESULTS / "building").open("a") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise SystemExit(
+                f"another run in {ROOT} has made build/compiled and tests it: wait for its end, or use another clone"
+            ) from None
+        yield
+
+
+def main(names: Sequence[str]) -> int:
+    with _building(names):
+        return _main(names)
+
+
+def _main(names: Sequence[str]) -> int:
+    results = own_folder()
     outcomes: list[report.Outcome] = []
     code = 0
     try:
         for name in names:
-            run(group(name), outcomes)
+            run(group(name), results, outcomes)
             code = next((one.code for one in outcomes if one.code), 0)
             if code:
                 break
     finally:
-        print(report.text(outcomes), flush=True)
+        print(report.text(outcomes))
+        print(f"\nall of it is in {results}", flush=True)
     return code
 
 

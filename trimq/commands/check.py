@@ -143,7 +143,7 @@ def report_text(report: "CheckReport", seconds: float) -> str:
     size = report.end - report.start
     lines = [
         f"{report.store}: {report.state}{owner}, {'quick' if report.quick else 'full'} check",
-        f"commit log {report.start}..{report.end}: {report.records} records, {size / 1e6:.1f} MB "
+        f"commit log {report.start}..{report.end}: {_counted(report.records, 'record')}, {size / 1e6:.1f} MB "
         f"in {seconds:.1f} s ({_speed(report, seconds):.0f} MB/s)",
         f"{_counted(report.queues, 'queue')}, {_counted(report.index_files, 'index file')}, "
         f"{_counted(report.tables, 'table')}",
@@ -181,5 +181,5 @@ def forecast_text(report: "CheckReport") -> str:
         records = _counted(forecast.records, "record")
     return (
         f"recovery: {when} would scan {records} from {forecast.start} on, end the log at "
-        f"{forecast.end} and write missing entries of {forecast.queues} queues"
+        f"{forecast.end} and write missing entries of {_counted(forecast.queues, 'queue')}"
     )

@@ -6,7 +6,6 @@ clean shutdown, 1 when the server cannot run, 2 for wrong usage.
 
 import logging
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -21,8 +20,8 @@ from trimq.commands.offsets import offsets
 from trimq.commands.refusals import Misused, Refused
 from trimq.commands.spark import spark
 from trimq.logs import setup as logs
+from trimq.serving.ready_line import print_ready
 
-_STARTED = time.monotonic()
 log = logging.getLogger(__name__)
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -127,14 +126,14 @@ def server(
             shared = ["--log-level", log_level, "--log-format", log_format]
             if chosen.config is not None:
                 shared += ["--config", str(chosen.config)]
-            return lambda: run_family(chosen, brokers, shared, _ready)
+            return lambda: run_family(chosen, brokers, shared, print_ready)
         if chosen.supervised:
             from trimq.supervising.supervised import run_supervised
 
             return lambda: run_supervised(chosen)
         from trimq.serving.server import run_server
 
-        return lambda: run_server(chosen, _ready)
+        return lambda: run_server(chosen, print_ready)
 
     _run(start, log_level, log_format)
 
@@ -162,7 +161,7 @@ def namesrv(log_level: str, log_format: str, assignments: tuple[str, ...], **opt
         from trimq.settings.options import NamesrvOptions
 
         chosen = NamesrvOptions(settings=parse_assignments(assignments), **options)
-        return lambda: run_namesrv(chosen, _ready)
+        return lambda: run_namesrv(chosen, print_ready)
 
     _run(start, log_level, log_format)
 
@@ -171,12 +170,6 @@ main.add_command(inspect)
 main.add_command(check)
 main.add_command(offsets)
 main.add_command(spark)
-
-
-def _ready(line: str) -> None:
-    millis = int((time.monotonic() - _STARTED) * 1000)
-    click.echo(f"{line} in {millis} ms")
-    sys.stdout.flush()
 
 
 def _run(start: Callable[[], Any], log_level: str, log_format: str) -> None:

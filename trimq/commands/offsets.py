@@ -2,6 +2,8 @@
 
 import click
 
+from trimq.commands.refusals import Refused
+
 
 class _Offsets(click.Group):
     """Loads the layer of its commands when one is asked for: the other commands do without."""
@@ -12,8 +14,14 @@ class _Offsets(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in self.list_commands(ctx):
             return None
-        from trimq.spark.offsets.command import report
-
+        try:
+            from trimq.spark.offsets.command import report
+        except ModuleNotFoundError as error:
+            if error.name is None or error.name.split(".")[0] == "trimq":
+                raise
+            raise Refused(
+                f"trimq offsets needs {error.name}, which is not installed: pip install '/path/to/trimq[spark]'"
+            ) from None
         return report
 
 

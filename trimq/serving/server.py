@@ -1,7 +1,7 @@
 """Run servers: ``trimq.serve`` for programs, ``run_server`` and ``run_namesrv`` for the command line."""
 
 import signal
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,6 +20,7 @@ from trimq.remoting.serving.request_log import RequestLog
 from trimq.remoting.serving.server import Server
 from trimq.serving.failures import explained_plainly
 from trimq.serving.reachable import check_reachable
+from trimq.serving.ready_line import Ready, broker_line, namesrv_line
 from trimq.serving.running import open_broker
 from trimq.serving.several import check_not_several
 from trimq.settings.endpoints import Endpoint, listen
@@ -35,8 +36,6 @@ from trimq.settings.options import (
 from trimq.settings.process import limits_of
 from trimq.wiring.namesrv import Namesrv, build_namesrv
 from trimq.wiring.parts.cluster import NameServers
-
-Ready = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,10 +143,7 @@ async def run_server(options: ServerOptions, ready: Ready) -> None:
     """``trimq server``: until SIGINT or SIGTERM."""
     with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
         async with open_server(options) as running:
-            ready(
-                f"TriMQ ready: namesrv={running.namesrv_addr} broker={running.broker_addr}"
-                f" store={running.store}"
-            )
+            ready(broker_line(running.namesrv_addr, running.broker_addr, running.store))
             await anext(aiter(signals))
 
 
@@ -157,7 +153,7 @@ async def run_namesrv(options: NamesrvOptions, ready: Ready) -> None:
     with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
         namesrv = made_namesrv(plan)
         async with open_namesrv(namesrv, plan, Supervisor()) as bound:
-            ready(f"TriMQ ready: namesrv={bound}")
+            ready(namesrv_line(str(bound)))
             await anext(aiter(signals))
 
 

@@ -12,7 +12,13 @@ from trimq.broker.config import SLAVE, SYNC_MASTER, BrokerConfig
 from trimq.namesrv.config import NamesrvConfig
 from trimq.replication.config import ReplicationConfig
 from trimq.settings import parsing as settings
-from trimq.settings.endpoints import AddressError, Endpoint, address_of, told_address
+from trimq.settings.endpoints import (
+    AddressError,
+    AddressSyntaxError,
+    Endpoint,
+    address_of,
+    told_address,
+)
 from trimq.settings.process import ServerConfig
 from trimq.settings.sources import Sources, check_keys, given, only_of, with_changes
 from trimq.settings.tls import TlsConfig
@@ -124,16 +130,15 @@ def server_plan(options: ServerOptions) -> ServerPlan:
     else:
         check_keys(sources, (NamesrvConfig, *_BROKER_CONFIGS))
     for address in name_server_list(named or ""):
-        Endpoint.parse(address)
+        _endpoint(_namer(options, sources), address)
     _check_host("brokerIP1", broker.broker_ip1)
     _check_host("brokerIP2", broker.broker_ip2)
     embedded = None if named else _embedded(options, sources, root)
     listen = (
-        Endpoint.parse(options.listen)
+        _endpoint("--listen", options.listen)
         if options.listen
         else Endpoint(server.bind_address, broker.listen_port)
     )
-    metrics = options.metrics or server.metrics
     return ServerPlan(
         broker=dataclasses.replace(
             broker, namesrv_addr=named or None, broker_id=_broker_id(broker)
@@ -143,12 +148,20 @@ def server_plan(options: ServerOptions) -> ServerPlan:
         tls=settings.build(TlsConfig, sources.texts),
         listen=listen,
         embedded=embedded,
-        advertise=Endpoint.parse(options.advertise) if options.advertise else None,
-        metrics=metrics_endpoint(metrics) if metrics else None,
+        advertise=_endpoint("--advertise", options.advertise) if options.advertise else None,
+        metrics=metrics_endpoint(options, server.metrics),
         replication=settings.build(ReplicationConfig, sources.texts),
         supervised=options.supervised,
         sources=sources,
     )
+
+
+def _endpoint(given_by: str, text: str) -> Endpoint:
+    """The address of a flag or a setting; an error names it."""
+    try:
+        return Endpoint.parse(text)
+    except AddressSyntaxError as error:
+        raise AddressSyntaxError(f"{given_by}: {error}") from None
 
 
 def _broker_id(broker: BrokerConfig) -> int:
@@ -190,6 +203,13 @@ def _named_servers(options: ServerOptions, sources: Sources, broker: BrokerConfi
     return broker.namesrv_addr
 
 
+def _namer(options: ServerOptions, sources: Sources) -> str:
+    """What has named the NameServers."""
+    if options.namesrv:
+        return "--namesrv"
+    return "namesrvAddr" if "namesrvAddr" in sources.texts else "NAMESRV_ADDR"
+
+
 def _embedded(options: ServerOptions, sources: Sources, root: Path) -> NamesrvPlan:
     """An embedded NameServer keeps its files in the store, not in the user's home directory."""
     own = root / "namesrv"
@@ -199,7 +219,7 @@ def _embedded(options: ServerOptions, sources: Sources, root: Path) -> NamesrvPl
     }
     mine = only_of(sources, _NAMESRV_CONFIGS)
     mine = dataclasses.replace(mine, texts={**beside, **mine.texts})
-    endpoint = Endpoint.parse(options.namesrv_listen or NAMESRV_DEFAULT)
+    endpoint = _endpoint("--namesrv-listen", options.namesrv_listen or NAMESRV_DEFAULT)
     return _namesrv_plan(mine, endpoint)
 
 
@@ -210,7 +230,9 @@ def namesrv_plan(options: NamesrvOptions) -> NamesrvPlan:
     server = settings.build(ServerConfig, sources.texts)
     port = settings.build(NamesrvConfig, sources.texts).listen_port
     endpoint = (
-        Endpoint.parse(options.listen) if options.listen else Endpoint(server.bind_address, port)
+        _endpoint("--listen", options.listen)
+        if options.listen
+        else Endpoint(server.bind_address, port)
     )
     return _namesrv_plan(sources, endpoint)
 
@@ -264,7 +286,11 @@ def told_endpoint(plan: ServerPlan, port: int) -> Endpoint:
     return Endpoint(told_address(plan.listen), port)
 
 
-def metrics_endpoint(text: str) -> Endpoint:
-    """A port alone listens on this machine only: metrics are nobody else's business."""
-    port = text.strip().removeprefix(":")
-    return Endpoint.parse(f"127.0.0.1:{port}" if port.isdecimal() else text)
+def metrics_endpoint(options: ServerOptions, configured: str = "") -> Endpoint | None:
+    """A port alone listens on this machine only: metrics are nobody else's business. None: not served."""
+    text = (options.metrics or configured).strip()
+    if not text:
+        return None
+    port = text.removeprefix(":")
+    name = "--metrics" if options.metrics else "metricsListen"
+    return _endpoint(name, f"127.0.0.1:{port}" if port.isdecimal() else text)

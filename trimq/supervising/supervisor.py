@@ -6,7 +6,7 @@ port among them.
 
 import logging
 import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
 
 import trio
@@ -14,6 +14,7 @@ import trio
 from trimq.process.metrics import metrics_server
 from trimq.process.supervision import Supervisor
 from trimq.serving.failures import explained_plainly
+from trimq.serving.ready_line import Ready, broker_line
 from trimq.serving.server import made_namesrv, open_namesrv
 from trimq.settings.endpoints import Endpoint
 from trimq.settings.options import ServerOptions, metrics_endpoint, prepare_store
@@ -23,20 +24,19 @@ from trimq.supervising.page import FamilyPage
 
 log = logging.getLogger("trimq.supervisor")
 
-Ready = Callable[[str], None]
-
 
 async def run_family(
     options: ServerOptions, count: int, shared: Sequence[str], ready: Ready
 ) -> None:
     """Until SIGINT or SIGTERM. `shared` are arguments of all brokers. SettingsError, ChildFailed."""
     family = family_of(options, count)
+    page_at = metrics_endpoint(options)
     prepare_store(family.root)
     with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
         async with explained_plainly(), AsyncExitStack() as stack:
             namesrv = await _namesrv(family, stack)
             children = [
-                Child(member, reachable(namesrv), shared, options.metrics is not None)
+                Child(member, reachable(namesrv), shared, page_at is not None)
                 for member in family.members
             ]
             nursery = await stack.enter_async_context(trio.open_nursery())
@@ -46,14 +46,14 @@ async def run_family(
             for child in children:
                 others = [other.address for other in children if other is not child]
                 await child.tell_siblings(others)
-            if options.metrics is not None:
+            if page_at is not None:
                 page = FamilyPage(children)
                 address = await stack.enter_async_context(
-                    metrics_server(metrics_endpoint(options.metrics), page, page.refresh)
+                    metrics_server(page_at, page, page.refresh)
                 )
                 log.info("metrics served: address=%s", address)
             addresses = ",".join(child.address for child in children)
-            ready(f"TriMQ ready: namesrv={namesrv} broker={addresses} store={family.root}")
+            ready(broker_line(namesrv, addresses, family.root))
             await anext(aiter(signals))
             async with trio.open_nursery() as stopping:
                 for child in children:

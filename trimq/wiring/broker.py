@@ -14,7 +14,7 @@ from trimq.broker.filters.sql_filters import SqlFilters
 from trimq.broker.groups.offsets import ConsumerOffsets
 from trimq.broker.groups.request_modes import RequestModes
 from trimq.broker.groups.subscription_groups import SubscriptionGroups
-from trimq.broker.pop.order import OrderBlocks
+from trimq.broker.pop.order_blocks import OrderBlocks
 from trimq.broker.services.siblings import Siblings
 from trimq.broker.tables.writer import TableWriter
 from trimq.broker.timers.service import WheelTimers
@@ -149,9 +149,17 @@ def broker_parts(given: Given, common: Common) -> list[Part]:
     and those that refer to groups after these. A pull that waits for a message is woken before the
     message is counted.
     """
+    return [
+        *_who_and_where(given, common),
+        *_messages_in_and_out(given, common),
+        *_upkeep_and_cluster(given, common),
+    ]
+
+
+def _who_and_where(given: Given, common: Common) -> list[Part]:
+    """Topics, groups, clients, and how far groups have read."""
     topic, group, offset = common.topics.table, common.groups, common.offsets
-    consumers, traffic = common.clients.consumers, common.figures.traffic
-    subscriptions = PullSubscriptions(given.config, group, consumers, common.filters, given.clock)
+    consumers = common.clients.consumers
     return [
         requests.part(common.requests),
         tables.part(common.tables, common.registration),
@@ -187,6 +195,15 @@ def broker_parts(given: Given, common: Common) -> list[Part]:
         filters.part(given, common.filters, consumers),
         offsets.part(given, offset, common.topics, group, consumers, common.elastic),
         progress.part(given, topic, group, consumers, offset, common.figures),
+    ]
+
+
+def _messages_in_and_out(given: Given, common: Common) -> list[Part]:
+    """Sends, pulls and pops, and what makes messages come later."""
+    topic, group, offset = common.topics.table, common.groups, common.offsets
+    consumers, traffic = common.clients.consumers, common.figures.traffic
+    subscriptions = PullSubscriptions(given.config, group, consumers, common.filters, given.clock)
+    return [
         produce.part(given, common.sends),
         transactions.part(
             given,
@@ -227,6 +244,13 @@ def broker_parts(given: Given, common: Common) -> list[Part]:
             traffic,
         ),
         assignment.part(given, common.routes, common.modes, consumers),
+    ]
+
+
+def _upkeep_and_cluster(given: Given, common: Common) -> list[Part]:
+    topic, group, offset = common.topics.table, common.groups, common.offsets
+    traffic = common.figures.traffic
+    return [
         compaction.part(common.compaction),
         siblings.part(common.siblings, topic, group),
         retention.part(given, common.topics, common.timers),

@@ -17,8 +17,8 @@ from trimq.broker.consume.checks import PullChecks
 from trimq.broker.consume.elastic_pulls import ElasticPulls
 from trimq.broker.consume.outcomes import Awaiting, Cold, Elsewhere, ForbiddenType, Pull, Refused
 from trimq.broker.consume.pulling import Pulling, Waiting
-from trimq.broker.consume.read_otherwise import ReadOtherwise
 from trimq.broker.consume.subscriptions import PullSubscriptions
+from trimq.broker.consume.topic_kinds import TopicKinds
 from trimq.codec.codes import ResponseCode
 from trimq.codec.headers.fast import PullHeader
 from trimq.remoting.contract import LimitReached
@@ -50,7 +50,7 @@ class Pulls:
             broker.store,
             broker.arrivals,
             broker.traffic,
-            ReadOtherwise(
+            TopicKinds(
                 broker.static,
                 None,
                 ElasticPulls(

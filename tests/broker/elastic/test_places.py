@@ -26,7 +26,7 @@ PLACED_NOWHERE = {
     "broker/transactions/ending.py:Ending.stage_op": "the topic of ops",
     "broker/transactions/checking.py:Checking._stage": "halves, and those given up",
     "broker/transactions/resuming.py:Resuming.resume": "the topic of halves",
-    "broker/pop/puttingback.py:PuttingBack._stage": "retry topics",
+    "broker/pop/putting_back.py:PuttingBack._stage": "retry topics",
     "broker/pop/checkpoints.py:Notes._stage": "the topic of checkpoints",
     "broker/elastic/log.py:ElasticLog.append": "the topic of maps",
 }

@@ -141,8 +141,8 @@ def test_notices_can_wait(clock) -> None:
     members.beat("a", sub("T"))
     members.beat("b", sub("T"))
     assert members.told("a") == 0
-    members.consumers.send_waiting_notices()
-    members.consumers.send_waiting_notices()
+    members.consumers.notices.send_waiting()
+    members.consumers.notices.send_waiting()
     assert (members.told("a"), members.told("b")) == (1, 1)
 
 

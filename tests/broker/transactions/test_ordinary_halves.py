@@ -10,7 +10,7 @@ from trimq.broker.config import BrokerConfig
 from trimq.broker.produce.half_messages import make_half
 from trimq.broker.produce.properties import SendProperties, is_prepared
 from trimq.broker.produce.unique_ids import UniqueIds
-from trimq.broker.produce.waiting_for_disk import wait_stored
+from trimq.broker.produce.wait_stored import wait_stored
 from trimq.broker.transactions.copies import BadHalf, HalfSays, committed, committed_as_it_says
 from trimq.codec.names import TRANS_HALF_TOPIC
 from trimq.codec.records.properties import find_property, format_properties, parse_properties

@@ -214,6 +214,32 @@ async def test_all_that_is_acknowledged_stays_away(pops: Any) -> None:
     assert pops.broker.records(RETRY) == []
 
 
+async def test_it_comes_again_two_seconds_after_its_time_at_once(pops: Any) -> None:
+    """Whether a second of the wheel has just begun then or is almost over."""
+    interval = pops.broker.config.revive_interval
+    assert pops.reviving.pause() == interval, "nothing is open"
+    pops.put(b"0")
+    pops.pop(invisibleTime=900)
+    pops.write()
+    await pops.later(2400)
+    assert pops.broker.records(RETRY) == []
+    assert pops.reviving.pause() == 501
+    await pops.later(500)
+    assert pops.broker.records(RETRY) == [], "an acknowledgement may be as late"
+    await pops.later(pops.reviving.pause())
+    assert len(pops.broker.records(RETRY)) == 1
+    assert pops.reviving.pause() == interval
+
+
+async def test_one_that_cannot_be_put_back_is_not_tried_all_the_time(pops: Any) -> None:
+    pops.put(b"0")
+    pops.pop(invisibleTime=0)
+    pops.write()
+    pops.broker.store.cleaning.disk_full = True
+    await pops.later(5000)
+    assert pops.reviving.pause() == pops.broker.config.revive_interval
+
+
 async def test_a_put_back_that_fails_is_tried_again(pops: Any) -> None:
     """The position of the revive topic stays before what is not done."""
     pops.put(b"0", b"1")

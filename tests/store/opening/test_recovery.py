@@ -11,16 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trimq.codec.entries.checkpoint import Checkpoint
 from trimq.codec.flags import SysFlag
 from trimq.store.errors import (
     PropertiesLookTorn,
-    StoreDamaged,
-    StoreError,
-    StoreInUse,
-    WrongFileSize,
 )
-from trimq.store.upkeep.checkpoint import load_checkpoint, save_checkpoint
 
 FILE = 1024
 
@@ -82,32 +76,6 @@ def test_kill_loses_nothing(bench):
     before = entries(store)
     bench.close(store)
     assert entries(bench.open()) == before
-
-
-def test_the_scan_begins_at_the_checkpoint(bench):
-    store = bench.open()
-    fill(bench, store, 40)
-    while store.write_derived():
-        pass
-    store.plan_checkpoint().run()
-    fill(bench, store, 3, start=40)
-    before = entries(store)
-    bench.kill(store)
-    store = bench.open()
-    assert (bench.report.records, bench.report.entries) == (4, 3)
-    assert entries(store) == before
-
-
-def test_a_checkpoint_vouches_only_for_a_finished_round(bench):
-    store = bench.open()
-    for number in range(100):
-        store.put(bench.message(b"x", topic=f"T{number}"))
-    assert store.write_derived()
-    store.plan_checkpoint().run()
-    bench.kill(store)
-    store = bench.open()
-    assert bench.report.entries == 100
-    assert all(store.max_offset(f"T{number}", 0) == 1 for number in range(100))
 
 
 def test_messages_without_entries_get_none_at_recovery(bench):
@@ -233,47 +201,6 @@ def test_what_was_after_the_tear_never_comes_back(bench):
     assert bench.bodies(bench.open()) == [b"a" * 50, b"d" * 50]
 
 
-def test_damage_in_front_of_vouched_records_is_refused(bench):
-    store = bench.open()
-    fill(bench, store, 40)
-    bench.close(store)
-    file = bench.commit_log_files()[1]
-    content = file.read_bytes()
-    shutil.rmtree(bench.root / "consumequeue")
-    file.write_bytes(content[:100] + b"\xff" * 30 + content[130:])
-    with pytest.raises(StoreDamaged) as caught:
-        bench.open()
-    assert caught.value.file == file
-    assert 0 <= caught.value.offset < 130
-    # Nothing was touched, so putting the bytes back heals it.
-    file.write_bytes(content)
-    assert len(bench.bodies(bench.open())) == 20
-
-
-def test_a_refused_log_can_be_cut_by_hand(bench):
-    """What docs/durability.md says under "A store that is refused"."""
-    store = bench.open()
-    fill(bench, store, 40)
-    bench.close(store)
-    files = bench.commit_log_files()
-    content = files[1].read_bytes()
-    files[1].write_bytes(content[:100] + b"\xff" * 30 + content[130:])
-    shutil.rmtree(bench.root / "consumequeue")
-    with pytest.raises(StoreDamaged) as caught:
-        bench.open()
-    for later in files[2:]:
-        later.unlink()
-    os.truncate(caught.value.file, caught.value.offset)
-    os.truncate(caught.value.file, len(content))
-    shutil.rmtree(bench.root / "index", ignore_errors=True)
-    (bench.root / "checkpoint").unlink()
-    store = bench.open()
-    kept = bench.bodies(store)
-    assert 0 < len(kept) < 20
-    store.put(bench.message(b"new"))
-    assert b"new" in bench.bodies(store) + bench.bodies(store, queue_id=1)
-
-
 def test_a_preallocated_empty_file_is_removed(bench):
     """A real broker makes the next file ahead of time."""
     store = bench.open()
@@ -297,34 +224,6 @@ def test_a_blank_at_the_very_end_is_written_over(bench):
     fill(bench, store, 10, queues=1)
     bench.kill(store)
     assert len(bench.bodies(bench.open())) == 11
-
-
-def test_a_missing_middle_file_is_refused(bench):
-    store = bench.open()
-    fill(bench, store, 40)
-    bench.close(store)
-    bench.commit_log_files()[1].unlink()
-    with pytest.raises(StoreDamaged, match="the file before it is missing"):
-        bench.open()
-
-
-def test_another_file_size_is_refused_by_its_setting(bench):
-    store = bench.open()
-    fill(bench, store, 40)
-    bench.close(store)
-    with pytest.raises(WrongFileSize, match="mappedFileSizeCommitLog=4096 does not fit"):
-        bench.open(mapped_file_size_commit_log=4096)
-    with pytest.raises(StoreDamaged, match="mappedFileSizeConsumeQueue"):
-        bench.open(mapped_file_size_consume_queue=200).max_offset("T", 0)
-
-
-def test_consume_queues_without_a_log_are_refused(bench):
-    store = bench.open()
-    fill(bench, store, 4)
-    bench.close(store)
-    shutil.rmtree(bench.root / "commitlog")
-    with pytest.raises(StoreDamaged, match="no commit log"):
-        bench.open()
 
 
 def test_the_log_may_begin_later(bench):
@@ -382,18 +281,6 @@ def test_a_queue_that_lost_its_folder_gets_all_its_entries_back(bench):
     assert entries(bench.open()) == before
 
 
-def test_a_checkpoint_that_names_no_record_is_not_believed(bench):
-    store = bench.open()
-    fill(bench, store, 40)
-    before = entries(store)
-    bench.kill(store)
-    for offset in (7, 10_000, 1 << 40):
-        save_checkpoint(bench.root / "checkpoint", Checkpoint(queue_physical_offset=offset))
-        store = bench.open()
-        assert entries(store) == before
-        bench.kill(store)
-
-
 def test_entries_behind_the_logs_end_are_gone_before_it_grows_over_them(bench):
     """The log lost its tail, a queue did not, and nobody uses that queue for long."""
     store = bench.open(mapped_file_size_consume_queue=2000)
@@ -418,42 +305,6 @@ def test_entries_behind_the_logs_end_are_gone_before_it_grows_over_them(bench):
     store = bench.open(mapped_file_size_consume_queue=2000)
     assert bench.bodies(store, "other") == [b"first"]
     assert store.put(bench.message(b"second", topic="other")).queue_offset == 1
-
-
-def test_no_checkpoint_before_every_queue_was_checked(bench):
-    store = bench.open()
-    for number in range(100):
-        store.put(bench.message(b"x", topic=f"T{number}"))
-    bench.close(store)
-    store = bench.open()
-    fill(bench, store, 1)
-    bench.kill(store)
-    store = bench.open()
-    path = bench.root / "checkpoint"
-    before = load_checkpoint(path).queue_physical_offset
-    fill(bench, store, 3)
-    assert store.write_derived()
-    store.plan_checkpoint().run()
-    assert load_checkpoint(path).queue_physical_offset == before
-    while store.write_derived():
-        pass
-    store.plan_checkpoint().run()
-    assert load_checkpoint(path).queue_physical_offset > before
-
-
-def test_a_damaged_queue_stays_refused(bench):
-    """A second look must not take it for a queue without entries."""
-    store = bench.open()
-    fill(bench, store, 40)
-    bench.close(store)
-    with bench.queue_files("T", 1)[0].open("ab") as file:
-        file.write(b"more")
-    store = bench.open()
-    for _ in range(2):
-        with pytest.raises(StoreDamaged, match="mappedFileSizeConsumeQueue"):
-            store.max_offset("T", 1)
-    with pytest.raises(StoreDamaged):
-        store.put(bench.message(b""))
 
 
 def test_what_is_cut_off_is_reported(bench):
@@ -485,27 +336,6 @@ def test_a_lost_sector_of_properties_is_seen(bench):
     store.put(bench.message(b"", properties=b"key\x01" + bytes(511) + b"\x02"))
 
 
-def test_the_next_offset_of_a_queue_must_follow(bench):
-    store = bench.open()
-    fill(bench, store, 5, queues=1)
-    bench.kill(store)
-    with bench.commit_log_files()[0].open("r+b") as file:
-        file.seek(store_offset_of(bench, 3) + 20)
-        file.write((77).to_bytes(8, "big"))
-    before = {path: path.read_bytes() for path in bench.root.rglob("0*") if path.is_file()}
-    for _ in range(2):
-        with pytest.raises(StoreDamaged, match="continues at 77") as caught:
-            bench.open()
-        assert caught.value.file == bench.commit_log_files()[0]
-    assert {path: path.read_bytes() for path in before} == before
-
-
-def store_offset_of(bench, number):
-    """Physical offset of a record that `fill` wrote, all of one size."""
-    data = bench.commit_log_files()[0].read_bytes()
-    return int.from_bytes(data[:4], "big") * number
-
-
 def test_a_topic_made_again_begins_at_zero_after_a_crash(bench):
     store = bench.open()
     fill(bench, store, 30, queues=1)
@@ -515,20 +345,3 @@ def test_a_topic_made_again_begins_at_zero_after_a_crash(bench):
     assert sorted(before) == [(0, 0), (0, 1), (0, 2)]
     bench.kill(store)
     assert entries(bench.open()) == before
-
-
-def test_two_stores_never_share_a_directory(bench):
-    store = bench.open()
-    with pytest.raises(StoreInUse):
-        bench.open()
-    bench.close(store)
-    bench.open()
-
-
-def test_rocksdb_queues_are_refused_untouched(bench):
-    folder = bench.root / "consumequeue_rocksdb"
-    folder.mkdir(parents=True)
-    (folder / "CURRENT").write_text("MANIFEST-000004")
-    with pytest.raises(StoreError, match="storeType=default"):
-        bench.open()
-    assert sorted(path.name for path in bench.root.iterdir()) == ["consumequeue_rocksdb", "lock"]

@@ -39,6 +39,12 @@ def test_a_sound_store(store):
     assert done.stderr == ""
 
 
+def test_one_record_is_not_plural(store):
+    done = run(store, "--quick")
+    assert f"{store}: closed, quick check\n" in done.stdout
+    assert ": 1 record, 0.0 MB" in done.stdout
+
+
 def test_problems_are_exit_code_1(store):
     queue = store / "consumequeue" / "T" / "1" / f"{0:020d}"
     data = bytearray(queue.read_bytes())

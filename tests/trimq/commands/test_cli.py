@@ -67,7 +67,12 @@ def test_namesrv_prints_its_address(tmp_path: Path) -> None:
     ("arguments", "code", "sentence"),
     [
         (["--set", "flushDiskType=NEVER"], 2, "must be one of ASYNC_FLUSH, SYNC_FLUSH"),
-        (["--listen", "nowhere"], 2, "write HOST:PORT"),
+        (["--listen", "nowhere"], 2, "--listen: 'nowhere' is not an address: write HOST:PORT"),
+        (["--namesrv-listen", "nowhere"], 2, "--namesrv-listen: 'nowhere' is not"),
+        (["--advertise", "nowhere"], 2, "--advertise: 'nowhere' is not"),
+        (["--metrics", "nowhere"], 2, "--metrics: 'nowhere' is not"),
+        (["--brokers", "2", "--metrics", "nowhere"], 2, "--metrics: 'nowhere' is not"),
+        (["--set", "metricsListen=nowhere"], 2, "metricsListen: 'nowhere' is not"),
         (["--config", "/does/not/exist.conf"], 2, "cannot read /does/not/exist.conf"),
         (["--set", "oops"], 2, "write key=value"),
         (["--set", "brokerIP1=no ip"], 2, "must be an IP address"),
@@ -135,3 +140,14 @@ def test_the_error_of_a_damaged_store_says_what_to_do() -> None:
     (sentence,) = explained(group) or []
     assert "s/commitlog/0 is damaged at byte 218" in sentence
     assert "'trimq check STORE'" in sentence
+
+
+@pytest.mark.parametrize("words", [["offsets", "report", "--help"], ["offsets", "report"]])
+def test_the_offset_report_says_what_is_not_installed(words: list[str]) -> None:
+    code = "import sys; sys.modules['pyarrow'] = None; from trimq.commands.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code, *words], check=False, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "needs pyarrow, which is not installed: pip install" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -95,7 +95,7 @@ def part(
                 services.every_async, services.SCAN_SECONDS, locks.forget_expired
             ),
             "send waiting notices": partial(
-                services.every, services.NOTICE_SECONDS, consumers.send_waiting_notices
+                services.every, services.NOTICE_SECONDS, consumers.notices.send_waiting
             ),
         },
         connections=clients,

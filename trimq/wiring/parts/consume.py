@@ -8,8 +8,8 @@ from trimq.broker.consume.arrivals import Arrivals
 from trimq.broker.consume.checks import PullChecks
 from trimq.broker.consume.elastic_pulls import ElasticPulls
 from trimq.broker.consume.pulling import Pulling
-from trimq.broker.consume.read_otherwise import ReadOtherwise
 from trimq.broker.consume.subscriptions import PullSubscriptions
+from trimq.broker.consume.topic_kinds import TopicKinds
 from trimq.broker.figures.traffic import Traffic
 from trimq.broker.groups.offsets import ConsumerOffsets
 from trimq.broker.groups.subscription_groups import SubscriptionGroups
@@ -47,8 +47,8 @@ def part(
     elastic = ElasticPulls(
         table.partitions, of_elastic.groups, of_elastic.commits, of_elastic.gates
     )
-    otherwise = ReadOtherwise(static, kept.compaction, elastic)
-    pulling = Pulling(config, checks, offsets, given.store, arrivals, traffic, otherwise)
+    kinds = TopicKinds(static, kept.compaction, elastic)
+    pulling = Pulling(config, checks, offsets, given.store, arrivals, traffic, kinds)
     pulls: list[Processor[Any]] = [PullMessage(pulling), LitePullMessage(pulling)]
     if given.plan.is_slave and not config.slave_read_enable:
         pulls = [RefusePulls()]

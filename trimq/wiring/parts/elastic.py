@@ -9,8 +9,7 @@ import trio
 from trimq.broker.cluster.registration import Registration
 from trimq.broker.consume.arrivals import Arrivals
 from trimq.broker.elastic.commits import ElasticCommits
-from trimq.broker.elastic.gates import Gates
-from trimq.broker.elastic.groups import GatedGroups
+from trimq.broker.elastic.gated_groups import GatedGroups
 from trimq.broker.elastic.loads import Loads
 from trimq.broker.elastic.log import ElasticLog
 from trimq.broker.elastic.maps import ElasticMaps
@@ -19,6 +18,7 @@ from trimq.broker.elastic.readers import ElasticReaders
 from trimq.broker.elastic.scaling import Scaling
 from trimq.broker.elastic.tails import Tails
 from trimq.broker.elastic.viewing import Viewing
+from trimq.broker.elastic.waiting_at_gates import Gates
 from trimq.broker.groups.offsets import ConsumerOffsets
 from trimq.broker.topics.table import Topics
 from trimq.codec.names import ELASTIC_MAP_TOPIC

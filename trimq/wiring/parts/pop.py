@@ -17,10 +17,10 @@ from trimq.broker.pop.elastic_pops import ElasticPops
 from trimq.broker.pop.in_flight import InFlight
 from trimq.broker.pop.looking import Looking
 from trimq.broker.pop.offsets import PopOffsets
-from trimq.broker.pop.order import OrderBlocks
+from trimq.broker.pop.order_blocks import OrderBlocks
 from trimq.broker.pop.orderly import Orderly
 from trimq.broker.pop.popping import Popping
-from trimq.broker.pop.puttingback import PuttingBack
+from trimq.broker.pop.putting_back import PuttingBack
 from trimq.broker.pop.revive import Reviving
 from trimq.broker.pop.waiting import PopWaits
 from trimq.broker.services import background as services
@@ -57,6 +57,49 @@ class Kept:
     elastic: Elastic
 
 
+@dataclass(frozen=True, slots=True)
+class _Pop:
+    """What there is to POP, once it has been put together. `told`: who asked to be told of messages."""
+
+    topics: Topics
+    groups: SubscriptionGroups
+    notes: Notes
+    in_flight: InFlight
+    popped: PopOffsets
+    waits: PopWaits
+    told: PopWaits
+    looking: Looking
+    orderly: Orderly
+    popping: Popping
+    acking: Acking
+    putting: PuttingBack
+    reviving: Reviving | None
+
+    def load(self) -> None:
+        self.orderly.load()
+        self.popped.replay(
+            self.notes.topic, lambda topic, group: topic in self.topics and group in self.groups
+        )
+
+    def written(self) -> None:
+        self.popped.written()
+        self.in_flight.written()
+
+    def stored(self, messages: list[Dispatched]) -> None:
+        self.waits.arrived(messages)
+        self.told.arrived(messages)
+
+    def wake(self, group: str, topic: str, queues: Iterable[int]) -> None:
+        """A gate has opened: whoever waits for these queues looks again."""
+        for queue_id in (_ALL_QUEUES, *queues):
+            self.waits.wake(topic, group, queue_id)
+            self.told.wake(topic, group, queue_id)
+
+    def samples(self) -> Iterator[Sample]:
+        counted = _in_flight(self.in_flight, self.topics, self.groups)
+        return _samples(self.waits, self.reviving, self.notes, counted, self.putting)
+
+
 def part(
     given: Given,
     sends: Sends,
@@ -68,83 +111,86 @@ def part(
     traffic: Traffic,
 ) -> Part:
     """Told of a write after the offsets are loaded; what waits is woken when checkpoints count."""
-    offsets, blocks, timers, lite = kept.offsets, kept.blocks, kept.timers, kept.lite
     config, store, clock, of_store = given.config, given.store, given.clock, given.plan.store
     checks = PopChecks(config, given.identity, topics, groups, consumers, filters, clock, of_store)
-    notes = Notes(sends.staging, sends.rules, config.broker_cluster_name, clock)
-    in_flight = InFlight(store, clock)
-    gates = kept.elastic
-    elastic = ElasticPops(topics.partitions, gates.groups, gates.commits, offsets)
-    popped = PopOffsets(offsets, store, blocks, in_flight, elastic)
-    waits = PopWaits(config)
-    told = PopWaits(config, latest_first=True)
-    looking = Looking(config, checks, offsets, blocks, store, elastic)
-    orderly = Orderly(blocks, offsets, waits, elastic, clock)
-    popping = Popping(config, checks, popped, notes, store, waits, orderly, traffic)
-    queues = config.revive_queue_num
-    acking = Acking(topics, notes, orderly, store, of_store, queues, clock, in_flight)
-    putting = PuttingBack(config, sends.staging, sends.rules, topics, offsets, notes, in_flight)
-    reviving = None
-    # What is acknowledged must not be put back because its note is on its way to the disk.
-    store.enter_at_once(notes.topic)
-    if timers is not None:
-        reviving = Reviving(config, notes.topic, store, offsets, topics, groups, putting, timers)
-
-    def opened(group: str, topic: str) -> None:
-        """A gate: whoever waits for these queues looks again."""
-        for queue_id in (_ALL_QUEUES, *store.queues(topic)):
-            waits.wake(topic, group, queue_id)
-            told.wake(topic, group, queue_id)
-
-    gates.groups.add_listener(opened)
-
-    def load() -> None:
-        orderly.load()
-        popped.replay(notes.topic, lambda topic, group: topic in topics and group in groups)
-
-    def written() -> None:
-        popped.written()
-        in_flight.written()
-
-    def stored(messages: list[Dispatched]) -> None:
-        waits.arrived(messages)
-        told.arrived(messages)
-
-    def samples() -> Iterator[Sample]:
-        counted = _in_flight(in_flight, topics, groups)
-        return _samples(waits, reviving, notes, counted, putting)
-
+    pop = _put_together(given, sends, topics, groups, checks, kept, traffic)
+    kept.elastic.groups.add_listener(
+        lambda group, topic: pop.wake(group, topic, store.queues(topic))
+    )
     return Part(
         name="pop",
         processors=[
-            AckMessage(acking, lite),
-            BatchAckMessage(acking),
-            ChangeMessageInvisibleTime(acking, lite),
+            AckMessage(pop.acking, kept.lite),
+            BatchAckMessage(pop.acking),
+            ChangeMessageInvisibleTime(pop.acking, kept.lite),
             PopRollback(),
         ],
         main_port_only=[
-            PopMessage(popping, store, of_store),
-            PollingInfo(checks, waits),
-            PeekMessage(checks, looking, store),
-            Notification(checks, looking, told, clock),
+            PopMessage(pop.popping, store, of_store),
+            PollingInfo(checks, pop.waits),
+            PeekMessage(checks, pop.looking, store),
+            Notification(checks, pop.looking, pop.told, clock),
         ],
         services={
             "write the blocks of orderly pops": partial(
                 services.every_async,
                 config.flush_consumer_offset_interval / 1000,
-                blocks.persist_in_steps,
+                kept.blocks.persist_in_steps,
             ),
         },
         master_services={
-            "open the blocks of orderly pops": orderly.openings.run,
-            **({} if reviving is None else {"put popped messages back": reviving.run}),
+            "open the blocks of orderly pops": pop.orderly.openings.run,
+            **({} if pop.reviving is None else {"put popped messages back": pop.reviving.run}),
         },
-        load=load,
-        before_cut=partial(popped.take_back, notes.topic),
-        written=written,
-        stored=stored,
-        close=blocks.persist,
-        samples=samples,
+        load=pop.load,
+        before_cut=partial(pop.popped.take_back, pop.notes.topic),
+        written=pop.written,
+        stored=pop.stored,
+        close=kept.blocks.persist,
+        samples=pop.samples,
+    )
+
+
+def _put_together(
+    given: Given,
+    sends: Sends,
+    topics: Topics,
+    groups: SubscriptionGroups,
+    checks: PopChecks,
+    kept: Kept,
+    traffic: Traffic,
+) -> _Pop:
+    config, store, clock, of_store = given.config, given.store, given.clock, given.plan.store
+    offsets, blocks, gates = kept.offsets, kept.blocks, kept.elastic
+    notes = Notes(sends.staging, sends.rules, config.broker_cluster_name, clock)
+    in_flight = InFlight(store, clock)
+    elastic = ElasticPops(topics.partitions, gates.groups, gates.commits, offsets)
+    popped = PopOffsets(offsets, store, blocks, in_flight, elastic)
+    waits = PopWaits(config)
+    orderly = Orderly(blocks, offsets, waits, elastic, clock)
+    putting = PuttingBack(config, sends.staging, sends.rules, topics, offsets, notes, in_flight)
+    reviving = None
+    # What is acknowledged must not be put back because its note is on its way to the disk.
+    store.enter_at_once(notes.topic)
+    if kept.timers is not None:
+        reviving = Reviving(
+            config, notes.topic, store, offsets, topics, groups, putting, kept.timers
+        )
+    queues = config.revive_queue_num
+    return _Pop(
+        topics=topics,
+        groups=groups,
+        notes=notes,
+        in_flight=in_flight,
+        popped=popped,
+        waits=waits,
+        told=PopWaits(config, latest_first=True),
+        looking=Looking(config, checks, offsets, blocks, store, elastic),
+        orderly=orderly,
+        popping=Popping(config, checks, popped, notes, store, waits, orderly, traffic),
+        acking=Acking(topics, notes, orderly, store, of_store, queues, clock, in_flight),
+        putting=putting,
+        reviving=reviving,
     )
 
 

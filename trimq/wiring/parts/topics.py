@@ -8,7 +8,7 @@ from trimq.broker.cluster.other_brokers import OtherBrokers
 from trimq.broker.cluster.registration import Registration
 from trimq.broker.groups.offsets import ConsumerOffsets
 from trimq.broker.lite.life import LiteLife
-from trimq.broker.pop.order import OrderBlocks
+from trimq.broker.pop.order_blocks import OrderBlocks
 from trimq.broker.services import background as services
 from trimq.broker.tables.writer import TableWriter
 from trimq.broker.timers.contract import Timers

@@ -22,6 +22,7 @@ import org.apache.rocketmq.client.consumer.rebalance.AllocateMessageQueueAverage
 import org.apache.rocketmq.client.impl.MQClientAPIImpl;
 import org.apache.rocketmq.client.producer.DefaultMQProducer;
 import org.apache.rocketmq.common.TopicConfig;
+import org.apache.rocketmq.common.consumer.ConsumeFromWhere;
 import org.apache.rocketmq.common.message.Message;
 import org.apache.rocketmq.common.message.MessageExt;
 import org.apache.rocketmq.common.message.MessageQueue;
@@ -86,6 +87,9 @@ final class Context implements AutoCloseable {
         DefaultMQPushConsumer consumer = new DefaultMQPushConsumer(
             group(group), hook.length > 0 ? hook[0] : null, new AllocateMessageQueueAveragely());
         configure(consumer, name);
+        // By default a message that is stored between the client's two questions, for the group's offset and then
+        // for the queue's end, is skipped.
+        consumer.setConsumeFromWhere(ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET);
         // Five seconds by default; scenarios wait for commits.
         consumer.setPersistConsumerOffsetInterval(500);
         // None by default: what a listener has just seen would then not be in the commit that a shutdown makes.

@@ -12,6 +12,7 @@ import org.apache.rocketmq.client.producer.LocalTransactionState;
 import org.apache.rocketmq.client.producer.SendResult;
 import org.apache.rocketmq.client.producer.TransactionListener;
 import org.apache.rocketmq.client.producer.TransactionMQProducer;
+import org.apache.rocketmq.common.consumer.ConsumeFromWhere;
 import org.apache.rocketmq.common.message.Message;
 import org.apache.rocketmq.common.message.MessageAccessor;
 import org.apache.rocketmq.common.message.MessageExt;
@@ -72,6 +73,8 @@ final class TraceScenarios {
         DefaultMQPushConsumer consumer = new DefaultMQPushConsumer(null, context.group("g"), null,
             new AllocateMessageQueueAveragely(), true, null);
         context.configure(consumer, "c");
+        // Sent at once: one that has stored nothing yet would begin behind it.
+        consumer.setConsumeFromWhere(ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET);
         consumer.setConsumeMessageBatchMaxSize(1);
         consumer.subscribe(topic, "*");
         Inbox inbox = new Inbox(message -> Saw.text(message).equals("again") && message.getReconsumeTimes() == 0);

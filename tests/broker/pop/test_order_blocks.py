@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 from trimq.broker.pop.batches import NotInBatch, OrderedQueue, offsets_of
-from trimq.broker.pop.order import OrderBlocks
+from trimq.broker.pop.order_blocks import OrderBlocks
 
 NOW = 1_700_000_000_000
 Q = OrderedQueue("T", "G", 0)

@@ -4,7 +4,7 @@ import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from trimq.broker.elastic.gates import Gates
+from trimq.broker.elastic.waiting_at_gates import Gates
 
 
 async def test_a_waiting_pull_ends_with_its_time(autojump_clock: MockClock) -> None:

@@ -1,4 +1,4 @@
-"""The kinds of topics whose pulls take a way of their own."""
+"""The kinds of topics whose pulls take a way of their own: static, compacted, elastic."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from trimq.broker.topics.static_queues import StaticQueues
 
 
 @dataclass(frozen=True, slots=True)
-class ReadOtherwise:
+class TopicKinds:
     """`compaction` is None on a broker that compacts nothing."""
 
     static: StaticQueues

@@ -45,15 +45,15 @@ def part(tmp_path: Path, kind: str) -> Part:
     return Part(kind, ("-p", "no:cacheprovider", f"./test_{kind}.py"), folder)
 
 
-def outcomes_of(group: Group) -> dict[str, report.Outcome]:
+def outcomes_of(group: Group, results: Path) -> dict[str, report.Outcome]:
     found: list[report.Outcome] = []
-    parts.run(group, found)
+    parts.run(group, results, found)
     return {one.name: one for one in found}
 
 
-def test_parts_run_and_are_notified(tmp_path: Path) -> None:
+def test_parts_run_and_are_notified(tmp_path: Path, results: Path) -> None:
     kinds = ("passes", "fails", "skips")
-    done = outcomes_of(Group([part(tmp_path, kind) for kind in kinds]))
+    done = outcomes_of(Group([part(tmp_path, kind) for kind in kinds]), results)
     assert {name: one.code for name, one in done.items()} == {"passes": 0, "fails": 1, "skips": 0}
     text = report.text(list(done.values()))
     rows = {kind: re.search(rf"^{kind} .*$", text, re.MULTILINE) for kind in kinds}
@@ -86,8 +86,8 @@ def test_after_a_group_that_failed_no_other_begins(
     groups = {kind: Group([part(tmp_path, kind)]) for kind in ("fails", "passes")}
     monkeypatch.setattr(parts, "GROUPS", {kind: lambda g=g: g for kind, g in groups.items()})
     assert parts.main(["fails", "passes"]) == 1
-    assert (results / "fails.xml").exists()
-    assert not (results / "passes.xml").exists()
+    assert (results / "latest/fails.xml").exists()
+    assert not (results / "latest/passes.xml").exists()
 
 
 def is_running(pid: int) -> bool:
@@ -100,13 +100,12 @@ def test_ctrl_c_ends_what_was_started(tmp_path: Path) -> None:
     sleeper = part(tmp_path, "sleeps")
     source = (
         "import os, sys; from pathlib import Path; from tests.run import parts\n"
-        f"parts.RESULTS = Path({str(tmp_path)!r})\n"
         f"part = parts.Part('sleeps', {sleeper.words!r}, Path({str(sleeper.folder)!r}))\n"
         "for number in (2, 15): parts.signal.signal(number, parts.interrupted)\n"
         "begin = parts.Running.__init__\n"
-        "def told(self, part): begin(self, part); print(self.pid, flush=True)\n"
+        "def told(self, part, results): begin(self, part, results); print(self.pid, flush=True)\n"
         "parts.Running.__init__ = told\n"
-        "parts.run(parts.Group([part]), [])\n"
+        f"parts.run(parts.Group([part]), Path({str(tmp_path)!r}), [])\n"
     )
     command = [sys.executable, "-c", source]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as runner:
