@@ -90,6 +90,9 @@ class ElasticCommits:
     def _go_on(self, *, follows: bool) -> None:
         # The file of the offsets has what was moved before it was written.
         since = None if self._has_moved else self._offsets.noted_log_end
+        if since is None and not self._has_moved and not self._offsets.table_size():
+            # It was never written.
+            since = 0
         for (group, topic), resets in self._resets.items():
             moved = {}
             if since is not None:

@@ -186,6 +186,19 @@ def test_a_reset_goes_on_after_a_kill(moved: ElasticBroker) -> None:
     assert moved.groups.readable_until(GROUP, TOPIC, 2) == 0
 
 
+def test_a_reset_that_was_heard_goes_on_when_offsets_were_never_written(
+    moved: ElasticBroker,
+) -> None:
+    moved.commit(0, 3)
+    moved.offsets.assign_reset(GROUP, TOPIC, 0, 1)
+    assert moved.offsets.take_reset(GROUP, TOPIC, 0) == 1
+    moved.topics.close()
+    moved.store.abandon()
+    moved.start()
+    assert moved.offsets.query(GROUP, TOPIC, 0) == 1
+    assert not moved.offsets.has_reset(GROUP, TOPIC, 0)
+
+
 def _without_late_commits(elastic: ElasticBroker, **offsets: int) -> None:
     """The group commits these offsets (`q2=1`: of queue 2), and the broker is killed before they are in the file."""
     elastic.offsets.persist()

@@ -17,7 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from tests.broker.elastic.conftest import GROUP, TOPIC, ElasticBroker
 from tests.broker.elastic.ledger import Written
-from tests.broker.elastic.members import FIRST, LAST, Group
+from tests.broker.elastic.members import FIRST, LAST, Group, deliver
 from tests.broker.produce.conftest import Producing, block
 from trimq.broker.delivery.delays import DelayService
 from trimq.broker.elastic.model import Move
@@ -84,7 +84,7 @@ class Ordered(RuleBasedStateMachine):
         if moves:
             self.change({partition}, receiver)
         self.elastic.broker.clock.now += DELAY_MILLIS
-        trio.run(_deliver, self._delays())
+        trio.run(deliver, self._delays())
         for group in self.groups:
             group.lock()
 
@@ -387,15 +387,6 @@ class Ordered(RuleBasedStateMachine):
         found = getattr(run, "__self__", None)
         assert isinstance(found, DelayService)
         return found
-
-
-async def _deliver(delays: DelayService) -> None:
-    """All that is due."""
-    async with trio.open_nursery() as nursery:
-        await nursery.start(delays.run)
-        while delays.progress().get(1, 0) < delays.end(1):
-            await trio.lowlevel.checkpoint()
-        nursery.cancel_scope.cancel()
 
 
 def _memory() -> str | None:
