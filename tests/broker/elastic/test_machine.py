@@ -116,7 +116,6 @@ class Ordered(RuleBasedStateMachine):
 
     @rule()
     def tend(self) -> None:
-        """Queues behind the last one in use leave the route, or come back."""
         self.elastic.tend()
 
     @rule(partition=some_partition, receivers=st.lists(some_queue, min_size=2, max_size=3))
