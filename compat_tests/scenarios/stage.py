@@ -175,7 +175,7 @@ class Stage:
         if recorded is not None and recorded is not real:
             real = self._check_record(case, recorded, real)
         for build in self._rivals(case):
-            self._check_build(case, build, recorded, real)
+            real = self._check_build(case, build, recorded, real)
         self.records.keep(self._subject(case), {case.scenario: real})
 
     def _check_record(self, case: Case, recorded: Seen, real: Seen) -> Seen:
@@ -192,12 +192,13 @@ class Stage:
         assert_still(self._subject(case), recorded, real)
         return real
 
-    def _check_build(self, case: Case, build: str, recorded: Seen | None, real: Seen) -> None:
+    def _check_build(self, case: Case, build: str, recorded: Seen | None, real: Seen) -> Seen:
+        """What the real server did when ours did the same."""
         ours = self._seen[self._key(case, build)][case.scenario]
         for alone in range(ALONE):
             try:
                 self._assert_all_same(case, recorded, real, ours)
-                return
+                return real
             except AssertionError as crowded:
                 if alone and not real.error and not ours.error:
                     raise
@@ -205,6 +206,7 @@ class Stage:
                 real = self._alone(case, REAL)
                 ours = self._alone(case, build)
         self._assert_all_same(case, recorded, real, ours)
+        return real
 
     def _assert_all_same(self, case: Case, recorded: Seen | None, real: Seen, ours: Seen) -> None:
         assert_same(real, ours)

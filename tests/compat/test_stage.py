@@ -33,9 +33,13 @@ class Recorded(Records):
         super().__init__(live=False, writing=False)
         self._is_due = due
         self._seen = dict(seen)
+        self.kept: dict[str, Seen] = {}
 
     def find(self, subject: Subject) -> dict[str, Seen]:
         return self._seen
+
+    def keep(self, subject: Subject, seen: Mapping[str, Seen]) -> None:
+        self.kept |= seen
 
     def is_due(self, name: str, today: object = None) -> bool:
         return self._is_due
@@ -72,6 +76,15 @@ def test_a_difference_in_the_crowd_is_played_alone(
     stage = staged(monkeypatch, tmp_path, {REAL: [GOOD, GOOD], COMPILED: [OTHER, GOOD]})
     stage.check(CASE)
     assert len(stage.again) == 1
+
+
+def test_what_was_seen_alone_becomes_the_record(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    stage = staged(monkeypatch, tmp_path, {REAL: [LATE, GOOD], COMPILED: [GOOD, GOOD]})
+    stage.check(CASE)
+    assert isinstance(stage.records, Recorded)
+    assert stage.records.kept == {CASE.scenario: GOOD}
 
 
 def test_a_difference_alone_counts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
