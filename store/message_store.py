@@ -213,6 +213,11 @@ class MessageStore(ReadableStore):
         self._appender.add_last_stager(stage)
 
     @property
+    def longest_body(self) -> int:
+        """Bytes of a message's body, at most (maxMessageSize)."""
+        return self._config.max_message_size
+
+    @property
     def writable(self) -> bool:
         return self._is_open and self._log.writable and not self.cleaning.disk_full
 
