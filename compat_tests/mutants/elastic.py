@@ -182,7 +182,7 @@ def _lost_commits_come_back() -> None:
 
 
 def _left_counts_as_read() -> None:
-    from trimq.broker.elastic.groups import GatedGroups
+    from trimq.broker.elastic.gated_groups import GatedGroups
 
     def make(reached: Callable[..., int]) -> Callable[..., int]:
         def wrong(self: Any, group: str, topic: str, queue: int) -> int:
