@@ -2,6 +2,8 @@
 
 The names are those of TopicValidator, MixAll and KeyBuilder. broker/topics/names.py says which of them
 a topic or group may not have.
+
+Hot: compiled by mypyc when a compiler is there.
 """
 
 from typing import Final

@@ -213,12 +213,18 @@ class MessageStore(ReadableStore):
         self._appender.add_last_stager(stage)
 
     @property
+    def longest_body(self) -> int:
+        """Bytes of a message's body, at most (maxMessageSize)."""
+        return self._config.max_message_size
+
+    @property
     def writable(self) -> bool:
         return self._is_open and self._log.writable and not self.cleaning.disk_full
 
     def check_writable(self) -> None:
         """StoreNotWritable when no message is accepted, whatever it is (RunningFlags.isWriteable)."""
-        self._check_own()
+        if not self._is_open or self._copied is not None:
+            self._check_own()
         if self.cleaning.disk_full:
             raise StoreNotWritable(f"the disk is full: {self.cleaning.use}")
 

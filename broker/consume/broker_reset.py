@@ -4,6 +4,7 @@ AdminBrokerProcessor.resetOffsetInner; in force with useServerSideResetOffset=tr
 """
 
 import logging
+from collections.abc import Callable, Sequence
 
 from trimq.broker.groups.offsets import ConsumerOffsets
 from trimq.broker.groups.subscription_groups import SubscriptionGroups
@@ -27,10 +28,15 @@ class BrokerReset:
         groups: SubscriptionGroups,
         offsets: ConsumerOffsets,
         store: QueueReader,
+        left: Callable[[str], Sequence[int]],
         is_slave: bool = False,
     ) -> None:
-        """`is_slave`: the master's offsets would undo it."""
+        """`left`: a topic's queues that are not in the route, and are for a group that goes back.
+
+        `is_slave`: the master's offsets would undo it.
+        """
         self._is_slave = is_slave
+        self._left = left
         self._groups = groups
         self._offsets = offsets
         self._store = store
@@ -67,7 +73,7 @@ class BrokerReset:
         name = header.topic
         if header.queue_id < 0:
             chosen: dict[int, int] = {}
-            for queue_id in range(topic.read_queue_nums):
+            for queue_id in (*range(topic.read_queue_nums), *self._left(name)):
                 chosen[queue_id] = self._at(name, queue_id, header.timestamp)
                 if len(chosen) % QUEUES_PER_STEP == 0:
                     yield

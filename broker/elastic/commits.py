@@ -68,18 +68,38 @@ class ElasticCommits:
         self._strange_until = 0
         # Called with topic and queue: who waits there for messages has a reset to hear of.
         self.wake: Callable[[str, int], object] = lambda topic, queue: None
-        records.add_taker(self._take, self._resets.clear)
+        # Whether offsets have what the records read so far have moved.
+        self._has_moved = False
+        # Whether records come from a master.
+        self._follows = False
+        records.add_taker(self._take, self._forget_all)
+
+    @property
+    def follows(self) -> bool:
+        return self._follows
 
     def restore(self) -> None:
-        """At start, when offsets are loaded and records read: resets go on."""
+        """The broker leads: when offsets are loaded and records read, or when it was a slave. Resets go on."""
         self._strange_until = self._clock.millis() + LOCK_MILLIS
+        self._go_on(follows=False)
+
+    def follow(self) -> None:
+        """The same for a slave: offsets move with its master's records, and consumers hear of resets there."""
+        self._go_on(follows=True)
+
+    def _go_on(self, *, follows: bool) -> None:
         # The file of the offsets has what was moved before it was written.
-        since = self._offsets.noted_log_end
+        since = None if self._has_moved else self._offsets.noted_log_end
+        if since is None and not self._has_moved and not self._offsets.table_size():
+            # It was never written.
+            since = 0
         for (group, topic), resets in self._resets.items():
             moved = {}
             if since is not None:
                 moved = {queue: to for queue, (at, to) in resets.moved.items() if at >= since}
-            self._offsets.restore_reset(group, topic, moved, resets.pending)
+            self._offsets.restore_reset(group, topic, moved, {} if follows else resets.pending)
+        self._has_moved = True
+        self._follows = follows
 
     def keep(self, end: int) -> None:
         """The log before this offset is about to be deleted: what is still to be told is appended anew. StoreError."""
@@ -121,6 +141,7 @@ class ElasticCommits:
             self._resets.pop((group, topic), None)
             return
         before = dict(self._groups.closed_queues(group, topic))
+        known = self._groups.known_offsets(group, topic)
         self._groups.reset(group, topic, offsets)
         closed = {
             queue: start
@@ -128,15 +149,23 @@ class ElasticCommits:
             if queue not in before or start < before[queue]
         }
         stands = {
-            queue: self._stand(group, topic, queue, start)
+            queue: self._stand(group, topic, queue, start, known[queue])
             for queue, start in closed.items()
             if queue not in offsets and not self._offsets.has_reset(group, topic, queue)
+        }
+        # Commits that a kill has taken: what held in their place was the end of a change that counts no longer.
+        kept = {
+            queue: offset
+            for queue, offset in known.items()
+            if queue not in offsets
+            and queue not in stands
+            and offset > self._groups.known_offset(group, topic, queue)
         }
         pending = {**self._offsets.resets(group, topic), **stands}
         recorded = {**pending, **offsets} if told else pending
         settling = self._settling(group, topic) | closed.keys()
-        self._record(group, topic, {**stands, **offsets}, recorded, settling)
-        self._offsets.restore_reset(group, topic, stands, pending)
+        self._record(group, topic, {**stands, **kept, **offsets}, recorded, settling)
+        self._offsets.restore_reset(group, topic, {**stands, **kept}, pending)
         for queue in stands:
             self.wake(topic, queue)
 
@@ -196,11 +225,10 @@ class ElasticCommits:
             return "it is from before a reset"
         return None
 
-    def _stand(self, group: str, topic: str, queue: int, start: int) -> int:
+    def _stand(self, group: str, topic: str, queue: int, start: int, known: int) -> int:
         """Where a receiver's owner goes on. One that has committed nothing yet gets once more what it may have."""
-        stand = self._groups.known_offset(group, topic, queue)
-        if stand >= 0:
-            return stand
+        if known >= 0:
+            return known
         if self._groups.begins_last(group):
             return start
         return self._groups.min_offset(topic, queue)
@@ -234,10 +262,17 @@ class ElasticCommits:
             resets.moved |= {queue: (position, to) for queue, to in record.moved.items()}
             resets.pending = dict(record.pending)
             resets.settling = set(record.settling)
+            if self._follows:
+                self._offsets.restore_reset(record.group, record.topic, record.moved, {})
         elif isinstance(record, ElasticDeletion):
             for group, topic in list(self._resets):
                 if record.group in (None, group) and record.topic in (None, topic):
                     del self._resets[group, topic]
+
+    def _forget_all(self) -> None:
+        """All records come anew, and have moved offsets already."""
+        self._resets.clear()
+        self._follows = False
 
     def _is_online(self, group: str) -> bool:
         found = self._consumers.group(group)

@@ -128,7 +128,7 @@ class GatedGroups:
     def readable_until(self, group: str, topic: str, queue: int) -> int | None:
         """Where the group's reads of a queue end; None: nowhere.
 
-        A closed gate is looked at once more: messages may have been deleted unread, a queue may be gone.
+        A closed gate is looked at once more: messages may have been deleted unread.
         """
         gated = self._find(group, topic)
         if gated is None:
@@ -187,6 +187,13 @@ class GatedGroups:
             found = -1 if first is None else first
         passed = self.passed_end(group, topic, queue)
         return max(found, passed) if passed else found
+
+    def known_offsets(self, group: str, topic: str) -> dict[int, int]:
+        """The same of every queue that a change has to do with."""
+        state = self._maps.state(topic)
+        changes = () if state is None else state.changes
+        queues = {queue for change in changes for queue in (*change.ends, *change.starts)}
+        return {queue: self.known_offset(group, topic, queue) for queue in queues}
 
     def passed_end(self, group: str, topic: str, queue: int) -> int:
         """No consumer of the group may be told to begin below, nor commit it; 0 mostly."""
@@ -349,11 +356,16 @@ class GatedGroups:
         return any(change.version not in passed for change in reversed(state.changes))
 
     def _reached(self, group: str, topic: str, queue: int) -> int:
-        """What counts as committed: what was deleted unread is lost, and nobody reads a queue that left the route."""
-        config = self._topics.get(topic)
-        if config is not None and queue >= config.read_queue_nums:
-            return _PAST_ALL
+        """What counts as committed: what was deleted unread is lost.
+
+        Whoever begins with the last message skips a queue that had left the route before.
+        """
         committed = self._offsets.query(group, topic, queue)
+        if committed < 0 and self.begins_last(group):
+            config = self._topics.get(topic)
+            has_left = config is not None and queue >= config.read_queue_nums
+            if has_left and self.first_offset(group, topic, queue) is None:
+                return _PAST_ALL
         return max(committed, self._store.min_offset(topic, queue))
 
     def _newcomers(self, topic: str, receivers: Collection[int]) -> frozenset[str]:

@@ -6,7 +6,7 @@ old map stays.
 """
 
 import logging
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from typing import Protocol
 
 from trimq.broker.elastic.log import ElasticLog
@@ -21,6 +21,7 @@ from trimq.codec.bodies.elastic import (
     ElasticDeletion,
     ElasticRecord,
     ElasticState,
+    encode_record,
 )
 from trimq.codec.bodies.topics import TopicConfig
 from trimq.codec.flags import Perm
@@ -39,6 +40,15 @@ class QueueEnds(Protocol):
     def next_offset(self, topic: str, queue_id: int) -> int: ...
 
     def min_offset(self, topic: str, queue_id: int) -> int: ...
+
+    def max_offset(self, topic: str, queue_id: int) -> int: ...
+
+    def queues(self, topic: str) -> list[int]:
+        """Those that have had a message, ascending."""
+
+    @property
+    def longest_body(self) -> int:
+        """Bytes of a record's body, at most."""
 
 
 class ElasticMaps:
@@ -78,6 +88,18 @@ class ElasticMaps:
     def counts(self, topic: str) -> list[int]:
         """How many messages each partition has got since the start, by LP; must not be changed."""
         return self.places.counts(topic)
+
+    def left_queues(self, topic: str) -> list[int]:
+        """Queues that are not in the route and have messages, ascending; an ordinary topic has none."""
+        config = self._topics.get(topic)
+        if topic not in self._states or config is None:
+            return []
+        return [
+            queue
+            for queue in self._store.queues(topic)
+            if queue >= config.read_queue_nums
+            and self._store.min_offset(topic, queue) < self._store.max_offset(topic, queue)
+        ]
 
     def refusal(self, topic: str) -> str | None:
         """Why this topic cannot become elastic, if so; with what to do."""
@@ -143,6 +165,19 @@ class ElasticMaps:
             raise PlanError(f"{state.in_use} queues are in use: {read} read queues are too few")
         self._topics.resize(topic, read, write)
 
+    def check_moves(self, topic: str, moves: Iterable[Move]) -> None:
+        """PlanError when these changes could not all be made, one after the other, as things are."""
+        state = self._still_needed(topic, self._known(topic))
+        for move in moves:
+            told = self.newcomers(topic, set(move.targets.values()))
+            # Ends may have a digit more by then.
+            state = state.apply(
+                move, lambda queue: 10 * self._store.next_offset(topic, queue) + 9, told
+            )
+        size = len(encode_record(record_of(topic, state)))
+        if size > self._store.longest_body:
+            raise _too_large(topic, f"{size} bytes, {self._store.longest_body} at most")
+
     def change(self, topic: str, move: Move) -> Change:
         """The change that has happened. PlanError, StoreError: nothing has changed, or it is not certain to.
 
@@ -163,11 +198,7 @@ class ElasticMaps:
         try:
             self._records.append(record_of(topic, changed))
         except MessageTooLarge as error:
-            raise PlanError(
-                f"the state of {topic} would not fit into a message (maxMessageSize): {error};"
-                " move fewer partitions at a time, or wait until retention has deleted the messages"
-                " before its oldest changes"
-            ) from error
+            raise _too_large(topic, str(error)) from error
         change = changed.changes[-1]
         log.info(
             "elastic topic changed: topic=%s version=%d ends=%s starts=%s partitions=%d",
@@ -192,12 +223,17 @@ class ElasticMaps:
 
     def mend(self) -> None:
         """After the start: a kill may have kept the last of the topics' table from its file. StoreError."""
-        for topic, state in list(self._states.items()):
-            config = self._topics.get(topic)
-            if config is None:
+        for topic in self.topics():
+            if self._topics.get(topic) is None:
                 # It was being created, or deleted.
                 self.forget_topic(topic)
-            elif config.read_queue_nums < state.in_use:
+        self.widen()
+
+    def widen(self) -> None:
+        """All queues in use can be read, also when the table is older than the log, as a slave's may be."""
+        for topic, state in self._states.items():
+            config = self._topics.get(topic)
+            if config is not None and config.read_queue_nums < state.in_use:
                 self._topics.resize(topic, state.in_use, config.write_queue_nums)
 
     def keep(self, end: int) -> None:
@@ -241,3 +277,11 @@ class ElasticMaps:
     def _forget_all(self) -> None:
         for topic in list(self._states):
             self._forget(topic)
+
+
+def _too_large(topic: str, why: str) -> PlanError:
+    return PlanError(
+        f"the state of {topic} would not fit into a message (maxMessageSize): {why};"
+        " move fewer partitions at a time, or wait until retention has deleted the messages"
+        " before its oldest changes"
+    )

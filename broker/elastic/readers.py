@@ -1,4 +1,4 @@
-"""Who reads an elastic topic, and how far: what scaling and showing ask."""
+"""Who reads an elastic topic, and how far: what scaling, tails and showing ask."""
 
 from collections.abc import Iterable, Sequence
 from typing import Protocol
@@ -14,6 +14,10 @@ class Gated(Protocol):
     def groups(self, topic: str) -> Iterable[str]: ...
 
     def passed(self, group: str, topic: str) -> frozenset[int]: ...
+
+    def known_offset(self, group: str, topic: str, queue: int) -> int: ...
+
+    def begins_last(self, group: str) -> bool: ...
 
 
 class WaitingPulls(Protocol):
@@ -57,15 +61,33 @@ class ElasticReaders:
         return self._pulls.waiting_for(topic, queue)
 
     def behind(self, topic: str, queue: int) -> Sequence[str]:
-        """The groups with offsets of the topic that have not read a queue to its end.
+        """The groups that have offsets of the topic, or want messages, and have not read a queue to its end.
 
         What was deleted unread counts as read. A group that broadcasts has no offsets here.
         """
         end = self._store.max_offset(topic, queue)
         if self._store.min_offset(topic, queue) >= end:
             return []
-        groups = self._groups(topic)
-        return sorted(group for group in groups if self._offsets.query(group, topic, queue) < end)
+        behind = {
+            group for group in self._groups(topic) if self._offsets.query(group, topic, queue) < end
+        }
+        return sorted(behind.union(self.wanting(topic, queue)))
+
+    def wanting(self, topic: str, queue: int) -> Sequence[str]:
+        """The groups that are online and would read more of a queue, if it was in the route."""
+        end = self._store.max_offset(topic, queue)
+        if self._store.min_offset(topic, queue) >= end:
+            return []
+        online = self._consumers.groups_consuming(topic)
+        return sorted(group for group in online if self._wants(group, topic, queue, end))
+
+    def _wants(self, group: str, topic: str, queue: int, end: int) -> bool:
+        """Not what comes only later: a group that begins with the last message skips what is there."""
+        online = self._consumers.group(group)
+        if online is None or online.broadcasting:
+            return False
+        known = self._gated.known_offset(group, topic, queue)
+        return known < end if known >= 0 else not self._gated.begins_last(group)
 
     def is_unseen(self, topic: str, queue: int) -> bool:
         """Whether a queue has messages, and no group has read the topic yet: nobody would find them."""

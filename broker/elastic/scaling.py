@@ -3,8 +3,8 @@
 More queues: they are announced for reading first, and the changes come when every online group that
 reads in order has a pull waiting in each of them, at the latest after `READY_SECONDS` (clients ask for
 routes every 30 s, rebalance every 20 s, and Go locks every 20 s). Fewer: the changes come at once, and
-the queues at the end leave the route when every group has read them. What is planned is not kept over
-a restart: the map is, so the same request goes on from there.
+what becomes of the queues at the end is in `tails.py`. What is planned is not kept over a restart: the map
+is, so the same request goes on from there.
 """
 
 import logging
@@ -16,13 +16,15 @@ import trio
 
 from trimq.base.clock import Clock
 from trimq.broker.elastic.model import Change, Move, PlanError, TopicMap, plan_scale
-from trimq.broker.topics.table import Topics
+from trimq.broker.elastic.tails import Tails
 from trimq.store.errors import StoreError
 
 log = logging.getLogger("trimq.broker")
 
 READY_SECONDS: Final = 90.0
 _LOOK_SECONDS: Final = 0.25
+TAIL_SECONDS: Final = 2.0
+"""How soon queues at the end leave the route, or come back."""
 
 
 class Maps(Protocol):
@@ -30,9 +32,12 @@ class Maps(Protocol):
 
     def state(self, topic: str) -> TopicMap | None: ...
 
+    def topics(self) -> Sequence[str]: ...
+
     def change(self, topic: str, move: Move) -> Change: ...
 
-    def resize(self, topic: str, read: int, write: int) -> None: ...
+    def check_moves(self, topic: str, moves: Iterable[Move]) -> None:
+        """PlanError when these changes could not all be made."""
 
 
 class Readers(Protocol):
@@ -45,12 +50,6 @@ class Readers(Protocol):
 
     def waiting(self, topic: str, queue: int) -> int:
         """How many pulls wait in a queue."""
-
-    def behind(self, topic: str, queue: int) -> Sequence[str]:
-        """The groups that have not read a queue to its end."""
-
-    def is_unseen(self, topic: str, queue: int) -> bool:
-        """Whether a queue has messages, and no group has read the topic yet."""
 
 
 @dataclass(slots=True)
@@ -69,10 +68,10 @@ class Scale:
 class Scaling:
     """At most one request at a time for a topic; `run` is a service."""
 
-    def __init__(self, maps: Maps, readers: Readers, topics: Topics, clock: Clock) -> None:
+    def __init__(self, maps: Maps, readers: Readers, tails: Tails, clock: Clock) -> None:
         self._maps = maps
         self._readers = readers
-        self._topics = topics
+        self._tails = tails
         self._clock = clock
         self._plans: dict[str, Scale] = {}
         self._asked = trio.Event()
@@ -96,11 +95,11 @@ class Scaling:
 
     def cancel(self, topic: str) -> list[Move]:
         """Forget what has not happened yet; the queues that nothing came to leave the route."""
-        state = self._known(topic)
+        self._known(topic)
         plan = self._plans.pop(topic, None)
         if plan is None:
             return []
-        self._tell(topic, state.in_use, max(state.in_use, self._reads(topic)))
+        self._tails.tend(topic)
         return plan.moves
 
     def forget(self, topic: str) -> None:
@@ -108,17 +107,24 @@ class Scaling:
         self._plans.pop(topic, None)
 
     def pending(self, topic: str) -> tuple[int, str | None]:
-        """How many changes are to come, or 1 for queues that are to leave; what they wait for."""
+        """How many changes are to come, and what they wait for; or what becomes of queues at the end."""
         plan = self._plans.get(topic)
-        return (0, None) if plan is None else (max(len(plan.moves), 1), plan.stage)
+        return (0, self._tails.stage(topic)) if plan is None else (len(plan.moves), plan.stage)
 
     async def run(self) -> None:
         """Make planned changes when their time has come. Ends only by being cancelled."""
+        tended = self._clock.current_time()
         while True:
             if not self._plans:
-                await self._asked.wait()
+                with trio.move_on_after(TAIL_SECONDS):
+                    await self._asked.wait()
             for plan in list(self._plans.values()):
                 self._step(plan)
+            if self._clock.current_time() - tended >= TAIL_SECONDS:
+                tended = self._clock.current_time()
+                for topic in self._maps.topics():
+                    if topic not in self._plans:
+                        self._tails.tend(topic)
             await trio.sleep(_LOOK_SECONDS)
 
     def _known(self, topic: str) -> TopicMap:
@@ -144,28 +150,23 @@ class Scaling:
             raise PlanError(
                 f"{topic!r} is still changing: {plan.stage}; wait, or cancel that first"
             )
-        for number, move in enumerate(moves, 1):
-            # The ends are known when it happens: only the room for changes matters here.
-            state.check(move)
-            state.check_room(number)
+        self._maps.check_moves(topic, moves)
         if moves and not dry_run:
             plan = Scale(topic, list(moves), state.in_use, after, self._clock.current_time())
             plan.stage = "the new queues are announced"
             self._plans[topic] = plan
             if after > plan.before:
-                self._tell(topic, after, after)
+                self._tails.tell(topic, after, self._tails.reads(topic, after))
             self._asked.set()
             self._asked = trio.Event()
         return moves
 
     def _step(self, plan: Scale) -> None:
-        if plan.moves:
-            if not self._is_ready(plan):
-                return
-            self._make(plan)
-            if plan.topic not in self._plans:
-                return
-        self._leave(plan)
+        if not self._is_ready(plan):
+            return
+        self._make(plan)
+        del self._plans[plan.topic]
+        self._tails.tend(plan.topic)
 
     def _is_ready(self, plan: Scale) -> bool:
         """Whether whoever reads in order waits in the new queues already."""
@@ -195,37 +196,5 @@ class Scaling:
                     len(plan.moves),
                     exc_info=error,
                 )
-                del self._plans[plan.topic]
                 return
             plan.moves.pop(0)
-
-    def _leave(self, plan: Scale) -> None:
-        """The queues behind the last one in use leave the route once they have been read."""
-        state = self._maps.state(plan.topic)
-        if state is not None:
-            reads = self._reads(plan.topic)
-            for queue in range(state.in_use, reads):
-                behind = self._readers.behind(plan.topic, queue)
-                if behind:
-                    plan.stage = f"group {behind[0]} has not read queue {queue} yet"
-                elif self._readers.is_unseen(plan.topic, queue):
-                    plan.stage = f"no group has read the topic yet, and queue {queue} has messages"
-                else:
-                    continue
-                self._tell(plan.topic, state.in_use, reads)
-                return
-            self._tell(plan.topic, state.in_use, state.in_use)
-        del self._plans[plan.topic]
-
-    def _reads(self, topic: str) -> int:
-        config = self._topics.get(topic)
-        return 0 if config is None else config.read_queue_nums
-
-    def _tell(self, topic: str, writes: int, reads: int) -> None:
-        """Change the topic's own numbers; NameServers hear of it at once."""
-        config = self._topics.get(topic)
-        if config is not None and (config.write_queue_nums, config.read_queue_nums) != (
-            writes,
-            reads,
-        ):
-            self._maps.resize(topic, reads, writes)

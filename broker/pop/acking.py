@@ -180,7 +180,7 @@ class Acking:
             raise RemotingError(ResponseCode.MESSAGE_ILLEGAL, bad_queue(config, queue_id, peer))
 
     def _bounds(self, topic: str, queue_id: int) -> tuple[int, int]:
-        return self._store.min_offset(topic, queue_id), self._store.max_offset(topic, queue_id)
+        return self._store.bounds(topic, queue_id)
 
 
 def _decoded(text: str) -> bytes:

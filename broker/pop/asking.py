@@ -165,9 +165,10 @@ class PopChecks:
 
     def priority_factor(self, topic: str, group: str) -> int:
         """In how many of a hundred pops the queues' numbers are priorities (priority.factor)."""
-        config, of_group = self._topics.get(topic), self._groups.get(group)
+        config = self._topics.get(topic)
         if config is None or config.attributes.get("message.type") != "PRIORITY":
             return 0
+        of_group = self._groups.get(group)
         text = "" if of_group is None else of_group.attributes.get("priority.factor", "")
         factor = parse_int(text)
         return _ALWAYS if factor is None else factor

@@ -2,6 +2,8 @@
 
 An orderly pop moves its group's offset when messages are acknowledged, one batch of a queue at a time: so the
 committed offset says what is done, and the same gates do.
+
+Hot: compiled by mypyc when a compiler is there.
 """
 
 from collections.abc import Container

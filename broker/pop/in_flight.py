@@ -18,7 +18,8 @@ _Key = tuple[str, str]
 
 class InFlight:
     def __init__(self, store: MessageStore, clock: Clock) -> None:
-        self._store = store
+        # The store's own, which is emptied and never replaced.
+        self._claims = store.claims
         self._started = clock.millis()
         self._counts: dict[_Key, int] = {}
         self._staged: dict[_Key, int] = {}
@@ -33,11 +34,11 @@ class InFlight:
             self._stage((group, topic), -count)
 
     def _stage(self, key: _Key, change: int) -> None:
-        if self._staged and _CLAIM not in self._store.claims:
+        if self._staged and _CLAIM not in self._claims:
             # Their write has failed.
             self._staged = {}
         self._staged[key] = self._staged.get(key, 0) + change
-        self._store.claims.add(_CLAIM)
+        self._claims.add(_CLAIM)
 
     def written(self) -> None:
         """The store's write listener."""

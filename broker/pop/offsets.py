@@ -50,6 +50,8 @@ class PopOffsets:
         self._offsets = offsets
         self._blocks = blocks
         self._store = store
+        # The store's own, which is emptied and never replaced.
+        self._claims = store.claims
         self._staged: dict[_Key, int] = {}
 
     def position(self, group: str, topic: str, queue_id: int, init_mode: int) -> int:
@@ -95,7 +97,7 @@ class PopOffsets:
         if self._in_flight is not None:
             self._in_flight.popped(group, topic, count)
         self._staged[group, topic, queue_id] = following
-        self._store.claims.add(_CLAIM)
+        self._claims.add(_CLAIM)
 
     def written(self) -> None:
         """The store's write listener: what was staged is in the log."""
@@ -152,7 +154,7 @@ class PopOffsets:
         return low
 
     def _forget_failed(self) -> None:
-        if self._staged and _CLAIM not in self._store.claims:
+        if self._staged and _CLAIM not in self._claims:
             self._staged = {}
 
 

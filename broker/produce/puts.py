@@ -123,6 +123,8 @@ class PutRules:
                 f"{REAL_QID}\x01{message.queue_id}\x02"
             )
             message.properties = (properties + waits).encode()
+            message.out_ms = out_ms
+            message.real_topic = message.topic
             message.topic = TIMER_TOPIC
             message.queue_id = 0
             check_deliverable(message)

@@ -4,6 +4,8 @@ A record that has to be staged last, one that stands for all that the receive di
 store's last stagers within the write, whoever asks for it. What depends on a record being stored is its
 topic's effect (`store/messages/effects.py`) or a listener of the store: both come before the replies
 are sent, and never for records that are taken back.
+
+Hot: compiled by mypyc when a compiler is there.
 """
 
 import logging

@@ -70,7 +70,12 @@ class Feeding:
         self._done = 0, 0
         # Where the queue ended at the start.
         self._from_before = 0
-        self._topics: dict[bytes, tuple[str, int]] = {}
+        # The hashes of topics.
+        self._hashes: dict[str, int] = {}
+        # The roll window, and the settings that it was made of.
+        self._window = 0
+        self._window_of = 0, 0
+        self._is_made = False
         self.entered = 0
         """Messages put on the wheel since the start."""
 
@@ -78,9 +83,11 @@ class Feeding:
     def window(self) -> int:
         """The roll window, in slots."""
         config = self._config
-        return longest_window(
-            config.timer_roll_window_slot, config.file_reserved_time, self._timers.precision
-        )
+        wanted, hours = config.timer_roll_window_slot, config.file_reserved_time
+        if self._window_of != (wanted, hours):
+            self._window = longest_window(wanted, hours, self._timers.precision)
+            self._window_of = wanted, hours
+        return self._window
 
     @property
     def unread(self) -> int:
@@ -114,11 +121,17 @@ class Feeding:
             record.queue_id == 0
             and record.queue_offset == self._timers.queue_offset
             and self._is_on
-            and self._enter(record.physical_offset, record.size, record.properties) is Entered.WAITS
+            and self._enter_written(record, message) is Entered.WAITS
         ):
             self._timers.queue_offset += 1
         else:
             self._stirred.set()
+
+    def _enter_written(self, record: Dispatched, message: Message) -> Entered:
+        at, size = record.physical_offset, record.size
+        if message.out_ms < 0:
+            return self._enter(at, size, record.properties)
+        return self._enter_at(message.out_ms, at, size, message.real_topic, False)
 
     @property
     def _is_on(self) -> bool:
@@ -131,18 +144,23 @@ class Feeding:
         if out_ms is None:
             log.error("timer message without a time is skipped: at=%d", physical_offset)
             return Entered.WAITS
+        is_delete = find_value(properties, _DELETE) is not None
+        topic = (find_value(properties, _TOPIC) or b"").decode(errors="replace")
+        return self._enter_at(out_ms, physical_offset, size, topic, is_delete)
+
+    def _enter_at(
+        self, out_ms: int, physical_offset: int, size: int, topic: str, is_delete: bool
+    ) -> Entered:
         done_before, read_time = self._done
         if self._timers.queue_offset < done_before and out_ms < read_time:
             return Entered.WAITS
-        is_delete = find_value(properties, _DELETE) is not None
-        topic, topic_hash = self._topic(find_value(properties, _TOPIC) or b"")
         try:
             result = self._timers.enter(
                 out_ms,
                 physical_offset,
                 size,
                 is_delete=is_delete,
-                topic_hash=topic_hash,
+                topic_hash=self._hash(topic),
                 now=self._clock.millis(),
                 window=self.window,
             )
@@ -153,17 +171,17 @@ class Feeding:
         if result is Entered.WAITS:
             self._metrics.add(topic, -1 if is_delete else 1)
             self.entered += 1
-            self._made.set()
+            if not self._is_made:
+                self._is_made = True
+                self._made.set()
         return result
 
-    def _topic(self, data: bytes) -> tuple[str, int]:
-        """Its name and the name's hash."""
-        found = self._topics.get(data)
+    def _hash(self, topic: str) -> int:
+        found = self._hashes.get(topic)
         if found is None:
-            if len(self._topics) > _MOST_TOPICS:
-                self._topics.clear()
-            name = data.decode(errors="replace")
-            found = self._topics[data] = name, string_hash(name)
+            if len(self._hashes) > _MOST_TOPICS:
+                self._hashes.clear()
+            found = self._hashes[topic] = string_hash(topic)
         return found
 
     # --- from the queue

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from trimq.base.clock import Clock
-from trimq.broker.tables.data_version import new_version, next_version
+from trimq.broker.tables.data_version import new_version
 from trimq.broker.tables.file import TableFile
 from trimq.codec.bodies.base import decode_file, encode_body
 from trimq.codec.bodies.timers import TimerMetric, TimerMetricsSerializeWrapper
@@ -41,9 +41,14 @@ class TimerMetrics:
         metric = self._counts.get(topic)
         if metric is None:
             metric = self._counts[topic] = TimerMetric(count=0, time_stamp=0)
+        now = self._clock.millis()
         metric.count += count
-        metric.time_stamp = self._clock.millis()
-        next_version(self.version, self._clock)
+        metric.time_stamp = now
+        # `next_version`, at this moment: each message that comes or goes passes here.
+        version = self.version
+        version.timestamp = now
+        version.state_version = 0
+        version.counter += 1
         self._has_changed = True
 
     def count(self, topic: str) -> int:

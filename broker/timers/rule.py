@@ -31,6 +31,8 @@ from trimq.codec.records.record import LONGEST_PROPERTIES
 from trimq.store.config import StoreConfig
 from trimq.store.messages.message import Message
 
+# No slot has more messages: their number is an int. It is the default of timerCongestNumEachSlot.
+_MOST_IN_SLOT: Final = 2**31 - 1
 # The first that a message has counts.
 TIMER_KEYS: Final = (TIMER_DELAY_SEC, TIMER_DELAY_MS, TIMER_DELIVER_MS)
 # Digits of Long.MAX_VALUE, which TIMER_ENQUEUE_MS may be, and of a count that is an int.
@@ -101,7 +103,9 @@ class TimerRule:
             return TimerVerdict.ORDINARY
         if deliver_ms - now > self._config.timer_max_delay_sec * 1000:
             return TimerVerdict.MSG_ILLEGAL
-        if self._is_too_full(timers.waiting_at(self.slot_of(deliver_ms))):
+        if self._config.timer_congest_num_each_slot < _MOST_IN_SLOT and self._is_too_full(
+            timers.waiting_at(self.slot_of(deliver_ms))
+        ):
             return TimerVerdict.FLOW_CONTROL
         return TimerVerdict.WAITS
 

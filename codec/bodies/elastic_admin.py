@@ -98,7 +98,7 @@ class ElasticView(Body, kw_only=True):
     groups: list[ElasticGroup] = msgspec.field(default_factory=list)
     loads: list[ElasticLoad] = msgspec.field(default_factory=list)
     partitions: Int32 = 0
-    # Changes that are still to come, and what they wait for.
+    # Changes that are still to come; `stage` says what they wait for, or what becomes of queues at the end.
     pending: Int32 = 0
     queues: list[ElasticQueue] = msgspec.field(default_factory=list)
     stage: str | None = None

@@ -37,17 +37,21 @@ CHECKPOINT_FILE_SIZE: Final = 4096
 EMPTY_SLOT: Final = bytes(SLOT_SIZE)
 
 
-class TimerSlot(NamedTuple):
+class TimerSlot:
     """The messages of one unit of time: where their newest and oldest records are in the timer log.
 
-    `messages` is their number, less one for each that recalls another.
+    `messages` is their number, less one for each that recalls another. It does not change: each message on the
+    wheel makes a new one.
     """
 
-    time: int
-    first: int
-    last: int
-    messages: int
-    magic: int
+    __slots__ = ("first", "last", "magic", "messages", "time")
+
+    def __init__(self, time: int, first: int, last: int, messages: int, magic: int) -> None:
+        self.time = time
+        self.first = first
+        self.last = last
+        self.messages = messages
+        self.magic = magic
 
 
 class TimerRecord:
@@ -112,11 +116,11 @@ def parse_slots(data: bytes) -> Iterator[tuple[int, int, int, int, int]]:
 
 
 def parse_slot(data: bytes) -> TimerSlot:
-    return TimerSlot._make(_SLOT.unpack(data))
+    return TimerSlot(*_SLOT.unpack(data))
 
 
 def pack_slot(slot: TimerSlot) -> bytes:
-    return _SLOT.pack(*slot)
+    return _SLOT.pack(slot.time, slot.first, slot.last, slot.messages, slot.magic)
 
 
 def parse_timer_record(data: bytes, at: int = 0) -> TimerRecord:

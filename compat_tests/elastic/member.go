@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"hash/fnv"
 	"io"
 	"os"
 	"strconv"
@@ -20,34 +19,6 @@ import (
 	"github.com/apache/rocketmq-client-go/v2/producer"
 	"github.com/apache/rocketmq-client-go/v2/rlog"
 )
-
-// byKey is a function of the key and the list of queues alone.
-type byKey struct{}
-
-func (byKey) Select(message *primitive.Message, queues []*primitive.MessageQueue, _ string) *primitive.MessageQueue {
-	hash := fnv.New32a()
-	_, err := hash.Write([]byte(message.GetKeys()))
-	must(err)
-	wanted := int(hash.Sum32() % uint32(len(queues)))
-	for _, queue := range queues {
-		if queue.QueueId == wanted {
-			return queue
-		}
-	}
-	return queues[wanted]
-}
-
-func must(err error) {
-	if err != nil {
-		panic(err)
-	}
-}
-
-func number(text string) int {
-	found, err := strconv.Atoi(text)
-	must(err)
-	return found
-}
 
 func send(ending *atomic.Bool, namesrv, topic string, keys int, pause time.Duration, least int) {
 	made, err := rocketmq.NewProducer(

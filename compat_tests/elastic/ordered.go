@@ -8,7 +8,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"hash/fnv"
 	"os"
 	"strconv"
 	"sync"
@@ -50,37 +49,10 @@ func (s *seen) take(key string, number int) {
 	s.highest[key] = number
 }
 
-// byKey is a function of the key and the list of queues alone.
-type byKey struct{}
-
-func (byKey) Select(message *primitive.Message, queues []*primitive.MessageQueue, _ string) *primitive.MessageQueue {
-	hash := fnv.New32a()
-	hash.Write([]byte(message.GetKeys()))
-	wanted := int(hash.Sum32() % uint32(len(queues)))
-	for _, queue := range queues {
-		if queue.QueueId == wanted {
-			return queue
-		}
-	}
-	return queues[wanted]
-}
-
-func must(err error) {
-	if err != nil {
-		panic(err)
-	}
-}
-
-func number(text string) int {
-	found, err := strconv.Atoi(text)
-	must(err)
-	return found
-}
-
 // member fails when nobody knows the route, as while the broker is away.
 func member(namesrv, topic, name string, all *seen) (rocketmq.PushConsumer, error) {
 	made, err := rocketmq.NewPushConsumer(
-		consumer.WithGroupName(topic + "_consumers"),
+		consumer.WithGroupName(topic+"_consumers"),
 		consumer.WithNameServer([]string{namesrv}),
 		consumer.WithInstance(name),
 		consumer.WithConsumerOrder(true),

@@ -20,11 +20,16 @@ RARE_EVERY: Final = 10
 """Every so many keys one has the tag "rare"."""
 
 
+def go_program(name: str) -> str:
+    """A program of this folder with the Go client; built once."""
+    versions = [go_driver.SOURCES / "go.mod", go_driver.SOURCES / "go.sum"]
+    return str(go_driver.binary([FOLDER / f"{name}.go", FOLDER / "selecting.go", *versions]))
+
+
 def command(client: str) -> list[str]:
     """What starts Member.java or member.go with a client; compiled once."""
     if client == GO:
-        versions = [go_driver.SOURCES / "go.mod", go_driver.SOURCES / "go.sum"]
-        return [str(go_driver.binary([FOLDER / "member.go", *versions]))]
+        return [go_program("member")]
     path = artifacts.program(f"elastic-{client}", client, [FOLDER / "Member.java"])
     return ["java", "-Xms64m", "-Xmx256m", "-cp", path, "Member"]
 

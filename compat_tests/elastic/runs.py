@@ -1,8 +1,9 @@
 """Groups of all kinds on an elastic topic that grows and shrinks, with unmodified official clients and selectors only.
 
 A group is there from the start, and its second member joins, is killed, joins again and leaves; one takes a tag that
-most queues end without; one lags until the last change; one starts then, from the first offset. Journals of all
-listeners are judged by one clock. Then the real broker opens the store, and a new group gets every message.
+most queues end without; one lags until the last change; one starts then, from the first offset, and one when the last
+queues have been read and have left the route. Journals of all listeners are judged by one clock. Then the real broker
+opens the store, and a new group gets every message.
 """
 
 from __future__ import annotations
@@ -93,12 +94,9 @@ def scaled(admin: BlockingAdminClient, addr: str, topics: Sequence[str], queues:
     )
 
 
-def settled(admin: BlockingAdminClient, addr: str, topics: Sequence[str]) -> None:
-    """Until the last queues have left, so that the next request is not refused."""
-    assert eventually(
-        lambda: not any(admin.elastic_view(addr, topic).pending for topic in topics),
-        CHANGED_SECONDS,
-    )
+def is_left(admin: BlockingAdminClient, addr: str, topic: str) -> bool:
+    """Whether only queues in use are in the route."""
+    return all(one.partitions for one in admin.elastic_view(addr, topic).queues)
 
 
 def play(
@@ -119,11 +117,10 @@ def play(
                 one.kill("killed")
                 one.take("leaves", "all:*:", "tagged:rare:")
             for queues in plan.counts[1:]:
-                settled(admin, addr, topics)
                 scaled(admin, addr, topics, queues)
                 time.sleep(JOINED_SECONDS)
             for one in played:
-                # Queues at the end are there until the lagging group has read them, and this one.
+                # Queues at the end are in the route as long as the lagging group has not read them.
                 one.take("late", "late:*:")
             assert eventually(partial(have_begun, played), PATIENCE_SECONDS)
             for one in played:
@@ -170,8 +167,10 @@ def check(plan: Plan, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
                     print(admin.elastic_view(server.broker_addr, one.topic))
                 print(server.log()[-3000:])
                 raise
-            one.end()
         assert again
+        come_back(server, played, sent, capsys)
+        for one in played:
+            one.end()
         server.stop()
         opened(home, played, sent, max(plan.counts))
     finally:
@@ -199,6 +198,31 @@ def judge(
     assert lacking
     assert {group.group for group in view.groups} == {f"{one.topic}_{name}" for name in GROUPS}
     return again
+
+
+def come_back(
+    server: TrimqServer,
+    played: Sequence[Played],
+    sent: Sequence[dict[str, int]],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Groups that start when queues have left the route bring them back, and get every message in order."""
+
+    def left() -> list[bool]:
+        # A connection that nobody uses for two minutes is closed.
+        with BlockingAdminClient(server.namesrv_addr) as admin:
+            return [is_left(admin, server.broker_addr, one.topic) for one in played]
+
+    assert eventually(lambda: all(left()), PATIENCE_SECONDS), left()
+    for one in played:
+        one.take("after", "after:*:")
+    assert eventually(lambda: not any(left()), PATIENCE_SECONDS), left()
+    for one, numbers in zip(played, sent, strict=True):
+        found = one.order("after", numbers, PATIENCE_SECONDS)
+        with capsys.disabled():
+            print(f"\n    {one.client}, after: {found}", end="")
+        assert (found.broken, found.missing) == (0, 0)
+    assert eventually(lambda: all(left()), PATIENCE_SECONDS), left()
 
 
 def opened(

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import pytest
 
-from compat_tests.scenarios import go_driver
+from compat_tests.elastic.playing import GO, go_program
 from compat_tests.servers import artifacts
 from compat_tests.servers.ours import TrimqServer
 from trimq.admin.blocking import BlockingAdminClient
@@ -30,7 +30,6 @@ PAUSE_MILLIS: Final = 100
 # Producers ask for routes every 30 s; `mqadmin elasticTopic create` waits so long for an existing topic.
 ROUTE_SECONDS: Final = 60
 CONVERTED_SECONDS: Final = ROUTE_SECONDS + 110
-GO: Final = "go-2.1.2"
 
 
 @pytest.fixture
@@ -41,12 +40,7 @@ def server(tmp_path: Path) -> Iterator[TestServer]:
 
 def started(client: str, namesrv: str, topic: str, seconds: int = SECONDS) -> subprocess.Popen[str]:
     if client == GO:
-        sources = [
-            FOLDER / "ordered.go",
-            go_driver.SOURCES / "go.mod",
-            go_driver.SOURCES / "go.sum",
-        ]
-        command = [str(go_driver.binary(sources))]
+        command = [go_program("ordered")]
     else:
         jars = artifacts.classpath(artifacts.jars(client))
         command = ["java", "-cp", jars, str(FOLDER / "Ordered.java")]

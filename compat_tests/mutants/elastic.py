@@ -168,6 +168,39 @@ def _no_floor() -> None:
     GatedGroups.known_offset = wrong  # type: ignore[method-assign]
 
 
+def _lost_commits_come_back() -> None:
+    from trimq.broker.elastic.commits import ElasticCommits
+
+    def make(stand: Callable[..., int]) -> Callable[..., int]:
+        def wrong(self: Any, group: str, topic: str, queue: int, start: int, known: int) -> int:
+            after = self._groups.known_offset(group, topic, queue)
+            return stand(self, group, topic, queue, start, after)
+
+        return wrong
+
+    wrap(ElasticCommits, "_stand", make)
+
+
+def _left_counts_as_read() -> None:
+    from trimq.broker.elastic.gated_groups import GatedGroups
+
+    def make(reached: Callable[..., int]) -> Callable[..., int]:
+        def wrong(self: Any, group: str, topic: str, queue: int) -> int:
+            if queue >= self._topics.get(topic).read_queue_nums:
+                return 1 << 62
+            return reached(self, group, topic, queue)
+
+        return wrong
+
+    wrap(GatedGroups, "_reached", make)
+
+
+def _never_back() -> None:
+    from trimq.broker.elastic.tails import Tails
+
+    wrap(Tails, "_wanted", lambda real: lambda *args: [])
+
+
 _ALL: Final = (
     ("gate-by-pulled", "a gate opens when the donor is fetched to its end", _by_pulled_offsets),
     (
@@ -200,6 +233,17 @@ _ALL: Final = (
         "a delayed message names the physical queue that it would lie in now",
         _physical_queue_later,
     ),
+    (
+        "lost-commits-come-back",
+        "a reset sets receivers back whose commits a kill has taken",
+        _lost_commits_come_back,
+    ),
+    (
+        "left-counts-as-read",
+        "queues that have left the route count as read by everybody",
+        _left_counts_as_read,
+    ),
+    ("never-back", "queues that have left the route stay away", _never_back),
     ("no-floor", "members may be told to begin below a passed end", _no_floor),
 )
 

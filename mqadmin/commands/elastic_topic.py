@@ -12,7 +12,7 @@ from trimq.admin.brokers.namesrv import ORDER_TOPICS
 from trimq.admin.errors import NotFound
 from trimq.codec.bodies.elastic_admin import ElasticPlan, ElasticView
 from trimq.codec.names import MASTER_ID
-from trimq.mqadmin.common.elastic import elastic_view
+from trimq.mqadmin.common.elastic import elastic_view, queues_in_use
 from trimq.mqadmin.common.elastic_text import (
     advice,
     show_changes,
@@ -163,7 +163,7 @@ def split(
 @dry_run_option
 def merge(run: Run, topic: str, receiver: int, no_wait: bool, dry_run: bool) -> None:
     addr = run.admin.elastic_broker(topic)
-    last = len(run.admin.elastic_view(addr, topic).queues) - 1
+    last = queues_in_use(run.admin.elastic_view(addr, topic)) - 1
     plan = run.admin.elastic_move(addr, topic, last, receiver, merge=True, dry_run=dry_run)
     _follow(run, addr, topic, plan, wait=not (no_wait or dry_run), dry_run=dry_run)
 
@@ -183,6 +183,8 @@ def show(run: Run, topic: str) -> None:
     run.out.line(f"{topic}: {view.partitions} partitions, version {view.version}")
     if view.pending:
         run.out.line(f"{view.pending} changes are to come: {view.stage}")
+    elif view.stage:
+        run.out.line(view.stage)
     run.out.value(view)
     show_queues(run, view)
     show_loads(run, view)
@@ -267,5 +269,8 @@ def _follow(
         raise Failed(
             f"interrupted; the broker goes on: mqadmin elasticTopic show -t {topic}, or cancel"
         ) from None
-    done = {"topic": topic, "version": view.version, "queues": len(view.queues)}
-    run.out.row(f"{topic} has {len(view.queues)} queues, version {view.version}.", done)
+    queues = queues_in_use(view)
+    done = {"topic": topic, "version": view.version, "queues": queues}
+    run.out.row(f"{topic} has {queues} queues, version {view.version}.", done)
+    if view.stage:
+        run.out.line(view.stage)

@@ -24,6 +24,11 @@ def elastic_view(run: Run, addr: str, topic: str) -> ElasticView | None:
         return None
 
 
+def queues_in_use(view: ElasticView) -> int:
+    """Without those at the end that only have messages from before."""
+    return sum(one.partitions > 0 for one in view.queues)
+
+
 def _view_if_there(run: Run, addr: str, topic: str) -> ElasticView | None:
     """None, too, for a broker that is away: changing it fails, and is reported, for itself."""
     try:
@@ -57,7 +62,7 @@ def check_update(
             )
         if numbers:
             run.warn(
-                f"{addr}: {topic!r} is elastic and keeps its {len(view.queues)} queues;"
+                f"{addr}: {topic!r} is elastic and keeps its {queues_in_use(view)} queues;"
                 f" mqadmin elasticTopic scale -t {topic} -q N changes them"
             )
         return True

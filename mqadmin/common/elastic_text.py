@@ -107,6 +107,8 @@ def advice(before: ElasticView, after: ElasticView, seconds: float) -> list[Advi
     rates = {
         one.queue: (one.max_offset - earlier.get(one.queue, one.max_offset)) / seconds
         for one in after.queues
+        # Nothing comes to queues that are to leave the route.
+        if one.partitions
     }
     mean = sum(rates.values()) / max(len(rates), 1)
     found = []

@@ -23,7 +23,7 @@ class AckMessage(Processor[AckHeader]):
 
     def handle(self, request: Request[AckHeader]) -> Response:
         header, peer = request.header, request.peer
-        if is_lite(header.lite_topic):
+        if header.lite_topic is not None and is_lite(header.lite_topic):
             self._acking.check_queue(header.topic, header.queue_id, peer)
             self._lite.ack(header, peer)
             return Response()

@@ -23,27 +23,19 @@ import trio
 
 from trimq.codec.codes import ResponseCode
 from trimq.codec.frames.command import ONEWAY_BIT, RemotingCommand
-from trimq.codec.frames.frame import FrameBuffer
 from trimq.codec.headers.base import Header
 from trimq.remoting.errors import PeerGone
 from trimq.remoting.exchange import Response
 from trimq.remoting.peer import Body, Peer
 from trimq.remoting.serving.durable_replies import ParkedReplies
 from trimq.remoting.serving.questions import Questions
+from trimq.remoting.serving.receiving import PolledReceiving, Receiving
 from trimq.remoting.serving.shared import Shared
-from trimq.remoting.serving.turn import (
-    Reply,
-    Turn,
-    WaitingRequest,
-    body_size,
-    encode_replies,
-    encode_request,
-    take_turn,
-)
+from trimq.remoting.serving.turn import Reply, Turn, WaitingRequest, body_size, encode_request
 from trimq.remoting.wire.outbox import Outbox
 from trimq.remoting.wire.poller import Poller
 from trimq.remoting.wire.streams import SocketWire, Wire
-from trimq.remoting.wire.unfinished import SMALL, FrameWatch
+from trimq.remoting.wire.unfinished import FrameWatch
 
 log = logging.getLogger("trimq.remoting")
 
@@ -54,16 +46,14 @@ class Connection(Peer):
     """Serves one wire until either end closes it."""
 
     __slots__ = (
-        "_frames",
         "_idle_since",
-        "_moved",
         "_outbox",
         "_parked",
         "_questions",
         "_reason",
+        "_receiving",
         "_serving",
         "_shared",
-        "_unfinished",
         "_waiting",
         "_waiting_count",
         "_watch",
@@ -77,21 +67,19 @@ class Connection(Peer):
         limits = shared.limits
         self._wire = wire
         self._shared = shared
-        self._frames = FrameBuffer(limits.frame_limit)
         self.takes_files = wire.takes_views and shared.lane is not None
         self._outbox = Outbox(wire, limits.outbox_limit, shared.counters, self._stop, shared.lane)
+        self._receiving = Receiving(self, shared, self._outbox)
         self._parked: ParkedReplies | None = None
         if shared.gates:
-            self._parked = ParkedReplies(shared.gates, self._outbox, self._send)
+            self._parked = ParkedReplies(shared.gates, self._outbox, self._receiving.send)
+            self._receiving.parked = self._parked
         self._serving = trio.CancelScope()
         self._waiting: trio.Nursery | None = None
         self._waiting_count = 0
         self._questions = Questions()
         self._reason = ""
         self._watch = FrameWatch()
-        # Bytes of an unfinished frame that count in the budget of all.
-        self._unfinished = 0
-        self._moved = True
         self._idle_since = trio.current_time()
 
     async def run(self) -> None:
@@ -143,18 +131,18 @@ class Connection(Peer):
     @property
     def is_leaving(self) -> bool:
         """It reads no more, and is about to be gone."""
-        return self._serving.cancel_called
+        return self._receiving.over
 
     def sweep(self, now: float) -> bool:
         """Called every few seconds; whether this connection has been idle for too long."""
-        if self._moved or self._outbox.moved:
-            self._moved = self._outbox.moved = False
+        if self._receiving.moved or self._outbox.moved:
+            self._receiving.moved = self._outbox.moved = False
             self._idle_since = now
         return now - self._idle_since >= self._shared.limits.idle_seconds
 
     def owes_too_long(self, now: float) -> bool:
         """Called every few seconds; whether a frame that has begun should have ended long ago."""
-        frames = self._frames
+        frames = self._receiving.frames
         # While we do not read, the peer is not to blame.
         needed = frames.needed if frames.pending and not self._outbox.full else 0
         return self._watch.is_late(frames.frames, needed, now, self._shared.limits.frame_seconds)
@@ -204,82 +192,52 @@ class Connection(Peer):
         try:
             if self._shared.poller is not None and isinstance(wire, SocketWire):
                 await self._be_polled(wire, self._shared.poller)
-            while not self._serving.cancel_called:
+            receiving = self._receiving
+            while not receiving.over:
                 await self._outbox.room()
-                turn = self._received(await wire.receive())
-                if turn is not None:
-                    await self._finish(turn, self._must_wait())
+                data = await wire.receive()
+                if data:
+                    turn = receiving.received(data)
+                    await self._finish(turn, receiving.must_wait())
+                else:
+                    self._stop("closed by the peer")
         except (OSError, trio.BrokenResourceError, trio.ClosedResourceError) as error:
             self._stop(f"receive failed: {error}")
 
     async def _be_polled(self, wire: SocketWire, poller: Poller) -> None:
         """Another read loop: the poller calls for every receive, and no task has to wake."""
         fd = wire.fileno()
-        poller.add(fd, partial(self._ready, wire, poller))
+        see_to = partial(self._see_to, poller, fd)
+        polled = PolledReceiving(
+            self._receiving, wire, self._outbox, see_to, self._stop, self._fail_soon
+        )
+        poller.add(fd, polled.ready)
         try:
             await trio.sleep_forever()
         finally:
             poller.remove(fd)
 
-    def _ready(self, wire: SocketWire, poller: Poller) -> None:
-        """There is something to read, or the end. Work that has to wait gets a task, and reading pauses."""
-        if self._serving.cancel_called:
+    def _see_to(self, poller: Poller, fd: int, turn: Turn | None, must_wait: bool) -> None:
+        """What the poller leaves to the connection. Work that has to wait gets a task, and reading pauses."""
+        if self._receiving.over and turn is None:
             # The end of a stream would be reported until its task has closed it.
-            poller.pause(wire.fileno())
-            return
+            poller.pause(fd)
+        elif turn is not None and not turn.more and not must_wait:
+            self._end_turn(turn)
+        else:
+            assert self._waiting is not None
+            poller.pause(fd)
+            self._waiting.start_soon(self._catch_up, turn, must_wait, poller, fd)
+
+    def _fail_soon(self, error: Exception) -> None:
         assert self._waiting is not None
-        try:
-            turn: Turn | None = None
-            must_wait = False
-            if not self._outbox.full:
-                data = wire.receive_now()
-                turn = None if data is None else self._received(data)
-                if turn is None:
-                    return
-                # Checked now: another waiting connection resets it.
-                must_wait = self._must_wait()
-                if not turn.more and not must_wait:
-                    self._end_turn(turn)
-                    return
-            poller.pause(wire.fileno())
-            self._waiting.start_soon(self._catch_up, turn, must_wait, poller, wire.fileno())
-        except OSError as error:
-            self._stop(f"receive failed: {error}")
-        except Exception as error:
-            # A bug, but this connection's: it must not end the poller.
-            self._waiting.start_soon(_fail, error)
+        self._waiting.start_soon(_fail, error)
 
     async def _catch_up(self, turn: Turn | None, must_wait: bool, poller: Poller, fd: int) -> None:
         if turn is not None:
             await self._finish(turn, must_wait)
         await self._outbox.room()
         poller.resume(fd)
-
-    def _received(self, data: bytes) -> Turn | None:
-        """Handle what came; None at the end."""
-        if not data:
-            self._stop("closed by the peer")
-            return None
-        self._moved = True
-        self._shared.counters.bytes_in += len(data)
-        self._frames.feed(data)
-        return self._take_turn()
-
-    def _take_turn(self) -> Turn:
-        shared = self._shared
-        turn = take_turn(self._frames, shared.dispatcher, self, shared.limits.outbox_limit)
-        if self._parked is not None:
-            turn.term = self._parked.term
-        pending = self._frames.pending
-        if (pending > SMALL or self._unfinished) and not self.closed:
-            self._unfinished = pending
-            shared.unfinished.note(self, pending, turn.frames > 0)
-        return turn
-
-    def _must_wait(self) -> bool:
-        """Whether the replies have to wait."""
-        holdback = self._shared.dispatcher.holdback
-        return holdback is not None and holdback.wanted
 
     async def _finish(self, turn: Turn, must_wait: bool) -> None:
         """Send the replies, and take the remaining turns."""
@@ -293,16 +251,11 @@ class Connection(Peer):
             # A large receive is served in pieces: the other connections want their turn too.
             await trio.lowlevel.checkpoint()
             await self._outbox.room()
-            turn = self._take_turn()
-            must_wait = self._must_wait()
+            turn = self._receiving.take_turn()
+            must_wait = self._receiving.must_wait()
 
     def _end_turn(self, turn: Turn) -> None:
-        self._shared.counters.frames_in += turn.frames
-        if turn.replies:
-            replies = turn.replies
-            if self._parked is not None:
-                replies = self._parked.park(replies, turn.term)
-            self._send(replies)
+        self._receiving.reply(turn)
         for command in turn.answers:
             self._answered(command)
         for waiting in turn.waiting:
@@ -320,7 +273,7 @@ class Connection(Peer):
             request = waiting.later.request
             if not request.oneway:
                 busy = Response(ResponseCode.SYSTEM_BUSY, f"{_BUSY} ({limit})")
-                self._send([Reply(request.opaque, waiting.coding, busy)])
+                self._receiving.send([Reply(request.opaque, waiting.coding, busy)])
             return
         assert self._waiting is not None
         self._waiting_count += 1
@@ -345,17 +298,7 @@ class Connection(Peer):
         if request.oneway or response.no_reply:
             return
         replies = [Reply(request.opaque, waiting.coding, response)]
-        self._send(replies if self._parked is None else self._parked.park(replies, term))
-
-    def _send(self, replies: list[Reply]) -> None:
-        if replies:
-            out = encode_replies(replies, self._shared.dispatcher)
-            self._shared.counters.frames_out += len(replies)
-            if out.size:
-                self._outbox.put(out.buffers, out.size)
-            if out.files is not None:
-                for head, body in out.files:
-                    self._outbox.put_files(head, body)
+        self._receiving.send(replies if self._parked is None else self._parked.park(replies, term))
 
     def _request(self, command: RemotingCommand, header: Header | None, body: Body) -> None:
         command.coding = self._shared.coding
@@ -371,6 +314,7 @@ class Connection(Peer):
     def _stop(self, reason: str) -> None:
         """End the read loop and the requests that wait; the first reason counts."""
         self._reason = self._reason or reason
+        self._receiving.over = True
         self._serving.cancel()
 
     def _leave(self) -> None:

@@ -3,6 +3,8 @@
 Keys are collected as messages are written, entered into the last file's memory in batches, and
 written to the disk with every checkpoint. Searches see all of them. What a crash destroys is added
 again from the commit log.
+
+Hot: compiled by mypyc when a compiler is there.
 """
 
 from __future__ import annotations

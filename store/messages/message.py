@@ -16,6 +16,9 @@ class Message:
 
     `tag_hash`: the hash of the tag that is among the properties (0 without one), if somebody has
     examined them and found nothing that needs a closer look, INNER_MULTI_DISPATCH for one.
+
+    `out_ms` and `real_topic`: TIMER_OUT_MS and REAL_TOPIC of a message for the wheel that recalls no other, if
+    whoever made its properties says so; -1 and nothing otherwise.
     """
 
     __slots__ = (
@@ -23,9 +26,11 @@ class Message:
         "born_host",
         "born_timestamp",
         "flag",
+        "out_ms",
         "prepared_transaction_offset",
         "properties",
         "queue_id",
+        "real_topic",
         "reconsume_times",
         "store_host",
         "sys_flag",
@@ -60,6 +65,8 @@ class Message:
         self.reconsume_times = reconsume_times
         self.prepared_transaction_offset = prepared_transaction_offset
         self.tag_hash = tag_hash
+        self.out_ms = -1
+        self.real_topic = ""
 
 
 def copy_to(topic: str, queue_id: int, record: Record) -> Message:

@@ -178,6 +178,14 @@ class ReadableStore:
             min(first, self._kept_from.get((topic, queue_id), first)) if self._kept_from else first
         )
 
+    def bounds(self, topic: str, queue_id: int) -> tuple[int, int]:
+        """`min_offset` and `max_offset`."""
+        queue = self._queues.find(topic, queue_id)
+        low = queue.min_offset
+        if self._kept_from:
+            low = self.min_offset(topic, queue_id)
+        return low, queue.max_offset
+
     def first_in_log(self, topic: str, queue_id: int) -> int:
         """Of the first message that is in the commit log."""
         return self._queues.find(topic, queue_id).min_offset

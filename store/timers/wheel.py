@@ -37,6 +37,9 @@ SLOTS: Final = 2 * 7 * 24 * 3600
 # So many slots are looked at in one step: 64 KiB, half a millisecond.
 SLOTS_PER_STEP: Final = 2048
 _PAGE_SLOTS: Final = 128
+# Slots kept as objects: most messages go to the same few.
+_MOST_KNOWN: Final = 256
+_NOTHING: Final = TimerSlot(0, 0, 0, 0, 0)
 _PAGE: Final = _PAGE_SLOTS * SLOT_SIZE
 
 
@@ -54,6 +57,8 @@ class TimerWheel:
         self._changed: dict[int, bytearray] = {}
         # Being written by a worker thread.
         self._leaving: dict[int, bytearray] = {}
+        # By their place, some slots as they are there.
+        self._known: dict[int, TimerSlot] = {}
 
     @property
     def is_open(self) -> bool:
@@ -106,11 +111,22 @@ class TimerWheel:
     def raw_slot(self, time: int) -> TimerSlot:
         """What lies in the place of this time, be it another time's."""
         index = time // self.precision % self.slots
+        known = self._known.get(index)
+        if known is not None:
+            return known
         number, at = divmod(index * SLOT_SIZE, _PAGE)
         page = self._changed.get(number) or self._leaving.get(number)
         if page is not None:
-            return parse_slot(bytes(page[at : at + SLOT_SIZE]))
-        return parse_slot(os.pread(self._fd, SLOT_SIZE, index * SLOT_SIZE))
+            slot = parse_slot(bytes(page[at : at + SLOT_SIZE]))
+        else:
+            slot = parse_slot(os.pread(self._fd, SLOT_SIZE, index * SLOT_SIZE))
+        self._know(index, slot)
+        return slot
+
+    def _know(self, index: int, slot: TimerSlot) -> None:
+        if len(self._known) >= _MOST_KNOWN:
+            self._known.clear()
+        self._known[index] = slot
 
     def put(self, time: int, first: int, last: int, count: int) -> None:
         """Replace what lies in that place."""
@@ -118,7 +134,7 @@ class TimerWheel:
         before = self.raw_slot(time)
         magic = before.magic if before.time == unit else 0
         self.waiting += count - (before.messages if before.time else 0)
-        self._change(unit, pack_slot(TimerSlot(unit, first, last, count, magic)))
+        self._change(unit, TimerSlot(unit, first, last, count, magic))
 
     def add(self, time: int, lying: TimerSlot, position: int, change: int) -> None:
         """The newest record of this time is at `position`; `lying`: what `raw_slot` gave, of this time or empty."""
@@ -128,23 +144,25 @@ class TimerWheel:
         else:
             slot = TimerSlot(unit, position, position, change, 0)
         self.waiting += change
-        self._change(unit, pack_slot(slot))
+        self._change(unit, slot)
 
     def clear(self, time: int) -> None:
         """All messages of this time were delivered."""
         slot = self.slot(time)
         if slot is not None:
             self.waiting -= slot.messages
-            self._change(slot.time, EMPTY_SLOT)
+            self._change(slot.time, _NOTHING)
 
-    def _change(self, unit: int, slot: bytes) -> None:
-        number, at = divmod(unit % self.slots * SLOT_SIZE, _PAGE)
+    def _change(self, unit: int, slot: TimerSlot) -> None:
+        index = unit % self.slots
+        self._know(index, slot)
+        number, at = divmod(index * SLOT_SIZE, _PAGE)
         page = self._changed.get(number)
         if page is None:
             # One that is leaving stays as it is: a worker thread has it.
             page = bytearray(self._leaving.get(number) or os.pread(self._fd, _PAGE, number * _PAGE))
             self._changed[number] = page
-        page[at : at + SLOT_SIZE] = slot
+        page[at : at + SLOT_SIZE] = pack_slot(slot)
 
     # --- many slots
 
@@ -205,7 +223,7 @@ class TimerWheel:
                 if kept:
                     kept += data[at * SLOT_SIZE : (at + 1) * SLOT_SIZE]
                 if fields[0] > 0:
-                    yield TimerSlot._make(fields)
+                    yield TimerSlot(*fields)
                 continue
             # Delivered by a broker that does not empty its slots.
             if not kept:
@@ -213,6 +231,7 @@ class TimerWheel:
             kept += EMPTY_SLOT
         if kept:
             write_fully(self._fd, [bytes(kept)], position)
+            self._known.clear()
 
     def _next_data(self, position: int, end: int) -> int:
         """From there on; a multiple of a step's bytes, since holes begin and end at pages."""

@@ -1,6 +1,7 @@
 """What elasticTopic show tells of load: messages by partition, and a second by queue."""
 
 import json
+import time
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -64,3 +65,16 @@ def test_for_programs(show: Callable[..., str]) -> None:
         (6, 2, 1),
     ]
     assert [one["rate"] for one in view["queues"]] == [0, 0, 13, 7]
+
+
+def test_queues_that_are_to_leave_the_route(show: Callable[..., str], server: TestServer) -> None:
+    with BlockingAdminClient(server.namesrv_addr) as admin:
+        admin.elastic_scale(server.broker_addr, TOPIC, 1)
+        while admin.elastic_view(server.broker_addr, TOPIC).pending:
+            time.sleep(0.1)
+    why = "no group has read the topic yet, and queue 2 has messages"
+    assert f"queues 1 to 3 are to leave the route: {why}" in show().splitlines()
+    done = CliRunner().invoke(
+        main, ["-n", server.namesrv_addr, "elasticTopic", "merge", "-t", TOPIC, "--to", "0"]
+    )
+    assert "only the last queue, 0, can be merged" in done.stderr

@@ -193,7 +193,7 @@ def _who_and_where(given: Given, common: Common) -> list[Part]:
             common.elastic.groups,
         ),
         filters.part(given, common.filters, consumers),
-        offsets.part(given, offset, common.topics, group, consumers, common.elastic.groups),
+        offsets.part(given, offset, common.topics, group, consumers, common.elastic),
         progress.part(given, topic, group, consumers, offset, common.figures),
     ]
 

@@ -10,6 +10,8 @@ from tests.processors.conftest import NOW, Broker
 from trimq.broker.cluster.announcement import Announcement
 from trimq.broker.config import BrokerConfig
 from trimq.broker.elastic.model import Change, Move, new_topic
+from trimq.broker.elastic.readers import ElasticReaders
+from trimq.broker.elastic.tails import Tails
 from trimq.broker.groups.client_record import Client
 from trimq.codec.bodies.heartbeat import ConsumerData, SubscriptionData
 from trimq.codec.bodies.topics import TopicConfig
@@ -58,18 +60,31 @@ class ElasticBroker:
     def commit(self, queue: int, offset: int, group: str = GROUP) -> None:
         self.offsets.commit("client", group, TOPIC, queue, offset)
 
-    def join(self, group: str = GROUP, where: str = "CONSUME_FROM_LAST_OFFSET") -> Client:
+    def join(
+        self,
+        group: str = GROUP,
+        where: str = "CONSUME_FROM_LAST_OFFSET",
+        model: str = "CLUSTERING",
+    ) -> Client:
         """A member that subscribes T."""
         data = ConsumerData(
             group_name=group,
             consume_type="CONSUME_PASSIVELY",
-            message_model="CLUSTERING",
+            message_model=model,
             consume_from_where=where,
             subscription_data_set=[SubscriptionData(topic=TOPIC, sub_string="*", sub_version=1)],
         )
         client = Client(self.broker.peer, "client", 0, 513, self.broker.clock.millis())
         self.broker.consumers.register(client, data, False)
         return client
+
+    def tend(self) -> None:
+        """What the broker does every few seconds with queues behind the last one in use."""
+        broker = self.broker
+        readers = ElasticReaders(
+            self.groups, broker.consumers, broker.arrivals, self.offsets, self.store
+        )
+        Tails(self.maps, readers, self.topics).tend(TOPIC)
 
     def topic(self) -> TopicConfig:
         found = self.topics.get(TOPIC)

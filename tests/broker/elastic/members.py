@@ -8,6 +8,7 @@ import trio
 
 from tests.broker.elastic.conftest import TOPIC, ElasticBroker
 from tests.broker.elastic.ledger import Kept, Ledger, Written
+from trimq.broker.delivery.delays import DelayService
 from trimq.broker.groups.client_record import Client
 from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.heartbeat import ConsumerData, SubscriptionData
@@ -171,6 +172,8 @@ class Group:
 
     def fetch(self, queue: int, *, commits: bool = False) -> None:
         """A pull, whose empty answer moves on what is consumed, as clients have it."""
+        if queue >= self._elastic.topic().read_queue_nums:
+            return
         taken = self.taken[queue]
         pull = self._pull(self.owner[queue], queue, taken.next, taken.done if commits else None)
         assert pull.ext_fields is not None
@@ -238,3 +241,12 @@ class Group:
             at += record.total_size
             found.append(self._written.at[record.queue_id, record.queue_offset])
         return found
+
+
+async def deliver(delays: DelayService) -> None:
+    """All that is due."""
+    async with trio.open_nursery() as nursery:
+        await nursery.start(delays.run)
+        while delays.progress().get(1, 0) < delays.end(1):
+            await trio.lowlevel.checkpoint()
+        nursery.cancel_scope.cancel()

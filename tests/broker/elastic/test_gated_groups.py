@@ -3,9 +3,12 @@
 from collections.abc import Callable
 
 import pytest
+import trio
+from trio.testing import MockClock
 
 from tests.broker.elastic.conftest import GROUP, TOPIC, ElasticBroker
 from trimq.broker.elastic.model import Move
+from trimq.codec.bodies.elastic import GroupReset
 from trimq.store.errors import StoreError
 
 
@@ -101,16 +104,38 @@ def test_a_pass_that_cannot_be_recorded_opens_nothing(
     assert moved.groups.readable_until(GROUP, TOPIC, 2) is None
 
 
-def test_a_queue_that_left_the_route_counts_as_read(elastic: ElasticBroker) -> None:
-    elastic.put(0, 1)
-    elastic.groups.gate(GROUP, TOPIC)
+def _without_its_tail(elastic: ElasticBroker) -> None:
+    """Partition 1 was in queue 2, which has left the route with a message; queue 0 has one behind the change."""
     elastic.move(p1=2)
     elastic.put(1)
-    elastic.commit(1, 0)
     elastic.move(p1=0)
-    assert elastic.groups.readable_until(GROUP, TOPIC, 0) == 1
     elastic.maps.resize(TOPIC, 2, 2)
+    elastic.put(1)
+
+
+def test_a_group_that_begins_with_the_first_message_waits_for_what_has_left_the_route(
+    elastic: ElasticBroker,
+) -> None:
+    _without_its_tail(elastic)
+    elastic.join(where="CONSUME_FROM_FIRST_OFFSET")
+    elastic.groups.gate(GROUP, TOPIC)
+    assert elastic.groups.readable_until(GROUP, TOPIC, 0) == 0
+    assert [wait.donor for wait in elastic.groups.held_up_by(GROUP, TOPIC)] == [2]
+    elastic.maps.resize(TOPIC, 4, 2)
+    elastic.commit(2, 1)
     assert elastic.groups.readable_until(GROUP, TOPIC, 0) is None
+
+
+def test_a_group_that_begins_with_the_last_message_skips_what_has_left_the_route(
+    elastic: ElasticBroker,
+) -> None:
+    _without_its_tail(elastic)
+    elastic.join()
+    elastic.groups.gate(GROUP, TOPIC)
+    assert elastic.groups.readable_until(GROUP, TOPIC, 0) is None
+    # When they come back for another one, it is not told to begin before that.
+    elastic.maps.resize(TOPIC, 4, 2)
+    assert elastic.groups.known_offset(GROUP, TOPIC, 2) == 1
 
 
 def test_commits_below_a_passed_end_are_ignored(moved: ElasticBroker) -> None:
@@ -159,6 +184,100 @@ def test_a_reset_goes_on_after_a_kill(moved: ElasticBroker) -> None:
     assert moved.offsets.take_reset(GROUP, TOPIC, 0) is None
     assert moved.offsets.query(GROUP, TOPIC, 0) == 0
     assert moved.groups.readable_until(GROUP, TOPIC, 2) == 0
+
+
+def test_a_reset_that_was_heard_goes_on_when_offsets_were_never_written(
+    moved: ElasticBroker,
+) -> None:
+    moved.commit(0, 3)
+    moved.offsets.assign_reset(GROUP, TOPIC, 0, 1)
+    assert moved.offsets.take_reset(GROUP, TOPIC, 0) == 1
+    moved.topics.close()
+    moved.store.abandon()
+    moved.start()
+    assert moved.offsets.query(GROUP, TOPIC, 0) == 1
+    assert not moved.offsets.has_reset(GROUP, TOPIC, 0)
+
+
+def _without_late_commits(elastic: ElasticBroker, **offsets: int) -> None:
+    """The group commits these offsets (`q2=1`: of queue 2), and the broker is killed before they are in the file."""
+    elastic.offsets.persist()
+    elastic.topics.close()
+    for queue, offset in offsets.items():
+        elastic.commit(int(queue[1:]), offset)
+    elastic.store.abandon()
+    elastic.start()
+
+
+def test_a_reset_far_up_does_not_set_back_a_queue_whose_commits_were_lost(
+    moved: ElasticBroker,
+) -> None:
+    """Queue 0 -> queue 2 -> queue 3: all of it was consumed."""
+    moved.move(p0=3)
+    _without_late_commits(moved, q0=3, q2=2)
+    assert moved.groups.passed(GROUP, TOPIC) == {1, 2}
+    moved.offsets.assign_reset(GROUP, TOPIC, 0, 0)
+    assert moved.groups.passed(GROUP, TOPIC) == frozenset()
+    assert moved.offsets.take_reset(GROUP, TOPIC, 2) == 2
+    assert moved.groups.known_offset(GROUP, TOPIC, 2) == 2
+
+
+def test_a_reset_of_one_donor_does_not_set_back_another(elastic: ElasticBroker) -> None:
+    elastic.put(0, 2)
+    elastic.put(1, 2)
+    elastic.groups.gate(GROUP, TOPIC)
+    elastic.move(p0=2, p1=2)
+    _without_late_commits(elastic, q0=2, q1=2)
+    elastic.offsets.assign_reset(GROUP, TOPIC, 0, 0)
+    assert elastic.groups.passed(GROUP, TOPIC) == frozenset()
+    assert elastic.groups.known_offset(GROUP, TOPIC, 1) == 2
+    # Its owner goes on with what it has.
+    assert not elastic.offsets.has_reset(GROUP, TOPIC, 1)
+    elastic.kill()
+    elastic.start()
+    assert elastic.groups.known_offset(GROUP, TOPIC, 1) == 2
+
+
+async def test_a_slave_that_becomes_a_master_goes_on_with_resets(
+    moved: ElasticBroker, autojump_clock: MockClock
+) -> None:
+    moved.commit(0, 3)
+    moved.kill()
+    moved.start()
+    elastic, offsets = moved.broker.elastic, moved.offsets
+    elastic.commits.follow()
+    # As it comes with its master's log.
+    elastic.records.append(
+        GroupReset(topic=TOPIC, group=GROUP, moved={0: 1}, pending={0: 1}, settling=[2])
+    )
+    assert offsets.query(GROUP, TOPIC, 0) == 1
+    # Consumers hear of it from the master.
+    assert not offsets.has_reset(GROUP, TOPIC, 0)
+    (part,) = [one for one in moved.broker.parts if one.name == "elastic"]
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(part.master_services["change elastic topics"])
+        await trio.sleep(1)
+        nursery.cancel_scope.cancel()
+    assert offsets.take_reset(GROUP, TOPIC, 0) == 1
+    assert offsets.query(GROUP, TOPIC, 0) == 1
+
+
+async def test_a_master_that_becomes_a_slave_leaves_resets_to_its_master(
+    moved: ElasticBroker, autojump_clock: MockClock
+) -> None:
+    moved.commit(0, 3)
+    moved.offsets.assign_reset(GROUP, TOPIC, 0, 0)
+    (part,) = [one for one in moved.broker.parts if one.name == "elastic"]
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(part.slave_services["follow resets of elastic topics"])
+        await trio.sleep(1)
+        nursery.cancel_scope.cancel()
+    assert not moved.offsets.has_reset(GROUP, TOPIC, 0)
+    # It is cut to what its master has, and all records come anew: what they moved is moved already.
+    moved.commit(0, 2)
+    moved.broker.parts.recover(moved.store.max_physical_offset)
+    assert moved.offsets.query(GROUP, TOPIC, 0) == 2
+    assert not moved.offsets.has_reset(GROUP, TOPIC, 0)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from tests.broker.elastic.conftest import GROUP, TOPIC, ElasticBroker
 from tests.broker.elastic.ledger import Written
-from tests.broker.elastic.members import FIRST, LAST, Group
+from tests.broker.elastic.members import FIRST, LAST, Group, deliver
 from tests.broker.produce.conftest import Producing, block
 from trimq.broker.delivery.delays import DelayService
 from trimq.broker.elastic.model import Move
@@ -84,7 +84,7 @@ class Ordered(RuleBasedStateMachine):
         if moves:
             self.change({partition}, receiver)
         self.elastic.broker.clock.now += DELAY_MILLIS
-        trio.run(_deliver, self._delays())
+        trio.run(deliver, self._delays())
         for group in self.groups:
             group.lock()
 
@@ -104,6 +104,8 @@ class Ordered(RuleBasedStateMachine):
         moved = {lp: receiver for lp in partitions if places[lp] != receiver}
         if not moved:
             return
+        if self.elastic.topic().read_queue_nums < QUEUES:
+            self.elastic.maps.resize(TOPIC, QUEUES, QUEUES)
         self.elastic.maps.change(TOPIC, Move(moved))
         for lp in moved:
             places[lp] = receiver
@@ -111,6 +113,10 @@ class Ordered(RuleBasedStateMachine):
         for group in self.groups:
             # It is there: what comes to a queue that it does not know yet is for it.
             group.ledger.owes.setdefault(receiver, ends[receiver])
+
+    @rule()
+    def tend(self) -> None:
+        self.elastic.tend()
 
     @rule(partition=some_partition, receivers=st.lists(some_queue, min_size=2, max_size=3))
     def chase(self, partition: int, receivers: list[int]) -> None:
@@ -158,6 +164,7 @@ class Ordered(RuleBasedStateMachine):
                 group.take(queue)
         held_up = self.elastic.groups.held_up_by(group.name, TOPIC)
         for _ in range(3 * len(self.written.at) + QUEUES * len(held_up) + 9):
+            self.elastic.tend()
             for queue in range(QUEUES):
                 group.drain(queue)
             if not group.ledger.missing():
@@ -274,6 +281,24 @@ class Ordered(RuleBasedStateMachine):
         self.come_anew(FIRST, "*", QUEUES - 1)
         self._group(1).drain(receiver)
 
+    @rule(where=st.sampled_from((FIRST, FIRST, LAST)), sends=st.booleans())
+    def shrink_and_come_later(self, where: str, sends: bool) -> None:
+        """The last queues have left the route when a group begins; what lies there comes before what follows."""
+        last = max(self.written.queues)
+        moved = {lp for lp, queue in enumerate(self.written.queues) if queue == last}
+        self.send(min(moved), 1, "a")
+        if last:
+            self.change(moved, 0)
+        for one in range(len(self.groups)):
+            for _ in range(2):
+                for queue in range(QUEUES):
+                    self._group(one).drain(queue)
+        self.elastic.tend()
+        if sends:
+            self.send(min(moved), 1, "a")
+        self.come_anew(where, "*", QUEUES - 1)
+        self._group(1).drain(0)
+
     @rule(
         one=some_group,
         partition=some_partition,
@@ -297,6 +322,34 @@ class Ordered(RuleBasedStateMachine):
         for queue in (receiver, donor) if first else (donor, receiver):
             group.drain(queue)
             group.consume_all(receiver)
+
+    @rule(
+        one=some_group,
+        partition=some_partition,
+        receiver=some_other,
+        last=some_other,
+        rest=some_other,
+    )
+    def cross_twice_and_reset(
+        self, one: int, partition: int, receiver: int, last: int, rest: int
+    ) -> None:
+        """Commits are lost, and gates close behind a donor far up: what the queues between had stays consumed."""
+        other = (partition + rest) % PARTITIONS
+        middle = (self.written.queues[partition] + receiver) % QUEUES
+        self.change({other}, middle)
+        self.send(other, 1, "a")
+        donor, _ = self._cross(partition, receiver)
+        last = (middle + last) % QUEUES
+        self.change({partition, other}, last)
+        self.send(other, 1, "a")
+        group = self._group(one)
+        for queue in (*range(QUEUES), middle, last):
+            group.drain(queue)
+        self.kill_broker(members_too=False, locks=True)
+        begin = group.ledger.owes[donor]
+        group.reset(donor, max(begin, group.taken[donor].done - 1))
+        for queue in (donor, middle, last):
+            group.drain(queue)
 
     # --- what holds
 
@@ -333,15 +386,6 @@ class Ordered(RuleBasedStateMachine):
         found = getattr(run, "__self__", None)
         assert isinstance(found, DelayService)
         return found
-
-
-async def _deliver(delays: DelayService) -> None:
-    """All that is due."""
-    async with trio.open_nursery() as nursery:
-        await nursery.start(delays.run)
-        while delays.progress().get(1, 0) < delays.end(1):
-            await trio.lowlevel.checkpoint()
-        nursery.cancel_scope.cancel()
 
 
 def _memory() -> str | None:

@@ -177,6 +177,34 @@ def test_a_state_that_does_not_fit_into_a_message_is_refused(
     assert elastic.maps.state(TOPIC) == after
 
 
+def test_a_plan_that_would_not_fit_into_a_message_is_refused_before_it_begins(
+    make_elastic: Callable[..., ElasticBroker],
+) -> None:
+    elastic = make_elastic(max_message_size=2048)
+    elastic.create()
+    elastic.put(0)
+    there_and_back = [Move({0: 2}), Move({0: 0})]
+    elastic.maps.check_moves(TOPIC, there_and_back)
+    with pytest.raises(PlanError, match=r"would not fit into a message .*wait until retention"):
+        elastic.maps.check_moves(TOPIC, there_and_back * 50)
+    with pytest.raises(PlanError, match="at most"):
+        elastic.maps.check_moves(TOPIC, there_and_back * 501)
+    state = elastic.maps.state(TOPIC)
+    assert state is not None
+    assert state.version == 0
+
+
+def test_queues_that_left_the_route_with_messages_are_known(elastic: ElasticBroker) -> None:
+    assert elastic.maps.left_queues("Other") == elastic.maps.left_queues(TOPIC) == []
+    elastic.put(0)
+    elastic.move(p0=3)
+    elastic.put(0)
+    assert elastic.maps.left_queues(TOPIC) == []
+    elastic.move(p0=0)
+    elastic.maps.resize(TOPIC, 2, 2)
+    assert elastic.maps.left_queues(TOPIC) == [3]
+
+
 def _change_for_ever(elastic: ElasticBroker) -> None:
     while True:
         for queue in (2, 0):

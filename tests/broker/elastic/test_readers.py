@@ -5,11 +5,13 @@ from trimq.broker.consume.arrivals import Arrivals
 from trimq.broker.elastic.readers import ElasticReaders
 
 
+def _asked(elastic: ElasticBroker) -> ElasticReaders:
+    consumers = elastic.broker.consumers
+    return ElasticReaders(elastic.groups, consumers, Arrivals(), elastic.offsets, elastic.store)
+
+
 def test_what_nobody_has_read_is_unseen_until_somebody_has(elastic: ElasticBroker) -> None:
-    broker = elastic.broker
-    asked = ElasticReaders(
-        elastic.groups, broker.consumers, Arrivals(), elastic.offsets, elastic.store
-    )
+    asked = _asked(elastic)
     queue = elastic.maps.place(TOPIC, 0)
     assert not asked.is_unseen(TOPIC, queue)
     elastic.put(0)
@@ -20,3 +22,29 @@ def test_what_nobody_has_read_is_unseen_until_somebody_has(elastic: ElasticBroke
     assert asked.behind(TOPIC, queue) == ["G"]
     elastic.commit(queue, 1, "G")
     assert asked.behind(TOPIC, queue) == []
+
+
+def test_a_group_wants_what_it_would_begin_with(elastic: ElasticBroker) -> None:
+    asked = _asked(elastic)
+    queue = elastic.maps.place(TOPIC, 0)
+    elastic.join("First", "CONSUME_FROM_FIRST_OFFSET")
+    elastic.join("Last")
+    assert asked.wanting(TOPIC, queue) == []
+    elastic.put(0, 2)
+    assert asked.wanting(TOPIC, queue) == asked.behind(TOPIC, queue) == ["First"]
+    # Who has an offset goes on from there.
+    elastic.commit(queue, 1, "Last")
+    assert asked.wanting(TOPIC, queue) == ["First", "Last"]
+    elastic.commit(queue, 2, "First")
+    elastic.commit(queue, 2, "Last")
+    assert asked.wanting(TOPIC, queue) == asked.behind(TOPIC, queue) == []
+
+
+def test_a_group_that_is_away_or_broadcasts_wants_nothing(elastic: ElasticBroker) -> None:
+    asked = _asked(elastic)
+    queue = elastic.maps.place(TOPIC, 0)
+    elastic.put(0)
+    elastic.commit(queue, 0, "Away")
+    elastic.join("Everybody", "CONSUME_FROM_FIRST_OFFSET", model="BROADCASTING")
+    assert asked.wanting(TOPIC, queue) == []
+    assert asked.behind(TOPIC, queue) == ["Away"]

@@ -63,6 +63,28 @@ def test_a_change_is_forgotten_when_what_lay_before_it_is_deleted(
     assert [change.version for change in state.changes] == [version] == [2]
 
 
+def test_what_is_deleted_keeps_no_queue_in_the_route_and_brings_none_back(
+    make_elastic: Callable[..., ElasticBroker],
+) -> None:
+    elastic = make_elastic(mapped_file_size_commit_log=4096, delete_when=())
+    elastic.create(read=3)
+    elastic.move(p0=2)
+    elastic.put(0, 3)
+    elastic.move(p0=0)
+    elastic.join(where="CONSUME_FROM_FIRST_OFFSET")
+    elastic.groups.gate(GROUP, TOPIC)
+    elastic.tend()
+    assert elastic.topic().read_queue_nums == 3
+    elastic.put(1, 60)
+    _delete_old_files(elastic)
+    elastic.tend()
+    assert elastic.topic().read_queue_nums == 2
+    assert elastic.maps.left_queues(TOPIC) == []
+    assert elastic.groups.readable_until(GROUP, TOPIC, 0) is None
+    elastic.tend()
+    assert elastic.topic().read_queue_nums == 2
+
+
 def test_a_deleted_topic_is_elastic_no_longer(elastic: ElasticBroker) -> None:
     elastic.groups.gate(GROUP, TOPIC)
     elastic.store.delete_topic(TOPIC)

@@ -1,7 +1,7 @@
 """Planned changes: when they come, and what may be asked for."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
@@ -20,6 +20,7 @@ from trimq.broker.elastic.model import (
     plan_split,
 )
 from trimq.broker.elastic.scaling import READY_SECONDS, Scaling
+from trimq.broker.elastic.tails import Tails
 from trimq.broker.topics.table import Topics
 from trimq.codec.bodies.topics import TopicConfig
 
@@ -31,6 +32,8 @@ class Maps:
 
     def __init__(self, topics: Topics) -> None:
         self.map = new_topic(4)
+        self.left: list[int] = []
+        self.refusing = False
         self._topics = topics
 
     def resize(self, topic: str, read: int, write: int) -> None:
@@ -38,6 +41,22 @@ class Maps:
 
     def state(self, topic: str) -> TopicMap | None:
         return self.map if topic == TOPIC else None
+
+    def topics(self) -> list[str]:
+        return [TOPIC]
+
+    def left_queues(self, topic: str) -> list[int]:
+        return [queue for queue in self.left if queue >= self.reads]
+
+    @property
+    def reads(self) -> int:
+        config = self._topics.get(TOPIC)
+        assert config is not None
+        return config.read_queue_nums
+
+    def check_moves(self, topic: str, moves: Iterable[Move]) -> None:
+        if self.refusing:
+            raise PlanError("too large")
 
     def change(self, topic: str, move: Move) -> Change:
         self.map = self.map.apply(move, lambda _: 100)
@@ -51,6 +70,7 @@ class Readers:
         self.groups: dict[str, frozenset[int]] = {}
         self.waits: Counter[int] = Counter()
         self.unread: dict[int, list[str]] = {}
+        self.wants: dict[int, list[str]] = {}
         self.unseen: set[int] = set()
 
     def online(self, topic: str) -> list[str]:
@@ -65,6 +85,9 @@ class Readers:
     def behind(self, topic: str, queue: int) -> list[str]:
         return self.unread.get(queue, [])
 
+    def wanting(self, topic: str, queue: int) -> list[str]:
+        return self.wants.get(queue, [])
+
     def is_unseen(self, topic: str, queue: int) -> bool:
         return queue in self.unseen
 
@@ -77,7 +100,8 @@ class Home:
         self.topics = Topics(BrokerConfig(), folder, clock)
         self.topics.update(TopicConfig(topic_name=TOPIC, read_queue_nums=4, write_queue_nums=4))
         self.maps, self.readers = Maps(self.topics), Readers()
-        self.scaling = Scaling(self.maps, self.readers, self.topics, clock)
+        self.tails = Tails(self.maps, self.readers, self.topics)
+        self.scaling = Scaling(self.maps, self.readers, self.tails, clock)
 
     @property
     def told(self) -> tuple[int, int]:
@@ -148,7 +172,8 @@ async def test_fewer_queues_leave_when_they_have_been_read(
     assert await until(lambda: home.told == (2, 4)) < 2
     await trio.sleep(500)
     assert home.told == (2, 4)
-    assert home.scaling.pending(TOPIC) == (1, "group A has not read queue 3 yet")
+    why = "queues 2 to 3 are to leave the route: group A has not read queue 3 yet"
+    assert home.scaling.pending(TOPIC) == (0, why)
     home.readers.unread = {}
     await until(lambda: home.told == (2, 2))
     assert home.scaling.pending(TOPIC) == (0, None)
@@ -163,9 +188,50 @@ async def test_what_nobody_has_read_yet_stays_in_the_route(
     await trio.sleep(500)
     assert home.told == (2, 4)
     why = "no group has read the topic yet, and queue 2 has messages"
-    assert home.scaling.pending(TOPIC) == (1, why)
+    _, stage = home.scaling.pending(TOPIC)
+    assert stage == f"queues 2 to 3 are to leave the route: {why}"
     home.readers.unseen = set()
     await until(lambda: home.told == (2, 2))
+
+
+async def test_queues_that_have_left_come_back_for_a_group_that_wants_them(
+    home: Home, autojump_clock: MockClock
+) -> None:
+    home.maps.left = [2, 3]
+    home.scale(2)
+    await until(lambda: home.told == (2, 2))
+    _, stage = home.scaling.pending(TOPIC)
+    assert stage is not None
+    assert "queues 2 to 3 are not in the route" in stage
+    home.readers.wants = home.readers.unread = {2: ["Late"]}
+    # Queue 3 stays where it is: nobody wants it.
+    await until(lambda: home.told == (2, 3))
+    await trio.sleep(500)
+    assert home.told == (2, 3)
+    home.readers.wants = home.readers.unread = {}
+    await until(lambda: home.told == (2, 2))
+
+
+async def test_more_queues_leave_unread_ones_in_the_route(
+    home: Home, autojump_clock: MockClock
+) -> None:
+    home.readers.unread = {3: ["A"]}
+    home.scale(1)
+    await until(lambda: home.told == (1, 4))
+    home.scale(2)
+    await until(lambda: home.maps.map.in_use == 2)
+    await trio.sleep(10)
+    assert home.told == (2, 4)
+
+
+async def test_what_cannot_be_made_is_refused_when_it_is_planned(
+    home: Home, autojump_clock: MockClock
+) -> None:
+    home.maps.refusing = True
+    with pytest.raises(PlanError, match="too large"):
+        home.scale(6)
+    assert home.told == (4, 4)
+    assert home.scaling.pending(TOPIC) == (0, None)
 
 
 async def test_the_next_request_waits_for_the_last_changes(
@@ -190,8 +256,8 @@ async def test_one_request_at_a_time(home: Home, autojump_clock: MockClock) -> N
     assert home.scaling.pending(TOPIC) == (0, None)
     await trio.sleep(2 * READY_SECONDS)
     assert home.maps.map.version == 0
-    # Somebody may have begun to read the new queues: they stay readable.
-    assert home.told == (4, 6)
+    # Nothing has come to the new queues.
+    assert home.told == (4, 4)
     home.scale(8)
 
 

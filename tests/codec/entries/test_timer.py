@@ -26,6 +26,7 @@ INT32 = st.integers(-(2**31), 2**31 - 1)
 INT64 = st.integers(-(2**63), 2**63 - 1)
 LONGS = ("previous_position", "write_time", "physical_offset", "reserved")
 INTS = ("size", "magic", "delay", "record_size", "topic_hash")
+SLOT_FIELDS = ("time", "first", "last", "messages", "magic")
 CHECKPOINT_FIELDS = [field.name for field in TIMER_CHECKPOINT.subcons]
 
 
@@ -42,8 +43,9 @@ def test_slots_equal_their_declaration(time, first, last, count, magic):
         }
     )
     assert len(declared) == SLOT_SIZE
-    assert list(parse_slots(declared * 2 + b"rest")) == [slot] * 2
-    assert parse_slot(declared) == slot
+    assert list(parse_slots(declared * 2 + b"rest")) == [(time, first, last, count, magic)] * 2
+    parsed = parse_slot(declared)
+    assert [getattr(parsed, name) for name in SLOT_FIELDS] == [time, first, last, count, magic]
     assert pack_slot(slot) == declared
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 import trio
 
+from trimq.broker.elastic.model import converted_topic
 from trimq.broker.groups.client_record import Client
 from trimq.codec.bodies.heartbeat import ConsumerData, SubscriptionData
 from trimq.codec.bodies.topics import TopicConfig
@@ -88,6 +89,16 @@ def test_reset_by_time_keeps_the_offsets_for_the_next_pull(moving: Moving) -> No
     assert moving.reset(timestamp=-1) == {0: 10, 1: 0}
     assert moving.broker.offsets.query("g", "T", 0) == 10
     assert moving.broker.offsets.has_reset("g", "T", 0)
+
+
+def test_reset_reaches_what_an_elastic_topic_has_left_over(moving: Moving) -> None:
+    maps = moving.broker.elastic.maps
+    moving.broker.topics.update(TopicConfig(topic_name="T", read_queue_nums=1, write_queue_nums=1))
+    moving.broker.store.put(Message("T", 1, b"before"))
+    assert moving.reset() == {0: 0}
+    maps.create("T", converted_topic(1))
+    assert moving.reset() == {0: 0, 1: 0}
+    assert moving.broker.offsets.has_reset("g", "T", 1)
 
 
 @pytest.mark.parametrize("by_broker", [True, False])

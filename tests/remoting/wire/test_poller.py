@@ -267,10 +267,11 @@ async def test_a_bug_ends_its_connection_only(served, caplog):
     (first, _) = sorted(server.connections, key=lambda connection: connection.id)
 
     class Broken:
-        def feed(self, _):
+        @property
+        def bytes_in(self):
             raise RuntimeError("a bug")
 
-    first._frames = Broken()
+    first._receiving._counters = Broken()
     await one.send_all(b"x")
     with trio.fail_after(10):
         assert await one.receive_some() == b""

@@ -132,6 +132,10 @@ class Consumer:
             record = parse_record(data, at)
             at += record.total_size
             self._take(record.queue_id, record.queue_offset, record.body)
+        if answer.code == ResponseCode.INVALID_PARAMETER:
+            # It is not in the route yet.
+            await trio.sleep(0.05)
+            return answer.code, offset
         return answer.code, int(answer.ext_fields["nextBeginOffset"])
 
     async def _consume_queue(self, addr: str, queue: int) -> None:
@@ -157,9 +161,10 @@ class Consumer:
 
 async def _grow(served: Served, producer: Producer) -> None:
     """One change after the other, with messages before, between and behind."""
-    served.maps.resize(TOPIC, MANY, MANY)
     for move in plan_scale(served.maps.state(TOPIC), MANY):
         await producer.send_to_all_keys()
+        # Queues that nothing has come to leave the route by themselves.
+        served.maps.resize(TOPIC, MANY, MANY)
         served.maps.change(TOPIC, move)
     await producer.send_to_all_keys()
 

@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 
+import trio
+
 from trimq.broker.cluster.registration import Registration
 from trimq.broker.consume.arrivals import Arrivals
 from trimq.broker.elastic.commits import ElasticCommits
@@ -14,6 +16,7 @@ from trimq.broker.elastic.maps import ElasticMaps
 from trimq.broker.elastic.model import Change
 from trimq.broker.elastic.readers import ElasticReaders
 from trimq.broker.elastic.scaling import Scaling
+from trimq.broker.elastic.tails import Tails
 from trimq.broker.elastic.viewing import Viewing
 from trimq.broker.elastic.waiting_at_gates import Gates
 from trimq.broker.groups.offsets import ConsumerOffsets
@@ -94,7 +97,7 @@ def part(given: Given, elastic: Elastic, around: Around) -> Part:
     readers = ElasticReaders(
         elastic.groups, around.clients.consumers, around.arrivals, around.offsets, given.store
     )
-    scaling = Scaling(maps, readers, topics, given.clock)
+    scaling = Scaling(maps, readers, Tails(maps, readers, topics), given.clock)
     loads = Loads(maps, given.clock)
     viewing = Viewing(
         elastic.groups,
@@ -108,16 +111,33 @@ def part(given: Given, elastic: Elastic, around: Around) -> Part:
     )
     announced = partial(around.registration.settled, config.register_broker_timeout_mills / 1000)
 
-    def keep(end: int) -> None:
-        maps.keep(end)
-        groups.keep(end)
-        elastic.commits.keep(end)
+    async def lead() -> None:
+        """While this broker is a master, from the start on or when it was a slave."""
+        if elastic.commits.follows:
+            elastic.commits.restore()
+            maps.widen()
+        await scaling.run()
 
-    if not given.plan.is_slave:
+    async def follow() -> None:
+        """While it is a slave; the same."""
+        if not elastic.commits.follows:
+            elastic.commits.follow()
+        await trio.sleep_forever()
+
+    def keep(end: int) -> None:
         # A slave has the master's log, and adds nothing to it.
-        store.cleaning.add_listener(keep)
-        store.add_topic_listener(maps.forget_topic)
-        store.add_topic_listener(scaling.forget)
+        if not elastic.commits.follows:
+            maps.keep(end)
+            groups.keep(end)
+            elastic.commits.keep(end)
+
+    def forget(topic: str) -> None:
+        if not elastic.commits.follows:
+            maps.forget_topic(topic)
+            scaling.forget(topic)
+
+    store.cleaning.add_listener(keep)
+    store.add_topic_listener(forget)
     store.give_effect(ELASTIC_MAP_TOPIC, elastic.records.written)
     return Part(
         name="elastic",
@@ -129,9 +149,10 @@ def part(given: Given, elastic: Elastic, around: Around) -> Part:
             ShowElasticTopic(maps, topics, viewing),
         ],
         master_services={
-            "change elastic topics": scaling.run,
+            "change elastic topics": lead,
             "rates of elastic topics": loads.run,
         },
+        slave_services={"follow resets of elastic topics": follow},
         load=partial(_load, elastic, given.plan.is_slave),
         recover=partial(_recover, elastic),
         stored=groups.stored,
@@ -142,15 +163,21 @@ def part(given: Given, elastic: Elastic, around: Around) -> Part:
 def _load(elastic: Elastic, is_slave: bool) -> None:
     elastic.records.replay()
     elastic.groups.show_all()
-    if not is_slave:
-        elastic.commits.restore()
-        elastic.maps.mend()
+    if is_slave:
+        elastic.commits.follow()
+        return
+    elastic.commits.restore()
+    elastic.maps.mend()
 
 
 def _recover(elastic: Elastic, log_end: int) -> None:
+    follows = elastic.commits.follows
     elastic.records.recover(log_end)
     elastic.groups.show_all()
-    elastic.commits.restore()
+    if follows:
+        elastic.commits.follow()
+    else:
+        elastic.commits.restore()
 
 
 def _samples(elastic: Elastic) -> Iterator[Sample]:

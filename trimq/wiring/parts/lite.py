@@ -115,8 +115,9 @@ def part(
 
     def stored(messages: list[Dispatched]) -> None:
         for message in messages:
-            for queue, _ in message.light_queues:
-                events.arrived(queue)
+            if message.light_queues:
+                for queue, _ in message.light_queues:
+                    events.arrived(queue)
 
     return Part(
         name="lite",

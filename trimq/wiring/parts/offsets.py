@@ -4,7 +4,7 @@ from functools import partial
 
 from trimq.broker.consume.broker_reset import BrokerReset
 from trimq.broker.consume.client_reset import ClientReset
-from trimq.broker.consume.first_offsets import FirstOffsets, KnownOffsets
+from trimq.broker.consume.first_offsets import FirstOffsets
 from trimq.broker.groups.consumers import Consumers
 from trimq.broker.groups.offsets import ConsumerOffsets
 from trimq.broker.groups.subscription_groups import SubscriptionGroups
@@ -22,6 +22,7 @@ from trimq.processors.offsets.search_offset_by_timestamp import SearchOffsetByTi
 from trimq.processors.offsets.update_consumer_offset import UpdateConsumerOffset
 from trimq.wiring.given import Given
 from trimq.wiring.part import Part
+from trimq.wiring.parts.elastic import Elastic
 from trimq.wiring.parts.topics import TopicTables
 
 
@@ -31,16 +32,16 @@ def part(
     topics: TopicTables,
     groups: SubscriptionGroups,
     consumers: Consumers,
-    elastic: KnownOffsets,
+    elastic: Elastic,
 ) -> Part:
     config, store, static, table = given.config, given.store, topics.static, topics.table
     offsets.log_end = lambda: store.max_physical_offset
-    by_broker = BrokerReset(groups, offsets, store, given.plan.is_slave)
+    by_broker = BrokerReset(groups, offsets, store, elastic.maps.left_queues, given.plan.is_slave)
     by_clients = ClientReset(config, consumers, offsets, store)
     return Part(
         name="offsets",
         processors=[
-            QueryConsumerOffset(static, offsets, FirstOffsets(store, elastic)),
+            QueryConsumerOffset(static, offsets, FirstOffsets(store, elastic.groups)),
             UpdateConsumerOffset(static, config, table, groups, offsets),
             GetMaxOffset(static, store),
             GetMinOffset(static, store),

@@ -61,7 +61,8 @@ final class GrpcLeases {
         Producer producer = grpc.producer(topic);
         Grpc.send(producer, topic, "a", "b");
         seen.await(2);
-        List<MessageView> before = GrpcScenarios.received(simple, 2, Duration.ofSeconds(20));
+        // Longer than a new proxy takes on a busy machine.
+        List<MessageView> before = GrpcScenarios.received(simple, 2, Duration.ofSeconds(45));
         restartProxy();
         Wait.until("c is sent", Grpc.PATIENCE, () -> sent(producer, topic, "c"));
         Wait.until("c has come", Grpc.PATIENCE, () -> seen.texts().contains("c"));

@@ -1,0 +1,150 @@
+"""The receives of one connection: what came is handled, and answered if nothing has to wait.
+
+Every message crosses this. What has to wait, and whatever is unusual, is the connection's.
+
+Hot: compiled by mypyc when a compiler is there.
+"""
+
+from collections.abc import Callable
+from typing import Final
+
+from trimq.codec.frames.frame import FrameBuffer
+from trimq.remoting.counters import RemotingCounters
+from trimq.remoting.peer import Peer
+from trimq.remoting.serving.dispatch import Dispatcher
+from trimq.remoting.serving.durable_replies import ParkedReplies
+from trimq.remoting.serving.shared import Shared
+from trimq.remoting.serving.turn import Reply, Turn, encode_replies, take_turn
+from trimq.remoting.wire.outbox import Outbox
+from trimq.remoting.wire.streams import SocketWire
+from trimq.remoting.wire.unfinished import SMALL
+
+_SMALL: Final[int] = SMALL
+
+
+class Receiving:
+    """`moved`: something came since this was last set to False. `over`: the connection reads no more.
+
+    `parked`: replies that wait until their records are durable, if any do. `room`: bytes of replies in a turn.
+    """
+
+    __slots__ = (
+        "_counters",
+        "_dispatcher",
+        "_outbox",
+        "_peer",
+        "_room",
+        "_shared",
+        "_unfinished",
+        "frames",
+        "moved",
+        "over",
+        "parked",
+    )
+
+    def __init__(self, peer: Peer, shared: Shared, outbox: Outbox) -> None:
+        self._peer = peer
+        self._shared = shared
+        self._dispatcher: Dispatcher = shared.dispatcher
+        self._counters: RemotingCounters = shared.counters
+        self._outbox = outbox
+        self._room: int = shared.limits.outbox_limit
+        self.frames = FrameBuffer(shared.limits.frame_limit)
+        self.parked: ParkedReplies | None = None
+        # Bytes of an unfinished frame that count in the budget of all.
+        self._unfinished: int = 0
+        self.moved: bool = True
+        self.over: bool = False
+
+    def received(self, data: bytes) -> Turn:
+        """Handle what came."""
+        self.moved = True
+        self._counters.bytes_in += len(data)
+        self.frames.feed(data)
+        return self.take_turn()
+
+    def take_turn(self) -> Turn:
+        """The frames that are there."""
+        turn = take_turn(self.frames, self._dispatcher, self._peer, self._room)
+        if self.parked is not None:
+            turn.term = self.parked.term
+        pending = self.frames.pending
+        if (pending > _SMALL or self._unfinished) and not self._peer.closed:
+            self._unfinished = pending
+            self._shared.unfinished.note(self._peer, pending, turn.frames > 0)
+        return turn
+
+    def must_wait(self) -> bool:
+        """Whether the replies have to wait."""
+        holdback = self._dispatcher.holdback
+        return holdback is not None and holdback.wanted
+
+    def reply(self, turn: Turn) -> None:
+        """Send the replies, but for those that are parked."""
+        self._counters.frames_in += turn.frames
+        if turn.replies:
+            replies = turn.replies
+            if self.parked is not None:
+                replies = self.parked.park(replies, turn.term)
+            self.send(replies)
+
+    def send(self, replies: list[Reply]) -> None:
+        """Send them now, or as soon as the peer takes them."""
+        if replies:
+            out = encode_replies(replies, self._dispatcher)
+            self._counters.frames_out += len(replies)
+            if out.size:
+                self._outbox.put(out.buffers, out.size)
+            if out.files is not None:
+                for head, body in out.files:
+                    self._outbox.put_files(head, body)
+
+
+class PolledReceiving:
+    """Called by the poller. `see_to(turn, must_wait)`: the rest of a turn, or room in the outbox, is the connection's
+    affair. `stop`: the connection ends; `fail`: with an error of our own.
+    """
+
+    __slots__ = ("_fail", "_outbox", "_receiving", "_see_to", "_stop", "_wire")
+
+    def __init__(
+        self,
+        receiving: Receiving,
+        wire: SocketWire,
+        outbox: Outbox,
+        see_to: Callable[[Turn | None, bool], None],
+        stop: Callable[[str], None],
+        fail: Callable[[Exception], None],
+    ) -> None:
+        self._receiving = receiving
+        self._wire = wire
+        self._outbox = outbox
+        self._see_to = see_to
+        self._stop = stop
+        self._fail = fail
+
+    def ready(self) -> None:
+        """There is something to read, or the end."""
+        receiving = self._receiving
+        try:
+            if receiving.over or self._outbox.full:
+                self._see_to(None, False)
+                return
+            data = self._wire.receive_now()
+            if data is None:
+                return
+            if not data:
+                self._stop("closed by the peer")
+                return
+            turn = receiving.received(data)
+            # Checked now: another waiting connection resets it.
+            must_wait = receiving.must_wait()
+            if must_wait or turn.more or turn.waiting or turn.answers or turn.broken is not None:
+                self._see_to(turn, must_wait)
+            else:
+                receiving.reply(turn)
+        except OSError as error:
+            self._stop(f"receive failed: {error}")
+        except Exception as error:
+            # A bug, but this connection's: it must not end the poller.
+            self._fail(error)
