@@ -42,6 +42,7 @@ class ElasticPulls:
         if not self._groups.is_gated(group, topic):
             return
         pull.gated = True
+        pull.openings = self._gates.openings
         self._groups.reads(group, topic, queue)
         if self.is_anothers(pull) or self._commits.is_settling(group, topic, queue):
             pull.until = _NOTHING
@@ -65,5 +66,8 @@ class ElasticPulls:
 
     async def wait(self, pull: Pull, seconds: float) -> bool:
         """At a closed start; False: too many wait."""
+        if pull.openings != self._gates.openings:
+            # One opened after the decision, and nobody was there to be woken.
+            return True
         header = pull.header
         return await self._gates.wait(header.consumer_group, header.topic, seconds)

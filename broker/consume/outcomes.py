@@ -66,6 +66,7 @@ class Pull:
         "group",
         "header",
         "lite",
+        "openings",
         "part",
         "peer",
         "remark",
@@ -93,6 +94,7 @@ class Pull:
         self.unread: str | None = None
         # Of an elastic topic: its group reads in order, and where this read ends.
         self.gated: bool = False
+        self.openings: int = 0
         self.until: int | None = None
         # The answer: a ResponseCode, PullMessageResponseHeader's fields, records.
         self.code: int = 0

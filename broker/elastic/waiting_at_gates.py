@@ -21,6 +21,8 @@ class Gates:
         # By queue: how long its last pull was held.
         self._pauses: dict[Where, dict[int, float]] = {}
         self.waiting = 0
+        self.openings = 0
+        """How often a gate has opened: a look is out of date when this has grown since."""
 
     async def wait(self, group: str, topic: str, seconds: float) -> bool:
         """Until a gate of the group has opened, or `seconds` have passed; False, at once: too many wait."""
@@ -43,6 +45,7 @@ class Gates:
 
     def opened(self, group: str, topic: str) -> None:
         """All of the group's pulls look again; its queues are asked at short intervals again."""
+        self.openings += 1
         self._pauses.pop((group, topic), None)
         for opened in self._waiting.get((group, topic), ()):
             opened.set()

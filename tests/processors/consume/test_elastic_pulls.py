@@ -104,6 +104,21 @@ async def test_it_gets_its_messages_when_the_donors_end_is_committed(
     assert trio.current_time() - began == pytest.approx(15)
 
 
+async def test_a_gate_that_opens_between_the_decision_and_the_wait_is_not_missed(
+    ordered: Ordered, autojump_clock: MockClock
+) -> None:
+    """Both pulls come in one receive: the second one's commit opens the gate that the first one has found closed."""
+    ordered.move()
+    consuming = ordered.consuming
+    request = consuming.request(queueId=4, sysFlag=HOLDS)
+    decided = consuming.pull_message.handle(request)
+    assert ordered.pull(queueId=0, queueOffset=3, commitOffset=3, sysFlag=COMMITS) is None
+    consuming.broker.store.write_staged()
+    began = trio.current_time()
+    assert told(await decided.answer(request)) == (ResponseCode.SUCCESS, 2)
+    assert trio.current_time() == began
+
+
 async def test_while_a_gate_waits_for_a_donor_its_pulls_are_answered_soon(
     ordered: Ordered, autojump_clock: MockClock
 ) -> None:
