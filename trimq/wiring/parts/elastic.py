@@ -28,6 +28,7 @@ from trimq.processors.elastic.elastic_create import CreateElasticTopic
 from trimq.processors.elastic.elastic_move import MoveElasticPartitions
 from trimq.processors.elastic.elastic_scale import ScaleElasticTopic
 from trimq.processors.elastic.elastic_show import ShowElasticTopic
+from trimq.store.message_store import MessageStore
 from trimq.wiring.given import Given
 from trimq.wiring.part import Part
 from trimq.wiring.parts.clients import Clients
@@ -92,19 +93,18 @@ class Around:
 def part(given: Given, elastic: Elastic, around: Around) -> Part:
     """Loaded after topics and offsets."""
     store, maps, groups = given.store, elastic.maps, elastic.groups
-
     config, topics = given.config, around.topics
     readers = ElasticReaders(
-        elastic.groups, around.clients.consumers, around.arrivals, around.offsets, given.store
+        groups, around.clients.consumers, around.arrivals, around.offsets, store
     )
     scaling = Scaling(maps, readers, Tails(maps, readers, topics), given.clock)
     loads = Loads(maps, given.clock)
     viewing = Viewing(
-        elastic.groups,
+        groups,
         readers,
         scaling,
         around.clients.locks,
-        given.store,
+        store,
         given.identity.name,
         maps,
         loads,
@@ -124,21 +124,7 @@ def part(given: Given, elastic: Elastic, around: Around) -> Part:
             elastic.commits.follow()
         await trio.sleep_forever()
 
-    def keep(end: int) -> None:
-        # A slave has the master's log, and adds nothing to it.
-        if not elastic.commits.follows:
-            maps.keep(end)
-            groups.keep(end)
-            elastic.commits.keep(end)
-
-    def forget(topic: str) -> None:
-        if not elastic.commits.follows:
-            maps.forget_topic(topic)
-            scaling.forget(topic)
-
-    store.cleaning.add_listener(keep)
-    store.add_topic_listener(forget)
-    store.give_effect(ELASTIC_MAP_TOPIC, elastic.records.written)
+    _listen(store, elastic, scaling)
     return Part(
         name="elastic",
         processors=[
@@ -158,6 +144,26 @@ def part(given: Given, elastic: Elastic, around: Around) -> Part:
         stored=groups.stored,
         samples=partial(_samples, elastic),
     )
+
+
+def _listen(store: MessageStore, elastic: Elastic, scaling: Scaling) -> None:
+    """Files and topics that go, and records that are written."""
+
+    def keep(end: int) -> None:
+        # A slave has the master's log, and adds nothing to it.
+        if not elastic.commits.follows:
+            elastic.maps.keep(end)
+            elastic.groups.keep(end)
+            elastic.commits.keep(end)
+
+    def forget(topic: str) -> None:
+        if not elastic.commits.follows:
+            elastic.maps.forget_topic(topic)
+            scaling.forget(topic)
+
+    store.cleaning.add_listener(keep)
+    store.add_topic_listener(forget)
+    store.give_effect(ELASTIC_MAP_TOPIC, elastic.records.written)
 
 
 def _load(elastic: Elastic, is_slave: bool) -> None:
