@@ -7,6 +7,11 @@ silence for a hang. At the end come a table, the slowest tests, and what was ski
 part that failed no other one begins. The exit code is that of the first part that failed; Ctrl-C ends everything
 that was started.
 
+What failed in a comparison with real servers and clients is played again, alone, when its group has ended: on two
+cores, three other such parts can starve it beyond any patience. What passes then counts as passed, and stands
+in the output with its first failure and a count (tests/run/again.py). Unit tests, and more than a few,
+are not played again.
+
 Each run keeps what its parts have printed and reported in a folder of its own, `build/parts/TIME-PROCESS`: another
 run in the same clone touches nothing there. `build/parts/latest` leads to the newest. What it may not do is build: two
 runs that make `build/compiled` would take it away from each other, so the second of those does not begin.
@@ -29,7 +34,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NoReturn
 
-from tests.run import report
+from tests.run import again, report
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 RESULTS: Final = ROOT / "build" / "parts"
@@ -52,6 +57,8 @@ class Part:
     folder: Path = ROOT
     # Whether it computes more than it waits.
     busy: bool = False
+    # Whether what fails in it is played again, alone.
+    again: bool = False
 
     @property
     def files(self) -> list[str]:
@@ -92,7 +99,7 @@ def _compat(name: str, *where: str, but: Iterable[Part] = (), busy: bool = False
     """Files and folders of compat_tests, without what is in other parts."""
     left_out = [f"--ignore={file}" for part in but for file in part.files]
     words = ("-p", "no:randomly", *(f"compat_tests/{w}" for w in where), *left_out)
-    return Part(name, words, busy=busy)
+    return Part(name, words, busy=busy, again=True)
 
 
 def _files(folder: str, *names: str) -> list[str]:
@@ -340,17 +347,38 @@ def main(names: Sequence[str]) -> int:
 def _main(names: Sequence[str]) -> int:
     results = own_folder()
     outcomes: list[report.Outcome] = []
+    mended: list[again.Second] = []
     code = 0
     try:
         for name in names:
-            run(group(name), results, outcomes)
-            code = next((one.code for one in outcomes if one.code), 0)
+            code = _ended(group(name), results, outcomes, mended)
             if code:
                 break
     finally:
         print(report.text(outcomes))
+        print(again.text(mended))
         print(f"\nall of it is in {results}", flush=True)
     return code
+
+
+def _ended(
+    made: Group, results: Path, outcomes: list[report.Outcome], seconds: list[again.Second]
+) -> int:
+    """Run it, and what failed in it again; the exit code of the first part that failed and did not pass alone."""
+    own: list[report.Outcome] = []
+    try:
+        run(made, results, own)
+    finally:
+        outcomes += own
+    parts = {part.name: part for part in made.parts if part.again}
+    chosen = again.chosen(own, parts)
+    for first, names in chosen.items():
+        # One after the other: nothing runs beside it.
+        words = ("-p", "no:randomly", *names)
+        run(Group([Part(f"{first}-again", words, parts[first].folder)]), results, outcomes)
+        seconds += again.seconds(next(one for one in own if one.name == first), outcomes[-1], names)
+    passed = again.passed(chosen, seconds)
+    return next((one.code for one in own if one.code and one.name not in passed), 0)
 
 
 def interrupted(number: int, _: object) -> NoReturn:

@@ -11,6 +11,8 @@ from typing import Final
 from xml.etree import ElementTree
 
 SLOWEST: Final = 10
+# How much of a failure stands at the end again, where somebody looks first.
+FAILURE_LINES: Final = 25
 # What pytest says instead of a reason when a whole file was skipped.
 OF_A_FILE: Final = "collection skipped"
 
@@ -31,23 +33,29 @@ class Tests:
     """What the tests of a part did."""
 
     passed: int = 0
-    failed: int = 0
+    # Names, and what pytest said.
+    failures: dict[str, str] = field(default_factory=dict)
     # Reasons, and how often.
     skipped: Counter[str] = field(default_factory=Counter)
     # Seconds with setup and teardown, and names.
     times: list[tuple[float, str]] = field(default_factory=list)
 
+    @property
+    def failed(self) -> int:
+        return len(self.failures)
+
 
 def tests_of(outcome: Outcome) -> Tests:
     found = Tests()
     for case in _cases(outcome.report):
-        name = f"{case.get('classname', '').replace('.', '/')}::{case.get('name', '')}"
+        name = f"{case.get('classname', '').replace('.', '/')}.py::{case.get('name', '')}"
         found.times.append((float(case.get("time", "0")), name))
         skipped = case.find("skipped")
-        if skipped is not None:
+        failures = [said.text or "" for kind in ("failure", "error") for said in case.iter(kind)]
+        if failures:
+            found.failures[name] = failures[0]
+        elif skipped is not None:
             found.skipped[_reason(skipped)] += 1
-        elif case.find("failure") is not None or case.find("error") is not None:
-            found.failed += 1
         else:
             found.passed += 1
     return found
@@ -69,7 +77,7 @@ def _cases(report: Path) -> Iterator[ElementTree.Element]:
 
 
 def text(outcomes: Sequence[Outcome]) -> str:
-    """The table, the slowest tests, and what was skipped and why."""
+    """The table, the slowest tests, what was skipped and why, and what failed."""
     tests = {one.name: tests_of(one) for one in outcomes}
     lines = ["", f"{'part':<16}{'seconds':>8}{'CPU':>8}{'passed':>8}{'skipped':>8}{'failed':>8}"]
     for one in outcomes:
@@ -84,4 +92,8 @@ def text(outcomes: Sequence[Outcome]) -> str:
     skipped = sum((found.skipped for found in tests.values()), Counter[str]())
     lines += ["", f"skipped: {skipped.total()}"]
     lines += [f"{count:>8}  {reason}" for reason, count in skipped.most_common()]
+    for one in outcomes:
+        for name, said in tests[one.name].failures.items():
+            lines += ["", f"failed in {one.name}: {name}"]
+            lines += [f"    {line}" for line in said.splitlines()[-FAILURE_LINES:]]
     return "\n".join(lines)

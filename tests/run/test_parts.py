@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.run import parts, report
+from tests.run import again, parts, report
 from tests.run.parts import GROUPS, ROOT, Group, Part
 
 FILE = """
@@ -88,6 +88,70 @@ def test_after_a_group_that_failed_no_other_begins(
     assert parts.main(["fails", "passes"]) == 1
     assert (results / "latest/fails.xml").exists()
     assert not (results / "latest/passes.xml").exists()
+
+
+STARVED = """
+from pathlib import Path
+
+def test_starved():
+    seen = Path("seen")
+    again = seen.exists()
+    seen.touch()
+    assert again
+
+def test_broken():
+    assert "{kind}" != "broken"
+"""
+
+
+def compared(tmp_path: Path, kind: str, repeated: bool = True) -> Part:
+    """A part with a test that passes the second time, and one that does so when it is not `broken`."""
+    folder = tmp_path / kind
+    folder.mkdir()
+    (folder / f"test_{kind}.py").write_text(STARVED.format(kind=kind))
+    (folder / "pytest.ini").write_text("[pytest]\n")
+    return Part(kind, ("-p", "no:cacheprovider", f"./test_{kind}.py"), folder, again=repeated)
+
+
+@pytest.mark.parametrize(
+    ("kind", "repeated", "code", "count"),
+    [("starved", True, 0, 1), ("broken", True, 1, 2), ("unit", False, 1, 0)],
+)
+def test_what_failed_beside_others_is_played_again_alone(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    results: Path,
+    capfd: pytest.CaptureFixture[str],
+    kind: str,
+    repeated: bool,
+    code: int,
+    count: int,
+) -> None:
+    one = compared(tmp_path, kind, repeated)
+    monkeypatch.setattr(parts, "GROUPS", {kind: lambda: Group([one])})
+    assert parts.main([kind]) == code
+    said = capfd.readouterr().out
+    # The first failure stays in the output.
+    assert f"failed in {kind}: test_{kind}.py::test_starved" in said
+    assert (f"passed  test_{kind}.py::test_starved" in said) == repeated
+    assert (f"FAILED  test_{kind}.py::test_broken" in said) == (kind == "broken")
+    assert f"played again, alone: {count}" in said
+
+
+def test_many_failures_are_not_played_again(tmp_path: Path) -> None:
+    cases = "".join(
+        f'<testcase classname="a" name="t{n}" time="1"><failure>no</failure></testcase>'
+        for n in range(4)
+    )
+    xml = tmp_path / "a.xml"
+    xml.write_text(f"<testsuites>{cases}</testsuites>")
+    assert again.chosen([report.Outcome("a", 1, 1.0, 1.0, xml)], {"a"}) == {}
+    xml.write_text(f"<testsuites>{cases.replace('t3', 't2')}</testsuites>")
+    assert again.chosen([report.Outcome("a", 1, 1.0, 1.0, xml)], {"a"}) == {
+        "a": ("a.py::t0", "a.py::t1", "a.py::t2")
+    }
+    # Interrupted, or an error of pytest's own.
+    assert again.chosen([report.Outcome("a", 2, 1.0, 1.0, xml)], {"a"}) == {}
 
 
 def is_running(pid: int) -> bool:
