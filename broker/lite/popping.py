@@ -49,7 +49,17 @@ _VERSION: Final = "0"
 class LitePop:
     """One look at a client's lite topics."""
 
-    __slots__ = ("bodies", "count", "counts", "header", "pop_time", "seen", "size", "unused")
+    __slots__ = (
+        "bodies",
+        "count",
+        "counts",
+        "header",
+        "news",
+        "pop_time",
+        "seen",
+        "size",
+        "unused",
+    )
 
     def __init__(self, header: PopLiteMessageRequestHeader, pop_time: int) -> None:
         self.header = header
@@ -62,6 +72,8 @@ class LitePop:
         self.seen: set[str] = set()
         # Notes that this pop cannot use any more.
         self.unused: list[str] = []
+        # How much it knows of; -1: it has not looked.
+        self.news = -1
 
     @property
     def room(self) -> int:
@@ -111,6 +123,13 @@ class LitePopping:
 
     def look(self, pop: LitePop, peer: Peer) -> ColdLite | None:
         """Hand out from one lite topic with news after the other; None: there is no more, or no room."""
+        before = self._waits.news
+        cold = self._look(pop, peer)
+        # What a look notes itself, it takes.
+        pop.news = (before if pop.news < 0 else pop.news) + self._waits.news - before
+        return cold
+
+    def _look(self, pop: LitePop, peer: Peer) -> ColdLite | None:
         client_id, group = pop.header.client_id, pop.header.consumer_group
         while pop.room > 0:
             name = self._next(pop)
@@ -212,6 +231,9 @@ class LitePopping:
         left = header.born_time + header.poll_time - _AHEAD - self._openings.now()
         if header.poll_time <= 0 or left <= 0:
             return ResponseCode.POLLING_TIMEOUT
+        if pop.news != self._waits.news:
+            # What came since would have woken it.
+            return None
         waited = await self._waits.wait((header.client_id, "", 0), left / 1000)
         return ResponseCode.POLLING_FULL if waited is Waited.FULL else None
 

@@ -33,6 +33,7 @@ class Pop:
         "header",
         "left",
         "moved",
+        "news",
         "peer",
         "places",
         "pop_time",
@@ -49,6 +50,7 @@ class Pop:
         left: list[Place],
         pop_time: int,
         revive_queue: int,
+        news: int,
     ) -> None:
         self.header = header
         self.peer = peer
@@ -57,6 +59,8 @@ class Pop:
         self.left = left
         self.pop_time = pop_time
         self.revive_queue = revive_queue
+        # How much there was when it began.
+        self.news = news
         self.places = Places()
         self.bodies: list[Buffer] = []
         self.count = 0

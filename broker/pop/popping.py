@@ -151,7 +151,8 @@ class Popping:
         else:
             revive_queue = self._pops % config.revive_queue_num
             self._pops += 1
-        pop = Pop(header, peer, wanted, left, self._clock.millis(), revive_queue)
+        news = self._waits.news
+        pop = Pop(header, peer, wanted, left, self._clock.millis(), revive_queue, news)
         if header.order and topic in self._elastic.topics:
             pop.durable_at = self._notes.durable_at(self._elastic.begin(group, topic))
         return pop
@@ -211,6 +212,9 @@ class Popping:
         left = header.born_time + header.poll_time - _AHEAD - self._clock.millis()
         if left <= 0:
             return ResponseCode.POLLING_TIMEOUT
+        if pop.news != self._waits.news:
+            # What came since would have woken it.
+            return None
         key = header.topic, header.consumer_group, header.queue_id
         wanted = pop.wanted
         waited = await self._waits.wait(key, left / 1000, wanted.codes, wanted.filter)

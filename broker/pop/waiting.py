@@ -66,6 +66,8 @@ class PopWaits:
         self._next = -1 if latest_first else 0
         self._number = 0
         self.waiting = 0
+        self.news = 0
+        """How often there was something to wake for: a look is out of date when this has grown since."""
 
     async def wait(
         self,
@@ -74,7 +76,7 @@ class PopWaits:
         codes: frozenset[int] | None = None,
         message_filter: MessageFilter | None = None,
     ) -> Waited:
-        """`key`: topic, group, queue. The caller must not have awaited anything since it looked at the queues."""
+        """`key`: topic, group, queue. The caller has seen that there is no news since it looked at the queues."""
         topic, group, queue_id = key
         queues = self._topics.setdefault(topic, {}).setdefault(group, {})
         waits = queues.setdefault(queue_id, [])
@@ -100,7 +102,9 @@ class PopWaits:
 
     def arrived(self, messages: list[Dispatched]) -> None:
         """The store's listener."""
-        if not self._topics:
+        self.news += 1
+        # Each write passes here, and mostly nobody waits.
+        if not self.waiting:
             return
         for message in messages:
             topic = message.topic
@@ -119,6 +123,7 @@ class PopWaits:
 
     def wake(self, topic: str, group: str, queue_id: int) -> bool:
         """Whoever comes first there, whatever it wants; false if nobody waits."""
+        self.news += 1
         return self._wake(topic, group, queue_id, None)
 
     def waiting_for(self, topic: str, group: str, queue_id: int) -> int:

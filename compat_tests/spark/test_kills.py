@@ -231,7 +231,11 @@ class Jobs:
         assert found.keys() == set(range(self._written))
         self.done["rows"], self.done["twice"] = len(found), len(rows) - len(found)
         for fail, seen in self._streamed.items():
-            until(lambda seen=seen: self._go_on() and len(_all(seen)) >= stored, 240)
+            until(
+                lambda seen=seen: self._go_on() and len(_all(seen)) >= stored,
+                240,
+                lambda seen=seen: f"{len(_all(seen))} of {stored} rows; {self.state(Counter())}",
+            )
             self._queries[fail].stop()
             check_no_hole(_all(seen))
             assert numbers(_all(seen)) == found
@@ -245,6 +249,11 @@ class Jobs:
                     raise error
                 self._queries[fail] = self._stream(fail)
         return True
+
+    def state(self, before: Counter[str]) -> str:
+        """What has got on since, and what the queries say of themselves."""
+        queries = {fail: str(query.status) for fail, query in self._queries.items()}
+        return f"{self._stand.kind}: {dict(self.done)}, before: {dict(before)}, queries: {queries}"
 
     def moved(self, before: Counter[str], running: list[Future[None]]) -> bool:
         """Whether each of the five kinds of jobs has got on since."""
@@ -271,7 +280,11 @@ def killed(spark: Any, stand: Stand, folder: Path, source: random.Random, kills:
                 stand.kill()
                 time.sleep(source.uniform(0, AWAY))
                 stand.start()
-                until(lambda before=before: jobs.moved(before, running), 240)
+                until(
+                    lambda before=before: jobs.moved(before, running),
+                    240,
+                    lambda before=before: jobs.state(before),
+                )
         except BaseException:
             # Nothing waits for a broker that does not come back.
             jobs.end()

@@ -133,11 +133,13 @@ def _count(admin: BlockingAdminClient, topic: str) -> int:
     return sum(one.max_offset for one in admin.topic_stats(topic).offsets.values())
 
 
-def until(holds: Callable[[], object], seconds: float = 90) -> None:
-    """Wait until it holds."""
+def until(
+    holds: Callable[[], object], seconds: float = 90, state: Callable[[], object] = str
+) -> None:
+    """Wait until it holds. `state`: what to say when it does not come to that."""
     deadline = time.monotonic() + seconds
     while not holds():
-        assert time.monotonic() < deadline
+        assert time.monotonic() < deadline, state()
         time.sleep(0.05)
 
 

@@ -227,6 +227,21 @@ def test_who_waits_is_woken_by_news(lite: Lite) -> None:
     assert (answer.code, len(answer.body)) == (0, 1)
 
 
+def test_what_comes_between_the_look_and_the_wait_is_not_missed(lite: Lite) -> None:
+    lite.subscribe()
+
+    async def play() -> tuple[Response, float]:
+        waits = lite.pop(poll_time=20_000, born_time=lite.broker.clock.now)
+        assert isinstance(waits, Later)
+        lite.put(b"body-0")
+        lite.broker.lite.events.arrived(ONE)
+        began = trio.current_time()
+        return await waits.answer(waits.request), trio.current_time() - began
+
+    answer, seconds = trio.run(play, clock=trio.testing.MockClock(autojump_threshold=0))
+    assert (answer.code, seconds) == (0, 0)
+
+
 def test_a_pop_that_finds_nothing_ends_in_time(lite: Lite) -> None:
     lite.subscribe()
 

@@ -371,6 +371,17 @@ async def test_a_held_pop_is_answered_by_an_arrival(pops: Any, autojump_clock: A
     assert pops.offset() == 2
 
 
+async def test_what_comes_between_the_look_and_the_wait_is_not_missed(
+    pops: Any, autojump_clock: Any
+) -> None:
+    """A proxy sends and pops on one connection: one receive may have both."""
+    waiting = pops.pop(pollTime=15_000)
+    pops.put(b"of the same receive")
+    began = trio.current_time()
+    assert pops.bodies(await waiting) == [b"of the same receive"]
+    assert trio.current_time() == began
+
+
 async def test_a_woken_pop_whose_client_leaves_passes_its_wake_on(
     pops: Any, autojump_clock: Any
 ) -> None:

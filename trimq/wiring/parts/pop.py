@@ -86,11 +86,8 @@ class _Pop:
         self.in_flight.written()
 
     def stored(self, messages: list[Dispatched]) -> None:
-        # Each write passes here, and mostly nobody waits.
-        if self.waits.waiting:
-            self.waits.arrived(messages)
-        if self.told.waiting:
-            self.told.arrived(messages)
+        self.waits.arrived(messages)
+        self.told.arrived(messages)
 
     def wake(self, group: str, topic: str, queues: Iterable[int]) -> None:
         """A gate has opened: whoever waits for these queues looks again."""
