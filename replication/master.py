@@ -1,8 +1,9 @@
 """A master's end of the stream: slaves connect, say how far their logs go, and get what they lack
 (DefaultHAService, DefaultHAConnection).
 
-Per slave two tasks: one reads its reports, the other sends what could not be sent in the step in which the log grew.
-A slave that does not read costs these two, and nothing else.
+Per slave two tasks: one has its reports read, the other sends what could not be sent in the step in which the log grew.
+A slave that does not read costs these two, and nothing else. Reports are read by the poller that reads producers'
+requests: so they open the gate in the step in which they come, and the poller stays awake for the one as for the other.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from typing import Final
 import trio
 
 from trimq.codec.layouts.ha import SLAVE_REPORT, unpack_report
+from trimq.remoting.wire.poller import Poller
+from trimq.remoting.wire.reading import while_readable
 from trimq.remoting.wire.streams import SocketWire
 from trimq.replication.config import ReplicationConfig
 from trimq.replication.link_over import LinkOver
@@ -52,9 +55,12 @@ class Master:
             sender.end()
 
     async def serve(
-        self, sock: socket.socket, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
+        self,
+        sock: socket.socket,
+        poller: Poller | None = None,
+        task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED,
     ) -> None:
-        """Until cancelled."""
+        """Until cancelled. `poller`: that of the producers whose replies wait for reports."""
         sock.setblocking(False)
         async with trio.open_nursery() as nursery:
             task_status.started()
@@ -72,9 +78,9 @@ class Master:
                     log.warning("too many slaves, refused: address=%s", address[0])
                     stream.close()
                     continue
-                nursery.start_soon(self._serve_one, stream, f"{address[0]}:{address[1]}")
+                nursery.start_soon(self._serve_one, stream, f"{address[0]}:{address[1]}", poller)
 
-    async def _serve_one(self, sock: socket.socket, address: str) -> None:
+    async def _serve_one(self, sock: socket.socket, address: str, poller: Poller | None) -> None:
         link = SlaveLink(address)
         wire = SocketWire(sock)
         sender = Sender(self._config, self._store, wire, link)
@@ -87,7 +93,7 @@ class Master:
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, True)
             async with trio.open_nursery() as nursery:
                 first = trio.Event()
-                nursery.start_soon(self._read_reports, wire, link, first)
+                nursery.start_soon(self._read_reports, wire, poller, link, first)
                 await first.wait()
                 await sender.run()
         except* LinkOver as over:
@@ -108,19 +114,31 @@ class Master:
 
     # --- from the slave
 
-    async def _read_reports(self, wire: SocketWire, link: SlaveLink, first: trio.Event) -> None:
+    async def _read_reports(
+        self, wire: SocketWire, poller: Poller | None, link: SlaveLink, first: trio.Event
+    ) -> None:
         """The newest whole report counts, wherever the ones before it were cut."""
         pending = b""
         silence = self._config.ha_housekeeping_interval / 1000
+
+        def read() -> bool:
+            nonlocal pending
+            data = wire.receive_now()
+            if data is None:
+                return True
+            if not data:
+                return False
+            patience.deadline = trio.current_time() + silence
+            pending += data
+            whole = len(pending) - len(pending) % REPORT_SIZE
+            if whole:
+                offset = unpack_report(pending, whole - REPORT_SIZE)
+                pending = pending[whole:]
+                self._reported(link, offset, first)
+            return True
+
         with trio.move_on_after(silence) as patience:
-            while data := await wire.receive():
-                patience.deadline = trio.current_time() + silence
-                pending += data
-                whole = len(pending) - len(pending) % REPORT_SIZE
-                if whole:
-                    offset = unpack_report(pending, whole - REPORT_SIZE)
-                    pending = pending[whole:]
-                    self._reported(link, offset, first)
+            await while_readable(wire, poller, read, answers=True)
             raise LinkOver("closed by the slave")
         raise LinkOver(f"silent for {silence:g} s")
 

@@ -2,6 +2,8 @@
 
 A slave that has everything gets the next bytes in the step in which they are written, as far as its socket takes them.
 All else is its task's: a backlog, bytes that are only on the disk, a slow reader, haFlowControlEnable, signs of life.
+
+Hot: compiled by mypyc when a compiler is there.
 """
 
 from __future__ import annotations

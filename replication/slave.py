@@ -20,6 +20,8 @@ import trio
 
 from trimq.base.clock import Clock
 from trimq.codec.layouts.ha import MASTER_HEAD, pack_report, unpack_head
+from trimq.remoting.wire.poller import AVAILABLE, Poller
+from trimq.remoting.wire.reading import while_readable
 from trimq.remoting.wire.streams import SocketWire
 from trimq.replication.config import ReplicationConfig
 from trimq.replication.rate import Rate
@@ -230,6 +232,8 @@ class Slave:
             raise LinkLost(f"no connection within {_CONNECT_SECONDS} s")
         sock = socket.socket(fileno=stream.socket.detach())
         wire = SocketWire(sock)
+        # For this one socket: a master's next bytes often come right after a report.
+        poller = Poller() if AVAILABLE else None
         self._unsaid = b""
         try:
             with suppress(OSError):
@@ -240,34 +244,53 @@ class Slave:
                 if self._is_news("copying"):
                     log.info("copying a master's log: master=%s from=%d", address, self._copied.end)
                 nursery.start_soon(self._show_life, wire)
-                await self._receive(wire)
+                if poller is not None:
+                    nursery.start_soon(poller.run)
+                await self._receive(wire, poller)
         finally:
+            if poller is not None:
+                poller.close()
             await wire.aclose()
 
-    async def _receive(self, wire: SocketWire) -> None:
+    async def _receive(self, wire: SocketWire, poller: Poller | None) -> None:
         incoming = Incoming(self._copied)
         buffer = memoryview(bytearray(_RECEIVE))
         silence = self._config.ha_housekeeping_interval / 1000
+
+        def receive() -> bool:
+            """False while a report does not go out."""
+            count = wire.receive_into(buffer)
+            if count < 0:
+                return True
+            if not count:
+                raise LinkLost("closed by the master")
+            self.read_at = self._clock.millis()
+            now = trio.current_time()
+            patience.deadline = now + silence
+            taken = incoming.take(buffer[:count])
+            if not taken:
+                return True
+            self._is_backlog = taken >= _BACKLOG_BYTES
+            self.received += taken
+            self._rate.count(taken, now)
+            self._arrived.set()
+            return self._report_now(wire)
+
         with trio.move_on_after(silence) as patience:
-            while count := await wire.receive_into(buffer):
-                self.read_at = self._clock.millis()
-                now = trio.current_time()
-                patience.deadline = now + silence
-                taken = incoming.take(buffer[:count])
-                if taken:
-                    self._is_backlog = taken >= _BACKLOG_BYTES
-                    self.received += taken
-                    self._rate.count(taken, now)
-                    await self._report(wire)
-                    self._arrived.set()
-            raise LinkLost("closed by the master")
+            while True:
+                await while_readable(wire, poller, receive)
+                await self._report(wire)
         raise LinkLost(f"silent for {silence:g} s")
 
-    async def _report(self, wire: SocketWire) -> None:
-        """How far the log goes; in the same step unless the master does not read."""
+    def _report_now(self, wire: SocketWire) -> bool:
+        """How far the log goes, in this step; False when the master does not read."""
         self.wrote_at = self._clock.millis()
         self._spoke = trio.current_time()
-        if not self._unsaid and self._say(wire):
+        return not self._unsaid and self._say(wire)
+
+    async def _report(self, wire: SocketWire) -> None:
+        """The same; waits until the master reads."""
+        if self._report_now(wire):
             return
         async with self._reporting:
             while True:

@@ -11,6 +11,8 @@ States of a link, and what its reports are worth:
 
 (DefaultHAService, GroupTransferService. There a slave that is ahead of its master counts, and is copied to once the
 master has passed it: the logs differ from then on.)
+
+Hot: compiled by mypyc when a compiler is there.
 """
 
 from __future__ import annotations

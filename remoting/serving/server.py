@@ -81,6 +81,11 @@ class Server:
         """The connections open now."""
         return frozenset(self._connections)
 
+    @property
+    def poller(self) -> Poller | None:
+        """Tells its connections what they can read, while it serves; None where there is none."""
+        return self._shared.poller
+
     async def serve(
         self,
         sockets: Sequence[socket.socket],

@@ -43,6 +43,7 @@ class Poller:
     __slots__ = (
         "_alone",
         "_answered_at",
+        "_answering",
         "_callbacks",
         "_epoll",
         "_in_a_row",
@@ -56,6 +57,8 @@ class Poller:
         self._epoll: Any = select.epoll()
         self._callbacks: dict[int, Callable[[], None]] = {}
         self._paused: dict[int, Callable[[], None]] = {}
+        # Descriptors from which answers come, and no requests.
+        self._answering: set[int] = set()
         # Descriptors that were ready and have not been called yet.
         self._ready: deque[int] = deque()
         # Receives in a row from the `_last` socket alone, each soon after the answer to the
@@ -67,9 +70,14 @@ class Poller:
         self._answered_at: float = 0.0
         self._linger_after: int = _LINGER_AFTER
 
-    def add(self, fd: int, callback: Callable[[], None]) -> None:
-        """Call back whenever `fd` is readable. The callback must not raise."""
+    def add(self, fd: int, callback: Callable[[], None], answers: bool = False) -> None:
+        """Call back whenever `fd` is readable. The callback must not raise.
+
+        `answers`: what comes there answers us. A client is still the only busy one, whether it waits for that or not.
+        """
         self._callbacks[fd] = callback
+        if answers:
+            self._answering.add(fd)
         self._epoll.register(fd, select.EPOLLIN)
 
     def pause(self, fd: int) -> None:
@@ -88,11 +96,13 @@ class Poller:
     def remove(self, fd: int) -> None:
         """Stop the calls; call it before the descriptor is closed."""
         self._paused.pop(fd, None)
+        self._answering.discard(fd)
         if self._callbacks.pop(fd, None) is not None:
             self._epoll.unregister(fd)
 
     def close(self) -> None:
-        """When no descriptor is left."""
+        """Call nobody any more."""
+        self._callbacks.clear()
         self._epoll.close()
 
     async def run(self) -> None:
@@ -116,11 +126,13 @@ class Poller:
             count = len(ready)
             self._watch(now)
             while ready:
-                callback = self._callbacks.get(ready.popleft())
+                fd = ready.popleft()
+                callback = self._callbacks.get(fd)
                 if callback is not None:
                     callback()
                     now = perf_counter()
-                    self._answered_at = now
+                    if fd not in self._answering:
+                        self._answered_at = now
                     if now > until:
                         return
             # A lone client that waits for each answer has nothing more to send yet. Of several,
@@ -132,10 +144,10 @@ class Poller:
 
     def _watch(self, now: float) -> None:
         """Whether one client is busy, or several."""
-        count = len(self._ready)
-        if count == 1:
-            self._note(self._ready[0], now)
-        elif count:
+        asking = [fd for fd in self._ready if fd not in self._answering]
+        if len(asking) == 1:
+            self._note(asking[0], now)
+        elif asking:
             self._in_a_row = 0
             self._alone = 0
 
@@ -149,7 +161,7 @@ class Poller:
             self._last = fd
 
     def _linger(self, now: float) -> bool:
-        """Stay awake for the lone client's next request; returns whether it came.
+        """Stay awake for the lone client's next request, or for what its answer waits for; returns whether it came.
 
         Not while other tasks want to run. Every poll yields the core to whoever else wants it: the
         client itself may have been woken on it.

@@ -136,14 +136,16 @@ class SocketWire(Wire):
             except BlockingIOError:
                 continue
 
-    async def receive_into(self, buffer: memoryview) -> int:
-        """How many bytes came; 0 at the end. For peers whose bytes rarely are there already."""
-        while True:
-            await trio.lowlevel.wait_readable(self._socket)
-            try:
-                return self._socket.recv_into(buffer)
-            except BlockingIOError:
-                continue
+    async def readable(self) -> None:
+        """Wait until something can be received."""
+        await trio.lowlevel.wait_readable(self._socket)
+
+    def receive_into(self, buffer: memoryview) -> int:
+        """How many bytes came; 0 at the end, -1 when there is nothing."""
+        try:
+            return self._socket.recv_into(buffer)
+        except BlockingIOError:
+            return -1
 
     def send_now(self, buffers: list[Buffer]) -> int:
         try:

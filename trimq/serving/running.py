@@ -164,6 +164,7 @@ async def _listen(
     limits = limits_of(plan.server)
     doorkeeper = Doorkeeper(limits, broker.main.counters, plan.server.balancers)
     tls = server_tls(plan.tls)
+    pollers = []
     for dispatcher, sock in ((broker.main, sockets.main), (broker.vip, sockets.vip)):
         server = Server(
             dispatcher,
@@ -175,8 +176,10 @@ async def _listen(
             doorkeeper=doorkeeper,
         )
         await nursery.start(server.serve, [sock])
+        pollers.append(server.poller)
     if plan.serves_slaves:
-        await nursery.start(broker.common.replication.master.serve, sockets.ha)
+        # The main listener's: producers' replies wait for what slaves report.
+        await nursery.start(broker.common.replication.master.serve, sockets.ha, pollers[0])
     else:
         # Nobody shall wait there.
         sockets.ha.close()

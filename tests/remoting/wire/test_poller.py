@@ -23,11 +23,11 @@ pytestmark = pytest.mark.skipif(not AVAILABLE, reason="there is no epoll on this
 class Pipe:
     """A descriptor to poll; every call reads `size` bytes and is noted."""
 
-    def __init__(self, poller, calls, name, size=1):
+    def __init__(self, poller, calls, name, size=1, answers=False):
         self.read, self.write = os.pipe()
         os.set_blocking(self.read, False)
         self.poller, self.calls, self.name, self.size = poller, calls, name, size
-        poller.add(self.read, self.ready)
+        poller.add(self.read, self.ready, answers)
 
     def ready(self):
         self.calls.append((self.name, os.read(self.read, self.size)))
@@ -175,6 +175,42 @@ def test_a_row_ends_with_another_socket_a_pause_or_haste():
         poller._answered_at = 100.0
         poller._note(fd, 100.0 + gap / 1e6)
         assert poller._in_a_row == in_a_row
+    poller.close()
+
+
+async def test_what_an_answer_waits_for_is_waited_for_too():
+    """A producer's replies wait for a slave's reports: the producer is still the only one that is busy."""
+    poller, calls = Poller(), []
+    producer = Pipe(poller, calls, "producer")
+    slave = Pipe(poller, calls, "slave", answers=True)
+
+    def ask_and_answer():
+        os.write(producer.write, b"1")
+        poller._look()
+        os.write(slave.write, b"2")
+        poller._look()
+
+    for _ in range(9):
+        ask_and_answer()
+    assert [name for name, _ in calls] == ["producer", "slave"] * 9
+    assert poller._alone == 8
+    # How often the clock let it stay awake is not what this is about.
+    poller._in_a_row = poller._linger_after = 8
+    os.write(slave.write, b"2")
+    assert poller._linger(perf_counter())
+    assert list(poller._ready) == [slave.read]
+    poller._watch(perf_counter())
+    assert poller._in_a_row == 8
+    # Nor does it matter when nobody waits for it: it comes together with a request, or right before.
+    poller._ready.append(producer.read)
+    poller._answered_at = 100.0
+    poller._watch(100.000_05)
+    assert (poller._in_a_row, poller._alone) == (9, 9)
+    poller._ready.clear()
+    poller._look()
+    assert poller._answered_at == 100.0
+    for pipe in (producer, slave):
+        pipe.close()
     poller.close()
 
 
