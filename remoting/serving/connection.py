@@ -209,7 +209,13 @@ class Connection(Peer):
         fd = wire.fileno()
         see_to = partial(self._see_to, poller, fd)
         polled = PolledReceiving(
-            self._receiving, wire, self._outbox, see_to, self._stop, self._fail_soon
+            self._receiving,
+            self._shared.round,
+            wire,
+            self._outbox,
+            see_to,
+            self._stop,
+            self._fail_soon,
         )
         poller.add(fd, polled.ready)
         try:

@@ -13,8 +13,9 @@ from trimq.remoting.counters import RemotingCounters
 from trimq.remoting.peer import Peer
 from trimq.remoting.serving.dispatch import Dispatcher
 from trimq.remoting.serving.durable_replies import ParkedReplies
+from trimq.remoting.serving.round import Round
 from trimq.remoting.serving.shared import Shared
-from trimq.remoting.serving.turn import Reply, Turn, encode_replies, take_turn
+from trimq.remoting.serving.turn import Reply, Turn, begin_turn, encode_replies, take_turn
 from trimq.remoting.wire.outbox import Outbox
 from trimq.remoting.wire.streams import SocketWire
 from trimq.remoting.wire.unfinished import SMALL
@@ -57,22 +58,39 @@ class Receiving:
         self.over: bool = False
 
     def received(self, data: bytes) -> Turn:
-        """Handle what came."""
-        self.moved = True
-        self._counters.bytes_in += len(data)
-        self.frames.feed(data)
+        """Handle what came, and write what that staged."""
+        self._feed(data)
         return self.take_turn()
+
+    def begun(self, data: bytes) -> Turn:
+        """Handle what came; the caller sees to the write, and calls `written` then."""
+        self._feed(data)
+        turn = begin_turn(self.frames, self._dispatcher, self._peer, self._room)
+        self._note_unfinished(turn)
+        return turn
+
+    def written(self, turn: Turn) -> None:
+        """What it staged was written, or not."""
+        if self.parked is not None:
+            turn.term = self.parked.term
 
     def take_turn(self) -> Turn:
         """The frames that are there."""
         turn = take_turn(self.frames, self._dispatcher, self._peer, self._room)
-        if self.parked is not None:
-            turn.term = self.parked.term
+        self.written(turn)
+        self._note_unfinished(turn)
+        return turn
+
+    def _feed(self, data: bytes) -> None:
+        self.moved = True
+        self._counters.bytes_in += len(data)
+        self.frames.feed(data)
+
+    def _note_unfinished(self, turn: Turn) -> None:
         pending = self.frames.pending
         if (pending > _SMALL or self._unfinished) and not self._peer.closed:
             self._unfinished = pending
             self._shared.unfinished.note(self._peer, pending, turn.frames > 0)
-        return turn
 
     def must_wait(self) -> bool:
         """Whether the replies have to wait."""
@@ -101,15 +119,18 @@ class Receiving:
 
 
 class PolledReceiving:
-    """Called by the poller. `see_to(turn, must_wait)`: the rest of a turn, or room in the outbox, is the connection's
-    affair. `stop`: the connection ends; `fail`: with an error of our own.
+    """Called by the poller, which ends the round of those that were ready together.
+
+    `see_to(turn, must_wait)`: the rest of a turn, or room in the outbox, is the connection's affair. `stop`: the
+    connection ends; `fail`: with an error of our own.
     """
 
-    __slots__ = ("_fail", "_outbox", "_receiving", "_see_to", "_stop", "_wire")
+    __slots__ = ("_ended", "_fail", "_outbox", "_receiving", "_round", "_see_to", "_stop", "_wire")
 
     def __init__(
         self,
         receiving: Receiving,
+        together: Round,
         wire: SocketWire,
         outbox: Outbox,
         see_to: Callable[[Turn | None, bool], None],
@@ -117,6 +138,8 @@ class PolledReceiving:
         fail: Callable[[Exception], None],
     ) -> None:
         self._receiving = receiving
+        self._round = together
+        self._ended: Callable[[Turn], None] = self.ended
         self._wire = wire
         self._outbox = outbox
         self._see_to = see_to
@@ -136,7 +159,18 @@ class PolledReceiving:
             if not data:
                 self._stop("closed by the peer")
                 return
-            turn = receiving.received(data)
+            self._round.add(receiving.begun(data), self._ended)
+        except OSError as error:
+            self._stop(f"receive failed: {error}")
+        except Exception as error:
+            # A bug, but this connection's: it must not end the poller.
+            self._fail(error)
+
+    def ended(self, turn: Turn) -> None:
+        """What was received is handled, and the round's write is over."""
+        receiving = self._receiving
+        try:
+            receiving.written(turn)
             # Checked now: another waiting connection resets it.
             must_wait = receiving.must_wait()
             if must_wait or turn.more or turn.waiting or turn.answers or turn.broken is not None:

@@ -93,7 +93,7 @@ class Server:
     ) -> None:
         """Serve until cancelled; then accept no more, get the last replies out, and close."""
         stopping = trio.Event()
-        poller = Poller() if AVAILABLE else None
+        poller = Poller(self._shared.round.end) if AVAILABLE else None
         self._shared.poller = poller
         lane = self._shared.lane = Lane() if Lane.available else None
         try:

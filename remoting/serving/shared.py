@@ -5,6 +5,7 @@ from trimq.remoting.contract import ConnectionListener
 from trimq.remoting.gate import Awaited
 from trimq.remoting.limits import Limits
 from trimq.remoting.serving.dispatch import Dispatcher
+from trimq.remoting.serving.round import Round
 from trimq.remoting.wire.lane import Lane
 from trimq.remoting.wire.poller import Poller
 from trimq.remoting.wire.unfinished import Unfinished
@@ -24,6 +25,7 @@ class Shared:
         "listener",
         "listener_name",
         "poller",
+        "round",
         "unfinished",
     )
 
@@ -49,6 +51,8 @@ class Shared:
         self.extra_fields: dict[str, str] = {}
         # Reads the plain sockets of a server; without it each connection has a reading task.
         self.poller: Poller | None = None
+        # What the poller's sockets bring at the same time.
+        self.round = Round(dispatcher)
         # Sends what lies in files on plain sockets; without it everything is read first.
         self.lane: Lane | None = None
 

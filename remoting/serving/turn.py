@@ -82,7 +82,17 @@ class Turn:
 
 
 def take_turn(frames: FrameBuffer, dispatcher: Dispatcher, peer: Peer, room: int) -> Turn:
-    """Handle every complete frame, until the replies take more than `room` bytes."""
+    """Handle every complete frame, until the replies take more than `room` bytes; then write what was staged."""
+    turn = begin_turn(frames, dispatcher, peer, room)
+    if turn.frames:
+        failure = dispatcher.end_receive()
+        if failure is not None:
+            fail_staged(turn, failure)
+    return turn
+
+
+def begin_turn(frames: FrameBuffer, dispatcher: Dispatcher, peer: Peer, room: int) -> Turn:
+    """Handle them, and leave the write to the caller."""
     turn = Turn()
     dispatcher.begin_receive()
     try:
@@ -104,8 +114,6 @@ def take_turn(frames: FrameBuffer, dispatcher: Dispatcher, peer: Peer, room: int
             turn.more = True
     except CodecError as error:
         turn.broken = str(error)
-    finally:
-        _end(turn, dispatcher)
     return turn
 
 
@@ -136,16 +144,12 @@ def _handle(
     return _HEAD_SIZE + size
 
 
-def _end(turn: Turn, dispatcher: Dispatcher) -> None:
-    """Write what was staged; a failure replaces the replies that assumed success."""
-    if not turn.frames:
-        return
-    failure = dispatcher.end_receive()
-    if failure is not None:
-        for reply in turn.replies:
-            if reply.response.staged:
-                reply.response = failure
-                reply.body_size = -1
+def fail_staged(turn: Turn, failure: Response) -> None:
+    """The write has failed: this replaces the replies that assumed success."""
+    for reply in turn.replies:
+        if reply.response.staged:
+            reply.response = failure
+            reply.body_size = -1
 
 
 class Encoded:

@@ -37,10 +37,17 @@ _ALONE_AFTER: Final = 8
 _TOO_SOON_SECONDS: Final = 0.000_005
 
 
+def _nothing() -> None:
+    return None
+
+
 class Poller:
-    """Calls back, from the one task that runs `run`, while a file descriptor is readable."""
+    """Calls back, from the one task that runs `run`, while a file descriptor is readable; then `after`, once for all
+    that were ready together. `after` must not raise.
+    """
 
     __slots__ = (
+        "_after",
         "_alone",
         "_answered_at",
         "_answering",
@@ -53,7 +60,8 @@ class Poller:
         "_ready",
     )
 
-    def __init__(self) -> None:
+    def __init__(self, after: Callable[[], None] = _nothing) -> None:
+        self._after = after
         self._epoll: Any = select.epoll()
         self._callbacks: dict[int, Callable[[], None]] = {}
         self._paused: dict[int, Callable[[], None]] = {}
@@ -125,22 +133,32 @@ class Poller:
                     ready.append(fd)
             count = len(ready)
             self._watch(now)
-            while ready:
-                fd = ready.popleft()
-                callback = self._callbacks.get(fd)
-                if callback is not None:
-                    callback()
-                    now = perf_counter()
-                    if fd not in self._answering:
-                        self._answered_at = now
-                    if now > until:
-                        return
+            if count:
+                now = self._call(now, until)
+                if now > until:
+                    return
             # A lone client that waits for each answer has nothing more to send yet. Of several,
             # another one may have: to ask costs less than a round through Trio's scheduler.
             if count == 0 or (count == 1 and self._alone >= _ALONE_AFTER):
                 if not self._linger(now):
                     return
                 now = perf_counter()
+
+    def _call(self, now: float, until: float) -> float:
+        """Those that are ready, as long as there is time; when they were answered."""
+        ready, asked = self._ready, False
+        while ready and now <= until:
+            fd = ready.popleft()
+            callback = self._callbacks.get(fd)
+            if callback is not None:
+                callback()
+                asked = asked or fd not in self._answering
+                now = perf_counter()
+        self._after()
+        now = perf_counter()
+        if asked:
+            self._answered_at = now
+        return now
 
     def _watch(self, now: float) -> None:
         """Whether one client is busy, or several."""
