@@ -41,6 +41,10 @@ class Processor(Generic[H]):
 
     codes: ClassVar[tuple[int, ...]] = ()
     header: ClassVar[type[Header] | None] = None
+    joins_rounds: ClassVar[bool] = False
+    """Whether it may be decided while records of other connections are staged: for what comes with every message.
+    Everything else is decided when those are written (`serving/round.py`).
+    """
 
     def decode_header(self, ext_fields: dict[str, str]) -> H:
         """The typed header; the codes of every message override this with a compiled decoder."""

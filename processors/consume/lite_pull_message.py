@@ -13,6 +13,7 @@ from trimq.remoting.contract import Later, Processor, Request, Response
 
 class LitePullMessage(Processor[PullHeader]):
     codes = (RequestCode.LITE_PULL_MESSAGE,)
+    joins_rounds = True
     header = PullMessageRequestHeader
 
     def __init__(self, pulling: Pulling) -> None:

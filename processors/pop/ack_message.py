@@ -12,6 +12,7 @@ from trimq.store.errors import StoreError
 
 class AckMessage(Processor[AckHeader]):
     codes = (RequestCode.ACK_MESSAGE,)
+    joins_rounds = True
     header = AckMessageRequestHeader
 
     def __init__(self, acking: Acking, lite: LiteAcking) -> None:

@@ -13,6 +13,7 @@ from trimq.store.errors import StoreError
 
 class BatchAckMessage(Processor[Header]):
     codes = (RequestCode.BATCH_ACK_MESSAGE,)
+    joins_rounds = True
 
     def __init__(self, acking: Acking) -> None:
         self._acking = acking

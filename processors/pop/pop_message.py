@@ -21,6 +21,7 @@ Asked = Request[PopHeader]
 
 class PopMessage(Processor[PopHeader]):
     codes = (RequestCode.POP_MESSAGE,)
+    joins_rounds = True
     header = PopMessageRequestHeader
 
     def __init__(self, popping: Popping, store: MessageStore, config: StoreConfig) -> None:

@@ -13,6 +13,7 @@ from trimq.remoting.contract import Processor, Request, Response
 
 class SendBatchMessage(Processor[SendHeader]):
     codes = (RequestCode.SEND_BATCH_MESSAGE,)
+    joins_rounds = True
     header = SendMessageRequestHeaderV2
 
     def __init__(self, replies: SendReplies) -> None:

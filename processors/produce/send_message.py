@@ -10,6 +10,7 @@ from trimq.remoting.contract import Processor, Request, Response
 
 class SendMessage(Processor[SendHeader]):
     codes = (RequestCode.SEND_MESSAGE,)
+    joins_rounds = True
     header = SendMessageRequestHeader
 
     def __init__(self, replies: SendReplies) -> None:

@@ -12,6 +12,7 @@ from trimq.remoting.contract import Processor, Request, Response
 
 class SendMessageV2(Processor[SendHeader]):
     codes = (RequestCode.SEND_MESSAGE_V2,)
+    joins_rounds = True
     header = SendMessageRequestHeaderV2
 
     def __init__(self, replies: SendReplies) -> None:

@@ -59,6 +59,8 @@ class DeleteTopicInBroker(Processor[DeleteTopicRequestHeader]):
         if not topic.strip():
             raise RemotingError(ResponseCode.INVALID_PARAMETER, "The specified topic is blank.")
         check_not_system(self._config, self._topics, topic)
+        # What was sent before it goes with the topic: written behind it, it would come back in the next one's queues.
+        self._store.write_others()
         self._lite.delete_topic(topic)
         for name in [topic, *self._pop_retry_topics(topic)]:
             self._topics.delete(name)

@@ -9,6 +9,7 @@ from trimq.remoting.contract import Later, Processor, Request, Response
 
 class EndTransaction(Processor[EndHeader]):
     codes = (RequestCode.END_TRANSACTION,)
+    joins_rounds = True
     header = EndTransactionRequestHeader
 
     def __init__(self, replies: EndReplies) -> None:

@@ -32,11 +32,12 @@ _NOT_SUPPORTED: Final = int(ResponseCode.REQUEST_CODE_NOT_SUPPORTED)
 class Route:
     """One row of the table: a processor with its methods bound, to save look-ups."""
 
-    __slots__ = ("decode", "handle")
+    __slots__ = ("decode", "handle", "joins")
 
     def __init__(self, processor: AnyProcessor) -> None:
         self.decode: Callable[[dict[str, str]], Any] = processor.decode_header
         self.handle: Callable[[Request[Any]], Response | Later] = processor.handle
+        self.joins: bool = processor.joins_rounds
 
 
 def _nothing() -> None:
@@ -89,6 +90,11 @@ class Dispatcher:
     def codes(self) -> frozenset[int]:
         """Every request code that has a processor."""
         return frozenset(self._routes)
+
+    def joins_rounds(self, code: int) -> bool:
+        """Whether such a request may be decided while records of other connections are staged."""
+        route = self._routes.get(code)
+        return route is not None and route.joins
 
     def begin_receive(self) -> None:
         """Call before the requests of one receive."""

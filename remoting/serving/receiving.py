@@ -62,10 +62,10 @@ class Receiving:
         self._feed(data)
         return self.take_turn()
 
-    def begun(self, data: bytes) -> Turn:
-        """Handle what came; the caller sees to the write, and calls `written` then."""
+    def begun(self, data: bytes, write_others: Callable[[Turn], None] | None) -> Turn:
+        """Handle what came; the caller sees to the write, and calls `written` then. `write_others` as in begin_turn."""
         self._feed(data)
-        turn = begin_turn(self.frames, self._dispatcher, self._peer, self._room)
+        turn = begin_turn(self.frames, self._dispatcher, self._peer, self._room, write_others)
         self._note_unfinished(turn)
         return turn
 
@@ -159,7 +159,9 @@ class PolledReceiving:
             if not data:
                 self._stop("closed by the peer")
                 return
-            self._round.add(receiving.begun(data), self._ended)
+            together = self._round
+            write_others = together.write if together.is_open else None
+            together.add(receiving.begun(data, write_others), self._ended)
         except OSError as error:
             self._stop(f"receive failed: {error}")
         except Exception as error:

@@ -36,13 +36,23 @@ class Round:
         if self._frames >= _ENOUGH or turn.more:
             self.end()
 
+    @property
+    def is_open(self) -> bool:
+        """Whether replies wait for its end."""
+        return len(self._turns) > 0
+
     def end(self) -> None:
         """Write what was staged since the last time."""
-        if not self._turns:
-            return
+        if self._turns:
+            self.write(None)
+
+    def write(self, begun: Turn | None) -> None:
+        """End it, in the middle of a turn that is not in it yet: its records until now are written too."""
         turns, frames = self._turns, self._frames
         self._turns, self._frames = [], 0
         failure = self._dispatcher.end_receive() if frames else None
+        if failure is not None and begun is not None:
+            fail_staged(begun, failure)
         for turn, ended in turns:
             if failure is not None:
                 fail_staged(turn, failure)

@@ -5,6 +5,7 @@ Every message crosses this. It knows no socket and no event loop.
 Hot: compiled by mypyc when a compiler is there.
 """
 
+from collections.abc import Callable
 from typing import Final
 
 from trimq.base.file_body import FileBody
@@ -91,8 +92,17 @@ def take_turn(frames: FrameBuffer, dispatcher: Dispatcher, peer: Peer, room: int
     return turn
 
 
-def begin_turn(frames: FrameBuffer, dispatcher: Dispatcher, peer: Peer, room: int) -> Turn:
-    """Handle them, and leave the write to the caller."""
+def begin_turn(
+    frames: FrameBuffer,
+    dispatcher: Dispatcher,
+    peer: Peer,
+    room: int,
+    write_others: Callable[[Turn], None] | None = None,
+) -> Turn:
+    """Handle them, and leave the write to the caller.
+
+    `write_others`: called before a request that is not decided while records of other connections are staged.
+    """
     turn = Turn()
     dispatcher.begin_receive()
     try:
@@ -108,8 +118,10 @@ def begin_turn(frames: FrameBuffer, dispatcher: Dispatcher, peer: Peer, room: in
                 continue
             if command.flag & RESPONSE_BIT:
                 turn.answers.append(command)
-            else:
-                room -= _handle(command, turn, dispatcher, peer, len(frame))
+                continue
+            if write_others is not None and not dispatcher.joins_rounds(command.code):
+                write_others(turn)
+            room -= _handle(command, turn, dispatcher, peer, len(frame))
         else:
             turn.more = True
     except CodecError as error:

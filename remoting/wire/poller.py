@@ -147,13 +147,15 @@ class Poller:
     def _call(self, now: float, until: float) -> float:
         """Those that are ready, as long as there is time; when they were answered."""
         ready, asked = self._ready, False
-        while ready and now <= until:
+        while ready:
             fd = ready.popleft()
             callback = self._callbacks.get(fd)
             if callback is not None:
                 callback()
                 asked = asked or fd not in self._answering
                 now = perf_counter()
+                if now > until:
+                    break
         self._after()
         now = perf_counter()
         if asked:

@@ -21,9 +21,24 @@ class Answers(Processor[None]):
     """A request without a body stages nothing."""
 
     codes = (10,)
+    joins_rounds = True
 
     def handle(self, request):
         return Response(body=request.body, staged=bool(request.body))
+
+
+class Asks(Processor[None]):
+    """What is decided when nothing of others is staged."""
+
+    codes = (11,)
+
+    def __init__(self, writes):
+        self.writes = writes
+        self.seen = []
+
+    def handle(self, request):
+        self.seen.append(self.writes.count)
+        return Response()
 
 
 class Writes:
@@ -39,8 +54,8 @@ class Writes:
             raise RemotingError(ResponseCode.SYSTEM_ERROR, "the disk failed")
 
 
-def frame(opaque, body):
-    return encode_command(RemotingCommand(10, opaque, body=body))
+def frame(opaque, body, code=10):
+    return encode_command(RemotingCommand(code, opaque, body=body))
 
 
 def answers(sock):
@@ -59,10 +74,15 @@ def writes():
 
 
 @pytest.fixture
-async def clients(nursery, writes):
+def asks(writes):
+    return Asks(writes)
+
+
+@pytest.fixture
+async def clients(nursery, writes, asks):
     """Connections to a server; each has had an answer."""
     listening = socket.create_server(("127.0.0.1", 0))
-    server = Server(Dispatcher([Answers()], end_of_receive=writes))
+    server = Server(Dispatcher([Answers(), asks], end_of_receive=writes))
     await nursery.start(partial(server.serve, [listening]))
     made = []
     for _ in range(3):
@@ -99,6 +119,32 @@ async def test_a_failed_write_is_told_to_everybody_whose_records_were_in_it(clie
     ]
     writes.fails = False
     assert [each.code for each in await asked(clients, b"a", b"b", b"c")] == [0, 0, 0]
+
+
+@pytest.mark.skipif(not AVAILABLE, reason="there is no epoll on this system")
+@pytest.mark.parametrize("fails", [False, True])
+async def test_other_requests_are_decided_when_that_is_written(clients, writes, asks, fails):
+    writes.fails = fails
+    first, second, _ = clients
+    first.sendall(frame(2, b"a"))
+    second.sendall(frame(2, b"b") + frame(3, b"", 11) + frame(4, b""))
+    codes = [(await trio.to_thread.run_sync(answers, one)).code for one in (first, second)]
+    # Whichever of the two is read first: alone, it leaves nothing behind that is not written.
+    assert codes == [ResponseCode.SYSTEM_ERROR if fails else ResponseCode.SUCCESS] * 2
+    assert asks.seen in ([0], [1])
+    assert writes.count == asks.seen[0] + 1
+
+
+def test_a_turn_that_has_begun_is_told_of_the_write_in_its_middle(writes):
+    ended = []
+    together = Round(Dispatcher([Answers()], end_of_receive=writes))
+    first, begun = turn(1), turn(1)
+    together.add(first, ended.append)
+    assert together.is_open
+    writes.fails = True
+    together.write(begun)
+    assert [each.replies[0].response.code for each in (first, begun)] == [1, 1]
+    assert (ended, together.is_open) == ([first], False)
 
 
 def turn(frames, more=False):
