@@ -15,6 +15,8 @@ from trimq.remoting.contract import Processor, RemotingError, Request, Response
 
 
 class TopicStore(Protocol):
+    def write_others(self) -> None: ...
+
     def delete_topic(self, topic: str) -> object: ...
 
 

@@ -23,6 +23,7 @@ from trimq.processors.topics.update_and_create_topic import UpdateAndCreateTopic
 from trimq.processors.topics.update_and_create_topic_list import UpdateAndCreateTopicList
 from trimq.remoting.contract import RemotingError
 from trimq.remoting.testing import answer
+from trimq.store.messages.message import Message
 
 INVALID = ResponseCode.INVALID_PARAMETER
 # The real broker leaves this remark behind when it succeeds.
@@ -137,6 +138,9 @@ class Deleted:
 
     forget_topic = delete_topic
 
+    def write_others(self) -> None:
+        assert not self.names
+
 
 def test_delete_takes_queues_offsets_and_pop_retries_along(broker: Any) -> None:
     for name in ("T", "%RETRY%g_T", "%RETRY%g+T", "%RETRY%g"):
@@ -159,6 +163,23 @@ def test_delete_takes_queues_offsets_and_pop_retries_along(broker: Any) -> None:
         with pytest.raises(RemotingError) as refused:
             processor.handle(broker.request(215, headers.DeleteTopicRequestHeader(topic=name)))
         assert (refused.value.code, refused.value.remark) == (INVALID, remark)
+
+
+def test_what_was_sent_before_goes_with_the_topic(broker: Any) -> None:
+    """In one receive: the topic's next life begins with its own first message."""
+    broker.topics.create_in_send_back("T", 1, 6, 0)
+    store = broker.store
+    store.stage(Message("T", 0, b"of the old one"))
+    processor = broker.processor(DeleteTopicInBroker)
+    header = headers.DeleteTopicRequestHeader(topic="T")
+    assert processor.handle(broker.request(215, header)).code == 0
+    broker.topics.create_in_send_back("T", 1, 6, 0)
+    store.stage(Message("T", 0, b"of the new one"))
+    store.write_staged()
+    store.write_derived()
+    assert store.max_offset("T", 0) == 1
+    found = store.read("T", 0, 0, 32, 1 << 24, None)
+    assert b"of the new one" in b"".join(store.load_blocking(found.extents))
 
 
 async def all_topics(broker: Any, **asked: Any) -> TopicConfigAndMappingSerializeWrapper:
