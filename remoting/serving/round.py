@@ -13,8 +13,9 @@ from typing import Final
 from trimq.remoting.serving.dispatch import Dispatcher
 from trimq.remoting.serving.turn import Turn, fail_staged
 
-# With so many requests a write is cheap enough, and nobody waits for more.
-_ENOUGH: Final = 32
+# With so many requests a write is cheap enough. To wait for more would leave their client with nothing to do meanwhile:
+# at 32, pipelining clients got a tenth less through.
+_ENOUGH: Final = 8
 
 
 class Round:
