@@ -83,10 +83,11 @@ class Poller:
 
         `answers`: what comes there answers us. A client is still the only busy one, whether it waits for that or not.
         """
+        # Nothing is kept of one that cannot be watched.
+        self._epoll.register(fd, select.EPOLLIN)
         self._callbacks[fd] = callback
         if answers:
             self._answering.add(fd)
-        self._epoll.register(fd, select.EPOLLIN)
 
     def pause(self, fd: int) -> None:
         """No calls until `resume`."""
