@@ -2,6 +2,8 @@
 
 Together with the messages an acknowledgement of them is written, which RocketMQ does not do: its position in the
 revive topic is seconds old after a crash, and what it put back since then comes twice.
+
+Hot: compiled by mypyc when a compiler is there.
 """
 
 import logging
@@ -10,22 +12,30 @@ from typing import Final
 from trimq.broker.config import BrokerConfig
 from trimq.broker.groups.offsets import NOT_FOUND, ConsumerOffsets
 from trimq.broker.pop.checkpoints import Notes
+from trimq.broker.pop.found import records_in
 from trimq.broker.pop.in_flight import InFlight
 from trimq.broker.produce.puts import PutRefused, PutRules
 from trimq.broker.produce.staging import Staging
-from trimq.broker.records import ColdRecord, NoRecord, fetch_record, record_in_memory
+from trimq.broker.records import (
+    ColdRecord,
+    NoRecord,
+    fetch_record,
+    record_in_memory,
+    sound_record,
+)
 from trimq.broker.topics.table import Topics
 from trimq.codec.bodies.pop import PopCheckPoint
 from trimq.codec.bodies.topics import TopicConfig
 from trimq.codec.errors import CodecError
 from trimq.codec.flags import Perm
-from trimq.codec.names import RETRY_PREFIX, pop_retry_topic, pop_retry_topic_v2
+from trimq.codec.names import RETRY_PREFIX, is_light, pop_retry_topic, pop_retry_topic_v2
 from trimq.codec.pop.notes import Popped
 from trimq.codec.records.properties import parse_properties
 from trimq.codec.records.property_keys import FIRST_POP_TIME, ORIGIN_GROUP
 from trimq.codec.records.record import Record
 from trimq.store.errors import MessageTooLarge, PropertiesLookTorn, PropertiesTooLong, StoreError
 from trimq.store.messages.message import Message
+from trimq.store.reading.pulls import MAX_PULL_BYTES
 
 log = logging.getLogger("trimq.pop")
 
@@ -59,7 +69,10 @@ class PuttingBack:
     async def put_back(self, point: PopCheckPoint, offsets: list[int], revive_queue: int) -> None:
         """In one write, with a record that says so. StoreError: what is not stored waits for the next round."""
         assert point.t is not None
-        records = [await self._fetch(point.t, point.q, offset) for offset in offsets]
+        known = self._together(point.t, point.q, offsets)
+        records = [
+            known.get(offset) or await self._fetch(point.t, point.q, offset) for offset in offsets
+        ]
         done: list[int] = []
         failure: StoreError | None = None
         for offset, record in zip(offsets, records, strict=True):
@@ -100,6 +113,23 @@ class PuttingBack:
             log.error("popped message cannot come again: at=%d reason=%s", offset, error)
             return
         self.revived += 1
+
+    def _together(self, topic: str, queue_id: int, offsets: list[int]) -> dict[int, Record]:
+        """By offset, those that one read finds in memory; the others are looked for one by one."""
+        if is_light(topic):
+            # Its messages say where they lie in another queue.
+            return {}
+        store, first = self._staging.store, offsets[0]
+        found = store.read(topic, queue_id, first, offsets[-1] - first + 1, MAX_PULL_BYTES, None)
+        pieces = store.load(found.extents)
+        if pieces is None:
+            return {}
+        records: dict[int, Record] = {}
+        for data in records_in(pieces):
+            record = sound_record(data)
+            if record is not None and (record.topic, record.queue_id) == (topic, queue_id):
+                records[record.queue_offset] = record
+        return records
 
     async def _fetch(self, topic: str, queue_id: int, offset: int) -> Record | None:
         """The very message; not the next one, should it be gone."""

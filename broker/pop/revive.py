@@ -204,6 +204,8 @@ class Reviving:
             del queue.open[key]
             self.settled += 1
             self._offsets.commit("revive", REVIVE_GROUP, self._topic, queue_id, one.at)
+            # Many may be due at once, and each may be of 32 messages.
+            await trio.lowlevel.checkpoint()
 
     async def _revive(self, one: _Open, queue_id: int) -> None:
         """StoreError: nothing was put back."""

@@ -231,6 +231,30 @@ async def test_it_comes_again_two_seconds_after_its_time_at_once(pops: Any) -> N
     assert pops.reviving.pause() == interval
 
 
+async def test_others_have_their_turn_between_checkpoints(pops: Any) -> None:
+    """Thousands may be due at once."""
+    count, turns = 20, 0
+    for number in range(count):
+        pops.put(b"%d" % number)
+        pops.pop(invisibleTime=900)
+        pops.write()
+
+    async def others() -> None:
+        nonlocal turns
+        while True:
+            await trio.lowlevel.checkpoint()
+            turns += 1
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(others)
+        await pops.later(2000)
+        turns = 0
+        await pops.later(4000)
+        nursery.cancel_scope.cancel()
+    assert len(pops.broker.records(RETRY)) == count
+    assert turns > count // 2
+
+
 async def test_one_that_cannot_be_put_back_is_not_tried_all_the_time(pops: Any) -> None:
     pops.put(b"0")
     pops.pop(invisibleTime=0)
@@ -343,12 +367,17 @@ async def test_a_deleted_message_is_left_out_and_not_its_neighbour(
     pops.pop(invisibleTime=0)
     pops.write()
     store = pops.broker.store
-    entry = store.queue_entry
+    entry, read = store.queue_entry, store.read
 
     def without_the_first(topic: str, queue_id: int, offset: int) -> Any:
         return None if (topic, offset) == ("T", 0) else entry(topic, queue_id, offset)
 
+    def read_without_it(topic: str, queue_id: int, offset: int, *rest: Any) -> Any:
+        nowhere = 99
+        return read(topic, queue_id, nowhere if (topic, offset) == ("T", 0) else offset, *rest)
+
     monkeypatch.setattr(store, "queue_entry", without_the_first)
+    monkeypatch.setattr(store, "read", read_without_it)
     await pops.later(5000)
     assert [record.body for record in pops.broker.records(RETRY)] == [b"1", b"2"]
 
