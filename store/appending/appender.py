@@ -39,7 +39,6 @@ class Appender:
         "_light",
         "_limits",
         "_log",
-        "_now",
         "_now_millis",
         "_queues",
         "_showing",
@@ -66,8 +65,6 @@ class Appender:
         self._tags = tags
         self._limits = RecordLimits(log, max_message_size)
         self._now_millis = now_millis
-        # The time of all that is staged together, from its first record on; 0: nothing is.
-        self._now = 0
         self._showing = showing
         self._staged: list[Dispatched] = []
         # None for records without an entry.
@@ -131,9 +128,8 @@ class Appender:
         size = record_size(len(message.body), len(topic), len(properties), message.sys_flag)
         self._limits.check(message.body, properties, size)
         position = self._log.place(size)
-        if not self._now:
-            self._now = self._now_millis()
-        now = self._now
+        # Its own: what a timer has just let pass would be early by the time of the first one staged.
+        now = self._now_millis()
         record = encode_record(
             topic,
             message.queue_id,
@@ -161,9 +157,7 @@ class Appender:
             raise StoreError("a batch cannot be part of a transaction")
         queue = self._queues.get(message.topic, message.queue_id)
         first = queue.next_offset
-        if not self._now:
-            self._now = self._now_millis()
-        now = self._now
+        now = self._now_millis()
         position = self._log.place(0)
         has_light = self._light is not None
         records = encode_batch(message, first, position, now, self._limits, has_light)
@@ -234,7 +228,6 @@ class Appender:
         self._staged_queues = []
         self._effects = []
         self._entered = []
-        self._now = 0
         self.claims.clear()
 
     def write(self) -> None:
@@ -252,7 +245,6 @@ class Appender:
             raise
         effects = self._effects
         entered = self._entered
-        self._now = 0
         self._staged = []
         self._staged_queues = []
         self._entered = []

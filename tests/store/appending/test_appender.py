@@ -42,6 +42,14 @@ def test_one_write_for_all_staged_messages(bench, monkeypatch):
     assert bench.bodies(store, queue_id=1) == [b"1", b"3"]
 
 
+def test_each_message_has_the_time_at_which_it_was_staged(bench):
+    """Not that of the first one of its write: what a timer lets pass now would be early."""
+    store = bench.open()
+    first, second = (store.stage(bench.message(b"%d" % number)) for number in range(2))
+    assert first.store_timestamp < second.store_timestamp
+    store.write_staged()
+
+
 def test_writing_nothing_does_nothing(bench):
     store = bench.open()
     store.write_staged()
