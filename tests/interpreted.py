@@ -2,6 +2,7 @@
 
 import pytest
 
+from trimq.replication import slaves
 from trimq.store.log import commit_log
 from trimq.store.timers import wheel
 
@@ -13,4 +14,9 @@ needs_plain_log = pytest.mark.skipif(
 needs_plain_timers = pytest.mark.skipif(
     not wheel.__file__.endswith(".py"),
     reason="replaces methods of the timers' files, which are compiled here (make unit plays it)",
+)
+
+needs_plain_slaves = pytest.mark.skipif(
+    not slaves.__file__.endswith(".py"),
+    reason="replaces a method of the table of slaves, which is compiled here (make unit plays it)",
 )

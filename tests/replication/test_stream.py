@@ -15,6 +15,7 @@ import pytest
 import trio
 import trio.lowlevel
 
+from tests.interpreted import needs_plain_slaves
 from tests.store.conftest import Bench
 from trimq.base.clock import Clock
 from trimq.codec.layouts.ha import MASTER_HEAD, SLAVE_REPORT
@@ -244,6 +245,7 @@ async def test_what_a_master_has_alone_opens_no_gate(benches: tuple[Bench, Bench
             await until(lambda: running.slaves.copied.offset == end, "it has it")
 
 
+@needs_plain_slaves
 async def test_a_failure_nobody_foresaw_ends_one_link(
     benches: tuple[Bench, Bench], caplog: pytest.LogCaptureFixture
 ) -> None:

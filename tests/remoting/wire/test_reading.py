@@ -11,14 +11,15 @@ from trimq.remoting.wire.poller import AVAILABLE, Poller
 from trimq.remoting.wire.reading import while_readable
 from trimq.remoting.wire.streams import SocketWire
 
+needs_epoll = pytest.mark.skipif(not AVAILABLE, reason="there is no epoll on this system")
+EITHER = [False, pytest.param(True, marks=needs_epoll)]
+
 
 @asynccontextmanager
 async def maybe_polled(with_poller):
     if not with_poller:
         yield None
         return
-    if not AVAILABLE:
-        pytest.skip("there is no epoll on this system")
     poller = Poller()
     async with trio.open_nursery() as nursery:
         nursery.start_soon(poller.run)
@@ -34,7 +35,7 @@ def ends():
         yield SocketWire(one), other
 
 
-@pytest.mark.parametrize("with_poller", [False, True])
+@pytest.mark.parametrize("with_poller", EITHER)
 async def test_until_it_says_no(ends, with_poller):
     wire, other = ends
     seen = []
@@ -56,7 +57,7 @@ async def test_until_it_says_no(ends, with_poller):
         assert wire.receive_now() == b"3"
 
 
-@pytest.mark.parametrize("with_poller", [False, True])
+@pytest.mark.parametrize("with_poller", EITHER)
 async def test_what_it_raises_comes_out(ends, with_poller):
     wire, other = ends
 
@@ -69,7 +70,7 @@ async def test_what_it_raises_comes_out(ends, with_poller):
             await while_readable(wire, poller, ready)
 
 
-@pytest.mark.parametrize("with_poller", [False, True])
+@pytest.mark.parametrize("with_poller", EITHER)
 async def test_who_is_cancelled_is_called_no_more(ends, with_poller):
     wire, other = ends
     calls = []
@@ -81,10 +82,9 @@ async def test_who_is_cancelled_is_called_no_more(ends, with_poller):
         assert not calls
 
 
+@needs_epoll
 async def test_a_poller_that_has_gone_first_is_no_harm(ends):
     """Servers and links end in any order."""
-    if not AVAILABLE:
-        pytest.skip("there is no epoll on this system")
     wire, _ = ends
     poller = Poller()
     async with trio.open_nursery() as nursery:
