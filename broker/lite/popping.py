@@ -231,10 +231,8 @@ class LitePopping:
         left = header.born_time + header.poll_time - _AHEAD - self._openings.now()
         if header.poll_time <= 0 or left <= 0:
             return ResponseCode.POLLING_TIMEOUT
-        if pop.news != self._waits.news:
-            # What came since would have woken it.
-            return None
-        waited = await self._waits.wait((header.client_id, "", 0), left / 1000)
+        key = header.client_id, "", 0
+        waited = await self._waits.wait(key, left / 1000, news=pop.news)
         return ResponseCode.POLLING_FULL if waited is Waited.FULL else None
 
     def wake(self, client_id: str) -> bool:

@@ -212,12 +212,9 @@ class Popping:
         left = header.born_time + header.poll_time - _AHEAD - self._clock.millis()
         if left <= 0:
             return ResponseCode.POLLING_TIMEOUT
-        if pop.news != self._waits.news:
-            # What came since would have woken it.
-            return None
         key = header.topic, header.consumer_group, header.queue_id
         wanted = pop.wanted
-        waited = await self._waits.wait(key, left / 1000, wanted.codes, wanted.filter)
+        waited = await self._waits.wait(key, left / 1000, wanted.codes, wanted.filter, pop.news)
         return ResponseCode.POLLING_FULL if waited is Waited.FULL else None
 
     def wake_next(self, pop: Pop) -> None:

@@ -75,8 +75,13 @@ class PopWaits:
         seconds: float,
         codes: frozenset[int] | None = None,
         message_filter: MessageFilter | None = None,
+        news: int = -1,
     ) -> Waited:
-        """`key`: topic, group, queue. The caller has seen that there is no news since it looked at the queues."""
+        """`key`: topic, group, queue. `news`: what that was when the caller began to look; -1: it has awaited nothing
+        since. What came after that would have woken it.
+        """
+        if news not in (-1, self.news):
+            return Waited.WOKEN
         topic, group, queue_id = key
         queues = self._topics.setdefault(topic, {}).setdefault(group, {})
         waits = queues.setdefault(queue_id, [])

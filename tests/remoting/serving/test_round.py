@@ -42,7 +42,7 @@ class Asks(Processor[None]):
 
 
 class Writes:
-    """Fails if told to; the requests that it was called behind."""
+    """Counts its calls, and fails if told to."""
 
     def __init__(self):
         self.fails = False
