@@ -102,6 +102,8 @@ class Reviving:
         self._groups = groups
         self._putting = putting
         self._queues: dict[int, _ReviveQueue] = {}
+        # The last round tried what is due before this time.
+        self._looked_until = 0
         self.settled = 0
 
     async def run(self) -> None:
@@ -113,18 +115,25 @@ class Reviving:
     def pause(self) -> int:
         """Milliseconds to the next round: until a checkpoint may be settled, at most `reviveInterval`.
 
-        One whose time is over waits for the wheel, or for a write that failed: no reason to hurry.
+        None if the time of one has come since the last round began, which may have been a long one. Another whose
+        time is over waits for the wheel, or for a write that failed: no reason to hurry.
         """
-        now = self._timers.clock.millis()
-        firsts = (next(iter(queue.open.values())) for queue in self._queues.values() if queue.open)
+        now, due = self._timers.clock.millis(), self._due()
+        firsts = [next(iter(queue.open.values())) for queue in self._queues.values() if queue.open]
+        if any(self._looked_until <= one.point.due < due for one in firsts):
+            return 0
         waits = [one.point.due + _GRACE + 1 - now for one in firsts]
         soonest = min((wait for wait in waits if wait > 0), default=self._config.revive_interval)
         return min(self._config.revive_interval, max(soonest, _LEAST_PAUSE))
 
+    def _due(self) -> int:
+        """Checkpoints of before may be settled. What the wheel has not delivered may acknowledge later ones."""
+        return min(self._timers.delivered_before(), self._timers.clock.millis() - _GRACE)
+
     async def round(self) -> None:
-        """Read what has come, and settle what is due: what the wheel has not delivered may be acknowledgements."""
+        """Read what has come, and settle what is due."""
         # Before the reads: what is delivered from now on is not read in this round.
-        due = min(self._timers.delivered_before(), self._timers.clock.millis() - _GRACE)
+        due = self._looked_until = self._due()
         for queue_id in range(self._config.revive_queue_num):
             end = self._store.max_offset(self._topic, queue_id)
             queue = self._queues.get(queue_id)

@@ -231,6 +231,23 @@ async def test_it_comes_again_two_seconds_after_its_time_at_once(pops: Any) -> N
     assert pops.reviving.pause() == interval
 
 
+async def test_what_became_due_during_a_round_is_next_without_a_pause(pops: Any) -> None:
+    """A round of thousands takes longer than they are apart."""
+    for number in range(2):
+        pops.put(b"%d" % number)
+        pops.pop(invisibleTime=900)
+        pops.write()
+        pops.broker.clock.now += 200
+    while not pops.reviving.settled:
+        await pops.later(max(pops.reviving.pause(), 1))
+    assert len(pops.broker.records(RETRY)) == 1
+    assert 0 < pops.reviving.pause() <= 201, "the other one's time has not come"
+    pops.broker.clock.now += 201
+    assert pops.reviving.pause() == 0
+    await pops.reviving.round()
+    assert len(pops.broker.records(RETRY)) == 2
+
+
 async def test_others_have_their_turn_between_checkpoints(pops: Any) -> None:
     """Thousands may be due at once."""
     count, turns = 20, 0
