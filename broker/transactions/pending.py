@@ -114,12 +114,16 @@ class PendingHalves:
         "_next_op",
         "_ops",
         "_topics",
+        "_twins",
     )
 
     def __init__(self, counted: Callable[[str, int], None]) -> None:
         self._counted = counted
         self._by_offset: dict[int, Row] = {}
+        # Of each key the last one.
         self._by_key: dict[Key, int] = {}
+        # All of a key that has several, in order: clients may make no UNIQ_KEY, or one for two.
+        self._twins: dict[Key, list[int]] = {}
         # Each name once.
         self._topics: dict[bytes, str] = {}
         # Ops that may still be needed: their queue offsets, and the last half that each names.
@@ -146,11 +150,13 @@ class PendingHalves:
         put_back = checks is not None or first_place is not None
         topic = self._topic(name)
         before = self._by_key.get(key, -1)
+        offset = record.queue_offset
         if put_back and before >= 0:
-            del self._by_offset[before]
+            del self._by_offset[self._moved(key, before, offset)]
         else:
             self._counted(topic, 1)
-        offset = record.queue_offset
+            if before >= 0:
+                self._twins.setdefault(key, [before]).append(offset)
         self._by_offset[offset] = (
             offset,
             record.physical_offset,
@@ -164,6 +170,14 @@ class PendingHalves:
         )
         self._by_key[key] = offset
         self._next_half = offset + 1
+
+    def _moved(self, key: Key, before: int, offset: int) -> int:
+        """Where the half lay that was put back at `offset`: of several with one key the first, as rounds go."""
+        twins = self._twins.get(key) if self._twins else None
+        if twins is None:
+            return before
+        twins.append(offset)
+        return twins.pop(0)
 
     def op_written(self, record: Dispatched, message: Message) -> None:
         last = -1
@@ -183,7 +197,13 @@ class PendingHalves:
         row = self._by_offset.pop(offset, None)
         if row is not None:
             key = (row[7], row[3])
-            if self._by_key.get(key, -1) == offset:
+            twins = self._twins.get(key) if self._twins else None
+            if twins is not None:
+                twins.remove(offset)
+                self._by_key[key] = twins[-1]
+                if len(twins) == 1:
+                    del self._twins[key]
+            elif self._by_key.get(key, -1) == offset:
                 del self._by_key[key]
             self._counted(row[8], -1)
 

@@ -169,6 +169,11 @@ class ReadableStore:
         """
         return self._index.search(topic, key, max_count, begin, end, index_type)
 
+    @property
+    def is_indexing(self) -> bool:
+        """Whether the index learns of new messages (messageIndexEnable)."""
+        return self._index.enabled
+
     # --- queues
 
     def min_offset(self, topic: str, queue_id: int) -> int:

@@ -28,7 +28,7 @@ from trimq.codec.records.record import Record, parse_record
 from trimq.processors.transactions.end_transaction import EndTransaction
 from trimq.processors.transactions.resume_check_half_message import ResumeCheckHalfMessage
 from trimq.remoting.contract import RemotingError, Response
-from trimq.remoting.testing import RecordingPeer
+from trimq.remoting.testing import RecordingPeer, answer
 from trimq.wiring.part import Parts
 
 COMMIT, ROLLBACK, UNKNOWN = 8, 12, 0
@@ -54,7 +54,13 @@ class Transacting:
         store = {
             key: self.settings[key]
             for key in self.settings
-            if key in ("file_reserved_time", "flush_disk_type", "mapped_file_size_commit_log")
+            if key
+            in (
+                "file_reserved_time",
+                "flush_disk_type",
+                "mapped_file_size_commit_log",
+                "message_index_enable",
+            )
         }
         config = {key: self.settings[key] for key in self.settings if key not in store}
         self.broker = Broker(self.root, BrokerConfig(**config), **(known | store))
@@ -150,17 +156,12 @@ class Transacting:
         assert not self.store.claims
         return int(refused.value.code), refused.value.remark
 
-    def resume(self, record: Record) -> None:
+    async def resume(self, record: Record) -> None:
         identity = self.broker.identity
         place = identity.packed_store_host.hex().upper() + f"{record.physical_offset:016X}"
         header = ResumeCheckHalfMessageRequestHeader(topic=record.topic, msg_id=place)
         request = self.broker.request(RequestCode.RESUME_CHECK_HALF_MESSAGE, header)
-        try:
-            response = self.resuming.handle(request)
-        finally:
-            self.write()
-        assert isinstance(response, Response)
-        assert response.code == 0
+        assert (await answer(self.resuming, request)).code == 0
 
     # --- what is there
 

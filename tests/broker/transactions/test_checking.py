@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from typing import Any
 
+import pytest
+
 from tests.broker.transactions.conftest import COMMIT, ROLLBACK, SECOND, properties_of
 from trimq.broker.transactions.checking import _SLICE
 from trimq.codec.names import TRANS_CHECK_MAX_TIME_TOPIC, TRANS_HALF_TOPIC
@@ -176,7 +178,7 @@ async def test_a_half_that_was_given_up_is_taken_up_again(make: Any) -> None:
     (kept,) = trans.records(TRANS_CHECK_MAX_TIME_TOPIC)
     for _ in range(2):
         # Once, however often it is asked for.
-        trans.resume(kept)
+        await trans.resume(kept)
         assert len(trans.pending) == 1
     assert properties_of(trans.halves[-1])["TRANSACTION_CHECK_TIMES"] == "0"
     assert len(trans.halves) == 3
@@ -217,6 +219,69 @@ async def test_a_commit_of_what_was_given_up_is_delivered_once(make: Any) -> Non
     trans.kill()
     assert await late_end(trans, first, COMMIT) == 0
     assert (len(trans.delivered), len(trans.pending)) == (2, 0)
+
+
+async def given_up(trans: Any) -> Any:
+    half = trans.half("U1")
+    for _ in range(2):
+        trans.later(30 * SECOND)
+        await trans.checking.round()
+    return half
+
+
+async def test_a_late_commit_without_an_index(make: Any) -> None:
+    """The queues are read then: it is delivered all the same, and once."""
+    trans = make(transaction_check_max=1, message_index_enable=False)
+    half = await given_up(trans)
+    ended = trans.half("U2")
+    trans.end(ended)
+    for _ in range(2):
+        assert await late_end(trans, half, COMMIT) == 0
+        assert await late_end(trans, ended, COMMIT) == 0
+        assert len(trans.delivered) == 2
+    trans.kill()
+    assert await late_end(trans, half, COMMIT) == 0
+    assert len(trans.delivered) == 2
+
+
+@pytest.mark.parametrize("index", [True, False])
+async def test_what_was_delivered_is_not_taken_up_again(make: Any, index: bool) -> None:
+    trans = make(transaction_check_max=1, message_index_enable=index)
+    half = await given_up(trans)
+    (kept,) = trans.records(TRANS_CHECK_MAX_TIME_TOPIC)
+    assert await late_end(trans, half, COMMIT) == 0
+    # An operator names the record that is kept, or the half itself.
+    for record in (kept, half):
+        await trans.resume(record)
+        assert (len(trans.pending), trans.delivered) == (0, [b"hello"])
+
+
+async def test_taken_up_again_and_committed_it_is_delivered_once(make: Any) -> None:
+    trans = make(transaction_check_max=1)
+    await given_up(trans)
+    (kept,) = trans.records(TRANS_CHECK_MAX_TIME_TOPIC)
+    await trans.resume(kept)
+    assert trans.ask_end(trans.halves[-1]).code == 0
+    trans.write()
+    await trans.resume(kept)
+    assert (len(trans.pending), trans.delivered) == (0, [b"hello"])
+
+
+async def test_two_halves_of_one_key_and_one_millisecond(trans: Any) -> None:
+    """Nothing but the place tells them apart, until they are put back."""
+    first, second = trans.half("U1", b"first"), trans.half("U1", b"second")
+    for _ in range(2):
+        trans.later(30 * SECOND)
+        await trans.checking.round()
+        assert len(trans.pending) == 2
+    assert len(trans.questions()) == 4
+    trans.kill()
+    assert len(trans.pending) == 2
+    for half in (first, second):
+        trans.ask_end(half)
+        trans.write()
+    assert sorted(trans.delivered) == [b"first", b"second"]
+    assert len(trans.pending) == 0
 
 
 async def test_a_rollback_of_what_was_given_up(make: Any) -> None:

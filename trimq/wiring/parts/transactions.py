@@ -14,6 +14,7 @@ from trimq.broker.services import background as services
 from trimq.broker.topics.table import Topics
 from trimq.broker.transactions.checking import Checking
 from trimq.broker.transactions.ending import Ending
+from trimq.broker.transactions.given_up import GivenUp
 from trimq.broker.transactions.late_ends import LateEnds
 from trimq.broker.transactions.metrics import TransactionMetrics
 from trimq.broker.transactions.opening import Positions
@@ -55,9 +56,10 @@ def part(
     questions = Questions(producers, given.identity)
     checking = Checking(config, of_store, pending, staging, rules, topics, questions, clock)
     positions = Positions(store, offsets, pending, metrics)
-    resuming = Resuming(store, pending, rules)
+    given_up = GivenUp(store)
+    resuming = Resuming(store, pending, rules, given_up)
     end: Processor[Any] = EndTransaction(
-        EndReplies(ending, LateEnds(store, ending), store, of_store)
+        EndReplies(ending, LateEnds(store, ending, given_up), store, of_store)
     )
     if given.plan.is_slave:
         end = RefuseEnds()
