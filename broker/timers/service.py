@@ -280,3 +280,13 @@ class WheelTimers:
     def lost(self) -> int:
         """Messages whose file was deleted before their time, since the start."""
         return self._losses.lost
+
+    @property
+    def gone(self) -> int:
+        """Messages that were no longer in the log when their time came, since the start."""
+        return self.putting.gone
+
+    @property
+    def given_up(self) -> int:
+        """Messages that no put may ever store, since the start."""
+        return self.putting.given_up

@@ -121,8 +121,8 @@ _HARMLESS: Final[Mapping[str, str]] = {
     """,
     _TIMER: """
         disappearTimeAfterStart timerColdDataCheckIntervalMs
-        timerEnableCheckMetrics timerEnableRetryUntilSuccess
-        timerGetMessageThreadNum timerInterceptDelayLevel timerMetricSmallThreshold
+        timerCheckMetricsWhen timerEnableCheckMetrics timerEnableDisruptor
+        timerEnableRetryUntilSuccess timerGetMessageThreadNum timerInterceptDelayLevel timerMetricSmallThreshold
         timerProgressLogIntervalMs timerPutMessageThreadNum timerReputServiceCorePoolSize
         timerReputServiceMaxPoolSize timerReputServiceQueueCapacity timerSkipUnknownError
         timerWheelSnapshotFlush timerWheelSnapshotIntervalMs

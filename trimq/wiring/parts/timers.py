@@ -74,3 +74,15 @@ def _samples(timers: WheelTimers) -> Iterator[Sample]:
         "counter",
         timers.lost,
     )
+    yield Sample(
+        "trimq_timers_gone",
+        "Timer messages that were no longer in the log when their time came.",
+        "counter",
+        timers.gone,
+    )
+    yield Sample(
+        "trimq_timers_given_up",
+        "Timer messages that no put may ever store, as their topic has changed.",
+        "counter",
+        timers.given_up,
+    )
