@@ -207,7 +207,9 @@ class Feeding:
         records = await putting.fetch(batch)
         at_once: list[Due] = []
         for due, record in zip(batch, records, strict=True):
-            if record is None:
+            if timers.is_put_off(due.physical_offset, of_queue=True):
+                result = Entered.WAITS
+            elif record is None:
                 log.error("timer message is gone before it was read: at=%d", due.physical_offset)
                 result = Entered.WAITS
             else:

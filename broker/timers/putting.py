@@ -136,6 +136,8 @@ class Putting:
     def _copy(
         self, due: Due, record: Record | None, recalled: set[str] | frozenset[str]
     ) -> Copy | None:
+        if self._timers.is_put_off(due.physical_offset):
+            return None
         if record is None:
             self.gone += 1
             log.error("timer message is gone before its time: at=%d", due.physical_offset)
@@ -206,7 +208,10 @@ class Putting:
         """Back to the wheel, without a new record in the commit log; False if that is not possible now."""
         due = copy.due
         until = self._clock.millis() + PUT_OFF_MILLIS
-        put_off = self._timers.put_off(due, string_hash(copy.real_topic), until)
+        of_queue = due.write_time == NEVER_ENTERED
+        put_off = self._timers.put_off(due, string_hash(copy.real_topic), until, of_queue=of_queue)
+        if put_off and of_queue:
+            self._metrics.add(copy.real_topic, 1)
         if put_off and self._sparingly.times(copy.real_topic):
             log.warning("timer message put off: topic=%s key=%s at=%d error=%s", *copy.named(), why)
         return put_off

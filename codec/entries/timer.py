@@ -15,6 +15,8 @@ MAGIC_ROLL: Final = 2
 MAGIC_DELETE: Final = 4
 # TimerLog.BLANK_MAGIC_CODE; the commit log's is the same.
 BLANK_MAGIC: Final = 0xCBD43194
+# It was put off when it came from the queue, before it was in any slot.
+OF_QUEUE: Final = -1
 # A record's magic has no other bits (TimerMessageStore.isMagicOK).
 ALL_MAGIC: Final = 0xF
 
@@ -22,6 +24,7 @@ _SLOT: Final = struct.Struct(">qqqii")
 # Size, previous position, magic, write time, delay, physical offset, record size, hash of the topic,
 # and a reserved long.
 _RECORD: Final = struct.Struct(">iqiqiqii8x")
+_WHOLE_RECORD: Final = struct.Struct(">iqiqiqiiq")
 _HEAD: Final = struct.Struct(">i8xI")
 _BLANK: Final = struct.Struct(">iqI")
 _CHECKPOINT: Final = struct.Struct(">7q")
@@ -58,7 +61,8 @@ class TimerRecord:
     """One message on the wheel; `previous` is where in the log the next older one of its slot is.
 
     `physical_offset` and `message_size` say where in the commit log it is, `write_time` plus `delay`
-    when its slot is.
+    when its slot is. `put_off_from` is in the reserved field, which RocketMQ writes as 0 and does not read: the time of
+    the slot in which the message was before it was put off, in milliseconds, or OF_QUEUE.
     """
 
     __slots__ = (
@@ -67,6 +71,7 @@ class TimerRecord:
         "message_size",
         "physical_offset",
         "previous",
+        "put_off_from",
         "size",
         "topic_hash",
         "write_time",
@@ -83,6 +88,7 @@ class TimerRecord:
         message_size: int,
         topic_hash: int,
     ) -> None:
+        self.put_off_from = 0
         self.size = size
         self.previous = previous
         self.magic = magic
@@ -125,7 +131,10 @@ def pack_slot(slot: TimerSlot) -> bytes:
 
 def parse_timer_record(data: bytes, at: int = 0) -> TimerRecord:
     """RECORD_SIZE bytes of the log; their content is not interpreted."""
-    return TimerRecord(*_RECORD.unpack_from(data, at))
+    *fields, put_off_from = _WHOLE_RECORD.unpack_from(data, at)
+    record = TimerRecord(*fields)
+    record.put_off_from = put_off_from
+    return record
 
 
 def timer_fields(data: bytes, at: int) -> tuple[int, int, int, int, int, int, int, int]:
@@ -141,9 +150,18 @@ def pack_timer_record(
     physical_offset: int,
     message_size: int,
     topic_hash: int,
+    put_off_from: int = 0,
 ) -> bytes:
-    return _RECORD.pack(
-        RECORD_SIZE, previous, magic, write_time, delay, physical_offset, message_size, topic_hash
+    return _WHOLE_RECORD.pack(
+        RECORD_SIZE,
+        previous,
+        magic,
+        write_time,
+        delay,
+        physical_offset,
+        message_size,
+        topic_hash,
+        put_off_from,
     )
 
 

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from trimq.codec.entries.timer import MAGIC_DELETE, TimerSlot, TimerState
+from trimq.codec.entries.timer import MAGIC_DELETE, OF_QUEUE, TimerRecord, TimerSlot, TimerState
 from trimq.store.timers.log import TimerLog
 from trimq.store.timers.scanning import Records, starting_point, without_future
 from trimq.store.timers.wheel import TimerWheel
@@ -45,6 +45,8 @@ class Recovered:
     """Messages up to this queue offset whose slots are before `read_time` are done: the log was cut."""
     tail: list[tuple[int, int, int]]
     """Messages put on the wheel after the checkpoint: physical offset, size, magic."""
+    put_off: set[tuple[int, int]]
+    """What was put off, and may still be met where it was before: slot (OF_QUEUE: the queue), physical offset."""
     cut: int
     """Bytes of the timer log that spoke of messages behind the commit log's end."""
     rebuilt: int
@@ -77,9 +79,9 @@ class Recovery:
         self._log.start_at(end)
         broken = self._used_slots(read_time, end)
         self._rebuild(broken, read_time)
-        found = self._add_tail(min(start, end), read_time)
+        found, put_off = self._add_tail(min(start, end), read_time)
         queue_offset, done_before = self._queue_offset(end, find)
-        return Recovered(queue_offset, read_time, done_before, found, cut, len(broken))
+        return Recovered(queue_offset, read_time, done_before, found, put_off, cut, len(broken))
 
     def _read_time(self, now: int, window: int) -> int:
         """Not so long ago that slots of that time and of the time to come would meet.
@@ -135,12 +137,19 @@ class Recovery:
     def _slot_time(self, time: int) -> int:
         return time - time % self._wheel.precision
 
-    def _add_tail(self, start: int, read_time: int) -> list[tuple[int, int, int]]:
+    def _add_tail(
+        self, start: int, read_time: int
+    ) -> tuple[list[tuple[int, int, int]], set[tuple[int, int]]]:
         wheel = self._wheel
         tail: list[tuple[int, int, int]] = []
+        put_off: set[tuple[int, int]] = set()
         for position, record in Records(self._log, start):
             time = self._slot_time(record.time)
-            if position >= self._state.log_position:
+            origin = record.put_off_from
+            if origin == OF_QUEUE or (origin >= read_time and wheel.slot(origin) is not None):
+                put_off.add((origin, record.physical_offset))
+            if position >= self._state.log_position and origin <= 0:
+                # What was put off from a slot had been counted when it was entered.
                 tail.append((record.physical_offset, record.message_size, record.magic))
             if time < read_time:
                 continue
@@ -150,15 +159,24 @@ class Recovery:
                 wheel.put(time, position, position, count)
             elif slot.last < position:
                 wheel.put(time, slot.first, position, slot.messages + count)
-        return tail
+        return tail, put_off
 
     def _queue_offset(self, end: int, find: FindQueueOffset) -> tuple[int, int]:
         """Where to go on reading the queue, and up to where old slots are done."""
-        before = self._log.before(end)
-        last = self._log.record(before) if before >= 0 else None
+        last = self._last_entered(end)
         found = None if last is None else find(last.physical_offset, last.message_size)
         behind = 0 if found is None else found + 1
         if end >= self._state.log_position:
             # Messages that are due when they are read leave no record.
             return max(behind, self._state.queue_offset), 0
         return behind, self._state.queue_offset
+
+    def _last_entered(self, end: int) -> TimerRecord | None:
+        """They are entered in the queue's order; what was put off had been entered long before."""
+        before = self._log.before(end)
+        while before >= 0:
+            record = self._log.record(before)
+            if record is None or not record.put_off_from:
+                return record
+            before = self._log.before(before)
+        return None

@@ -20,6 +20,7 @@ from trimq.codec.entries.timer import (
     MAGIC_DEFAULT,
     MAGIC_DELETE,
     MAGIC_ROLL,
+    OF_QUEUE,
     TimerSlot,
     TimerState,
     pack_timer_checkpoint,
@@ -80,6 +81,10 @@ class TimerStore:
         # From where on copies lie that stand for messages which are still to be taken out.
         self._held_from = -1
         self._planned_from = 0
+        # Where the log ended before a message of the slot that is being taken out was put off.
+        self._put_off_at = -1
+        # What had been put off when the broker was killed, and lies still where it was, too: slot, physical offset.
+        self._put_off: set[tuple[int, int]] = set()
 
     # --- opening and closing
 
@@ -110,6 +115,7 @@ class TimerStore:
         found = recovery.run(log_end, now, window, find, whole=whole)
         self.read_time = found.read_time
         self.queue_offset = found.queue_offset
+        self._put_off = found.put_off
         return found
 
     def delete_before(self, min_physical_offset: int) -> None:
@@ -162,17 +168,26 @@ class TimerStore:
         self._append(stop, lying, physical_offset, size, write_time, magic, topic_hash)
         return Entered.WAITS
 
-    def put_off(self, due: Due, topic_hash: int, until: int) -> bool:
-        """Let a message that was taken out wait again; False: not possible now."""
+    def put_off(self, due: Due, topic_hash: int, until: int, *, of_queue: bool = False) -> bool:
+        """Let a message that was taken out, of a slot or `of_queue`, wait again; False: not possible now."""
         stop = until - until % self.precision
         if not self.wheel.is_open:
             return False
         lying = self.wheel.raw_slot(stop)
         if not self._has_room(stop, lying):
             return False
-        write_time = stop - self.precision
-        self._append(stop, lying, due.physical_offset, due.size, write_time, due.magic, topic_hash)
+        if self._put_off_at < 0 and not of_queue:
+            self._put_off_at = self.log.end
+        origin = OF_QUEUE if of_queue else self._taking
+        at, size, magic = due.physical_offset, due.size, due.magic
+        self._append(stop, lying, at, size, stop - self.precision, magic, topic_hash, origin)
         return True
+
+    def is_put_off(self, physical_offset: int, *, of_queue: bool = False) -> bool:
+        """Whether this message, of the slot that is being taken out or `of_queue`, had been put off before a kill."""
+        if not self._put_off:
+            return False
+        return (OF_QUEUE if of_queue else self._taking, physical_offset) in self._put_off
 
     def _append(
         self,
@@ -183,6 +198,7 @@ class TimerStore:
         write_time: int,
         magic: int,
         topic_hash: int,
+        put_off_from: int = 0,
     ) -> None:
         """`lying`: what lies in the place of the slot."""
         is_own = lying.time == stop // self.precision
@@ -195,6 +211,7 @@ class TimerStore:
                 physical_offset,
                 size,
                 topic_hash,
+                put_off_from,
             )
         )
         self.wheel.add(stop, lying, position, -1 if magic & MAGIC_DELETE else 1)
@@ -257,7 +274,9 @@ class TimerStore:
     def finish(self, time: int) -> None:
         """All messages of the slot were delivered."""
         self.wheel.clear(time)
-        self._taking = self._taken_from = -1
+        self._taking = self._taken_from = self._put_off_at = -1
+        if self._put_off:
+            self._put_off = {one for one in self._put_off if one[0] != time}
         if self.read_time == time:
             self.read_time = time + self.precision
 
@@ -304,8 +323,13 @@ class TimerStore:
         )
         if not moved and not (self.is_used and (thorough or is_old)):
             return None
+        if self._put_off_at >= 0 and not thorough:
+            # When the slot is done: until then, the wheel has what was put off in two places.
+            return None
         self.log.write()
-        state = self.state(now)._replace(log_position=self.log.end)
+        # At a stop, recovery is to see what was put off of a slot that is not done.
+        position = self.log.end if self._put_off_at < 0 else self._put_off_at
+        state = self.state(now)._replace(log_position=position)
         delivered_from = min(
             one for one in (self._held_from, self._taken_from, log_end) if one >= 0
         )

@@ -8,6 +8,7 @@ import trio.lowlevel
 
 from tests.broker.timers.timing import BEGIN, SECOND, Timing
 from trimq.codec.names import TIMER_TOPIC
+from trimq.store.errors import StoreError
 
 
 async def restarted(timing: Timing, **settings: Any) -> None:
@@ -379,3 +380,86 @@ async def test_what_is_cut_off_is_not_delivered(
     timing.stop()
     await timing.start()
     assert timing.timers.waiting() == 0
+
+
+def broken_queue(timing: Timing, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is for the topic Broken cannot be stored."""
+    real = timing.puts.stage
+
+    def stage(message: Any, properties: Any) -> str | None:
+        if message.topic == "Broken":
+            raise StoreError("its queue is damaged")
+        return real(message, properties)
+
+    monkeypatch.setattr(timing.puts, "stage", stage)
+
+
+@pytest.mark.parametrize("written", ["nothing", "log", "while it is taken out", "all"])
+async def test_put_off(
+    autojump_clock: Any, timing: Timing, monkeypatch: pytest.MonkeyPatch, written: str
+) -> None:
+    """It lies where it was, too, until that is written: once is enough, and those entered behind it are known."""
+    broken_queue(timing, monkeypatch)
+    for body in ("a", "b", "c"):
+        timing.send(body, 5, topic="Broken" if body == "b" else "T")
+    await timing.until(4)
+
+    async def not_now() -> None:
+        """Nothing is flushed any more."""
+
+    flush = timing.timers._flush
+    monkeypatch.setattr(timing.timers, "_flush", not_now)
+    files, finish = timing.timers._files, timing.timers._files.finish
+
+    def flushed_first(time: int) -> None:
+        end, now = timing.store.max_physical_offset, timing.clock.millis()
+        plan = files.plan_flush(end, now, thorough=True)
+        if plan is not None:
+            plan.run()
+            files.flushed(plan)
+        finish(time)
+
+    if written == "while it is taken out":
+        monkeypatch.setattr(files, "finish", flushed_first)
+    await timing.until(6.5)
+    assert timing.bodies == ["a", "c"]
+    for body in ("d", "e"):
+        timing.send(body, 20)
+    await timing.until(7)
+    if written == "log":
+        timing.timers._files.log.write()
+    elif written == "all":
+        await flush()
+    monkeypatch.undo()
+    await restarted(timing)
+    await timing.until(40)
+    assert timing.bodies == ["a", "c", "b", "d", "e"]
+    assert timing.timers.waiting() == 0
+    assert b'"count":' not in timing.timers.metrics().replace(b'"count":0', b"")
+
+
+async def test_put_off_when_it_came_from_the_queue(
+    autojump_clock: Any, timing: Timing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was due when it was read, and its queue is read once more from there."""
+    timing.send("a", 20)
+    await timing.until(3)
+    timing.set(timer_stop_enqueue=True)
+    timing.send("b", 1, topic="Broken")
+    await timing.until(5)
+    broken_queue(timing, monkeypatch)
+    timing.set(timer_stop_enqueue=False)
+
+    async def not_now() -> None:
+        """Nothing is flushed any more."""
+
+    monkeypatch.setattr(timing.timers, "_flush", not_now)
+    await timing.until(7)
+    assert timing.bodies == []
+    timing.timers._files.log.write()
+    monkeypatch.undo()
+    await restarted(timing)
+    await timing.until(40)
+    assert timing.bodies == ["b", "a"]
+    assert timing.timers.waiting() == 0
+    assert b'"count":' not in timing.timers.metrics().replace(b'"count":0', b"")

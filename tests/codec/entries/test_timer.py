@@ -70,8 +70,10 @@ def test_records_equal_their_declaration(fields):
         fields["physical_offset"],
         fields["record_size"],
         fields["topic_hash"],
+        fields["reserved"],
     )
-    assert packed == TIMER_RECORD.build(fields | {"size": RECORD_SIZE, "reserved": 0})
+    assert packed == TIMER_RECORD.build(fields | {"size": RECORD_SIZE})
+    assert record.put_off_from == fields["reserved"]
 
 
 def test_a_blank_is_seen_by_its_magic():
