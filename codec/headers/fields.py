@@ -18,18 +18,20 @@ def text_of(ext: dict[str, str], key: str, header: str) -> str:
 
 def integer_of(ext: dict[str, str], key: str, header: str) -> int:
     text = ext.get(key)
-    # Nearly every number is short and has no sign, most have one digit; the rules are in parse_int.
-    if text is not None:
-        if len(text) == 1:
-            digit = ord(text) - 48
-            if 0 <= digit <= 9:
-                return digit
-        elif len(text) < 10 and text.isdecimal():
-            return int(text)
-    number = parse_int(text_of(ext, key, header))
-    if number is None:
+    # Nearly every number is short and has no sign; the rules are in parse_int. A third of int()'s time, compiled.
+    if text is not None and 0 < len(text) < 10:
+        number = 0
+        for at in range(len(text)):
+            digit = ord(text[at]) - 48
+            if not 0 <= digit <= 9:
+                break
+            number = number * 10 + digit
+        else:
+            return number
+    parsed = parse_int(text_of(ext, key, header))
+    if parsed is None:
         raise CodecError(f"{header}: {key!r} is not of type Integer: {ext[key][:40]!r}")
-    return number
+    return parsed
 
 
 def long_of(ext: dict[str, str], key: str, header: str) -> int:
