@@ -115,7 +115,7 @@ soak-kills: $(TESTING)
 
 soak: soak-kills
 	$(BIN)/python -m pytest tests/store tests/broker/tables/test_power_loss.py tests/broker/elastic/test_machine.py \
-	  tests/trimq/serving/test_kill_server.py \
+	  tests/broker/transactions/test_state_machine.py tests/trimq/serving/test_kill_server.py \
 	  tests/hostile tests/codec tests/remoting tests/history tests/trimq/replication tests/net \
 	  tests/trimq/supervising/test_family_history.py --soak -rP
 	$(BIN)/python building/sanitized.py

@@ -52,6 +52,8 @@ class AlreadyOut:
                     key = copy_key(record.topic, record.queue_id, properties)
                     if key is not None:
                         self._copies[key] += 1
+                        # The clock may have been set back since.
+                        self._until = max(self._until, record.store_timestamp)
                         first = min(first, record.physical_offset)
         return first
 

@@ -5,7 +5,8 @@ run while messages are stored. The positions may be some seconds old: then more 
 
 A kill can tear the op off a write, and a broker that writes ops late can lose them. A copy behind the
 last op says by its own record that its half is settled: by preparedTransactionOffset when it was
-committed, by its key when it was given up. An op for those is written before anything is served.
+committed, by its key when it was given up. So does a half that was put back of the places where it lay before. An
+op for those is written before anything is served: whoever takes the store over next need not find out again.
 """
 
 import logging
@@ -15,7 +16,7 @@ from typing import Final
 
 from trimq.broker.groups.offsets import NOT_FOUND, ConsumerOffsets
 from trimq.broker.transactions.metrics import TransactionMetrics
-from trimq.broker.transactions.pending import HALF, Half, PendingHalves, key_of
+from trimq.broker.transactions.pending import HALF, Half, PendingHalves, key_of, op_offsets
 from trimq.codec.errors import CodecError
 from trimq.codec.flags import SysFlag
 from trimq.codec.names import (
@@ -27,6 +28,7 @@ from trimq.codec.names import (
 from trimq.codec.records.record import Record, parse_record
 from trimq.store.errors import StoreError
 from trimq.store.message_store import MessageStore
+from trimq.store.messages.message import Dispatched, Message
 
 log = logging.getLogger("trimq.transactions")
 
@@ -82,10 +84,17 @@ class Positions:
         store, pending = self._store, self._pending
         pending.begin_at(halves, ops)
         store.replay(TRANS_HALF_TOPIC, 0, halves, pending.half_written, bodies=False)
-        store.replay(TRANS_OP_HALF_TOPIC, 0, ops, pending.op_written)
-        settled = list(self._settled_by_copies())
-        if settled:
-            self._settle(settled)
+        without_op = set(self._moved_on(halves))
+
+        def op_written(record: Dispatched, message: Message) -> None:
+            pending.op_written(record, message)
+            if without_op:
+                without_op.difference_update(op_offsets(record.properties, message.body))
+
+        store.replay(TRANS_OP_HALF_TOPIC, 0, ops, op_written)
+        without_op.update(half.offset for half in self._settled_by_copies())
+        if without_op:
+            self._settle(sorted(without_op))
         if len(pending):
             log.info("half messages pending: count=%d from=%d", len(pending), halves)
 
@@ -107,6 +116,13 @@ class Positions:
         low, high = self._store.min_offset(topic, 0), self._store.max_offset(topic, 0)
         stored = self._offsets.query(TRANS_GROUP, topic, 0)
         return max(low, min(stored, high))
+
+    def _moved_on(self, begin: int) -> Iterator[int]:
+        """The places from `begin` on where no half lies any more, before ops are looked at."""
+        for offset in self._pending.offsets():
+            yield from range(begin, offset)
+            begin = offset + 1
+        yield from range(begin, self._store.max_offset(TRANS_HALF_TOPIC, 0))
 
     def _settled_by_copies(self) -> Iterator[Half]:
         first = self._pending.first()
@@ -147,14 +163,13 @@ class Positions:
         except CodecError:
             return None
 
-    def _settle(self, halves: list[Half]) -> None:
-        log.warning("half messages settled by their copies, without an op: count=%d", len(halves))
-        claims = self._store.claims
-        claims.update((HALF, half.offset) for half in halves)
+    def _settle(self, offsets: list[int]) -> None:
+        log.warning("half messages that were settled without an op get one: count=%d", len(offsets))
+        self._store.claims.update((HALF, offset) for offset in offsets)
         try:
             self._store.write_staged()
         except StoreError as error:
-            # The copies are there: the next start finds them again.
+            # What says so is there: the next start finds it again.
             log.warning("no op written for them: reason=%s", error)
-            for half in halves:
-                self._pending.settle(half.offset)
+            for offset in offsets:
+                self._pending.settle(offset)

@@ -181,14 +181,9 @@ class PendingHalves:
 
     def op_written(self, record: Dispatched, message: Message) -> None:
         last = -1
-        if find_property(record.properties, _TAGS) == OP_TAG:
-            for word in message.body.split(b","):
-                # As long as a queue offset can be: what is in the topic may come from anybody.
-                if not word.isdigit() or len(word) > _LONGEST_OFFSET:
-                    continue
-                offset = int(word)
-                last = max(last, offset)
-                self.settle(offset)
+        for offset in op_offsets(record.properties, message.body):
+            last = max(last, offset)
+            self.settle(offset)
         self._ops.append((record.queue_offset, last))
         self._next_op = record.queue_offset + 1
 
@@ -264,6 +259,15 @@ class PendingHalves:
         if topic is None:
             topic = self._topics[name] = name.decode(errors="replace")
         return topic
+
+
+def op_offsets(properties: bytes, body: bytes) -> list[int]:
+    """The queue offsets that an op names."""
+    if find_property(properties, _TAGS) != OP_TAG:
+        return []
+    # As long as a queue offset can be: what is in the topic may come from anybody.
+    words = body.split(b",")
+    return [int(word) for word in words if word.isdigit() and len(word) <= _LONGEST_OFFSET]
 
 
 def key_of(properties: bytes, born: int) -> Key:

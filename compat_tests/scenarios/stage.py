@@ -39,6 +39,12 @@ SETTINGS: Final[dict[str, dict[str, str]]] = {
         "transactionTimeOut": "5000",
         "transactionCheckMax": "3",
     },
+    # As often, for clients that say only every 30 s who they are.
+    "patient": {
+        "transactionCheckInterval": "3000",
+        "transactionTimeOut": "5000",
+        "transactionCheckMax": "100",
+    },
     "filters": {"enablePropertyFilter": "true"},
     "timers": {"recallMessageEnable": "true"},
     # Everything that clients behind the proxy may ask for.

@@ -123,12 +123,15 @@ def sides(tmp_path: Path) -> Iterator[Sides]:
     both.end()
 
 
-# A real broker that takes a store back from a killed TriMQ has asked about ended halves: why is not known yet
-# (docs/transactions.md).
 @pytest.mark.parametrize(
     ("first", "second", "kill"),
-    [("real", "ours", False), ("ours", "real", False), ("ours", "real", True)],
-    ids=["real-ours-stopped", "ours-real-stopped", "ours-real-killed"],
+    [
+        ("real", "ours", False),
+        ("real", "ours", True),
+        ("ours", "real", False),
+        ("ours", "real", True),
+    ],
+    ids=["real-ours-stopped", "real-ours-killed", "ours-real-stopped", "ours-real-killed"],
 )
 def test_one_goes_on_where_the_other_stopped(
     sides: Sides, first: str, second: str, kill: bool

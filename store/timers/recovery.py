@@ -21,6 +21,7 @@ from typing import Final
 
 from trimq.codec.entries.timer import MAGIC_DELETE, OF_QUEUE, TimerRecord, TimerSlot, TimerState
 from trimq.store.timers.log import TimerLog
+from trimq.store.timers.put_off import PutOff
 from trimq.store.timers.scanning import Records, starting_point, without_future
 from trimq.store.timers.wheel import TimerWheel
 
@@ -45,8 +46,8 @@ class Recovered:
     """Messages up to this queue offset whose slots are before `read_time` are done: the log was cut."""
     tail: list[tuple[int, int, int]]
     """Messages put on the wheel after the checkpoint: physical offset, size, magic."""
-    put_off: set[tuple[int, int]]
-    """What was put off, and may still be met where it was before: slot (OF_QUEUE: the queue), physical offset."""
+    put_off: PutOff
+    """What may still be met where it was before."""
     cut: int
     """Bytes of the timer log that spoke of messages behind the commit log's end."""
     rebuilt: int
@@ -79,7 +80,9 @@ class Recovery:
         self._log.start_at(end)
         broken = self._used_slots(read_time, end)
         self._rebuild(broken, read_time)
-        found, put_off = self._add_tail(min(start, end), read_time)
+        put_off = PutOff()
+        read_time = self._lowered(end, read_time, now, window)
+        found = self._add_tail(min(start, end), read_time, put_off, find)
         queue_offset, done_before = self._queue_offset(end, find)
         return Recovered(queue_offset, read_time, done_before, found, put_off, cut, len(broken))
 
@@ -88,11 +91,12 @@ class Recovery:
 
         Without a checkpoint every slot may have been missed.
         """
-        precision = self._wheel.precision
-        now -= now % precision
-        earliest = now - (self._wheel.slots - window - BLANK_SLOTS) * precision
-        read_time = self._state.read_time - self._state.read_time % precision
-        return max(read_time, earliest)
+        read_time = self._slot_time(self._state.read_time)
+        return max(read_time, self._earliest(now, window))
+
+    def _earliest(self, now: int, window: int) -> int:
+        wheel = self._wheel
+        return self._slot_time(now) - (wheel.slots - window - BLANK_SLOTS) * wheel.precision
 
     def _used_slots(self, read_time: int, end: int) -> dict[int, TimerSlot]:
         """Counts what waits; returns the slots that point behind the log's end, by their time."""
@@ -137,17 +141,32 @@ class Recovery:
     def _slot_time(self, time: int) -> int:
         return time - time % self._wheel.precision
 
+    def _lowered(self, end: int, read_time: int, now: int, window: int) -> int:
+        """The clock was set back after the checkpoint, and messages went into slots that it calls done."""
+        first = read_time
+        start = starting_point(self._log, self._state.log_position)
+        for position, record in Records(self._log, min(start, end)):
+            if record.put_off_from:
+                # The tail began before the checkpoint (TimerStore.plan_flush): such slots may be done.
+                return read_time
+            if position >= self._state.log_position:
+                first = min(first, self._slot_time(record.time))
+        return max(first, self._earliest(now, window))
+
     def _add_tail(
-        self, start: int, read_time: int
-    ) -> tuple[list[tuple[int, int, int]], set[tuple[int, int]]]:
+        self, start: int, read_time: int, put_off: PutOff, find: FindQueueOffset
+    ) -> list[tuple[int, int, int]]:
         wheel = self._wheel
         tail: list[tuple[int, int, int]] = []
-        put_off: set[tuple[int, int]] = set()
         for position, record in Records(self._log, start):
             time = self._slot_time(record.time)
             origin = record.put_off_from
-            if origin == OF_QUEUE or (origin >= read_time and wheel.slot(origin) is not None):
-                put_off.add((origin, record.physical_offset))
+            if origin == OF_QUEUE:
+                queue_offset = find(record.physical_offset, record.message_size)
+                if queue_offset is not None:
+                    put_off.add_of_queue(record.physical_offset, position, queue_offset)
+            elif origin >= read_time and wheel.slot(origin) is not None:
+                put_off.add_of_slot(origin, record.physical_offset, position)
             if position >= self._state.log_position and origin <= 0:
                 # What was put off from a slot had been counted when it was entered.
                 tail.append((record.physical_offset, record.message_size, record.magic))
@@ -159,7 +178,7 @@ class Recovery:
                 wheel.put(time, position, position, count)
             elif slot.last < position:
                 wheel.put(time, slot.first, position, slot.messages + count)
-        return tail, put_off
+        return tail
 
     def _queue_offset(self, end: int, find: FindQueueOffset) -> tuple[int, int]:
         """Where to go on reading the queue, and up to where old slots are done."""

@@ -30,6 +30,7 @@ from trimq.store.timers.chain import Chain, Due
 from trimq.store.timers.checkpoint import TimerCheckpoint
 from trimq.store.timers.flushing import TimerFlush
 from trimq.store.timers.log import TimerLog
+from trimq.store.timers.put_off import PutOff
 from trimq.store.timers.recovery import FindQueueOffset, Recovered, Recovery
 from trimq.store.timers.rolling import next_stop
 from trimq.store.timers.wheel import SLOTS, TimerWheel
@@ -81,10 +82,7 @@ class TimerStore:
         # From where on copies lie that stand for messages which are still to be taken out.
         self._held_from = -1
         self._planned_from = 0
-        # Where the log ended before a message of the slot that is being taken out was put off.
-        self._put_off_at = -1
-        # What had been put off when the broker was killed, and lies still where it was, too: slot, physical offset.
-        self._put_off: set[tuple[int, int]] = set()
+        self._put_off = PutOff()
 
     # --- opening and closing
 
@@ -176,18 +174,20 @@ class TimerStore:
         lying = self.wheel.raw_slot(stop)
         if not self._has_room(stop, lying):
             return False
-        if self._put_off_at < 0 and not of_queue:
-            self._put_off_at = self.log.end
+        at, size, magic, position = due.physical_offset, due.size, due.magic, self.log.end
         origin = OF_QUEUE if of_queue else self._taking
-        at, size, magic = due.physical_offset, due.size, due.magic
         self._append(stop, lying, at, size, stop - self.precision, magic, topic_hash, origin)
+        if of_queue:
+            self._put_off.add_of_queue(at, position, self.queue_offset)
+        else:
+            self._put_off.add_of_slot(origin, at, position)
         return True
 
     def is_put_off(self, physical_offset: int, *, of_queue: bool = False) -> bool:
-        """Whether this message, of the slot that is being taken out or `of_queue`, had been put off before a kill."""
-        if not self._put_off:
-            return False
-        return (OF_QUEUE if of_queue else self._taking, physical_offset) in self._put_off
+        """Whether this message, of the slot that is being taken out or `of_queue`, was put off already."""
+        if of_queue:
+            return self._put_off.is_of_queue(physical_offset)
+        return self._put_off.is_of_slot(self._taking, physical_offset)
 
     def _append(
         self,
@@ -274,9 +274,8 @@ class TimerStore:
     def finish(self, time: int) -> None:
         """All messages of the slot were delivered."""
         self.wheel.clear(time)
-        self._taking = self._taken_from = self._put_off_at = -1
-        if self._put_off:
-            self._put_off = {one for one in self._put_off if one[0] != time}
+        self._taking = self._taken_from = -1
+        self._put_off.slot_is_done(time)
         if self.read_time == time:
             self.read_time = time + self.precision
 
@@ -323,12 +322,8 @@ class TimerStore:
         )
         if not moved and not (self.is_used and (thorough or is_old)):
             return None
-        if self._put_off_at >= 0 and not thorough:
-            # When the slot is done: until then, the wheel has what was put off in two places.
-            return None
         self.log.write()
-        # At a stop, recovery is to see what was put off of a slot that is not done.
-        position = self.log.end if self._put_off_at < 0 else self._put_off_at
+        position = self._put_off.first(self.log.end, self.queue_offset)
         state = self.state(now)._replace(log_position=position)
         delivered_from = min(
             one for one in (self._held_from, self._taken_from, log_end) if one >= 0

@@ -196,6 +196,10 @@ def test_a_put_back_without_an_op(trans: Any) -> None:
     put(trans, TRANS_HALF_TOPIC, b"hello", **text)
     trans.kill()
     assert trans.pending.offsets() == [1, 2]
+    # Whoever has the store next does not ask about the older place.
+    assert trans.ops == [b"0,"]
+    trans.kill()
+    assert (trans.pending.offsets(), trans.ops) == ([1, 2], [b"0,"])
 
 
 def test_ops_of_any_kind(trans: Any) -> None:

@@ -1,6 +1,6 @@
-"""The timer's files against a model: sends, rolls, recalls, kills and power losses at any moment, a clock that jumps.
+"""The timer's files against a model: sends, rolls, recalls, messages put off, kills and power losses at any moment.
 
-Nothing is early, nothing is lost, nothing is delivered twice that is not found in the commit log's tail; and
+The clock jumps besides. Nothing is early, nothing is lost, nothing is delivered twice that is not found in the commit log's tail; and
 whatever a checkpoint speaks of is on the disk.
 """
 
@@ -20,6 +20,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from tests.interpreted import needs_plain_timers
 from tests.store.timers.conftest import BEGIN, LOG_FILE, SECOND, SIZE, SLOTS, WINDOW
+from trimq.broker.timers.copies import NEVER_ENTERED
 from trimq.store.errors import StoreError
 from trimq.store.timers.chain import Due
 from trimq.store.timers.timer_store import Entered, TimerStore
@@ -28,11 +29,12 @@ from trimq.store.timers.timer_store import Entered, TimerStore
 class Stored:
     """A record of the imagined commit log: a message of the timer's queue, a delivered copy, or both."""
 
-    def __init__(self, message: int, rolls: int, queued: bool, copied: bool) -> None:
+    def __init__(self, message: int, rolls: int, queued: bool, copied: bool, time: int) -> None:
         self.message = message
         self.rolls = rolls
         self.queued = queued
         self.copied = copied
+        self.time = time
 
 
 class TimerMachine(RuleBasedStateMachine):
@@ -85,7 +87,8 @@ class TimerMachine(RuleBasedStateMachine):
         )
         if self.out:
             self.store.hold(begin)
-        self.until = self.now
+        copies = [one.time for one in self.commit_log[begin // SIZE :] if one.copied]
+        self.until = max([self.now, *copies])
         self.at_once, self.slot, self.left, self.recalled = [], None, [], set()
 
     def find(self, physical_offset: int, size: int) -> int | None:
@@ -102,8 +105,10 @@ class TimerMachine(RuleBasedStateMachine):
             one.message == message and one.copied and not one.queued for one in self.commit_log
         )
 
-    def put(self, due: Due) -> None:
-        """Delivers or rolls, as broker/timers/putting.py does."""
+    def put(self, due: Due, put_off_until: int = 0) -> None:
+        """Delivers, rolls or puts off, as broker/timers/putting.py does."""
+        if self.store.is_put_off(due.physical_offset):
+            return
         source = self.commit_log[due.physical_offset // SIZE]
         out_ms, recalls = self.due[source.message]
         key = source.message, source.rolls + due.rolls
@@ -112,16 +117,22 @@ class TimerMachine(RuleBasedStateMachine):
         if self.out[key]:
             self.out[key] -= 1
             return
+        of_queue = due.write_time == NEVER_ENTERED
+        if put_off_until and self.store.put_off(due, 7, put_off_until, of_queue=of_queue):
+            return
         if not due.rolls:
             assert self.now >= out_ms // SECOND * SECOND + SECOND, "early"
             assert not self.copies_of(source.message), "twice"
-        self.append(Stored(*key, queued=due.rolls, copied=True))
+        self.append(Stored(*key, queued=due.rolls, copied=True, time=self.now))
 
-    def feed_one(self) -> bool:
+    def feed_one(self, put_off_until: int = 0) -> bool:
         offset = self.store.queue_offset
         if self.at_once or offset >= len(self.queue):
             return False
         at = self.queue[offset]
+        if self.store.is_put_off(at * SIZE, of_queue=True):
+            self.store.queue_offset += 1
+            return True
         source = self.commit_log[at]
         out_ms, recalls = self.due[source.message]
         if offset < self.done[0] and out_ms < self.done[1]:
@@ -137,7 +148,7 @@ class TimerMachine(RuleBasedStateMachine):
             window=WINDOW,
         )
         if result is Entered.DUE:
-            self.put(Due(at * SIZE, SIZE, 2**63 - 1, 1))
+            self.put(Due(at * SIZE, SIZE, NEVER_ENTERED, 1), put_off_until)
         if result is not Entered.LATER:
             self.store.queue_offset += 1
         return result is not Entered.LATER
@@ -181,7 +192,7 @@ class TimerMachine(RuleBasedStateMachine):
     @rule(seconds=st.integers(0, 3), far=st.sampled_from([0, 0, 0, WINDOW, 2 * WINDOW]))
     def send(self, seconds: int, far: int) -> None:
         self.due.append((self.now // SECOND * SECOND + (seconds + far) * SECOND, None))
-        self.append(Stored(len(self.due) - 1, 0, queued=True, copied=False))
+        self.append(Stored(len(self.due) - 1, 0, queued=True, copied=False, time=self.now))
 
     @precondition(lambda self: self.due)
     @rule(data=st.data())
@@ -191,13 +202,23 @@ class TimerMachine(RuleBasedStateMachine):
         if recalls is None and out_ms > self.now:
             self.due.append((out_ms, target))
             self.may_be_recalled.add(target)
-            self.append(Stored(len(self.due) - 1, 0, queued=True, copied=False))
+            self.append(Stored(len(self.due) - 1, 0, queued=True, copied=False, time=self.now))
 
     @rule(most=st.integers(1, 30))
     def feed(self, most: int) -> None:
         for _ in range(most):
             if not self.feed_one():
                 break
+
+    @rule(seconds=st.integers(1, 12))
+    def put_off_from_the_queue(self, seconds: int) -> None:
+        """If it is due when it is read."""
+        self.feed_one(self.now + seconds * SECOND)
+
+    @rule(seconds=st.integers(1, 12))
+    def put_off_from_its_slot(self, seconds: int) -> None:
+        if self.begin_slot() and self.left:
+            self.put(self.left.pop(0), self.now + seconds * SECOND)
 
     @rule(millis=st.sampled_from([1, 999, 1000, 1001, 2500, 30_000]))
     def time_passes(self, millis: int) -> None:
@@ -310,5 +331,5 @@ class TimerMachine(RuleBasedStateMachine):
         assert self.store.log.written <= self.store.log.end
 
 
-TimerMachine.TestCase.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+TimerMachine.TestCase.settings = settings(stateful_step_count=40, deadline=None)
 TestTimers = needs_plain_timers(TimerMachine.TestCase)
