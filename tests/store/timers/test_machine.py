@@ -1,7 +1,7 @@
 """The timer's files against a model: sends, rolls, recalls, messages put off, kills and power losses at any moment.
 
-The clock jumps besides. Nothing is early, nothing is lost, nothing is delivered twice that is not found in the commit log's tail; and
-whatever a checkpoint speaks of is on the disk.
+The clock jumps besides. Nothing is early, nothing is lost, nothing is delivered twice that is not found in the commit
+log's tail; and whatever a checkpoint speaks of is on the disk.
 """
 
 from __future__ import annotations
