@@ -164,6 +164,7 @@ def part(given: Given, made: Replication, others: OtherBrokers, followed: Follow
             _tables(given.store, followed),
             None if timers is None else timers.follow_checkpoint,
             lambda: slave.max_offset,
+            of_log=(RequestCode.GET_ALL_CONSUMER_OFFSET, RequestCode.GET_ALL_DELAY_OFFSET),
         )
         stored = partial(_look_for_topics, followed.topics.table, sync)
         services = {
