@@ -419,3 +419,20 @@ async def test_a_cut_ends_every_link(benches: tuple[Bench, Bench], slow: bool) -
                     got += len((await piece(stream))[1])
             assert got <= sent
             assert link not in running.slaves
+
+
+@pytest.mark.parametrize("address", ["master", "master:ha", "10.0.0.1:0", ":10912", "x..y:10912"])
+async def test_an_address_that_is_none(
+    benches: tuple[Bench, Bench], caplog: pytest.LogCaptureFixture, address: str
+) -> None:
+    """Somebody's setting, mostly: the slave says so, and goes on asking."""
+
+    async def where() -> str:
+        return address
+
+    slave = Slave(FAST, benches[1].open().follow(), where, Clock())
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(slave.run)
+        await until(lambda: "set haMasterAddress here" in caplog.text, "it does not say so")
+        nursery.cancel_scope.cancel()
+    assert f"master={address}" in caplog.text
