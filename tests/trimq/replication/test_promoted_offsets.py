@@ -16,6 +16,7 @@ from trimq.codec.bodies.groups import SubscriptionGroupConfig
 from trimq.codec.bodies.offsets import ConsumerOffsetSerializeWrapper
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.headers.offsets import UpdateConsumerOffsetRequestHeader
+from trimq.codec.headers.topics import DeleteTopicRequestHeader
 from trimq.remoting.clients.blocking import BlockingClient
 
 TOPIC, GROUP = "Promoted", "Readers"
@@ -77,3 +78,19 @@ def test_a_master_starts_with_no_offset_behind_a_queues_end(pair: Pair) -> None:
     assert offset_at(master) == 1
     told = f"group={GROUP} topic={TOPIC} queue=0 from=9 to=1"
     assert told in master.said()
+
+
+def test_queues_of_a_topic_that_was_deleted_before_the_slave_came(pair: Pair) -> None:
+    pair.master.start()
+    with BlockingClient(pair.master.addr) as client:
+        for topic in ("Deleted", TOPIC):
+            assert send(pair.master.addr, topic) == ResponseCode.SUCCESS
+        header = DeleteTopicRequestHeader(topic="Deleted")
+        answer = client.request(RequestCode.DELETE_TOPIC_IN_BROKER, header)
+        assert answer.code == ResponseCode.SUCCESS
+    pair.slave.start()
+    queues = pair.slave.store / "consumequeue"
+    until((queues / TOPIC).exists, "queues follow the log")
+    until(lambda: not (queues / "Deleted").exists(), "the deleted topic has none")
+    assert "topic deleted that the master does not have: topic=Deleted" in pair.slave.said()
+    assert (queues / TOPIC).exists()
