@@ -156,11 +156,14 @@ async def test_nothing_goes_to_a_slave_that_is_ahead_or_too_far_behind(
         for report in (end + 1, -5, end + 1):
             async with by_hand(running, report) as stream:
                 assert await stream.receive_some() == b""
+                assert running.master.astray() == ["127.0.0.1"]
         # One that was right and then says more than there is.
         async with by_hand(running, end) as stream:
             await until(lambda: running.slaves.copied.offset == end, "it counts")
+            assert not running.master.astray()
             await stream.send_all(SLAVE_REPORT.build({"max_offset": end + 500}))
             assert await stream.receive_some() == b""
+        assert running.master.astray() == ["127.0.0.1"]
     assert running.slaves.copied.offset == end
     # One line a minute and host.
     assert len([r for r in caplog.records if r.levelname == "ERROR"]) == 1

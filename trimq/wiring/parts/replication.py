@@ -254,10 +254,17 @@ def _samples(made: Replication) -> Iterator[Sample]:
             max(0, end - max(link.acked, 0)),
             labels,
         )
+    yield Sample(
+        "trimq_replication_replies_waiting",
+        "Replies to producers that wait for slaves, with SYNC_FLUSH for the disk at the same time.",
+        "gauge",
+        made.slaves.copied.parked,
+    )
+    for host in made.master.astray():
         yield Sample(
             "trimq_replication_astray",
-            "1 for a slave whose log does not fit and which gets nothing.",
+            "1 for a host whose slave gets nothing, because its log does not fit, and was there in the last minute.",
             "gauge",
-            int(link.astray),
-            labels,
+            1,
+            {"slave": host},
         )
