@@ -28,13 +28,15 @@ class Gate:
     `demanded` until somebody waits.
     """
 
-    __slots__ = ("_demand", "_waiters", "_watchers", "offset", "term", "wanted")
+    __slots__ = ("_demand", "_waiters", "_watchers", "offset", "parked", "term", "wanted")
 
     def __init__(self, offset: int = 0) -> None:
         self.offset = offset
         # Counts those that have ended.
         self.term = 0
         self.wanted = offset
+        # Replies that this gate, or one beside it, has not let pass; whoever parks them counts.
+        self.parked = 0
         self._waiters: dict[trio.Event, int] = {}
         self._watchers: dict[Callable[[], None], None] = {}
         self._demand = trio.Event()

@@ -59,7 +59,11 @@ class ReplicationConfig:
         "How long a SYNC_MASTER's reply waits for slaves before it says FLUSH_SLAVE_TIMEOUT.",
         at_least=0,
     )
-    total_replicas: int = setting(1, "Brokers of this name, the master included.", at_least=1)
+    total_replicas: int = setting(
+        1,
+        "Brokers of this name, the master included. Counts only with slaves that act as masters, which TriMQ refuses.",
+        at_least=1,
+    )
     in_sync_replicas: int = setting(
         1,
         "How many brokers must have a message before a SYNC_MASTER says SEND_OK, itself included. With 1 it waits for "

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 import socket
+import time
 from contextlib import suppress
 from typing import Final
 
@@ -43,6 +44,14 @@ class Master:
         self._slaves = slaves
         self._senders: list[Sender] = []
         self._complained: dict[str, float] = {}
+        # When each host was last sent away because its log does not fit.
+        self._astray_at: dict[str, float] = {}
+
+    def astray(self) -> list[str]:
+        """Hosts of slaves whose logs do not fit, and which still try: they come again every few seconds."""
+        since = time.monotonic() - _COMPLAIN_SECONDS
+        self._astray_at = {host: at for host, at in self._astray_at.items() if at > since}
+        return sorted(self._astray_at)
 
     def grown(self) -> None:
         """The log has more than before."""
@@ -156,6 +165,7 @@ class Master:
                 self._slaves.reported(link, offset)
             if link.sent_to < self._store.min_physical_offset:
                 self._astray(link, offset, "ends before")
+            self._astray_at.pop(link.address.rpartition(":")[0], None)
             first.set()
         elif not link.astray:
             self._slaves.reported(link, offset)
@@ -169,6 +179,7 @@ class Master:
         link.astray = True
         now = trio.current_time()
         host = link.address.rpartition(":")[0]
+        self._astray_at[host] = time.monotonic()
         if now - self._complained.get(host, -_COMPLAIN_SECONDS) >= _COMPLAIN_SECONDS:
             self._complained[host] = now
             log.error(

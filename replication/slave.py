@@ -40,6 +40,10 @@ _FOLLOW_SECONDS: Final = 0.001
 # So much in one receive is a backlog.
 _BACKLOG_BYTES: Final = 256 * 1024
 _BACKLOG_PAUSE: Final = 0.005
+_NO_ADDRESS: Final = (
+    "no HOST:PORT where a master lets its log be copied: set haMasterAddress here,"
+    " or brokerIP2 and haListenPort there"
+)
 _SHORTEST_PAUSE: Final = 0.1
 _LONGEST_PAUSE: Final = 5.0
 _COMPLAIN_SECONDS: Final = 60
@@ -225,9 +229,12 @@ class Slave:
             )
 
     async def _copy(self, address: str) -> None:
-        host, _, port = address.rpartition(":")
+        host, port = _parsed(address)
         with trio.move_on_after(_CONNECT_SECONDS) as patience:
-            stream = await trio.open_tcp_stream(host.strip("[]"), int(port))
+            try:
+                stream = await trio.open_tcp_stream(host, port)
+            except UnicodeError as error:
+                raise LinkLost(f"{_NO_ADDRESS}: {error}") from None
         if patience.cancelled_caught:
             raise LinkLost(f"no connection within {_CONNECT_SECONDS} s")
         sock = socket.socket(fileno=stream.socket.detach())
@@ -312,3 +319,11 @@ class Slave:
             await trio.sleep_until(self._spoke + interval)
             if trio.current_time() >= self._spoke + interval:
                 await self._report(wire)
+
+
+def _parsed(address: str) -> tuple[str, int]:
+    """Host and port. LinkLost for what cannot be either."""
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdecimal() or not 0 < int(port) < 65536:
+        raise LinkLost(_NO_ADDRESS)
+    return host.strip("[]"), int(port)

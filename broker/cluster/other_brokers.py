@@ -98,11 +98,20 @@ class OtherBrokers:
             await link.dropped.wait()
 
     async def _address(self, name: str) -> str:
+        """Asked of one NameServer after the other. Each has its share of the time, and so has the broker itself: one
+        that hangs does not hide what others know."""
         failure = "no NameServer is known"
-        for name_server in self._name_servers:
+        for at, name_server in enumerate(self._name_servers):
+            left = trio.current_effective_deadline() - trio.current_time()
+            share = left / (len(self._name_servers) - at + 1)
             try:
-                async with Client.connect(name_server, self._tls) as client:
-                    answer = await client.request(RequestCode.GET_BROKER_CLUSTER_INFO)
+                with trio.fail_after(share):
+                    async with Client.connect(name_server, self._tls) as client:
+                        answer = await client.request(RequestCode.GET_BROKER_CLUSTER_INFO)
+            except trio.TooSlowError:
+                failure = f"NameServer {name_server} did not answer within {share:.1f} s"
+                log.warning("%s: the next one is asked", failure)
+                continue
             except TransportError as error:
                 failure = str(error)
                 continue

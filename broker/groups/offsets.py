@@ -296,19 +296,39 @@ class ConsumerOffsets:
 
     def lower(self, end_of: Callable[[str, int], int]) -> None:
         """The log was cut: nobody goes on behind a queue's end, or messages to come would be passed over."""
-        for key, queues in list(self._committed.queues.items()):
-            topic, _, group = key.partition(SEPARATOR)
-            for queue_id, offset in list(queues.items()):
-                if offset > (end := end_of(topic, queue_id)):
-                    self.commit("cut", group, topic, queue_id, end)
-        if self._light is not None:
-            for key, offset in list(self._light.offsets.items()):
-                end = end_of(key.partition(SEPARATOR)[0], LIGHT_QUEUE_ID)
-                if offset > end:
-                    self._light.commit(key, end)
-                    self._changed = True
+        for group, topic, queue_id, _, end in self._behind(end_of):
+            self.commit("cut", group, topic, queue_id, end)
         for key in list(self._pulled.queues):
             self._pulled.remove(key)
+
+    def clamp(self, end_of: Callable[[str, int], int]) -> None:
+        """The same at the start of a master: it may have been a slave, to which its master's offsets came sooner than
+        its log. Before the topics' guard knows anything."""
+        for group, topic, queue_id, offset, end in self._behind(end_of):
+            log.warning(
+                "offset behind its queue's end, its group goes on at the end: group=%s topic=%s queue=%d from=%d to=%d",
+                group,
+                topic,
+                queue_id,
+                offset,
+                end,
+            )
+            self._commit("start", group, topic, queue_id, end)
+
+    def _behind(
+        self, end_of: Callable[[str, int], int]
+    ) -> Iterator[tuple[str, str, int, int, int]]:
+        """Group, topic, queue, offset and the queue's end, which is before it."""
+        light = {} if self._light is None else self._light.offsets
+        offsets = [
+            *((key, list(queues.items())) for key, queues in self._committed.queues.items()),
+            *((key, [(LIGHT_QUEUE_ID, offset)]) for key, offset in light.items()),
+        ]
+        for key, queues in offsets:
+            topic, _, group = key.partition(SEPARATOR)
+            for queue_id, offset in queues:
+                if offset > (end := end_of(topic, queue_id)):
+                    yield group, topic, queue_id, offset, end
 
     def merge(self, master: LmqConsumerOffsetSerializeWrapper) -> None:
         """Take over the master's offsets; what it does not have stays."""

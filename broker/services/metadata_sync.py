@@ -2,12 +2,17 @@
 
 A message of an unknown topic has them asked for at once, so that it can be read. Tables with a version are
 replaced when it differs; offsets are merged, and none is ever deleted.
+
+A master speaks of what it has done since its log was copied, too: of messages that were delivered or read. A table
+that does is held until the copied log has come as far as the master's was then, because the master may be lost now,
+and with it what a slave would take for delivered. (RocketMQ takes it over at once.)
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Container, Mapping
+from functools import partial
 from typing import Final
 
 import trio
@@ -28,6 +33,8 @@ TABLES_SECONDS: Final = 60
 TIMERS_SECONDS: Final = 3
 # No sooner again than this, whatever comes.
 SOON_SECONDS: Final = 1
+# Between looks at whether the log has come far enough.
+HELD_SECONDS: Final = 0.5
 
 # Takes over a table, from the body of the master's answer.
 Follow = Callable[[bytes], Awaitable[None]]
@@ -45,14 +52,16 @@ class MetadataSync:
         tables: Mapping[int, Follow],
         timers: Follow | None,
         log_end: Callable[[], int],
+        of_log: Container[int] = (),
     ) -> None:
         """`name` is that of master and slave; `tables`: by the request code that asks for each.
 
-        `log_end`: that of the copied log.
+        `log_end`: that of the copied log. `of_log`: the codes of tables that speak of what is in the log.
         """
         self._log_end = log_end
-        # The master's progress, and where its log ended after that.
-        self._progress: tuple[bytes, int] | None = None
+        self._of_log = of_log
+        # The master's answers by their codes, and where its log ended after each.
+        self._held: dict[int, tuple[bytes, int]] = {}
         self._name = name
         self._others = others
         self._tables = tables
@@ -68,32 +77,66 @@ class MetadataSync:
         """Until cancelled."""
         while True:
             for code, follow in self._tables.items():
-                await self._follow(code, follow)
+                if code in self._of_log:
+                    await self._ask_for_held(code)
+                else:
+                    await self._follow(code, follow)
+            await self._take_held(self._tables)
             await trio.sleep(SOON_SECONDS)
             # Until the master answers for the first time: soon again.
-            with trio.move_on_after(TIMERS_SECONDS if self._failing else TABLES_SECONDS):
-                await self._wanted.wait()
+            pause = TIMERS_SECONDS if self._failing else TABLES_SECONDS
+            await self._wait(trio.current_time() + pause)
             self._wanted = trio.Event()
+
+    async def _wait(self, until: float) -> None:
+        """Until then, or until the tables are wanted; what is held is taken over meanwhile."""
+        while not self._wanted.is_set() and (left := until - trio.current_time()) > 0:
+            await self._take_held(self._tables)
+            is_holding = any(code in self._held for code in self._tables)
+            with trio.move_on_after(min(left, HELD_SECONDS) if is_holding else left):
+                await self._wanted.wait()
 
     async def follow_timers(self) -> None:
         """Until cancelled."""
-        timers = self._timers
-        if timers is None:
+        if self._timers is None:
             await trio.sleep_forever()
             return
+        code = RequestCode.GET_TIMER_CHECK_POINT
         while True:
-            if self._progress is None:
-                await self._follow(RequestCode.GET_TIMER_CHECK_POINT, self._note)
-            # What was delivered must be here before it is taken for delivered: its master may be lost now.
-            if self._progress is not None and self._progress[1] <= self._log_end():
-                (body, _), self._progress = self._progress, None
-                await timers(body)
+            await self._ask_for_held(code)
+            await self._take_held({code: self._timers})
             await trio.sleep(TIMERS_SECONDS)
 
-    async def _note(self, body: bytes) -> None:
+    async def _ask_for_held(self, code: int) -> None:
+        """Not replaced by newer ones, or a log that is always a little behind would never come that far."""
+        if code in self._held:
+            await self._follow(RequestCode.GET_BROKER_HA_STATUS, partial(self._look_again, code))
+        else:
+            await self._follow(code, partial(self._hold, code))
+
+    async def _look_again(self, code: int, body: bytes) -> None:
+        """It is not waited for what a master has lost, or another one never had."""
+        if _end_of(body) < self._held[code][1]:
+            del self._held[code]
+
+    async def _hold(self, code: int, body: bytes) -> None:
         status = await self._others.ask(self._name, RequestCode.GET_BROKER_HA_STATUS, NoFields())
-        end = decode_body(HARuntimeInfo, bytes(status.body)).master_commit_log_max_offset
-        self._progress = body, end
+        if status.code == ResponseCode.REQUEST_CODE_NOT_SUPPORTED:
+            # A RocketMQ older than 5: as that one does it.
+            self._held[code] = body, 0
+            return
+        self._held[code] = body, _end_of(bytes(status.body))
+
+    async def _take_held(self, tables: Mapping[int, Follow]) -> None:
+        for code, follow in tables.items():
+            held = self._held.get(code)
+            if held is None or held[1] > self._log_end():
+                continue
+            del self._held[code]
+            try:
+                await follow(held[0])
+            except (CodecError, StoreError) as error:
+                self._tell(code, f"its answer cannot be used: {error}")
 
     async def _follow(self, code: int, follow: Follow) -> None:
         why = ""
@@ -107,9 +150,18 @@ class MetadataSync:
             why = str(error)
         except (CodecError, StoreError) as error:
             why = f"its answer cannot be used: {error}"
+        self._tell(code, why)
+
+    def _tell(self, code: int, why: str) -> None:
+        """One line when it begins to fail. Without a reason it was read."""
         if why and code not in self._failing:
             log.warning("a table of the master was not read: code=%d reason=%s", code, why)
         if why:
             self._failing[code] = why
         else:
             self._failing.pop(code, None)
+
+
+def _end_of(body: bytes) -> int:
+    """Where the log of the master ends that says this."""
+    return decode_body(HARuntimeInfo, body).master_commit_log_max_offset

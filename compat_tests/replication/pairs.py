@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import json
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -12,6 +14,7 @@ from typing import Any, Final
 import pytest
 
 from compat_tests.servers import containers
+from compat_tests.servers.artifacts import ROOT
 from compat_tests.servers.ours import TrimqNameServer, TrimqServer
 from compat_tests.servers.real import RealBroker
 from compat_tests.servers.server import Options
@@ -261,3 +264,10 @@ def logs(store: Path) -> dict[str, bytes]:
         for path in sorted((store / "commitlog").iterdir())
         if path.name.isdigit()
     }
+
+
+def check_clean(store: Path) -> None:
+    """`trimq check` finds nothing wrong with the store of a broker of either kind that was stopped."""
+    command = [sys.executable, "-m", "trimq", "check", str(store)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr

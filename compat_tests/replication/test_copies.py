@@ -13,6 +13,7 @@ from compat_tests.replication.pairs import (
     PAIRS,
     SUCCESS,
     Pair,
+    check_clean,
     eventually,
     logs,
     skip_unless_live,
@@ -57,6 +58,8 @@ def check_copies(pair: Pair) -> None:
     kept = {name: data for name, data in of_master.items() if name in of_slave}
     assert of_slave == kept
     assert max(of_slave) == max(of_master)
+    check_clean(pair.master.store)
+    check_clean(pair.slave.store)
 
 
 def test_from_the_first_message(pair: Pair) -> None:

@@ -13,6 +13,7 @@ from compat_tests.replication.pairs import (
     SUCCESS,
     Pair,
     Side,
+    check_clean,
     eventually,
     skip_unless_live,
 )
@@ -79,5 +80,7 @@ def test_a_slaves_store_becomes_a_masters(pair: Pair, taker: str, tmp_path: Path
         assert sorted(bodies[6:]) == [b"delayed", b"later", b"soon"]
         assert promoted.send(TOPIC, b"new").code == SUCCESS
         eventually(lambda: promoted.bodies(TOPIC)[-1] == b"new", "it is a master")
+        promoted.stop()
+        check_clean(promoted.store)
     finally:
         promoted.end()

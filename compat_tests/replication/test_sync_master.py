@@ -8,7 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from compat_tests.replication.pairs import PAIRS, SUCCESS, Pair, eventually, logs, skip_unless_live
+from compat_tests.replication.pairs import (
+    PAIRS,
+    SUCCESS,
+    Pair,
+    check_clean,
+    eventually,
+    logs,
+    skip_unless_live,
+)
 
 TOPIC = "Safe"
 FLUSH_SLAVE_TIMEOUT = 12
@@ -53,3 +61,5 @@ def test_until_the_slave_has_it(pair: Pair) -> None:
     pair.slave.stop()
     pair.master.stop()
     assert logs(pair.slave.store) == logs(pair.master.store)
+    check_clean(pair.slave.store)
+    check_clean(pair.master.store)

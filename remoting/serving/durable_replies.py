@@ -58,6 +58,7 @@ class ParkedReplies:
     def close(self) -> None:
         """Forget what is parked."""
         self._unwatch()
+        self._count(-len(self._replies))
         self._replies.clear()
 
     def park(self, replies: list[Reply], term: int) -> list[Reply]:
@@ -80,6 +81,7 @@ class ParkedReplies:
                 wanted = max(wanted, offset)
                 self._replies.append((now, reply))
                 self._outbox.reserve(_WEIGHT)
+        self._count(len(replies) - len(ready))
         for awaited in self._gates:
             awaited.gate.watch(wanted, self._let_go)
         if not self._timing:
@@ -90,6 +92,10 @@ class ParkedReplies:
     def _durable(self) -> int:
         """Up to where all gates let replies pass."""
         return min([awaited.gate.offset for awaited in self._gates])
+
+    def _count(self, change: int) -> None:
+        for awaited in self._gates:
+            awaited.gate.parked += change
 
     def _unwatch(self) -> None:
         for awaited in self._gates:
@@ -126,6 +132,7 @@ class ParkedReplies:
             else:
                 waiting.append((parked_at, reply))
         self._replies = waiting
+        self._count(-len(ready))
         if not waiting:
             self._unwatch()
         if ready:

@@ -34,6 +34,8 @@ log = logging.getLogger("trimq.store")
 
 # Records looked at before anybody else gets a turn: 1 to 2 ms.
 STEP_RECORDS: Final = 512
+# The same for long ones, each of which is read and checked whole.
+STEP_BYTES: Final = 1024 * 1024
 
 
 class CopiedLog:
@@ -108,7 +110,7 @@ class CopiedLog:
         self._showing.tell_written()
 
     def derive_some(self, most: int = STEP_RECORDS) -> bool:
-        """Let the queues follow a little further, by so many records at most; True when there may be more.
+        """Let the queues follow by so many records and about 1 MiB at most; True when there may be more.
 
         StoreError: as if it had not been called.
         """
@@ -120,7 +122,7 @@ class CopiedLog:
             # The step before this one failed.
             scanner = self._scanner = LogScanner(self._log, self.derived, bound, self._tags)
         scanner.end = bound
-        records = scanner.take(most, bound)
+        records = scanner.take(most, bound, STEP_BYTES)
         if records:
             self._enter(records)
         else:

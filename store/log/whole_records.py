@@ -52,10 +52,11 @@ class LogScanner:
         while found := self.take(1):
             yield found[0]
 
-    def take(self, most: int, bound: int = _NO_BOUND) -> list[Dispatched]:
-        """The next records, so many at most, that end at or before `bound`."""
+    def take(self, most: int, bound: int = _NO_BOUND, enough: int = _NO_BOUND) -> list[Dispatched]:
+        """The next records that end at or before `bound`: so many at most, and none once they have `enough` bytes."""
         found: list[Dispatched] = []
-        while len(found) < most:
+        first = self.position
+        while len(found) < most and self.position - first < enough:
             record = self._record(self._window, self.position - self._window_at)
             if record is None:
                 if self._enter():

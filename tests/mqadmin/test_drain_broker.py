@@ -12,12 +12,16 @@ import pytest
 from click.testing import CliRunner, Result
 
 from trimq.admin.blocking import BlockingAdminClient
+from trimq.admin.brokers.leaving import HALVES, POPPED, _without_offsets
 from trimq.admin.messages.sending import NewMessage
 from trimq.codec.bodies.groups import SubscriptionGroupConfig
 from trimq.codec.bodies.locks import MessageQueue
 from trimq.codec.bodies.topics import TopicConfig
+from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.flags import Perm
+from trimq.codec.headers.pop import PopMessageRequestHeader
 from trimq.mqadmin.cli import main
+from trimq.remoting.clients.blocking import BlockingClient
 from trimq.testing import TestServer, running_server
 
 TOPIC, GROUP = "Leaving", "Readers"
@@ -25,7 +29,7 @@ TOPIC, GROUP = "Leaving", "Readers"
 
 @pytest.fixture
 def server() -> Iterator[TestServer]:
-    settings = {"brokerName": "broker-a", "messageDelayLevel": "3s 1h"}
+    settings = {"brokerName": "broker-a", "messageDelayLevel": "3s 1h", "reviveInterval": 60_000}
     with running_server(settings=settings) as started:
         yield started
 
@@ -86,6 +90,74 @@ def test_a_dry_run_names_who_holds_it_up(server: TestServer, admin: BlockingAdmi
     assert {"what": "timer messages", "messages": 1} in found
     assert not [one for one in dry(server, "--ignore-group", GROUP) if "group" in one]
     assert may_write(admin)
+
+
+def test_what_nobody_has_committed_yet_is_waited_for(
+    server: TestServer, admin: BlockingAdminClient
+) -> None:
+    send(admin, f"%RETRY%{GROUP}")
+    assert {"group": GROUP, "topic": f"%RETRY%{GROUP}", "messages": 1} in dry(server)
+    assert dry(server, "--ignore-group", GROUP) == [{"messages": 0}]
+    commit(server, admin, 1, f"%RETRY%{GROUP}")
+    assert dry(server) == [{"messages": 0}]
+    send(admin)
+    pop(server)
+    # Its time is over at once, and nobody takes notice for a minute.
+    until(lambda: {"what": POPPED, "messages": 1} in dry(server), "its check point is known")
+    # Nobody checks it before it is 6 s old.
+    send(admin, TRAN_MSG="true", PGROUP="Producers", UNIQ_KEY="0A0B")
+    assert {"what": HALVES, "messages": 1} in dry(server)
+    done = run(server, "--drain-settle", "0", "--drain-timeout", "0", "--ignore-group", GROUP)
+    assert done.exit_code == 1
+
+
+def test_what_was_popped_and_is_done_holds_up_nothing() -> None:
+    settings = {"brokerName": "broker-a", "reviveInterval": 100}
+    with running_server(settings=settings) as server:
+        with BlockingAdminClient(server.namesrv_addr) as admin:
+            admin.put_topic(
+                server.broker_addr,
+                TopicConfig(topic_name=TOPIC, read_queue_nums=1, write_queue_nums=1),
+            )
+            admin.put_group(server.broker_addr, SubscriptionGroupConfig(group_name=GROUP))
+            send(admin)
+        pop(server)
+        # It comes again, in the retry topic: the check point and what settles it stay in the log.
+        retry = f"%RETRY%{GROUP}_{TOPIC}"
+        left = [{"group": GROUP, "topic": retry, "messages": 1}]
+        until(lambda: dry(server) == left, "only the message is left")
+
+
+def pop(server: TestServer) -> None:
+    header = PopMessageRequestHeader(
+        consumer_group=GROUP,
+        topic=TOPIC,
+        queue_id=0,
+        max_msg_nums=1,
+        invisible_time=1000,
+        poll_time=0,
+        born_time=int(time.time() * 1000),
+        init_mode=0,
+    )
+    with BlockingClient(server.broker_addr) as client:
+        answer = client.request(RequestCode.POP_MESSAGE, header)
+    assert answer.code == ResponseCode.SUCCESS, answer.remark
+
+
+@pytest.mark.parametrize(
+    ("topic", "group"),
+    [
+        ("%RETRY%A_B", "A_B"),
+        ("%RETRY%A_B_T", "A_B"),
+        ("%RETRY%A_C", "A"),
+        ("%RETRY%A+T", "A"),
+        ("%RETRY%New", "New"),
+        ("%RETRY%New+T_1", "New"),
+    ],
+)
+def test_whose_a_retry_topic_is(topic: str, group: str) -> None:
+    assert list(_without_offsets([topic], ["T@A", "T@A_B"])) == [(topic, group)]
+    assert not list(_without_offsets([topic], [f"{topic}@{group}"]))
 
 
 def until(holds: Any, what: str) -> None:

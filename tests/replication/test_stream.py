@@ -156,11 +156,14 @@ async def test_nothing_goes_to_a_slave_that_is_ahead_or_too_far_behind(
         for report in (end + 1, -5, end + 1):
             async with by_hand(running, report) as stream:
                 assert await stream.receive_some() == b""
+                assert running.master.astray() == ["127.0.0.1"]
         # One that was right and then says more than there is.
         async with by_hand(running, end) as stream:
             await until(lambda: running.slaves.copied.offset == end, "it counts")
+            assert not running.master.astray()
             await stream.send_all(SLAVE_REPORT.build({"max_offset": end + 500}))
             assert await stream.receive_some() == b""
+        assert running.master.astray() == ["127.0.0.1"]
     assert running.slaves.copied.offset == end
     # One line a minute and host.
     assert len([r for r in caplog.records if r.levelname == "ERROR"]) == 1
@@ -419,3 +422,20 @@ async def test_a_cut_ends_every_link(benches: tuple[Bench, Bench], slow: bool) -
                     got += len((await piece(stream))[1])
             assert got <= sent
             assert link not in running.slaves
+
+
+@pytest.mark.parametrize("address", ["master", "master:ha", "10.0.0.1:0", ":10912", "x..y:10912"])
+async def test_an_address_that_is_none(
+    benches: tuple[Bench, Bench], caplog: pytest.LogCaptureFixture, address: str
+) -> None:
+    """Somebody's setting, mostly: the slave says so, and goes on asking."""
+
+    async def where() -> str:
+        return address
+
+    slave = Slave(FAST, benches[1].open().follow(), where, Clock())
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(slave.run)
+        await until(lambda: "set haMasterAddress here" in caplog.text, "it does not say so")
+        nursery.cancel_scope.cancel()
+    assert f"master={address}" in caplog.text

@@ -133,6 +133,9 @@ def server_plan(options: ServerOptions) -> ServerPlan:
         _endpoint(_namer(options, sources), address)
     _check_host("brokerIP1", broker.broker_ip1)
     _check_host("brokerIP2", broker.broker_ip2)
+    replication = settings.build(ReplicationConfig, sources.texts)
+    if broker.broker_role == SLAVE:
+        _check_master(replication.ha_master_address)
     embedded = None if named else _embedded(options, sources, root)
     listen = (
         _endpoint("--listen", options.listen)
@@ -150,7 +153,7 @@ def server_plan(options: ServerOptions) -> ServerPlan:
         embedded=embedded,
         advertise=_endpoint("--advertise", options.advertise) if options.advertise else None,
         metrics=metrics_endpoint(options, server.metrics),
-        replication=settings.build(ReplicationConfig, sources.texts),
+        replication=replication,
         supervised=options.supervised,
         sources=sources,
     )
@@ -248,6 +251,22 @@ def _namesrv_plan(sources: Sources, listen: Endpoint) -> NamesrvPlan:
         listen=listen,
         sources=dataclasses.replace(sources, shown=shown),
     )
+
+
+def _check_master(text: str | None) -> None:
+    """Whether there is such a host is seen when the slave connects: it may be down now."""
+    if not text:
+        return
+    instead = "name the master's host and its haListenPort, or leave it out and the slave asks NameServers"
+    try:
+        endpoint = Endpoint.parse(text)
+        endpoint.host.encode("idna")
+    except AddressSyntaxError as error:
+        raise AddressSyntaxError(f"haMasterAddress: {error}; {instead}") from None
+    except UnicodeError:
+        raise AddressSyntaxError(f"haMasterAddress={text}: no host's name; {instead}") from None
+    if not endpoint.port:
+        raise AddressSyntaxError(f"haMasterAddress={text}: nobody's port; {instead}")
 
 
 def _check_host(key: str, text: str | None) -> None:

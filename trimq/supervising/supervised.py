@@ -3,8 +3,10 @@
 import json
 import logging
 import os
+import select
 import signal
 import sys
+import threading
 from typing import Final
 
 import trio
@@ -22,6 +24,8 @@ _LINE: Final = 1 << 20
 async def run_supervised(options: ServerOptions) -> None:
     """Until SIGTERM, or until the supervisor is gone. SIGINT is for the supervisor."""
     with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        # Before anything is opened, which may take long.
+        threading.Thread(target=_watch, args=(sys.stdin.fileno(),), daemon=True).start()
         async with open_server(options) as running:
             told = {
                 "broker": running.broker_addr,
@@ -38,6 +42,17 @@ async def run_supervised(options: ServerOptions) -> None:
                 nursery.cancel_scope.cancel()
 
 
+def _watch(pipe: int) -> None:
+    """Blocks until the supervisor is gone. In a thread: a loop that is busy with its files would not see it."""
+    poll = select.poll()
+    # It is told of the end, whatever it asks for; what comes is for `_listen`.
+    poll.register(pipe, 0)
+    poll.poll()
+    log.error("the supervisor is gone, stopping")
+    signal.setitimer(signal.ITIMER_REAL, ORPHAN_SECONDS)
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
 async def _listen(running: RunningServer) -> None:
     """What the supervisor says, until it is gone."""
     pending = b""
@@ -47,6 +62,3 @@ async def _listen(running: RunningServer) -> None:
             for line in lines:
                 if running.siblings is not None:
                     running.siblings.tell(json.loads(line)["siblings"])
-    log.error("the supervisor is gone, stopping")
-    signal.setitimer(signal.ITIMER_REAL, ORPHAN_SECONDS)
-    os.kill(os.getpid(), signal.SIGTERM)

@@ -107,3 +107,18 @@ def test_nobody_goes_on_behind_a_queue_that_was_cut(offsets: ConsumerOffsets) ->
     assert offsets.query_all("g", "T") == {0: 5, 1: 7}
     assert offsets.query("h", "T", 0) == 3
     assert offsets.query_pull("g", "T", 0) == 5
+
+
+def test_nobody_begins_behind_a_queues_end(
+    offsets: ConsumerOffsets, caplog: pytest.LogCaptureFixture
+) -> None:
+    for group, topic, queue_id in ((GROUP, TOPIC, 0), ("g", "T", 0), ("g", "T", 1)):
+        offsets.commit(CLIENT, group, topic, queue_id, 7)
+    offsets.clamp(lambda topic, queue_id: 5 if queue_id == 0 else 7)
+    assert offsets.query(GROUP, TOPIC, 0) == 5
+    assert offsets.query_all("g", "T") == {0: 5, 1: 7}
+    told = [one.getMessage() for one in caplog.records if "behind its queue's end" in one.msg]
+    assert [one.partition("group=")[2] for one in told] == [
+        "g topic=T queue=0 from=7 to=5",
+        f"{GROUP} topic={TOPIC} queue=0 from=7 to=5",
+    ]

@@ -17,3 +17,9 @@ def test_a_master_without_slaves(broker: Any) -> None:
         0,
     )
     assert status["masterCommitLogMaxOffset"] == broker.store.max_physical_offset > 0
+
+
+def test_replies_that_wait_for_slaves_are_a_figure(broker: Any) -> None:
+    found = {one.name: one.value for one in broker.parts.samples()}
+    assert found["trimq_replication_replies_waiting"] == 0
+    assert "trimq_replication_astray" not in found

@@ -12,7 +12,7 @@ from tests.store.conftest import Bench
 from trimq.codec.flags import SysFlag
 from trimq.store.config import StoreConfig
 from trimq.store.errors import StoreError, StoreNotWritable
-from trimq.store.following.copied_log import CopiedLog
+from trimq.store.following.copied_log import STEP_BYTES, CopiedLog
 from trimq.store.message_store import MessageStore
 
 FILE = 1024
@@ -289,3 +289,24 @@ def test_queues_follow_what_a_term_has_confirmed(
     assert copied.derived == end
     assert shown[-1] == end
     assert places(store, "T0", 0) == places(master, "T0", 0)
+
+
+def test_a_step_ends_after_so_many_bytes(tmp_path: Path) -> None:
+    """512 records of 60 KB took as long as 77 ms."""
+    size, large = 8 << 20, 60_000
+    bench, other = Bench(tmp_path / "m"), Bench(tmp_path / "s")
+    try:
+        master = bench.open(mapped_file_size_commit_log=size)
+        copied = other.open(mapped_file_size_commit_log=size).follow()
+        for _ in range(100):
+            master.put(bench.message(b"x" * large))
+        give(copied, log_bytes(bench), 0, master.max_physical_offset)
+        before, steps = 0, 0
+        while copied.derive_some():
+            assert copied.derived - before <= STEP_BYTES + large + 1000
+            before, steps = copied.derived, steps + 1
+        assert copied.derived == master.max_physical_offset
+        assert steps == 6
+    finally:
+        bench.end()
+        other.end()

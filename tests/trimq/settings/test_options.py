@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from trimq.serving.reachable import check_reachable
-from trimq.settings.endpoints import Endpoint
+from trimq.settings.endpoints import AddressSyntaxError, Endpoint
 from trimq.settings.options import ServerOptions, server_plan
 from trimq.settings.parsing import SettingsError
 
@@ -80,3 +80,13 @@ def test_what_needs_a_forwarder_is_warned_of(
     check(**options)
     (warning,) = [one for one in caplog.records if one.levelno == logging.WARNING]
     assert "nobody will get through" in warning.getMessage()
+
+
+@pytest.mark.parametrize("address", ["master", "master:ha", "10.0.0.1:0", ":10912", "x..y:10912"])
+def test_a_slave_with_an_address_that_is_none_does_not_start(address: str) -> None:
+    settings = {"brokerRole": "SLAVE", "brokerId": "1", "haMasterAddress": address}
+    given = ServerOptions(store=Path("data"), settings=settings)
+    with pytest.raises(AddressSyntaxError, match=r"haMasterAddress.*or leave it out and the slave"):
+        server_plan(given)
+    settings["haMasterAddress"] = "no.such.host.invalid:10912"
+    assert server_plan(given).replication.ha_master_address

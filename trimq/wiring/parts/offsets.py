@@ -20,6 +20,7 @@ from trimq.processors.offsets.invoke_broker_to_reset_offset import InvokeBrokerT
 from trimq.processors.offsets.query_consumer_offset import QueryConsumerOffset
 from trimq.processors.offsets.search_offset_by_timestamp import SearchOffsetByTimestamp
 from trimq.processors.offsets.update_consumer_offset import UpdateConsumerOffset
+from trimq.store.message_store import MessageStore
 from trimq.wiring.given import Given
 from trimq.wiring.part import Part
 from trimq.wiring.parts.elastic import Elastic
@@ -57,7 +58,13 @@ def part(
                 offsets.keep_written, config.flush_consumer_offset_interval / 1000
             )
         },
-        load=offsets.load,
+        load=partial(_load, offsets, store, given.plan.is_slave),
         recover=lambda _: offsets.lower(store.max_offset),
         close=offsets.persist,
     )
+
+
+def _load(offsets: ConsumerOffsets, store: MessageStore, is_slave: bool) -> None:
+    offsets.load()
+    if not is_slave:
+        offsets.clamp(store.max_offset)

@@ -10,6 +10,7 @@ from trimq.broker.groups.offsets import ConsumerOffsets
 from trimq.broker.groups.request_modes import RequestModes
 from trimq.broker.groups.subscription_groups import SubscriptionGroups
 from trimq.broker.services.metadata_sync import Follow, MetadataSync
+from trimq.broker.services.topics_gone import TopicsGone
 from trimq.broker.timers.service import WheelTimers
 from trimq.broker.topics.table import Topics
 from trimq.codec.bodies.base import decode_body
@@ -158,13 +159,16 @@ def part(given: Given, made: Replication, others: OtherBrokers, followed: Follow
     slave = made.slave
     if slave is not None:
         timers = followed.timers
+        gone = TopicsGone(followed.topics.table, given.store)
         sync = MetadataSync(
             given.identity.name,
             others,
-            _tables(given.store, followed),
+            _tables(given.store, followed, gone),
             None if timers is None else timers.follow_checkpoint,
             lambda: slave.max_offset,
+            of_log=(RequestCode.GET_ALL_CONSUMER_OFFSET, RequestCode.GET_ALL_DELAY_OFFSET),
         )
+        gone.ask_soon = sync.ask_soon
         stored = partial(_look_for_topics, followed.topics.table, sync)
         services = {
             "copy the master's log": slave.run,
@@ -192,13 +196,14 @@ def _look_for_topics(topics: Topics, sync: MetadataSync, records: list[Dispatche
             return
 
 
-def _tables(store: MessageStore, followed: Followed) -> Mapping[int, Follow]:
+def _tables(store: MessageStore, followed: Followed, gone: TopicsGone) -> Mapping[int, Follow]:
     async def topics(body: bytes) -> None:
         table: Topics = followed.topics.table
         table.mappings.follow(decode_body(MappingsOfAll, body))
         for name in table.follow(decode_body(TopicConfigSerializeWrapper, body)):
             # RocketMQ leaves their queues where they are.
             store.delete_topic(name)
+        gone.followed()
 
     async def offsets(body: bytes) -> None:
         followed.offsets.merge(decode_body(LmqConsumerOffsetSerializeWrapper, body))
@@ -249,10 +254,17 @@ def _samples(made: Replication) -> Iterator[Sample]:
             max(0, end - max(link.acked, 0)),
             labels,
         )
+    yield Sample(
+        "trimq_replication_replies_waiting",
+        "Replies to producers that wait for slaves, with SYNC_FLUSH for the disk at the same time.",
+        "gauge",
+        made.slaves.copied.parked,
+    )
+    for host in made.master.astray():
         yield Sample(
             "trimq_replication_astray",
-            "1 for a slave whose log does not fit and which gets nothing.",
+            "1 for a host whose slave gets nothing, because its log does not fit, and was there in the last minute.",
             "gauge",
-            int(link.astray),
-            labels,
+            1,
+            {"slave": host},
         )

@@ -1,0 +1,96 @@
+"""What a slave knows of groups when it becomes the master: nothing that its log does not have."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.trimq.replication.pair import Broker, Pair
+from tests.trimq.supervising.test_running_family import send, until
+from trimq.codec.bodies.base import decode_body, encode_body
+from trimq.codec.bodies.groups import SubscriptionGroupConfig
+from trimq.codec.bodies.offsets import ConsumerOffsetSerializeWrapper
+from trimq.codec.codes import RequestCode, ResponseCode
+from trimq.codec.headers.offsets import UpdateConsumerOffsetRequestHeader
+from trimq.codec.headers.topics import DeleteTopicRequestHeader
+from trimq.remoting.clients.blocking import BlockingClient
+
+TOPIC, GROUP = "Promoted", "Readers"
+
+
+@pytest.fixture
+def pair(tmp_path: Path) -> Iterator[Pair]:
+    made = Pair(tmp_path / "pair")
+    made.master.settings |= {"brokerRole": "ASYNC_MASTER", "inSyncReplicas": 1}
+    yield made
+    made.end()
+
+
+def commit(broker: Broker, offset: int) -> None:
+    header = UpdateConsumerOffsetRequestHeader(
+        consumer_group=GROUP, topic=TOPIC, queue_id=0, commit_offset=offset
+    )
+    with BlockingClient(broker.addr) as client:
+        config = encode_body(SubscriptionGroupConfig(group_name=GROUP))
+        client.request(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, None, config)
+        answer = client.request(RequestCode.UPDATE_CONSUMER_OFFSET, header)
+    assert answer.code == ResponseCode.SUCCESS, answer.remark
+
+
+def offset_at(broker: Broker) -> int | None:
+    with BlockingClient(broker.addr) as client:
+        body = client.request(RequestCode.GET_ALL_CONSUMER_OFFSET).body
+    table = decode_body(ConsumerOffsetSerializeWrapper, body).offset_table
+    return table.get(f"{TOPIC}@{GROUP}", {}).get(0)
+
+
+def test_offsets_come_no_sooner_than_the_log(pair: Pair) -> None:
+    pair.start()
+    assert pair.relay is not None
+    assert send(pair.master.addr, TOPIC) == ResponseCode.SUCCESS
+    commit(pair.master, 1)
+    pair.slave.end(signal.SIGTERM)
+    pair.slave.start()
+    until(lambda: offset_at(pair.slave) == 1, "the slave has the offset")
+    pair.relay.cut()
+    assert send(pair.master.addr, TOPIC) == ResponseCode.SUCCESS
+    commit(pair.master, 2)
+    # Each asks as soon as it starts.
+    pair.slave.end(signal.SIGTERM)
+    pair.slave.start()
+    time.sleep(2)
+    assert offset_at(pair.slave) == 1
+    pair.relay.heal()
+    until(lambda: offset_at(pair.slave) == 2, "the slave's log has come that far")
+
+
+def test_a_master_starts_with_no_offset_behind_a_queues_end(pair: Pair) -> None:
+    master = pair.master
+    master.start()
+    assert send(master.addr, TOPIC) == ResponseCode.SUCCESS
+    commit(master, 9)
+    master.end(signal.SIGTERM)
+    master.start()
+    assert offset_at(master) == 1
+    told = f"group={GROUP} topic={TOPIC} queue=0 from=9 to=1"
+    assert told in master.said()
+
+
+def test_queues_of_a_topic_that_was_deleted_before_the_slave_came(pair: Pair) -> None:
+    pair.master.start()
+    with BlockingClient(pair.master.addr) as client:
+        for topic in ("Deleted", TOPIC):
+            assert send(pair.master.addr, topic) == ResponseCode.SUCCESS
+        header = DeleteTopicRequestHeader(topic="Deleted")
+        answer = client.request(RequestCode.DELETE_TOPIC_IN_BROKER, header)
+        assert answer.code == ResponseCode.SUCCESS
+    pair.slave.start()
+    queues = pair.slave.store / "consumequeue"
+    until((queues / TOPIC).exists, "queues follow the log")
+    until(lambda: not (queues / "Deleted").exists(), "the deleted topic has none")
+    assert "topic deleted that the master does not have: topic=Deleted" in pair.slave.said()
+    assert (queues / TOPIC).exists()
