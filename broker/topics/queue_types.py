@@ -6,7 +6,6 @@ from typing import Final
 from trimq.broker.tables.kept import read_table
 from trimq.codec.bodies.topics import TopicConfig, TopicConfigSerializeWrapper
 
-
 NOT_ELASTIC_TYPES: Final = ("LITE", "PRIORITY")
 """Values of `message.type`: such messages choose their queues otherwise than by a key's partition."""
 

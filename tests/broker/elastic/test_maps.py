@@ -111,7 +111,7 @@ def test_topics_that_cannot_be_elastic(
 
 @pytest.mark.parametrize("name", [TOPIC, "%RETRY%CG", "rmq_sys_ELASTIC_MAP", "a b", "TBW102"])
 def test_names_that_cannot_be_elastic(elastic: ElasticBroker, name: str) -> None:
-    with pytest.raises(PlanError, match=": (scale it|choose another name)$"):
+    with pytest.raises(PlanError, match=r": (scale it|choose another name)$"):
         elastic.maps.create(name, new_topic(2))
 
 

@@ -270,6 +270,16 @@ def test_a_reset_is_taken_before_the_pulls_own_commit_counts(ordered: Ordered) -
     assert ordered.groups.passed("CG", "T") == frozenset()
 
 
+def test_an_owner_hears_of_a_reset_whatever_the_setting_says(
+    make_consuming: Callable[..., Any],
+) -> None:
+    ordered = Ordered(make_consuming(use_server_side_reset_offset=False))
+    ordered.move()
+    ordered.broker.offsets.assign_reset("CG", "T", 0, 1)
+    answer = ordered.pull(queueId=0, queueOffset=3)
+    assert told(answer) == (ResponseCode.PULL_OFFSET_MOVED, 1)
+
+
 def test_after_a_reset_a_donor_waits_until_the_receivers_owner_has_heard_of_it(
     ordered: Ordered,
 ) -> None:
