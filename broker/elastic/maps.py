@@ -7,6 +7,7 @@ old map stays.
 
 import logging
 from collections.abc import Callable, Collection, Iterable
+from functools import partial
 from typing import Final, Protocol
 
 from trimq.broker.elastic.log import ElasticLog
@@ -68,6 +69,8 @@ class ElasticMaps:
         self._listeners: list[Callable[[str, Change], None]] = []
         # Groups that are there and lack an offset in one of these queues.
         self.newcomers: Callable[[str, Collection[int]], frozenset[str]] = lambda *_: NOBODY
+        # Whether such a group has still to begin where a change has told it.
+        self.is_awaited: Callable[[str, Change], bool] = lambda *_: False
         records.add_taker(self._take, self._forget_all)
 
     # --- putting
@@ -256,7 +259,9 @@ class ElasticMaps:
 
     def _still_needed(self, topic: str, state: TopicMap) -> TopicMap:
         """Without the changes that nobody can be behind any more."""
-        return state.forget(lambda queue: self._store.min_offset(topic, queue))
+        return state.forget(
+            lambda queue: self._store.min_offset(topic, queue), partial(self.is_awaited, topic)
+        )
 
     def _take(self, record: ElasticRecord, position: int) -> None:
         if isinstance(record, ElasticState):
