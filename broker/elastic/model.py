@@ -106,7 +106,7 @@ class TopicMap:
             raise PlanError(
                 f"the topic has {len(self.changes)} changes that may still be needed, {MOST_CHANGES} at"
                 " most: wait until retention has deleted the messages before the oldest, and delete groups"
-                " that will not come back (deleteSubGroup)"
+                " that will not come back (deleteSubGroup -r true)"
             )
 
     def newly_passed(self, passed: frozenset[int], committed: Committed) -> frozenset[int]:
