@@ -376,7 +376,10 @@ class BrokerConfig:
         live=True,
     )
     use_server_side_reset_offset: bool = setting(
-        True, "Keep offsets reset by an operator until the consumer has seen them.", live=True
+        True,
+        "Keep offsets reset by an operator until the consumer has seen them."
+        " In elastic topics that is done in any case.",
+        live=True,
     )
     flush_consumer_offset_interval: int = setting(
         5000, "Milliseconds between two writes of the consumer offsets.", at_least=100

@@ -1,6 +1,7 @@
 """Resetting offsets in the broker, which gives the new ones to the group's next pulls.
 
-AdminBrokerProcessor.resetOffsetInner; in force with useServerSideResetOffset=true, the default.
+AdminBrokerProcessor.resetOffsetInner; in force with useServerSideResetOffset=true, the default, and for elastic
+topics always.
 """
 
 import logging

@@ -148,7 +148,7 @@ class Pulling:
             self._commits.own(pull, is_first)
             is_first = False
         reset = self._take_reset(pull, is_elastic)
-        if reset is not None and self._config.use_server_side_reset_offset:
+        if reset is not None and self._offsets.keeps_resets(header.topic):
             return self._reset(pull, reset, is_first)
         if is_elastic:
             self._elastic.look(pull)

@@ -17,7 +17,7 @@ from trimq.broker.elastic.gated_groups import GatedGroups
 from trimq.broker.elastic.log import ElasticLog
 from trimq.broker.groups.consumers import Consumers
 from trimq.broker.groups.offsets import ConsumerOffsets
-from trimq.broker.groups.queue_locks import LOCK_MILLIS, QueueLocks
+from trimq.broker.groups.queue_locks import LOCK_MILLIS, QueueLock, QueueLocks
 from trimq.codec.bodies.elastic import ElasticDeletion, ElasticRecord, GroupReset
 from trimq.codec.bodies.locks import MessageQueue
 
@@ -110,7 +110,10 @@ class ElasticCommits:
     # --- as the guard
 
     def may_commit(self, client: str, group: str, topic: str, queue_id: int, offset: int) -> bool:
-        """`client`: its address. A commit that goes back, of a group that is offline, is a reset by a tool."""
+        """`client`: its address, or what in the broker commits.
+
+        A commit that goes back, of a group that is offline, is a reset by a tool.
+        """
         if not self._groups.is_gated(group, topic):
             return True
         reason = self._objection(client, group, topic, queue_id, offset)
@@ -180,12 +183,21 @@ class ElasticCommits:
     # --- for pulls and queries
 
     def is_anothers(self, group: str, topic: str, queue: int, client: str) -> bool:
-        """Whether another member of the group holds the queue's lock than the one at this address."""
-        holder = self._holder(group, topic, queue)
-        if holder is None:
+        """Whether another member of the group holds the queue's lock than the one at this address.
+
+        A connection that no heartbeat has named yet is the holder's when it took or renewed the lock over that:
+        an owner that was away for long comes back on a new one.
+        """
+        held = self._lock(group, topic, queue)
+        if held is None:
             return False
         member = self._member(group, client)
-        return member is not None and holder != member
+        if member is not None:
+            return held.client_id != member
+        if held.peer is not None and not held.peer.closed and held.peer.remote_addr == client:
+            return False
+        # What the broker commits itself has no address. Behind a proxy nobody is a member here.
+        return _is_address(client) and self._is_online(group)
 
     def is_settling(self, group: str, topic: str, queue: int) -> bool:
         """Whether owners of other queues still have what they fetched before a reset."""
@@ -195,7 +207,7 @@ class ElasticCommits:
         is_quiet = self._clock.millis() >= self._strange_until
         for one in list(resets.settling):
             is_taken = not self._offsets.has_reset(group, topic, one)
-            if is_taken or (is_quiet and self._holder(group, topic, one) is None):
+            if is_taken or (is_quiet and self._lock(group, topic, one) is None):
                 resets.settling.discard(one)
         return bool(resets.settling)
 
@@ -288,6 +300,10 @@ class ElasticCommits:
                 return member.client.client_id
         return None
 
-    def _holder(self, group: str, topic: str, queue: int) -> str | None:
+    def _lock(self, group: str, topic: str, queue: int) -> QueueLock | None:
         where = MessageQueue(broker_name=self._broker_name, queue_id=queue, topic=topic)
-        return self._locks.holder(group, where)
+        return self._locks.find(group, where)
+
+
+def _is_address(client: str) -> bool:
+    return ":" in client

@@ -38,6 +38,8 @@ _FROM_LAST: Final = "CONSUME_FROM_LAST_OFFSET"
 class Queues(Protocol):
     def min_offset(self, topic: str, queue_id: int) -> int: ...
 
+    def max_offset(self, topic: str, queue_id: int) -> int: ...
+
 
 class Behind(NamedTuple):
     """A change that a group has not passed: it must commit `end` in the queue `donor`, and has `committed`."""
@@ -91,6 +93,7 @@ class GatedGroups:
         records.add_taker(self._take, self._forget_all)
         maps.add_listener(self._changed)
         maps.newcomers = self._newcomers
+        maps.is_awaited = self._is_awaited
 
     def add_listener(self, opened: Callable[[str, str], None]) -> None:
         """Called with group and topic when gates have opened, or closed."""
@@ -380,6 +383,24 @@ class GatedGroups:
             for name in names
             if any(self._offsets.query(name, topic, queue) < 0 for queue in receivers)
         )
+
+    def _is_awaited(self, topic: str, change: Change) -> bool:
+        """Whether a group that was told of the change would skip what has come since, once it is forgotten."""
+        there = {*self.groups(topic), *self._offsets.groups_of(topic)}
+        told = change.told & (there | self._consumers.groups_consuming(topic))
+        return bool(told) and any(
+            self._offsets.query(name, topic, queue) < 0
+            for queue, start in change.starts.items()
+            if self._has_from(topic, queue, start)
+            for name in told
+        )
+
+    def _has_from(self, topic: str, queue: int, start: int) -> bool:
+        """Whether nothing from a start on is deleted, and somebody may read there."""
+        config, store = self._topics.get(topic), self._store
+        is_read = config is not None and queue < config.read_queue_nums
+        first = store.min_offset(topic, queue)
+        return first <= start and (is_read or store.max_offset(topic, queue) > start)
 
     def _tell(self, group: str, topic: str) -> None:
         for listener in self._listeners:

@@ -7,7 +7,8 @@ old map stays.
 
 import logging
 from collections.abc import Callable, Collection, Iterable
-from typing import Protocol
+from functools import partial
+from typing import Final, Protocol
 
 from trimq.broker.elastic.log import ElasticLog
 from trimq.broker.elastic.model import Change, Move, PlanError, TopicMap
@@ -15,7 +16,7 @@ from trimq.broker.elastic.places import Places
 from trimq.broker.elastic.state_records import record_of, state_of
 from trimq.broker.tables.attributes import is_compacted
 from trimq.broker.topics.names import is_system_topic, validate_topic
-from trimq.broker.topics.queue_types import has_batch_queues
+from trimq.broker.topics.queue_types import NOT_ELASTIC_TYPES, has_batch_queues
 from trimq.broker.topics.table import Topics
 from trimq.codec.bodies.elastic import (
     ElasticDeletion,
@@ -29,8 +30,8 @@ from trimq.store.errors import MessageTooLarge
 
 log = logging.getLogger("trimq.elastic")
 
+_ANOTHER: Final = "create another topic"
 NOBODY: frozenset[str] = frozenset()
-_REFUSED_TYPES = ("LITE", "PRIORITY")
 
 
 class QueueEnds(Protocol):
@@ -68,6 +69,8 @@ class ElasticMaps:
         self._listeners: list[Callable[[str, Change], None]] = []
         # Groups that are there and lack an offset in one of these queues.
         self.newcomers: Callable[[str, Collection[int]], frozenset[str]] = lambda *_: NOBODY
+        # Whether such a group has still to begin where a change has told it.
+        self.is_awaited: Callable[[str, Change], bool] = lambda *_: False
         records.add_taker(self._take, self._forget_all)
 
     # --- putting
@@ -104,24 +107,27 @@ class ElasticMaps:
     def refusal(self, topic: str) -> str | None:
         """Why this topic cannot become elastic, if so; with what to do."""
         if topic in self._states:
-            return f"{topic} is elastic already"
+            return f"{topic} is elastic already: scale it"
         wrong = validate_topic(topic)
         if wrong is not None:
-            return wrong
+            return f"{wrong}: choose another name"
         if topic.startswith("%") or is_system_topic(topic) or self._topics.is_system_topic(topic):
-            return f"{topic} is one of the broker's own topics"
+            return f"{topic} is one of the broker's own topics: choose another name"
         if self._topics.mappings.get(topic) is not None:
-            return f"{topic} is a static topic: its queues are mapped already"
+            return f"{topic} is a static topic, its queues are mapped already: {_ANOTHER}"
         config = self._topics.get(topic)
         if config is None:
             return None
         kind = (config.attributes or {}).get("message.type")
-        if kind in _REFUSED_TYPES:
-            return f"{topic} has messages of type {kind}, which choose their queues otherwise"
+        if kind in NOT_ELASTIC_TYPES:
+            return (
+                f"{topic} has messages of type {kind}, which choose their queues otherwise:"
+                f" {_ANOTHER}, or give it another message.type (updateTopic) if no such messages come"
+            )
         if has_batch_queues(config):
-            return f"{topic} has queues of type BatchCQ"
+            return f"{topic} has queues of type BatchCQ: {_ANOTHER}"
         if is_compacted(config.attributes):
-            return f"{topic} is compacted (cleanup.policy=COMPACTION)"
+            return f"{topic} is compacted (cleanup.policy=COMPACTION): {_ANOTHER}"
         return None
 
     # --- changing
@@ -253,7 +259,9 @@ class ElasticMaps:
 
     def _still_needed(self, topic: str, state: TopicMap) -> TopicMap:
         """Without the changes that nobody can be behind any more."""
-        return state.forget(lambda queue: self._store.min_offset(topic, queue))
+        return state.forget(
+            lambda queue: self._store.min_offset(topic, queue), partial(self.is_awaited, topic)
+        )
 
     def _take(self, record: ElasticRecord, position: int) -> None:
         if isinstance(record, ElasticState):

@@ -105,7 +105,8 @@ class TopicMap:
         if len(self.changes) + changes > MOST_CHANGES:
             raise PlanError(
                 f"the topic has {len(self.changes)} changes that may still be needed, {MOST_CHANGES} at"
-                " most: wait until retention has deleted the messages before the oldest"
+                " most: wait until retention has deleted the messages before the oldest, and delete groups"
+                " that will not come back (deleteSubGroup -r true)"
             )
 
     def newly_passed(self, passed: frozenset[int], committed: Committed) -> frozenset[int]:
@@ -160,14 +161,21 @@ class TopicMap:
                 kept.add(change.version)
         return frozenset(kept)
 
-    def forget(self, min_offset_of: Callable[[int], int]) -> "TopicMap":
+    def forget(
+        self,
+        min_offset_of: Callable[[int], int],
+        is_awaited: Callable[[Change], bool] = lambda change: False,
+    ) -> "TopicMap":
         """Without the oldest changes whose donors hold no message below their ends any more.
 
-        Stops at the first that is needed: those after it may rest on it.
+        Stops at the first that is needed: those after it may rest on it. `is_awaited`: somebody who was told has
+        still to begin there.
         """
         first = 0
         for change in self.changes:
             if any(min_offset_of(donor) < end for donor, end in change.ends.items()):
+                break
+            if is_awaited(change):
                 break
             first += 1
         return replace(self, changes=self.changes[first:]) if first else self

@@ -99,7 +99,7 @@ class ConsumerOffsets:
         key = f"{topic}@{group}"
         if self._light is not None and is_light(group):
             return self._light.offsets.get(key, NOT_FOUND)
-        if self._reset and self._config.use_server_side_reset_offset:
+        if self._reset and self.keeps_resets(topic):
             reset = self._reset.get(key, {}).get(queue_id)
             if reset is not None:
                 return reset
@@ -193,6 +193,10 @@ class ConsumerOffsets:
         if key not in self._committed.queues:
             self._read.add(key)
         self._committed.put(key, queue_id, offset)
+
+    def keeps_resets(self, topic: str) -> bool:
+        """Whether the broker tells consumers of resets. Guarded topics know no other kind, whatever the setting."""
+        return self._config.use_server_side_reset_offset or topic in self._guarded
 
     def has_reset(self, group: str, topic: str, queue_id: int) -> bool:
         return bool(self._reset) and queue_id in self._reset.get(f"{topic}@{group}", {})

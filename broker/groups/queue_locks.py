@@ -14,6 +14,7 @@ from trimq.base.clock import Clock
 from trimq.broker.config import BrokerConfig
 from trimq.codec.bodies.locks import MessageQueue
 from trimq.remoting.allowance import check_room
+from trimq.remoting.contract import Peer
 
 log = logging.getLogger("trimq.broker")
 
@@ -24,14 +25,15 @@ _LOCKS_PER_STEP: Final = 1000
 _KINDS: Final = 5
 
 
-class _Lock:
-    """Who holds a queue, and since when it has not been renewed."""
+class QueueLock:
+    """Who holds a queue, over which connection it asked last, and since when it has not been renewed."""
 
-    __slots__ = ("client_id", "last_update")
+    __slots__ = ("client_id", "last_update", "peer")
 
-    def __init__(self, client_id: str, last_update: int) -> None:
+    def __init__(self, client_id: str, last_update: int, peer: Peer | None) -> None:
         self.client_id = client_id
         self.last_update = last_update
+        self.peer = peer
 
 
 class _Outcome:
@@ -71,11 +73,17 @@ class QueueLocks:
         self._clock = clock
         self._lock_millis = lock_millis
         self._config = config or BrokerConfig()
-        self._groups: dict[str, dict[MessageQueue, _Lock]] = {}
+        self._groups: dict[str, dict[MessageQueue, QueueLock]] = {}
         self.count = 0
 
-    def lock(self, group: str, queues: Iterable[MessageQueue], client_id: str) -> set[MessageQueue]:
-        """Lock or renew what can be; returns the queues that the client holds now."""
+    def lock(
+        self,
+        group: str,
+        queues: Iterable[MessageQueue],
+        client_id: str,
+        peer: Peer | None = None,
+    ) -> set[MessageQueue]:
+        """Lock or renew what can be; returns the queues that the client holds now. `peer`: its connection."""
         now = self._clock.millis()
         locks = self._groups.get(group, {})
         outcome = _Outcome()
@@ -85,7 +93,7 @@ class QueueLocks:
             if owner is None:
                 self._check_room(locks)
                 locks = self._groups.setdefault(group, locks)
-                locks[queue] = _Lock(client_id, now)
+                owner = locks[queue] = QueueLock(client_id, now, peer)
                 self.count += 1
                 outcome.note("locked", queue)
             elif owner.client_id != client_id:
@@ -94,9 +102,8 @@ class QueueLocks:
                     continue
                 outcome.note(f"taken over from {owner.client_id}", queue)
                 owner.client_id = client_id
-                owner.last_update = now
-            else:
-                owner.last_update = now
+            owner.last_update = now
+            owner.peer = peer
             held.add(queue)
         outcome.log("queues locked", group, client_id)
         return held
@@ -118,10 +125,15 @@ class QueueLocks:
 
     def holder(self, group: str, queue: MessageQueue) -> str | None:
         """The client that holds the queue now."""
+        held = self.find(group, queue)
+        return None if held is None else held.client_id
+
+    def find(self, group: str, queue: MessageQueue) -> QueueLock | None:
+        """The lock that is on the queue now; must not be changed."""
         held = self._groups.get(group, {}).get(queue)
         if held is None or self._expired(held, self._clock.millis()):
             return None
-        return held.client_id
+        return held
 
     def groups_of(self, topic: str) -> list[str]:
         """The groups of which somebody holds a queue of the topic, or has held one a moment ago."""
@@ -146,17 +158,19 @@ class QueueLocks:
                     await trio.lowlevel.checkpoint()
             await trio.lowlevel.checkpoint()
 
-    def _check_room(self, locks: dict[MessageQueue, _Lock]) -> None:
+    def _check_room(self, locks: dict[MessageQueue, QueueLock]) -> None:
         check_room(len(locks), self._config.max_group_locks, "locks of the group", "maxGroupLocks")
         check_room(self.count, self._config.max_queue_locks, "queue locks", "maxQueueLocks")
 
-    def _forget(self, group: str, locks: dict[MessageQueue, _Lock], queue: MessageQueue) -> None:
+    def _forget(
+        self, group: str, locks: dict[MessageQueue, QueueLock], queue: MessageQueue
+    ) -> None:
         del locks[queue]
         self.count -= 1
         if not locks:
             self._groups.pop(group, None)
 
-    def _expired(self, held: _Lock, now: int) -> bool:
+    def _expired(self, held: QueueLock, now: int) -> bool:
         return now - held.last_update > self._lock_millis
 
 

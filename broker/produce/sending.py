@@ -162,13 +162,14 @@ class Sending:
         queue_id: int,
         half: tuple[bytes, str, bool],
     ) -> Sent:
-        """An ordinary half message, as `_send_with_care` would stage it."""
+        """An ordinary half message, as `_send_with_care` would stage and answer it."""
         self._admission.check_transaction()
         staging = self._staging
         message = staging.message(header, body, sender, config, queue_id)
         move_half(message)
         message.properties, unique, wait = half
         self._rules.apply_ready(message)
+        queue_id = self._places.queue_of(header.topic, queue_id)
         return staging.stage(message, queue_id, unique, staging.waits and wait)
 
     def _send_with_care(

@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 
 from trimq.broker.config import BrokerConfig
 from trimq.broker.topics.names import validate_topic
+from trimq.broker.topics.queue_types import NOT_ELASTIC_TYPES
 from trimq.broker.topics.table import Topics
 from trimq.codec.bodies.topics import TopicConfig
 from trimq.codec.codes import ResponseCode
@@ -44,3 +45,24 @@ def check_message_type(config: BrokerConfig, topic: TopicConfig) -> None:
         and (topic.attributes or {}).get("+message.type") == "MIXED"
     ):
         raise RemotingError(ResponseCode.INVALID_PARAMETER, "MIXED message type is not supported.")
+
+
+def check_stays_elastic(topics: Topics, topic: TopicConfig) -> None:
+    """An elastic topic cannot get messages that choose their queues otherwise."""
+    kind = (topic.attributes or {}).get("+message.type")
+    if kind in NOT_ELASTIC_TYPES and topic.topic_name in topics.partitions:
+        raise RemotingError(
+            ResponseCode.INVALID_PARAMETER,
+            f"The topic[{topic.topic_name}] is elastic, and messages of type {kind} choose their queues"
+            " otherwise: leave its message.type as it is, and create another topic for them.",
+        )
+
+
+def check_not_elastic(topics: Topics, name: str) -> None:
+    """An elastic topic cannot become a static one."""
+    if name in topics.partitions:
+        raise RemotingError(
+            ResponseCode.INVALID_PARAMETER,
+            f"The topic[{name}] is elastic, its queues cannot be mapped: change their number with"
+            f" mqadmin elasticTopic scale -t {name}, or create another topic as a static one.",
+        )

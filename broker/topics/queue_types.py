@@ -1,9 +1,13 @@
 """Which kind of queues a topic has, by its attribute `queue.type`."""
 
 from pathlib import Path
+from typing import Final
 
 from trimq.broker.tables.kept import read_table
 from trimq.codec.bodies.topics import TopicConfig, TopicConfigSerializeWrapper
+
+NOT_ELASTIC_TYPES: Final = ("LITE", "PRIORITY")
+"""Values of `message.type`: such messages choose their queues otherwise than by a key's partition."""
 
 
 def queue_type(topic: TopicConfig) -> str:

@@ -148,7 +148,7 @@ def _physical_queue_later() -> None:
             self: Any, header: Any, body: bytes, sender: Any, version: int, target: Any
         ) -> Any:
             if "DELAY\x01" in header.properties:
-                queue = self._maps.place(target.topic, target.queue_id)
+                queue = self._places.queue_of(target.topic, target.queue_id)
                 target = type(target)(target.topic, queue, target.config)
             return send(self, header, body, sender, version, target)
 

@@ -12,7 +12,7 @@ from trimq.admin.brokers.namesrv import ORDER_TOPICS
 from trimq.admin.errors import NotFound
 from trimq.codec.bodies.elastic_admin import ElasticPlan, ElasticView
 from trimq.codec.names import MASTER_ID
-from trimq.mqadmin.common.elastic import elastic_view, queues_in_use
+from trimq.mqadmin.common.elastic import elastic_view, is_same_place, queues_in_use
 from trimq.mqadmin.common.elastic_text import (
     advice,
     show_changes,
@@ -72,7 +72,7 @@ def create(
         )
     count = existing.write_queue_nums if existing is not None else queues or 4
     already = existing is not None and elastic_view(run, addr, topic) is not None
-    _check_alone(run, addr, topic)
+    addr = _alone(run, addr, topic)
     if dry_run:
         text = f"create {topic!r} as an elastic topic with {count} queues on {addr}"
         if existing is not None:
@@ -82,6 +82,8 @@ def create(
         would(run, text, addr=addr, queues=count)
         return
     run.admin.elastic_create(addr, topic, count)
+    # By now NameServers know it.
+    addr = _alone(run, addr, topic)
     _follow_order(run, addr, topic)
     done = {"topic": topic, "broker": addr, "queues": count, "existing": existing is not None}
     state = "was elastic already" if already else "is elastic"
@@ -224,14 +226,15 @@ def _addr(run: Run, broker: str) -> str:
     return master_named(run, broker).broker_addrs[MASTER_ID]
 
 
-def _check_alone(run: Run, addr: str, topic: str) -> None:
-    """No other broker may have the topic: a key's next message could go there."""
+def _alone(run: Run, addr: str, topic: str) -> str:
+    """No other broker may have the topic: a key's next message could go there. Its address as NameServers have it."""
     try:
         only = run.admin.elastic_broker(topic)
     except NotFound:
-        return
-    if only != addr:
-        raise Failed(f"topic {topic!r} is on {only}, not on {addr}")
+        return addr
+    if not is_same_place(only, addr):
+        raise Failed(f"topic {topic!r} is on {only}, not on {addr}: use -b {only}")
+    return only
 
 
 def _follow_order(run: Run, addr: str, topic: str) -> None:

@@ -1,5 +1,6 @@
 """Whether a broker has a topic as an elastic one: what changes an ordinary topic's queues must leave it alone."""
 
+import socket
 from collections.abc import Sequence
 from typing import Final
 
@@ -27,6 +28,20 @@ def elastic_view(run: Run, addr: str, topic: str) -> ElasticView | None:
 def queues_in_use(view: ElasticView) -> int:
     """Without those at the end that only have messages from before."""
     return sum(one.partitions > 0 for one in view.queues)
+
+
+def is_same_place(one: str, other: str) -> bool:
+    """Whether two texts are one address: a host has a name, and numbers."""
+    (host, _, port), (other_host, _, other_port) = one.rpartition(":"), other.rpartition(":")
+    return one == other or (port == other_port and bool(_numbers(host) & _numbers(other_host)))
+
+
+def _numbers(host: str) -> set[str]:
+    bare = host.strip("[]")
+    try:
+        return {str(found[4][0]) for found in socket.getaddrinfo(bare, None)}
+    except OSError:
+        return {bare}
 
 
 def _view_if_there(run: Run, addr: str, topic: str) -> ElasticView | None:

@@ -41,7 +41,7 @@ class LockBatchMq(Processor[None]):
             return Response(body=encode_body(LockBatchResponseBody()))
         if asked.consumer_group is None or asked.client_id is None:
             raise CodecError("LockBatchRequestBody needs consumerGroup and clientId")
-        held = self._locks.lock(asked.consumer_group, asked.mq_set, asked.client_id)
+        held = self._locks.lock(asked.consumer_group, asked.mq_set, asked.client_id, request.peer)
         end = self._gate(asked.consumer_group, asked.mq_set)
         body = encode_body(LockBatchResponseBody(lock_ok_mq_set=held))
         return Response(body=body, durable_at=end if self._waits else -1)

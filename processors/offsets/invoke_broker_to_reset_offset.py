@@ -13,7 +13,10 @@ from trimq.remoting.contract import Request, Response
 
 
 class InvokeBrokerToResetOffset(SteppedProcessor[ResetOffsetRequestHeader]):
-    """By the broker or by the group's members, as useServerSideResetOffset says."""
+    """By the broker or by the group's members, as useServerSideResetOffset says.
+
+    In an elastic topic by the broker alone: gates have to close before anybody goes back.
+    """
 
     codes = (RequestCode.INVOKE_BROKER_TO_RESET_OFFSET,)
     header = ResetOffsetRequestHeader
@@ -37,7 +40,8 @@ class InvokeBrokerToResetOffset(SteppedProcessor[ResetOffsetRequestHeader]):
     def steps(self, request: Request[ResetOffsetRequestHeader]) -> AnswerSteps:
         header = request.header
         topic = self._topics.get(header.topic)
-        if self._config.use_server_side_reset_offset:
+        is_elastic = header.topic in self._topics.partitions
+        if is_elastic or self._config.use_server_side_reset_offset:
             chosen = yield from self._by_broker.steps(header, topic)
         else:
             for_c = request.language == LanguageCode.CPP

@@ -81,9 +81,7 @@ class UpdateConsumerOffset(QueueProcessor[UpdateConsumerOffsetRequestHeader]):
             )
         if offset is None:
             raise RemotingError(ResponseCode.INVALID_PARAMETER, f"Offset is null, topic is {topic}")
-        if self._config.use_server_side_reset_offset and self._offsets.has_reset(
-            group, topic, queue_id
-        ):
+        if self._offsets.keeps_resets(topic) and self._offsets.has_reset(group, topic, queue_id):
             log.info(
                 "offset not committed, an operator has reset it: group=%s topic=%s queue=%d "
                 "offset=%d",

@@ -4,6 +4,7 @@ from trimq.broker.config import BrokerConfig
 from trimq.broker.topics.checks import (
     Announced,
     check_name,
+    check_not_elastic,
     check_not_system,
     filter_type,
 )
@@ -40,6 +41,7 @@ class UpdateAndCreateStaticTopic(Processor[CreateTopicRequestHeader]):
         detail = decode_request(TopicQueueMappingDetail, bytes(request.body))
         check_name(header.topic)
         check_not_system(self._config, self._topics, header.topic)
+        check_not_elastic(self._topics, header.topic)
         detail.topic = header.topic
         self._topics.mappings.update(detail, force=header.force)
         topic = TopicConfig(

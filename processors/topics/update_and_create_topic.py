@@ -7,6 +7,7 @@ from trimq.broker.topics.checks import (
     check_message_type,
     check_name,
     check_not_system,
+    check_stays_elastic,
     filter_type,
 )
 from trimq.broker.topics.table import Topics
@@ -55,6 +56,7 @@ class UpdateAndCreateTopic(Processor[CreateTopicRequestHeader]):
             attributes=parse_changes(header.attributes),
         )
         check_message_type(self._config, topic)
+        check_stays_elastic(self._topics, topic)
         if topic != self._topics.get(header.topic):
             self._topics.update(topic)
             await self._announced()

@@ -6,6 +6,7 @@ from trimq.broker.topics.checks import (
     check_message_type,
     check_name,
     check_not_system,
+    check_stays_elastic,
 )
 from trimq.broker.topics.table import Topics
 from trimq.codec.bodies.base import decode_body
@@ -34,6 +35,7 @@ class UpdateAndCreateTopicList(Processor[None]):
             check_name(topic.topic_name)
             check_not_system(self._config, self._topics, topic.topic_name)
             check_message_type(self._config, topic)
+            check_stays_elastic(self._topics, topic)
             if topic == self._topics.get(topic.topic_name):
                 return Response(remark=REMARK_LEFT)
         self._topics.update_all(wanted)

@@ -8,7 +8,7 @@ from click.testing import CliRunner, Result
 from trimq.admin.blocking import BlockingAdminClient
 from trimq.codec.bodies.topics import TopicConfig
 from trimq.mqadmin.cli import main
-from trimq.mqadmin.common.elastic import check_update
+from trimq.mqadmin.common.elastic import check_update, is_same_place
 from trimq.mqadmin.failures import Failed
 from trimq.mqadmin.framework import Run
 from trimq.mqadmin.output import Output
@@ -45,13 +45,31 @@ def test_create_says_what_is_there_and_what_was(server: TestServer) -> None:
     assert queues(server) == 3
 
 
-def test_a_topic_that_is_elsewhere_is_refused_before_anything_is_done(server: TestServer) -> None:
+def test_a_topic_that_is_elsewhere_is_refused_before_anything_is_done(
+    server: TestServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert create(server).exit_code == 0
-    other = server.broker_addr.replace("127.0.0.1", "localhost")
+    other = "192.0.2.1:10911"
+    monkeypatch.setattr(BlockingAdminClient, "elastic_broker", lambda self, topic: other)
     for words in (["--dry-run"], []):
-        done = create(server, *words, broker=other)
+        done = create(server, *words, broker=server.broker_addr)
         assert done.exit_code == 1
-        assert f"topic 'Orders' is on {server.broker_addr}, not on {other}" in done.stderr
+        why = f"topic 'Orders' is on {other}, not on {server.broker_addr}: use -b {other}"
+        assert why in done.stderr
+
+
+def test_a_broker_may_be_named_by_its_hosts_name(server: TestServer) -> None:
+    named = server.broker_addr.replace("127.0.0.1", "localhost")
+    assert f"Orders is elastic on {server.broker_addr}" in create(server, broker=named).stdout
+    assert "Orders was elastic already" in create(server, broker=named).stdout
+
+
+def test_two_texts_of_one_address() -> None:
+    assert is_same_place("127.0.0.1:1", "localhost:1")
+    assert is_same_place("[::1]:1", "[0:0:0:0:0:0:0:1]:1")
+    assert is_same_place("no.such.host.invalid:1", "no.such.host.invalid:1")
+    assert not is_same_place("127.0.0.1:1", "127.0.0.1:2")
+    assert not is_same_place("127.0.0.1:1", "192.0.2.1:1")
 
 
 def test_update_topic_does_not_give_an_elastic_topic_to_a_second_broker(server: TestServer) -> None:

@@ -26,6 +26,8 @@ COMMIT, SUBSCRIPTION = 1, 4
 FIRST, LAST = "CONSUME_FROM_FIRST_OFFSET", "CONSUME_FROM_LAST_OFFSET"
 LOCK_MILLIS = 61_000
 AT_A_TIME = 2
+# A new connection, over which no heartbeat has come yet.
+UNKNOWN = "10.0.0.7:9"
 
 
 class Taken:
@@ -152,7 +154,8 @@ class Group:
                 continue
             self.lock()
             before = self._offsets.query(self.name, TOPIC, queue)
-            self._offsets.commit(member.peer.remote_addr, self.name, TOPIC, queue, lost.next)
+            for address in (member.peer.remote_addr, UNKNOWN):
+                self._offsets.commit(address, self.name, TOPIC, queue, lost.next)
             assert self._offsets.query(self.name, TOPIC, queue) == before
             waits = self._offsets.has_reset(self.name, TOPIC, queue)
             assert not self._messages(self._pull(member, queue, lost.next))

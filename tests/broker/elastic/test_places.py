@@ -13,7 +13,7 @@ from trimq.codec.records.batch import BatchItem, join_batch
 
 ROOT = Path(__file__).parents[3]
 FOLDERS = ("broker", "processors", "replication", "trimq/wiring")
-PUTS = {"stage", "stage_batch", "put", "put_again"}
+PUTS = {"stage", "stage_all", "stage_batch", "put", "put_again"}
 # Functions that put and place nothing, with the reason.
 PLACED_NOWHERE = {
     "broker/produce/staging.py:Staging.stage": "its callers have placed",
@@ -25,9 +25,10 @@ PLACED_NOWHERE = {
     "broker/produce/send_back.py:SendingBack._put": "retry and dead-letter topics",
     "broker/transactions/ending.py:Ending.stage_op": "the topic of ops",
     "broker/transactions/checking.py:Checking._stage": "halves, and those given up",
-    "broker/transactions/resuming.py:Resuming.resume": "the topic of halves",
+    "broker/transactions/resuming.py:Resuming._stage": "the topic of halves",
     "broker/pop/putting_back.py:PuttingBack._stage": "retry topics",
     "broker/pop/checkpoints.py:Notes._stage": "the topic of checkpoints",
+    "broker/pop/checkpoints.py:Notes.change": "the topic of checkpoints",
     "broker/elastic/log.py:ElasticLog.append": "the topic of maps",
 }
 

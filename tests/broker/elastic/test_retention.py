@@ -63,6 +63,52 @@ def test_a_change_is_forgotten_when_what_lay_before_it_is_deleted(
     assert [change.version for change in state.changes] == [version] == [2]
 
 
+def _versions(elastic: ElasticBroker) -> list[int]:
+    state = elastic.maps.state(TOPIC)
+    assert state is not None
+    return [change.version for change in state.changes]
+
+
+def test_where_a_group_was_told_to_begin_is_known_until_it_has_begun(
+    elastic: ElasticBroker,
+) -> None:
+    """One scale is several changes: with nothing in the first one's donor, the second forgot it at once."""
+    elastic.join()
+    elastic.move(p0=2)
+    elastic.put(0, 3)
+    elastic.move(p1=3)
+    assert elastic.groups.known_offset(GROUP, TOPIC, 2) == 0
+    elastic.maps.keep(elastic.store.max_physical_offset)
+    elastic.kill()
+    elastic.start()
+    elastic.join()
+    assert elastic.groups.known_offset(GROUP, TOPIC, 2) == 0
+    elastic.commit(2, 0)
+    elastic.move(p2=3)
+    assert _versions(elastic) == [2, 3]
+
+
+def test_nobody_is_waited_for_who_is_gone_or_where_nobody_reads(elastic: ElasticBroker) -> None:
+    elastic.join()
+    elastic.move(p0=3)
+    elastic.move(p0=0)
+    elastic.commit(0, 0)
+    elastic.maps.resize(TOPIC, 3, 2)
+    elastic.move(p1=2)
+    # Queue 3 has left the route without a message.
+    assert _versions(elastic) == [3]
+    elastic.groups.gate("Gone", TOPIC)
+    elastic.commit(2, 0)
+    elastic.move(p3=2)
+    assert _versions(elastic) == [4]
+    elastic.move(p5=2)
+    assert _versions(elastic) == [4, 5]
+    elastic.groups.forget_group("Gone")
+    elastic.offsets.forget_group("Gone")
+    elastic.move(p7=2)
+    assert _versions(elastic) == [6]
+
+
 def test_what_is_deleted_keeps_no_queue_in_the_route_and_brings_none_back(
     make_elastic: Callable[..., ElasticBroker],
 ) -> None:

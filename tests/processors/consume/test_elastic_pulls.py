@@ -11,11 +11,16 @@ from trimq.broker.elastic.model import Move, new_topic
 from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.locks import LockBatchRequestBody, MessageQueue
 from trimq.codec.codes import ResponseCode
-from trimq.codec.headers.offsets import QueryConsumerOffsetRequestHeader
+from trimq.codec.headers.offsets import (
+    QueryConsumerOffsetRequestHeader,
+    UpdateConsumerOffsetRequestHeader,
+)
 from trimq.codec.java.hashes import string_hash
 from trimq.processors.clients.lock_batch_mq import LockBatchMq
 from trimq.processors.offsets.query_consumer_offset import QueryConsumerOffset
+from trimq.processors.offsets.update_consumer_offset import UpdateConsumerOffset
 from trimq.remoting.contract import Response
+from trimq.remoting.testing import RecordingPeer
 
 COMMIT, SUSPEND, SUBSCRIPTION = 1, 2, 4
 HOLDS = SUBSCRIPTION | SUSPEND
@@ -193,6 +198,67 @@ async def test_an_owner_that_lost_its_lock_gets_and_commits_nothing(
     assert told(ordered.pull(queueId=0)) == (ResponseCode.SUCCESS, 1)
 
 
+def away(ordered: Ordered, port: int) -> RecordingPeer:
+    """Requests come over a new connection from now on, which no heartbeat has named."""
+    ordered.broker.peer = RecordingPeer(f"10.0.0.7:{port}", port)
+    return ordered.broker.peer
+
+
+def commits(ordered: Ordered, offset: int) -> int:
+    """What counts after a commit by itself, as clients send every five seconds."""
+    header = UpdateConsumerOffsetRequestHeader(
+        consumer_group="CG", topic="T", queue_id=0, commit_offset=offset
+    )
+    ordered.broker.groups.find("CG", "1.2.3.4:5")
+    processor = ordered.broker.processor(UpdateConsumerOffset)
+    processor.handle(ordered.broker.request(15, header))
+    return int(ordered.broker.offsets.query("CG", "T", 0))
+
+
+async def test_an_owner_that_comes_back_on_a_new_connection_gets_and_commits_nothing(
+    ordered: Ordered, autojump_clock: MockClock
+) -> None:
+    """It was away for so long that the broker has closed the old one; its next heartbeat may take 30 s."""
+    for _ in range(3):
+        ordered.consuming.put(queue_id=0)
+    ordered.consuming.heartbeat("*", set())
+    ordered.lock()
+    assert commits(ordered, 2) == 2
+    away(ordered, 4712)
+    answer = await ordered.wait(queueId=0, commitOffset=1, sysFlag=COMMITS)
+    assert told(answer) == (ResponseCode.PULL_NOT_FOUND, 0)
+    assert commits(ordered, 3) == 2
+
+
+def test_the_holders_new_connection_counts_once_it_has_locked_again(ordered: Ordered) -> None:
+    ordered.consuming.put(queue_id=0)
+    ordered.consuming.heartbeat("*", set())
+    ordered.lock()
+    peer = away(ordered, 4712)
+    assert commits(ordered, 1) == -1
+    ordered.lock()
+    assert told(ordered.pull(queueId=0)) == (ResponseCode.SUCCESS, 1)
+    assert commits(ordered, 1) == 1
+    # Another one may have its address later.
+    peer.closed = True
+    assert commits(ordered, 0) == 1
+
+
+def test_behind_a_proxy_nobody_is_a_member_and_every_connection_may_bring_requests(
+    ordered: Ordered,
+) -> None:
+    ordered.lock()
+    away(ordered, 4712)
+    assert commits(ordered, 1) == 1
+
+
+def test_what_the_broker_commits_itself_is_nobody_elses(ordered: Ordered) -> None:
+    ordered.consuming.heartbeat("*", set())
+    ordered.lock()
+    ordered.broker.offsets.commit("PopCheckPoint", "CG", "T", 0, 1)
+    assert ordered.broker.offsets.query("CG", "T", 0) == 1
+
+
 def test_a_reset_is_taken_before_the_pulls_own_commit_counts(ordered: Ordered) -> None:
     ordered.move()
     ordered.pull(queueId=0, queueOffset=3, commitOffset=3, sysFlag=SUBSCRIPTION | COMMIT)
@@ -202,6 +268,16 @@ def test_a_reset_is_taken_before_the_pulls_own_commit_counts(ordered: Ordered) -
     assert told(answer) == (ResponseCode.PULL_OFFSET_MOVED, 0)
     assert ordered.broker.offsets.query("CG", "T", 0) == 0
     assert ordered.groups.passed("CG", "T") == frozenset()
+
+
+def test_an_owner_hears_of_a_reset_whatever_the_setting_says(
+    make_consuming: Callable[..., Any],
+) -> None:
+    ordered = Ordered(make_consuming(use_server_side_reset_offset=False))
+    ordered.move()
+    ordered.broker.offsets.assign_reset("CG", "T", 0, 1)
+    answer = ordered.pull(queueId=0, queueOffset=3)
+    assert told(answer) == (ResponseCode.PULL_OFFSET_MOVED, 1)
 
 
 def test_after_a_reset_a_donor_waits_until_the_receivers_owner_has_heard_of_it(

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import trio
 
-from trimq.broker.elastic.model import converted_topic
+from trimq.broker.elastic.model import Move, converted_topic
 from trimq.broker.groups.client_record import Client
 from trimq.codec.bodies.heartbeat import ConsumerData, SubscriptionData
 from trimq.codec.bodies.topics import TopicConfig
@@ -19,6 +19,7 @@ from trimq.processors.offsets.invoke_broker_to_get_consumer_status import (
     InvokeBrokerToGetConsumerStatus,
 )
 from trimq.processors.offsets.invoke_broker_to_reset_offset import InvokeBrokerToResetOffset
+from trimq.processors.offsets.update_consumer_offset import UpdateConsumerOffset
 from trimq.processors.progress.query_consume_time_span import QueryConsumeTimeSpan
 from trimq.processors.progress.query_correction_offset import QueryCorrectionOffset
 from trimq.remoting.contract import RemotingError, Request
@@ -99,6 +100,33 @@ def test_reset_reaches_what_an_elastic_topic_has_left_over(moving: Moving) -> No
     maps.create("T", converted_topic(1))
     assert moving.reset() == {0: 0, 1: 0}
     assert moving.broker.offsets.has_reset("g", "T", 1)
+
+
+def test_in_an_elastic_topic_the_broker_resets_whatever_the_setting_says(
+    moving_by_clients: Moving,
+) -> None:
+    """Gates close before anybody goes back, and the owner hears of it."""
+    broker, moving = moving_by_clients.broker, moving_by_clients
+    broker.topics.update(TopicConfig(topic_name="T", read_queue_nums=1, write_queue_nums=1))
+    maps, groups = broker.elastic.maps, broker.elastic.groups
+    maps.create("T", converted_topic(1))
+    maps.resize("T", 2, 1)
+    groups.gate("g", "T")
+    peer = moving.join()
+    maps.change("T", Move({0: 1}))
+    broker.offsets.commit("c", "g", "T", 0, 10)
+    assert groups.passed("g", "T") == {1}
+    assert moving.reset(timestamp=0)[0] == 0
+    assert not peer.notices
+    assert groups.passed("g", "T") == frozenset()
+    assert broker.offsets.query("g", "T", 0) == 0
+    # What its owner had in hand does not count.
+    header = headers.UpdateConsumerOffsetRequestHeader(
+        consumer_group="g", topic="T", queue_id=0, commit_offset=10
+    )
+    replied = broker.processor(UpdateConsumerOffset).handle(broker.request(15, header))
+    assert replied.remark == "Offset has been previously reset"
+    assert broker.offsets.query("g", "T", 0) == 0
 
 
 @pytest.mark.parametrize("by_broker", [True, False])

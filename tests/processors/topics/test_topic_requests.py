@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 
+from trimq.broker.elastic.model import new_topic
 from trimq.codec.bodies.base import decode_body, encode_body
+from trimq.codec.bodies.static_topics import TopicQueueMappingDetail
 from trimq.codec.bodies.topics import (
     CreateTopicListRequestBody,
     TopicConfig,
@@ -19,6 +21,7 @@ from trimq.processors.topics.get_all_topic_config import GetAllTopicConfig
 from trimq.processors.topics.get_system_topic_list_from_broker import GetSystemTopicListFromBroker
 from trimq.processors.topics.get_topic_config import GetTopicConfig
 from trimq.processors.topics.get_topic_stats_info import GetTopicStatsInfo
+from trimq.processors.topics.update_and_create_static_topic import UpdateAndCreateStaticTopic
 from trimq.processors.topics.update_and_create_topic import UpdateAndCreateTopic
 from trimq.processors.topics.update_and_create_topic_list import UpdateAndCreateTopicList
 from trimq.remoting.contract import RemotingError
@@ -91,6 +94,48 @@ async def test_refused_topics(broker: Any) -> None:
         "topicFilterType = [X] value invalid",
     )
     assert broker.topics.data_version.counter == 0
+
+
+@pytest.mark.parametrize("kind", ["PRIORITY", "LITE"])
+async def test_an_elastic_topic_gets_no_messages_that_choose_their_queues_otherwise(
+    broker: Any, kind: str
+) -> None:
+    broker.elastic.maps.create("T", new_topic(4))
+    code, remark = await create(broker, "T", attributes=f"+message.type={kind}")
+    assert code == INVALID
+    assert remark is not None
+    assert "is elastic" in remark
+    assert "create another topic for them" in remark
+    processor = UpdateAndCreateTopicList(broker.config, broker.topics, Announcements())
+    wanted = TopicConfig(topic_name="T", attributes={"+message.type": kind})
+    body = encode_body(CreateTopicListRequestBody(topic_config_list=[wanted]))
+    with pytest.raises(RemotingError, match="is elastic"):
+        await answer(processor, broker.request(18, None, body))
+    assert not broker.topics.get("T").attributes
+    assert await create(broker, "T", attributes="+message.type=FIFO") == DONE
+    # Of an ordinary one that is its operator's business.
+    assert await create(broker, "Other", attributes=f"+message.type={kind}") == DONE
+
+
+async def test_an_elastic_topic_does_not_become_a_static_one(broker: Any) -> None:
+    broker.elastic.maps.create("T", new_topic(4))
+    header = headers.CreateTopicRequestHeader(
+        topic="T",
+        default_topic="TBW102",
+        read_queue_nums=4,
+        write_queue_nums=4,
+        perm=6,
+        topic_filter_type="SINGLE_TAG",
+        force=True,
+    )
+    name = broker.config.broker_name
+    body = encode_body(
+        TopicQueueMappingDetail(topic="T", bname=name, total_queues=1, epoch=1, scope="__global__")
+    )
+    processor = UpdateAndCreateStaticTopic(broker.config, broker.topics, Announcements())
+    with pytest.raises(RemotingError, match="mqadmin elasticTopic scale -t T"):
+        await answer(processor, broker.request(513, header, body))
+    assert broker.topics.mappings.get("T") is None
 
 
 async def test_topics_that_keep_the_newest_of_each_key(broker: Any) -> None:
