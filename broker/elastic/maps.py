@@ -21,7 +21,7 @@ from trimq.codec.bodies.elastic import (
     ElasticDeletion,
     ElasticRecord,
     ElasticState,
-    encode_record,
+    encode_short,
 )
 from trimq.codec.bodies.topics import TopicConfig
 from trimq.codec.flags import Perm
@@ -174,7 +174,7 @@ class ElasticMaps:
             state = state.apply(
                 move, lambda queue: 10 * self._store.next_offset(topic, queue) + 9, told
             )
-        size = len(encode_record(record_of(topic, state)))
+        size = len(encode_short(record_of(topic, state)))
         if size > self._store.longest_body:
             raise _too_large(topic, f"{size} bytes, {self._store.longest_body} at most")
 

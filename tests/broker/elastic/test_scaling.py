@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,7 @@ from trimq.broker.elastic.scaling import READY_SECONDS, Scaling
 from trimq.broker.elastic.tails import Tails
 from trimq.broker.topics.table import Topics
 from trimq.codec.bodies.topics import TopicConfig
+from trimq.remoting.contract import LimitReached
 
 TOPIC = "Orders"
 
@@ -95,9 +97,9 @@ class Readers:
 class Home:
     """A topic of four queues, its readers, and the service that changes it."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, config: BrokerConfig | None = None) -> None:
         clock = TrioClock()
-        self.topics = Topics(BrokerConfig(), folder, clock)
+        self.topics = Topics(config or BrokerConfig(), folder, clock)
         self.topics.update(TopicConfig(topic_name=TOPIC, read_queue_nums=4, write_queue_nums=4))
         self.maps, self.readers = Maps(self.topics), Readers()
         self.tails = Tails(self.maps, self.readers, self.topics)
@@ -276,3 +278,62 @@ async def test_other_topics_are_refused(home: Home, autojump_clock: MockClock) -
         home.scaling.scale("Other", 3, now=False, ignore=(), dry_run=False)
     with pytest.raises(PlanError, match="1 to 1000"):
         home.scale(1001)
+
+
+async def test_each_change_is_a_step_of_its_own(home: Home, autojump_clock: MockClock) -> None:
+    """However many there are, others have their turn between two of them."""
+    versions = [0]
+
+    class Steps(trio.abc.Instrument):
+        def after_task_step(self, task: trio.lowlevel.Task) -> None:
+            versions.append(home.maps.map.version)
+
+    home.maps.map = new_topic(100)
+    trio.lowlevel.add_instrument(Steps())
+    home.scale(200)
+    await until(lambda: home.maps.map.version == 100)
+    assert max(after - before for before, after in pairwise(versions)) == 1
+
+
+async def test_what_is_cancelled_between_two_changes_does_not_happen(
+    home: Home, autojump_clock: MockClock
+) -> None:
+    home.scale(8)
+    while not home.maps.map.version:
+        await trio.lowlevel.checkpoint()
+    # Trio's turns may have been two.
+    made = home.maps.map.version
+    assert home.scaling.pending(TOPIC) == (4 - made, "the changes are being made")
+    assert len(home.scaling.cancel(TOPIC)) == 4 - made
+    # The next request is not taken for the one that was cancelled.
+    home.readers.groups = {"A": frozenset({1, 2})}
+    home.scale(9)
+    await trio.sleep(10)
+    assert home.maps.map.version == made
+    assert home.scaling.pending(TOPIC)[0] > 0
+
+
+async def test_what_is_refused_leaves_no_plan(tmp_path: Path) -> None:
+    home = Home(tmp_path, BrokerConfig(max_topic_queues=6))
+    for dry in (True, False):
+        with pytest.raises(LimitReached, match="no more than 6 are allowed"):
+            home.scale(8, dry=dry)
+        assert home.scaling.pending(TOPIC) == (0, None)
+        assert home.told == (4, 4)
+    assert home.scale(6)
+
+
+async def test_what_cannot_be_announced_leaves_no_plan(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = Home(tmp_path)
+
+    def failing(topic: str, read: int, write: int) -> None:
+        raise PlanError("not now")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(home.maps, "resize", failing)
+        with pytest.raises(PlanError, match="not now"):
+            home.scale(6)
+    assert home.scaling.pending(TOPIC) == (0, None)
+    assert home.scale(6)
