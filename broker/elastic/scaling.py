@@ -1,7 +1,7 @@
 """Changes that an operator has asked for: what comes when, and what may be asked for.
 
 More queues: they are announced for reading first, and the changes come when every online group that
-reads in order has a pull waiting in each of them, at the latest after `READY_SECONDS` (clients ask for
+reads in order has asked for messages in each of them, at the latest after `READY_SECONDS` (clients ask for
 routes every 30 s, rebalance every 20 s, and Go locks every 20 s). Fewer: the changes come at once, and
 what becomes of the queues at the end is in `tails.py`. What is planned is not kept over a restart: the map
 is, so the same request goes on from there.
@@ -49,8 +49,8 @@ class Readers(Protocol):
 
     def passed(self, group: str, topic: str) -> frozenset[int]: ...
 
-    def waiting(self, topic: str, queue: int) -> int:
-        """How many pulls wait in a queue."""
+    def last_read(self, group: str, topic: str, queue: int) -> int:
+        """When a consumer of the group asked for messages last, in milliseconds since 1970; -1: never."""
 
 
 @dataclass(slots=True)
@@ -62,6 +62,8 @@ class Scale:
     before: int
     after: int
     since: float
+    # The same as milliseconds since 1970.
+    since_millis: int
     stage: str = ""
     # Readers have come to the new queues, or were waited for long enough.
     is_ready: bool = False
@@ -162,7 +164,8 @@ class Scaling:
         if after > state.in_use:
             self._tails.check(topic, after, reads)
         if moves and not dry_run:
-            plan = Scale(topic, deque(moves), state.in_use, after, self._clock.current_time())
+            now, millis = self._clock.current_time(), self._clock.millis()
+            plan = Scale(topic, deque(moves), state.in_use, after, now, millis)
             plan.stage = "the new queues are announced"
             if after > plan.before:
                 # What fails here leaves no plan behind.
@@ -189,21 +192,25 @@ class Scaling:
         return False
 
     def _is_ready(self, plan: Scale) -> bool:
-        """Whether whoever reads in order waits in the new queues already."""
-        online = self._readers.online(plan.topic)
-        missing = [
-            queue
-            for queue in range(plan.before, plan.after)
-            if self._readers.waiting(plan.topic, queue) < len(online)
-        ]
+        """Whether each group that reads in order has asked in all new queues since they were announced."""
         waited = self._clock.current_time() - plan.since
-        if online and missing and waited < READY_SECONDS:
-            plan.stage = (
-                f"consumers have not come to queue {missing[0]} yet,"
-                f" {READY_SECONDS - waited:.0f} s at most"
-            )
-            return False
-        return True
+        missing = None if waited >= READY_SECONDS else self._missing(plan)
+        if missing is None:
+            return True
+        group, queue = missing
+        plan.stage = (
+            f"group {group} has not come to queue {queue} yet,"
+            f" {READY_SECONDS - waited:.0f} s at most"
+        )
+        return False
+
+    def _missing(self, plan: Scale) -> tuple[str, int] | None:
+        """A group and a new queue that none of its consumers has come to."""
+        for group in self._readers.online(plan.topic):
+            for queue in range(plan.before, plan.after):
+                if self._readers.last_read(group, plan.topic, queue) < plan.since_millis:
+                    return group, queue
+        return None
 
     def _make(self, plan: Scale) -> bool:
         """The next change; False: it could not be made, and the rest is given up."""

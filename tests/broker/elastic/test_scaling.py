@@ -1,6 +1,5 @@
 """Planned changes: when they come, and what may be asked for."""
 
-from collections import Counter
 from collections.abc import Callable, Iterable
 from itertools import pairwise
 from pathlib import Path
@@ -70,7 +69,8 @@ class Readers:
 
     def __init__(self) -> None:
         self.groups: dict[str, frozenset[int]] = {}
-        self.waits: Counter[int] = Counter()
+        # By group and queue, when.
+        self.reads: dict[tuple[str, int], int] = {}
         self.unread: dict[int, list[str]] = {}
         self.wants: dict[int, list[str]] = {}
         self.unseen: set[int] = set()
@@ -81,8 +81,8 @@ class Readers:
     def passed(self, group: str, topic: str) -> frozenset[int]:
         return self.groups[group]
 
-    def waiting(self, topic: str, queue: int) -> int:
-        return self.waits[queue]
+    def last_read(self, group: str, topic: str, queue: int) -> int:
+        return self.reads.get((group, queue), -1)
 
     def behind(self, topic: str, queue: int) -> list[str]:
         return self.unread.get(queue, [])
@@ -150,10 +150,17 @@ async def test_readers_come_to_new_queues_first(home: Home, autojump_clock: Mock
     assert pending > 0
     assert stage is not None
     assert "queue 4" in stage
-    home.readers.waits.update({4: 2, 5: 1})
+    now = TrioClock().millis()
+    home.readers.reads = {("A", 4): now, ("A", 5): now, ("B", 4): now, ("Free", 5): now}
+    await trio.sleep(10)
+    # Of other groups any number may be there, and what was before the request is none.
+    home.readers.reads["B", 5] = now - 60_000
     await trio.sleep(10)
     assert home.maps.map.version == 0
-    home.readers.waits[5] = 2
+    _, stage = home.scaling.pending(TOPIC)
+    assert stage is not None
+    assert "group B has not come to queue 5" in stage
+    home.readers.reads["B", 5] = TrioClock().millis()
     assert await until(lambda: home.maps.map.version > 0) < 2
 
 

@@ -86,7 +86,6 @@ class Around:
     topics: Topics
     offsets: ConsumerOffsets
     clients: Clients
-    arrivals: Arrivals
     registration: Registration
 
 
@@ -94,9 +93,7 @@ def part(given: Given, elastic: Elastic, around: Around) -> Part:
     """Loaded after topics and offsets."""
     store, maps, groups = given.store, elastic.maps, elastic.groups
     config, topics = given.config, around.topics
-    readers = ElasticReaders(
-        groups, around.clients.consumers, around.arrivals, around.offsets, store
-    )
+    readers = ElasticReaders(groups, around.clients.consumers, around.offsets, store)
     scaling = Scaling(maps, readers, Tails(maps, readers, topics), given.clock)
     loads = Loads(maps, given.clock)
     viewing = Viewing(
