@@ -69,6 +69,10 @@ class ElasticLog:
         self._takers.append(take)
         self._forgetters.append(forget)
 
+    def millis(self) -> int:
+        """What the clock says, in milliseconds since 1970."""
+        return self._clock.millis()
+
     def append(self, record: ElasticRecord, again: bool = False) -> int:
         """The record is written, and in effect; where the log ends behind it. StoreError: nothing has changed.
 

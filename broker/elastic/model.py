@@ -39,6 +39,8 @@ class Change:
     starts: Mapping[int, int]
     moved: int
     told: frozenset[str] = frozenset()
+    # When it came, in milliseconds since 1970; 0: an older version made it.
+    at: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +67,13 @@ class TopicMap:
         return [lp for lp, one in enumerate(self.queues) if one == queue]
 
     def apply(
-        self, move: Move, end_of: Callable[[int], int], told: frozenset[str] = frozenset()
+        self,
+        move: Move,
+        end_of: Callable[[int], int],
+        told: frozenset[str] = frozenset(),
+        at: int = 0,
     ) -> "TopicMap":
-        """The map after a move; `end_of` gives a queue's end offset at this moment, `told` as in Change.
+        """The map after a move; `end_of` gives a queue's end offset at this moment, `told` and `at` as in Change.
 
         PlanError when it moves nothing, names what is not there, or the topic has too many changes.
         """
@@ -79,6 +85,7 @@ class TopicMap:
             {receiver: end_of(receiver) for receiver in sorted(set(move.targets.values()))},
             len(move.targets),
             told,
+            at,
         )
         queues = list(self.queues)
         for lp, receiver in move.targets.items():

@@ -14,9 +14,10 @@ FORMAT = 1
 class ElasticChange(Body, kw_only=True):
     """A change that happened: donors' ends, receivers' starts (queue -> offset), how many LPs it `moved`.
 
-    `told`: groups without an offset in a receiver, which begin at its start.
+    `told`: groups without an offset in a receiver, which begin at its start. `at`: when, in milliseconds since 1970.
     """
 
+    at: Int64 = 0
     ends: dict[Int32, Int64] = msgspec.field(default_factory=dict)
     moved: Int32 = 0
     starts: dict[Int32, Int64] = msgspec.field(default_factory=dict)
