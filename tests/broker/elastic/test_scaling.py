@@ -33,6 +33,7 @@ class Maps:
 
     def __init__(self, topics: Topics) -> None:
         self.map = new_topic(4)
+        self.others: dict[str, TopicMap] = {}
         self.left: list[int] = []
         self.refusing = False
         self._topics = topics
@@ -41,7 +42,7 @@ class Maps:
         self._topics.resize(topic, read, write)
 
     def state(self, topic: str) -> TopicMap | None:
-        return self.map if topic == TOPIC else None
+        return self.map if topic == TOPIC else self.others.get(topic)
 
     def topics(self) -> list[str]:
         return [TOPIC]
@@ -60,6 +61,9 @@ class Maps:
             raise PlanError("too large")
 
     def change(self, topic: str, move: Move) -> Change:
+        if topic in self.others:
+            self.others[topic] = self.others[topic].apply(move, lambda _: 100)
+            return self.others[topic].changes[-1]
         self.map = self.map.apply(move, lambda _: 100)
         return self.map.changes[-1]
 
@@ -344,3 +348,21 @@ async def test_what_cannot_be_announced_leaves_no_plan(
             home.scale(6)
     assert home.scaling.pending(TOPIC) == (0, None)
     assert home.scale(6)
+
+
+async def test_a_plan_that_goes_while_another_topic_changes_is_not_made(
+    home: Home, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    change = home.maps.change
+
+    def changing(topic: str, move: Move) -> Change:
+        home.scaling.cancel("Second")
+        return change(topic, move)
+
+    monkeypatch.setattr(home.maps, "change", changing)
+    home.maps.others["Second"] = new_topic(4)
+    home.topics.update(TopicConfig(topic_name="Second", read_queue_nums=4, write_queue_nums=4))
+    home.scale(8)
+    home.scaling.scale("Second", 8, now=True, ignore=(), dry_run=False)
+    await until(lambda: home.maps.map.version == 4)
+    assert home.maps.others["Second"].version == 0
