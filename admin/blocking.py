@@ -246,6 +246,7 @@ class BlockingAdminClient:
     elastic_cancel = _plain(elastic.elastic_cancel)
     elastic_view = _plain(elastic.elastic_view)
     elastic_broker = _plain(elastic.elastic_broker)
+    elastic_brokers = _plain(elastic.elastic_brokers)
 
     topic_config = _plain(static_topics.topic_config)
     topic_configs = _plain(static_topics.topic_configs)

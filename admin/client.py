@@ -224,6 +224,7 @@ class AdminClient:
     elastic_cancel = elastic.elastic_cancel
     elastic_view = elastic.elastic_view
     elastic_broker = elastic.elastic_broker
+    elastic_brokers = elastic.elastic_brokers
 
     topic_config = static_topics.topic_config
     topic_configs = static_topics.topic_configs

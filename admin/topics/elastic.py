@@ -23,15 +23,23 @@ from trimq.codec.names import MASTER_ID
 
 async def elastic_broker(link: Link, topic: str) -> str:
     """The address of the one master that has a topic; Invalid when several brokers have it."""
+    addrs = await elastic_brokers(link, topic)
+    if len(addrs) != 1:
+        raise Invalid(
+            f"topic {topic!r} is on {len(addrs)} masters ({', '.join(addrs)}): an elastic topic is on one;"
+            f" mqadmin elasticTopic show -t {topic} says on which it is not elastic, delete it there"
+        )
+    return addrs[0]
+
+
+async def elastic_brokers(link: Link, topic: str) -> list[str]:
+    """The addresses of all masters that have a topic, in order of their names."""
     route = await topic_route(link, topic)
-    addrs = [
+    return [
         broker.broker_addrs[MASTER_ID]
-        for broker in route.broker_datas
+        for broker in sorted(route.broker_datas, key=lambda one: one.broker_name)
         if MASTER_ID in broker.broker_addrs
     ]
-    if len(addrs) != 1:
-        raise Invalid(f"topic {topic!r} is on {len(addrs)} masters: an elastic topic is on one")
-    return addrs[0]
 
 
 async def elastic_create(link: Link, addr: str, topic: str, queues: int = 0) -> None:

@@ -42,12 +42,18 @@ class Queues(Protocol):
 
 
 class Behind(NamedTuple):
-    """A change that a group has not passed: it must commit `end` in the queue `donor`, and has `committed`."""
+    """A change that a group has not passed: it must commit `end` in the queue `donor`, and has `committed`.
+
+    `since`: when the change came; `last_commit`: when the group last committed the donor. Both in milliseconds
+    since 1970; 0: not known, as commits before the broker's start are.
+    """
 
     version: int
     donor: int
     end: int
     committed: int
+    since: int
+    last_commit: int
 
 
 class _Gated:
@@ -121,7 +127,14 @@ class GatedGroups:
         if state is None or gated is None:
             return []
         return [
-            Behind(change.version, donor, end, reached)
+            Behind(
+                change.version,
+                donor,
+                end,
+                reached,
+                change.at,
+                self._offsets.last_commit(group, topic, donor),
+            )
             for change in state.changes
             if change.version not in gated.passed
             for donor, end in change.ends.items()

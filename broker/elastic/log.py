@@ -12,11 +12,17 @@ from typing import Final, Protocol
 from trimq.base.clock import Clock
 from trimq.broker.identity import BrokerIdentity
 from trimq.broker.topics.table import Topics
-from trimq.codec.bodies.elastic import ElasticRecord, decode_record, encode_record
+from trimq.codec.bodies.elastic import (
+    ElasticRecord,
+    decode_record,
+    encode_record,
+    encode_short,
+)
 from trimq.codec.bodies.topics import TopicConfig
 from trimq.codec.errors import CodecError
 from trimq.codec.flags import Perm, SysFlag
 from trimq.codec.names import ELASTIC_MAP_TOPIC
+from trimq.store.errors import MessageTooLarge
 from trimq.store.messages.effects import Effect
 from trimq.store.messages.message import Appended, Dispatched, Message
 
@@ -50,6 +56,8 @@ class ElasticLog:
         self._host = identity.packed_store_host
         self._takers: list[Taker] = []
         self._forgetters: list[Callable[[], None]] = []
+        # What is being appended, as bytes and as it was given.
+        self._appending: tuple[bytes, ElasticRecord] | None = None
         # Where the log ends behind the last record: what a reply about it waits for.
         self.end = -1
 
@@ -60,6 +68,10 @@ class ElasticLog:
         """
         self._takers.append(take)
         self._forgetters.append(forget)
+
+    def millis(self) -> int:
+        """What the clock says, in milliseconds since 1970."""
+        return self._clock.millis()
 
     def append(self, record: ElasticRecord, again: bool = False) -> int:
         """The record is written, and in effect; where the log ends behind it. StoreError: nothing has changed.
@@ -74,22 +86,32 @@ class ElasticLog:
                 perm=Perm.READ | Perm.WRITE,
             )
         )
+        try:
+            self.end = self._put(encode_record(record), record, again)
+        except MessageTooLarge:
+            self.end = self._put(encode_short(record), record, again)
+        return self.end
+
+    def _put(self, body: bytes, record: ElasticRecord, again: bool) -> int:
         flags = 0
         if len(self._host) == _IPV6_HOST:
             flags = int(SysFlag.BORN_HOST_V6 | SysFlag.STORE_HOST_V6)
         now = self._clock.millis()
-        body = encode_record(record)
         message = Message(
             ELASTIC_MAP_TOPIC, _QUEUE, body, b"", 0, flags, now, self._host, self._host
         )
-        appended = self._store.put_again(message) if again else self._store.put(message)
-        self.end = appended.end
-        return self.end
+        self._appending = (body, record)
+        try:
+            return (self._store.put_again(message) if again else self._store.put(message)).end
+        finally:
+            self._appending = None
 
     def written(self, record: Dispatched, message: Message) -> None:
         """The effect of one that is in the log. What cannot be read changes nothing, and is logged."""
+        own = self._appending
         try:
-            found = decode_record(message.body)
+            is_own = own is not None and own[0] == message.body
+            found = own[1] if own and is_own else decode_record(message.body)
         except CodecError as error:
             log.error(
                 "elastic record not understood, it changes nothing: at=%d reason=%s",

@@ -22,7 +22,7 @@ from trimq.codec.bodies.elastic import (
     ElasticDeletion,
     ElasticRecord,
     ElasticState,
-    encode_record,
+    encode_short,
 )
 from trimq.codec.bodies.topics import TopicConfig
 from trimq.codec.flags import Perm
@@ -178,9 +178,12 @@ class ElasticMaps:
             told = self.newcomers(topic, set(move.targets.values()))
             # Ends may have a digit more by then.
             state = state.apply(
-                move, lambda queue: 10 * self._store.next_offset(topic, queue) + 9, told
+                move,
+                lambda queue: 10 * self._store.next_offset(topic, queue) + 9,
+                told,
+                self._records.millis(),
             )
-        size = len(encode_record(record_of(topic, state)))
+        size = len(encode_short(record_of(topic, state)))
         if size > self._store.longest_body:
             raise _too_large(topic, f"{size} bytes, {self._store.longest_body} at most")
 
@@ -200,7 +203,9 @@ class ElasticMaps:
         state.check(move)
         self._store.write_others()
         told = self.newcomers(topic, set(move.targets.values()))
-        changed = state.apply(move, lambda queue: self._store.next_offset(topic, queue), told)
+        changed = state.apply(
+            move, lambda queue: self._store.next_offset(topic, queue), told, self._records.millis()
+        )
         try:
             self._records.append(record_of(topic, changed))
         except MessageTooLarge as error:

@@ -7,6 +7,7 @@ A group may read a receiver from the change's start on only when it has passed t
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from heapq import heapify, heapreplace
 
 NEW_TOPIC_PARTITIONS = 1000
 MOST_CHANGES = 1000
@@ -38,6 +39,8 @@ class Change:
     starts: Mapping[int, int]
     moved: int
     told: frozenset[str] = frozenset()
+    # When it came, in milliseconds since 1970; 0: an older version made it.
+    at: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +67,13 @@ class TopicMap:
         return [lp for lp, one in enumerate(self.queues) if one == queue]
 
     def apply(
-        self, move: Move, end_of: Callable[[int], int], told: frozenset[str] = frozenset()
+        self,
+        move: Move,
+        end_of: Callable[[int], int],
+        told: frozenset[str] = frozenset(),
+        at: int = 0,
     ) -> "TopicMap":
-        """The map after a move; `end_of` gives a queue's end offset at this moment, `told` as in Change.
+        """The map after a move; `end_of` gives a queue's end offset at this moment, `told` and `at` as in Change.
 
         PlanError when it moves nothing, names what is not there, or the topic has too many changes.
         """
@@ -78,6 +85,7 @@ class TopicMap:
             {receiver: end_of(receiver) for receiver in sorted(set(move.targets.values()))},
             len(move.targets),
             told,
+            at,
         )
         queues = list(self.queues)
         for lp, receiver in move.targets.items():
@@ -208,7 +216,9 @@ def plan_scale(topic: TopicMap, queues: int) -> list[Move]:
         raise PlanError(f"the number of queues must be 1 to {len(topic.queues)}, not {queues}")
     if queues == topic.in_use:
         return []
-    held = {queue: topic.partitions_of(queue) for queue in range(max(queues, topic.in_use))}
+    held: dict[int, list[int]] = {queue: [] for queue in range(max(queues, topic.in_use))}
+    for lp, queue in enumerate(topic.queues):
+        held[queue].append(lp)
     least, more = divmod(len(topic.queues), queues)
     if queues > topic.in_use:
         return _grow(held, topic.in_use, queues, least, more)
@@ -218,7 +228,7 @@ def plan_scale(topic: TopicMap, queues: int) -> list[Move]:
 def _grow(held: dict[int, list[int]], old: int, new: int, least: int, more: int) -> list[Move]:
     """New queues are filled in turn, from the donors in turn."""
     # The larger shares go to those that have most: they give less.
-    largest = sorted(range(new), key=lambda queue: (-len(held[queue]), queue))[:more]
+    largest = set(sorted(range(new), key=lambda queue: (-len(held[queue]), queue))[:more])
     share = [least + (queue in largest) for queue in range(new)]
     wanted = [queue for queue in range(old, new) for _ in range(share[queue])]
     moves = []
@@ -232,13 +242,14 @@ def _grow(held: dict[int, list[int]], old: int, new: int, least: int, more: int)
 
 def _shrink(held: dict[int, list[int]], queues: int) -> list[Move]:
     """Each LP of the tail goes to the queue that has the fewest by then."""
-    sizes = {queue: len(held[queue]) for queue in range(queues)}
+    sizes = [(len(held[queue]), queue) for queue in range(queues)]
+    heapify(sizes)
     moves = []
-    for donor in sorted(held.keys() - sizes.keys()):
+    for donor in range(queues, len(held)):
         targets = {}
         for lp in held[donor]:
-            targets[lp] = min(sizes, key=lambda queue: (sizes[queue], queue))
-            sizes[targets[lp]] += 1
+            size, targets[lp] = sizes[0]
+            heapreplace(sizes, (size + 1, targets[lp]))
         if targets:
             moves.append(Move(targets))
     return moves

@@ -17,29 +17,23 @@ class Gated(Protocol):
 
     def known_offset(self, group: str, topic: str, queue: int) -> int: ...
 
+    def last_read(self, group: str, topic: str, queue: int) -> int: ...
+
     def begins_last(self, group: str) -> bool: ...
 
 
-class WaitingPulls(Protocol):
-    """What of Arrivals is needed here."""
-
-    def waiting_for(self, topic: str, queue_id: int) -> int: ...
-
-
 class ElasticReaders:
-    """Groups that lock the topic's queues, the pulls that wait, and everybody's offsets."""
+    """Groups that lock the topic's queues, and everybody's offsets."""
 
     def __init__(
         self,
         gated: Gated,
         consumers: Consumers,
-        pulls: WaitingPulls,
         offsets: ConsumerOffsets,
         store: QueueReader,
     ) -> None:
         self._gated = gated
         self._consumers = consumers
-        self._pulls = pulls
         self._offsets = offsets
         self._store = store
 
@@ -56,9 +50,9 @@ class ElasticReaders:
         """The versions that a group has passed."""
         return self._gated.passed(group, topic)
 
-    def waiting(self, topic: str, queue: int) -> int:
-        """How many pulls wait in a queue."""
-        return self._pulls.waiting_for(topic, queue)
+    def last_read(self, group: str, topic: str, queue: int) -> int:
+        """When a consumer of the group asked for messages last, in milliseconds since 1970; -1: never."""
+        return self._gated.last_read(group, topic, queue)
 
     def behind(self, topic: str, queue: int) -> Sequence[str]:
         """The groups that have offsets of the topic, or want messages, and have not read a queue to its end.

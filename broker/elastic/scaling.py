@@ -1,15 +1,16 @@
 """Changes that an operator has asked for: what comes when, and what may be asked for.
 
 More queues: they are announced for reading first, and the changes come when every online group that
-reads in order has a pull waiting in each of them, at the latest after `READY_SECONDS` (clients ask for
+reads in order has asked for messages in each of them, at the latest after `READY_SECONDS` (clients ask for
 routes every 30 s, rebalance every 20 s, and Go locks every 20 s). Fewer: the changes come at once, and
 what becomes of the queues at the end is in `tails.py`. What is planned is not kept over a restart: the map
 is, so the same request goes on from there.
 """
 
 import logging
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final, Protocol
 
 import trio
@@ -48,8 +49,8 @@ class Readers(Protocol):
 
     def passed(self, group: str, topic: str) -> frozenset[int]: ...
 
-    def waiting(self, topic: str, queue: int) -> int:
-        """How many pulls wait in a queue."""
+    def last_read(self, group: str, topic: str, queue: int) -> int:
+        """When a consumer of the group asked for messages last, in milliseconds since 1970; -1: never."""
 
 
 @dataclass(slots=True)
@@ -57,12 +58,15 @@ class Scale:
     """What one request asked for and has not been done yet."""
 
     topic: str
-    moves: list[Move]
+    moves: deque[Move]
     before: int
     after: int
     since: float
+    # The same as milliseconds since 1970.
+    since_millis: int
     stage: str = ""
-    ignored: frozenset[str] = field(default_factory=frozenset)
+    # Readers have come to the new queues, or were waited for long enough.
+    is_ready: bool = False
 
 
 class Scaling:
@@ -100,7 +104,7 @@ class Scaling:
         if plan is None:
             return []
         self._tails.tend(topic)
-        return plan.moves
+        return list(plan.moves)
 
     def forget(self, topic: str) -> None:
         """The topic was deleted."""
@@ -118,14 +122,19 @@ class Scaling:
             if not self._plans:
                 with trio.move_on_after(TAIL_SECONDS):
                     await self._asked.wait()
+            is_busy = False
             for plan in list(self._plans.values()):
-                self._step(plan)
+                # Cancelled, or the topic is deleted, while others had their turn.
+                if self._plans.get(plan.topic) is plan:
+                    is_busy |= self._step(plan)
+                    await trio.lowlevel.checkpoint()
             if self._clock.current_time() - tended >= TAIL_SECONDS:
                 tended = self._clock.current_time()
                 for topic in self._maps.topics():
                     if topic not in self._plans:
                         self._tails.tend(topic)
-            await trio.sleep(_LOOK_SECONDS)
+            if not is_busy:
+                await trio.sleep(_LOOK_SECONDS)
 
     def _known(self, topic: str) -> TopicMap:
         state = self._maps.state(topic)
@@ -151,50 +160,69 @@ class Scaling:
                 f"{topic!r} is still changing: {plan.stage}; wait, or cancel that first"
             )
         self._maps.check_moves(topic, moves)
+        reads = self._tails.reads(topic, after)
+        if after > state.in_use:
+            self._tails.check(topic, after, reads)
         if moves and not dry_run:
-            plan = Scale(topic, list(moves), state.in_use, after, self._clock.current_time())
+            now, millis = self._clock.current_time(), self._clock.millis()
+            plan = Scale(topic, deque(moves), state.in_use, after, now, millis)
             plan.stage = "the new queues are announced"
-            self._plans[topic] = plan
             if after > plan.before:
-                self._tails.tell(topic, after, self._tails.reads(topic, after))
+                # What fails here leaves no plan behind.
+                self._tails.tell(topic, after, reads)
+            self._plans[topic] = plan
             self._asked.set()
             self._asked = trio.Event()
         return moves
 
-    def _step(self, plan: Scale) -> None:
-        if not self._is_ready(plan):
-            return
-        self._make(plan)
+    def _step(self, plan: Scale) -> bool:
+        """Make one change, if its time has come; whether more can follow at once.
+
+        Only one: each writes to the log, and a plan may have a thousand.
+        """
+        if not plan.is_ready:
+            if not self._is_ready(plan):
+                return False
+            plan.is_ready = True
+            plan.stage = "the changes are being made"
+        if self._make(plan) and plan.moves:
+            return True
         del self._plans[plan.topic]
         self._tails.tend(plan.topic)
+        return False
 
     def _is_ready(self, plan: Scale) -> bool:
-        """Whether whoever reads in order waits in the new queues already."""
-        online = self._readers.online(plan.topic)
-        missing = [
-            queue
-            for queue in range(plan.before, plan.after)
-            if self._readers.waiting(plan.topic, queue) < len(online)
-        ]
+        """Whether each group that reads in order has asked in all new queues since they were announced."""
         waited = self._clock.current_time() - plan.since
-        if online and missing and waited < READY_SECONDS:
-            plan.stage = (
-                f"consumers have not come to queue {missing[0]} yet,"
-                f" {READY_SECONDS - waited:.0f} s at most"
+        missing = None if waited >= READY_SECONDS else self._missing(plan)
+        if missing is None:
+            return True
+        group, queue = missing
+        plan.stage = (
+            f"group {group} has not come to queue {queue} yet,"
+            f" {READY_SECONDS - waited:.0f} s at most"
+        )
+        return False
+
+    def _missing(self, plan: Scale) -> tuple[str, int] | None:
+        """A group and a new queue that none of its consumers has come to."""
+        for group in self._readers.online(plan.topic):
+            for queue in range(plan.before, plan.after):
+                if self._readers.last_read(group, plan.topic, queue) < plan.since_millis:
+                    return group, queue
+        return None
+
+    def _make(self, plan: Scale) -> bool:
+        """The next change; False: it could not be made, and the rest is given up."""
+        try:
+            self._maps.change(plan.topic, plan.moves[0])
+        except (PlanError, StoreError) as error:
+            log.warning(
+                "elastic topic not changed, the rest is given up: topic=%s left=%d",
+                plan.topic,
+                len(plan.moves),
+                exc_info=error,
             )
             return False
+        plan.moves.popleft()
         return True
-
-    def _make(self, plan: Scale) -> None:
-        while plan.moves:
-            try:
-                self._maps.change(plan.topic, plan.moves[0])
-            except (PlanError, StoreError) as error:
-                log.warning(
-                    "elastic topic not changed, the rest is given up: topic=%s left=%d",
-                    plan.topic,
-                    len(plan.moves),
-                    exc_info=error,
-                )
-                return
-            plan.moves.pop(0)

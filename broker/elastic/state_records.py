@@ -20,6 +20,7 @@ def record_of(topic: str, state: TopicMap) -> ElasticState:
                 starts=dict(change.starts),
                 moved=change.moved,
                 told=sorted(change.told),
+                at=change.at,
             )
             for change in state.changes
         ],
@@ -29,7 +30,7 @@ def record_of(topic: str, state: TopicMap) -> ElasticState:
 def state_of(record: ElasticState) -> TopicMap:
     """What `record_of` was given."""
     changes: Iterable[Change] = (
-        Change(one.version, one.ends, one.starts, one.moved, frozenset(one.told))
+        Change(one.version, one.ends, one.starts, one.moved, frozenset(one.told), one.at)
         for one in record.changes
     )
     return TopicMap(tuple(record.queues), record.version, tuple(changes))

@@ -74,6 +74,11 @@ class Tails:
         ):
             self._maps.resize(topic, reads, writes)
 
+    def check(self, topic: str, writes: int, reads: int) -> None:
+        """LimitReached when the topic may not have so many."""
+        if self._topics.get(topic) is not None:
+            self._topics.check_resize(topic, reads, writes)
+
     def stage(self, topic: str) -> str | None:
         """What becomes of them, in a sentence; None without any."""
         state, reads = self._maps.state(topic), self._reads(topic)

@@ -1,8 +1,10 @@
 """An elastic topic as an operator sees it."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
+from trimq.broker.elastic.gated_groups import Behind
 from trimq.broker.elastic.model import TopicMap
 from trimq.broker.elastic.readers import ElasticReaders
 from trimq.broker.elastic.scaling import Scaling
@@ -23,8 +25,8 @@ class HeldUp(Protocol):
 
     def groups(self, topic: str) -> Iterable[str]: ...
 
-    def held_up_by(self, group: str, topic: str) -> Iterable[tuple[int, int, int, int]]:
-        """(version, donor, end, committed) of each donor that keeps a change closed."""
+    def held_up_by(self, group: str, topic: str) -> Iterable[Behind]:
+        """Each donor that keeps a change closed."""
 
 
 class PutCounts(Protocol):
@@ -72,6 +74,7 @@ class Viewing:
         """All queues that can be read, the remembered changes, and the groups that read in order."""
         pending, stage = self._scaling.pending(topic)
         loads = self._loads(topic, state)
+        partitions = Counter(state.queues)
         rates = dict.fromkeys(range(max(state.in_use, read_queues)), 0.0)
         for load in loads:
             rates[load.queue] += load.rate
@@ -84,7 +87,7 @@ class Viewing:
             queues=[
                 ElasticQueue(
                     queue=queue,
-                    partitions=len(state.partitions_of(queue)),
+                    partitions=partitions[queue],
                     min_offset=self._store.min_offset(topic, queue),
                     max_offset=self._store.max_offset(topic, queue),
                     rate=rate,
@@ -117,15 +120,19 @@ class Viewing:
             members=self._readers.members(group),
             waits=[
                 ElasticWait(
-                    version=version,
-                    queue=donor,
-                    end=end,
-                    committed=committed,
+                    version=one.version,
+                    queue=one.donor,
+                    end=one.end,
+                    committed=one.committed,
+                    since=one.since,
+                    last_commit=one.last_commit,
                     owner=self._locks.holder(
                         group,
-                        MessageQueue(topic=topic, broker_name=self._broker_name, queue_id=donor),
+                        MessageQueue(
+                            topic=topic, broker_name=self._broker_name, queue_id=one.donor
+                        ),
                     ),
                 )
-                for version, donor, end, committed in self._gated.held_up_by(group, topic)
+                for one in self._gated.held_up_by(group, topic)
             ],
         )

@@ -86,6 +86,8 @@ class ConsumerOffsets:
         self._turned = trio.Event()
         self._guarded: Container[str] = ()
         self._guard: CommitGuard | None = None
+        # Of guarded topics, since the start: when each queue was committed last.
+        self._last_commits: dict[str, dict[int, int]] = {}
 
     def guard(self, topics: Container[str], guard: CommitGuard) -> None:
         """From now on commits to these topics, whichever they are at that time, are up to the guard."""
@@ -122,7 +124,13 @@ class ConsumerOffsets:
             return
         self._commit(client, group, topic, queue_id, offset)
         if guard is not None:
+            times = self._last_commits.setdefault(f"{topic}@{group}", {})
+            times[queue_id] = self._clock.millis()
             guard.committed(group, topic)
+
+    def last_commit(self, group: str, topic: str, queue_id: int) -> int:
+        """When a queue of a guarded topic was committed, in milliseconds since 1970; 0: not since the start."""
+        return self._last_commits.get(f"{topic}@{group}", {}).get(queue_id, 0)
 
     def _commit(self, client: str, group: str, topic: str, queue_id: int, offset: int) -> None:
         key = f"{topic}@{group}"
@@ -386,6 +394,7 @@ class ConsumerOffsets:
         self._committed.remove(key)
         self._pulled.remove(key)
         self._reset.pop(key, None)
+        self._last_commits.pop(key, None)
         self._changed = True
         self.turn()
         self._read.remove(key)

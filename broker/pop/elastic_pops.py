@@ -53,6 +53,7 @@ class ElasticPops:
         """Where its reading of a queue ends; None: nowhere."""
         if topic not in self.topics or not self._groups.is_gated(group, topic):
             return None
+        self._groups.reads(group, topic, queue_id)
         if self._commits.is_settling(group, topic, queue_id):
             return _NOTHING
         return self._groups.readable_until(group, topic, queue_id)

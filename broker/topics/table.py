@@ -252,12 +252,12 @@ class Topics(Kept[TopicConfigSerializeWrapper]):
             self._changed(topic, "announced anew")
 
     def resize(self, name: str, read: int, write: int) -> None:
-        """Give an existing topic other numbers of queues."""
-        topic = msgspec.structs.replace(
-            self._table[name], read_queue_nums=read, write_queue_nums=write
-        )
-        self._check_room(topic)
-        self._changed(topic, "resized")
+        """Give an existing topic other numbers of queues. LimitReached: too many."""
+        self._changed(self._resized(name, read, write), "resized")
+
+    def check_resize(self, name: str, read: int, write: int) -> None:
+        """LimitReached when `resize` would be refused."""
+        self._resized(name, read, write)
 
     def delete(self, name: str) -> None:
         self.mappings.delete(name)
@@ -323,6 +323,13 @@ class Topics(Kept[TopicConfigSerializeWrapper]):
         self.mappings.close()
 
     # --- inside
+
+    def _resized(self, name: str, read: int, write: int) -> TopicConfig:
+        topic = msgspec.structs.replace(
+            self._table[name], read_queue_nums=read, write_queue_nums=write
+        )
+        self._check_room(topic)
+        return topic
 
     def _check_room(self, topic: TopicConfig) -> None:
         if topic.topic_name not in self._table:

@@ -44,13 +44,18 @@ class ElasticPlan(Body, kw_only=True):
 
 
 class ElasticWait(Body, kw_only=True):
-    """A change that a group has not passed: a donor that it has not read to the end."""
+    """A change that a group has not passed: a donor that it has not read to the end.
+
+    `since`: when the change came. `last_commit`: of the donor by the group. In milliseconds since 1970; 0: unknown.
+    """
 
     committed: Int64 = 0
     end: Int64 = 0
+    last_commit: Int64 = 0
     # The client that has the donor locked.
     owner: str | None = None
     queue: Int32 = 0
+    since: Int64 = 0
     version: Int32 = 0
 
 

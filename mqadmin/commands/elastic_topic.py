@@ -172,8 +172,16 @@ def merge(run: Run, topic: str, receiver: int, no_wait: bool, dry_run: bool) -> 
 
 @admin_subcommand(command, "cancel", "Give up the changes that have not happened yet.")
 @topic_option
-def cancel(run: Run, topic: str) -> None:
-    plan = run.admin.elastic_cancel(run.admin.elastic_broker(topic), topic)
+@dry_run_option
+def cancel(run: Run, topic: str, dry_run: bool) -> None:
+    addr = run.admin.elastic_broker(topic)
+    if dry_run:
+        # Nothing that changes is asked for: brokers of every version keep their plans.
+        pending = run.admin.elastic_view(addr, topic).pending
+        text = f"give up {pending} changes; those that have happened stay"
+        would(run, text, topic=topic, cancelled=pending)
+        return
+    plan = run.admin.elastic_cancel(addr, topic)
     text = f"{len(plan.moves)} changes given up; those that have happened stay."
     run.out.row(text, {"topic": topic, "cancelled": len(plan.moves)})
 
@@ -181,7 +189,28 @@ def cancel(run: Run, topic: str) -> None:
 @admin_subcommand(command, "show", "Show queues, groups, and what holds a group up.")
 @topic_option
 def show(run: Run, topic: str) -> None:
-    view = _view(run, topic)
+    addrs = run.admin.elastic_brokers(topic)
+    if len(addrs) <= 1:
+        _show(run, _view(run, topic))
+        return
+    views = {addr: elastic_view(run, addr, topic) for addr in addrs}
+    if not any(views.values()):
+        raise Failed(f"{topic!r} is not an elastic topic, on none of {', '.join(addrs)}")
+    run.warn(
+        f"{topic!r} is on {len(addrs)} masters, so its keys have no order: what producers send to the one is not"
+        " ordered with what they send to the other; delete the topic where it is not to be"
+    )
+    for addr, view in views.items():
+        if view is None:
+            text = f"{addr} has {topic} as an ordinary topic."
+            run.out.row(text, {"topic": topic, "broker": addr, "elastic": False})
+        else:
+            run.out.line(f"On {addr}:")
+            _show(run, view)
+
+
+def _show(run: Run, view: ElasticView) -> None:
+    topic = view.topic
     run.out.line(f"{topic}: {view.partitions} partitions, version {view.version}")
     if view.pending:
         run.out.line(f"{view.pending} changes are to come: {view.stage}")

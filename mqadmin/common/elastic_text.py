@@ -3,9 +3,14 @@
 from dataclasses import dataclass
 from typing import Final
 
-from trimq.codec.bodies.elastic_admin import ElasticGroup, ElasticPlan, ElasticView
+from trimq.codec.bodies.elastic_admin import (
+    ElasticGroup,
+    ElasticPlan,
+    ElasticView,
+    ElasticWait,
+)
 from trimq.mqadmin.framework import Run
-from trimq.mqadmin.text.java import cut
+from trimq.mqadmin.text.java import cut, local_seconds
 
 _QUEUE: Final = "{:>6}  {:>11}  {:>14}  {:>14}  {:>12}"
 _LOAD: Final = "{:>10}  {:>6}  {:>12}"
@@ -84,9 +89,22 @@ def _waits(group: ElasticGroup) -> str:
         return "-"
     return "; ".join(
         f"queue {one.queue}: {one.end - one.committed} messages before version {one.version}"
-        f" ({one.owner or 'nobody has it locked'})"
+        f" ({_of_wait(one)})"
         for one in group.waits
     )
+
+
+def _of_wait(one: ElasticWait) -> str:
+    """Since when, who has the queue, and when it was committed last."""
+    parts = [one.owner or "nobody has it locked"]
+    if one.since:
+        parts.insert(0, f"since {local_seconds(one.since)}")
+    parts.append(
+        f"last commit {local_seconds(one.last_commit)}"
+        if one.last_commit
+        else "no commit since the broker's start"
+    )
+    return ", ".join(parts)
 
 
 def show_changes(run: Run, view: ElasticView) -> None:

@@ -9,8 +9,17 @@ from click.testing import CliRunner
 
 from trimq.admin.blocking import BlockingAdminClient
 from trimq.admin.messages.sending import NewMessage
+from trimq.admin.topics import elastic
 from trimq.broker.elastic.loads import Loads
+from trimq.broker.elastic.scaling import Scaling
+from trimq.codec.bodies.elastic_admin import ElasticGroup, ElasticVersion, ElasticView, ElasticWait
+from trimq.codec.bodies.route import BrokerData, TopicRouteData
+from trimq.codec.bodies.topics import TopicConfig
 from trimq.mqadmin.cli import main
+from trimq.mqadmin.common.elastic_text import show_groups
+from trimq.mqadmin.framework import Run
+from trimq.mqadmin.output import Output
+from trimq.mqadmin.text.java import local_seconds
 from trimq.testing import TestServer, running_server
 
 TOPIC = "Shown"
@@ -78,3 +87,62 @@ def test_queues_that_are_to_leave_the_route(show: Callable[..., str], server: Te
         main, ["-n", server.namesrv_addr, "elasticTopic", "merge", "-t", TOPIC, "--to", "0"]
     )
     assert "only the last queue, 0, can be merged" in done.stderr
+
+
+def test_a_second_master_that_has_the_topic_is_shown(
+    show: Callable[..., str], server: TestServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Created there while the topic's own broker was away: that is when somebody looks."""
+    with running_server(settings={"brokerName": "broker-b"}) as other:
+        both = [
+            BrokerData(broker_name=name, broker_addrs={0: addr})
+            for name, addr in (("broker-b", other.broker_addr), ("broker-a", server.broker_addr))
+        ]
+
+        async def route(*_: object) -> TopicRouteData:
+            return TopicRouteData(broker_datas=both)
+
+        monkeypatch.setattr(elastic, "topic_route", route)
+        with BlockingAdminClient(other.namesrv_addr) as admin:
+            admin.put_topic(other.broker_addr, TopicConfig(topic_name=TOPIC))
+        lines = show().splitlines()
+        assert f"On {server.broker_addr}:" in lines
+        assert f"{TOPIC}: 1000 partitions, version 0" in lines
+        assert f"{other.broker_addr} has {TOPIC} as an ordinary topic." in lines
+        values = [json.loads(line) for line in show("--json").splitlines()]
+        assert [one.get("version", one.get("elastic")) for one in values] == [0, False]
+        command = ["-n", server.namesrv_addr, "elasticTopic", "scale", "-t", TOPIC, "-q", "8"]
+        done = CliRunner().invoke(main, command)
+        assert done.exit_code != 0
+        assert f"elasticTopic show -t {TOPIC}" in done.stderr
+
+
+def test_since_when_and_the_last_commit(capsys: pytest.CaptureFixture[str]) -> None:
+    since, last = 1_700_000_000_000, 1_700_000_060_000
+    waits = [
+        ElasticWait(
+            version=1, queue=0, end=9, committed=2, owner="C", since=since, last_commit=last
+        ),
+        ElasticWait(version=1, queue=1, end=3, committed=2),
+    ]
+    group = ElasticGroup(group="G", members=1, waits=waits)
+    view = ElasticView(topic=TOPIC, changes=[ElasticVersion(version=1)], groups=[group])
+    with BlockingAdminClient("127.0.0.1:1") as admin:
+        show_groups(Run(admin, Output(False)), view)
+    shown = capsys.readouterr().out
+    assert f"since {local_seconds(since)}, C, last commit {local_seconds(last)}" in shown
+    assert "nobody has it locked, no commit since the broker's start" in shown
+
+
+def test_cancel_can_be_tried(server: TestServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The plan stays, and is given up without --dry-run."""
+    monkeypatch.setattr(Scaling, "_is_ready", lambda *_: False)
+    command = ["-n", server.namesrv_addr, "elasticTopic", "cancel", "-t", TOPIC]
+    with BlockingAdminClient(server.namesrv_addr) as admin:
+        admin.elastic_scale(server.broker_addr, TOPIC, 8)
+        for _ in range(2):
+            done = CliRunner().invoke(main, [*command, "--dry-run"])
+            assert done.stdout == "would give up 4 changes; those that have happened stay\n"
+            assert admin.elastic_view(server.broker_addr, TOPIC).pending == 4
+        assert "4 changes given up" in CliRunner().invoke(main, command).stdout
+        assert admin.elastic_view(server.broker_addr, TOPIC).pending == 0

@@ -226,7 +226,7 @@ def _messages_in_and_out(given: Given, common: Common) -> list[Part]:
         elastic.part(
             given,
             common.elastic,
-            elastic.Around(topic, offset, common.clients, common.arrivals, common.registration),
+            elastic.Around(topic, offset, common.clients, common.registration, common.routes),
         ),
         messages.part(given, consumers, common.filters.table),
         delays.part(common.delays, common.elastic.maps),

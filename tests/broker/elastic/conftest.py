@@ -81,9 +81,7 @@ class ElasticBroker:
     def tend(self) -> None:
         """What the broker does every few seconds with queues behind the last one in use."""
         broker = self.broker
-        readers = ElasticReaders(
-            self.groups, broker.consumers, broker.arrivals, self.offsets, self.store
-        )
+        readers = ElasticReaders(self.groups, broker.consumers, self.offsets, self.store)
         Tails(self.maps, readers, self.topics).tend(TOPIC)
 
     def topic(self) -> TopicConfig:

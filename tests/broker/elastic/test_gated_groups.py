@@ -7,6 +7,7 @@ import trio
 from trio.testing import MockClock
 
 from tests.broker.elastic.conftest import GROUP, TOPIC, ElasticBroker
+from tests.processors.conftest import NOW
 from trimq.broker.elastic.model import Move
 from trimq.codec.bodies.elastic import GroupReset
 from trimq.store.errors import StoreError
@@ -36,9 +37,12 @@ def test_only_groups_that_lock_are_gated(elastic: ElasticBroker) -> None:
 def test_a_gate_opens_when_the_donors_end_is_committed(moved: ElasticBroker) -> None:
     opened: list[tuple[str, str]] = []
     moved.groups.add_listener(lambda *where: opened.append(where))
+    (held,) = moved.groups.held_up_by(GROUP, TOPIC)
+    assert (held.since, held.last_commit) == (NOW, 0)
+    moved.broker.clock.now += 7000
     moved.commit(0, 2)
     assert moved.groups.readable_until(GROUP, TOPIC, 2) == 0
-    assert moved.groups.held_up_by(GROUP, TOPIC) == [(1, 0, 3, 2)]
+    assert moved.groups.held_up_by(GROUP, TOPIC) == [(1, 0, 3, 2, NOW, NOW + 7000)]
     assert opened == []
     moved.commit(0, 3)
     assert opened == [(GROUP, TOPIC)]
@@ -362,3 +366,16 @@ def test_groups_are_appended_anew_before_their_file_goes(moved: ElasticBroker) -
     after = moved.store.max_physical_offset
     moved.groups.keep(end)
     assert moved.store.max_physical_offset == after
+
+
+def test_since_when_a_change_is_there_is_found_after_a_kill(moved: ElasticBroker) -> None:
+    moved.commit(0, 1)
+    moved.kill()
+    moved.start(NOW + 60_000)
+    (held,) = moved.groups.held_up_by(GROUP, TOPIC)
+    # Commits from before the start are known without their time.
+    assert (held.since, held.last_commit) == (NOW, 0)
+    moved.commit(0, 2)
+    moved.offsets.forget_group(GROUP)
+    (held,) = moved.groups.held_up_by(GROUP, TOPIC)
+    assert held.last_commit == 0

@@ -5,12 +5,15 @@ from collections.abc import Callable
 import pytest
 
 from tests.broker.elastic.conftest import TOPIC, ElasticBroker
+from trimq.broker.elastic import log
 from trimq.broker.elastic.model import Move, PlanError, new_topic
+from trimq.broker.elastic.state_records import record_of
+from trimq.codec.bodies.elastic import ElasticRecord, encode_record, encode_short
 from trimq.codec.bodies.topics import TopicConfig
 from trimq.codec.names import ELASTIC_MAP_TOPIC
-from trimq.store.errors import StoreError
+from trimq.store.errors import MessageTooLarge, StoreError
 from trimq.store.message_store import MessageStore
-from trimq.store.messages.message import Message
+from trimq.store.messages.message import Appended, Message
 
 
 def test_partitions_are_placed_and_other_topics_stay_as_they_are(elastic: ElasticBroker) -> None:
@@ -241,3 +244,49 @@ def test_queues_in_use_can_be_read_after_a_kill_before_the_table_is_written(
     elastic.store.abandon()
     elastic.start()
     assert elastic.topic().read_queue_nums == 6
+
+
+def test_a_state_that_only_fits_with_bare_keys_is_written_so(
+    make_elastic: Callable[..., ElasticBroker], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elastic = make_elastic()
+    elastic.create()
+    changed = elastic.move(p0=2)
+    state = elastic.maps.state(TOPIC)
+    assert state is not None
+    record = record_of(TOPIC, state.apply(Move({2: 2}), lambda _: 0))
+    between = (len(encode_short(record)) + len(encode_record(record))) // 2
+    put = MessageStore.put
+
+    def limited(store: MessageStore, message: Message) -> Appended:
+        if len(message.body) > between:
+            raise MessageTooLarge("too large")
+        return put(store, message)
+
+    monkeypatch.setattr(MessageStore, "put", limited)
+    assert elastic.move(p2=2).version == changed.version + 1
+    running = elastic.maps.state(TOPIC)
+    elastic.kill()
+    elastic.start()
+    assert elastic.maps.state(TOPIC) == running
+
+
+def test_what_is_appended_is_not_decoded_again(
+    elastic: ElasticBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A topic's state may have a thousand changes, and each change writes it."""
+
+    def decode(_: bytes) -> ElasticRecord:
+        raise AssertionError("decoded")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(log, "decode_record", decode)
+        elastic.move(p0=2)
+        elastic.groups.gate("G", TOPIC)
+    running = elastic.maps.state(TOPIC)
+    assert running is not None
+    assert running.version == 1
+    elastic.kill()
+    elastic.start()
+    assert elastic.maps.state(TOPIC) == running
+    assert elastic.groups.is_gated("G", TOPIC)

@@ -29,7 +29,7 @@ PLACED_NOWHERE = {
     "broker/pop/putting_back.py:PuttingBack._stage": "retry topics",
     "broker/pop/checkpoints.py:Notes._stage": "the topic of checkpoints",
     "broker/pop/checkpoints.py:Notes.change": "the topic of checkpoints",
-    "broker/elastic/log.py:ElasticLog.append": "the topic of maps",
+    "broker/elastic/log.py:ElasticLog._put": "the topic of maps",
 }
 
 

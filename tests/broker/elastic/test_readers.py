@@ -1,13 +1,13 @@
 """Who has read a queue that is about to leave the route."""
 
 from tests.broker.elastic.conftest import TOPIC, ElasticBroker
-from trimq.broker.consume.arrivals import Arrivals
 from trimq.broker.elastic.readers import ElasticReaders
+from trimq.broker.pop.elastic_pops import ElasticPops
 
 
 def _asked(elastic: ElasticBroker) -> ElasticReaders:
     consumers = elastic.broker.consumers
-    return ElasticReaders(elastic.groups, consumers, Arrivals(), elastic.offsets, elastic.store)
+    return ElasticReaders(elastic.groups, consumers, elastic.offsets, elastic.store)
 
 
 def test_what_nobody_has_read_is_unseen_until_somebody_has(elastic: ElasticBroker) -> None:
@@ -48,3 +48,20 @@ def test_a_group_that_is_away_or_broadcasts_wants_nothing(elastic: ElasticBroker
     elastic.join("Everybody", "CONSUME_FROM_FIRST_OFFSET", model="BROADCASTING")
     assert asked.wanting(TOPIC, queue) == []
     assert asked.behind(TOPIC, queue) == ["Away"]
+
+
+def test_who_asked_is_known_by_group(elastic: ElasticBroker) -> None:
+    asked = _asked(elastic)
+    elastic.groups.gate("A", TOPIC)
+    elastic.groups.gate("B", TOPIC)
+    elastic.groups.reads("A", TOPIC, 3)
+    assert asked.last_read("A", TOPIC, 3) == elastic.broker.clock.millis()
+    assert asked.last_read("A", TOPIC, 2) == asked.last_read("B", TOPIC, 3) == -1
+
+
+def test_a_pop_in_order_asks_as_well(elastic: ElasticBroker) -> None:
+    found = elastic.broker.elastic
+    pops = ElasticPops({TOPIC}, found.groups, found.commits, elastic.offsets)
+    pops.begin("A", TOPIC)
+    assert pops.until("A", TOPIC, 3) is None
+    assert _asked(elastic).last_read("A", TOPIC, 3) == elastic.broker.clock.millis()

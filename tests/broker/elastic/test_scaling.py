@@ -1,7 +1,7 @@
 """Planned changes: when they come, and what may be asked for."""
 
-from collections import Counter
 from collections.abc import Callable, Iterable
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -23,6 +23,7 @@ from trimq.broker.elastic.scaling import READY_SECONDS, Scaling
 from trimq.broker.elastic.tails import Tails
 from trimq.broker.topics.table import Topics
 from trimq.codec.bodies.topics import TopicConfig
+from trimq.remoting.contract import LimitReached
 
 TOPIC = "Orders"
 
@@ -32,6 +33,7 @@ class Maps:
 
     def __init__(self, topics: Topics) -> None:
         self.map = new_topic(4)
+        self.others: dict[str, TopicMap] = {}
         self.left: list[int] = []
         self.refusing = False
         self._topics = topics
@@ -40,7 +42,7 @@ class Maps:
         self._topics.resize(topic, read, write)
 
     def state(self, topic: str) -> TopicMap | None:
-        return self.map if topic == TOPIC else None
+        return self.map if topic == TOPIC else self.others.get(topic)
 
     def topics(self) -> list[str]:
         return [TOPIC]
@@ -59,6 +61,9 @@ class Maps:
             raise PlanError("too large")
 
     def change(self, topic: str, move: Move) -> Change:
+        if topic in self.others:
+            self.others[topic] = self.others[topic].apply(move, lambda _: 100)
+            return self.others[topic].changes[-1]
         self.map = self.map.apply(move, lambda _: 100)
         return self.map.changes[-1]
 
@@ -68,7 +73,8 @@ class Readers:
 
     def __init__(self) -> None:
         self.groups: dict[str, frozenset[int]] = {}
-        self.waits: Counter[int] = Counter()
+        # By group and queue, when.
+        self.reads: dict[tuple[str, int], int] = {}
         self.unread: dict[int, list[str]] = {}
         self.wants: dict[int, list[str]] = {}
         self.unseen: set[int] = set()
@@ -79,8 +85,8 @@ class Readers:
     def passed(self, group: str, topic: str) -> frozenset[int]:
         return self.groups[group]
 
-    def waiting(self, topic: str, queue: int) -> int:
-        return self.waits[queue]
+    def last_read(self, group: str, topic: str, queue: int) -> int:
+        return self.reads.get((group, queue), -1)
 
     def behind(self, topic: str, queue: int) -> list[str]:
         return self.unread.get(queue, [])
@@ -95,9 +101,9 @@ class Readers:
 class Home:
     """A topic of four queues, its readers, and the service that changes it."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, config: BrokerConfig | None = None) -> None:
         clock = TrioClock()
-        self.topics = Topics(BrokerConfig(), folder, clock)
+        self.topics = Topics(config or BrokerConfig(), folder, clock)
         self.topics.update(TopicConfig(topic_name=TOPIC, read_queue_nums=4, write_queue_nums=4))
         self.maps, self.readers = Maps(self.topics), Readers()
         self.tails = Tails(self.maps, self.readers, self.topics)
@@ -148,10 +154,17 @@ async def test_readers_come_to_new_queues_first(home: Home, autojump_clock: Mock
     assert pending > 0
     assert stage is not None
     assert "queue 4" in stage
-    home.readers.waits.update({4: 2, 5: 1})
+    now = TrioClock().millis()
+    home.readers.reads = {("A", 4): now, ("A", 5): now, ("B", 4): now, ("Free", 5): now}
+    await trio.sleep(10)
+    # Of other groups any number may be there, and what was before the request is none.
+    home.readers.reads["B", 5] = now - 60_000
     await trio.sleep(10)
     assert home.maps.map.version == 0
-    home.readers.waits[5] = 2
+    _, stage = home.scaling.pending(TOPIC)
+    assert stage is not None
+    assert "group B has not come to queue 5" in stage
+    home.readers.reads["B", 5] = TrioClock().millis()
     assert await until(lambda: home.maps.map.version > 0) < 2
 
 
@@ -276,3 +289,80 @@ async def test_other_topics_are_refused(home: Home, autojump_clock: MockClock) -
         home.scaling.scale("Other", 3, now=False, ignore=(), dry_run=False)
     with pytest.raises(PlanError, match="1 to 1000"):
         home.scale(1001)
+
+
+async def test_each_change_is_a_step_of_its_own(home: Home, autojump_clock: MockClock) -> None:
+    """However many there are, others have their turn between two of them."""
+    versions = [0]
+
+    class Steps(trio.abc.Instrument):
+        def after_task_step(self, task: trio.lowlevel.Task) -> None:
+            versions.append(home.maps.map.version)
+
+    home.maps.map = new_topic(100)
+    trio.lowlevel.add_instrument(Steps())
+    home.scale(200)
+    await until(lambda: home.maps.map.version == 100)
+    assert max(after - before for before, after in pairwise(versions)) == 1
+
+
+async def test_what_is_cancelled_between_two_changes_does_not_happen(
+    home: Home, autojump_clock: MockClock
+) -> None:
+    home.scale(8)
+    while not home.maps.map.version:
+        await trio.lowlevel.checkpoint()
+    # Trio's turns may have been two.
+    made = home.maps.map.version
+    assert home.scaling.pending(TOPIC) == (4 - made, "the changes are being made")
+    assert len(home.scaling.cancel(TOPIC)) == 4 - made
+    # The next request is not taken for the one that was cancelled.
+    home.readers.groups = {"A": frozenset({1, 2})}
+    home.scale(9)
+    await trio.sleep(10)
+    assert home.maps.map.version == made
+    assert home.scaling.pending(TOPIC)[0] > 0
+
+
+async def test_what_is_refused_leaves_no_plan(tmp_path: Path) -> None:
+    home = Home(tmp_path, BrokerConfig(max_topic_queues=6))
+    for dry in (True, False):
+        with pytest.raises(LimitReached, match="no more than 6 are allowed"):
+            home.scale(8, dry=dry)
+        assert home.scaling.pending(TOPIC) == (0, None)
+        assert home.told == (4, 4)
+    assert home.scale(6)
+
+
+async def test_what_cannot_be_announced_leaves_no_plan(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = Home(tmp_path)
+
+    def failing(topic: str, read: int, write: int) -> None:
+        raise PlanError("not now")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(home.maps, "resize", failing)
+        with pytest.raises(PlanError, match="not now"):
+            home.scale(6)
+    assert home.scaling.pending(TOPIC) == (0, None)
+    assert home.scale(6)
+
+
+async def test_a_plan_that_goes_while_another_topic_changes_is_not_made(
+    home: Home, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    change = home.maps.change
+
+    def changing(topic: str, move: Move) -> Change:
+        home.scaling.cancel("Second")
+        return change(topic, move)
+
+    monkeypatch.setattr(home.maps, "change", changing)
+    home.maps.others["Second"] = new_topic(4)
+    home.topics.update(TopicConfig(topic_name="Second", read_queue_nums=4, write_queue_nums=4))
+    home.scale(8)
+    home.scaling.scale("Second", 8, now=True, ignore=(), dry_run=False)
+    await until(lambda: home.maps.map.version == 4)
+    assert home.maps.others["Second"].version == 0

@@ -7,8 +7,10 @@ from functools import partial
 import trio
 
 from trimq.broker.cluster.registration import Registration
+from trimq.broker.cluster.routes import ClusterRoutes
 from trimq.broker.consume.arrivals import Arrivals
 from trimq.broker.elastic.commits import ElasticCommits
+from trimq.broker.elastic.elsewhere import Elsewhere
 from trimq.broker.elastic.gated_groups import GatedGroups
 from trimq.broker.elastic.loads import Loads
 from trimq.broker.elastic.log import ElasticLog
@@ -86,19 +88,18 @@ class Around:
     topics: Topics
     offsets: ConsumerOffsets
     clients: Clients
-    arrivals: Arrivals
     registration: Registration
+    routes: ClusterRoutes
 
 
 def part(given: Given, elastic: Elastic, around: Around) -> Part:
     """Loaded after topics and offsets."""
     store, maps, groups = given.store, elastic.maps, elastic.groups
     config, topics = given.config, around.topics
-    readers = ElasticReaders(
-        groups, around.clients.consumers, around.arrivals, around.offsets, store
-    )
+    readers = ElasticReaders(groups, around.clients.consumers, around.offsets, store)
     scaling = Scaling(maps, readers, Tails(maps, readers, topics), given.clock)
     loads = Loads(maps, given.clock)
+    elsewhere = Elsewhere(maps, around.routes, given.identity.name)
     viewing = Viewing(
         groups,
         readers,
@@ -137,12 +138,13 @@ def part(given: Given, elastic: Elastic, around: Around) -> Part:
         master_services={
             "change elastic topics": lead,
             "rates of elastic topics": loads.run,
+            "elastic topics elsewhere": elsewhere.run,
         },
         slave_services={"follow resets of elastic topics": follow},
         load=partial(_load, elastic, given.plan.is_slave),
         recover=partial(_recover, elastic),
         stored=groups.stored,
-        samples=partial(_samples, elastic),
+        samples=partial(_samples, elastic, elsewhere),
     )
 
 
@@ -186,10 +188,16 @@ def _recover(elastic: Elastic, log_end: int) -> None:
         elastic.commits.restore()
 
 
-def _samples(elastic: Elastic) -> Iterator[Sample]:
+def _samples(elastic: Elastic, elsewhere: Elsewhere) -> Iterator[Sample]:
     names = elastic.maps.topics()
     yield Sample("trimq_elastic_topics", "Elastic topics.", "gauge", len(names))
     groups = sum(len(elastic.groups.groups(name)) for name in names)
     yield Sample(
         "trimq_elastic_groups", "Groups that read elastic topics in order.", "gauge", groups
+    )
+    yield Sample(
+        "trimq_elastic_topics_elsewhere",
+        "Elastic topics that another broker takes messages of, too: no order.",
+        "gauge",
+        elsewhere.count,
     )
