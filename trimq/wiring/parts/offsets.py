@@ -48,7 +48,7 @@ def part(
             SearchOffsetByTimestamp(static, store),
             GetEarliestMsgStoretime(static, store),
             GetAllConsumerOffset(offsets),
-            InvokeBrokerToResetOffset(config, table, by_broker, by_clients),
+            InvokeBrokerToResetOffset(config, table, by_broker, by_clients, offsets),
             InvokeBrokerToGetConsumerStatus(consumers),
             CloneGroupOffset(table, consumers, offsets),
         ],

@@ -90,7 +90,7 @@ class _Pop:
         self.told.arrived(messages)
 
     def wake(self, group: str, topic: str, queues: Iterable[int]) -> None:
-        """A gate has opened: whoever waits for these queues looks again."""
+        """A gate has opened, or an operator has moved the group: whoever waits for these queues looks again."""
         for queue_id in (_ALL_QUEUES, *queues):
             self.waits.wake(topic, group, queue_id)
             self.told.wake(topic, group, queue_id)
@@ -117,6 +117,12 @@ def part(
     kept.elastic.groups.add_listener(
         lambda group, topic: pop.wake(group, topic, store.queues(topic))
     )
+
+    def reset(group: str, topic: str, queue_id: int, offset: int) -> None:
+        if offset < store.max_offset(topic, queue_id):
+            pop.wake(group, normal_topic(topic, group), [queue_id])
+
+    kept.offsets.add_reset_listener(reset)
     return Part(
         name="pop",
         processors=[
@@ -166,8 +172,8 @@ def _put_together(
     in_flight = InFlight(store, clock)
     elastic = ElasticPops(topics.partitions, gates.groups, gates.commits, offsets)
     popped = PopOffsets(offsets, store, blocks, in_flight, elastic)
-    waits = PopWaits(config)
-    orderly = Orderly(blocks, offsets, waits, elastic, clock)
+    waits, told = PopWaits(config), PopWaits(config, latest_first=True)
+    orderly = Orderly(blocks, offsets, (waits, told), elastic, clock)
     putting = PuttingBack(config, sends.staging, sends.rules, topics, offsets, notes, in_flight)
     reviving = None
     # What is acknowledged must not be put back because its note is on its way to the disk.
@@ -184,7 +190,7 @@ def _put_together(
         in_flight=in_flight,
         popped=popped,
         waits=waits,
-        told=PopWaits(config, latest_first=True),
+        told=told,
         looking=Looking(config, checks, offsets, blocks, store, elastic),
         orderly=orderly,
         popping=Popping(config, checks, popped, notes, store, waits, orderly, traffic),
