@@ -55,6 +55,7 @@ class Kept:
     # Who takes acknowledgements of lite topics.
     lite: LiteAcking
     elastic: Elastic
+    in_flight: InFlight
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +170,7 @@ def _put_together(
     config, store, clock, of_store = given.config, given.store, given.clock, given.plan.store
     offsets, blocks, gates = kept.offsets, kept.blocks, kept.elastic
     notes = Notes(sends.staging, sends.rules, config.broker_cluster_name, clock)
-    in_flight = InFlight(store, clock)
+    in_flight = kept.in_flight
     elastic = ElasticPops(topics.partitions, gates.groups, gates.commits, offsets)
     popped = PopOffsets(offsets, store, blocks, in_flight, elastic)
     waits, told = PopWaits(config), PopWaits(config, latest_first=True)
