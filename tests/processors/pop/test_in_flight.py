@@ -57,3 +57,15 @@ def test_a_deleted_group_has_none(pops: Any) -> None:
     pops.write()
     pops.broker.groups.delete("G")
     assert in_flight(pops.broker) == {}
+
+
+def test_each_checkpoint_and_acknowledgement_is_a_record(pops: Any) -> None:
+    pops.put(b"a", b"b")
+    popped = pops.pop()
+    pops.write()
+    ends = [pops.broker.store.max_offset("rmq_sys_wheel_timer", 0)]
+    for number in range(2):
+        assert pops.ack(popped, number).code == 0
+        pops.write()
+        ends.append(pops.broker.store.max_offset("rmq_sys_wheel_timer", 0))
+    assert ends == [1, 2, 3]
