@@ -227,6 +227,28 @@ def _samples(
     settled = 0 if reviving is None else reviving.settled
     yield Sample("trimq_pop_checkpoints_settled", "Checkpoints settled.", "counter", settled)
     yield Sample("trimq_pop_revived", "Popped messages put back.", "counter", putting.revived)
+    yield from _as_rocketmq_names_them(reviving, notes, putting)
+
+
+def _as_rocketmq_names_them(
+    reviving: Reviving | None, notes: Notes, putting: PuttingBack
+) -> Iterator[Sample]:
+    """Some of the same figures once more, for dashboards that know RocketMQ's names (PopMetricsConstant)."""
+    lag, latency = (0, 0) if reviving is None else (reviving.behind(), reviving.latency())
+    yield Sample("rocketmq_pop_revive_lag", "As trimq_pop_revive_unread.", "gauge", lag)
+    doc = "As trimq_pop_revive_latency_seconds, in milliseconds."
+    yield Sample("rocketmq_pop_revive_latency", doc, "gauge", latency)
+    for kind, count in (("CK", notes.checkpoints), ("ACK", notes.acks)):
+        yield Sample(
+            "rocketmq_pop_revive_in_message",
+            "As trimq_pop_checkpoints and trimq_pop_acks.",
+            "counter",
+            count,
+            {"revive_message_type": kind},
+        )
+    yield Sample(
+        "rocketmq_pop_revive_retry_messages", "As trimq_pop_revived.", "counter", putting.revived
+    )
 
 
 def _in_flight(in_flight: InFlight, topics: Topics, groups: SubscriptionGroups) -> Iterator[Sample]:
@@ -241,4 +263,11 @@ def _in_flight(in_flight: InFlight, topics: Topics, groups: SubscriptionGroups) 
             "gauge",
             count,
             {"group": group, "topic": topic},
+        )
+        yield Sample(
+            "rocketmq_consumer_inflight_messages",
+            "As trimq_pop_in_flight.",
+            "gauge",
+            count,
+            {"consumer_group": group, "topic": topic},
         )
