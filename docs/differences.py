@@ -333,6 +333,17 @@ DIFFERENCES: Final = (
         ),
         tests=("tests/processors/pop/test_pop.py::test_nothing_is_hidden_longer_than_timers_wait",),
     ),
+    Difference(
+        "`enablePopBufferMerge`, `appendAckAsync`, `appendCkAsync` and `popConsumerFSServiceInit` have no effect: TriMQ"
+        " writes each checkpoint and each acknowledgement into the log before it answers, in the records that the real"
+        " broker writes without merging them in memory. With `popConsumerKVServiceEnable=true` a start warns that"
+        " nothing is read from RocksDB.",
+        tests=(
+            "tests/processors/pop/test_in_flight.py::test_each_checkpoint_and_acknowledgement_is_a_record",
+            "tests/trimq/settings/test_rocketmq.py::test_pop_settings_without_effect",
+            "tests/trimq/settings/test_rocketmq.py::test_pop_in_rocksdb_is_warned_of",
+        ),
+    ),
     # --- what is not there yet
     Difference(
         "A store that another broker wrote and that still has half messages in RocksDB is not opened without"

@@ -2,6 +2,9 @@
 
 A route is asked for when somebody needs it and kept for a while. However many ask for the same one, one question
 is under way. When no NameServer answers, the last answer counts.
+
+A NameServer that takes a connection or a request and says nothing would hold up every question for seconds. So it is
+asked again only when no other one answers, and not for a while when the last answer will do.
 """
 
 import logging
@@ -27,6 +30,10 @@ log = logging.getLogger("trimq.broker")
 
 # Topics that are remembered; who asks names them.
 _REMEMBERED: Final = 10_000
+
+# Seconds without an answer that make a NameServer mute, and for how long it is not asked then.
+_LONG: Final = 1
+_MUTE_SECONDS: Final = 30
 
 
 class _Known(NamedTuple):
@@ -54,6 +61,8 @@ class ClusterRoutes:
         self._tls = tls
         self._known: dict[str, _Known] = {}
         self._locks: dict[str, trio.Lock] = {}
+        # Until when they are left alone, by the clock that is never set.
+        self._mute: dict[str, float] = {}
 
     async def readable_queues(self, topic: str) -> list[MessageQueue] | None:
         """In order of brokers and numbers; None for a topic that nobody knows."""
@@ -76,33 +85,68 @@ class ClusterRoutes:
         return known
 
     async def _ask(self, topic: str, last: _Known | None) -> _Known:
-        seconds = self._config.load_balance_poll_name_server_interval / 1000
-        header = GetRouteInfoRequestHeader(topic=topic, accept_standard_json_only=True)
+        """From a NameServer; `last` when none answers. Mute ones are asked only if there is no other answer."""
+        mute: list[str] = []
         for name_server in self._name_servers:
-            try:
-                async with Client.connect(name_server, self._tls) as client:
-                    answer = await client.request(RequestCode.GET_ROUTEINFO_BY_TOPIC, header)
-                if answer.code == ResponseCode.SUCCESS:
-                    route = decode_body(TopicRouteData, answer.body)
-                elif answer.code == ResponseCode.TOPIC_NOT_EXIST:
-                    # It may come at any moment: not remembered.
-                    self._known.pop(topic, None)
-                    return _UNKNOWN
-                else:
-                    log.warning(
-                        "no route: topic=%s code=%d from=%s", topic, answer.code, name_server
-                    )
-                    continue
-            except (TransportError, CodecError) as error:
-                log.warning("no route: topic=%s from=%s reason=%s", topic, name_server, error)
-                continue
-            until = self._clock.current_time() + seconds
-            known = _Known(_readable(topic, route), _writable(topic, route), until)
-            if len(self._known) >= _REMEMBERED:
-                del self._known[next(iter(self._known))]
-            self._known[topic] = known
-            return known
-        return last or _UNKNOWN
+            if name_server in self._mute:
+                mute.append(name_server)
+            elif (found := await self._answer(name_server, topic)) is not None:
+                return self._remember(topic, found)
+        if last is not None:
+            now = self._clock.current_time()
+            mute = [name_server for name_server in mute if now >= self._mute.get(name_server, now)]
+        found = await self._first_answer(mute, topic)
+        return last or _UNKNOWN if found is None else self._remember(topic, found)
+
+    async def _first_answer(self, name_servers: Sequence[str], topic: str) -> _Known | None:
+        """All of them are asked at once."""
+        answers: list[_Known] = []
+        async with trio.open_nursery() as nursery:
+
+            async def ask(name_server: str) -> None:
+                found = await self._answer(name_server, topic)
+                if found is not None:
+                    answers.append(found)
+                    nursery.cancel_scope.cancel()
+
+            for name_server in name_servers:
+                nursery.start_soon(ask, name_server)
+        return answers[0] if answers else None
+
+    async def _answer(self, name_server: str, topic: str) -> _Known | None:
+        """None: it does not say. One that takes long to say nothing is mute for a while."""
+        asked = self._clock.current_time()
+        header = GetRouteInfoRequestHeader(topic=topic, accept_standard_json_only=True)
+        try:
+            async with Client.connect(name_server, self._tls) as client:
+                answer = await client.request(RequestCode.GET_ROUTEINFO_BY_TOPIC, header)
+            self._mute.pop(name_server, None)
+            if answer.code == ResponseCode.TOPIC_NOT_EXIST:
+                return _UNKNOWN
+            if answer.code == ResponseCode.SUCCESS:
+                return self._known_from(topic, decode_body(TopicRouteData, answer.body))
+            log.warning("no route: topic=%s code=%d from=%s", topic, answer.code, name_server)
+        except (TransportError, CodecError) as error:
+            log.warning("no route: topic=%s from=%s reason=%s", topic, name_server, error)
+            now = self._clock.current_time()
+            if now - asked >= _LONG:
+                self._mute[name_server] = now + _MUTE_SECONDS
+        return None
+
+    def _known_from(self, topic: str, route: TopicRouteData) -> _Known:
+        seconds = self._config.load_balance_poll_name_server_interval / 1000
+        until = self._clock.current_time() + seconds
+        return _Known(_readable(topic, route), _writable(topic, route), until)
+
+    def _remember(self, topic: str, found: _Known) -> _Known:
+        if found is _UNKNOWN:
+            # It may come at any moment: not remembered.
+            self._known.pop(topic, None)
+            return found
+        if len(self._known) >= _REMEMBERED:
+            del self._known[next(iter(self._known))]
+        self._known[topic] = found
+        return found
 
 
 def _readable(topic: str, route: TopicRouteData) -> list[MessageQueue]:

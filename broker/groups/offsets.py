@@ -34,6 +34,8 @@ from trimq.codec.names import LIGHT_QUEUE_ID, is_light
 
 log = logging.getLogger("trimq.broker")
 NOT_FOUND = -1
+# Called with group, topic, queue and offset.
+ResetListener = Callable[[str, str, int, int], None]
 
 
 class CommitGuard(Protocol):
@@ -84,6 +86,8 @@ class ConsumerOffsets:
         self.log_end: Callable[[], int] | None = None
         self.noted_log_end: int | None = None
         self._turned = trio.Event()
+        self._writing = trio.Lock()
+        self._reset_listeners: list[ResetListener] = []
         self._guarded: Container[str] = ()
         self._guard: CommitGuard | None = None
         # Of guarded topics, since the start: when each queue was committed last.
@@ -93,6 +97,10 @@ class ConsumerOffsets:
         """From now on commits to these topics, whichever they are at that time, are up to the guard."""
         self._guarded = topics
         self._guard = guard
+
+    def add_reset_listener(self, listener: ResetListener) -> None:
+        """Called when an operator has moved a group in a queue."""
+        self._reset_listeners.append(listener)
 
     # --- committed offsets
 
@@ -190,10 +198,15 @@ class ConsumerOffsets:
             return
         if self._guard is not None and topic in self._guarded:
             self._guard.moving(group, topic, {queue_id: offset}, told=True)
-        key = f"{topic}@{group}"
-        self._reset.setdefault(key, {})[queue_id] = offset
+        self._reset.setdefault(f"{topic}@{group}", {})[queue_id] = offset
         self._changed = True
         self.turn()
+        self._put_reset(group, topic, queue_id, offset)
+        for listener in self._reset_listeners:
+            listener(group, topic, queue_id, offset)
+
+    def _put_reset(self, group: str, topic: str, queue_id: int, offset: int) -> None:
+        key = f"{topic}@{group}"
         if self._light is not None and is_light(topic) and is_light(group):
             if key in self._light.offsets:
                 self._light.commit(key, offset)
@@ -374,10 +387,20 @@ class ConsumerOffsets:
             await self.persist_in_steps()
 
     async def persist_in_steps(self) -> None:
-        """Write what has changed since the last time; no step holds the loop for long."""
-        if self._changed:
-            self._changed = False
-            await self._file.write_in_steps()
+        """Write what has changed since the last time; no step holds the loop for long.
+
+        What was changed before the call is on the disk after it; a failure is logged, and the next call tries again.
+        """
+        async with self._writing:
+            if not self._changed:
+                return
+            self._changed, saved = False, False
+            try:
+                await self._file.write_in_steps()
+                saved = self._file.saved
+            finally:
+                if not saved:
+                    self._changed = True
 
     def persist(self) -> None:
         """Write everything at once and make it durable. Blocks: for the shutdown."""

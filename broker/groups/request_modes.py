@@ -38,6 +38,18 @@ class RequestModes(Kept[MessageRequestModes]):
     def get(self, topic: str, group: str) -> SetMessageRequestModeRequestBody | None:
         return self._table.message_request_mode_map.get(topic, {}).get(group)
 
+    def forget_group(self, group: str) -> None:
+        """The group was deleted."""
+        modes = self._table.message_request_mode_map
+        topics = [topic for topic, of_topic in modes.items() if group in of_topic]
+        for topic in topics:
+            del modes[topic][group]
+            if not modes[topic]:
+                del modes[topic]
+        if topics:
+            log.info("request modes deleted with their group: group=%s", group)
+            self.persist()
+
     def encoded(self) -> bytes:
         """The whole table, as slaves ask for it."""
         return encode_body(self._table)

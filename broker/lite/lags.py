@@ -36,6 +36,11 @@ class LiteLags:
                 # The youngest matters least.
                 del left[max(left, key=left.__getitem__)]
 
+    def forget_group(self, group: str) -> None:
+        """The group was deleted."""
+        for key in [key for key in self._left if key[1] == group]:
+            del self._left[key]
+
     def by_count(self, group: str, most: int) -> tuple[list[LiteLagInfo], int]:
         """The lite topics with most messages that the group has not read, and how many it has in all."""
         behind = {name: lag for name, lag in self._lags(group) if lag > 0}

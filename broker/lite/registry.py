@@ -32,14 +32,18 @@ class NotForWildcards(Exception):
 
 
 class Subscription:
-    """Of one client: light queues by name, and when it last said something, in ms since 1970."""
+    """Of one client: light queues by name, and when it last said something, in ms since 1970.
 
-    __slots__ = ("group", "queues", "topic", "updated")
+    `unseen`: the original has lost it, since its only queue was taken over by its own client, which goes on reading.
+    """
+
+    __slots__ = ("group", "queues", "topic", "unseen", "updated")
 
     def __init__(self, group: str, topic: str, now: int) -> None:
         self.group = group
         self.topic = topic
         self.queues: dict[str, None] = {}
+        self.unseen = False
         self.updated = now
 
 
@@ -95,9 +99,9 @@ class LiteSubscriptions:
         subscription = self._of(client_id, group, topic)
         subscriber = Subscriber(client_id, subscription.group)
         for queue in queues:
-            subscription.queues[queue] = None
             if self._metadata.is_exclusive(group):
-                self._take_over(group, queue)
+                self._take_over(group, queue, client_id)
+            subscription.queues[queue] = None
             if option is not None:
                 for listener in self._listeners:
                     listener.begins_at(Subscriber(client_id, group), queue, option, value)
@@ -146,6 +150,15 @@ class LiteSubscriptions:
             if subscription is not None and subscription.queues.pop(queue, 0) is None:
                 self.count -= 1
 
+    def forget_group(self, group: str) -> None:
+        """The group was deleted; its clients are not told."""
+        for client_id in self.clients_of(group):
+            self.remove_client(client_id)
+        for topic, groups in list(self._wildcards.items()):
+            groups.pop(group, None)
+            if not groups:
+                del self._wildcards[topic]
+
     def remove_silent(self) -> None:
         """Clients that have said nothing for too long (liteSubscriptionCheckTimeoutMills)."""
         oldest = self._clock.millis() - self._config.lite_subscription_check_timeout_mills
@@ -189,6 +202,7 @@ class LiteSubscriptions:
         found = self._clients.get(client_id)
         if found is None:
             found = self._clients[client_id] = Subscription(group, topic, now)
+        found.unseen = False
         found.updated = now
         return found
 
@@ -212,7 +226,7 @@ class LiteSubscriptions:
         if not readers:
             self._readers.pop(queue, None)
 
-    def _take_over(self, group: str, queue: str) -> None:
+    def _take_over(self, group: str, queue: str, newcomer: str) -> None:
         """Whoever of the group reads the queue reads it no more, the one that asks for it again included, as there."""
         anew = self._metadata.begins_anew_for_another(group)
         for subscriber in [one for one in self._readers.get(queue, ()) if one.group == group]:
@@ -220,7 +234,10 @@ class LiteSubscriptions:
             if subscription is not None:
                 subscription.queues.pop(queue, None)
                 if not subscription.queues:
-                    del self._clients[subscriber.client_id]
+                    if subscriber.client_id == newcomer:
+                        subscription.unseen = True
+                    else:
+                        del self._clients[subscriber.client_id]
             for listener in self._listeners:
                 listener.taken_over(subscriber, queue)
             self._leave(subscriber, queue, anew)

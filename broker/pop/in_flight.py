@@ -56,6 +56,13 @@ class InFlight:
         """By group and topic, retry topics by themselves."""
         return dict(self._counts)
 
+    def forget_group(self, group: str) -> None:
+        """The group was deleted."""
+        for key in [key for key in self._counts if key[0] == group]:
+            del self._counts[key]
+        for key in [key for key in self._staged if key[0] == group]:
+            del self._staged[key]
+
     def forget(self, key: _Key) -> None:
         """The group or the topic is gone."""
         self._counts.pop(key, None)

@@ -62,7 +62,9 @@ class Looking:
         if header.order:
             # Of the topic that was asked for, also when it is the retry topic's turn.
             queue = OrderedQueue(header.topic, group, queue_id)
-            if self._blocks.is_blocked(queue, header.attempt_id, 0):
+            # After a reset the next pop forgets the block.
+            reset = self._offsets.has_reset(group, header.topic, queue_id)
+            if not reset and self._blocks.is_blocked(queue, header.attempt_id, 0):
                 return False
         begin = self._position(group, topic, queue_id)
         rest = self._end(group, topic, queue_id) - begin

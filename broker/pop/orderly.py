@@ -5,6 +5,7 @@ acknowledgement for which no batch is known (the broker was killed since) moves 
 message. The original moves it past any, and what lies between is lost to the group.
 """
 
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from trimq.base.clock import Clock
@@ -34,13 +35,13 @@ class Changed(NamedTuple):
 
 
 class Orderly:
-    """`openings` wakes who waits for queues whose blocks open by time."""
+    """`openings` wakes who waits for queues whose blocks open by time. `waits`: pops, and who asked to be told."""
 
     def __init__(
         self,
         blocks: OrderBlocks,
         offsets: ConsumerOffsets,
-        waits: PopWaits,
+        waits: Sequence[PopWaits],
         elastic: ElasticPops,
         clock: Clock,
     ) -> None:
@@ -123,5 +124,6 @@ class Orderly:
 
     def _wake(self, queue: OrderedQueue) -> None:
         topic, group, queue_id = queue
-        self._waits.wake(topic, group, _ALL_QUEUES)
-        self._waits.wake(topic, group, queue_id)
+        for waits in self._waits:
+            waits.wake(topic, group, _ALL_QUEUES)
+            waits.wake(topic, group, queue_id)

@@ -80,6 +80,11 @@ class TableFile:
         """Whether it has a version, or should have one."""
         return self._safe or self._unsaved or self._version > 0 or self.changes > 0
 
+    @property
+    def saved(self) -> bool:
+        """Whether the last version that was written is on the disk."""
+        return not (self._unsaved or self._unsynced)
+
     def write_by(self, writer: Writer) -> None:
         """Let a writer decide when changes are written."""
         self._writer = writer

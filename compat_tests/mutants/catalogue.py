@@ -396,7 +396,7 @@ MUTANTS: Final = (
         "an orderly pop with an attemptId passes every block",
         _any_attempt,
         tests=(
-            "tests/broker/pop/test_order.py::test_a_batch_blocks_until_each_message_is_done_or_visible",
+            "tests/broker/pop/test_order_blocks.py::test_a_batch_blocks_until_each_message_is_done_or_visible",
             "tests/processors/pop/test_orderly.py::test_another_attempt_waits",
         ),
     ),

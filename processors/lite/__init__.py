@@ -1,1 +1,1 @@
-"""Questions about lite topics, answered as by a broker whose lite topics are all empty."""
+"""Lite topics: subscribing to them, popping them, and the questions of operators about them."""

@@ -32,7 +32,7 @@ class GetLiteClientInfo(Processor[GetLiteClientInfoRequestHeader]):
         self._metadata.check_bound(header.group, topic.topic_name)
         client_id = header.client_id or ""
         found = self._subscriptions.find(client_id)
-        queues = None if found is None else list(found.queues)
+        queues = None if found is None or found.unseen else list(found.queues)
         body = GetLiteClientInfoResponseBody(
             parent_topic=topic.topic_name,
             group=header.group,

@@ -1,11 +1,13 @@
 """LITE_SUBSCRIPTION_CTL (200071): which lite topics clients read (LiteSubscriptionCtlProcessor)."""
 
 import logging
+from functools import partial
 
 from trimq.broker.lite.metadata import LiteMetadata
 from trimq.broker.lite.registry import LiteSubscriptions, NotForWildcards, QuotaExceeded
 from trimq.broker.lite.sharding import LiteSharding
 from trimq.broker.lite.telling import LiteClients
+from trimq.broker.lite.turns import Turns
 from trimq.codec.bodies.base import decode_request
 from trimq.codec.bodies.lite import LiteSubscriptionCtlRequestBody, LiteSubscriptionDTO
 from trimq.codec.codes import RequestCode, ResponseCode
@@ -38,6 +40,7 @@ class LiteSubscriptionCtl(Processor[LiteSubscriptionCtlRequestHeader]):
         self._subscriptions = subscriptions
         self._sharding = sharding
         self._clients = clients
+        self._turns = Turns()
 
     def handle(self, request: Asked) -> Response | Later:
         if not request.body:
@@ -50,7 +53,14 @@ class LiteSubscriptionCtl(Processor[LiteSubscriptionCtlRequestHeader]):
             raise RemotingError(
                 ResponseCode.ILLEGAL_OPERATION, "LiteSubscriptionCtlRequestBody is empty."
             )
-        return Later(request, lambda asked: self._change(body.subscription_set or [], asked))
+        entries = body.subscription_set
+        return Later(request, partial(self._in_turn, self._turns.number(), entries))
+
+    async def _in_turn(
+        self, number: int, entries: list[LiteSubscriptionDTO], request: Asked
+    ) -> Response:
+        async with self._turns.turn(number, [entry.client_id or "" for entry in entries]):
+            return await self._change(entries, request)
 
     async def _change(self, entries: list[LiteSubscriptionDTO], request: Asked) -> Response:
         """One after the other; what was done before a refusal stays, as there."""

@@ -1,15 +1,20 @@
 """INVOKE_BROKER_TO_RESET_OFFSET: move a group to a time or to an offset."""
 
+from functools import partial
+
 from trimq.broker.config import BrokerConfig
 from trimq.broker.consume.broker_reset import BrokerReset
 from trimq.broker.consume.client_reset import ClientReset, offset_table
+from trimq.broker.groups.offsets import ConsumerOffsets
 from trimq.broker.topics.table import Topics
 from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.progress import ResetOffsetBody
 from trimq.codec.codes import LanguageCode, RequestCode
 from trimq.codec.headers.offsets import ResetOffsetRequestHeader
 from trimq.processors._steps import AnswerSteps, SteppedProcessor
-from trimq.remoting.contract import Request, Response
+from trimq.remoting.contract import Later, Request, Response
+
+Asked = Request[ResetOffsetRequestHeader]
 
 
 class InvokeBrokerToResetOffset(SteppedProcessor[ResetOffsetRequestHeader]):
@@ -27,7 +32,9 @@ class InvokeBrokerToResetOffset(SteppedProcessor[ResetOffsetRequestHeader]):
         topics: Topics,
         by_broker: BrokerReset,
         by_clients: ClientReset,
+        offsets: ConsumerOffsets,
     ) -> None:
+        self._offsets = offsets
         self._config = config
         self._topics = topics
         self._by_broker = by_broker
@@ -37,7 +44,19 @@ class InvokeBrokerToResetOffset(SteppedProcessor[ResetOffsetRequestHeader]):
         """A missing group counts as one named null, as in the real broker."""
         return super().decode_header({"group": "null", **ext_fields})
 
-    def steps(self, request: Request[ResetOffsetRequestHeader]) -> AnswerSteps:
+    def handle(self, request: Asked) -> Response | Later:
+        """What the broker has reset is stored before it is answered."""
+        outcome = super().handle(request)
+        if not self._config.use_server_side_reset_offset:
+            return outcome
+        return Later(request, partial(self._store_first, outcome), keeps_body=False)
+
+    async def _store_first(self, outcome: Response | Later, request: Asked) -> Response:
+        response = outcome if isinstance(outcome, Response) else await outcome.answer(request)
+        await self._offsets.persist_in_steps()
+        return response
+
+    def steps(self, request: Asked) -> AnswerSteps:
         header = request.header
         topic = self._topics.get(header.topic)
         is_elastic = header.topic in self._topics.partitions

@@ -85,7 +85,7 @@ class Broker:
         self.producers, self.locks = common.clients.producers, common.clients.locks
         self.filters = common.filters
         self.offsets = common.offsets
-        self.lite = common.lite
+        self.lite, self.modes, self.in_flight = common.lite, common.modes, common.in_flight
         self.arrivals = common.arrivals
         self.elastic = common.elastic
         self.traffic, self.stats = common.figures.traffic, common.figures.stats

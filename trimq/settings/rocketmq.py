@@ -14,11 +14,12 @@ from trimq.base.declaring import WHEN_GIVEN, WHEN_TRUE, Refusal, unless
 
 @dataclass(frozen=True, slots=True)
 class Unheeded:
-    """One key without effect: why that does no harm, or when it would."""
+    """One key without effect: why that does no harm, or when it would. `warning`: values that start, with a warning."""
 
     key: str
     reason: str
     refusal: Refusal | None = None
+    warning: Refusal | None = None
     secret: bool = False
 
 
@@ -140,7 +141,7 @@ _HARMLESS: Final[Mapping[str, str]] = {
         enableNotifyBeforePopCalculateLag enablePopBatchAck enablePopBufferMerge enablePopLog
         enablePopMessageThreshold enableSkipLongAwaitingAck initPopOffsetByCheckMsgInMem
         popCkMaxBufferSize popCkOffsetMaxQueueSize popCkStayBufferTime popCkStayBufferTimeOut
-        popConsumerFSServiceInit popConsumerKVServiceEnable popConsumerKVServiceInit
+        popConsumerFSServiceInit popConsumerKVServiceInit
         popConsumerKVServiceLog popInflightMessageThreshold popLongPollingForceNotifyInterval
         popPollingMapExpireTimeSeconds popPollingMapSize popReviveConcurrency
         popReviveMaxAttemptTimes popReviveMaxReturnSizePerRead popReviveSkipIfGroupAbsent
@@ -208,6 +209,12 @@ _SECRETS: Final[Mapping[str, str]] = {
     "innerClientAuthenticationCredentials": _ACL,
     "metricsGrpcExporterHeader": _METRICS,
 }
+
+_WARNED: Final = (
+    ("popConsumerKVServiceEnable", WHEN_TRUE, "it has no effect: TriMQ has no RocksDB and keeps what was popped in"
+     " the log, and what a RocketMQ broker keeps in RocksDB does not come again; let RocketMQ's consumers acknowledge"
+     " all that they have popped before TriMQ starts on its store"),
+)  # fmt: skip
 
 _NO_ACL: Final = (
     "TriMQ has no access control yet, and this broker would be open to everybody: keep it on RocketMQ; or, where"
@@ -285,6 +292,10 @@ def unheeded() -> dict[str, Unheeded]:
         key: Unheeded(key, reason) for reason, keys in _HARMLESS.items() for key in keys.split()
     }
     found |= {key: Unheeded(key, reason, secret=True) for key, reason in _SECRETS.items()}
+    found |= {
+        key: Unheeded(key, f"a warning when {promise.says}: {why}", warning=Refusal(promise, why))
+        for key, promise, why in _WARNED
+    }
     found |= {
         key: Unheeded(key, instead, Refusal(promise, instead)) for key, promise, instead in _REFUSED
     }

@@ -95,6 +95,13 @@ def check_keys(
     for key in rest:
         if key not in foreign and key not in elsewhere:
             log.warning(unknown_key(key, known.keys() | foreign.keys()))
-    idle = [key for key in rest if key in foreign or key in elsewhere]
+    idle: list[str] = []
+    for key in rest:
+        rule = foreign[key].warning if key in foreign else None
+        warning = rule.of(key, sources.texts[key]) if rule is not None else None
+        if warning is not None:
+            log.warning(warning)
+        elif key in foreign or key in elsewhere:
+            idle.append(key)
     if idle:
         log.info("settings without effect here, docs/settings.md says why: keys=%s", ",".join(idle))

@@ -14,6 +14,7 @@ from trimq.broker.filters.sql_filters import SqlFilters
 from trimq.broker.groups.offsets import ConsumerOffsets
 from trimq.broker.groups.request_modes import RequestModes
 from trimq.broker.groups.subscription_groups import SubscriptionGroups
+from trimq.broker.pop.in_flight import InFlight
 from trimq.broker.pop.order_blocks import OrderBlocks
 from trimq.broker.services.siblings import Siblings
 from trimq.broker.tables.writer import TableWriter
@@ -87,6 +88,7 @@ class Common:
     figures: Figures
     sends: Sends
     order_blocks: OrderBlocks
+    in_flight: InFlight
     replication: Replication
     siblings: Siblings | None
     modes: RequestModes
@@ -135,6 +137,7 @@ def common_to_parts(given: Given, name_servers: NameServers, others: OtherBroker
         replication=replication.replication(given, others),
         siblings=siblings.siblings(given),
         order_blocks=OrderBlocks(given.directory, of_topics.table, of_groups, given.clock),
+        in_flight=InFlight(given.store, given.clock),
         modes=RequestModes(given.directory),
         routes=routes,
         lite=lite.lite_topics(given, of_topics.table, of_groups, offset, routes),
@@ -180,7 +183,15 @@ def _who_and_where(given: Given, common: Common) -> list[Part]:
             topic,
             offset,
             common.figures,
-            [common.order_blocks, common.lite.batches, common.elastic.groups],
+            [
+                common.order_blocks,
+                common.lite.batches,
+                common.lite.subscriptions,
+                common.lite.lags,
+                common.elastic.groups,
+                common.modes,
+                common.in_flight,
+            ],
             common.modes,
         ),
         clients.part(
@@ -239,7 +250,12 @@ def _messages_in_and_out(given: Given, common: Common) -> list[Part]:
             consumers,
             common.filters,
             pop.Kept(
-                offset, common.order_blocks, common.timers, common.lite.acking, common.elastic
+                offset,
+                common.order_blocks,
+                common.timers,
+                common.lite.acking,
+                common.elastic,
+                common.in_flight,
             ),
             traffic,
         ),

@@ -107,6 +107,37 @@ def test_an_exclusive_reader_takes_over() -> None:
     assert subscriptions.find("a") is None
 
 
+def test_an_exclusive_reader_takes_over_from_itself() -> None:
+    subscriptions, heard, clock = made(G="exclusive")
+    for _ in range(2):
+        subscriptions.add("a", "G", "T", [ONE])
+    assert heard.all == [("joined", "a", ONE), ("taken over", "a", ONE), ("joined", "a", ONE)]
+    found = subscriptions.find("a")
+    assert found is not None
+    assert (list(found.queues), found.unseen, subscriptions.count) == ([ONE], True, 1)
+    # It can still fall silent.
+    clock.now += 200_000
+    subscriptions.remove_silent()
+    assert (subscriptions.readers(ONE, "G"), subscriptions.count) == ([], 0)
+
+
+def test_nothing_stays_of_a_deleted_group() -> None:
+    subscriptions, heard, _ = made(W="wildcard")
+    subscriptions.add("a", "G", "T", [ONE, TWO])
+    subscriptions.add("b", "H", "T", [ONE])
+    subscriptions.replace("c", "W", "T", [])
+    for group in ("G", "W"):
+        subscriptions.forget_group(group)
+    assert heard.all[-2:] == [("left", "a"), ("left", "c")]
+    assert subscriptions.all_readers(ONE) == {"H": [Subscriber("b", "H")]}
+    assert (subscriptions.find("a"), subscriptions.find("c"), subscriptions.count) == (
+        None,
+        None,
+        1,
+    )
+    assert not subscriptions._wildcards
+
+
 def test_a_group_may_begin_anew_when_it_was_left() -> None:
     subscriptions, heard, _ = made(G="anew")
     subscriptions.add("a", "G", "T", [ONE], "OFFSET", 7)

@@ -1,5 +1,6 @@
 """Lite topics by their requests: subscribing, popping, acknowledging."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -13,11 +14,14 @@ from trimq.codec.bodies.lite import (
     LiteSubscriptionDTO,
     OffsetOption,
 )
+from trimq.codec.bodies.request_modes import SetMessageRequestModeRequestBody
 from trimq.codec.bodies.topics import TopicConfig
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.headers.fast_pop import AckHeader
+from trimq.codec.headers.groups import DeleteSubscriptionGroupRequestHeader
 from trimq.codec.headers.lite import PopLiteMessageRequestHeader
 from trimq.codec.headers.pop import ChangeInvisibleTimeRequestHeader
+from trimq.processors.groups.delete_subscriptiongroup import DeleteSubscriptiongroup
 from trimq.processors.lite.lite_subscription_ctl import LiteSubscriptionCtl
 from trimq.processors.lite.pop_lite_message import PopLiteMessage
 from trimq.processors.pop.ack_message import AckMessage
@@ -35,7 +39,7 @@ class Lite:
         bound = {"+lite.bind.topic": "T"}
         broker.groups.update(SubscriptionGroupConfig(group_name="G", attributes=bound))
 
-    def subscribe(self, action: Any = "PARTIAL_ADD", *names: str, **more: Any) -> Response:
+    def asked(self, action: Any, *names: str, **more: Any) -> Later:
         entry = LiteSubscriptionDTO(
             action=action,
             client_id=more.pop("client_id", "c"),
@@ -47,7 +51,11 @@ class Lite:
         body = encode_body(LiteSubscriptionCtlRequestBody(subscription_set=[entry]))
         processor = self.broker.processor(LiteSubscriptionCtl)
         request = self.broker.request(RequestCode.LITE_SUBSCRIPTION_CTL, None, body)
-        later = processor.handle(request)
+        later: Later = processor.handle(request)
+        return later
+
+    def subscribe(self, action: Any = "PARTIAL_ADD", *names: str, **more: Any) -> Response:
+        later = self.asked(action, *names, **more)
 
         async def answered() -> Response:
             found: Response = await later.answer(later.request)
@@ -262,6 +270,61 @@ def test_lite_topics_go_with_their_parent(lite: Lite) -> None:
     assert lite.broker.store.max_offset(ONE, 0) == 0
     assert (lite.broker.lite.subscriptions.count, len(lite.broker.lite.batches)) == (0, 0)
     assert lite.broker.offsets.query("G", ONE, 0) == -1
+
+
+def test_nothing_stays_of_a_deleted_group(make_broker: Callable[..., Any]) -> None:
+    broker = make_broker(lite_lag_latency_collect_enable=True)
+    lite = Lite(broker)
+    lite.put(b"body-0", b"body-1")
+    lite.subscribe()
+    assert lite.popped(max_msg_num=1) == 1
+    mode = SetMessageRequestModeRequestBody(topic="T", consumer_group="G", mode="POP")
+    broker.modes.put(mode)
+    stays = SetMessageRequestModeRequestBody(topic="T", consumer_group="H", mode="POP")
+    broker.modes.put(stays)
+    assert broker.lite.lags.by_time("G", "T", 1)[0]
+    broker.in_flight.popped("G", "T", 1)
+    broker.in_flight.written()
+    broker.in_flight.popped("G", "T", 1)
+    header = DeleteSubscriptionGroupRequestHeader(group_name="G")
+    broker.processor(DeleteSubscriptiongroup).handle(broker.request(0, header))
+    broker.in_flight.written()
+    assert (broker.lite.subscriptions.count, len(broker.lite.batches)) == (0, 0)
+    assert broker.lite.lags.by_time("G", "T", 1)[0] == []
+    assert broker.in_flight.counts() == {}
+    assert (broker.modes.get("T", "G"), broker.modes.get("T", "H")) == (None, stays)
+
+
+class Waiting:
+    """A question for a route, answered when a test says so."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, lite: Lite) -> None:
+        self.answered = trio.Event()
+        monkeypatch.setattr(lite.broker.lite.sharding, "active", self.active)
+
+    async def active(self, topic: str, queues: list[str]) -> list[str]:
+        await self.answered.wait()
+        return queues
+
+
+@pytest.mark.parametrize("last", ["PARTIAL_REMOVE", "PARTIAL_ADD"])
+async def test_one_clients_changes_do_not_overtake_one_another(
+    lite: Lite, monkeypatch: pytest.MonkeyPatch, last: str
+) -> None:
+    waiting = Waiting(monkeypatch, lite)
+    actions = ["PARTIAL_ADD", "PARTIAL_REMOVE"]
+    asked = [lite.asked(action) for action in (*actions * 10, *actions[: actions.index(last) + 1])]
+    # Its connection has ended before it began.
+    lite.asked("PARTIAL_ADD")
+    other = lite.asked("PARTIAL_REMOVE", client_id="other")
+    async with trio.open_nursery() as nursery:
+        for later in asked:
+            nursery.start_soon(later.answer, later.request)
+        await other.answer(other.request)
+        await trio.testing.wait_all_tasks_blocked()
+        waiting.answered.set()
+    assert lite.broker.lite.subscriptions.count == (last == "PARTIAL_ADD")
+    assert not len(lite.broker.processor(LiteSubscriptionCtl)._turns)
 
 
 def test_a_lite_topic_expires(lite: Lite) -> None:

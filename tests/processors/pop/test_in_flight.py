@@ -1,5 +1,6 @@
 """How many messages of a group are popped and not acknowledged: the figure, and what it forgets."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -57,3 +58,39 @@ def test_a_deleted_group_has_none(pops: Any) -> None:
     pops.write()
     pops.broker.groups.delete("G")
     assert in_flight(pops.broker) == {}
+
+
+def test_each_checkpoint_and_acknowledgement_is_a_record(pops: Any) -> None:
+    pops.put(b"a", b"b")
+    popped = pops.pop()
+    pops.write()
+    ends = [pops.broker.store.max_offset("rmq_sys_wheel_timer", 0)]
+    for number in range(2):
+        assert pops.ack(popped, number).code == 0
+        pops.write()
+        ends.append(pops.broker.store.max_offset("rmq_sys_wheel_timer", 0))
+    assert ends == [1, 2, 3]
+
+
+def test_the_page_names_every_figure(pops: Any) -> None:
+    pops.put(b"a", b"b")
+    pops.ack(pops.pop(), 0)
+    pops.write()
+    (samples,) = [part.samples for part in pops.broker.parts if part.name == "pop"]
+    found: list[Sample] = list(samples())
+    page = (Path(__file__).parents[3] / "docs" / "pop.md").read_text(encoding="utf-8")
+    for one in found:
+        assert f"`{one.name}{'_total' * (one.kind == 'counter')}`" in page
+    theirs = {
+        (one.name, *one.labels.values()): one.value
+        for one in found
+        if one.name.startswith("rocketmq_")
+    }
+    assert theirs == {
+        ("rocketmq_consumer_inflight_messages", "G", "T"): 1,
+        ("rocketmq_pop_revive_in_message", "CK"): 1,
+        ("rocketmq_pop_revive_in_message", "ACK"): 1,
+        ("rocketmq_pop_revive_retry_messages",): 0,
+        ("rocketmq_pop_revive_lag",): 0,
+        ("rocketmq_pop_revive_latency",): 0,
+    }

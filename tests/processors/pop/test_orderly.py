@@ -16,6 +16,7 @@ from trimq.codec.headers.fast_pop import AckHeader, decode_pop
 from trimq.codec.headers.groups import DeleteSubscriptionGroupRequestHeader
 from trimq.codec.headers.pop import (
     ChangeInvisibleTimeRequestHeader,
+    NotificationRequestHeader,
     PopMessageRequestHeader,
 )
 from trimq.codec.headers.topics import DeleteTopicRequestHeader
@@ -23,6 +24,7 @@ from trimq.processors.groups.delete_subscriptiongroup import DeleteSubscriptiong
 from trimq.processors.pop.ack_message import AckMessage
 from trimq.processors.pop.batch_ack_message import BatchAckMessage
 from trimq.processors.pop.change_message_invisible_time import ChangeMessageInvisibleTime
+from trimq.processors.pop.notification import Notification
 from trimq.processors.pop.pop_message import PopMessage
 from trimq.processors.topics.delete_topic_in_broker import DeleteTopicInBroker
 from trimq.remoting.contract import RemotingError, Response
@@ -331,3 +333,81 @@ async def test_who_waits_is_woken(
         await trio.sleep(10.6)
         assert found.pop() == ("0 0 1", pytest.approx(31.5, abs=0.01))
         nursery.cancel_scope.cancel()
+
+
+def notice(broker: Any, poll_time: int) -> Any:
+    """Ask to be told of messages that could be popped in order."""
+    header = NotificationRequestHeader(
+        consumer_group="G",
+        topic="T",
+        queue_id=-1,
+        poll_time=poll_time,
+        born_time=broker.clock.millis(),
+        order=True,
+        attempt_id="another",
+    )
+    return broker.request(200054, header)
+
+
+async def test_who_asked_to_be_told_is_told_when_a_block_opens(
+    make_broker: Callable[..., Any], autojump_clock: trio.testing.MockClock
+) -> None:
+    broker = make_broker()
+    TrioClock(broker)
+    ordered, told = Ordered(broker), broker.processor(Notification)
+    ordered.put(3)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(ordered.orderly.openings.run)
+        await ordered.popped()
+        start = trio.current_time()
+        response = await answer(told, notice(broker, 60_000))
+        assert response.header.has_msg
+        assert trio.current_time() - start == pytest.approx(10, abs=0.01)
+        nursery.cancel_scope.cancel()
+
+
+async def test_a_reset_wakes_who_waits(
+    make_broker: Callable[..., Any], autojump_clock: trio.testing.MockClock
+) -> None:
+    broker = make_broker()
+    TrioClock(broker)
+    ordered, told, found = Ordered(broker), broker.processor(Notification), []
+    ordered.put(2)
+    # In order, whose block is forgotten, and not in order: nothing is left.
+    await ordered.popped()
+    await ordered.popped(consumer_group="Other", order=False)
+    broker.store.write_staged()
+
+    async def wait(group: str, order: bool) -> None:
+        born = broker.clock.millis()
+        offsets = await ordered.popped(
+            "another", born_time=born, poll_time=5_000, consumer_group=group, order=order
+        )
+        found.append((group, offsets))
+
+    async def be_told() -> None:
+        response = await answer(told, notice(broker, 5_000))
+        found.append(("told", str(response.header.has_msg)))
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(be_told)
+        nursery.start_soon(wait, "Other", False)
+        await trio.testing.wait_all_tasks_blocked()
+        start = trio.current_time()
+        # Nobody can be served at the end.
+        broker.offsets.assign_reset("G", "T", 0, 2)
+        broker.offsets.assign_reset("Other", "T", 0, 2)
+        await trio.testing.wait_all_tasks_blocked()
+        assert not found
+        broker.offsets.assign_reset("G", "T", 0, 0)
+        broker.offsets.assign_reset("Other", "T", 0, 1)
+        await trio.testing.wait_all_tasks_blocked()
+        assert sorted(found) == [("Other", "0 0 1"), ("told", "True")]
+        found.clear()
+        await ordered.popped()
+        nursery.start_soon(wait, "G", True)
+        await trio.testing.wait_all_tasks_blocked()
+        broker.offsets.assign_reset("G", "T", 0, 1)
+        await trio.testing.wait_all_tasks_blocked()
+        assert found == [("G", "0 0 1")]
+        assert trio.current_time() == start

@@ -155,6 +155,28 @@ def test_three_kinds_of_remarks(caplog: pytest.LogCaptureFixture) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(("text", "level"), [("true", "WARNING"), ("false", "INFO")])
+def test_pop_in_rocksdb_is_warned_of(
+    caplog: pytest.LogCaptureFixture, text: str, level: str
+) -> None:
+    caplog.set_level("INFO")
+    settings = {"popConsumerKVServiceEnable": text}
+    server_plan(ServerOptions(store=Path("data"), namesrv="127.0.0.1:9876", settings=settings))
+    (said,) = caplog.records
+    assert said.levelname == level
+    assert "popConsumerKVServiceEnable" in said.getMessage()
+
+
+def test_pop_settings_without_effect(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
+    keys = "enablePopBufferMerge,appendAckAsync,appendCkAsync,popConsumerFSServiceInit"
+    settings = dict.fromkeys(keys.split(","), "true")
+    server_plan(ServerOptions(store=Path("data"), namesrv="127.0.0.1:9876", settings=settings))
+    assert caplog.messages == [
+        f"settings without effect here, docs/settings.md says why: keys={keys}"
+    ]
+
+
 def test_a_name_servers_keys_count_where_one_is_embedded(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO")
     settings = {"supportActingMaster": "true"}

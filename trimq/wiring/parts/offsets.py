@@ -1,6 +1,7 @@
 """Offsets: of queues, of groups, and moving a group to others."""
 
 from functools import partial
+from typing import Final
 
 from trimq.broker.consume.broker_reset import BrokerReset
 from trimq.broker.consume.client_reset import ClientReset
@@ -20,11 +21,13 @@ from trimq.processors.offsets.invoke_broker_to_reset_offset import InvokeBrokerT
 from trimq.processors.offsets.query_consumer_offset import QueryConsumerOffset
 from trimq.processors.offsets.search_offset_by_timestamp import SearchOffsetByTimestamp
 from trimq.processors.offsets.update_consumer_offset import UpdateConsumerOffset
-from trimq.store.message_store import MessageStore
 from trimq.wiring.given import Given
 from trimq.wiring.part import Part
 from trimq.wiring.parts.elastic import Elastic
 from trimq.wiring.parts.topics import TopicTables
+
+# In the folder of tables, while a store is a slave's; RocketMQ passes it over.
+WAS_SLAVE: Final = "wasSlave"
 
 
 def part(
@@ -49,7 +52,7 @@ def part(
             SearchOffsetByTimestamp(static, store),
             GetEarliestMsgStoretime(static, store),
             GetAllConsumerOffset(offsets),
-            InvokeBrokerToResetOffset(config, table, by_broker, by_clients),
+            InvokeBrokerToResetOffset(config, table, by_broker, by_clients, offsets),
             InvokeBrokerToGetConsumerStatus(consumers),
             CloneGroupOffset(table, consumers, offsets),
         ],
@@ -58,13 +61,23 @@ def part(
                 offsets.keep_written, config.flush_consumer_offset_interval / 1000
             )
         },
-        load=partial(_load, offsets, store, given.plan.is_slave),
+        load=partial(_load, offsets, given),
         recover=lambda _: offsets.lower(store.max_offset),
         close=offsets.persist,
     )
 
 
-def _load(offsets: ConsumerOffsets, store: MessageStore, is_slave: bool) -> None:
+def _load(offsets: ConsumerOffsets, given: Given) -> None:
+    """A slave leaves a mark in its store: a master that takes it over looks at the offsets once.
+
+    On any other store they are as they were sent, whatever the queues hold, as in RocketMQ.
+    """
     offsets.load()
-    if not is_slave:
-        offsets.clamp(store.max_offset)
+    mark = given.directory / WAS_SLAVE
+    if given.plan.is_slave:
+        mark.parent.mkdir(parents=True, exist_ok=True)
+        mark.touch()
+    elif mark.exists():
+        offsets.clamp(given.store.max_offset)
+        offsets.persist()
+        mark.unlink()

@@ -55,6 +55,7 @@ class Kept:
     # Who takes acknowledgements of lite topics.
     lite: LiteAcking
     elastic: Elastic
+    in_flight: InFlight
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,7 @@ class _Pop:
         self.told.arrived(messages)
 
     def wake(self, group: str, topic: str, queues: Iterable[int]) -> None:
-        """A gate has opened: whoever waits for these queues looks again."""
+        """A gate has opened, or an operator has moved the group: whoever waits for these queues looks again."""
         for queue_id in (_ALL_QUEUES, *queues):
             self.waits.wake(topic, group, queue_id)
             self.told.wake(topic, group, queue_id)
@@ -117,6 +118,12 @@ def part(
     kept.elastic.groups.add_listener(
         lambda group, topic: pop.wake(group, topic, store.queues(topic))
     )
+
+    def reset(group: str, topic: str, queue_id: int, offset: int) -> None:
+        if offset < store.max_offset(topic, queue_id):
+            pop.wake(group, normal_topic(topic, group), [queue_id])
+
+    kept.offsets.add_reset_listener(reset)
     return Part(
         name="pop",
         processors=[
@@ -163,11 +170,11 @@ def _put_together(
     config, store, clock, of_store = given.config, given.store, given.clock, given.plan.store
     offsets, blocks, gates = kept.offsets, kept.blocks, kept.elastic
     notes = Notes(sends.staging, sends.rules, config.broker_cluster_name, clock)
-    in_flight = InFlight(store, clock)
+    in_flight = kept.in_flight
     elastic = ElasticPops(topics.partitions, gates.groups, gates.commits, offsets)
     popped = PopOffsets(offsets, store, blocks, in_flight, elastic)
-    waits = PopWaits(config)
-    orderly = Orderly(blocks, offsets, waits, elastic, clock)
+    waits, told = PopWaits(config), PopWaits(config, latest_first=True)
+    orderly = Orderly(blocks, offsets, (waits, told), elastic, clock)
     putting = PuttingBack(config, sends.staging, sends.rules, topics, offsets, notes, in_flight)
     reviving = None
     # What is acknowledged must not be put back because its note is on its way to the disk.
@@ -184,7 +191,7 @@ def _put_together(
         in_flight=in_flight,
         popped=popped,
         waits=waits,
-        told=PopWaits(config, latest_first=True),
+        told=told,
         looking=Looking(config, checks, offsets, blocks, store, elastic),
         orderly=orderly,
         popping=Popping(config, checks, popped, notes, store, waits, orderly, traffic),
@@ -220,6 +227,28 @@ def _samples(
     settled = 0 if reviving is None else reviving.settled
     yield Sample("trimq_pop_checkpoints_settled", "Checkpoints settled.", "counter", settled)
     yield Sample("trimq_pop_revived", "Popped messages put back.", "counter", putting.revived)
+    yield from _as_rocketmq_names_them(reviving, notes, putting)
+
+
+def _as_rocketmq_names_them(
+    reviving: Reviving | None, notes: Notes, putting: PuttingBack
+) -> Iterator[Sample]:
+    """Some of the same figures once more, for dashboards that know RocketMQ's names (PopMetricsConstant)."""
+    lag, latency = (0, 0) if reviving is None else (reviving.behind(), reviving.latency())
+    yield Sample("rocketmq_pop_revive_lag", "As trimq_pop_revive_unread.", "gauge", lag)
+    doc = "As trimq_pop_revive_latency_seconds, in milliseconds."
+    yield Sample("rocketmq_pop_revive_latency", doc, "gauge", latency)
+    for kind, count in (("CK", notes.checkpoints), ("ACK", notes.acks)):
+        yield Sample(
+            "rocketmq_pop_revive_in_message",
+            "As trimq_pop_checkpoints and trimq_pop_acks.",
+            "counter",
+            count,
+            {"revive_message_type": kind},
+        )
+    yield Sample(
+        "rocketmq_pop_revive_retry_messages", "As trimq_pop_revived.", "counter", putting.revived
+    )
 
 
 def _in_flight(in_flight: InFlight, topics: Topics, groups: SubscriptionGroups) -> Iterator[Sample]:
@@ -234,4 +263,11 @@ def _in_flight(in_flight: InFlight, topics: Topics, groups: SubscriptionGroups) 
             "gauge",
             count,
             {"group": group, "topic": topic},
+        )
+        yield Sample(
+            "rocketmq_consumer_inflight_messages",
+            "As trimq_pop_in_flight.",
+            "gauge",
+            count,
+            {"consumer_group": group, "topic": topic},
         )
