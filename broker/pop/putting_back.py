@@ -73,6 +73,8 @@ class PuttingBack:
         records = [
             known.get(offset) or await self._fetch(point.t, point.q, offset) for offset in offsets
         ]
+        if await self._is_another_life(point, records):
+            records = [None] * len(offsets)
         done: list[int] = []
         failure: StoreError | None = None
         for offset, record in zip(offsets, records, strict=True):
@@ -113,6 +115,20 @@ class PuttingBack:
             log.error("popped message cannot come again: at=%d reason=%s", offset, error)
             return
         self.revived += 1
+
+    async def _is_another_life(self, point: PopCheckPoint, records: list[Record | None]) -> bool:
+        """The topic was deleted and made anew since the pop: other messages have these offsets now.
+
+        Then the first one of the queue is younger than the pop, too. A clock that was set back between a send and the
+        pop makes a message look so, but not all that were before it.
+        """
+        if point.t is None or all(
+            one is None or one.store_timestamp <= point.pt for one in records
+        ):
+            return False
+        low, _ = self._staging.store.bounds(point.t, point.q)
+        first = await self._fetch(point.t, point.q, low)
+        return first is not None and first.store_timestamp > point.pt
 
     def _together(self, topic: str, queue_id: int, offsets: list[int]) -> dict[int, Record]:
         """By offset, those that one read finds in memory; the others are looked for one by one."""

@@ -377,6 +377,32 @@ async def test_a_checkpoint_of_a_deleted_topic_or_group_is_dropped(pops: Any) ->
     assert (pops.reviving.settled, pops.broker.records(RETRY)) == (1, [])
 
 
+async def test_what_has_its_offset_in_the_next_life_of_its_topic_is_another_message(
+    pops: Any,
+) -> None:
+    pops.put(b"0", b"1")
+    pops.pop(invisibleTime=1000)
+    pops.write()
+    pops.broker.topics.delete("T")
+    pops.broker.store.delete_topic("T")
+    pops.broker.clock.now += 100
+    pops.broker.topics.create_in_send("T", "TBW102", "1.2.3.4:5", 1, 0)
+    pops.put(b"new 0", b"new 1")
+    await pops.later(6000)
+    assert (pops.reviving.settled, pops.broker.records(RETRY)) == (1, [])
+
+
+async def test_a_clock_set_back_between_send_and_pop_loses_nothing(pops: Any) -> None:
+    pops.put(b"0")
+    pops.broker.clock.now += 10_000
+    pops.put(b"1")
+    pops.broker.clock.now -= 5000
+    pops.pop(invisibleTime=1000)
+    pops.write()
+    await pops.later(6000)
+    assert [record.body for record in pops.broker.records(RETRY)] == [b"0", b"1"]
+
+
 async def test_a_deleted_message_is_left_out_and_not_its_neighbour(
     pops: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
