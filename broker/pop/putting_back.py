@@ -67,20 +67,32 @@ class PuttingBack:
         self.revived = 0
 
     async def put_back(self, point: PopCheckPoint, offsets: list[int], revive_queue: int) -> None:
-        """In one write, with a record that says so. StoreError: what is not stored waits for the next round."""
+        """In one write, with a record that says so. What cannot be read gets a new checkpoint, and holds up nobody.
+        StoreError, PutRefused: what is not stored waits for the next round.
+        """
         assert point.t is not None
         known = self._together(point.t, point.q, offsets)
-        records = [
-            known.get(offset) or await self._fetch(point.t, point.q, offset) for offset in offsets
-        ]
+        unread: set[int] = set()
+        records: list[Record | None] = []
+        for offset in offsets:
+            record = known.get(offset)
+            try:
+                record = record or await self._fetch(point.t, point.q, offset)
+            except StoreError as error:
+                log.error("popped message cannot be read: at=%d reason=%s", offset, error)
+                unread.add(offset)
+            records.append(record)
         if await self._is_another_life(point, records):
             records = [None] * len(offsets)
         done: list[int] = []
-        failure: StoreError | None = None
+        failure: StoreError | PutRefused | None = None
         for offset, record in zip(offsets, records, strict=True):
             try:
-                self._stage_one(point, offset, record)
-            except StoreError as error:
+                if offset in unread:
+                    self._notes.checkpoint_again(point, offset, revive_queue)
+                else:
+                    self._stage_one(point, offset, record)
+            except (StoreError, PutRefused) as error:
                 failure = error
                 break
             done.append(offset)
@@ -127,7 +139,10 @@ class PuttingBack:
         ):
             return False
         low, _ = self._staging.store.bounds(point.t, point.q)
-        first = await self._fetch(point.t, point.q, low)
+        try:
+            first = await self._fetch(point.t, point.q, low)
+        except StoreError:
+            return False
         return first is not None and first.store_timestamp > point.pt
 
     def _together(self, topic: str, queue_id: int, offsets: list[int]) -> dict[int, Record]:
@@ -136,8 +151,12 @@ class PuttingBack:
             # Its messages say where they lie in another queue.
             return {}
         store, first = self._staging.store, offsets[0]
-        found = store.read(topic, queue_id, first, offsets[-1] - first + 1, MAX_PULL_BYTES, None)
-        pieces = store.load(found.extents)
+        most = offsets[-1] - first + 1
+        try:
+            found = store.read(topic, queue_id, first, most, MAX_PULL_BYTES, None)
+            pieces = store.load(found.extents)
+        except StoreError:
+            return {}
         if pieces is None:
             return {}
         records: dict[int, Record] = {}

@@ -8,8 +8,12 @@ import pytest
 import trio
 
 from tests.processors.pop.conftest import PopClient, header_of
-from trimq.codec.names import REVIVE_GROUP, revive_topic
+from trimq.broker.pop.putting_back import PuttingBack
+from trimq.codec.bodies.base import decode_body
+from trimq.codec.bodies.pop import PopCheckPoint
+from trimq.codec.names import REVIVE_GROUP, TIMER_TOPIC, revive_topic
 from trimq.codec.records.record import LONGEST_PROPERTIES
+from trimq.store.errors import StoreError
 from trimq.store.messages.message import Message
 
 DAY = 86_400_000
@@ -375,6 +379,56 @@ async def test_a_checkpoint_of_a_deleted_topic_or_group_is_dropped(pops: Any) ->
     pops.broker.topics.delete("T")
     await pops.later(5000)
     assert (pops.reviving.settled, pops.broker.records(RETRY)) == (1, [])
+
+
+async def test_a_message_that_cannot_be_read_holds_up_nobody(
+    pops: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pops.put(b"0", b"1", b"2")
+    popped = pops.pop(invisibleTime=1000)
+    pops.write()
+    store = pops.broker.store
+    entry = store.queue_entry
+
+    def damaged(topic: str, queue_id: int, offset: int) -> Any:
+        if (topic, offset) == ("T", 0):
+            raise StoreError("damaged")
+        return entry(topic, queue_id, offset)
+
+    def unread(self: Any, topic: str, *_: Any) -> dict[int, Any]:
+        return {}
+
+    monkeypatch.setattr(pops.reviving._timers, "delivered_before", pops.broker.clock.millis)
+    with monkeypatch.context() as patch:
+        patch.setattr(store, "queue_entry", damaged)
+        patch.setattr(PuttingBack, "_together", unread)
+        await pops.later(5000)
+        assert [record.body for record in pops.broker.records(RETRY)] == [b"1", b"2"]
+        assert (pops.reviving.settled, pops.reviving.open) == (1, 0)
+        due = header_of(popped).pop_time + 1000
+        for delay, times in ((10_000, "1"), (20_000, "2")):
+            again = again_of(pops)
+            assert (again.so, again.open_offsets(), again.rp) == (0, [0], times)
+            assert again.due == due + delay
+            due = again.due
+            deliver_again(pops)
+            await pops.later(delay)
+            assert len(pops.broker.records(RETRY)) == 2
+    deliver_again(pops)
+    await pops.later(60_000)
+    assert [record.body for record in pops.broker.records(RETRY)] == [b"1", b"2", b"0"]
+    assert (pops.reviving.settled, pops.reviving.open, pops.offset()) == (4, 0, 3)
+
+
+def again_of(pops: Any) -> PopCheckPoint:
+    """The newest checkpoint that waits on the wheel."""
+    return decode_body(PopCheckPoint, pops.broker.records(TIMER_TOPIC)[-1].body)
+
+
+def deliver_again(pops: Any) -> None:
+    """As the wheel does when it is due."""
+    body = pops.broker.records(TIMER_TOPIC)[-1].body
+    pops.broker.store.put(Message(revive_topic("DefaultCluster"), 0, body, b"TAGS\x01ck\x02"))
 
 
 async def test_what_has_its_offset_in_the_next_life_of_its_topic_is_another_message(
