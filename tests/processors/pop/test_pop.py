@@ -1,7 +1,7 @@
 """Popping and acknowledging, request by request."""
 
 from base64 import b64encode
-from json import dumps
+from json import dumps, loads
 from typing import Any
 
 import pytest
@@ -216,6 +216,24 @@ async def test_all_that_is_acknowledged_stays_away(pops: Any) -> None:
     await pops.later(10_000)
     assert pops.reviving.settled == 1
     assert pops.broker.records(RETRY) == []
+
+
+@pytest.mark.parametrize("wrong", [{"b": "?"}, {"b": None}, {"t": None}, {"r": None}, {"rq": 99}])
+async def test_an_entry_of_a_batch_that_cannot_be_read_is_left_out_alone(
+    pops: Any, wrong: dict[str, object]
+) -> None:
+    pops.put(b"0", b"1", b"2")
+    popped = pops.pop(invisibleTime=0)
+    pops.write()
+    entries = [
+        loads(batch(popped, bits, **more))["acks"][0]
+        for bits, more in ((b"\x01", {}), (b"\x02", wrong), (b"\x04", {}))
+    ]
+    answer = pops.ack_batch(dumps({"brokerName": "broker-a", "acks": entries}).encode())
+    assert answer.code == (0 if "rq" in wrong else 1)
+    pops.write()
+    await pops.later(10_000)
+    assert [record.body for record in pops.broker.records(RETRY)] == [b"1"]
 
 
 async def test_it_comes_again_two_seconds_after_its_time_at_once(pops: Any) -> None:
