@@ -8,7 +8,6 @@ import pytest
 import trio
 
 from tests.processors.pop.conftest import PopClient, header_of
-from trimq.broker.pop.putting_back import PuttingBack
 from trimq.codec.bodies.base import decode_body
 from trimq.codec.bodies.pop import PopCheckPoint
 from trimq.codec.names import REVIVE_GROUP, TIMER_TOPIC, revive_topic
@@ -413,13 +412,17 @@ async def test_a_message_that_cannot_be_read_holds_up_nobody(
             raise StoreError("damaged")
         return entry(topic, queue_id, offset)
 
-    def unread(self: Any, topic: str, *_: Any) -> dict[int, Any]:
-        return {}
+    read = store.read
+
+    def unread(topic: str, *rest: Any) -> Any:
+        if topic == "T":
+            raise StoreError("damaged")
+        return read(topic, *rest)
 
     monkeypatch.setattr(pops.reviving._timers, "delivered_before", pops.broker.clock.millis)
     with monkeypatch.context() as patch:
         patch.setattr(store, "queue_entry", damaged)
-        patch.setattr(PuttingBack, "_together", unread)
+        patch.setattr(store, "read", unread)
         await pops.later(5000)
         assert [record.body for record in pops.broker.records(RETRY)] == [b"1", b"2"]
         assert (pops.reviving.settled, pops.reviving.open) == (1, 0)
