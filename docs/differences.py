@@ -322,6 +322,14 @@ DIFFERENCES: Final = (
         ),
     ),
     Difference(
+        "An entry of a batch acknowledgement that cannot be read is answered with code 1, and it alone is left out; the"
+        " real broker forgets those behind it, too, and their messages come again.",
+        tests=(
+            "tests/processors/pop/test_pop.py"
+            "::test_an_entry_of_a_batch_that_cannot_be_read_is_left_out_alone",
+        ),
+    ),
+    Difference(
         "Messages cannot be hidden longer than timer messages may wait (`timerMaxDelaySec`): such a pop or change of"
         " the invisible time is refused with 29 and a sentence. The real broker hands the messages out without"
         " noting it, again and again, and refuses the change with 1.",

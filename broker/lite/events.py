@@ -44,13 +44,15 @@ class Queues(Protocol):
 class _Events:
     """The notes for one client: light queues, in the order in which they came."""
 
-    __slots__ = ("accessed", "group", "most", "queues")
+    __slots__ = ("accessed", "group", "most", "queues", "stopped_at")
 
     def __init__(self, group: str, most: int, now: int) -> None:
         self.group = group
         self.most = most
         self.queues: dict[str, None] = {}
         self.accessed = now
+        # The first light queue for which a full look had no room; None: it came to the end.
+        self.stopped_at: str | None = None
 
     def offer(self, queue: str) -> bool:
         """False: there are too many. A note that is there already changes nothing."""
@@ -73,7 +75,9 @@ class _Events:
 
 
 class LiteEvents:
-    """`wake` is called with a client that has a new note; it may be waiting for one."""
+    """`wake` is called with a client that has a new note; it may be waiting for one. `is_closed`: whether a group has
+    messages of a light queue that block it, and is told when it opens.
+    """
 
     def __init__(
         self,
@@ -83,6 +87,7 @@ class LiteEvents:
         offsets: ConsumerOffsets,
         queues: Queues,
         wake: Callable[[str], object],
+        is_closed: Callable[[str, str], bool],
         clock: Clock,
     ) -> None:
         self._config = config
@@ -91,6 +96,7 @@ class LiteEvents:
         self._offsets = offsets
         self._queues = queues
         self._wake = wake
+        self._is_closed = is_closed
         self._clock = clock
         self._clients: dict[str, _Events] = {}
         # Clients to be avoided, until when.
@@ -174,27 +180,28 @@ class LiteEvents:
     def take(self, client_id: str) -> str | None:
         """The client's first note, which is gone then; None without any."""
         events = self._clients.get(client_id)
-        if events is None:
-            return None
-        found = events.take(self._clock.millis())
-        if found is None:
-            self._look_now(Subscriber(client_id, events.group))
-            found = events.take(self._clock.millis())
-        return found
+        return None if events is None else events.take(self._clock.millis())
+
+    def look_now(self, client_id: str) -> None:
+        """Nothing is left of a client's notes: what did not fit does now. A pop asks for that once: what it gets
+        then, and cannot use, would be noted for it without end.
+        """
+        events = self._clients.get(client_id)
+        if events is not None:
+            reader = Subscriber(client_id, events.group)
+            if self._full_looks.pop(reader, None) is not None:
+                self.look_at_client(*reader)
 
     def give_back(self, client_id: str, group: str, queue: str) -> None:
         """A note that its client could not use now."""
         self._events(Subscriber(client_id, group)).offer(queue)
 
-    def _look_now(self, reader: Subscriber) -> None:
-        """Nothing is left of its notes: what did not fit does now."""
-        if self._full_looks.pop(reader, None) is not None:
-            self.look_at_client(reader.client_id, reader.group)
-
     # --- full looks
 
     def look_at_client(self, client_id: str, group: str) -> None:
-        """Note all lite topics of a client that have messages (doFullDispatchForClient)."""
+        """Note all lite topics of a client that have messages (doFullDispatchForClient), from where the last look had
+        to stop.
+        """
         subscription = self._subscriptions.find(client_id)
         if subscription is None or not self._config.enable_lite_event_mode:
             return
@@ -204,8 +211,13 @@ class LiteEvents:
             delay = self._config.lite_event_full_dispatch_delay_time
             self._look_later(reader, delay + random.randrange(_JITTER))
             return
-        for queue in subscription.queues:
-            if self._is_behind(queue, group) and not events.offer(queue):
+        stopped, events.stopped_at = events.stopped_at, None
+        for queue in _from(stopped, list(subscription.queues)):
+            # A closed one is noted when it opens.
+            if not self._is_behind(queue, group) or self._is_closed(queue, group):
+                continue
+            if not events.offer(queue):
+                events.stopped_at = queue
                 self._look_later(reader, self._config.lite_event_full_dispatch_delay_time)
                 break
         if events.queues:
@@ -295,3 +307,9 @@ class LiteEvents:
         if events is not None:
             for queue in events.queues:
                 self.available(queue, events.group, subscriber.client_id)
+
+
+def _from(first: str | None, queues: list[str]) -> list[str]:
+    """All of them, that one first."""
+    start = queues.index(first) if first in queues else 0
+    return queues[start:] + queues[:start]

@@ -54,6 +54,7 @@ class LitePop:
         "count",
         "counts",
         "header",
+        "looked",
         "news",
         "pop_time",
         "seen",
@@ -72,6 +73,8 @@ class LitePop:
         self.seen: set[str] = set()
         # Notes that this pop cannot use any more.
         self.unused: list[str] = []
+        # All lite topics of the client were looked at, as it had no notes left.
+        self.looked = False
         # How much it knows of; -1: it has not looked.
         self.news = -1
 
@@ -150,7 +153,12 @@ class LitePopping:
     def _next(self, pop: LitePop) -> str | None:
         client_id = pop.header.client_id
         if self._config.enable_lite_event_mode:
-            return self._events.take(client_id)
+            name = self._events.take(client_id)
+            if name is None and not pop.looked:
+                pop.looked = True
+                self._events.look_now(client_id)
+                name = self._events.take(client_id)
+            return name
         subscription = self._subscriptions.find(client_id)
         queues = subscription.queues if subscription is not None else ()
         exists = self._store.max_offset

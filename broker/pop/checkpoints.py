@@ -8,7 +8,10 @@ from typing import Final
 from trimq.base.clock import Clock
 from trimq.broker.produce.puts import PutRules
 from trimq.broker.produce.staging import Staging
+from trimq.codec.bodies.base import encode_body
+from trimq.codec.bodies.pop import PopCheckPoint
 from trimq.codec.java.hashes import string_hash
+from trimq.codec.java.numbers import parse_int
 from trimq.codec.names import revive_topic
 from trimq.codec.pop.notes import (
     ACK,
@@ -27,6 +30,9 @@ from trimq.store.messages.message import Message
 
 # In the flag of a record, which 5.5.0 leaves 0 here: a checkpoint that a changed time made.
 MOVES_NOTHING: Final = 1
+# Seconds until a message that could not be read is tried again (ckRewriteIntervalsInSeconds).
+_MINUTES: Final = [60, 120, 180, 240, 300, 360, 420, 480, 540, 600]
+_AGAIN: Final = [10, 20, 30, *_MINUTES, 1200, 1800, 3600, 7200]
 _HASHES: Final = {tag: string_hash(tag) for tag in (CHECKPOINT, ACK, BATCH_ACK)}
 
 
@@ -93,6 +99,34 @@ class Notes:
         self.checkpoints += 1
         self.acks += 1
         return end
+
+    def checkpoint_again(self, point: PopCheckPoint, offset: int, revive_queue: int) -> int:
+        """Of a message that could not be put back now, and is tried again later (rePutCK). StoreError, PutRefused.
+
+        A millisecond younger than the one it stands for, whose acknowledgement is not its own.
+        """
+        times = parse_int(point.rp or "") or 0
+        delay = 1000 * _AGAIN[min(max(times, 0), len(_AGAIN) - 1)]
+        again = PopCheckPoint(
+            bn=point.bn,
+            c=point.c,
+            d=[0],
+            it=point.it + delay - 1,
+            n=1,
+            pt=point.pt + 1,
+            q=point.q,
+            revive_time=point.due + delay,
+            rp=str(times + 1),
+            so=offset,
+            sp=point.sp,
+            t=point.t,
+        )
+        assert again.c is not None
+        assert again.t is not None
+        popped = Popped(again.c, again.t, again.q, offset, again.pt, again.bn)
+        message = self._checkpoint(popped, encode_body(again), again.it, revive_queue)
+        message.flag = MOVES_NOTHING
+        return self._stage(message, checkpoints=1, acks=0)
 
     def _checkpoint(
         self, popped: Popped, body: bytes, invisible: int, revive_queue: int

@@ -67,18 +67,32 @@ class PuttingBack:
         self.revived = 0
 
     async def put_back(self, point: PopCheckPoint, offsets: list[int], revive_queue: int) -> None:
-        """In one write, with a record that says so. StoreError: what is not stored waits for the next round."""
+        """In one write, with a record that says so. What cannot be read gets a new checkpoint, and holds up nobody.
+        StoreError, PutRefused: what is not stored waits for the next round.
+        """
         assert point.t is not None
         known = self._together(point.t, point.q, offsets)
-        records = [
-            known.get(offset) or await self._fetch(point.t, point.q, offset) for offset in offsets
-        ]
+        unread: set[int] = set()
+        records: list[Record | None] = []
+        for offset in offsets:
+            record = known.get(offset)
+            try:
+                record = record or await self._fetch(point.t, point.q, offset)
+            except StoreError as error:
+                log.error("popped message cannot be read: at=%d reason=%s", offset, error)
+                unread.add(offset)
+            records.append(record)
+        if await self._is_another_life(point, records):
+            records = [None] * len(offsets)
         done: list[int] = []
-        failure: StoreError | None = None
+        failure: StoreError | PutRefused | None = None
         for offset, record in zip(offsets, records, strict=True):
             try:
-                self._stage_one(point, offset, record)
-            except StoreError as error:
+                if offset in unread:
+                    self._notes.checkpoint_again(point, offset, revive_queue)
+                else:
+                    self._stage_one(point, offset, record)
+            except (StoreError, PutRefused) as error:
                 failure = error
                 break
             done.append(offset)
@@ -114,14 +128,35 @@ class PuttingBack:
             return
         self.revived += 1
 
+    async def _is_another_life(self, point: PopCheckPoint, records: list[Record | None]) -> bool:
+        """The topic was deleted and made anew since the pop: other messages have these offsets now.
+
+        Then the first one of the queue is younger than the pop, too. A clock that was set back between a send and the
+        pop makes a message look so, but not all that were before it.
+        """
+        if point.t is None or all(
+            one is None or one.store_timestamp <= point.pt for one in records
+        ):
+            return False
+        low, _ = self._staging.store.bounds(point.t, point.q)
+        try:
+            first = await self._fetch(point.t, point.q, low)
+        except StoreError:
+            return False
+        return first is not None and first.store_timestamp > point.pt
+
     def _together(self, topic: str, queue_id: int, offsets: list[int]) -> dict[int, Record]:
         """By offset, those that one read finds in memory; the others are looked for one by one."""
         if is_light(topic):
             # Its messages say where they lie in another queue.
             return {}
         store, first = self._staging.store, offsets[0]
-        found = store.read(topic, queue_id, first, offsets[-1] - first + 1, MAX_PULL_BYTES, None)
-        pieces = store.load(found.extents)
+        most = offsets[-1] - first + 1
+        try:
+            found = store.read(topic, queue_id, first, most, MAX_PULL_BYTES, None)
+            pieces = store.load(found.extents)
+        except StoreError:
+            return {}
         if pieces is None:
             return {}
         records: dict[int, Record] = {}

@@ -36,8 +36,8 @@ class BatchAckMessage(Processor[Header]):
             except (StoreError, PutRefused) as error:
                 raise self._acking.not_noted(error) from error
             except CodecError as error:
-                # As in the original, those before it count.
-                raise RemotingError(ResponseCode.SYSTEM_ERROR, str(error)) from None
+                # It alone is left out.
+                refused = RemotingError(ResponseCode.SYSTEM_ERROR, str(error))
         if refused is not None:
             raise refused
         return Response(

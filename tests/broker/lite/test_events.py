@@ -28,6 +28,7 @@ class World:
         self.most = 100
         self.ends: dict[str, int] = {}
         self.committed: dict[str, int] = {}
+        self.closed: set[str] = set()
 
     def is_wildcard(self, group: str) -> bool:
         return self.wildcard
@@ -60,6 +61,9 @@ class World:
     def topics(self) -> list[str]:
         return sorted(self.ends)
 
+    def is_closed(self, queue: str, group: str) -> bool:
+        return queue in self.closed
+
     def query(self, group: str, topic: str, queue_id: int) -> int:
         return self.committed.get(topic, -1)
 
@@ -72,7 +76,14 @@ class Told:
         self.woken: list[str] = []
         world = self.world
         self.events = LiteEvents(
-            BrokerConfig(), world, world, world, world, self.woken.append, self.clock
+            BrokerConfig(),
+            world,
+            world,
+            world,
+            world,
+            self.woken.append,
+            world.is_closed,
+            self.clock,
         )
 
     def taken(self, client: str = "c") -> list[str]:
@@ -109,7 +120,30 @@ def test_what_does_not_fit_is_found_when_the_others_are_taken() -> None:
         told.events.arrived(queue)
     first = [told.events.take("c") for _ in range(10)]
     told.world.committed = {str(queue): 1 for queue in first}
+    assert told.taken() == []
+    told.events.look_now("c")
     assert sorted(told.taken()) == sorted(set(NAMES) - set(first))
+
+
+def test_a_full_look_goes_on_where_it_had_no_room() -> None:
+    told = Told(c=NAMES)
+    told.world.most = 8
+    told.world.ends = dict.fromkeys(NAMES, 1)
+    told.events.look_at_client("c", "G")
+    found = [told.taken()]
+    for _ in range(2):
+        told.events.look_now("c")
+        found.append(told.taken())
+    assert found == [NAMES[:8], NAMES[8:16], [*NAMES[16:], *NAMES[:4]]]
+
+
+def test_a_full_look_leaves_out_what_its_group_has_messages_of() -> None:
+    told = Told(c=NAMES)
+    told.world.most = 8
+    told.world.ends = dict.fromkeys(NAMES, 1)
+    told.world.closed = set(NAMES[:15])
+    told.events.look_at_client("c", "G")
+    assert told.taken() == NAMES[15:]
 
 
 async def test_the_notes_of_an_idle_client_go_to_another() -> None:

@@ -7,6 +7,8 @@ import pytest
 import trio
 import trio.testing
 
+from trimq.broker.lite.events import LiteEvents
+from trimq.broker.pop.batches import OrderedBatches
 from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.groups import SubscriptionGroupConfig
 from trimq.codec.bodies.lite import (
@@ -158,6 +160,37 @@ def test_the_same_attempt_passes_the_block(lite: Lite) -> None:
     lite.subscribe("PARTIAL_REMOVE")
     lite.subscribe()
     assert lite.popped(attempt_id="a") == 2
+
+
+def test_a_client_with_more_news_than_notes_is_answered(
+    lite: Lite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All its messages are out, or come later than others that the pop has room for."""
+    names = [f"n{number:03}" for number in range(250)]
+    for name in names:
+        lite.put(b"body-0", b"body-1", queue=f"%LMQ%$T${name}")
+    lite.subscribe("PARTIAL_ADD", *names)
+    looks: list[str] = []
+    look_at_client = LiteEvents.look_at_client
+
+    def counted(events: LiteEvents, client_id: str, group: str) -> None:
+        looks.append(client_id)
+        assert len(looks) < 300
+        look_at_client(events, client_id, group)
+
+    monkeypatch.setattr(LiteEvents, "look_at_client", counted)
+    found = [lite.popped(max_msg_num=1) for _ in names]
+    assert found == [1] * 250
+    before = len(looks)
+    assert lite.popped(max_msg_num=32) == 0
+    assert len(looks) <= before + 1
+    # Even if each look finds more than fits.
+    monkeypatch.setattr(OrderedBatches, "free_at", lambda *_: None)
+    monkeypatch.setattr(OrderedBatches, "is_blocked", lambda *_: True)
+    lite.broker.lite.events.look_at_client("c", "G")
+    before = len(looks)
+    assert lite.popped(max_msg_num=32) == 0
+    assert len(looks) == before + 1
 
 
 def test_where_a_group_begins(lite: Lite) -> None:

@@ -1,15 +1,18 @@
 """Popping and acknowledging, request by request."""
 
 from base64 import b64encode
-from json import dumps
+from json import dumps, loads
 from typing import Any
 
 import pytest
 import trio
 
 from tests.processors.pop.conftest import PopClient, header_of
-from trimq.codec.names import REVIVE_GROUP, revive_topic
+from trimq.codec.bodies.base import decode_body
+from trimq.codec.bodies.pop import PopCheckPoint
+from trimq.codec.names import REVIVE_GROUP, TIMER_TOPIC, revive_topic
 from trimq.codec.records.record import LONGEST_PROPERTIES
+from trimq.store.errors import StoreError
 from trimq.store.messages.message import Message
 
 DAY = 86_400_000
@@ -214,6 +217,24 @@ async def test_all_that_is_acknowledged_stays_away(pops: Any) -> None:
     assert pops.broker.records(RETRY) == []
 
 
+@pytest.mark.parametrize("wrong", [{"b": "?"}, {"b": None}, {"t": None}, {"r": None}, {"rq": 99}])
+async def test_an_entry_of_a_batch_that_cannot_be_read_is_left_out_alone(
+    pops: Any, wrong: dict[str, object]
+) -> None:
+    pops.put(b"0", b"1", b"2")
+    popped = pops.pop(invisibleTime=0)
+    pops.write()
+    entries = [
+        loads(batch(popped, bits, **more))["acks"][0]
+        for bits, more in ((b"\x01", {}), (b"\x02", wrong), (b"\x04", {}))
+    ]
+    answer = pops.ack_batch(dumps({"brokerName": "broker-a", "acks": entries}).encode())
+    assert answer.code == (0 if "rq" in wrong else 1)
+    pops.write()
+    await pops.later(10_000)
+    assert [record.body for record in pops.broker.records(RETRY)] == [b"1"]
+
+
 async def test_it_comes_again_two_seconds_after_its_time_at_once(pops: Any) -> None:
     """Whether a second of the wheel has just begun then or is almost over."""
     interval = pops.broker.config.revive_interval
@@ -375,6 +396,86 @@ async def test_a_checkpoint_of_a_deleted_topic_or_group_is_dropped(pops: Any) ->
     pops.broker.topics.delete("T")
     await pops.later(5000)
     assert (pops.reviving.settled, pops.broker.records(RETRY)) == (1, [])
+
+
+async def test_a_message_that_cannot_be_read_holds_up_nobody(
+    pops: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pops.put(b"0", b"1", b"2")
+    popped = pops.pop(invisibleTime=1000)
+    pops.write()
+    store = pops.broker.store
+    entry = store.queue_entry
+
+    def damaged(topic: str, queue_id: int, offset: int) -> Any:
+        if (topic, offset) == ("T", 0):
+            raise StoreError("damaged")
+        return entry(topic, queue_id, offset)
+
+    read = store.read
+
+    def unread(topic: str, *rest: Any) -> Any:
+        if topic == "T":
+            raise StoreError("damaged")
+        return read(topic, *rest)
+
+    monkeypatch.setattr(pops.reviving._timers, "delivered_before", pops.broker.clock.millis)
+    with monkeypatch.context() as patch:
+        patch.setattr(store, "queue_entry", damaged)
+        patch.setattr(store, "read", unread)
+        await pops.later(5000)
+        assert [record.body for record in pops.broker.records(RETRY)] == [b"1", b"2"]
+        assert (pops.reviving.settled, pops.reviving.open) == (1, 0)
+        due = header_of(popped).pop_time + 1000
+        for delay, times in ((10_000, "1"), (20_000, "2")):
+            again = again_of(pops)
+            assert (again.so, again.open_offsets(), again.rp) == (0, [0], times)
+            assert again.due == due + delay
+            due = again.due
+            deliver_again(pops)
+            await pops.later(delay)
+            assert len(pops.broker.records(RETRY)) == 2
+    deliver_again(pops)
+    await pops.later(60_000)
+    assert [record.body for record in pops.broker.records(RETRY)] == [b"1", b"2", b"0"]
+    assert (pops.reviving.settled, pops.reviving.open, pops.offset()) == (4, 0, 3)
+
+
+def again_of(pops: Any) -> PopCheckPoint:
+    """The newest checkpoint that waits on the wheel."""
+    return decode_body(PopCheckPoint, pops.broker.records(TIMER_TOPIC)[-1].body)
+
+
+def deliver_again(pops: Any) -> None:
+    """As the wheel does when it is due."""
+    body = pops.broker.records(TIMER_TOPIC)[-1].body
+    pops.broker.store.put(Message(revive_topic("DefaultCluster"), 0, body, b"TAGS\x01ck\x02"))
+
+
+async def test_what_has_its_offset_in_the_next_life_of_its_topic_is_another_message(
+    pops: Any,
+) -> None:
+    pops.put(b"0", b"1")
+    pops.pop(invisibleTime=1000)
+    pops.write()
+    pops.broker.topics.delete("T")
+    pops.broker.store.delete_topic("T")
+    pops.broker.clock.now += 100
+    pops.broker.topics.create_in_send("T", "TBW102", "1.2.3.4:5", 1, 0)
+    pops.put(b"new 0", b"new 1")
+    await pops.later(6000)
+    assert (pops.reviving.settled, pops.broker.records(RETRY)) == (1, [])
+
+
+async def test_a_clock_set_back_between_send_and_pop_loses_nothing(pops: Any) -> None:
+    pops.put(b"0")
+    pops.broker.clock.now += 10_000
+    pops.put(b"1")
+    pops.broker.clock.now -= 5000
+    pops.pop(invisibleTime=1000)
+    pops.write()
+    await pops.later(6000)
+    assert [record.body for record in pops.broker.records(RETRY)] == [b"0", b"1"]
 
 
 async def test_a_deleted_message_is_left_out_and_not_its_neighbour(

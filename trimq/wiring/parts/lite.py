@@ -73,7 +73,11 @@ def lite_topics(
     subscriptions = LiteSubscriptions(config, metadata, clock)
     waits, batches, clients = PopWaits(config), OrderedBatches(clock), LiteClients()
     wake = partial(wake_client, waits)
-    events = LiteEvents(config, metadata, subscriptions, offsets, store, wake, clock)
+
+    def is_closed(queue: str, group: str) -> bool:
+        return batches.free_at(OrderedQueue(queue, group, 0)) is not None
+
+    events = LiteEvents(config, metadata, subscriptions, offsets, store, wake, is_closed, clock)
 
     def opened(queue: OrderedQueue) -> None:
         events.available(queue.topic, queue.group)
