@@ -110,7 +110,7 @@ class OtherBrokers:
                         answer = await client.request(RequestCode.GET_BROKER_CLUSTER_INFO)
             except trio.TooSlowError:
                 failure = f"NameServer {name_server} did not answer within {share:.1f} s"
-                log.warning("%s: the next one is asked", failure)
+                log.warning("the next NameServer is asked: broker=%s reason=%s", name, failure)
                 continue
             except TransportError as error:
                 failure = str(error)
