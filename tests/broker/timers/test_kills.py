@@ -7,6 +7,7 @@ import trio
 import trio.lowlevel
 
 from tests.broker.timers.timing import BEGIN, SECOND, Timing
+from tests.interpreted import needs_plain_timers
 from trimq.codec.names import TIMER_TOPIC
 from trimq.store.errors import StoreError
 
@@ -394,7 +395,10 @@ def broken_queue(timing: Timing, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(timing.puts, "stage", stage)
 
 
-@pytest.mark.parametrize("written", ["nothing", "log", "while it is taken out", "all"])
+@pytest.mark.parametrize(
+    "written",
+    ["nothing", "log", pytest.param("while it is taken out", marks=needs_plain_timers), "all"],
+)
 async def test_put_off(
     autojump_clock: Any, timing: Timing, monkeypatch: pytest.MonkeyPatch, written: str
 ) -> None:
