@@ -120,13 +120,6 @@ def _reader_of(name: str, groups: Collection[str]) -> str:
     return max(known, key=len) if known else name.partition("+")[0]
 
 
-def _left(offsets: dict[int, int], ends: Ends) -> int:
-    """What was deleted unread is lost already; nobody can wait for it."""
-    return sum(
-        max(0, high - max(offsets.get(queue, low), low)) for queue, (low, high) in ends.items()
-    )
-
-
 class _Asking:
     """One round of questions to the broker at `addr`."""
 

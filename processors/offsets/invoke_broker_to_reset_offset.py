@@ -47,7 +47,7 @@ class InvokeBrokerToResetOffset(SteppedProcessor[ResetOffsetRequestHeader]):
     def handle(self, request: Asked) -> Response | Later:
         """What the broker has reset is stored before it is answered."""
         outcome = super().handle(request)
-        if not self._config.use_server_side_reset_offset:
+        if not self._offsets.keeps_resets(request.header.topic):
             return outcome
         return Later(request, partial(self._store_first, outcome), keeps_body=False)
 
@@ -59,8 +59,7 @@ class InvokeBrokerToResetOffset(SteppedProcessor[ResetOffsetRequestHeader]):
     def steps(self, request: Asked) -> AnswerSteps:
         header = request.header
         topic = self._topics.get(header.topic)
-        is_elastic = header.topic in self._topics.partitions
-        if is_elastic or self._config.use_server_side_reset_offset:
+        if self._offsets.keeps_resets(header.topic):
             chosen = yield from self._by_broker.steps(header, topic)
         else:
             for_c = request.language == LanguageCode.CPP
