@@ -53,6 +53,8 @@ class _Jvm:
     """What NameServer and broker have in common: one JVM that is started again with the same arguments."""
 
     mark = "boot success"
+    # It takes 3 s alone, and beside three other parts of the tests it has taken more than two minutes.
+    patience = 300.0
 
     def __init__(self, launch: Launcher, home: Path, name: str) -> None:
         self._launch = launch
@@ -65,7 +67,7 @@ class _Jvm:
 
     def start(self) -> None:
         self._running = self._launch.java(self.arguments(), self.home, self._log)
-        self._running.wait_for(self.mark, 120)
+        self._running.wait_for(self.mark, self.patience)
 
     def stop(self) -> None:
         if self._running is not None:

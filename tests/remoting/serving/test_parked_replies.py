@@ -7,15 +7,17 @@ from typing import Any
 import trio
 
 from trimq.remoting.contract import Response
+from trimq.remoting.counters import RemotingCounters
 from trimq.remoting.gate import Awaited, Gate
 from trimq.remoting.serving.durable_replies import ParkedReplies
 from trimq.remoting.serving.turn import Reply
+from trimq.remoting.wire.outbox import Outbox
+from trimq.remoting.wire.streams import Wire
 
 
-class Outbox:
-    def reserve(self, size: int) -> None: ...
-
-    def release(self, size: int) -> None: ...
+def outbox() -> Outbox:
+    """Nothing is sent by it: what waits is only reserved."""
+    return Outbox(Wire(), 1 << 20, RemotingCounters(), [].append)
 
 
 def reply(offset: int) -> Reply:
@@ -28,7 +30,7 @@ async def test_replies_that_wait_are_counted(nursery: Any, autojump_clock: Any) 
     disk, slaves = Gate(100), Gate(0)
     sent: list[Reply] = []
     gates = (Awaited(disk, 5, 10), Awaited(slaves, 3, 12))
-    parked = [ParkedReplies(gates, Outbox(), sent.extend) for _ in range(2)]  # type: ignore[arg-type]
+    parked = [ParkedReplies(gates, outbox(), sent.extend) for _ in range(2)]
     for one in parked:
         one.open(nursery)
         assert len(one.park([reply(at) for at in (-1, 10, 20)], one.term)) == 1
