@@ -113,7 +113,7 @@ def extensions(modules: list[str], config: str, folder: str) -> list[Extension]:
             opt_level=OPTIMISATION,
             group_name=SHARED,
             target_dir=folder,
-            # A file of C for each module: all cores compile, and the code of 150 modules in one takes five times as long.
+            # A file of C for each module: all cores compile, and a single one takes five times as long in all.
             multi_file=True,
         )
     # mypyc ends the process on errors in the types, and in itself.
