@@ -319,6 +319,13 @@ class ConsumerOffsets:
             self.data_version = loaded.data_version
         self.noted_log_end = loaded.trimq_log_end
 
+    def begin(self) -> None:
+        """After `load`: a file that is new, or RocketMQ's, says where the log ends from now on. What pops move until it
+        is written the next time would be forgotten with a crash otherwise. Blocks: before the loop runs.
+        """
+        if self.noted_log_end is None:
+            self._file.begin()
+
     def lower(self, end_of: Callable[[str, int], int]) -> None:
         """The log was cut: nobody goes on behind a queue's end, or messages to come would be passed over."""
         for group, topic, queue_id, _, end in self._behind(end_of):

@@ -9,15 +9,15 @@ import itertools
 import random
 import threading
 import time
-from base64 import b64encode
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import replace
 
+from tests.popping.batches import Held, entry_of, together
 from tests.popping.journal import Acked, Changed, Journal, Popped, Sent
 from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.groups import SubscriptionGroupConfig
 from trimq.codec.bodies.lite import LiteSubscriptionCtlRequestBody, LiteSubscriptionDTO
-from trimq.codec.bodies.pop import BatchAck, BatchAckMessageRequestBody
+from trimq.codec.bodies.pop import BatchAckMessageRequestBody
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.frames.command import RemotingCommand
 from trimq.codec.headers.base import Header
@@ -55,26 +55,6 @@ _batches = itertools.count()
 
 def now_millis() -> int:
     return time.time_ns() // 1_000_000
-
-
-@dataclass
-class Held:
-    """A message that was handed out, with what an ack needs."""
-
-    key: str
-    topic: str
-    queue_id: int
-    offset: int
-    handle: str
-    lite: str | None = None
-
-    @property
-    def due(self) -> int:
-        return parse_handle(self.handle).due
-
-    @property
-    def popped(self) -> int:
-        return parse_handle(self.handle).pop_time
 
 
 class Client(threading.Thread):
@@ -139,11 +119,14 @@ class Producer(Client):
 
 
 class Consumer(Client):
-    """Of a plain group: acknowledges some, changes times, and forgets the rest."""
+    """Of a plain group: acknowledges some, changes times, keeps some for later, and forgets the rest."""
 
     group = GROUP
     takes_all = False
+    # In seconds, before a pop: what has come meanwhile has one checkpoint.
+    pauses: tuple[float, ...] = (0.0, 0.0, 0.02, 0.05)
     last = 0.0
+    _kept: tuple[Held, ...] = ()
 
     def size(self, *usual: int) -> int:
         """How many messages to ask for."""
@@ -154,19 +137,27 @@ class Consumer(Client):
         return 20 if self.takes_all else usual
 
     def step(self) -> None:
+        if not self.takes_all:
+            time.sleep(self._chance.choice(self.pauses))
         held = self.pop()
         if held:
             self.last = time.monotonic()
+        held += self._kept
+        self._kept = ()
         self._chance.shuffle(held)
         while held:
             act = self._chance.random()
-            if self.takes_all or act < 0.5:
+            if self.takes_all or act < 0.35:
                 self.ack(held.pop())
-            elif act < 0.6:
-                self.change(held.pop())
-            elif act < 0.8:
-                self.ack_together(held)
-                held = []
+            elif act < 0.5:
+                renewed = self.change(held.pop())
+                held += [renewed] if renewed is not None else []
+            elif act < 0.75:
+                some = self._chance.randint(1, len(held))
+                self.ack_together(held[:some])
+                del held[:some]
+            elif act < 0.85:
+                self._kept += (held.pop(),)
             else:
                 held.pop()
 
@@ -186,7 +177,10 @@ class Consumer(Client):
         return self._held(self.ask(RequestCode.POP_MESSAGE, header), self._plain)
 
     def _held(
-        self, answer: RemotingCommand, make: Callable[[Record, RemotingCommand], Held]
+        self,
+        answer: RemotingCommand,
+        make: Callable[[Record, RemotingCommand], Held],
+        attempt: str = "",
     ) -> list[Held]:
         data, at, found = bytes(answer.body), 0, []
         batch, events = next(_batches), []
@@ -199,7 +193,17 @@ class Consumer(Client):
             known = parse_handle(one.handle)
             place = one.lite or f"{TOPIC}/{one.queue_id}"
             events.append(
-                Popped(self.group, one.key, place, one.offset, known.pop_time, known.due, batch)
+                Popped(
+                    self.group,
+                    one.key,
+                    place,
+                    one.offset,
+                    known.pop_time,
+                    known.due,
+                    batch,
+                    attempt,
+                    record.reconsume_times,
+                )
             )
             found.append(one)
             at += size
@@ -232,22 +236,14 @@ class Consumer(Client):
         self._acking([one], RequestCode.ACK_MESSAGE, header)
 
     def ack_together(self, some: list[Held]) -> None:
-        entries = []
-        for one in some:
-            known = parse_handle(one.handle)
-            bit = one.offset - known.first
-            entry = BatchAck(
-                b=b64encode((1 << bit).to_bytes(bit // 8 + 1, "little")).decode(),
-                c=self.group,
-                it=known.invisible,
-                pt=known.pop_time,
-                q=one.queue_id,
-                r=known.retry,
-                rq=known.revive_queue,
-                so=known.first,
-                t=TOPIC,
-            )
-            entries.append(entry)
+        """A record for each checkpoint, or for each message."""
+        checkpoints = together(some)
+        records = checkpoints if self._chance.random() < 0.7 else [[one] for one in some]
+        if len(checkpoints) > 1:
+            self._journal.count(f"batches of several checkpoints by {self.group}")
+        if any(len(record) > 1 for record in records):
+            self._journal.count(f"batches with several bits in a record by {self.group}")
+        entries = [entry_of(self.group, TOPIC, record) for record in records]
         body = encode_body(BatchAckMessageRequestBody(acks=entries, broker_name="broker-a"))
         self._acking(some, RequestCode.BATCH_ACK_MESSAGE, None, body)
 
@@ -263,12 +259,15 @@ class Consumer(Client):
         now = now_millis()
         in_time = [one for one in some if now < one.due - IN_TIME]
         self._journal.note(
-            *(Acked(self.group, one.key, one.popped, at, counts=True) for one in in_time)
+            *(Acked(self.group, one.key, one.popped, now, counts=True) for one in in_time)
         )
 
-    def change(self, one: Held) -> None:
-        if now_millis() > one.due - IN_TIME:
-            return
+    def change(self, one: Held) -> Held | None:
+        """The message with its new handle; None if nobody can say what that is good for."""
+        at = now_millis()
+        if at > one.due - IN_TIME:
+            return None
+        suspend = self._chance.random() < 0.5
         header = ChangeInvisibleTimeRequestHeader(
             consumer_group=self.group,
             topic=one.topic,
@@ -277,35 +276,25 @@ class Consumer(Client):
             offset=one.offset,
             invisible_time=self._chance.choice((0, 100, 1500, 4000)),
             lite_topic=one.lite,
+            suspend=suspend,
         )
-        self._journal.note(Changed(self.group, one.key, one.popped, None))
+        asked = Changed(self.group, one.key, one.popped, None, at, suspend=suspend)
+        self._journal.note(asked)
         fields = self.ask(RequestCode.CHANGE_MESSAGE_INVISIBLETIME, header).ext_fields
-        until = int(fields["popTime"]) + int(fields["invisibleTime"])
-        if now_millis() < one.due - IN_TIME:
-            self._journal.note(Changed(self.group, one.key, one.popped, until))
-
-
-class OrderedConsumer(Consumer):
-    """Of a group that pops in order; each pop is an attempt of its own."""
-
-    group = ORDERED_GROUP
-
-    def pop(self) -> list[Held]:
-        header = PopMessageRequestHeader(
-            consumer_group=self.group,
-            topic=TOPIC,
-            queue_id=self._chance.randrange(QUEUES),
-            max_msg_nums=self.size(1, 4),
-            invisible_time=INVISIBLE,
-            poll_time=self.patience(200),
-            born_time=now_millis(),
-            init_mode=0,
-            exp_type="TAG",
-            exp="*",
-            order=True,
-            attempt_id=f"{self.name}-{next(_batches)}",
+        popped, invisible = int(fields["popTime"]), int(fields["invisibleTime"])
+        if now_millis() > one.due - IN_TIME:
+            return None
+        self._journal.note(replace(asked, until=popped + invisible, renewed=popped))
+        if not popped:
+            # It is done with.
+            return None
+        known = parse_handle(one.handle)
+        first = known.first if known.is_orderly else one.offset
+        handle = (
+            f"{first} {popped} {invisible} {fields['reviveQid']} {known.retry} broker-a"
+            f" {one.queue_id} {one.offset}"
         )
-        return self._held(self.ask(RequestCode.POP_MESSAGE, header), self._plain)
+        return replace(one, handle=handle)
 
 
 class LiteConsumer(Consumer):

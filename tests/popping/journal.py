@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from dataclasses import dataclass, field
 
 # Kinds of groups, by what they are promised (docs/pop.md, docs/lite.md).
@@ -30,7 +31,8 @@ class Sent:
 class Popped:
     """A message in an answer: handed out at `at` by the broker's clock, hidden until `until`; milliseconds.
 
-    `batch` numbers the answers: what one of them holds is handed out together.
+    `batch` numbers the answers: what one of them holds is handed out together. `attempt`: that of an ordered pop, empty
+    for none. `times`: how often it was consumed before, as its record says; None: that is not looked at.
     """
 
     group: str
@@ -40,13 +42,26 @@ class Popped:
     at: int
     until: int
     batch: int
+    attempt: str = ""
+    times: int | None = None
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A pop of this attempt, asked for at `asked`, was answered at `at` that there is nothing in the place."""
+
+    group: str
+    place: str
+    attempt: str
+    asked: int
+    at: int
 
 
 @dataclass(frozen=True)
 class Acked:
-    """An ack that was asked for at `at`, of what was handed out at `popped`.
+    """An ack of what was handed out at `popped`, asked for at `at`.
 
-    `counts`: answered, and so early that the message was still hidden.
+    `counts`: answered at `at`, and so early that the message was still hidden.
     """
 
     group: str
@@ -58,12 +73,19 @@ class Acked:
 
 @dataclass(frozen=True)
 class Changed:
-    """Another time was asked for; `until` is the one that was answered. None: there was no answer in time."""
+    """Another time was asked for at `at`; `until` is the one that was answered. None: there was no answer in time.
+
+    `renewed`: the time of the pop that acks have to name now. `suspend`: coming again shall count as no attempt; for a
+    lite topic, the time is that of all messages of the answer.
+    """
 
     group: str
     key: str
     popped: int
     until: int | None
+    at: int = 0
+    renewed: int = 0
+    suspend: bool = False
 
 
 @dataclass(frozen=True)
@@ -73,17 +95,22 @@ class Killed:
     at: int
 
 
-Event = Sent | Popped | Acked | Changed | Killed
+Event = Sent | Popped | Refused | Acked | Changed | Killed
 
 
 @dataclass
 class Journal:
-    """Events of several threads, and the groups that they are about."""
+    """Events of several threads, and the groups that they are about. `did`: how often clients did what is rare."""
 
     groups: dict[str, Reader]
     events: list[Event] = field(default_factory=list)
+    did: Counter[str] = field(default_factory=Counter)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def note(self, *events: Event) -> None:
         with self._lock:
             self.events += events
+
+    def count(self, what: str) -> None:
+        with self._lock:
+            self.did[what] += 1

@@ -18,12 +18,24 @@ from tests.popping.clients import (
     Client,
     Consumer,
     LiteConsumer,
-    OrderedConsumer,
     Producer,
     now_millis,
     prepare,
 )
-from tests.popping.journal import LITE, ORDERED, PLAIN, Acked, Journal, Killed, Popped, Reader, Sent
+from tests.popping.journal import (
+    LITE,
+    ORDERED,
+    PLAIN,
+    Acked,
+    Changed,
+    Journal,
+    Killed,
+    Popped,
+    Reader,
+    Refused,
+    Sent,
+)
+from tests.popping.ordered import Attempts, OrderedConsumer, SharingConsumer
 
 # What a broker needs for lite topics.
 SETTINGS: Final = {"enableLmq": True, "enableMultiDispatch": True}
@@ -57,12 +69,13 @@ def play(
     broker: Broker, kills: int, chance: random.Random, lives: Iterable[float] = LIVES
 ) -> Journal:
     """Kills it so often, lets all groups have everything then, and kills it once more."""
-    log = journal()
+    # Of all lives: an attempt goes on with the broker that comes after.
+    log, attempts = journal(), Attempts("shared")
     for number in range(kills):
         addr = broker.start()
         if number == 0:
             prepare(addr)
-        clients = _clients(addr, f"{number:04d}", chance, log)
+        clients = _clients(addr, f"{number:04d}", chance, log, attempts)
         for client in clients:
             client.start()
         time.sleep(chance.choice(tuple(lives)))
@@ -79,17 +92,25 @@ def play(
     return log
 
 
-def _clients(addr: str, name: str, chance: random.Random, log: Journal) -> list[Client]:
+def _clients(
+    addr: str, name: str, chance: random.Random, log: Journal, attempts: Attempts
+) -> list[Client]:
     kinds: dict[str, type[Client]] = {
         "": Producer,
         "-a": Consumer,
         "-b": Consumer,
-        "-o": OrderedConsumer,
-        "-p": OrderedConsumer,
+        "-o": SharingConsumer,
+        "-p": SharingConsumer,
+        "-q": OrderedConsumer,
         "-l": LiteConsumer,
         "-m": LiteConsumer,
     }
-    return [kind(addr, name + end, chance.randrange(1 << 30), log) for end, kind in kinds.items()]
+    seeds = random.Random(chance.randrange(1 << 30))
+    made = [kind(addr, name + end, seeds.randrange(1 << 30), log) for end, kind in kinds.items()]
+    for client in made:
+        if isinstance(client, SharingConsumer):
+            client.attempts = attempts
+    return made
 
 
 def _drain(addr: str, log: Journal) -> None:
@@ -116,7 +137,8 @@ def _drain(addr: str, log: Journal) -> None:
 
 def summary(log: Journal) -> str:
     """How much a run did."""
-    counts: Counter[str] = Counter()
+    counts: Counter[str] = Counter(log.did)
+    blocks: dict[tuple[str, str], tuple[str, int]] = {}
     for event in log.events:
         match event:
             case Sent():
@@ -125,6 +147,16 @@ def summary(log: Journal) -> str:
                 counts["kills"] += 1
             case Popped():
                 counts[f"popped by {event.group}"] += 1
+                if event.attempt:
+                    place = (event.group, event.place)
+                    attempt, batch = blocks.get(place, ("", 0))
+                    goes_on = attempt == event.attempt and batch != event.batch
+                    counts["attempts that went on"] += goes_on
+                    blocks[place] = (event.attempt, event.batch)
+            case Refused():
+                counts["attempts that got nothing"] += 1
+            case Changed(suspend=True) if event.until:
+                counts[f"suspended by {event.group}"] += 1
             case Acked(counts=True):
                 counts["acknowledged in time"] += 1
     return ", ".join(f"{count} {what}" for what, count in sorted(counts.items()))

@@ -63,9 +63,12 @@ class OtherBrokers:
 class Broker:
     """The parts of a broker as it is built, and what they have in common, under short names."""
 
-    def __init__(self, root: Path, config: BrokerConfig, **store_settings: Any) -> None:
+    def __init__(
+        self, root: Path, config: BrokerConfig, clock: Clock | None = None, **store_settings: Any
+    ) -> None:
+        """`clock`: for services that wait; one that is moved by hand if there is none."""
         self.config = config
-        self.clock = HandClock()
+        self.clock: Any = clock or HandClock()
         self.identity = BrokerIdentity(
             "DefaultCluster", "broker-a", 0, "127.0.0.1:10911", "127.0.0.1:10912"
         )

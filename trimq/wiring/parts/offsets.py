@@ -81,3 +81,4 @@ def _load(offsets: ConsumerOffsets, given: Given) -> None:
         offsets.clamp(given.store.max_offset)
         offsets.persist()
         mark.unlink()
+    offsets.begin()
