@@ -12,6 +12,7 @@ Hot: compiled by mypyc when a compiler is there.
 from __future__ import annotations
 
 import ctypes
+import errno
 import mmap
 import os
 import weakref
@@ -45,7 +46,11 @@ class MappedFile:
     __slots__ = ("address", "filled", "mapping", "view")
 
     def __init__(self, fd: int, size: int) -> None:
-        mapping = mmap.mmap(fd, size, flags=_FLAGS, prot=mmap.PROT_READ | mmap.PROT_WRITE)
+        try:
+            mapping = mmap.mmap(fd, size, flags=_FLAGS, prot=mmap.PROT_READ | mmap.PROT_WRITE)
+        except ValueError as error:
+            # Somebody has cut it short behind the broker's back.
+            raise OSError(errno.EIO, str(error)) from error
         self.address = ctypes.addressof(ctypes.c_char.from_buffer(mapping))
         self.mapping = weakref.ref(mapping)
         self.view = memoryview(mapping).toreadonly()

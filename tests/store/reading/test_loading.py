@@ -165,6 +165,20 @@ def test_sending_a_page_that_cannot_be_read_is_an_error_and_no_signal(bench, mix
         one.sendmsg(list(views))
 
 
+def test_a_file_that_was_cut_short_has_no_views(bench, mixed):
+    """It is mapped as long as a file of the log is; what is left of it can be read."""
+    (first, *_) = extents_of(mixed, 0)
+    assert sum(first) < FILES // 2
+    right = mixed.load_blocking([first])
+    bench.close(mixed)
+    store = bench.open(mapped_file_size_commit_log=FILES, mapped_file_size_consume_queue=20 * 1000)
+    os.truncate(bench.commit_log_files()[0], FILES // 2)
+    views = store.view([first])
+    assert views is None or [bytes(data) for data in views] == right
+    assert store.join(store.read("T", 0, 0, 1, BIG, None)) is None
+    assert [bytes(data) for data in store.load_blocking([first])] == right
+
+
 def test_a_read_that_goes_on_is_known():
     reads = ColdReads()
     assert not reads.go_on(1000, 2000)
