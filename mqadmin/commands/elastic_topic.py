@@ -18,6 +18,7 @@ from trimq.mqadmin.common.elastic_text import (
     show_changes,
     show_groups,
     show_loads,
+    show_old_producers,
     show_plan,
     show_queues,
 )
@@ -220,6 +221,7 @@ def _show(run: Run, view: ElasticView) -> None:
     show_queues(run, view)
     show_loads(run, view)
     show_groups(run, view)
+    show_old_producers(run, view)
 
 
 @admin_subcommand(command, "history", "Show the changes that are still remembered.")
