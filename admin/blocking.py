@@ -218,6 +218,7 @@ class BlockingAdminClient:
     reset_committed = _plain(offsets.reset_committed)
     reset_group = _plain(offsets.reset_group)
     reset_queue = _plain(offsets.reset_queue)
+    resets_by_itself = _plain(offsets.resets_by_itself)
 
     brokers_with_group = _plain(progress.brokers_with_group)
     group_topics = _plain(progress.group_topics)
@@ -245,6 +246,7 @@ class BlockingAdminClient:
     elastic_move = _plain(elastic.elastic_move)
     elastic_cancel = _plain(elastic.elastic_cancel)
     elastic_view = _plain(elastic.elastic_view)
+    find_elastic_view = _plain(elastic.find_elastic_view)
     elastic_broker = _plain(elastic.elastic_broker)
     elastic_brokers = _plain(elastic.elastic_brokers)
 

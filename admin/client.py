@@ -196,6 +196,7 @@ class AdminClient:
     reset_committed = offsets.reset_committed
     reset_group = offsets.reset_group
     reset_queue = offsets.reset_queue
+    resets_by_itself = offsets.resets_by_itself
 
     brokers_with_group = progress.brokers_with_group
     group_topics = progress.group_topics
@@ -223,6 +224,7 @@ class AdminClient:
     elastic_move = elastic.elastic_move
     elastic_cancel = elastic.elastic_cancel
     elastic_view = elastic.elastic_view
+    find_elastic_view = elastic.find_elastic_view
     elastic_broker = elastic.elastic_broker
     elastic_brokers = elastic.elastic_brokers
 

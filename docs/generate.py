@@ -248,8 +248,8 @@ mqadmin drainBroker -b broker-a                  # docs/leaving.md
 where its offset lies beyond the end. Both commands also know groups that have had no consumer yet;
 `consumerProgress` and the like find a group by its retry topic, which its first consumer creates. A
 reset works with consumers online and without; where a broker leaves resets to the consumers
-(`useServerSideResetOffset=false`), they can be told a time or an end for a whole topic only, and
-the command says so.
+(`useServerSideResetOffset=false`, except in elastic topics), they can be told a time or an end for a
+whole topic only, and the command says so.
 
 `subscriptionCheck` compares what the members of a group want: topics, expressions and their type, consume
 type, message model, start offset. A broker has one entry per group and topic, and the last heartbeat replaces

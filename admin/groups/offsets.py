@@ -2,7 +2,8 @@
 
 A broker resets by itself (`useServerSideResetOffset`, the default of 5.x): it takes the new offset, and
 gives it to the group's next pulls, whether a member is online now or not. Older brokers, and those
-configured that way, pass a reset on to the group's members, and refuse it when there are none.
+configured that way, pass a reset on to the group's members, and refuse it when there are none. In elastic
+topics a broker does it by itself, however it is configured.
 """
 
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from trimq.admin.connecting.link import Link, ask
 from trimq.admin.errors import Invalid, NotFound, Refused
 from trimq.admin.groups.groups import broker_progress, consume_stats, consumer_connection
 from trimq.admin.messages.pulling import Place, max_offset, search_offset
+from trimq.admin.topics.elastic import find_elastic_view
 from trimq.admin.topics.topics import broker_topic_stats
 from trimq.codec.bodies.base import decode_body
 from trimq.codec.bodies.locks import MessageQueue
@@ -102,7 +104,7 @@ async def reset_queue(
     Refused when the broker does not have that offset, or not the group. Invalid when members would have
     to do it: they can only be told a time, for all queues.
     """
-    if await resets_by_itself(link, addr):
+    if await resets_by_itself(link, addr, topic):
         header = ResetOffsetRequestHeader(
             group=group, topic=topic, timestamp=0, queue_id=queue_id, offset=offset
         )
@@ -119,9 +121,11 @@ async def reset_queue(
     raise NotFound(f"{addr} has no queue {queue_id} of topic {topic!r}")
 
 
-async def resets_by_itself(link: Link, addr: str) -> bool:
-    """Whether the broker resets offsets without the group's members."""
-    return (await broker_config(link, addr)).get("useServerSideResetOffset") == "true"
+async def resets_by_itself(link: Link, addr: str, topic: str) -> bool:
+    """Whether the broker resets offsets of the topic without the group's members."""
+    if (await broker_config(link, addr)).get("useServerSideResetOffset") == "true":
+        return True
+    return await find_elastic_view(link, addr, topic) is not None
 
 
 async def check_offline(link: Link, addr: str, group: str) -> None:

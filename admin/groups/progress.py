@@ -200,7 +200,7 @@ async def move_group(
     leaves resets to members and these cannot do it. NotFound when there is no such queue.
     """
     planned = await planned_moves(link, addr, group, topic, target, queue_id)
-    if await resets_by_itself(link, addr):
+    if await resets_by_itself(link, addr, topic):
         for one in planned:
             await reset_queue(link, addr, group, topic, one.queue.queue_id, one.offset)
         return planned

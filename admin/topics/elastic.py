@@ -4,10 +4,11 @@ Every operation asks one broker; Refused, with what to do, when the topic there 
 """
 
 from collections.abc import Sequence
+from typing import Final
 
 from trimq.admin.brokers.cluster import topic_route
 from trimq.admin.connecting.link import Link, ask
-from trimq.admin.errors import Invalid
+from trimq.admin.errors import Invalid, Refused
 from trimq.codec.bodies.base import Body, decode_body, encode_body
 from trimq.codec.bodies.elastic_admin import (
     ElasticCreate,
@@ -16,9 +17,12 @@ from trimq.codec.bodies.elastic_admin import (
     ElasticScale,
     ElasticView,
 )
-from trimq.codec.codes import OwnRequestCode
+from trimq.codec.codes import OwnRequestCode, ResponseCode
 from trimq.codec.headers.elastic import ElasticTopicRequestHeader
 from trimq.codec.names import MASTER_ID
+
+# An ordinary topic, or none; a broker that has no elastic topics, such as RocketMQ's.
+_NOT_ELASTIC: Final = (ResponseCode.TOPIC_NOT_EXIST, ResponseCode.REQUEST_CODE_NOT_SUPPORTED)
 
 
 async def elastic_broker(link: Link, topic: str) -> str:
@@ -89,6 +93,16 @@ async def elastic_view(link: Link, addr: str, topic: str) -> ElasticView:
     """Queues, changes, groups, and what holds them up."""
     answer = await _ask(link, addr, OwnRequestCode.ELASTIC_SHOW, topic)
     return decode_body(ElasticView, answer)
+
+
+async def find_elastic_view(link: Link, addr: str, topic: str) -> ElasticView | None:
+    """The same if the topic is elastic there; None otherwise."""
+    try:
+        return await elastic_view(link, addr, topic)
+    except Refused as error:
+        if error.code not in _NOT_ELASTIC:
+            raise
+        return None
 
 
 async def _plan(

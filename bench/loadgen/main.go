@@ -40,6 +40,7 @@ type Options struct {
 	sql                 string
 	acks, broker        string
 	due, within, hidden int64
+	frames              int
 }
 
 func main() {
@@ -71,6 +72,7 @@ func parse(mode string, words []string) Options {
 	f.IntVar(&o.connections, "connections", 1, "connections")
 	f.IntVar(&o.window, "window", 1, "requests under way on each connection; pulls are of one queue each")
 	f.IntVar(&o.queues, "queues", 8, "queues of the topic")
+	f.IntVar(&o.frames, "frames", 0, "requests that each sender keeps at least: as many as a topic of so many queues has")
 	f.IntVar(&o.topics, "topics", 1, "topics, named by a number behind the prefix")
 	f.IntVar(&o.size, "size", 128, "bytes of a body")
 	f.IntVar(&o.batch, "batch", 32, "messages of a pull")

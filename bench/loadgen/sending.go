@@ -30,8 +30,15 @@ func newSender(o Options, number int) *sender {
 			s.frames = append(s.frames, sendFrame(o, topicName(o, topic), queue, number, body))
 		}
 	}
+	// Who sends to many queues has many requests, which do not stay in a small cache.
+	for index := 0; len(s.frames) < o.frames; index++ {
+		s.frames = append(s.frames, s.frames[index].copied())
+	}
 	return s
 }
+
+// The broker's queues of TBW102: what a producer wishes for a topic that it creates is cut to that.
+const mostCreated = 8
 
 func topicName(o Options, number int) string {
 	if o.topics == 1 {
@@ -48,8 +55,12 @@ func sendFrame(o Options, topic string, queue, connection int, body []byte) *Fra
 	if o.due > 0 {
 		properties += "\x02TIMER_DELIVER_MS\x01" + dueMark
 	}
+	created := o.queues
+	if created > mostCreated {
+		created = mostCreated
+	}
 	fields := map[string]string{
-		"a": o.group, "b": topic, "c": "TBW102", "d": text(int64(o.queues)), "e": text(int64(queue)),
+		"a": o.group, "b": topic, "c": "TBW102", "d": text(int64(created)), "e": text(int64(queue)),
 		"f": "0", "g": "1700000000000", "h": "0", "i": properties, "j": "0", "k": "false", "m": "false",
 	}
 	return newFrame(sendV2, fields, body, mark)

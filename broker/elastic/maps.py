@@ -12,7 +12,7 @@ from typing import Final, Protocol
 
 from trimq.broker.elastic.log import ElasticLog
 from trimq.broker.elastic.model import Change, Move, PlanError, TopicMap
-from trimq.broker.elastic.places import Places
+from trimq.broker.elastic.places import OldLists, Places
 from trimq.broker.elastic.state_records import record_of, state_of
 from trimq.broker.tables.attributes import is_compacted
 from trimq.broker.topics.names import is_system_topic, validate_topic
@@ -63,7 +63,7 @@ class ElasticMaps:
         self.special: set[str] = topics.mappings.special
         self._states: dict[str, TopicMap] = {}
         # The same for puts.
-        self.places = Places()
+        self.places = Places(records.millis)
         # Where the record of each state lies.
         self._positions: dict[str, int] = {}
         self._listeners: list[Callable[[str, Change], None]] = []
@@ -89,8 +89,13 @@ class ElasticMaps:
         return list(self._states)
 
     def counts(self, topic: str) -> list[int]:
-        """How many messages each partition has got since the start, by LP; must not be changed."""
+        """How many messages each partition has got since the start, by LP."""
         return self.places.counts(topic)
+
+    def old_lists(self, topic: str) -> OldLists | None:
+        """Which connections seem to have the list of queues from before it became elastic; None if it had none."""
+        placing = self.places.find(topic)
+        return None if placing is None else placing.old_lists
 
     def left_queues(self, topic: str) -> list[int]:
         """Queues that are not in the route and have messages, ascending; an ordinary topic has none."""
@@ -273,7 +278,7 @@ class ElasticMaps:
             if not record.queues:
                 return
             state = self._states[record.topic] = state_of(record)
-            self.places.lay(record.topic, list(state.queues))
+            self.places.lay(record.topic, list(state.queues), state.old_queues)
             self._positions[record.topic] = position
             self._topics.mappings.special.add(record.topic)
             self._topics.partitions[record.topic] = len(record.queues)

@@ -50,6 +50,8 @@ class TopicMap:
     queues: tuple[int, ...]
     version: int = 0
     changes: tuple[Change, ...] = ()
+    # How many write queues a topic had that was there before; 0: it was made elastic, or an older version converted it.
+    old_queues: int = 0
 
     def place(self, partition: int) -> int:
         """The physical queue of an LP; IndexError when there is no such LP."""
@@ -90,7 +92,8 @@ class TopicMap:
         queues = list(self.queues)
         for lp, receiver in move.targets.items():
             queues[lp] = receiver
-        return TopicMap(tuple(queues), change.version, (*self.changes, change))
+        changes = (*self.changes, change)
+        return replace(self, queues=tuple(queues), version=change.version, changes=changes)
 
     def check(self, move: Move) -> None:
         """PlanError when the move cannot be made."""
@@ -204,7 +207,9 @@ def converted_topic(write_queues: int) -> TopicMap:
     below = NEW_TOPIC_PARTITIONS // write_queues * write_queues
     above = below + write_queues
     nearer_below = below and NEW_TOPIC_PARTITIONS - below <= above - NEW_TOPIC_PARTITIONS
-    return new_topic(write_queues, below if nearer_below else above)
+    return replace(
+        new_topic(write_queues, below if nearer_below else above), old_queues=write_queues
+    )
 
 
 def plan_scale(topic: TopicMap, queues: int) -> list[Move]:

@@ -162,7 +162,7 @@ class Scaling:
         self._maps.check_moves(topic, moves)
         reads = self._tails.reads(topic, after)
         if after > state.in_use:
-            self._tails.check(topic, after, reads)
+            self._tails.check(topic, after)
         if moves and not dry_run:
             now, millis = self._clock.current_time(), self._clock.millis()
             plan = Scale(topic, deque(moves), state.in_use, after, now, millis)

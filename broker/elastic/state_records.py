@@ -12,6 +12,7 @@ def record_of(topic: str, state: TopicMap) -> ElasticState:
     return ElasticState(
         topic=topic,
         version=state.version,
+        old_queues=state.old_queues,
         queues=list(state.queues),
         changes=[
             ElasticChange(
@@ -33,7 +34,7 @@ def state_of(record: ElasticState) -> TopicMap:
         Change(one.version, one.ends, one.starts, one.moved, frozenset(one.told), one.at)
         for one in record.changes
     )
-    return TopicMap(tuple(record.queues), record.version, tuple(changes))
+    return TopicMap(tuple(record.queues), record.version, tuple(changes), record.old_queues)
 
 
 def versions_of(state: TopicMap) -> list[ElasticVersion]:

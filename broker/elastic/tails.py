@@ -74,10 +74,10 @@ class Tails:
         ):
             self._maps.resize(topic, reads, writes)
 
-    def check(self, topic: str, writes: int, reads: int) -> None:
-        """LimitReached when the topic may not have so many."""
+    def check(self, topic: str, queues: int) -> None:
+        """LimitReached when the topic may not get so many. Those that it has left over do not count."""
         if self._topics.get(topic) is not None:
-            self._topics.check_resize(topic, reads, writes)
+            self._topics.check_queues(topic, queues)
 
     def stage(self, topic: str) -> str | None:
         """What becomes of them, in a sentence; None without any."""

@@ -97,6 +97,7 @@ class Viewing:
             changes=versions_of(state),
             groups=[self._group(topic, group) for group in sorted(self._gated.groups(topic))],
             loads=loads,
+            old_queues=state.old_queues,
         )
 
     def _loads(self, topic: str, state: TopicMap) -> list[ElasticLoad]:

@@ -43,6 +43,14 @@ class Producers:
         """The connection of a client, whatever its groups."""
         return self._by_client_id.get(client_id)
 
+    def client_ids(self) -> dict[str, str]:
+        """Of every connection that a heartbeat came over, by its address."""
+        return {
+            peer.remote_addr: client.client_id
+            for members in self._groups.values()
+            for peer, client in members.items()
+        }
+
     def register(self, group: str, client: Client) -> None:
         """A heartbeat: from a new member, or one that is still alive. LimitReached for too many groups."""
         members = self._groups.get(group)

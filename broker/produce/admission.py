@@ -13,6 +13,7 @@ import time
 
 from trimq.base.clock import Clock
 from trimq.broker.config import BrokerConfig
+from trimq.broker.elastic.places import Placing
 from trimq.broker.identity import BrokerIdentity
 from trimq.broker.produce.outcomes import Refused, Sender
 from trimq.broker.topics.names import is_not_allowed_send_topic, validate_topic
@@ -50,8 +51,13 @@ class Admission:
         self._broker_writable = Perm.writable(self._config.broker_permission)
         self._accept_from = self._config.start_accept_send_request_time_stamp
 
-    def admit(self, header: SendHeader, sender: Sender) -> TopicConfig:
-        """The topic's config; RemotingError with the real broker's code and remark."""
+    def admit(
+        self, header: SendHeader, sender: Sender, placing: Placing | None = None
+    ) -> TopicConfig:
+        """The topic's config; RemotingError with the real broker's code and remark.
+
+        `placing`: the topic is elastic, and the header's queue one of its partitions.
+        """
         topic = header.topic
         if self._accept_from and self._clock.millis() < self._accept_from:
             raise RemotingError(
@@ -62,6 +68,8 @@ class Admission:
         if config is None or topic not in self._known or not self._broker_writable:
             config = self._look(header, sender)
         queue_id = header.queue_id
+        if placing is not None and queue_id < placing.size:
+            return config
         if (
             queue_id >= config.write_queue_nums
             and queue_id >= config.read_queue_nums

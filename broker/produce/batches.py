@@ -5,7 +5,7 @@ Hot: compiled by mypyc when a compiler is there.
 
 from typing import Final
 
-from trimq.broker.elastic.maps import ElasticMaps
+from trimq.broker.elastic.places import Placing
 from trimq.broker.produce.admission import Admission, random_queue
 from trimq.broker.produce.outcomes import Refused, Sender, Sent
 from trimq.broker.produce.properties import SendProperties
@@ -35,7 +35,7 @@ _TRANSACTION: Final = int(SysFlag.TRANSACTION_MASK)
 class BatchSending:
     """SendMessageProcessor.sendBatchMessage."""
 
-    __slots__ = ("_admission", "_places", "_properties", "_rules", "_staging")
+    __slots__ = ("_admission", "_properties", "_rules", "_staging")
 
     def __init__(
         self,
@@ -43,18 +43,18 @@ class BatchSending:
         properties: SendProperties,
         rules: PutRules,
         staging: Staging,
-        maps: ElasticMaps,
     ) -> None:
         self._admission = admission
-        self._places = maps.places
         self._properties = properties
         self._rules = rules
         self._staging = staging
 
-    def send(self, header: SendHeader, body: bytes, sender: Sender) -> Sent | Refused:
+    def send(
+        self, header: SendHeader, body: bytes, sender: Sender, placing: Placing | None
+    ) -> Sent | Refused:
         """Raises what keeps the batch as a whole from being staged: see `Sending.send`."""
         topic = header.topic
-        config = self._admission.admit(header, sender)
+        config = self._admission.admit(header, sender, placing)
         if len(topic) > LONGEST_TOPIC:
             return Refused(
                 ResponseCode.MESSAGE_ILLEGAL, f"message topic length too long {len(topic)}"
@@ -78,8 +78,8 @@ class BatchSending:
             # The one limit that makes the real broker fail: SYSTEM_ERROR instead of 13.
             return Refused(ResponseCode.SYSTEM_ERROR, _TOO_LARGE, True)
         wait = self._staging.waits and wait_stored(properties)
-        count = count_items(body) if self._places.counts(topic) else 1
-        message.queue_id = self._places.place(topic, queue_id, count)
+        if placing is not None:
+            message.queue_id = placing.place(queue_id, count_items(body))
         return self._staging.stage_batch(message, properties.get(UNIQ_KEY), wait)
 
     def _keep_whole(

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from trimq.broker.elastic.maps import ElasticMaps
+from trimq.broker.elastic.places import Placing
 from trimq.broker.produce.admission import Admission, random_queue
 from trimq.broker.produce.batches import BatchSending
 from trimq.broker.produce.dead_letters import RetrySends, Target
@@ -73,7 +74,7 @@ class Sending:
         self._retries = retries
         self._rules = rules
         self._staging = staging
-        self._batches = BatchSending(admission, properties, rules, staging, maps)
+        self._batches = BatchSending(admission, properties, rules, staging)
         self._static_topics = static_topics
         self._places = maps.places
         # Static and elastic topics: one look for both.
@@ -99,36 +100,56 @@ class Sending:
         request cannot be understood.
         """
         if header.topic in self._special:
+            placing = self._places.find(header.topic)
+            if placing is not None:
+                return self._send_elastic(header, body, sender, version, placing)
             static = self._static_topics.get(header.topic)
-            if static is None:
-                return self._send(header, body, sender, version, True)
-            if not own_queue:
+            if static is not None and not own_queue:
                 queue = lead_to_part(static, header)
                 if isinstance(queue, Refused):
                     return queue
-                return tell_global(queue, self._send(header, body, sender, version, False))
-        return self._send(header, body, sender, version, False)
+                return tell_global(queue, self._send(header, body, sender, version, None))
+        return self._send(header, body, sender, version, None)
+
+    def _send_elastic(
+        self, header: SendHeader, body: bytes, sender: Sender, version: int, placing: Placing
+    ) -> Sent | Refused:
+        outcome = self._send(header, body, sender, version, placing)
+        old_lists = placing.old_lists
+        if old_lists is not None and isinstance(outcome, Sent):
+            old_lists.sent(sender, header.queue_id)
+        return outcome
 
     def _send(
-        self, header: SendHeader, body: bytes, sender: Sender, version: int, elastic: bool
+        self,
+        header: SendHeader,
+        body: bytes,
+        sender: Sender,
+        version: int,
+        placing: Placing | None,
     ) -> Sent | Refused:
-        """`elastic`: the queue is a logical partition."""
+        """`placing`: of an elastic topic, whose queue is a logical partition."""
         if not body:
             # The real broker fails on its missing body array; only raw requests get here.
             return Refused(ResponseCode.SYSTEM_ERROR, "the message has no body", True)
         try:
             if header.batch:
-                return self._batches.send(header, body, sender)
-            return self._send_one(header, body, sender, version, elastic)
+                return self._batches.send(header, body, sender, placing)
+            return self._send_one(header, body, sender, version, placing)
         except RemotingError as error:
             return Refused(error.code, error.remark)
         except (PutRefused, StoreError) as error:
             return self._staging.refused(header.topic, error)
 
     def _send_one(
-        self, header: SendHeader, body: bytes, sender: Sender, version: int, elastic: bool
+        self,
+        header: SendHeader,
+        body: bytes,
+        sender: Sender,
+        version: int,
+        placing: Placing | None,
     ) -> Sent | Refused:
-        config = self._admission.admit(header, sender)
+        config = self._admission.admit(header, sender, placing)
         queue_id = header.queue_id
         if queue_id < 0:
             queue_id = random_queue(config)
@@ -145,8 +166,8 @@ class Sending:
         if plain is None:
             target = Target(header.topic, queue_id, config)
             return self._send_with_care(header, body, sender, version, target)
-        if elastic:
-            queue_id = self._places.place(header.topic, queue_id)
+        if placing is not None:
+            queue_id = placing.place(queue_id)
         staging = self._staging
         message = staging.message(header, body, sender, config, queue_id)
         message.properties, unique, message.tag_hash = plain

@@ -252,12 +252,15 @@ class Topics(Kept[TopicConfigSerializeWrapper]):
             self._changed(topic, "announced anew")
 
     def resize(self, name: str, read: int, write: int) -> None:
-        """Give an existing topic other numbers of queues. LimitReached: too many."""
+        """Give an existing topic other numbers of queues, which are there already or were checked before.
+
+        No limit counts: with a lower one than at the last start, queues that have messages are still to be read.
+        """
         self._changed(self._resized(name, read, write), "resized")
 
-    def check_resize(self, name: str, read: int, write: int) -> None:
-        """LimitReached when `resize` would be refused."""
-        self._resized(name, read, write)
+    def check_queues(self, name: str, queues: int) -> None:
+        """LimitReached when the existing topic may not get so many."""
+        self._check_room(self._resized(name, queues, queues))
 
     def delete(self, name: str) -> None:
         self.mappings.delete(name)
@@ -325,11 +328,9 @@ class Topics(Kept[TopicConfigSerializeWrapper]):
     # --- inside
 
     def _resized(self, name: str, read: int, write: int) -> TopicConfig:
-        topic = msgspec.structs.replace(
+        return msgspec.structs.replace(
             self._table[name], read_queue_nums=read, write_queue_nums=write
         )
-        self._check_room(topic)
-        return topic
 
     def _check_room(self, topic: TopicConfig) -> None:
         if topic.topic_name not in self._table:

@@ -26,11 +26,15 @@ class ElasticChange(Body, kw_only=True):
 
 
 class ElasticState(Body, kw_only=True):
-    """A topic's whole state after a change: `queues[lp]` is the physical queue."""
+    """A topic's whole state after a change: `queues[lp]` is the physical queue.
+
+    `old_queues`: how many write queues it had before it became elastic; 0: none, or not known.
+    """
 
     changes: list[ElasticChange] = msgspec.field(default_factory=list)
     format: Int32 = FORMAT
     kind: str = "state"
+    old_queues: Int32 = 0
     queues: list[Int32] = msgspec.field(default_factory=list)
     topic: str = ""
     version: Int32 = 0

@@ -96,12 +96,27 @@ class ElasticVersion(Body, kw_only=True):
     version: Int32 = 0
 
 
+class ElasticProducer(Body, kw_only=True):
+    """A connection that has used queues of a converted topic's old list alone.
+
+    So many sends since then (milliseconds since 1970). `client_id`: by its heartbeat, if one came.
+    """
+
+    address: str = ""
+    client_id: str | None = None
+    sends: Int64 = 0
+    since: Int64 = 0
+
+
 class ElasticView(Body, kw_only=True):
     """Answers ELASTIC_SHOW."""
 
     changes: list[ElasticVersion] = msgspec.field(default_factory=list)
     groups: list[ElasticGroup] = msgspec.field(default_factory=list)
     loads: list[ElasticLoad] = msgspec.field(default_factory=list)
+    old_producers: list[ElasticProducer] = msgspec.field(default_factory=list)
+    # Write queues of a topic that was there before, as old lists have them; 0: it was not, or it is not known.
+    old_queues: Int32 = 0
     partitions: Int32 = 0
     # Changes that are still to come; `stage` says what they wait for, or what becomes of queues at the end.
     pending: Int32 = 0

@@ -35,14 +35,18 @@ static int takes(Text *text, char one)
     return 1;
 }
 
-/* Where a text ends whose first quote is behind us; NULL when it does not. Whether it has escapes. */
-static const char *closing_quote(const Text *text, int *escaped)
+/* Where a text ends whose first quote is behind us; NULL when it does not. Whether it has escapes; without any, whether it is ASCII. */
+static const char *closing_quote(const Text *text, int *escaped, int *ascii)
 {
+    unsigned char all = 0;
     *escaped = 0;
     for (const char *at = text->at; at < text->end; at++) {
         unsigned char one = (unsigned char)*at;
-        if (one == '"')
+        if (one == '"') {
+            *ascii = all < 0x80;
             return at;
+        }
+        all |= one;
         if (one < 0x20)
             return NULL;
         if (one == '\\') {
@@ -82,28 +86,41 @@ static int unescaped(const char **at, const char *end)
     return value < 128 ? value : -1;
 }
 
+/* A text as it is. Most are ASCII, and need no look at each byte; of one character Python has one already. */
+static PyObject *plain_text(const char *begin, Py_ssize_t size, int ascii)
+{
+    if (!ascii || size < 2)
+        return PyUnicode_DecodeUTF8(begin, size, NULL);
+    PyObject *text = PyUnicode_New(size, 127);
+    if (text != NULL)
+        memcpy(PyUnicode_1BYTE_DATA(text), begin, (size_t)size);
+    return text;
+}
+
 /* A text whose first quote is behind us; NULL, with an exception set or not, when it is not ordinary. */
 static PyObject *take_text(Text *text)
 {
-    int escaped;
-    const char *begin = text->at, *end = closing_quote(text, &escaped);
+    int escaped, ascii;
+    const char *begin = text->at, *end = closing_quote(text, &escaped, &ascii);
     if (end == NULL)
         return NULL;
     text->at = end + 1;
     if (!escaped)
-        return PyUnicode_DecodeUTF8(begin, end - begin, NULL);
+        return plain_text(begin, end - begin, ascii);
     char *room = PyMem_Malloc((size_t)(end - begin)), *to = room;
     if (room == NULL)
         return PyErr_NoMemory();
+    unsigned char all = 0;
     for (const char *at = begin; at < end; at++) {
         int one = *at == '\\' ? unescaped(&at, end) : (unsigned char)*at;
         if (one < 0) {
             PyMem_Free(room);
             return NULL;
         }
+        all |= (unsigned char)one;
         *to++ = (char)one;
     }
-    PyObject *result = PyUnicode_DecodeUTF8(room, to - room, NULL);
+    PyObject *result = plain_text(room, to - room, all < 0x80);
     PyMem_Free(room);
     return result;
 }
@@ -163,8 +180,8 @@ static PyObject *take_fields(Text *text)
 /* The key whose first quote is behind us, as one of NAMES; KEYS: another one; -1: it is not ordinary. */
 static int take_key(Text *text)
 {
-    int escaped;
-    const char *begin = text->at, *end = closing_quote(text, &escaped);
+    int escaped, ascii;
+    const char *begin = text->at, *end = closing_quote(text, &escaped, &ascii);
     if (end == NULL || escaped)
         return -1;
     text->at = end + 1;

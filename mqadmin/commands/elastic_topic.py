@@ -12,12 +12,13 @@ from trimq.admin.brokers.namesrv import ORDER_TOPICS
 from trimq.admin.errors import NotFound
 from trimq.codec.bodies.elastic_admin import ElasticPlan, ElasticView
 from trimq.codec.names import MASTER_ID
-from trimq.mqadmin.common.elastic import elastic_view, is_same_place, queues_in_use
+from trimq.mqadmin.common.elastic import is_same_place, queues_in_use
 from trimq.mqadmin.common.elastic_text import (
     advice,
     show_changes,
     show_groups,
     show_loads,
+    show_old_producers,
     show_plan,
     show_queues,
 )
@@ -71,7 +72,7 @@ def create(
             f"{topic!r} has {existing.write_queue_nums} queues: leave out -q, and scale it afterwards"
         )
     count = existing.write_queue_nums if existing is not None else queues or 4
-    already = existing is not None and elastic_view(run, addr, topic) is not None
+    already = existing is not None and run.admin.find_elastic_view(addr, topic) is not None
     addr = _alone(run, addr, topic)
     if dry_run:
         text = f"create {topic!r} as an elastic topic with {count} queues on {addr}"
@@ -193,7 +194,7 @@ def show(run: Run, topic: str) -> None:
     if len(addrs) <= 1:
         _show(run, _view(run, topic))
         return
-    views = {addr: elastic_view(run, addr, topic) for addr in addrs}
+    views = {addr: run.admin.find_elastic_view(addr, topic) for addr in addrs}
     if not any(views.values()):
         raise Failed(f"{topic!r} is not an elastic topic, on none of {', '.join(addrs)}")
     run.warn(
@@ -220,6 +221,7 @@ def _show(run: Run, view: ElasticView) -> None:
     show_queues(run, view)
     show_loads(run, view)
     show_groups(run, view)
+    show_old_producers(run, view)
 
 
 @admin_subcommand(command, "history", "Show the changes that are still remembered.")

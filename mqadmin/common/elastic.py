@@ -2,27 +2,11 @@
 
 import socket
 from collections.abc import Sequence
-from typing import Final
 
-from trimq.admin.errors import Refused
 from trimq.codec.bodies.elastic_admin import ElasticView
-from trimq.codec.codes import ResponseCode
 from trimq.mqadmin.failures import Failed
 from trimq.mqadmin.framework import Run
 from trimq.remoting.errors import TransportError
-
-# An ordinary topic, or none; a broker that has no elastic topics, such as RocketMQ's.
-_NOT_ELASTIC: Final = (ResponseCode.TOPIC_NOT_EXIST, ResponseCode.REQUEST_CODE_NOT_SUPPORTED)
-
-
-def elastic_view(run: Run, addr: str, topic: str) -> ElasticView | None:
-    """The topic's queues if it is elastic there. TransportError: who knows."""
-    try:
-        return run.admin.elastic_view(addr, topic)
-    except Refused as error:
-        if error.code not in _NOT_ELASTIC:
-            raise
-        return None
 
 
 def queues_in_use(view: ElasticView) -> int:
@@ -47,7 +31,7 @@ def _numbers(host: str) -> set[str]:
 def _view_if_there(run: Run, addr: str, topic: str) -> ElasticView | None:
     """None, too, for a broker that is away: changing it fails, and is reported, for itself."""
     try:
-        return elastic_view(run, addr, topic)
+        return run.admin.find_elastic_view(addr, topic)
     except TransportError:
         return None
 

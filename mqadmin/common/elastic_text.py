@@ -15,6 +15,7 @@ from trimq.mqadmin.text.java import cut, local_seconds
 _QUEUE: Final = "{:>6}  {:>11}  {:>14}  {:>14}  {:>12}"
 _LOAD: Final = "{:>10}  {:>6}  {:>12}"
 _GROUP: Final = "{:<40}  {:>8}  {:>8}  {}"
+_PRODUCER: Final = "{:<24}  {:<40}  {:>10}  {}"
 _CHANGE: Final = "{:>8}  {:>6}  {:<32}  {}"
 # A queue with so many times its share gets a sentence, and a topic with less than so much of one.
 _HOT: Final = 2.0
@@ -23,6 +24,7 @@ _COLD: Final = 0.5
 _HALF: Final = 0.5
 _NEARLY_ALL: Final = 0.9
 _SHOWN_PARTITIONS: Final = 10
+_SHOWN_PRODUCERS: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,25 @@ def show_loads(run: Run, view: ElasticView) -> None:
         run.out.line(_LOAD.format(one.partition, one.queue, f"{one.rate:.1f}"))
     if len(busy) > _SHOWN_PARTITIONS:
         run.out.line(f"and {len(busy) - _SHOWN_PARTITIONS} more partitions: see --json")
+
+
+def show_old_producers(run: Run, view: ElasticView) -> None:
+    """Connections that seem to have the list of queues from before, if there are any."""
+    if not view.old_producers:
+        return
+    run.out.line()
+    run.out.line(
+        f"These producers have sent to ids below {view.old_queues} alone, the topic's queues before it became elastic."
+        " With that old list they spread keys otherwise than others do, so that these keys have no order; with few"
+        " keys it may be chance."
+    )
+    run.out.head(_PRODUCER.format("#Address", "#Client", "#Sends", "#Since"))
+    for one in view.old_producers[:_SHOWN_PRODUCERS]:
+        client = cut(one.client_id or "-", 40)
+        since = local_seconds(one.since)
+        run.out.line(_PRODUCER.format(one.address, client, one.sends, since))
+    if len(view.old_producers) > _SHOWN_PRODUCERS:
+        run.out.line(f"and {len(view.old_producers) - _SHOWN_PRODUCERS} more producers: see --json")
 
 
 def show_groups(run: Run, view: ElasticView) -> None:

@@ -57,7 +57,7 @@ def plan_reset(
 
     def plan(addr: str) -> None:
         planned = run.admin.planned_moves(addr, group, topic, target)
-        forced = force or run.admin.broker_config(addr).get("useServerSideResetOffset") == "true"
+        forced = force or run.admin.resets_by_itself(addr, topic)
         moved.extend(
             one if forced or one.offset <= one.before else Moved(one.queue, one.before, one.before)
             for one in planned

@@ -3,6 +3,7 @@
 from typing import Protocol
 
 from trimq.broker.elastic.model import TopicMap
+from trimq.broker.elastic.old_producers import OldProducers
 from trimq.broker.elastic.viewing import Viewing
 from trimq.broker.topics.table import Topics
 from trimq.codec.bodies.base import encode_body
@@ -23,10 +24,13 @@ class ShowElasticTopic(Processor[ElasticTopicRequestHeader]):
     codes = (OwnRequestCode.ELASTIC_SHOW,)
     header = ElasticTopicRequestHeader
 
-    def __init__(self, maps: States, topics: Topics, viewing: Viewing) -> None:
+    def __init__(
+        self, maps: States, topics: Topics, viewing: Viewing, old_producers: OldProducers
+    ) -> None:
         self._maps = maps
         self._topics = topics
         self._viewing = viewing
+        self._old_producers = old_producers
 
     def handle(self, request: Request[ElasticTopicRequestHeader]) -> Response:
         name = request.header.topic
@@ -36,4 +40,6 @@ class ShowElasticTopic(Processor[ElasticTopicRequestHeader]):
                 ResponseCode.TOPIC_NOT_EXIST,
                 f"{name!r} is not an elastic topic of this broker; mqadmin elasticTopic create makes it one",
             )
-        return Response(body=encode_body(self._viewing.view(name, state, config.read_queue_nums)))
+        view = self._viewing.view(name, state, config.read_queue_nums)
+        view.old_producers = self._old_producers.of(name)
+        return Response(body=encode_body(view))

@@ -12,11 +12,17 @@ from trimq.admin.messages.sending import NewMessage
 from trimq.admin.topics import elastic
 from trimq.broker.elastic.loads import Loads
 from trimq.broker.elastic.scaling import Scaling
-from trimq.codec.bodies.elastic_admin import ElasticGroup, ElasticVersion, ElasticView, ElasticWait
+from trimq.codec.bodies.elastic_admin import (
+    ElasticGroup,
+    ElasticProducer,
+    ElasticVersion,
+    ElasticView,
+    ElasticWait,
+)
 from trimq.codec.bodies.route import BrokerData, TopicRouteData
 from trimq.codec.bodies.topics import TopicConfig
 from trimq.mqadmin.cli import main
-from trimq.mqadmin.common.elastic_text import show_groups
+from trimq.mqadmin.common.elastic_text import show_groups, show_old_producers
 from trimq.mqadmin.framework import Run
 from trimq.mqadmin.output import Output
 from trimq.mqadmin.text.java import local_seconds
@@ -146,3 +152,46 @@ def test_cancel_can_be_tried(server: TestServer, monkeypatch: pytest.MonkeyPatch
             assert admin.elastic_view(server.broker_addr, TOPIC).pending == 4
         assert "4 changes given up" in CliRunner().invoke(main, command).stdout
         assert admin.elastic_view(server.broker_addr, TOPIC).pending == 0
+
+
+def test_producers_that_seem_to_have_the_old_list(
+    show: Callable[..., str], server: TestServer
+) -> None:
+    namesrv, addr = server.namesrv_addr, server.broker_addr
+    with BlockingAdminClient(namesrv) as old, BlockingAdminClient(namesrv) as new:
+        new.put_topic(addr, TopicConfig(topic_name="Old", read_queue_nums=4, write_queue_nums=4))
+        new.elastic_create(addr, "Old")
+        for queue in (0, 3, 1):
+            old.send(NewMessage(topic="Old", body=b"m"), "broker-a", queue)
+        new.send(NewMessage(topic="Old", body=b"m"), "broker-a", 3)
+        new.send(NewMessage(topic="Old", body=b"m"), "broker-a", 4)
+        view = json.loads(show("--json", "-t", "Old"))
+        assert view["oldQueues"] == 4
+        (one,) = view["oldProducers"]
+        assert (one["sends"], one["clientId"]) == (3, None)
+        assert abs(one["since"] / 1000 - time.time()) < 60
+        lines = show("-t", "Old").splitlines()
+        assert "sent to ids below 4 alone" in lines[-3]
+        assert lines[-1].split()[:3] == [one["address"], "-", "3"]
+        # Of a topic that was made elastic nothing is said.
+        assert "#Address" not in show()
+        assert json.loads(show("--json"))["oldQueues"] == 0
+    deadline = time.monotonic() + 10
+    while json.loads(show("--json", "-t", "Old"))["oldProducers"]:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_old_producers_have_names_and_are_not_all_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    producers = [
+        ElasticProducer(address=f"10.0.0.{n}:4711", client_id=f"c{n}", sends=n, since=10**12)
+        for n in range(22)
+    ]
+    with BlockingAdminClient("127.0.0.1:1") as admin:
+        run = Run(admin, Output(False))
+        show_old_producers(run, ElasticView(topic=TOPIC, old_queues=8, old_producers=producers))
+        shown = capsys.readouterr().out.splitlines()
+        show_old_producers(run, ElasticView(topic=TOPIC, old_queues=8))
+    assert shown[-2].split()[:3] == ["10.0.0.19:4711", "c19", "19"]
+    assert shown[-1] == "and 2 more producers: see --json"
+    assert capsys.readouterr().out == ""

@@ -28,9 +28,9 @@ class ElasticBroker:
         self._settings = settings
         self.start()
 
-    def start(self, now: int = NOW) -> None:
+    def start(self, now: int = NOW, config: BrokerConfig | None = None) -> None:
         """`now`: what the clock says, in milliseconds since 1970."""
-        self.broker = Broker(self._root, BrokerConfig(), **self._settings)
+        self.broker = Broker(self._root, config or BrokerConfig(), **self._settings)
         self.broker.clock.now = now
         self.broker.store.open()
         self.broker.parts.load()

@@ -101,10 +101,16 @@ class Readers:
 class Home:
     """A topic of four queues, its readers, and the service that changes it."""
 
-    def __init__(self, folder: Path, config: BrokerConfig | None = None) -> None:
+    def __init__(
+        self, folder: Path, config: BrokerConfig | None = None, again: bool = False
+    ) -> None:
+        """`again`: the topic is in the folder."""
         clock = TrioClock()
         self.topics = Topics(config or BrokerConfig(), folder, clock)
-        self.topics.update(TopicConfig(topic_name=TOPIC, read_queue_nums=4, write_queue_nums=4))
+        if again:
+            self.topics.load()
+        else:
+            self.topics.update(TopicConfig(topic_name=TOPIC, read_queue_nums=4, write_queue_nums=4))
         self.maps, self.readers = Maps(self.topics), Readers()
         self.tails = Tails(self.maps, self.readers, self.topics)
         self.scaling = Scaling(self.maps, self.readers, self.tails, clock)
@@ -366,3 +372,39 @@ async def test_a_plan_that_goes_while_another_topic_changes_is_not_made(
     home.scaling.scale("Second", 8, now=True, ignore=(), dry_run=False)
     await until(lambda: home.maps.map.version == 4)
     assert home.maps.others["Second"].version == 0
+
+
+def lowered(folder: Path, most: int) -> Home:
+    """With four queues in use and eight in the route, started again with a lower maxTopicQueues."""
+    before = Home(folder)
+    before.topics.resize(TOPIC, 8, 4)
+    before.topics.close()
+    return Home(folder, BrokerConfig(max_topic_queues=most), again=True)
+
+
+async def test_a_lowered_limit_holds_up_no_tail(
+    tmp_path: Path, nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    home = lowered(tmp_path, 2)
+    home.readers.unread = {5: ["A"]}
+    nursery.start_soon(home.scaling.run)
+    await trio.sleep(10)
+    assert home.told == (4, 8)
+    home.maps.left = [4, 5, 6, 7]
+    home.readers.unread = {}
+    await until(lambda: home.told == (4, 4))
+    # What a group has still to read comes back.
+    home.readers.wants = home.readers.unread = {5: ["Late"]}
+    await until(lambda: home.told == (4, 6))
+    with pytest.raises(LimitReached, match="no more than 2 are allowed"):
+        home.scale(5)
+    home.scale(3)
+    await until(lambda: home.told == (3, 6))
+    home.readers.wants = home.readers.unread = {}
+    await until(lambda: home.told == (3, 3))
+
+
+async def test_queues_that_are_left_over_do_not_count_as_asked_for(tmp_path: Path) -> None:
+    home = lowered(tmp_path, 5)
+    assert home.scale(5)
+    assert home.told == (5, 8)

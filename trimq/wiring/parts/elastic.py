@@ -16,6 +16,7 @@ from trimq.broker.elastic.loads import Loads
 from trimq.broker.elastic.log import ElasticLog
 from trimq.broker.elastic.maps import ElasticMaps
 from trimq.broker.elastic.model import Change
+from trimq.broker.elastic.old_producers import OldProducers
 from trimq.broker.elastic.readers import ElasticReaders
 from trimq.broker.elastic.scaling import Scaling
 from trimq.broker.elastic.tails import Tails
@@ -110,6 +111,7 @@ def part(given: Given, elastic: Elastic, around: Around) -> Part:
         maps,
         loads,
     )
+    old_producers = OldProducers(maps, around.clients.producers)
     announced = partial(around.registration.settled, config.register_broker_timeout_mills / 1000)
 
     async def lead() -> None:
@@ -133,7 +135,7 @@ def part(given: Given, elastic: Elastic, around: Around) -> Part:
             ScaleElasticTopic(scaling),
             MoveElasticPartitions(scaling),
             CancelElasticChanges(scaling),
-            ShowElasticTopic(maps, topics, viewing),
+            ShowElasticTopic(maps, topics, viewing, old_producers),
         ],
         master_services={
             "change elastic topics": lead,
@@ -144,6 +146,7 @@ def part(given: Given, elastic: Elastic, around: Around) -> Part:
         load=partial(_load, elastic, given.plan.is_slave),
         recover=partial(_recover, elastic),
         stored=groups.stored,
+        connections=maps.places,
         samples=partial(_samples, elastic, elsewhere),
     )
 
