@@ -3,8 +3,9 @@
 States: looking for the master's address -> connecting -> copying -> (silence, a cut, another offset than expected) ->
 connecting again. Its report goes out at once after connecting, after every receive that brought bytes, and when
 nothing was said for haSendHeartbeatInterval. An acknowledged byte is in the page cache, as with the original.
-Copying goes before deriving: queues follow a millisecond later, as there (ReputMessageService), in small steps while
-bytes keep coming, and hardly while a backlog does.
+Copying goes before deriving: queues follow once the report is out, in the same step when little has come, else a
+millisecond later, as there (ReputMessageService), in small steps while bytes keep coming, and hardly while a backlog
+does.
 """
 
 from __future__ import annotations
@@ -37,6 +38,8 @@ _CONNECT_SECONDS: Final = 3
 _SMALL_STEP_RECORDS: Final = 64
 # Before queues follow: what comes meanwhile is entered with it.
 _FOLLOW_SECONDS: Final = 0.001
+# So little is entered at once: it costs less than to wake a task for it, and the master has the report already.
+_AT_ONCE_BYTES: Final = 4096
 # So much in one receive is a backlog.
 _BACKLOG_BYTES: Final = 256 * 1024
 _BACKLOG_PAUSE: Final = 0.005
@@ -194,6 +197,18 @@ class Slave:
             await self._arrived.wait()
             await trio.sleep(_FOLLOW_SECONDS)
 
+    def _follow(self) -> None:
+        """Bytes have come: let the queues follow, now or soon."""
+        if self.behind <= _AT_ONCE_BYTES:
+            try:
+                # What is left then is a part of a record, or behind the bound: more will come, or be shown.
+                self._copied.derive_some(_SMALL_STEP_RECORDS)
+                return
+            except StoreError:
+                # The task meets it too, says so and tries again.
+                pass
+        self._arrived.set()
+
     def _wake(self) -> None:
         self._arrived.set()
 
@@ -280,8 +295,9 @@ class Slave:
             self._is_backlog = taken >= _BACKLOG_BYTES
             self.received += taken
             self._rate.count(taken, now)
-            self._arrived.set()
-            return self._report_now(wire)
+            is_said = self._report_now(wire)
+            self._follow()
+            return is_said
 
         with trio.move_on_after(silence) as patience:
             while True:
