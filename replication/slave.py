@@ -144,6 +144,7 @@ class Slave:
         self.received = 0
         self._is_backlog = False
         self._spoke = 0.0
+        self._heard = 0.0
         self._rate = Rate()
 
     @property
@@ -261,11 +262,13 @@ class Slave:
             with suppress(OSError):
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, True)
             async with trio.open_nursery() as nursery:
+                self._heard = trio.current_time()
                 await self._report(wire)
                 self.master = address
                 if self._is_news("copying"):
                     log.info("copying a master's log: master=%s from=%d", address, self._copied.end)
                 nursery.start_soon(self._show_life, wire)
+                nursery.start_soon(self._watch_silence)
                 if poller is not None:
                     nursery.start_soon(poller.run)
                 await self._receive(wire, poller)
@@ -277,39 +280,35 @@ class Slave:
     async def _receive(self, wire: SocketWire, poller: Poller | None) -> None:
         incoming = Incoming(self._copied)
         buffer = memoryview(bytearray(_RECEIVE))
-        silence = self._config.ha_housekeeping_interval / 1000
 
         def receive() -> bool:
-            """False while a report does not go out."""
+            """False while a report does not go out. That comes first: a producer may wait for it."""
             count = wire.receive_into(buffer)
             if count < 0:
                 return True
             if not count:
                 raise LinkLost("closed by the master")
-            self.read_at = self._clock.millis()
-            now = trio.current_time()
-            patience.deadline = now + silence
             taken = incoming.take(buffer[:count])
-            if not taken:
-                return True
-            self._is_backlog = taken >= _BACKLOG_BYTES
-            self.received += taken
-            self._rate.count(taken, now)
-            is_said = self._report_now(wire)
-            self._follow()
+            is_said = not taken or self._report_now(wire)
+            now = self._heard = trio.current_time()
+            self.read_at = self._clock.millis()
+            if taken:
+                self._is_backlog = taken >= _BACKLOG_BYTES
+                self.received += taken
+                self._rate.count(taken, now)
+                self._follow()
             return is_said
 
-        with trio.move_on_after(silence) as patience:
-            while True:
-                await while_readable(wire, poller, receive)
-                await self._report(wire)
-        raise LinkLost(f"silent for {silence:g} s")
+        while True:
+            await while_readable(wire, poller, receive)
+            await self._report(wire)
 
     def _report_now(self, wire: SocketWire) -> bool:
         """How far the log goes, in this step; False when the master does not read."""
+        is_said = not self._unsaid and self._say(wire)
         self.wrote_at = self._clock.millis()
         self._spoke = trio.current_time()
-        return not self._unsaid and self._say(wire)
+        return is_said
 
     async def _report(self, wire: SocketWire) -> None:
         """The same; waits until the master reads."""
@@ -328,6 +327,14 @@ class Slave:
         report = self._unsaid or pack_report(self._copied.end)
         self._unsaid = report[wire.send_now([report]) :]
         return not self._unsaid
+
+    async def _watch_silence(self) -> None:
+        """LinkLost when nothing came for too long. A deadline moved by each message costs as much as a report."""
+        silence = self._config.ha_housekeeping_interval / 1000
+        while True:
+            await trio.sleep_until(self._heard + silence)
+            if trio.current_time() >= self._heard + silence:
+                raise LinkLost(f"silent for {silence:g} s")
 
     async def _show_life(self, wire: SocketWire) -> None:
         interval = self._config.ha_send_heartbeat_interval / 1000
