@@ -1,9 +1,10 @@
 """A master's end of the stream: slaves connect, say how far their logs go, and get what they lack
 (DefaultHAService, DefaultHAConnection).
 
-Per slave two tasks: one has its reports read, the other sends what could not be sent in the step in which the log grew.
-A slave that does not read costs these two, and nothing else. Reports are read by the poller that reads producers'
-requests: so they open the gate in the step in which they come, and the poller stays awake for the one as for the other.
+Per slave three tasks: one has its reports read, one watches for its silence, one sends what could not be sent in the
+step in which the log grew. A slave that does not read costs these, and nothing else. Reports are read by the poller
+that reads producers' requests: so they open the gate in the step in which they come, and the poller stays awake for the
+one as for the other.
 """
 
 from __future__ import annotations
@@ -33,6 +34,15 @@ REPORT_SIZE: Final = SLAVE_REPORT.sizeof()
 _COMPLAIN_SECONDS: Final = 60
 # Whoever reaches the port may connect: no more than these at a time.
 _MOST_LINKS: Final = 64
+
+
+class _Heard:
+    """When a slave has said something last."""
+
+    __slots__ = ("at",)
+
+    def __init__(self, at: float) -> None:
+        self.at = at
 
 
 class Master:
@@ -101,8 +111,9 @@ class Master:
             with suppress(OSError):
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, True)
             async with trio.open_nursery() as nursery:
-                first = trio.Event()
-                nursery.start_soon(self._read_reports, wire, poller, link, first)
+                first, heard = trio.Event(), _Heard(trio.current_time())
+                nursery.start_soon(self._read_reports, wire, poller, link, first, heard)
+                nursery.start_soon(self._watch_silence, heard)
                 await first.wait()
                 await sender.run()
         except* LinkOver as over:
@@ -124,11 +135,15 @@ class Master:
     # --- from the slave
 
     async def _read_reports(
-        self, wire: SocketWire, poller: Poller | None, link: SlaveLink, first: trio.Event
+        self,
+        wire: SocketWire,
+        poller: Poller | None,
+        link: SlaveLink,
+        first: trio.Event,
+        heard: _Heard,
     ) -> None:
         """The newest whole report counts, wherever the ones before it were cut."""
         pending = b""
-        silence = self._config.ha_housekeeping_interval / 1000
 
         def read() -> bool:
             nonlocal pending
@@ -137,19 +152,26 @@ class Master:
                 return True
             if not data:
                 return False
-            patience.deadline = trio.current_time() + silence
             pending += data
             whole = len(pending) - len(pending) % REPORT_SIZE
             if whole:
                 offset = unpack_report(pending, whole - REPORT_SIZE)
                 pending = pending[whole:]
                 self._reported(link, offset, first)
+            # After what waits for the report.
+            heard.at = trio.current_time()
             return True
 
-        with trio.move_on_after(silence) as patience:
-            await while_readable(wire, poller, read, answers=True)
-            raise LinkOver("closed by the slave")
-        raise LinkOver(f"silent for {silence:g} s")
+        await while_readable(wire, poller, read, answers=True)
+        raise LinkOver("closed by the slave")
+
+    async def _watch_silence(self, heard: _Heard) -> None:
+        """LinkOver when nothing came for too long. A deadline that moves with each report costs as much as the rest."""
+        silence = self._config.ha_housekeeping_interval / 1000
+        while True:
+            await trio.sleep_until(heard.at + silence)
+            if trio.current_time() >= heard.at + silence:
+                raise LinkOver(f"silent for {silence:g} s")
 
     def _reported(self, link: SlaveLink, offset: int, first: trio.Event) -> None:
         end = self._store.max_physical_offset

@@ -3,8 +3,9 @@
 States: looking for the master's address -> connecting -> copying -> (silence, a cut, another offset than expected) ->
 connecting again. Its report goes out at once after connecting, after every receive that brought bytes, and when
 nothing was said for haSendHeartbeatInterval. An acknowledged byte is in the page cache, as with the original.
-Copying goes before deriving: queues follow a millisecond later, as there (ReputMessageService), in small steps while
-bytes keep coming, and hardly while a backlog does.
+Copying goes before deriving: queues follow once the report is out, in the same step when little has come, else a
+millisecond later, as there (ReputMessageService), in small steps while bytes keep coming, and hardly while a backlog
+does.
 """
 
 from __future__ import annotations
@@ -37,6 +38,8 @@ _CONNECT_SECONDS: Final = 3
 _SMALL_STEP_RECORDS: Final = 64
 # Before queues follow: what comes meanwhile is entered with it.
 _FOLLOW_SECONDS: Final = 0.001
+# So little is entered at once: it costs less than to wake a task for it, and the master has the report already.
+_AT_ONCE_BYTES: Final = 4096
 # So much in one receive is a backlog.
 _BACKLOG_BYTES: Final = 256 * 1024
 _BACKLOG_PAUSE: Final = 0.005
@@ -141,6 +144,7 @@ class Slave:
         self.received = 0
         self._is_backlog = False
         self._spoke = 0.0
+        self._heard = 0.0
         self._rate = Rate()
 
     @property
@@ -194,6 +198,18 @@ class Slave:
             await self._arrived.wait()
             await trio.sleep(_FOLLOW_SECONDS)
 
+    def _follow(self) -> None:
+        """Bytes have come: let the queues follow, now or soon."""
+        if self.behind <= _AT_ONCE_BYTES:
+            try:
+                # What is left then is a part of a record, or behind the bound: more will come, or be shown.
+                self._copied.derive_some(_SMALL_STEP_RECORDS)
+                return
+            except StoreError:
+                # The task meets it too, says so and tries again.
+                pass
+        self._arrived.set()
+
     def _wake(self) -> None:
         self._arrived.set()
 
@@ -246,11 +262,13 @@ class Slave:
             with suppress(OSError):
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, True)
             async with trio.open_nursery() as nursery:
+                self._heard = trio.current_time()
                 await self._report(wire)
                 self.master = address
                 if self._is_news("copying"):
                     log.info("copying a master's log: master=%s from=%d", address, self._copied.end)
                 nursery.start_soon(self._show_life, wire)
+                nursery.start_soon(self._watch_silence)
                 if poller is not None:
                     nursery.start_soon(poller.run)
                 await self._receive(wire, poller)
@@ -262,38 +280,35 @@ class Slave:
     async def _receive(self, wire: SocketWire, poller: Poller | None) -> None:
         incoming = Incoming(self._copied)
         buffer = memoryview(bytearray(_RECEIVE))
-        silence = self._config.ha_housekeeping_interval / 1000
 
         def receive() -> bool:
-            """False while a report does not go out."""
+            """False while a report does not go out. That comes first: a producer may wait for it."""
             count = wire.receive_into(buffer)
             if count < 0:
                 return True
             if not count:
                 raise LinkLost("closed by the master")
-            self.read_at = self._clock.millis()
-            now = trio.current_time()
-            patience.deadline = now + silence
             taken = incoming.take(buffer[:count])
-            if not taken:
-                return True
-            self._is_backlog = taken >= _BACKLOG_BYTES
-            self.received += taken
-            self._rate.count(taken, now)
-            self._arrived.set()
-            return self._report_now(wire)
+            is_said = not taken or self._report_now(wire)
+            now = self._heard = trio.current_time()
+            self.read_at = self._clock.millis()
+            if taken:
+                self._is_backlog = taken >= _BACKLOG_BYTES
+                self.received += taken
+                self._rate.count(taken, now)
+                self._follow()
+            return is_said
 
-        with trio.move_on_after(silence) as patience:
-            while True:
-                await while_readable(wire, poller, receive)
-                await self._report(wire)
-        raise LinkLost(f"silent for {silence:g} s")
+        while True:
+            await while_readable(wire, poller, receive)
+            await self._report(wire)
 
     def _report_now(self, wire: SocketWire) -> bool:
         """How far the log goes, in this step; False when the master does not read."""
+        is_said = not self._unsaid and self._say(wire)
         self.wrote_at = self._clock.millis()
         self._spoke = trio.current_time()
-        return not self._unsaid and self._say(wire)
+        return is_said
 
     async def _report(self, wire: SocketWire) -> None:
         """The same; waits until the master reads."""
@@ -312,6 +327,14 @@ class Slave:
         report = self._unsaid or pack_report(self._copied.end)
         self._unsaid = report[wire.send_now([report]) :]
         return not self._unsaid
+
+    async def _watch_silence(self) -> None:
+        """LinkLost when nothing came for too long. A deadline moved by each message costs as much as a report."""
+        silence = self._config.ha_housekeeping_interval / 1000
+        while True:
+            await trio.sleep_until(self._heard + silence)
+            if trio.current_time() >= self._heard + silence:
+                raise LinkLost(f"silent for {silence:g} s")
 
     async def _show_life(self, wire: SocketWire) -> None:
         interval = self._config.ha_send_heartbeat_interval / 1000

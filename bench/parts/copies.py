@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -43,6 +45,8 @@ _LIMIT_SECONDS: Final = 600
 _MASTER: Final = {"brokerName": NAME, "slaveTimeout": "10000"}
 _SLAVE: Final = {"brokerName": NAME, "brokerRole": "SLAVE", "brokerId": "1"}
 CATCH_UP: Final = "MB/s, a slave catches up with messages of {} B"
+READABLE: Final = "{}, its queues too"
+CATCH_UP_CPU: Final = "CPU of both, s a GiB, for that, {} B"
 SYNC: Final = "SYNC_MASTER, inSyncReplicas=2"
 ASYNC: Final = "ASYNC_MASTER with a slave, 8 connections x 32 under way, 128 B"
 BOTH: Final = f"CPU of both, us a send, {ASYNC}"
@@ -61,8 +65,9 @@ def measure(run: Run) -> str:
     backlog = f"{BACKLOG // 1024**3} GiB"
     return (
         "Master and slave on one machine, each pair by itself. Catching up: a slave that knows the log's beginning "
-        f"was stopped, {backlog} of log came, and it is started; from when it is connected until its report is the "
-        "log's end. Waiting: each producer has one request under way.\n\n"
+        f"was stopped, {backlog} of log came and is on the disk, and it is started; from when it is connected until "
+        "its report is the log's end, and until its queues have all of that, too. Waiting: each producer has one "
+        "request under way.\n\n"
         f"{run.figures.table()}\n\n{run.figures.warm_up_table()}\n\n"
         + "\n".join(f"- {line}" for line in verdicts(run.figures))
     )
@@ -128,26 +133,51 @@ def _catching_up(run: Run, kind: str) -> None:
                 slave.stop()
                 bytes_ = BACKLOG // (200 if run.smoke else 1)
                 fill(master.broker_addr, TOPIC, bytes_ // (size + _REST) // 100 * 100, size)
+                # What is on its way to the disk would slow down the one that was filled faster.
+                os.sync()
                 slave.start()
-                run.figures.add(name, kind, _speed(client))
+                lacked, copied, readable, cpu = _caught_up(client, master, slave)
+                run.figures.add(name, kind, lacked / 1e6 / copied)
+                run.figures.add(READABLE.format(name), kind, lacked / 1e6 / readable)
+                run.figures.add(CATCH_UP_CPU.format(size), kind, cpu / lacked * 1024**3)
             slave.stop()
 
 
-def _speed(client: BlockingClient) -> float:
-    """MB/s from the first look that sees it connected until it has all."""
+def _caught_up(
+    client: BlockingClient, master: Subject, slave: Slave
+) -> tuple[int, float, float, float]:
+    """Bytes that it lacked when it was first seen connected; the seconds until it had said that it has all, and until
+    its queues had all; both sides' seconds of processor time meanwhile."""
+    began, first, before = 0.0, -1, 0.0
+    end, copied = 0, 0.0
+    pids = (master.broker_pid, _pid(slave))
     deadline = time.monotonic() + _LIMIT_SECONDS
-    began, first = 0.0, -1
-    while time.monotonic() < deadline:
+    while not copied:
         status = _status(client)
         now = time.monotonic()
+        end = status.master_commit_log_max_offset
         for link in status.ha_connection_info:
             if first < 0 and link.slave_ack_offset > 0:
-                began, first = now, link.slave_ack_offset
-            end = status.master_commit_log_max_offset
+                began, first, before = now, link.slave_ack_offset, _cpu(pids)
             if first >= 0 and link.slave_ack_offset >= end:
-                return (end - first) / 1e6 / max(now - began, 0.001)
+                copied = max(now - began, 0.001)
+        if now > deadline:
+            raise RuntimeError("the slave did not catch up")
         time.sleep(0.005)
-    raise RuntimeError("the slave did not catch up")
+    with BlockingClient(_address(slave), timeout=30) as asked:
+        wait_until("its queues have all", lambda: _is_dispatched(asked), _LIMIT_SECONDS)
+    readable = max(time.monotonic() - began, copied)
+    # In a smoke run there is so little that it may have all of it at the first look.
+    return max(end - first, 1), copied, readable, _cpu(pids) - before
+
+
+def _is_dispatched(client: BlockingClient) -> bool:
+    found = json.loads(client.request(RequestCode.GET_BROKER_RUNTIME_INFO).body)
+    return int(found["table"]["dispatchBehindBytes"]) == 0
+
+
+def _cpu(pids: tuple[int, ...]) -> float:
+    return sum(usage(pid).cpu_seconds for pid in pids)
 
 
 def _waiting(run: Run, kind: str) -> None:
@@ -214,13 +244,13 @@ def _beside(run: Run, kind: str) -> None:
             }
             run.figures.warmed(ASYNC, kind, _warm(run, master, words))
             pids = (master.broker_pid, _pid(slave))
-            before = [usage(pid).cpu_seconds for pid in pids]
+            before = _cpu(pids)
             found = loadgen.run(
                 "send", master.broker_addr, seconds=run.seconds, warmup=run.ramp, **words
             )
             with BlockingClient(master.broker_addr, timeout=30) as client:
                 wait_until("the slave has all", lambda: _is_even(client), _LIMIT_SECONDS)
-            spent = sum(usage(pid).cpu_seconds for pid in pids) - sum(before)
+            spent = _cpu(pids) - before
             run.figures.add(f"sends/s, {ASYNC}", kind, found.rate)
             run.figures.add(f"p99, ms, {ASYNC}", kind, found.p99_ms)
             run.figures.add(BOTH, kind, spent / found.answered * 1e6)
@@ -231,3 +261,7 @@ def _beside(run: Run, kind: str) -> None:
 
 def _pid(slave: Slave) -> int:
     return slave.pid if isinstance(slave, RealBroker) else slave.broker_pid
+
+
+def _address(slave: Slave) -> str:
+    return slave.addr if isinstance(slave, RealBroker) else slave.broker_addr

@@ -15,6 +15,7 @@ try:
         sent_properties,
         tag_hash,
     )
+    from trimq.codec.native._skims import skim_records
 
     IN_C = True
 except ImportError:
@@ -28,6 +29,7 @@ except ImportError:
         sent_properties,
         tag_hash,
     )
+    from trimq.codec.native.skims import skim_records
 
     IN_C = False
 
@@ -42,5 +44,6 @@ __all__ = [
     "property_text",
     "property_values",
     "sent_properties",
+    "skim_records",
     "tag_hash",
 ]

@@ -23,20 +23,6 @@ static PyObject *plain_record; /* encode_record in Python */
 
 /* --- properties */
 
-/* The hash that Java gives an ASCII text; 0 in `plain` when it is not ASCII. */
-static int32_t java_hash(const char *text, Py_ssize_t size, int *plain)
-{
-    uint32_t hash = 0;
-    unsigned char all = 0;
-    for (Py_ssize_t index = 0; index < size; index++) {
-        unsigned char one = (unsigned char)text[index];
-        all |= one;
-        hash = hash * 31 + one;
-    }
-    *plain = all < 128;
-    return (int32_t)hash;
-}
-
 PyDoc_STRVAR(sent_properties_doc,
     "sent_properties(text, added, deciding)\n\n"
     "The block as it is stored, with `added` at its end, the UNIQ_KEY and the hash of the tag. Without a\n"
@@ -110,20 +96,8 @@ static PyObject *tag_hash(PyObject *Py_UNUSED(module), PyObject *properties)
     Py_ssize_t size;
     if (PyBytes_AsStringAndSize(properties, &at, &size) < 0)
         return NULL;
-    const char *end = at + size, *tag = NULL;
-    Py_ssize_t tag_size = 0;
-    while (at < end) {
-        char *stop = memchr(at, ENTRY_END, (size_t)(end - at));
-        Py_ssize_t length = (stop == NULL ? end : stop) - at;
-        if (length > 5 && memcmp(at, "TAGS\1", 5) == 0) {
-            tag = at + 5;
-            tag_size = length - 5;
-        }
-        at += stop == NULL ? length : length + 1;
-    }
-    int plain = 1;
-    int32_t hash = tag == NULL ? 0 : java_hash(tag, tag_size, &plain);
-    if (!plain)
+    int32_t hash;
+    if (!tag_hash_of(at, size, &hash))
         Py_RETURN_NONE;
     return PyLong_FromLong(hash);
 }

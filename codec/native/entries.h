@@ -37,6 +37,39 @@ static inline int has_key(const Entry *entry, const char *key, Py_ssize_t size)
     return entry->key_size == size && memcmp(entry->key, key, (size_t)size) == 0;
 }
 
+/* The hash that Java gives an ASCII text; 0 in `plain` when it is not ASCII. */
+static inline int32_t java_hash(const char *text, Py_ssize_t size, int *plain)
+{
+    uint32_t hash = 0;
+    unsigned char all = 0;
+    for (Py_ssize_t index = 0; index < size; index++) {
+        unsigned char one = (unsigned char)text[index];
+        all |= one;
+        hash = hash * 31 + one;
+    }
+    *plain = all < 128;
+    return (int32_t)hash;
+}
+
+/* The Java hash of the last TAGS that has a value, 0 without one; returns whether it is ASCII. */
+static inline int tag_hash_of(const char *at, Py_ssize_t size, int32_t *hash)
+{
+    const char *end = at + size, *tag = NULL;
+    Py_ssize_t tag_size = 0;
+    while (at < end) {
+        const char *stop = memchr(at, ENTRY_END, (size_t)(end - at));
+        Py_ssize_t length = (stop == NULL ? end : stop) - at;
+        if (length > 5 && memcmp(at, "TAGS\1", 5) == 0) {
+            tag = at + 5;
+            tag_size = length - 5;
+        }
+        at += stop == NULL ? length : length + 1;
+    }
+    int plain = 1;
+    *hash = tag == NULL ? 0 : java_hash(tag, tag_size, &plain);
+    return plain;
+}
+
 /* Whether the entry's key is one of these; `keys` are bytes. */
 static inline int is_among(const Entry *entry, PyObject *keys)
 {

@@ -141,26 +141,45 @@ class CopiedLog:
     # --- queues
 
     def _enter(self, records: list[Dispatched]) -> None:
+        has_light = _any_light(records)
         entered: list[tuple[Queue, Dispatched]] = []
-        count = len(records)
-        start = 0
-        while start < count:
-            record = records[start]
-            end = start + 1
-            if has_queue(record.sys_flag):
-                queue = self._queues.get(record.topic, record.queue_id)
-                if NAMES_MARK not in record.properties:
-                    end = _run(records, start)
-                self._append(queue, records, start, end)
-                if NAMES_MARK in record.properties:
-                    self._enter_light(record)
-                if queue.effect is not None:
-                    entered.extend((queue, records[index]) for index in range(start, end))
-            start = end
+        for queue, those in self._by_queue(records, has_light):
+            count = len(those)
+            start = 0
+            while start < count:
+                is_light = has_light and _is_light(those[start])
+                end = start + 1 if is_light else _run(those, start, has_light)
+                self._append(queue, those, start, end)
+                if is_light:
+                    self._enter_light(those[start])
+                start = end
+            if queue.effect is not None:
+                entered.extend((queue, record) for record in those)
+        if entered:
+            entered.sort(key=_place)
         for queue, record in entered:
             if queue.effect is not None:
                 apply_effect(self._log, queue.effect, record)
         self._showing.followed(records)
+
+    def _by_queue(
+        self, records: list[Dispatched], in_order: bool
+    ) -> list[tuple[Queue, list[Dispatched]]]:
+        """Those that have a queue, each queue's together; `in_order`: only as far as they follow one another."""
+        found: list[tuple[Queue, list[Dispatched]]] = []
+        of_queue: dict[Queue, list[Dispatched]] = {}
+        for record in records:
+            if not has_queue(record.sys_flag):
+                continue
+            queue = self._queues.get(record.topic, record.queue_id)
+            those = of_queue.get(queue)
+            if those is None:
+                if in_order:
+                    of_queue.clear()
+                those = of_queue[queue] = []
+                found.append((queue, those))
+            those.append(record)
+        return found
 
     def _enter_light(self, record: Dispatched) -> None:
         for light in light_entries(self._queues, record, self._has_light):
@@ -219,19 +238,38 @@ class CopiedLog:
                     yield one
 
 
-def _run(records: list[Dispatched], start: int) -> int:
-    """Where the consecutive messages of one queue that begin there end."""
+def _any_light(records: list[Dispatched]) -> bool:
+    """Whether one may be in light queues: any queue may be one, and then records are entered in their order."""
+    before = b""
+    for record in records:
+        properties = record.properties
+        # Those of a batch are often one object.
+        if properties is not before and properties.find(NAMES_MARK) >= 0:
+            return True
+        before = properties
+    return False
+
+
+def _is_light(record: Dispatched) -> bool:
+    return record.properties.find(NAMES_MARK) >= 0
+
+
+def _place(entered: tuple[Queue, Dispatched]) -> int:
+    return entered[1].physical_offset
+
+
+def _run(records: list[Dispatched], start: int, has_light: bool) -> int:
+    """Where the consecutive messages that begin there end; all are of one queue."""
     first = records[start]
     end = start + 1
+    if first.sys_flag & SysFlag.INNER_BATCH:
+        return end
     while end < len(records):
         record = records[end]
         if (
-            record.queue_id != first.queue_id
-            or record.topic != first.topic
-            or record.queue_offset != first.queue_offset + end - start
+            record.queue_offset != first.queue_offset + end - start
             or record.sys_flag & SysFlag.INNER_BATCH
-            or NAMES_MARK in record.properties
-            or not has_queue(record.sys_flag)
+            or (has_light and _is_light(record))
         ):
             break
         end += 1

@@ -13,6 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from trimq.codec import native
+from trimq.codec.native.skims import Row
 from trimq.codec.records.fields import HEAD_SIZE, physical_offset_at, store_time_at
 from trimq.codec.records.record import (
     FIXED_SIZE,
@@ -31,6 +33,9 @@ from trimq.store.messages.tags import TagCodes
 WINDOW: Final = 1024 * 1024
 OVERLAP: Final = 8
 _NO_BOUND: Final = 2**63 - 1
+# Records of the window that are looked at together: more and more of them, since many a scan wants one only.
+_LEAST_AHEAD: Final = 1
+_MOST_AHEAD: Final = 256
 
 
 class LogScanner:
@@ -46,6 +51,10 @@ class LogScanner:
         self._window = b""
         self._window_at = 0
         self._topics: dict[bytes, str] = {}
+        # Of the records of the window that come next, and which of those is at `position`.
+        self._rows: list[Row] = []
+        self._row = 0
+        self._ahead = _LEAST_AHEAD
         self.position = start
 
     def __iter__(self) -> Iterator[Dispatched]:
@@ -57,7 +66,7 @@ class LogScanner:
         found: list[Dispatched] = []
         first = self.position
         while len(found) < most and self.position - first < enough:
-            record = self._record(self._window, self.position - self._window_at)
+            record = self._next()
             if record is None:
                 if self._enter():
                     continue
@@ -65,35 +74,64 @@ class LogScanner:
             if record.physical_offset + record.size > bound:
                 break
             self.position += record.size
+            if self._row < len(self._rows):
+                self._row += 1
             found.append(record)
         return found
+
+    def _next(self) -> Dispatched | None:
+        """The record at `position`; None when the window has none there."""
+        if self._row == len(self._rows):
+            at = self.position - self._window_at
+            self._rows = native.skim_records(self._window, at, self.position, self._ahead)
+            self._row = 0
+            self._ahead = min(4 * self._ahead, _MOST_AHEAD)
+            if not self._rows:
+                return self._record(self._window, at)
+        size, queue_id, queue_offset, sys_flag, time, name, properties, tag_hash = self._rows[
+            self._row
+        ]
+        topic = self._topics.get(name)
+        if topic is None:
+            topic = self._topic(name)
+        if not topic:
+            return None
+        code = self._tags.code(topic, properties, time, tag_hash)
+        return Dispatched(
+            topic, queue_id, queue_offset, self.position, size, code, time, sys_flag, properties
+        )
 
     def _enter(self) -> bool:
         """Bring the record at `position` into the window; False where the log ends or is damaged."""
         while self.position < self.end:
-            head = self._log.read(self.position, OVERLAP)
-            if head is None or len(head) < OVERLAP:
-                return False
-            size, magic = peek(head)
             following = self._log.next_file(self.position)
+            room = min(following, self._log.written) - self.position
+            window = self._log.read(self.position, min(WINDOW, room))
+            if window is None or len(window) < OVERLAP:
+                return False
+            size, magic = peek(window)
             if magic in (MAGIC_V1, MAGIC_V2):
-                return size <= following - self.position and self._fill(size, following)
+                return size <= room and self._look_into(window, size)
             if magic != MAGIC_BLANK or size != following - self.position or following >= self.end:
                 return False
             self.position = following
         return False
 
-    def _fill(self, size: int, following: int) -> bool:
-        """Read on from `position`; False when there is no record there, or not the right one."""
-        room = min(following, self._log.written) - self.position
-        window = self._log.read(self.position, min(max(WINDOW, size), room))
-        if window is None:
-            return False
+    def _look_into(self, window: bytes, size: int) -> bool:
+        """From `position` on, where a record of that size claims to be; False when it is none, or not the right one."""
+        if size > len(window):
+            whole = self._log.read(self.position, size)
+            if whole is None:
+                return False
+            window = whole
         self._window = window
         self._window_at = self.position
-        return self._record(window, 0) is not None
+        self._rows = []
+        self._row = 0
+        return self._next() is not None
 
     def _record(self, window: bytes, at: int) -> Dispatched | None:
+        """The same for one that is no ordinary one."""
         skimmed = skim_record(window, at)
         if skimmed is None:
             return None
@@ -103,7 +141,7 @@ class LogScanner:
             topic = self._topic(name)
         if position != self.position or not topic:
             return None
-        if b"\0" in properties and self._is_torn(position + size, properties):
+        if 0 in properties and self._is_torn(position + size, properties):
             return None
         return Dispatched(
             topic,

@@ -10,6 +10,7 @@ import pytest
 
 from tests.store.conftest import Bench
 from trimq.codec.flags import SysFlag
+from trimq.codec.records.properties import format_properties
 from trimq.store.config import StoreConfig
 from trimq.store.errors import StoreError, StoreNotWritable
 from trimq.store.following.copied_log import STEP_BYTES, CopiedLog
@@ -289,6 +290,44 @@ def test_queues_follow_what_a_term_has_confirmed(
     assert copied.derived == end
     assert shown[-1] == end
     assert places(store, "T0", 0) == places(master, "T0", 0)
+
+
+def test_effects_come_in_the_order_of_the_log(bench: Bench, slave: Bench) -> None:
+    """The queues of a step are entered one after the other."""
+    master = filled(bench)
+    data, end = log_bytes(bench), master.max_physical_offset
+    store = slave.open()
+    applied: list[int] = []
+    for topic in ("T0", "T1"):
+        store.give_effect(topic, lambda record, _: applied.append(record.physical_offset))
+    copied = store.follow()
+    give(copied, data, 0, end)
+    derive_all(copied)
+    assert applied == sorted(applied)
+    assert len(applied) == sum(len(places(store, f"T{at % 2}", at // 2)) for at in range(6))
+
+
+def test_light_queues_are_entered_in_the_order_of_the_log(
+    bench: Bench, slave: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A light queue may also be a record's own."""
+    on = {"enable_lmq": True, "enable_multi_dispatch": True}
+    light = "%LMQ%a"
+    master = bench.open(**on)
+    named = format_properties({"INNER_MULTI_DISPATCH": light})
+    for at in range(12):
+        if at % 3 == 1:
+            master.put(bench.message(b"m", light))
+        else:
+            master.put(bench.message(b"m", "T", at % 2, properties=named if at % 3 else b""))
+    store = slave.open(**on)
+    copied = store.follow()
+    give(copied, log_bytes(bench), 0, master.max_physical_offset)
+    derive_all(copied)
+    assert len(places(master, light, 0)) == 8
+    for topic, queue_id in ((light, 0), ("T", 0), ("T", 1)):
+        assert places(store, topic, queue_id) == places(master, topic, queue_id)
+    assert not caplog.records
 
 
 def test_a_step_ends_after_so_many_bytes(tmp_path: Path) -> None:
