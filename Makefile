@@ -173,7 +173,7 @@ $(INSTALLED): $(BIN)/python pyproject.toml $(LOCK)
 	@touch $@
 
 $(SERVED)/.installed: $(INSTALLED) $(SOURCES) setup.py mypyc.ini building/compiling.py requirements/build.txt
-	@echo 'make serve: $(if $(CAN_COMPILE),compiling TriMQ once takes some minutes ("TRIMQ_COMPILE=0 make serve" \
+	@echo 'make serve: $(if $(CAN_COMPILE),compiling TriMQ once takes a minute or two ("TRIMQ_COMPILE=0 make serve" \
 	does not),installing TriMQ)' >&2
 	@rm -rf $(SERVED)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --target $(SERVED) .
