@@ -9,6 +9,7 @@ import socket
 import pytest
 
 from trimq.store import native
+from trimq.store.errors import StoreError
 from trimq.store.log.held_read import ColdReads
 
 BIG = 1 << 30
@@ -177,6 +178,16 @@ def test_a_file_that_was_cut_short_has_no_views(bench, mixed):
     assert views is None or [bytes(data) for data in views] == right
     assert store.join(store.read("T", 0, 0, 1, BIG, None)) is None
     assert [bytes(data) for data in store.load_blocking([first])] == right
+
+
+def test_what_was_cut_off_just_now_is_an_error_and_no_shorter_message(bench):
+    store = bench.open()
+    store.put(bench.message(b"m"))
+    (extent,) = store.read("T", 0, 0, 1, BIG, None).extents
+    os.truncate(bench.commit_log_files()[0], extent[1] // 2)
+    assert store.load([extent]) is None
+    with pytest.raises(StoreError, match="ends before byte"):
+        store.load_blocking([extent])
 
 
 def test_a_read_that_goes_on_is_known():
