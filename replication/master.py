@@ -22,6 +22,7 @@ from trimq.remoting.wire.poller import Poller
 from trimq.remoting.wire.reading import while_readable
 from trimq.remoting.wire.streams import SocketWire
 from trimq.replication.config import ReplicationConfig
+from trimq.replication.last_sign import LastSign
 from trimq.replication.link_over import LinkOver
 from trimq.replication.sender import Sender
 from trimq.replication.slaves import SlaveLink, Slaves
@@ -34,15 +35,6 @@ REPORT_SIZE: Final = SLAVE_REPORT.sizeof()
 _COMPLAIN_SECONDS: Final = 60
 # Whoever reaches the port may connect: no more than these at a time.
 _MOST_LINKS: Final = 64
-
-
-class _Heard:
-    """When a slave has said something last."""
-
-    __slots__ = ("at",)
-
-    def __init__(self, at: float) -> None:
-        self.at = at
 
 
 class Master:
@@ -111,7 +103,7 @@ class Master:
             with suppress(OSError):
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, True)
             async with trio.open_nursery() as nursery:
-                first, heard = trio.Event(), _Heard(trio.current_time())
+                first, heard = trio.Event(), LastSign(trio.current_time())
                 nursery.start_soon(self._read_reports, wire, poller, link, first, heard)
                 nursery.start_soon(self._watch_silence, heard)
                 await first.wait()
@@ -140,7 +132,7 @@ class Master:
         poller: Poller | None,
         link: SlaveLink,
         first: trio.Event,
-        heard: _Heard,
+        heard: LastSign,
     ) -> None:
         """The newest whole report counts, wherever the ones before it were cut."""
         pending = b""
@@ -165,13 +157,11 @@ class Master:
         await while_readable(wire, poller, read, answers=True)
         raise LinkOver("closed by the slave")
 
-    async def _watch_silence(self, heard: _Heard) -> None:
-        """LinkOver when nothing came for too long. A deadline that moves with each report costs as much as the rest."""
+    async def _watch_silence(self, heard: LastSign) -> None:
+        """LinkOver when nothing came for too long."""
         silence = self._config.ha_housekeeping_interval / 1000
-        while True:
-            await trio.sleep_until(heard.at + silence)
-            if trio.current_time() >= heard.at + silence:
-                raise LinkOver(f"silent for {silence:g} s")
+        await heard.older_than(silence)
+        raise LinkOver(f"silent for {silence:g} s")
 
     def _reported(self, link: SlaveLink, offset: int, first: trio.Event) -> None:
         end = self._store.max_physical_offset

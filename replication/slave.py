@@ -25,6 +25,7 @@ from trimq.remoting.wire.poller import AVAILABLE, Poller
 from trimq.remoting.wire.reading import while_readable
 from trimq.remoting.wire.streams import SocketWire
 from trimq.replication.config import ReplicationConfig
+from trimq.replication.last_sign import LastSign
 from trimq.replication.rate import Rate
 from trimq.store.errors import StoreError
 from trimq.store.following.copied_log import STEP_RECORDS, CopiedLog
@@ -143,8 +144,8 @@ class Slave:
         self.wrote_at = 0
         self.received = 0
         self._is_backlog = False
-        self._spoke = 0.0
-        self._heard = 0.0
+        self._spoke = LastSign()
+        self._heard = LastSign()
         self._rate = Rate()
 
     @property
@@ -262,7 +263,7 @@ class Slave:
             with suppress(OSError):
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, True)
             async with trio.open_nursery() as nursery:
-                self._heard = trio.current_time()
+                self._heard.at = trio.current_time()
                 await self._report(wire)
                 self.master = address
                 if self._is_news("copying"):
@@ -290,7 +291,7 @@ class Slave:
                 raise LinkLost("closed by the master")
             taken = incoming.take(buffer[:count])
             is_said = not taken or self._report_now(wire)
-            now = self._heard = trio.current_time()
+            now = self._heard.at = trio.current_time()
             self.read_at = self._clock.millis()
             if taken:
                 self._is_backlog = taken >= _BACKLOG_BYTES
@@ -307,7 +308,7 @@ class Slave:
         """How far the log goes, in this step; False when the master does not read."""
         is_said = not self._unsaid and self._say(wire)
         self.wrote_at = self._clock.millis()
-        self._spoke = trio.current_time()
+        self._spoke.at = trio.current_time()
         return is_said
 
     async def _report(self, wire: SocketWire) -> None:
@@ -329,19 +330,16 @@ class Slave:
         return not self._unsaid
 
     async def _watch_silence(self) -> None:
-        """LinkLost when nothing came for too long. A deadline moved by each message costs as much as a report."""
+        """LinkLost when nothing came for too long."""
         silence = self._config.ha_housekeeping_interval / 1000
-        while True:
-            await trio.sleep_until(self._heard + silence)
-            if trio.current_time() >= self._heard + silence:
-                raise LinkLost(f"silent for {silence:g} s")
+        await self._heard.older_than(silence)
+        raise LinkLost(f"silent for {silence:g} s")
 
     async def _show_life(self, wire: SocketWire) -> None:
         interval = self._config.ha_send_heartbeat_interval / 1000
         while True:
-            await trio.sleep_until(self._spoke + interval)
-            if trio.current_time() >= self._spoke + interval:
-                await self._report(wire)
+            await self._spoke.older_than(interval)
+            await self._report(wire)
 
 
 def _parsed(address: str) -> tuple[str, int]:

@@ -81,16 +81,19 @@ class LogScanner:
 
     def _next(self) -> Dispatched | None:
         """The record at `position`; None when the window has none there."""
-        if self._row == len(self._rows):
+        row: Row | None
+        if self._row < len(self._rows):
+            row = self._rows[self._row]
+        else:
             at = self.position - self._window_at
             self._rows = native.skim_records(self._window, at, self.position, self._ahead)
             self._row = 0
             self._ahead = min(4 * self._ahead, _MOST_AHEAD)
-            if not self._rows:
-                return self._record(self._window, at)
-        size, queue_id, queue_offset, sys_flag, time, name, properties, tag_hash = self._rows[
-            self._row
-        ]
+            # What the walk stopped at may be a record all the same.
+            row = self._rows[0] if self._rows else self._record(self._window, at)
+        if row is None:
+            return None
+        size, queue_id, queue_offset, sys_flag, time, name, properties, tag_hash = row
         topic = self._topics.get(name)
         if topic is None:
             topic = self._topic(name)
@@ -130,30 +133,17 @@ class LogScanner:
         self._row = 0
         return self._next() is not None
 
-    def _record(self, window: bytes, at: int) -> Dispatched | None:
-        """The same for one that is no ordinary one."""
+    def _record(self, window: bytes, at: int) -> Row | None:
+        """The row of the one at `position`, which may have zero bytes among its properties; None: there is none."""
         skimmed = skim_record(window, at)
         if skimmed is None:
             return None
         size, queue_id, queue_offset, position, sys_flag, time, name, properties = skimmed
-        topic = self._topics.get(name)
-        if topic is None:
-            topic = self._topic(name)
-        if position != self.position or not topic:
+        if position != self.position:
             return None
         if 0 in properties and self._is_torn(position + size, properties):
             return None
-        return Dispatched(
-            topic,
-            queue_id,
-            queue_offset,
-            position,
-            size,
-            self._tags.code(topic, properties, time),
-            time,
-            sys_flag,
-            properties,
-        )
+        return size, queue_id, queue_offset, sys_flag, time, name, properties, None
 
     def _topic(self, name: bytes) -> str:
         """Empty when it cannot be a topic."""
