@@ -5,9 +5,7 @@ from __future__ import annotations
 import errno
 import logging
 import os
-import socket
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,85 +14,14 @@ import trio
 import trio.lowlevel
 
 from tests.interpreted import needs_plain_slaves
+from tests.replication.links import FAST, by_hand, exactly, piece, serving, until
 from tests.store.conftest import Bench
 from trimq.base.clock import Clock
 from trimq.codec.layouts.ha import MASTER_HEAD, SLAVE_REPORT
 from trimq.replication.config import ReplicationConfig
-from trimq.replication.master import Master
 from trimq.replication.pace import Pace
 from trimq.replication.slave import Slave
-from trimq.replication.slaves import Slaves
 from trimq.store.errors import StoreError
-from trimq.store.message_store import MessageStore
-
-FAST = ReplicationConfig(ha_send_heartbeat_interval=50, ha_housekeeping_interval=2000)
-
-
-@pytest.fixture
-def benches(tmp_path: Path) -> Iterator[tuple[Bench, Bench]]:
-    both = Bench(tmp_path / "master"), Bench(tmp_path / "slave")
-    yield both
-    for bench in both:
-        bench.end()
-
-
-class Running:
-    """A master's store and the port where it is copied."""
-
-    def __init__(self, store: MessageStore, config: ReplicationConfig) -> None:
-        self.store = store
-        self.slaves = Slaves(config, lambda: store.max_physical_offset)
-        self.master = Master(config, store, self.slaves)
-        store.add_write_listener(self.master.grown)
-        self.sock = socket.create_server(("127.0.0.1", 0))
-        self.sock.setblocking(False)
-        self.address = f"127.0.0.1:{self.sock.getsockname()[1]}"
-
-    async def where(self) -> str | None:
-        return self.address
-
-
-@asynccontextmanager
-async def serving(store: MessageStore, config: ReplicationConfig = FAST) -> AsyncIterator[Running]:
-    running = Running(store, config)
-    async with trio.open_nursery() as nursery:
-        await nursery.start(running.master.serve, running.sock)
-        try:
-            yield running
-        finally:
-            nursery.cancel_scope.cancel()
-            running.sock.close()
-
-
-async def until(holds: Any, what: str) -> None:
-    with trio.move_on_after(10) as patience:
-        while not holds():  # noqa: ASYNC110 - looks at what tells nobody
-            await trio.sleep(0.01)
-    assert not patience.cancelled_caught, what
-
-
-@asynccontextmanager
-async def by_hand(running: Running, report: int) -> AsyncIterator[trio.SocketStream]:
-    """A slave that this test plays."""
-    stream = await trio.open_tcp_stream(*running.sock.getsockname())
-    async with stream:
-        await stream.send_all(SLAVE_REPORT.build({"max_offset": report}))
-        yield stream
-
-
-async def piece(stream: trio.SocketStream) -> tuple[int, bytes]:
-    head = MASTER_HEAD.parse(await exactly(stream, 12))
-    return head.offset, await exactly(stream, head.size)
-
-
-async def exactly(stream: trio.SocketStream, size: int) -> bytes:
-    data = b""
-    while len(data) < size:
-        more = await stream.receive_some(size - len(data))
-        if not more:
-            raise EOFError(data)
-        data += bytes(more)
-    return data
 
 
 async def test_a_slave_follows_and_acknowledges(benches: tuple[Bench, Bench]) -> None:
@@ -117,96 +44,6 @@ async def test_a_slave_follows_and_acknowledges(benches: tuple[Bench, Bench]) ->
         nursery.cancel_scope.cancel()
     # It begins with what was its master's last file.
     assert copy.min_physical_offset == last_file
-
-
-async def test_queues_follow_little_in_the_step_that_brought_it(
-    benches: tuple[Bench, Bench],
-) -> None:
-    """No task has to wake for it; a half record waits for its rest."""
-    bench, other = benches
-    store, copy = bench.open(), other.open()
-    copied = copy.follow()
-    async with serving(store) as running, trio.open_nursery() as nursery:
-        slave = Slave(FAST, copied, running.where, Clock())
-        nursery.start_soon(slave.run)
-        await until(lambda: slave.master is not None, "the master")
-        for at in range(5):
-            store.put(bench.message(b"m" * at))
-            await until(lambda: copied.end == store.max_physical_offset, "the message")
-            assert slave.behind == 0
-            assert copy.max_offset("T", 0) == at + 1
-        nursery.cancel_scope.cancel()
-
-
-QUIET = ReplicationConfig(ha_send_heartbeat_interval=60_000, ha_housekeeping_interval=200)
-
-
-async def test_a_slave_that_falls_silent_is_given_up(
-    benches: tuple[Bench, Bench], caplog: pytest.LogCaptureFixture
-) -> None:
-    store = benches[0].open()
-    caplog.set_level(logging.INFO, "trimq.replication")
-    async with serving(store, QUIET) as running, by_hand(running, 0) as stream:
-        for _ in range(10):
-            await trio.sleep(0.05)
-            await stream.send_all(SLAVE_REPORT.build({"max_offset": 0}))
-        assert len(list(running.slaves)) == 1
-        await until(lambda: not list(running.slaves), "the end of the link")
-        await until(lambda: "reason=silent for 0.2 s" in caplog.text, "why")
-
-
-async def test_a_master_that_falls_silent_is_given_up(
-    benches: tuple[Bench, Bench], caplog: pytest.LogCaptureFixture
-) -> None:
-    listener = (await trio.open_tcp_listeners(0, host="127.0.0.1"))[0]
-
-    async def where() -> str:
-        host, port = listener.socket.getsockname()
-        return f"{host}:{port}"
-
-    async def serve(stream: trio.SocketStream) -> None:
-        for _ in range(10):
-            await trio.sleep(0.05)
-            await stream.send_all(MASTER_HEAD.build({"offset": 0, "size": 0}))
-        assert slave.master is not None
-        await trio.sleep_forever()
-
-    slave = Slave(QUIET, benches[1].open().follow(), where, Clock())
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(trio.serve_listeners, serve, [listener])
-        nursery.start_soon(slave.run)
-        await until(lambda: "reason=silent for 0.2 s" in caplog.text, "it does not say so")
-        nursery.cancel_scope.cancel()
-
-
-async def test_queues_that_cannot_follow_at_once_follow_later(
-    benches: tuple[Bench, Bench], caplog: pytest.LogCaptureFixture
-) -> None:
-    bench, other = benches
-    store, copy = bench.open(), other.open()
-    failures = [StoreError("not now"), StoreError("nor now")]
-
-    def effect(*_: object) -> None:
-        if failures:
-            raise failures.pop()
-
-    copy.give_effect("T", effect)
-    copied = copy.follow()
-    async with serving(store) as running, trio.open_nursery() as nursery:
-        slave = Slave(FAST, copied, running.where, Clock())
-        nursery.start_soon(slave.run)
-        nursery.start_soon(slave.derive)
-        await until(lambda: slave.master is not None, "the master")
-        store.put(bench.message(b"m"))
-        await until(lambda: copied.end == store.max_physical_offset, "the message")
-        await until(lambda: slave.behind == 0, "the queues")
-        (link,) = running.slaves
-        assert link.acked == copied.end
-        nursery.cancel_scope.cancel()
-    assert copy.max_offset("T", 0) == 1
-    assert [r.message for r in caplog.records if r.levelname == "ERROR"] == [
-        "queues do not follow the copied log, trying again: reason=not now"
-    ]
 
 
 async def test_a_new_slave_gets_the_last_file_and_no_piece_crosses_one(
