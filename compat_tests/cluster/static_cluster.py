@@ -34,6 +34,7 @@ OFFSETS: Final = (-1, 0, 2, 3, 9_999, 10_000, 10_001, 10_002, 20_000, 20_001, 99
 # What no two servers have in common, or what depends on the order in which a tool counts.
 OWN_FIELDS: Final = frozenset({"msgId", "transactionId", "MSG_REGION", "TRACE_ON"})
 GROUP: Final = "StaticGroup"
+SUCCESS: Final = 0
 SYSTEM_ERROR: Final = 1
 Seen = dict[str, Any]
 
@@ -163,9 +164,11 @@ class StaticTopic:
             seen[f"{broker} sends"] = [
                 self._asked(broker, self._send(f"{broker}-{leaders}-{count}")) for count in range(2)
             ]
-            seen[f"{broker} sends short"] = self._asked(
+            short = self._reply(
                 broker, asks.send_v2(b"short", queueId=self.number, defaultTopicQueueNums=2)
             )
+            self._wait_until_served(broker, short)
+            seen[f"{broker} sends short"] = self._told(short, reading.as_text)
             seen[f"{broker} pulls"] = {
                 offset: self._asked(
                     broker, asks.pull(queueOffset=offset), reading_body=self._bodies
@@ -193,6 +196,15 @@ class StaticTopic:
                     )
                 seen[f"{broker} committed {offset}"] = self._asked(broker, asks.query_offset())
         return seen
+
+    def _wait_until_served(self, broker: str, sent: Frame) -> None:
+        """The real broker puts what it stored into the queue a little later."""
+        if sent.code != SUCCESS:
+            return
+        last = asks.pull(queueOffset=int(sent.ext["queueOffset"]))
+        wait_until(
+            f"{broker} serves the last message", lambda: self._reply(broker, last).code == SUCCESS
+        )
 
     def _held(self, broker: str) -> Any:
         """A pull at the end waits for the next message, whose offset is told as a global one."""

@@ -210,6 +210,7 @@ def test_nothing_is_written_and_nothing_locked(tmp_path, monkeypatch):
 BUSY = textwrap.dedent(
     """
     import sys
+    import time
     from pathlib import Path
     from trimq.store.config import StoreConfig
     from trimq.store.messages.message import Message
@@ -235,6 +236,8 @@ BUSY = textwrap.dedent(
             store.write_derived()
         if number == 1000:
             print("ready", flush=True)
+        # Each of these small files stays open: written as fast as can be, they end in ten seconds.
+        time.sleep(0.002)
     """
 )
 
