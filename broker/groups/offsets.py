@@ -37,7 +37,7 @@ log = logging.getLogger("trimq.broker")
 NOT_FOUND = -1
 # How much longer than the file says the log may be while nothing else changes: a start goes through its timers and
 # checkpoints, four microseconds each.
-_LONGEST_REPLAY: Final = 16 * 1024 * 1024
+_LONGEST_REPLAY: Final = 4 * 1024 * 1024
 # Called with group, topic, queue and offset.
 ResetListener = Callable[[str, str, int, int], None]
 

@@ -152,7 +152,7 @@ async def test_the_log_end_in_the_file_is_never_far_behind(tmp_path: Path, clock
         return again.noted_log_end
 
     assert noted() == 7
-    for log[0], expected in ((8, 7), (7 + (16 << 20) - 1, 7), (7 + (16 << 20), 7 + (16 << 20))):
+    for log[0], expected in ((8, 7), (7 + (4 << 20) - 1, 7), (7 + (4 << 20), 7 + (4 << 20))):
         await offsets.persist_in_steps()
         assert noted() == expected
     before = path.stat().st_mtime_ns
