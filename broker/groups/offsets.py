@@ -18,12 +18,13 @@ import logging
 from collections.abc import Callable, Container, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
-from typing import Protocol
+from typing import Final
 
 import trio
 
 from trimq.base.clock import Clock
 from trimq.broker.config import BrokerConfig
+from trimq.broker.groups.commit_guard import CommitGuard
 from trimq.broker.groups.light_offsets import LightOffsets
 from trimq.broker.groups.offset_table import OffsetTable, Queues
 from trimq.broker.groups.read_topics import SEPARATOR, ReadTopics, group_of
@@ -34,30 +35,11 @@ from trimq.codec.names import LIGHT_QUEUE_ID, is_light
 
 log = logging.getLogger("trimq.broker")
 NOT_FOUND = -1
+# How much longer than the file says the log may be while nothing else changes: a start goes through its timers and
+# checkpoints, four microseconds each.
+_LONGEST_REPLAY: Final = 4 * 1024 * 1024
 # Called with group, topic, queue and offset.
 ResetListener = Callable[[str, str, int, int], None]
-
-
-class CommitGuard(Protocol):
-    """Has a say in the offsets of some topics."""
-
-    def may_commit(
-        self, client: str, group: str, topic: str, queue_id: int, offset: int
-    ) -> bool: ...
-
-    def committed(self, group: str, topic: str) -> None:
-        """An offset was committed."""
-
-    def moving(
-        self, group: str, topic: str, offsets: Mapping[int, int], *, told: bool = False
-    ) -> None:
-        """An operator is about to move the group to these offsets of queues. StoreError: not now.
-
-        `told`: its consumers will hear of it.
-        """
-
-    def taking(self, group: str, topic: str, queue_id: int) -> None:
-        """A consumer is about to hear of the reset of a queue. StoreError: not now."""
 
 
 class ConsumerOffsets:
@@ -85,6 +67,7 @@ class ConsumerOffsets:
         # Where the commit log ends: noted in the file, and what the loaded one says.
         self.log_end: Callable[[], int] | None = None
         self.noted_log_end: int | None = None
+        self._last_noted = 0
         self._turned = trio.Event()
         self._writing = trio.Lock()
         self._reset_listeners: list[ResetListener] = []
@@ -318,6 +301,7 @@ class ConsumerOffsets:
         if loaded.data_version is not None:
             self.data_version = loaded.data_version
         self.noted_log_end = loaded.trimq_log_end
+        self._last_noted = loaded.trimq_log_end or 0
 
     def begin(self) -> None:
         """After `load`: a file that is new, or RocketMQ's, says where the log ends from now on. What pops move until it
@@ -399,7 +383,7 @@ class ConsumerOffsets:
         What was changed before the call is on the disk after it; a failure is logged, and the next call tries again.
         """
         async with self._writing:
-            if not self._changed:
+            if not self._changed and not self._is_old():
                 return
             self._changed, saved = False, False
             try:
@@ -431,7 +415,13 @@ class ConsumerOffsets:
 
     def _pieces_of_file(self) -> Iterator[bytes]:
         """What comes while it is encoded may be in it as well: moving on to the same offset changes nothing."""
-        return self._pieces(None if self.log_end is None else self.log_end())
+        if self.log_end is None:
+            return self._pieces(None)
+        self._last_noted = self.log_end()
+        return self._pieces(self._last_noted)
+
+    def _is_old(self) -> bool:
+        return self.log_end is not None and self.log_end() - self._last_noted >= _LONGEST_REPLAY
 
     def _pieces(self, log_end: int | None) -> Iterator[bytes]:
         noted = b"" if log_end is None else f',\n\t"trimqLogEnd":{log_end}'.encode()

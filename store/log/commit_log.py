@@ -40,6 +40,7 @@ from trimq.store.disk.files import (
 )
 from trimq.store.disk.system import NOWAIT
 from trimq.store.errors import StoreError, StoreNotWritable
+from trimq.store.log.blocks import BlocksAhead
 from trimq.store.log.page_cache import MappedFile
 from trimq.store.log.paths import LogPaths
 from trimq.store.log.segment import Run, Segment
@@ -66,6 +67,7 @@ class CommitLog:
         self._nowait = NOWAIT != 0
         self._broken = ""
         self._flush_lock = threading.Lock()
+        self._blocks = BlocksAhead(file_size)
 
     # --- opening and closing
 
@@ -85,6 +87,8 @@ class CommitLog:
         self._new_file = durable < end
         self._opened_at = end
         self._stage_from(end)
+        if self.segments:
+            self._blocks.begin(self.segments[-1], end)
         return dropped
 
     # --- cutting while it is open
@@ -204,6 +208,7 @@ class CommitLog:
                 return segment
         self.files.close_synced(self.flushed)
         segment = self.files.add(offset)
+        self._blocks.begin(segment, segment.base)
         self._new_file = True
         return segment
 
@@ -229,7 +234,9 @@ class CommitLog:
             if target <= self.flushed:
                 return self.flushed
             try:
-                for segment in list(self.segments):
+                segments = list(self.segments)
+                self._blocks.keep(segments[-1], target)
+                for segment in segments:
                     if segment.fd >= 0 and segment.base + self.file_size > self.flushed:
                         sync_data(segment.fd)
                 if self._new_file:

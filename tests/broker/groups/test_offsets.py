@@ -134,3 +134,35 @@ def test_an_empty_table_is_written_as_java_does(offsets: ConsumerOffsets, tmp_pa
 
 def _lines(text: bytes) -> list[bytes]:
     return sorted(line.rstrip(b",") for line in text.split(b"\n"))
+
+
+async def test_the_log_end_in_the_file_is_never_far_behind(tmp_path: Path, clock: Clock) -> None:
+    """Or a start goes through all that came since, though no offset has changed."""
+    path = tmp_path / "consumerOffset.json"
+    log = [7]
+    offsets = ConsumerOffsets(BrokerConfig(), tmp_path, clock)
+    offsets.log_end = lambda: log[0]
+    offsets.load()
+    offsets.begin()
+
+    def noted() -> int:
+        again = ConsumerOffsets(BrokerConfig(), tmp_path, clock)
+        again.load()
+        assert again.noted_log_end is not None
+        return again.noted_log_end
+
+    assert noted() == 7
+    for log[0], expected in ((8, 7), (7 + (4 << 20) - 1, 7), (7 + (4 << 20), 7 + (4 << 20))):
+        await offsets.persist_in_steps()
+        assert noted() == expected
+    before = path.stat().st_mtime_ns
+    await offsets.persist_in_steps()
+    assert path.stat().st_mtime_ns == before
+    # One that was old already when it was read.
+    again = ConsumerOffsets(BrokerConfig(), tmp_path, clock)
+    again.log_end = lambda: log[0]
+    again.load()
+    again.begin()
+    log[0] = 100 << 20
+    await again.persist_in_steps()
+    assert noted() == log[0]
