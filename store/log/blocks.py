@@ -1,8 +1,8 @@
 """Blocks on the disk for what the commit log gets next, chosen before it comes.
 
 A write to a hole waits while the file system, in a flush that runs beside it, chooses blocks for what was written
-before: on ext4 up to 20 ms, and with it everything on the broker's thread. Where the blocks are chosen already, there is
-nothing to wait for. They are read as zeros, and the file's length does not change.
+before: on ext4 up to 20 ms, and with it everything on the broker's thread. Where the blocks are chosen already,
+there is nothing to wait for. They are read as zeros, and the file's length does not change.
 
 Hot: compiled by mypyc when a compiler is there.
 """
@@ -47,7 +47,7 @@ class BlocksAhead:
         self._choose(last, written)
 
     def keep(self, last: Segment, written: int) -> None:
-        """The log ends at `written`. Choose blocks in its last file when half of what should be chosen there is used."""
+        """The log ends at `written`. Choose blocks in its last file when half of what should be chosen is used."""
         came = written - self._seen
         self._seen = written
         self._step = min(max(_TIMES * came, LEAST), MOST)
