@@ -235,7 +235,9 @@ class CommitLog:
                 return self.flushed
             try:
                 segments = list(self.segments)
-                self._blocks.keep(segments[-1], target)
+                # A log that is being closed has none.
+                if segments:
+                    self._blocks.keep(segments[-1], target)
                 for segment in segments:
                     if segment.fd >= 0 and segment.base + self.file_size > self.flushed:
                         sync_data(segment.fd)
