@@ -10,7 +10,7 @@ import pytest
 
 from compat_tests.servers import containers
 from compat_tests.servers.ours import TrimqServer
-from compat_tests.servers.processes import HOST
+from compat_tests.servers.processes import HOST, wait_until
 from compat_tests.servers.real import RealBroker
 from compat_tests.servers.server import Options
 from compat_tests.wire.stage import Place, Stage
@@ -39,6 +39,20 @@ class Sides:
             addr = self._ours.start().broker_addr
         self._stage = Stage(Place("", addr, "rinterop"), self._name)
         return self._stage
+
+    def wait_until_written(self, seconds: float, *names: str) -> None:
+        """So long; and until the real broker, if that is the one, has written these tables in that time or later.
+
+        It does so every few seconds, which are more of them on a busy machine, whether they have changed or not.
+        """
+        began = time.time()
+        time.sleep(seconds)
+        if self._running == "real":
+            files = [self._real.store / "config" / name for name in names]
+            wait_until(
+                f"{', '.join(names)} are written",
+                lambda: all(file.exists() and file.stat().st_mtime > began for file in files),
+            )
 
     def stop(self, kill: bool) -> None:
         if self._stage is not None:
