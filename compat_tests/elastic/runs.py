@@ -113,6 +113,8 @@ def play(
                 one.take("killed", "all:*:", "tagged:rare:")
                 one.send(plan.keys, plan.pause_millis, plan.least)
             time.sleep(JOINED_SECONDS)
+            # On a busy machine nine processes may not have begun by then.
+            assert eventually(partial(has_consumed, played, "killed"), PATIENCE_SECONDS)
             for one in played:
                 one.kill("killed")
                 one.take("leaves", "all:*:", "tagged:rare:")
@@ -126,7 +128,15 @@ def play(
             for one in played:
                 one.lifted.touch()
                 one.leave("leaves")
+    # A connection that nobody uses for two minutes is closed.
+    with BlockingAdminClient(server.namesrv_addr) as admin:
         return [admin.elastic_view(addr, topic) for topic in topics]
+
+
+def has_consumed(played: Sequence[Played], member: str) -> bool:
+    return all(
+        any(call.member == f"{member}.journal" for call in one.calls("all")) for one in played
+    )
 
 
 def have_begun(played: Sequence[Played]) -> bool:
