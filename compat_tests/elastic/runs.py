@@ -27,9 +27,9 @@ from compat_tests.servers.real import RealServer
 from trimq.admin.blocking import BlockingAdminClient
 from trimq.codec.bodies.elastic_admin import ElasticVersion, ElasticView
 
-PATIENCE_SECONDS: Final = 150
+PATIENCE_SECONDS: Final = 300
 # Clients ask for routes every 30 s, rebalance every 20 s; scaling waits 90 s at most.
-CHANGED_SECONDS: Final = 200
+CHANGED_SECONDS: Final = 300
 # A member has queues after that, unless they were a killed one's: its locks are held for 60 s.
 JOINED_SECONDS: Final = 15
 GROUPS: Final = ("all", "tagged", "lagging", "late")

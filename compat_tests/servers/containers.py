@@ -29,6 +29,8 @@ BASE: Final = "local/jre17:bookworm"
 IMAGE: Final = f"trimq-compat/{artifacts.SERVER.replace('-', ':')}"
 PACKAGES: Final = ("docker.io", "iptables", "debootstrap")
 JARS: Final = "/opt/rocketmq/lib"
+# For an answer of the engine, which starts containers on a busy machine.
+ENGINE_SECONDS: Final = 300
 
 
 def launcher() -> Launcher:
@@ -139,7 +141,7 @@ class ContainerLauncher:
 
         command = ["java", "-cp", f"{JARS}/*", *arguments]
         container = (
-            DockerContainer(IMAGE)
+            DockerContainer(IMAGE, docker_client_kw={"timeout": ENGINE_SECONDS})
             .with_command(command)
             .with_env("ROCKETMQ_HOME", str(home))
             .with_volume_mapping(str(home), str(home), "rw")
