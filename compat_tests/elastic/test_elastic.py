@@ -87,7 +87,8 @@ def convert(admin: BlockingAdminClient, addr: str, topics: Sequence[str]) -> Non
 def is_consumed(admin: BlockingAdminClient, topic: str) -> bool:
     """Whether the group has committed something."""
     with suppress(AdminError):
-        return bool(admin.consume_stats(f"{topic}_consumers", topic).offsets)
+        stats = admin.consume_stats(f"{topic}_consumers", topic)
+        return any(one.consumer_offset > 0 for one in stats.offsets.values())
     return False
 
 

@@ -107,7 +107,9 @@ class Real:
     def remember(self, topic: str, sent: Frame) -> None:
         """An answer to a send whose message goes to its own topic at once: `settle` waits for it."""
         queue = topic, int(sent.ext["queueId"])
-        self._ends[queue] = int(sent.ext["queueOffset"]) + 1
+        # Of a batch that was taken apart there are several.
+        count = sent.ext["msgId"].count(",") + 1
+        self._ends[queue] = int(sent.ext["queueOffset"]) + count
 
     def settle(self) -> None:
         """Until the queues have what was sent: their entries come a moment after the answers.

@@ -20,7 +20,7 @@ KILLS = 2
 # Long enough for messages, too short for the file of the offsets.
 LIVES = (3.0,)
 # A JVM on a busy machine has handed out nothing in that time.
-LEAST = 20
+LEAST = 5
 
 
 class Real:
