@@ -16,7 +16,7 @@ from compat_tests.mqadmin.tools import Printed
 from compat_tests.servers.jvm import IDLE, Launcher
 from compat_tests.servers.ours import TrimqServer
 from compat_tests.servers.processes import wait_until
-from compat_tests.servers.real import RealBroker, RealNameServer
+from compat_tests.servers.real import RealBroker, RealNameServer, wait_until_known
 from compat_tests.servers.server import Options
 from compat_tests.wire import asks, reading, records
 from compat_tests.wire.frames import Frame
@@ -69,7 +69,7 @@ def real_cluster(launch: Launcher, home: Path) -> Iterator[Cluster]:
             stack.callback(broker.kill)
             broker.start()
         addrs = {name: broker.addr for name, broker in brokers.items()}
-        _wait_until_known(namesrv.addr, addrs)
+        wait_until_known(namesrv.addr, addrs)
         yield Cluster("real", namesrv.addr, addrs)
 
 
@@ -82,18 +82,8 @@ def trimq_cluster(home: Path, tree: Path) -> Iterator[Cluster]:
         second = TrimqServer(home / B, SECOND, namesrv=first.namesrv_addr, tree=tree).start()
         stack.callback(second.stop)
         addrs = {A: first.broker_addr, B: second.broker_addr}
-        _wait_until_known(first.namesrv_addr, addrs)
+        wait_until_known(first.namesrv_addr, addrs)
         yield Cluster("trimq", first.namesrv_addr, addrs)
-
-
-def _wait_until_known(namesrv: str, brokers: dict[str, str]) -> None:
-    """A started broker need not be registered: on a busy machine its first attempt may time out."""
-    with BlockingAdminClient(namesrv) as admin:
-        wait_until(
-            "the NameServer knows both brokers",
-            lambda: set(brokers) <= set(admin.cluster_info().broker_addr_table),
-            90,
-        )
 
 
 class StaticTopic:

@@ -28,8 +28,8 @@ from trimq.broker.cluster.rivals import RivalWatch
 from trimq.broker.identity import BrokerIdentity
 from trimq.remoting.clients.client import Client
 
-# The broker registers every 30 s; a full round must fit.
-PATIENCE: Final = 60
+# The broker registers every 30 s; more than one round must fit, since on a busy machine one may time out.
+PATIENCE: Final = 150
 
 
 def eventually(holds: Callable[[], bool], what: str, seconds: float = PATIENCE) -> None:
@@ -333,6 +333,9 @@ def test_a_new_topic_reaches_both_at_once(field: Field) -> None:
     """Created by the official tool on each broker; the tool waits for the broker's answer only."""
     for broker in (field.real_broker.addr, field.our_broker.broker_addr):
         field.mqadmin(field.ours.addr, "updateTopic", "-b", broker, "-t", "Fresh", "-r", "3")
+        if broker == field.real_broker.addr:
+            # It answers when it has told both, or when that has taken 3 s.
+            field.serves("Fresh", "broker-a")
         differences = field.compare([Ask(105, {"topic": "Fresh"})])
         assert not differences, "\n".join(differences)
     assert "readQueueNums': 3" in str(ask_once(field.ours.addr, 105, topic="Fresh"))

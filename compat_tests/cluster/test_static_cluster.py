@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -48,14 +49,14 @@ class Clusters:
         """What the consumer of the followed topic has got, each once: a queue that moves may bring a message again."""
         return sorted(set(self.official.ask("received", f"{FOLLOWER}-{kind}").out.split()))
 
-    def _wait_for(self, kind: str, bodies: list[str], seconds: float = 60) -> None:
+    def _wait_for(self, kind: str, bodies: list[str], seconds: float = 240) -> None:
         try:
             wait_until("everything is consumed", lambda: self.received(kind) == bodies, seconds)
         except AssertionError as error:
             raise AssertionError(f"{error}: {self.received(kind)} of {bodies}") from error
 
     def wait_for_all(self, kind: str) -> None:
-        self._wait_for(kind, self.followed[kind], 240)
+        self._wait_for(kind, self.followed[kind])
 
     def _follow(self, kind: str) -> list[str]:
         """Write a topic's queues, move them, and so on; returns all bodies."""
@@ -73,13 +74,17 @@ class Clusters:
                 bodies.append(f"body-{len(bodies):02}")
                 where = ["-b", "__syslo__global__", "-i", str(number % 2)]
                 words = ["sendMessage", "-t", FOLLOWED, "-p", bodies[-1], *where]
-                assert "SEND_OK" in self.official.run(namesrv, words).out
+                # The tool asks for the route each time, and gives up when a busy server is late.
+                wait_until("it is sent", partial(self._sends, namesrv, words))
             if len(bodies) == 4:
                 # A group without an offset begins at a queue's end when that is not the first part of it.
                 self._wait_for(kind, bodies)
             if target is not None:
                 tell("remappingStaticTopic", "-b", target)
         return bodies
+
+    def _sends(self, namesrv: str, words: list[str]) -> bool:
+        return "SEND_OK" in self.official.run(namesrv, words).out
 
     def seen(self, kind: str, tool: str) -> Seen:
         key = (kind, tool)

@@ -10,7 +10,9 @@ from __future__ import annotations
 import json
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,7 +21,9 @@ import pytest
 from compat_tests.elastic.playing import GO, go_program
 from compat_tests.servers import artifacts
 from compat_tests.servers.ours import TrimqServer
+from compat_tests.servers.processes import wait_until
 from trimq.admin.blocking import BlockingAdminClient
+from trimq.admin.errors import AdminError
 from trimq.codec.bodies.topics import TopicConfig
 from trimq.testing import TestServer, running_server
 
@@ -67,6 +71,27 @@ def is_reached(server: TrimqServer, topic: str, queues: int) -> bool:
         return sum(one.partitions > 0 for one in view.queues) == queues
 
 
+def convert(admin: BlockingAdminClient, addr: str, topics: Sequence[str]) -> None:
+    """When all are consumed for a while."""
+    time.sleep(15)
+    for topic in topics:
+        # The Java client's program is compiled first.
+        wait_until(f"{topic} is consumed", partial(is_consumed, admin, topic))
+    for topic in topics:
+        admin.elastic_create(addr, topic)
+    for topic in topics:
+        (group,) = admin.elastic_view(addr, topic).groups
+        assert group.group == f"{topic}_consumers"
+
+
+def is_consumed(admin: BlockingAdminClient, topic: str) -> bool:
+    """Whether the group has committed something."""
+    with suppress(AdminError):
+        stats = admin.consume_stats(f"{topic}_consumers", topic)
+        return any(one.consumer_offset > 0 for one in stats.offsets.values())
+    return False
+
+
 def killed(server: TrimqServer) -> None:
     """kill -9, and a new process on its ports."""
     server.kill()
@@ -84,12 +109,7 @@ def test_a_converted_topic_under_kills(tmp_path: Path, capsys: pytest.CaptureFix
                 ordinary = TopicConfig(topic_name=topic, read_queue_nums=8, write_queue_nums=8)
                 admin.put_topic(server.broker_addr, ordinary)
                 playing.append(started(client, server.namesrv_addr, topic, CONVERTED_SECONDS))
-            time.sleep(15)
-            for topic in topics:
-                admin.elastic_create(server.broker_addr, topic)
-            for topic in topics:
-                (group,) = admin.elastic_view(server.broker_addr, topic).groups
-                assert group.group == f"{topic}_consumers"
+            convert(admin, server.broker_addr, topics)
         time.sleep(ROUTE_SECONDS)
         # New queues come at once for nobody: a kill in between takes what is planned, and the request comes again.
         for pause in (5, 12, 12):

@@ -30,7 +30,21 @@ def test_every_command_is_compared() -> None:
 
 @pytest.mark.parametrize("side", COMPARED, ids="-on-".join)
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_same_text(stage: AdminStage, case: AdminCase, side: Side) -> None:
+def test_same_text(
+    stage: AdminStage, case: AdminCase, side: Side, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A case that differs is run once more on all sides, as scenarios and wire cases are: a tool gives a server 5 s."""
+    try:
+        check(stage, case, side)
+    except AssertionError as crowded:
+        if not stage.play_again(case):
+            raise
+        with capsys.disabled():
+            print(f"\n{case} is run again: {' | '.join(str(crowded).splitlines()[:4])[:400]}")
+        check(stage, case, side)
+
+
+def check(stage: AdminStage, case: AdminCase, side: Side) -> None:
     shown, reference = stage.shown(case, side), stage.shown(case, REFERENCE)
     if case.differs or case.unordered:
         assert shown == stage.shown(case, ("official", side[1]))
@@ -184,6 +198,8 @@ def test_a_drain_that_ends_early_says_how_to_go_on(stage: AdminStage, kind: str)
     _update(stage, kind, topic, "-r 4 -w 4")
     with BlockingAdminClient(server.namesrv_addr) as admin:
         admin.send(NewMessage(topic=topic, body=b"unread"), BROKER, 3)
+        place = admin.place_of(topic, BROKER, 3)
+        wait_until("it is in its queue", lambda: admin.max_offset(place) == 1)
     commit(server, stuck, topic, 3, 0)
     flags = "-r 2 -w 2 --drain --drain-settle 0"
     late = _update(stage, kind, topic, f"{flags} --drain-timeout 1")

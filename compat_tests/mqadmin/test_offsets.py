@@ -57,7 +57,7 @@ class Side:
         """How many messages the moved group has consumed so far."""
         return int(self.stage.official[self.kind].ask("count", self.server.namesrv_addr, MOVER).out)
 
-    def wait_for(self, count: int, seconds: float = 60) -> None:
+    def wait_for(self, count: int, seconds: float = 120) -> None:
         deadline = time.monotonic() + seconds
         while self.consumed() < count:
             assert time.monotonic() < deadline, f"{self.consumed()} of {count} messages"

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import time
+from collections import Counter
 from contextlib import ExitStack, suppress
 from typing import Any
 
 import pytest
 
 from compat_tests.mqadmin.hand_members import HandMember, Wishes
-from compat_tests.mqadmin.stage import BROKER, MEMBER, SENT, SPLIT, AdminStage
+from compat_tests.mqadmin.stage import BROKER, MEMBER, SENT, SPLIT, AdminStage, admin_of
+from compat_tests.servers.processes import wait_until
 from trimq.admin.blocking import BlockingAdminClient
-from trimq.admin.errors import NotFound
+from trimq.admin.errors import AdminError, NotFound
+from trimq.remoting.errors import TransportError
 
 KINDS = ("real", "trimq")
 BY_MEMBER_0 = [(SENT, 0), (SENT, 1)]
@@ -108,8 +111,20 @@ def test_the_same_is_found(
     assert isinstance(found["trimq"]["overwrites"], list)
 
 
+def shares(admin: BlockingAdminClient) -> list[int]:
+    """How many queues each member has."""
+    with suppress(AdminError, TransportError):
+        holders = admin.queue_holders(SPLIT)
+        counts = Counter(one.client_id for queue, one in holders.items() if queue.topic == SPLIT)
+        return sorted(counts.values())
+    return []
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_official_consumers_with_two_tags(stage: AdminStage, kind: str) -> None:
+    with admin_of(stage.servers[kind]) as admin:
+        # The second one may have come a moment ago.
+        wait_until("each member has two queues", lambda: shares(admin) == [2, 2])
     code, found = check(stage, kind, SPLIT)
     assert code == 1
     (dispute,) = found["disputes"]

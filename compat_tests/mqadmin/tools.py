@@ -38,7 +38,8 @@ class OfficialTool:
 
     name = "official"
 
-    def __init__(self, folder: Path, timeout: float = 60) -> None:
+    def __init__(self, folder: Path, timeout: float = 240) -> None:
+        """`timeout` of a command, in seconds; the first one waits for the JVM."""
         self._timeout = timeout
         temp = temporary(folder)
         options = ["-Xmx256m", "-XX:+UseSerialGC", "-Xss512k"]
@@ -99,7 +100,7 @@ class OurTool:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._mqadmin = Mqadmin(folder, **self._own())
+        self._mqadmin = Mqadmin(folder, 240, **self._own())
 
     def run(self, namesrv: str, words: Sequence[str]) -> Printed:
         done = self._mqadmin.run(*words, "-n", namesrv)
@@ -123,7 +124,7 @@ class OurTool:
             # A shell lets its jobs in the background ignore it, and what they start inherits that.
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
         )
-        watchdog = threading.Timer(60, process.kill)
+        watchdog = threading.Timer(240, process.kill)
         watchdog.start()
         try:
             assert process.stdout is not None

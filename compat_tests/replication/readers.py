@@ -18,7 +18,7 @@ from compat_tests.servers import artifacts
 from compat_tests.servers.processes import Child
 
 SUBJECT: Final = "replicas"
-_LIMIT_SECONDS: Final = 400
+_LIMIT_SECONDS: Final = 700
 
 
 def drivers(**properties: str) -> list[Driver]:

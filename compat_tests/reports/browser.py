@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from compat_tests.servers.processes import free_port
 
-PATIENCE: Final = 60.0
+PATIENCE: Final = 180.0
 NAMES: Final = ("chromium", "chromium-browser", "google-chrome", "chrome")
 # Where Chromium reads commands and writes answers, by --remote-debugging-pipe.
 _READS, _WRITES = 3, 4

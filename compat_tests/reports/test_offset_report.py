@@ -55,6 +55,9 @@ def servers(
             side.send("Lagging", range(40))
             side.send("Nobodys", range(3))
             side.send("%DLQ%Readers", range(0, 8, QUEUES))
+            # The real broker fills its queues in the background.
+            for topic, count in {"Lagging": 40, "Nobodys": 3, "%DLQ%Readers": 2}.items():
+                side.settle(topic, count)
             with side.admin() as admin:
                 group = SubscriptionGroupConfig(group_name="Readers")
                 admin.put_group(side.server.broker_addr, group)
@@ -87,6 +90,8 @@ def reports(servers: dict[str, Side], tmp_path_factory: pytest.TempPathFactory) 
         side.send("Lagging", range(40, 80))
         side.send("%DLQ%Readers", range(0, 4, QUEUES))
         time.sleep(0.5)
+        side.settle("Lagging", 80)
+        side.settle("%DLQ%Readers", 3)
         files = [
             item for kind in ("html", "json", "prometheus") for item in (f"--{kind}", folder / kind)
         ]
@@ -327,6 +332,7 @@ def test_members_and_their_queues(
     broker = side.server.broker_addr
     side.create("Owned")
     side.send("Owned", range(QUEUES))
+    side.settle("Owned", QUEUES)
     consumed = 1_700_000_000_000
     wishes = {
         "c0": Wishes({"Owned": "A"}, [("Owned", 0), ("Owned", 1)], consumed=consumed),

@@ -21,7 +21,7 @@ class Batch:
     # What a scenario's request for a restart means.
     how: str | None = None
     # Seconds for all of it. No record depends on it.
-    limit: float = field(default=400, repr=False)
+    limit: float = field(default=700, repr=False)
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from typing import Any, Final
 
 VERSION: Final = "0.4.4"
 SHA256: Final = "19a10219f5074d1050e88cdbdfed3903a374b3f83c0dd2c8773e1e93e33ad02d"
-PATIENCE: Final = 40
+PATIENCE: Final = 120
 EACH: Final = 5
 
 

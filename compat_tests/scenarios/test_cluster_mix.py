@@ -17,7 +17,7 @@ from compat_tests.scenarios.driver import Driver, play
 from compat_tests.scenarios.recorded import subject
 from compat_tests.scenarios.stage import Stage, assert_same
 from compat_tests.servers.ours import TrimqNameServer, TrimqServer
-from compat_tests.servers.real import RealBroker, RealNameServer
+from compat_tests.servers.real import RealBroker, RealNameServer, wait_until_known
 from compat_tests.servers.server import Options
 
 SECOND = Options({"brokerName": "broker-b"})
@@ -88,6 +88,11 @@ class Clusters:
         return seen
 
     def _start(self, kind: str, home: Path, stack: ExitStack) -> Cluster:
+        cluster = self._start_servers(kind, home, stack)
+        wait_until_known(cluster.namesrv_addr, ("broker-a", "broker-b"))
+        return cluster
+
+    def _start_servers(self, kind: str, home: Path, stack: ExitStack) -> Cluster:
         namesrv: RealNameServer | TrimqNameServer
         if kind == "trimq-namesrv":
             namesrv = TrimqNameServer(home / "namesrv")

@@ -23,7 +23,7 @@ WAITING: Final = ("order_joining_and_leaving", "order_member_killed", "order_lim
 JAVA_ONLY: Final = ("order_leaving_frees",)
 KILLED: Final = ("restart_order",)
 # What it takes beside the time of joining and leaving: starts, locks that expire.
-REST_SECONDS: Final = 340
+REST_SECONDS: Final = 600
 _TOLD: Final = "TOLD "
 
 

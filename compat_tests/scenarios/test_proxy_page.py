@@ -40,11 +40,11 @@ def test_five_commands(tmp_path: Path) -> None:
             start_new_session=True,
         )
     try:
-        wait_until("the proxy is ready", lambda: b"startup successfully" in log.read_bytes(), 180)
+        wait_until("the proxy is ready", lambda: b"startup successfully" in log.read_bytes(), 300)
         last = commands()[4].replace("9876", ports["9876"])
         subprocess.run(last, shell=True, check=True, cwd=tmp_path, env={**os.environ, "PATH": path})
         remoting = f"{HOST}:{ports['8080']}"
-        wait_until("the proxy knows the topic", lambda: knows(remoting, "Orders"), 30)
+        wait_until("the proxy knows the topic", lambda: knows(remoting, "Orders"))
     finally:
         os.killpg(shell.pid, signal.SIGKILL)
         shell.wait()

@@ -23,12 +23,14 @@ from typing import Any, Final
 
 from compat_tests.servers import artifacts
 from compat_tests.servers.jvm import JvmLauncher, Launcher, Running
-from compat_tests.servers.processes import Child, NotReady
+from compat_tests.servers.processes import PATIENCE, STOP_SECONDS, Child, NotReady
 
 BASE: Final = "local/jre17:bookworm"
 IMAGE: Final = f"trimq-compat/{artifacts.SERVER.replace('-', ':')}"
 PACKAGES: Final = ("docker.io", "iptables", "debootstrap")
 JARS: Final = "/opt/rocketmq/lib"
+# For an answer of the engine, which starts containers on a busy machine.
+ENGINE_SECONDS: Final = 300
 
 
 def launcher() -> Launcher:
@@ -78,7 +80,7 @@ def _start_engine() -> None:
     log.parent.mkdir(parents=True, exist_ok=True)
     engine = Child(["dockerd"], log)
     atexit.register(engine.stop)
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE
     while not engine_answers():
         if not engine.running or time.monotonic() > deadline:
             raise NotReady(f"dockerd does not answer:\n{engine.output()[-3000:]}")
@@ -139,7 +141,7 @@ class ContainerLauncher:
 
         command = ["java", "-cp", f"{JARS}/*", *arguments]
         container = (
-            DockerContainer(IMAGE)
+            DockerContainer(IMAGE, docker_client_kw={"timeout": ENGINE_SECONDS})
             .with_command(command)
             .with_env("ROCKETMQ_HOME", str(home))
             .with_volume_mapping(str(home), str(home), "rw")
@@ -165,7 +167,7 @@ class ContainerRun:
         text: bytes = self._container.logs()
         return text.decode(errors="replace")
 
-    def wait_for(self, mark: str, timeout: float = 60) -> str:
+    def wait_for(self, mark: str, timeout: float = PATIENCE) -> str:
         deadline = time.monotonic() + timeout
         while True:
             output = self._output()
@@ -177,7 +179,7 @@ class ContainerRun:
                 raise NotReady(f"no {mark!r} from the container:\n{output[-4000:]}")
             time.sleep(0.1)
 
-    def stop(self, timeout: float = 60) -> int:
+    def stop(self, timeout: float = STOP_SECONDS) -> int:
         self._container.stop(timeout=int(timeout))
         code = int(self._container.wait()["StatusCode"])
         self._remove()

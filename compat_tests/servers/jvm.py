@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from compat_tests.servers import artifacts
-from compat_tests.servers.processes import Child
+from compat_tests.servers.processes import PATIENCE, STOP_SECONDS, Child
 
 # For a JVM that lives for seconds: optimising its code and threads of collectors would cost it more than they save.
 SHORT_LIVED: Final = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
@@ -57,9 +57,9 @@ class Running(Protocol):
     @property
     def pid(self) -> int: ...
 
-    def wait_for(self, mark: str, timeout: float = 60) -> str: ...
+    def wait_for(self, mark: str, timeout: float = PATIENCE) -> str: ...
 
-    def stop(self, timeout: float = 60) -> int: ...
+    def stop(self, timeout: float = STOP_SECONDS) -> int: ...
 
     def kill(self) -> None: ...
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from compat_tests.servers.artifacts import ROOT
-from compat_tests.servers.processes import HOST, Child, NotReady
+from compat_tests.servers.processes import HOST, Child, NotReady, free_port
 from compat_tests.servers.server import Options, write_broker_conf
 
 READY: Final = re.compile(
@@ -66,8 +66,9 @@ class TrimqServer:
         self._options = options or Options()
         self._command = command
         self._foreign_namesrv = namesrv
-        self._namesrv = namesrv or f"{HOST}:0"
-        self._broker = f"{HOST}:0"
+        # Port 0 would give it ports of which, while it is down for a restart, outgoing connections may take one.
+        self._namesrv = namesrv or f"{HOST}:{free_port()}"
+        self._broker = f"{HOST}:{free_port()}"
         self._child: Child | None = None
         home.mkdir(parents=True, exist_ok=True)
 
@@ -94,10 +95,10 @@ class TrimqServer:
         if found is None:
             self.kill()
             raise NotReady(f"not the ready line that DESIGN.md promises: {line!r}")
-        # From the second start on the ports are those of the first, as clients know them.
-        if not self._foreign_namesrv:
-            self._namesrv = found["namesrv"]
-        self._broker = found["broker"]
+        told = (self._foreign_namesrv or found["namesrv"], found["broker"])
+        if told != (self._namesrv, self._broker):
+            self.kill()
+            raise NotReady(f"it listens elsewhere than it was told to: {line!r}")
         return self
 
     @property
@@ -151,17 +152,15 @@ class TrimqNameServer:
         self._home = home
         self._command = command
         self._child: Child | None = None
-        self.addr = f"{HOST}:0"
+        self.addr = f"{HOST}:{free_port()}"
         home.mkdir(parents=True, exist_ok=True)
 
     def start(self) -> TrimqNameServer:
         command = [*self._command, "namesrv", "--listen", self.addr]
         self._child = Child(command, self._home / "namesrv.log", _environment(ROOT))
         line = self._child.wait_for("TriMQ ready:")
-        found = re.search(r"namesrv=(\S+)", line)
-        if found is None:
-            raise NotReady(f"no namesrv= in the ready line: {line!r}")
-        self.addr = found[1]
+        if f"namesrv={self.addr} " not in f"{line} ":
+            raise NotReady(f"not namesrv={self.addr} in the ready line: {line!r}")
         return self
 
     def stop(self) -> None:

@@ -17,7 +17,7 @@ from compat_tests.servers.processes import HOST, free_port, wait_until
 MAIN: Final = "org.apache.rocketmq.proxy.ProxyStartup"
 HEAP: Final = ["-Xms256m", "-Xmx512m", "-XX:+UseSerialGC"]
 READY: Final = b"startup successfully"
-START_SECONDS: Final = 120
+START_SECONDS: Final = 240
 _PR_SET_PDEATHSIG: Final = 1
 
 

@@ -7,13 +7,14 @@ for starting one; otherwise the same jars run on the JVM. Which of the two it wa
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 from compat_tests.servers.jvm import IDLE, SHORT_LIVED, Launcher, Running
-from compat_tests.servers.processes import HOST, free_port
+from compat_tests.servers.processes import HOST, free_port, wait_until
 from compat_tests.servers.server import Options, Tls, write_broker_conf
+from trimq.admin.blocking import BlockingAdminClient
 from trimq.codec.codes import RequestCode
 from trimq.remoting.clients.blocking import BlockingClient
 
@@ -24,7 +25,7 @@ BROKER_HEAP: Final = ["-Xms512m", "-Xmx512m", "-XX:MaxDirectMemorySize=512m", *I
 # JDK 17 hides what RocketMQ's memory statistics reach for.
 OPENED: Final = ["--add-exports=java.base/jdk.internal.ref=ALL-UNNAMED"]
 # A broker whose first registration was too slow tries again 10 s after its start, and then every 30 s.
-REGISTERED_SECONDS: Final = 60.0
+REGISTERED_SECONDS: Final = 150.0
 
 
 def _home(folder: Path) -> Path:
@@ -224,7 +225,7 @@ def wait_until_routed(namesrv: str, topic: str = "SELF_TEST_TOPIC") -> None:
     A started broker need not be registered: on a busy machine its first attempt may time out.
     """
     deadline = time.monotonic() + REGISTERED_SECONDS
-    with BlockingClient(namesrv) as client:
+    with BlockingClient(namesrv, timeout=REGISTERED_SECONDS) as client:
         while True:
             asked = client.start(RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": topic})
             if client.finish(asked).code == 0:
@@ -234,3 +235,13 @@ def wait_until_routed(namesrv: str, topic: str = "SELF_TEST_TOPIC") -> None:
                     f"{namesrv} has no route for {topic}: the broker did not register"
                 )
             time.sleep(0.2)
+
+
+def wait_until_known(namesrv: str, brokers: Collection[str]) -> None:
+    """Return when the NameServer knows the brokers of these names; see `wait_until_routed`."""
+    with BlockingAdminClient(namesrv, timeout=REGISTERED_SECONDS) as admin:
+        wait_until(
+            f"{namesrv} knows {', '.join(brokers)}",
+            lambda: set(brokers) <= set(admin.cluster_info().broker_addr_table),
+            REGISTERED_SECONDS,
+        )

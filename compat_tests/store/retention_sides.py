@@ -26,7 +26,9 @@ BATCH_FILE: Final = 46 * 20
 BATCH: Final = 3
 DISK_MEGABYTES: Final = 300
 # Both kinds look at their files a minute after the start and then as often as they are told to.
-PATIENCE: Final = 120
+PATIENCE: Final = 240
+# Both close a connection on which nothing was said for two minutes, and one side may wait that long for the other.
+IDLE_SECONDS: Final = 60
 BATCH_TOPICS: Final = ("Batches", "EarlyBatches")
 MAX, MIN, VIEW = 30, 31, 33
 DELETE_OLD, CLEAN_QUEUES, CLEAN_TOPICS = 329, 306, 316
@@ -72,6 +74,7 @@ class Side:
         options = Options(settings=settings())
         self.home = home
         self._links: list[Link] = []
+        self._used = 0.0
         self.end = 0
         """Physical offset of the last message that was sent."""
         self.early = 0
@@ -88,6 +91,8 @@ class Side:
 
     def _link(self) -> Link:
         """The connection, made when it is used: ours closes one that says nothing for ten seconds."""
+        if time.monotonic() > self._used + IDLE_SECONDS:
+            self.close()
         if not self._links:
             it = self._broker
             self._links.append(Link(it.addr if isinstance(it, RealBroker) else it.broker_addr))
@@ -110,6 +115,7 @@ class Side:
     def ask(self, frame: Frame) -> Answer:
         """What of an answer must be alike; messages are named by their bodies."""
         reply = self._link().ask(frame)
+        self._used = time.monotonic()
         seen: Answer = {"code": reply.code, "remark": reply.remark, **reply.ext}
         if reply.body:
             seen["bodies"] = [record.body for record in records.read_records(reply.body)]

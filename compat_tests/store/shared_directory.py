@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from compat_tests.servers import containers, real
-from compat_tests.servers.processes import HOST
+from compat_tests.servers.processes import HOST, wait_until
 from compat_tests.servers.server import Options
 from compat_tests.wire import records
 from compat_tests.wire.frames import Frame
@@ -47,6 +47,8 @@ class Real:
         )
         self.store = self._broker.store
         self._link: Link | None = None
+        # Behind what was sent last, by topic and queue.
+        self._ends: dict[tuple[str, int], int] = {}
 
     def start(self) -> None:
         self._broker.start()
@@ -99,7 +101,27 @@ class Real:
             body,
         )
         assert answer.code == SUCCESS, answer.remark
+        self.remember(TOPIC, answer)
         return int(answer.ext["queueOffset"]), answer.ext["msgId"]
+
+    def remember(self, topic: str, sent: Frame) -> None:
+        """An answer to a send whose message goes to its own topic at once: `settle` waits for it."""
+        queue = topic, int(sent.ext["queueId"])
+        # Of a batch that was taken apart there are several.
+        count = sent.ext["msgId"].count(",") + 1
+        self._ends[queue] = int(sent.ext["queueOffset"]) + count
+
+    def settle(self) -> None:
+        """Until the queues have what was sent: their entries come a moment after the answers.
+
+        On a busy machine a moment is long, and nothing may come for a while: so it is known what must come.
+        """
+        for (topic, queue_id), end in self._ends.items():
+            wait_until(
+                f"queue {queue_id} of {topic} reaches {end}",
+                lambda: self.offset(MAX, queue_id, topic=topic) >= end,  # noqa: B023
+            )
+        self._ends.clear()
 
     def pull(self, queue_id: int, subscription: str = "*", topic: str = TOPIC) -> list[Record]:
         found: list[Record] = []

@@ -28,7 +28,7 @@ SUCCESS, NOTHING = 0, 210
 HELD_MILLIS: Final = 900_000
 # Of what is awaited after the last change.
 INVISIBLE_MILLIS: Final = 50_000
-PATIENCE: Final = 80.0
+PATIENCE: Final = 120.0
 # Offsets and blocks are written every 5 s, by the real broker from its tenth second on.
 WRITTEN_SECONDS: Final = 16.0
 TURNS: Final = pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def sides(tmp_path: Path) -> Iterator[Sides]:
 
 def stop(sides: Sides, kill: bool) -> None:
     if kill:
-        time.sleep(WRITTEN_SECONDS)
+        sides.wait_until_written(WRITTEN_SECONDS, "consumerOffset.json", "consumerOrderInfo.json")
     sides.stop(kill)
 
 

@@ -59,6 +59,8 @@ def send(
         b"body of %d " % number + b"x" * (number % 700),
     )
     assert answer.code == SUCCESS, answer.remark
+    if not sys_flag and "DELAY" not in properties:
+        broker.remember(topic, answer)
     return answer.ext
 
 
@@ -85,6 +87,7 @@ def send_batch(broker: Real, number: int, topic: str) -> None:
         join_batch(items),
     )
     assert answer.code == SUCCESS, answer.remark
+    broker.remember(topic, answer)
 
 
 def send_everything(broker: Real, rounds: int) -> None:
@@ -125,6 +128,7 @@ def end_transaction(broker: Real, half: dict[str, str], outcome: int) -> None:
 
 def settle(broker: Real) -> None:
     """Until nothing has come to the queues for a while: delays and retries are back by then."""
+    broker.settle()
     before, now, quiet = -1, 0, 0
     while quiet < 4:
         time.sleep(0.5)

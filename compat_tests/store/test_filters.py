@@ -16,9 +16,19 @@ import pytest
 
 from compat_tests.servers.containers import launcher
 from compat_tests.servers.ours import TrimqServer
+from compat_tests.servers.processes import wait_until
 from compat_tests.servers.real import RealServer
 from compat_tests.servers.server import Options, Server
-from compat_tests.wire.asks import ask, consumer, create_topic, heartbeat, properties, pull, send
+from compat_tests.wire.asks import (
+    ask,
+    consumer,
+    create_topic,
+    heartbeat,
+    properties,
+    pull,
+    queue_question,
+    send,
+)
 from compat_tests.wire.cases.filtering import brief, sql
 from compat_tests.wire.stage import Place, Stage
 from trimq.broker.filters.bloom import Bloom
@@ -34,7 +44,7 @@ SETTINGS: Final = {
 RUN: Final = "rfilters"
 EXPRESSION: Final = "n > 5"
 ROUND: Final = 12
-QUERY_QUEUE: Final = 321
+MAX_OFFSET, QUERY_QUEUE = 30, 321
 
 
 class Turn:
@@ -52,6 +62,11 @@ class Turn:
         for number in range(first, first + ROUND):
             known = properties(UNIQ_KEY=f"U{number}", n=str(number % ROUND))
             self.stage.must(send(b"%d" % number, properties=known))
+        # The real broker fills its queues in the background.
+        wait_until("the queue has all", lambda: self.end() == first + ROUND)
+
+    def end(self) -> int:
+        return int(self.stage.must(queue_question(MAX_OFFSET)).ext["offset"])
 
     def pull(self, offset: int = 0) -> list[str]:
         request = pull(sysFlag=0, subVersion=5, queueOffset=offset)

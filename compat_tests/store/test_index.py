@@ -89,7 +89,7 @@ def write_real(broker: Real, first: int, count: int) -> None:
 
 def await_real(broker: Real, number: int) -> None:
     """The entries come a moment after the answers."""
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while not ask_real(broker, (f"Tag{number % 3}", "T")) or not ask_real(
         broker, (f"U{number}", "U")
     ):

@@ -20,7 +20,7 @@ NAMES: Final = ("%LMQ%a", "%LMQ%b", "%LMQ%$$T$lite")
 GROUP: Final = "%LMQ%$G"
 LIGHT: Final = {**SETTINGS, "enableLmq": "true", "enableMultiDispatch": "true"}
 ROUND: Final = 30
-PATIENCE: Final = 30.0
+PATIENCE: Final = 120.0
 
 
 class Writer:

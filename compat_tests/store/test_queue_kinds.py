@@ -123,22 +123,10 @@ def send_batches(broker: Real, count: int, seed: int) -> None:
             body,
         )
         assert answer.code == SUCCESS, answer.remark
+        broker.remember(BATCHES, answer)
         # So that the searches by time have something to tell apart.
         time.sleep(0.001)
-    settle(broker)
-
-
-def settle(broker: Real) -> None:
-    """The entries come a moment after the answers."""
-    before, now = -1, 0
-    while before < now:
-        before = now
-        time.sleep(0.3)
-        now = sum(
-            broker.offset(MAX, queue_id, topic=topic)
-            for topic in (TOPIC, BATCHES)
-            for queue_id in range(QUEUES)
-        )
+    broker.settle()
 
 
 def searches(broker: Real, moments: list[int]) -> list[int]:
@@ -273,7 +261,7 @@ def test_the_real_broker_opens_ours(broker: Real, end: str) -> None:
     send_batches(broker, 8, seed=6)
     for number in range(8):
         broker.send(number % QUEUES, b"goes on", "Tag1")
-    settle(broker)
+    broker.settle()
     both = {topic: pulled(broker, topic, "Tag1") for topic in (TOPIC, BATCHES)}
     assert all(len(now) > len(then) for now, then in zip(both[TOPIC], tagged[TOPIC], strict=True))
     broker.stop(kill=True)

@@ -263,7 +263,7 @@ def test_above_85_percent_young_files_go(disks: Pair) -> None:
     disks.both(lambda side: side.ask(asks.create_group("C")))
     disks.fill(88)
     disks.both(lambda side: until_files_left(side, 1))
-    seen = disks.same(what_is_left)
+    seen = disks.same_at_rest(what_is_left)
     assert len(seen["log"]) == 1
     assert seen["T 0"]["first"]["remark"] == "FOUND"
     assert (seen["Early 0"]["max"], seen["EarlyBatches 0"]["max"]) == (1, BATCH)

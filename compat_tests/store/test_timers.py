@@ -26,7 +26,7 @@ SEND, MAX = 10, 30
 TIMERS = {**SETTINGS, "timerRollWindowSlot": "6"}
 DELAYS = (1500, 2000, 2500, 4000, 4500, 7000, 9000, 14_000)
 ROLLS = 6000
-PATIENCE = 60.0
+PATIENCE = 120.0
 
 
 class Ours:

@@ -37,8 +37,8 @@ ASKING: Final = {
     # The real broker writes its ops so much later, and loses what it has not written, even when it is stopped.
     "transactionOpBatchInterval": "100",
 }
-# A JVM that has just started asks late.
-PATIENCE: Final = 40.0
+# A JVM that has just started asks late, and on a busy machine its rounds are late too.
+PATIENCE: Final = 90.0
 
 
 class Producer:
@@ -158,8 +158,10 @@ def test_one_goes_on_where_the_other_stopped(
     producer = Producer(stage)
     pending = set(keys)
     decided: dict[str, str] = {}
+    # From here on: the change of brokers may have taken minutes.
+    deadline = time.monotonic() + PATIENCE
     while decided.keys() < pending:
-        assert time.monotonic() < deadline + PATIENCE, producer.asked
+        assert time.monotonic() < deadline, producer.asked
         question = producer.question(1)
         if question is not None and question[0] not in decided:
             unique, record = question

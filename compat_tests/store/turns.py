@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Final
 
 import pytest
 
@@ -14,6 +15,9 @@ from compat_tests.servers.processes import HOST
 from compat_tests.servers.real import RealBroker
 from compat_tests.servers.server import Options
 from compat_tests.wire.stage import Place, Stage
+
+# How much later than planned a busy real broker writes its tables.
+LATE_SECONDS: Final = 60.0
 
 
 class Sides:
@@ -40,6 +44,22 @@ class Sides:
         self._stage = Stage(Place("", addr, "rinterop"), self._name)
         return self._stage
 
+    def wait_until_written(self, seconds: float, *names: str) -> None:
+        """So long; on a busy machine longer, until the real broker has written these tables in that time or later.
+
+        It does so every few seconds. What it has not written after a while it will not write: what comes of that is
+        compared.
+        """
+        began = time.time()
+        time.sleep(seconds)
+        if self._running != "real":
+            return
+        files = [self._real.store / "config" / name for name in names]
+        while time.time() < began + seconds + LATE_SECONDS:
+            if all(is_written(file, began) for file in files):
+                return
+            time.sleep(0.1)
+
     def stop(self, kill: bool) -> None:
         if self._stage is not None:
             self._stage.__exit__()
@@ -54,6 +74,14 @@ class Sides:
     def end(self) -> None:
         if self._running:
             self.stop(kill=True)
+
+
+def is_written(file: Path, since: float) -> bool:
+    """A table is there at any moment but that in which the new one takes its place."""
+    try:
+        return file.stat().st_mtime > since
+    except FileNotFoundError:
+        return False
 
 
 def eventually(holds: Callable[[], bool], what: str, seconds: float) -> None:

@@ -66,9 +66,16 @@ def journal() -> Journal:
 
 
 def play(
-    broker: Broker, kills: int, chance: random.Random, lives: Iterable[float] = LIVES
+    broker: Broker,
+    kills: int,
+    chance: random.Random,
+    lives: Iterable[float] = LIVES,
+    least: int = 0,
 ) -> Journal:
-    """Kills it so often, lets all groups have everything then, and kills it once more."""
+    """Kills it so often, lets all groups have everything then, and kills it once more.
+
+    `least`: so many acknowledgements a life has at least, even if it takes longer.
+    """
     # Of all lives: an attempt goes on with the broker that comes after.
     log, attempts = journal(), Attempts("shared")
     for number in range(kills):
@@ -78,7 +85,7 @@ def play(
         clients = _clients(addr, f"{number:04d}", chance, log, attempts)
         for client in clients:
             client.start()
-        time.sleep(chance.choice(tuple(lives)))
+        _live(chance.choice(tuple(lives)), log, least)
         broker.kill()
         for client in clients:
             client.join()
@@ -90,6 +97,18 @@ def play(
     _drain(broker.start(), log)
     broker.kill()
     return log
+
+
+def _live(seconds: float, log: Journal, least: int) -> None:
+    wanted = _acknowledged(log) + least
+    time.sleep(seconds)
+    deadline = time.monotonic() + PATIENCE
+    while _acknowledged(log) < wanted and time.monotonic() < deadline:
+        time.sleep(0.1)
+
+
+def _acknowledged(log: Journal) -> int:
+    return sum(isinstance(event, Acked) and event.counts for event in list(log.events))
 
 
 def _clients(

@@ -27,7 +27,7 @@ LOAD: Final = (
     (r" *\d+\.\d\d(?=\(\d)", " <tps>"),
     (r"\b\d+\.\d\d( +)\d\.\d{4}\b", r"<hours>\1<space>"),
     # How many seconds the real broker's idle timers are behind at the moment.
-    (r"\b[01]-0\(0\.0w", "<behind>-0(0.0w"),
+    (r"\b\d{1,2}-0\(0\.0w", "<behind>-0(0.0w"),
 )
 
 CASES: Final[tuple[AdminCase, ...]] = (
