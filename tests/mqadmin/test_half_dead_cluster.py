@@ -19,9 +19,6 @@ from trimq.codec.headers.namesrv import RegisterBrokerRequestHeader
 from trimq.remoting.clients.blocking import BlockingClient
 from trimq.testing import TestServer, running_server
 
-# In milliseconds.
-LONG = 3_600_000
-
 
 @pytest.fixture(scope="module")
 def dead_addr() -> Iterator[str]:
@@ -33,19 +30,13 @@ def dead_addr() -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def server(dead_addr: str) -> Iterator[TestServer]:
-    # On a busy machine these tests may take longer than the two minutes after which silence ends it.
-    patient = {"serverChannelMaxIdleTimeSeconds": LONG // 1000}
-    with running_server(settings={"brokerName": "alive", **patient}) as started:
+    with running_server(settings={"brokerName": "alive"}) as started:
         body = RegisterBrokerBody()
         topics = body.topic_config_serialize_wrapper.topic_config_table
         for name in ("Shared", "Other", "Read", "%RETRY%G"):
             topics[name] = TopicConfig(topic_name=name)
         header = RegisterBrokerRequestHeader(
-            broker_name="dead",
-            broker_addr=dead_addr,
-            cluster_name="DefaultCluster",
-            broker_id=0,
-            heartbeat_timeout_millis=LONG,
+            broker_name="dead", broker_addr=dead_addr, cluster_name="DefaultCluster", broker_id=0
         )
         # It is registered as long as this connection is open.
         with BlockingClient(started.namesrv_addr) as registered:
