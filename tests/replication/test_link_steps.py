@@ -41,13 +41,15 @@ QUIET = ReplicationConfig(ha_send_heartbeat_interval=60_000, ha_housekeeping_int
 
 
 @pytest.fixture
-def clock() -> trio.testing.MockClock:
+def patient_clock() -> trio.testing.MockClock:
     """Stands still while anybody works, however slow the machine: it jumps when nothing has come for a moment."""
     return trio.testing.MockClock(autojump_threshold=0.02)
 
 
 async def test_a_slave_that_falls_silent_is_given_up(
-    benches: tuple[Bench, Bench], caplog: pytest.LogCaptureFixture, clock: trio.testing.MockClock
+    benches: tuple[Bench, Bench],
+    caplog: pytest.LogCaptureFixture,
+    patient_clock: trio.testing.MockClock,
 ) -> None:
     store = benches[0].open()
     caplog.set_level(logging.INFO, "trimq.replication")
@@ -63,7 +65,9 @@ async def test_a_slave_that_falls_silent_is_given_up(
 
 
 async def test_a_master_that_falls_silent_is_given_up(
-    benches: tuple[Bench, Bench], caplog: pytest.LogCaptureFixture, clock: trio.testing.MockClock
+    benches: tuple[Bench, Bench],
+    caplog: pytest.LogCaptureFixture,
+    patient_clock: trio.testing.MockClock,
 ) -> None:
     listener = (await trio.open_tcp_listeners(0, host="127.0.0.1"))[0]
 

@@ -24,7 +24,7 @@ NAME = "broker-a"
 
 
 @pytest.fixture
-def clock() -> trio.testing.MockClock:
+def patient_clock() -> trio.testing.MockClock:
     """Stands still while anybody works, however slow the machine: it jumps when nothing has come for long."""
     return trio.testing.MockClock(autojump_threshold=0.1)
 
@@ -55,7 +55,9 @@ async def asked(nursery: trio.Nursery, name_servers: list[str], millis: int) -> 
     return bytes(reply.body)
 
 
-async def test_one_that_hangs_hides_nothing(nursery: Any, clock: trio.testing.MockClock) -> None:
+async def test_one_that_hangs_hides_nothing(
+    nursery: Any, patient_clock: trio.testing.MockClock
+) -> None:
     names = Names()
     with listen(Endpoint("127.0.0.1", 0)) as listener, listen(Endpoint("127.0.0.1", 0)) as hung:
         names.addr = f"127.0.0.1:{listener.getsockname()[1]}"
