@@ -2,6 +2,7 @@
 
 import os
 import random
+import shutil
 import signal
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ settings.register_profile(
 settings.register_profile("wide", max_examples=3000, deadline=None, suppress_health_check=QUIET)
 
 SOAK_TIMES = 50
+MEMORY_BYTES = 1 << 30
 FEW_KILLS = 3
 
 
@@ -79,7 +81,8 @@ def kills(request: pytest.FixtureRequest) -> Kills:
 def memory_path(tmp_path: Path) -> Iterator[Path]:
     """A folder that costs no disk, where the system has one: tests that write thousands of files."""
     memory = Path("/dev/shm")
-    if not os.access(memory, os.W_OK):
+    # Containers have 64 MB there by default, and tests that run side by side share them.
+    if not os.access(memory, os.W_OK) or shutil.disk_usage(memory).free < MEMORY_BYTES:
         yield tmp_path
         return
     with TemporaryDirectory(prefix="trimq-", dir=memory) as folder:

@@ -27,7 +27,7 @@ class Sleeper:
         process, self.process = self.process, None
         if process is not None:
             process.terminate()
-            process.wait(10)
+            process.wait(60)
 
     @property
     def broker_pid(self):
@@ -35,9 +35,9 @@ class Sleeper:
             raise RuntimeError("not running")
         return self.process.pid
 
-    def is_stopped(self):
+    def is_stopped(self, seconds=60):
         """Whether the kernel has stopped it, which it does a moment after the signal."""
-        wanted = time.monotonic() + 0.2
+        wanted = time.monotonic() + seconds
         while time.monotonic() < wanted:
             stat = Path(f"/proc/{self.broker_pid}/stat").read_text()
             if stat.rpartition(")")[2].split()[0] == "T":
@@ -62,7 +62,7 @@ def test_only_the_one_whose_turn_it_is_runs(servers):
     assert all(server.is_stopped() for server in servers.values())
     with fleet.turn("real") as server:
         assert server is servers["real"]
-        assert not server.is_stopped()
+        assert not server.is_stopped(0.2)
         assert servers["compiled"].is_stopped()
     assert servers["real"].is_stopped()
     fleet.stop()

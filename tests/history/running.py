@@ -154,7 +154,7 @@ def _create_topic(client: BlockingClient, topic: str, queues: int) -> None:
 
 def _wait_known(addr: str, group: str, places: Iterable[Place], deadline: float) -> None:
     """Slaves learn of topics and groups with the next sync, up to a minute later."""
-    with BlockingClient(addr) as client:
+    with BlockingClient(addr, timeout=30) as client:
         for place in places:
             header = pull_header(group, place, 0, 1)
             while (code := client.request(RequestCode.PULL_MESSAGE, header).code) in _UNKNOWN:

@@ -55,7 +55,7 @@ async def test_a_service_that_fails_does_not_end_the_server(
     monkeypatch.setattr(services, "SCAN_SECONDS", 0.01)
     monkeypatch.setattr(supervision, "FIRST_PAUSE_SECONDS", 0.01)
     settings = {"scanNotActiveBrokerInterval": "100", "flushIntervalConsumeQueue": "10"}
-    with monkeypatch.context() as broken, trio.fail_after(20):
+    with monkeypatch.context() as broken, trio.fail_after(120):
         async with trimq.serve(tmp_path, settings=settings) as server:
             fault = _Fault(2)
             broken.setattr(owner, name, fault)
@@ -94,7 +94,8 @@ async def test_metrics_tell_of_failures_and_long_steps(
             text = ""
             while "trimq_service_failures" not in text:
                 text = await trio.to_thread.run_sync(_scrape, server.metrics_addr)
-    assert 'trimq_service_failures_total{service="scan consumers"} 1.0' in text
+    # It is tried again each second or so: on a busy machine it may have failed more than once.
+    assert re.search(r'trimq_service_failures_total\{service="scan consumers"\} [1-9]\d*\.0', text)
     longest = re.search(r"^trimq_loop_longest_step_seconds (\S+)$", text, re.MULTILINE)
     assert longest is not None
     assert float(longest[1]) > 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -12,7 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from trimq.admin.blocking import BlockingAdminClient
-from trimq.admin.brokers.leaving import HALVES, POPPED, _without_offsets
+from trimq.admin.brokers.leaving import HALVES, POPPED, Remainder, _without_offsets
 from trimq.admin.messages.sending import NewMessage
 from trimq.codec.bodies.groups import SubscriptionGroupConfig
 from trimq.codec.bodies.locks import MessageQueue
@@ -21,6 +20,7 @@ from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.flags import Perm
 from trimq.codec.headers.pop import PopMessageRequestHeader
 from trimq.mqadmin.cli import main
+from trimq.mqadmin.commands import drain_broker
 from trimq.remoting.clients.blocking import BlockingClient
 from trimq.testing import TestServer, running_server
 
@@ -29,7 +29,7 @@ TOPIC, GROUP = "Leaving", "Readers"
 
 @pytest.fixture
 def server() -> Iterator[TestServer]:
-    settings = {"brokerName": "broker-a", "messageDelayLevel": "3s 1h", "reviveInterval": 60_000}
+    settings = {"brokerName": "broker-a", "messageDelayLevel": "4s 1h", "reviveInterval": 60_000}
     with running_server(settings=settings) as started:
         yield started
 
@@ -161,22 +161,31 @@ def test_whose_a_retry_topic_is(topic: str, group: str) -> None:
 
 
 def until(holds: Any, what: str) -> None:
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while not holds():
         assert time.monotonic() < deadline, what
         time.sleep(0.05)
 
 
 def test_it_waits_for_the_group_and_unregisters(
-    server: TestServer, admin: BlockingAdminClient
+    server: TestServer, admin: BlockingAdminClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for _ in range(3):
         send(admin)
     commit(server, admin, 1)
-    reader = threading.Timer(2.5, commit, (server, admin, 3))
-    reader.start()
+    told: list[Remainder] = []
+    show = drain_broker._Progress.show
+
+    def read_on(self: Any, left: Remainder, to_wait: float) -> None:
+        """The group does, when it has been named twice."""
+        show(self, left, to_wait)
+        told.append(left)
+        if len(told) == 2:
+            commit(server, admin, 3)
+
+    monkeypatch.setattr(drain_broker._Progress, "show", read_on)
     done = run(server, "--drain-settle", "0")
-    reader.join()
+    assert [left.messages for left in told[:2]] == [2, 2]
     assert done.exit_code == 0, done.output
     assert f"2 messages left: {GROUP} in {TOPIC} 2" in done.output
     assert "empty and unregistered" in done.output

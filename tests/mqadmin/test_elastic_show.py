@@ -176,7 +176,7 @@ def test_producers_that_seem_to_have_the_old_list(
         # Of a topic that was made elastic nothing is said.
         assert "#Address" not in show()
         assert json.loads(show("--json"))["oldQueues"] == 0
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while json.loads(show("--json", "-t", "Old"))["oldProducers"]:
         assert time.monotonic() < deadline
         time.sleep(0.05)

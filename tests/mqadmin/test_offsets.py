@@ -268,7 +268,7 @@ def test_endless_commands_end_with_ctrl_c(server: TestServer, words: list[str]) 
             if last in line:
                 break
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=30)
+        _, err = process.communicate(timeout=60)
     assert (process.returncode, err) == (0, "")
 
 

@@ -179,7 +179,7 @@ def test_ctrl_c_while_nobody_answers() -> None:
                 # It has asked, so it waits for the answer now.
                 assert accepted.recv(1)
                 process.send_signal(signal.SIGINT)
-                _, err = process.communicate(timeout=30)
+                _, err = process.communicate(timeout=60)
     assert (process.returncode, err) == (1, "mqadmin: interrupted\n")
 
 

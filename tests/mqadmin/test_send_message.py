@@ -58,7 +58,7 @@ def test_lines_are_sent_as_they_come(server: TestServer) -> None:
         assert process.stdout.readline().startswith(b"#Broker Name")
         assert b"SEND_OK" in process.stdout.readline()
         process.stdin.close()
-        assert process.wait(timeout=30) == 0
+        assert process.wait(timeout=60) == 0
 
 
 def test_whole_files(server: TestServer, tmp_path: Path) -> None:

@@ -240,7 +240,7 @@ def test_following_until_ctrl_c(server: TestServer) -> None:
                 send(admin, "Followed", body)
                 assert process.stdout.readline().encode() == body + b"\n"
             process.send_signal(signal.SIGINT)
-            rest, err = process.communicate(timeout=30)
+            rest, err = process.communicate(timeout=60)
     assert (process.returncode, rest, err) == (0, "", "")
 
 
@@ -256,7 +256,7 @@ def test_following_a_static_topic(server: TestServer, tmp_path: Path) -> None:
             assert [process.stdout.readline() for _ in range(3)] == ["0\n", "1\n", "2\n"]
             for body in (b"3", b"4"):
                 admin.send(NewMessage(topic="TailedStatic", body=body), "broker-a", 1)
-            rest, err = process.communicate(timeout=30)
+            rest, err = process.communicate(timeout=60)
     assert (process.returncode, rest, err) == (0, "3\n4\n", "")
 
 
@@ -272,7 +272,7 @@ def test_following_ends_with_its_reader(server: TestServer, sends: bool) -> None
             process.stdout.close()
             if sends:
                 send(admin, topic, b"new")
-            assert (process.wait(timeout=30), process.stderr.read()) == (0, "")
+            assert (process.wait(timeout=60), process.stderr.read()) == (0, "")
 
 
 @dataclass

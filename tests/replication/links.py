@@ -48,7 +48,7 @@ async def serving(store: MessageStore, config: ReplicationConfig = FAST) -> Asyn
 
 
 async def until(holds: Any, what: str) -> None:
-    with trio.move_on_after(10) as patience:
+    with trio.move_on_after(60) as patience:
         while not holds():  # noqa: ASYNC110 - looks at what tells nobody
             await trio.sleep(0.01)
     assert not patience.cancelled_caught, what

@@ -97,7 +97,7 @@ def test_patterns_and_bounds_of_delays(server: TestServer) -> None:
 
 def test_a_snapshot_of_the_store(server: TestServer, tmp_path: Path) -> None:
     done = threading.Event()
-    for _ in range(100):
+    for _ in range(600):
         try:
             table = store_folder.snapshot(store_folder.FolderSource(server.store)).table
             ends = {row["maxOffset"] for row in rows(table, None).values()}

@@ -15,6 +15,7 @@ import pytest
 import trio
 import trio.testing
 
+from compat_tests.servers.processes import free_port
 from trimq.base.clock import Clock
 from trimq.broker.cluster.registration import Registration, name_server_list
 from trimq.broker.config import BrokerConfig
@@ -291,7 +292,8 @@ async def test_a_name_server_that_comes_back_is_told_again(
 ) -> None:
     caplog.set_level("INFO", "trimq.broker")
     async with trio.open_nursery() as nursery:
-        async with name_server() as server:
+        # Nobody else gets it while there is no server.
+        async with name_server(free_port()) as server:
             registration = await nursery.start(_registered, broker, server.addr)
         # It is noticed at once: no time passes.
         while registration.registered_with():

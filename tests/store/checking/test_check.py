@@ -236,8 +236,9 @@ BUSY = textwrap.dedent(
             store.write_derived()
         if number == 1000:
             print("ready", flush=True)
-        # Each of these small files stays open: written as fast as can be, they end in ten seconds.
-        time.sleep(0.002)
+        # Each of these small files stays open: written as fast as can be, descriptors run out in ten seconds. And a
+        # check takes the longer the more there is: the store grows ever more slowly.
+        time.sleep(0.002 + number / 2_000_000)
     """
 )
 

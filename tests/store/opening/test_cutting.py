@@ -301,14 +301,14 @@ def test_a_flush_that_is_under_way_vouches_for_nothing_that_comes_after(
     def slow(fd: int) -> None:
         if threading.current_thread() is not threading.main_thread():
             syncing.set()
-            go_on.wait(5)
+            go_on.wait(60)
         real(fd)
 
     monkeypatch.setattr(system, "sync", slow)
     flushed: list[int] = []
     thread = threading.Thread(target=lambda: flushed.append(store.flush()))
     thread.start()
-    syncing.wait(5)
+    assert syncing.wait(60)
     go_on.set()
     store.cut(ends[0])
     thread.join()

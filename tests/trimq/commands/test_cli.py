@@ -20,6 +20,8 @@ TRIMQ = [sys.executable, "-m", "trimq"]
 READY = re.compile(
     r"TriMQ ready: namesrv=(127\.0\.0\.1:\d+) broker=(127\.0\.0\.1:\d+) store=(\S+) in (\d+) ms\n"
 )
+# For a page and for a clean end, beside much else.
+PATIENCE = 60
 FREE = ["--listen", "127.0.0.1:0", "--namesrv-listen", "127.0.0.1:0"]
 
 
@@ -44,7 +46,7 @@ def test_server_prints_one_line_and_a_signal_is_a_clean_end(
         assert found is not None
         assert found[3] == str(tmp_path)
         it.send_signal(number)
-        out, errors = it.communicate(timeout=20)
+        out, errors = it.communicate(timeout=PATIENCE)
     assert (it.returncode, out) == (0, ""), errors
     assert "Traceback" not in errors
     assert not (tmp_path / "abort").exists()
@@ -59,7 +61,7 @@ def test_namesrv_prints_its_address(tmp_path: Path) -> None:
             r"TriMQ ready: namesrv=127\.0\.0\.1:\d+ in \d+ ms\n", it.stdout.readline()
         )
         it.terminate()
-        _, errors = it.communicate(timeout=20)
+        _, errors = it.communicate(timeout=PATIENCE)
     assert it.returncode == 0, errors
 
 
@@ -106,10 +108,10 @@ def test_an_unknown_setting_is_a_warning_and_metrics_are_served(tmp_path: Path) 
             log += it.stderr.readline()
         address = re.search(r'"metrics served", "address": "([\d.:]+)"', log)
         assert address is not None
-        with urllib.request.urlopen(f"http://{address[1]}/metrics", timeout=10) as response:
+        with urllib.request.urlopen(f"http://{address[1]}/metrics", timeout=PATIENCE) as response:
             page = response.read().decode()
         it.terminate()
-        it.communicate(timeout=20)
+        it.communicate(timeout=PATIENCE)
     assert "did you mean 'brokerName'?" in log
     assert "trimq_topics " in page
     helps = [line.split(" ", 3)[3] for line in page.splitlines() if line.startswith("# HELP")]

@@ -119,7 +119,7 @@ def in_the_middle(pair: Pair) -> None:
     assert pair.relay is not None
     pair.relay.rate = SLOW
     assert pair.members.master is not None
-    with BlockingClient(pair.members.master) as client:
+    with BlockingClient(pair.members.master, timeout=30) as client:
         deadline = time.monotonic() + 30
         while time.monotonic() < deadline:
             body = client.request(RequestCode.GET_BROKER_HA_STATUS).body

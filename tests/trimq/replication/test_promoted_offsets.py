@@ -34,7 +34,7 @@ def commit(broker: Broker, offset: int) -> None:
     header = UpdateConsumerOffsetRequestHeader(
         consumer_group=GROUP, topic=TOPIC, queue_id=0, commit_offset=offset
     )
-    with BlockingClient(broker.addr) as client:
+    with BlockingClient(broker.addr, timeout=30) as client:
         config = encode_body(SubscriptionGroupConfig(group_name=GROUP))
         client.request(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, None, config)
         answer = client.request(RequestCode.UPDATE_CONSUMER_OFFSET, header)
@@ -42,7 +42,7 @@ def commit(broker: Broker, offset: int) -> None:
 
 
 def offset_at(broker: Broker) -> int | None:
-    with BlockingClient(broker.addr) as client:
+    with BlockingClient(broker.addr, timeout=30) as client:
         body = client.request(RequestCode.GET_ALL_CONSUMER_OFFSET).body
     table = decode_body(ConsumerOffsetSerializeWrapper, body).offset_table
     return table.get(f"{TOPIC}@{GROUP}", {}).get(0)
@@ -86,12 +86,14 @@ def test_a_slave_that_becomes_the_master_has_no_offset_behind_a_queues_end(pair:
         master.start()
         assert offset_at(master) == 1
     told = f"its group goes on at the end: group={GROUP} topic={TOPIC} queue=0 from=9 to=1"
+    # A thread writes the log, when it gets a core.
+    until(lambda: told in master.said(), "it says so")
     assert master.said().count(told) == 1
 
 
 def test_queues_of_a_topic_that_was_deleted_before_the_slave_came(pair: Pair) -> None:
     pair.master.start()
-    with BlockingClient(pair.master.addr) as client:
+    with BlockingClient(pair.master.addr, timeout=30) as client:
         for topic in ("Deleted", TOPIC):
             assert send(pair.master.addr, topic) == ResponseCode.SUCCESS
         header = DeleteTopicRequestHeader(topic="Deleted")
@@ -101,5 +103,7 @@ def test_queues_of_a_topic_that_was_deleted_before_the_slave_came(pair: Pair) ->
     queues = pair.slave.store / "consumequeue"
     until((queues / TOPIC).exists, "queues follow the log")
     until(lambda: not (queues / "Deleted").exists(), "the deleted topic has none")
-    assert "topic deleted that the master does not have: topic=Deleted" in pair.slave.said()
+    # It says so when that is done, and a thread writes the log.
+    told = "topic deleted that the master does not have: topic=Deleted"
+    until(lambda: told in pair.slave.said(), "it says so")
     assert (queues / TOPIC).exists()

@@ -23,7 +23,9 @@ from trimq.remoting.errors import TransportError
 
 TOPIC = "Read"
 # Seconds in which a NameServer that began empty knows everything.
-SOON, TRIES = 2, 3
+SOON, TRIES = 2, 6
+# Of a client on a machine that has much else to do.
+PATIENCE = 30
 SUSPEND, HAS_SUBSCRIPTION = 2, 4
 
 
@@ -56,18 +58,18 @@ def test_a_slave_answers_readers_with_and_without_its_master(pair: Pair) -> None
     slave = pair.slave.start()
 
     def has_first() -> bool:
-        with BlockingClient(slave) as client:
+        with BlockingClient(slave, timeout=PATIENCE) as client:
             return client.request(RequestCode.PULL_MESSAGE, pull(0)).code == ResponseCode.SUCCESS
 
     until(has_first, "the slave has the topic and its message")
-    with BlockingClient(slave, timeout=20) as client:
-        asked = client.start(RequestCode.PULL_MESSAGE, pull(1, 15_000))
+    with BlockingClient(slave, timeout=120) as client:
+        asked = client.start(RequestCode.PULL_MESSAGE, pull(1, 60_000))
         time.sleep(0.5)
         began = time.monotonic()
         assert send(master, TOPIC) == ResponseCode.SUCCESS
         assert client.finish(asked).code == ResponseCode.SUCCESS
         # It waited for the message, not for the end of its time.
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < 30
         pair.master.end()
         answer = client.request(RequestCode.PULL_MESSAGE, pull(0))
         assert answer.code == ResponseCode.SUCCESS
@@ -77,7 +79,7 @@ def test_a_slave_answers_readers_with_and_without_its_master(pair: Pair) -> None
 
 def brokers_of(namesrv: str) -> set[str]:
     """The addresses in the topic's route."""
-    with BlockingClient(namesrv) as client:
+    with BlockingClient(namesrv, timeout=PATIENCE) as client:
         asked = GetRouteInfoRequestHeader(topic=TOPIC)
         answer = client.request(RequestCode.GET_ROUTEINFO_BY_TOPIC, asked)
     if answer.code != ResponseCode.SUCCESS:
@@ -112,7 +114,7 @@ class Application(threading.Thread):
         while not self._over.wait(0.01):
             try:
                 (addr,) = next(filter(None, map(self._brokers, self._namesrvs)))
-                with BlockingClient(addr) as client:
+                with BlockingClient(addr, timeout=PATIENCE) as client:
                     pulled = client.request(RequestCode.PULL_MESSAGE, pull(0)).code
                 codes = (send(addr, TOPIC), pulled)
             except (TransportError, OSError, StopIteration) as error:

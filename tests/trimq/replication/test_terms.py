@@ -26,7 +26,7 @@ from trimq.codec.headers.send import SendMessageRequestHeaderV2
 from trimq.remoting.clients.blocking import BlockingClient
 
 PLAN = Plan(seconds=3, periods=Periods(save=4.2, sync=75), groups={}, between=0.002, timeout=30)
-PATIENCE = 20
+PATIENCE = 60
 NO_WAIT = "WAIT\x01false\x02"
 
 
@@ -47,7 +47,7 @@ def cut_file(broker: Broker) -> Path:
 
 
 def state(broker: Broker) -> HARuntimeInfo:
-    with BlockingClient(broker.addr) as client:
+    with BlockingClient(broker.addr, timeout=30) as client:
         body = client.request(RequestCode.GET_BROKER_HA_STATUS).body
     return decode_body(HARuntimeInfo, body)
 
@@ -109,7 +109,7 @@ def fill(broker: Broker, beyond: int) -> None:
         properties=NO_WAIT,
         batch=False,
     )
-    with BlockingClient(broker.addr) as client:
+    with BlockingClient(broker.addr, timeout=30) as client:
         while state(broker).master_commit_log_max_offset <= beyond:
             answer = client.request(RequestCode.SEND_MESSAGE_V2, header, bytes(1000))
             assert answer.code == ResponseCode.SUCCESS, answer.remark

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +92,7 @@ class Consumer:
         self.got: dict[int, list[int]] = defaultdict(list)
         self.empty = 0
         self._wanted = 0
+        self._in_vain = trio.Event()
         self._all_came = trio.Event()
 
     async def lock(self, client: Client) -> None:
@@ -101,12 +103,17 @@ class Consumer:
         answer = await client.request(RequestCode.LOCK_BATCH_MQ, None, encode_body(body), 20)
         assert answer.code == ResponseCode.SUCCESS, answer.remark
 
-    async def consume(self, addr: str, count: int) -> None:
-        """Until so many messages have come altogether."""
+    async def consume(self, addr: str, count: int, closed: Collection[int] = ()) -> None:
+        """Until so many messages have come altogether; from `closed` queues in vain before any other is read."""
         async with trio.open_nursery() as nursery:
-            for queue in reversed(range(MANY)):
-                nursery.start_soon(self._consume_queue, addr, queue)
             self._wanted = count - sum(map(len, self.got.values()))
+            for queue in closed:
+                nursery.start_soon(self._consume_queue, addr, queue)
+            if closed:
+                await self._in_vain.wait()
+            for queue in reversed(range(MANY)):
+                if queue not in closed:
+                    nursery.start_soon(self._consume_queue, addr, queue)
             await self._all_came.wait()
             nursery.cancel_scope.cancel()
 
@@ -143,7 +150,9 @@ class Consumer:
             offset = 0
             while True:
                 code, offset = await self.pull(client, queue, offset)
-                self.empty += code == ResponseCode.PULL_NOT_FOUND
+                if code == ResponseCode.PULL_NOT_FOUND:
+                    self.empty += 1
+                    self._in_vain.set()
 
     def _take(self, queue: int, offset: int, body: bytes) -> None:
         key, number = map(int, body.split())
@@ -195,7 +204,7 @@ async def test_a_topic_grows_and_every_key_stays_in_order(tmp_path: Path, served
         # Before it locks anything again, and although some of its gates are open by then.
         for queue in receivers:
             assert await late.pull(client, queue, 0, wait=0) == (ResponseCode.PULL_NOT_FOUND, 0)
-        await late.consume(server.broker_addr, 6 * KEYS)
+        await late.consume(server.broker_addr, 6 * KEYS, receivers)
         assert late.got == early.got == {key: list(range(6)) for key in range(KEYS)}
         assert late.empty > 0
         assert served.groups.passed("Late", TOPIC) == {1, 2, 3, 4}

