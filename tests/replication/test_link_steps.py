@@ -87,6 +87,7 @@ async def test_a_master_that_falls_silent_is_given_up(
     async with trio.open_nursery() as nursery:
         nursery.start_soon(trio.serve_listeners, serve, [listener])
         nursery.start_soon(slave.run)
+        await trio.sleep(2.4)
         await until(lambda: "reason=silent for 1 s" in caplog.text, "it does not say so")
         nursery.cancel_scope.cancel()
 

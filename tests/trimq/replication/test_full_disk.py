@@ -57,9 +57,8 @@ def test_producers_are_told_and_everything_is_there_in_the_end(tmp_path: Path, s
         master = pair.master.addr
         until_answered(master, ResponseCode.SUCCESS)
         fill(pair)
-        # The message is stored, and nobody says that it is copied.
-        until_answered(master, ResponseCode.FLUSH_SLAVE_TIMEOUT)
         stored = max_offset(master)
+        # Messages are stored, and nobody says that they are copied.
         for _ in range(3):
             assert send(master, body=BODY).code == ResponseCode.FLUSH_SLAVE_TIMEOUT
         # The master is as well as ever.
