@@ -3,7 +3,8 @@
 - What lies below a passed end was consumed before what came from there to another queue: nobody goes back.
 - While another member holds a queue's lock, an owner that has been away commits nothing.
 - A reset closes the gates behind it before it moves anything. Receivers behind a closed gate are set to
-  where they stand, so that their owners drop what they have fetched; until they have, nothing is handed out.
+  where they stand, so that their owners drop what they have fetched. Until these and the owners of what was reset
+  have, nothing is handed out: one that is moved on is past a donor's end by then, and does not know it yet.
 - After a reset only what has been handed out since can be committed: the rest is from before.
 
 Resets are records too: a broker that is killed goes on with what it has not told to consumers yet.
@@ -39,7 +40,7 @@ class _Resets:
         self.moved: dict[int, tuple[int, int]] = {}
         # Of which no consumer has heard yet.
         self.pending: dict[int, int] = {}
-        # Receivers behind a closed gate whose owners still have what they fetched before.
+        # Queues that were reset, or are receivers behind a closed gate, whose owners still have what they fetched before.
         self.settling: set[int] = set()
 
 
@@ -167,10 +168,19 @@ class ElasticCommits:
         pending = {**self._offsets.resets(group, topic), **stands}
         recorded = {**pending, **offsets} if told else pending
         settling = self._settling(group, topic) | closed.keys()
+        if told:
+            # What nobody holds may never be taken, and each start of the broker would wait for it.
+            settling |= {queue for queue in offsets if self._may_be_held(group, topic, queue)}
         self._record(group, topic, {**stands, **kept, **offsets}, recorded, settling)
         self._offsets.restore_reset(group, topic, {**stands, **kept}, pending)
-        for queue in stands:
+        for queue in settling:
             self.wake(topic, queue)
+
+    def has_to_tell(self, group: str, topic: str, queues: Iterable[int]) -> bool:
+        return self._groups.is_gated(group, topic) and (
+            self._is_online(group)
+            or any(self._may_be_held(group, topic, queue) for queue in queues)
+        )
 
     def taking(self, group: str, topic: str, queue_id: int) -> None:
         """StoreError: it is not on record, and the consumer has to ask again."""
@@ -204,10 +214,9 @@ class ElasticCommits:
         resets = self._resets.get((group, topic))
         if resets is None or not resets.settling:
             return False
-        is_quiet = self._clock.millis() >= self._strange_until
         for one in list(resets.settling):
             is_taken = not self._offsets.has_reset(group, topic, one)
-            if is_taken or (is_quiet and self._lock(group, topic, one) is None):
+            if is_taken or not self._may_be_held(group, topic, one):
                 resets.settling.discard(one)
         return bool(resets.settling)
 
@@ -289,6 +298,11 @@ class ElasticCommits:
     def _is_online(self, group: str) -> bool:
         found = self._consumers.group(group)
         return found is not None and bool(found.members)
+
+    def _may_be_held(self, group: str, topic: str, queue: int) -> bool:
+        """Whether a member holds the queue's lock, or may have held it before the start."""
+        is_strange = self._clock.millis() < self._strange_until
+        return is_strange or self._lock(group, topic, queue) is not None
 
     def _member(self, group: str, client: str) -> str | None:
         """The client id of the member at an address."""

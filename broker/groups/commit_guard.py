@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 
@@ -23,6 +23,9 @@ class CommitGuard(Protocol):
 
         `told`: its consumers will hear of it.
         """
+
+    def has_to_tell(self, group: str, topic: str, queues: Iterable[int]) -> bool:
+        """Whether the group has consumers that go on with what they have until they hear of a move."""
 
     def taking(self, group: str, topic: str, queue_id: int) -> None:
         """A consumer is about to hear of the reset of a queue. StoreError: not now."""

@@ -181,6 +181,9 @@ class ConsumerOffsets:
             return
         if self._guard is not None and topic in self._guarded:
             self._guard.moving(group, topic, {queue_id: offset}, told=True)
+        self._tell(group, topic, queue_id, offset)
+
+    def _tell(self, group: str, topic: str, queue_id: int, offset: int) -> None:
         self._reset.setdefault(f"{topic}@{group}", {})[queue_id] = offset
         self._changed = True
         self.turn()
@@ -249,15 +252,23 @@ class ConsumerOffsets:
         return self._read.groups_of(topic)
 
     def copy_group(self, source: str, target: str, topic: str) -> None:
-        """Give a group another's offsets (cloneOffset)."""
+        """Give a group another's offsets (cloneOffset). Of a guarded topic, consumers that are there hear of it."""
         queues = self._committed.queues.get(f"{topic}@{source}")
-        if queues is not None:
-            if self._guard is not None and topic in self._guarded:
-                self._guard.moving(target, topic, queues)
-            key = f"{topic}@{target}"
-            self._read.add(key)
-            self._committed.replace(key, dict(queues))
-            self._changed = True
+        if queues is None:
+            return
+        guard = self._guard if topic in self._guarded else None
+        if guard is not None and guard.has_to_tell(target, topic, queues):
+            moved = {queue_id: offset for queue_id, offset in queues.items() if offset >= 0}
+            guard.moving(target, topic, moved, told=True)
+            for queue_id, offset in moved.items():
+                self._tell(target, topic, queue_id, offset)
+            return
+        if guard is not None:
+            guard.moving(target, topic, queues)
+        key = f"{topic}@{target}"
+        self._read.add(key)
+        self._committed.replace(key, dict(queues))
+        self._changed = True
 
     def forget_topic(self, topic: str) -> None:
         """A deleted topic's offsets (cleanOffsetByTopic)."""

@@ -239,7 +239,7 @@ class Popping:
         if pop.room <= 0:
             pop.rest += self._store.max_offset(topic, queue_id) - position
             return None
-        if warmed is not None and warmed.offset == position:
+        if warmed is not None and warmed.offset == position and self._may_have(pop, place, warmed):
             self._conclude(pop, place, warmed)
             return None
         looked = self._read(pop, place, position)
@@ -249,6 +249,11 @@ class Popping:
             return looked
         self._conclude(pop, place, looked)
         return None
+
+    def _may_have(self, pop: Pop, place: Place, warmed: LookedAt) -> bool:
+        """Whether no gate has closed before the end of what was read meanwhile."""
+        until = self._elastic.until(pop.header.consumer_group, place.topic, place.queue_id)
+        return until is None or warmed.found.next_begin_offset <= until
 
     def _load(self, looked: LookedAt) -> bool:
         """Whether the records could be had without waiting for the disk."""

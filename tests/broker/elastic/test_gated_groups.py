@@ -9,6 +9,7 @@ from trio.testing import MockClock
 from tests.broker.elastic.conftest import GROUP, TOPIC, ElasticBroker
 from tests.processors.conftest import NOW
 from trimq.broker.elastic.model import Move
+from trimq.broker.groups.queue_locks import LOCK_MILLIS
 from trimq.codec.bodies.elastic import GroupReset
 from trimq.store.errors import StoreError
 
@@ -311,6 +312,18 @@ def test_owners_hear_of_a_start_that_closes_before_another_one(moved: ElasticBro
     moved.offsets.assign_reset(GROUP, TOPIC, 0, 0)
     assert moved.groups.readable_until(GROUP, TOPIC, 2) == 0
     assert moved.offsets.take_reset(GROUP, TOPIC, 2) == 1
+
+
+def test_a_reset_of_a_queue_that_nobody_holds_stops_no_group_after_a_start(
+    moved: ElasticBroker,
+) -> None:
+    """Nobody may ever take it: the queue may have left the route."""
+    moved.broker.clock.now += LOCK_MILLIS
+    moved.offsets.assign_reset(GROUP, TOPIC, 0, 3)
+    moved.kill()
+    moved.start()
+    assert moved.offsets.has_reset(GROUP, TOPIC, 0)
+    assert not moved.broker.elastic.commits.is_settling(GROUP, TOPIC, 2)
 
 
 def test_a_copy_of_offsets_is_a_reset(moved: ElasticBroker) -> None:

@@ -234,11 +234,19 @@ class Ordered(RuleBasedStateMachine):
             if members_too:
                 group.kill()
 
-    @rule(one=some_group, queue=some_queue, share=st.floats(0, 1), late=st.booleans())
-    def reset(self, one: int, queue: int, share: float, late: bool) -> None:
-        """Back to somewhere. `late`: its owner commits before it knows."""
+    @rule(
+        one=some_group,
+        queue=some_queue,
+        share=st.floats(0, 1),
+        ahead=st.booleans(),
+        late=st.booleans(),
+    )
+    def reset(self, one: int, queue: int, share: float, ahead: bool, late: bool) -> None:
+        """To somewhere. `ahead`: over what was not consumed yet. `late`: its owner commits before it knows."""
         group = self._group(one)
-        group.reset(queue, int(share * group.taken[queue].done))
+        done = group.taken[queue].done
+        left = max(0, self.written.ends()[queue] - done)
+        group.reset(queue, done + round(share * left) if ahead else int(share * done))
         if late:
             group.commit(queue)
 
@@ -322,6 +330,28 @@ class Ordered(RuleBasedStateMachine):
         for queue in (receiver, donor) if first else (donor, receiver):
             group.drain(queue)
             group.consume_all(receiver)
+
+    @rule(
+        one=some_group,
+        partition=some_partition,
+        receiver=some_other,
+        killed=st.booleans(),
+        heard=st.booleans(),
+    )
+    def cross_and_skip(
+        self, one: int, partition: int, receiver: int, killed: bool, heard: bool
+    ) -> None:
+        """The donor goes on to its end while its owner has messages; `heard`: that one asks first."""
+        donor, receiver = self._cross(partition, receiver)
+        group = self._group(one)
+        group.fetch(donor)
+        group.reset(donor, self.written.ends()[donor])
+        if killed:
+            self.kill_broker(members_too=False, locks=True)
+        if heard:
+            group.fetch(donor)
+        group.drain(receiver)
+        group.consume_all(donor)
 
     @rule(
         one=some_group,

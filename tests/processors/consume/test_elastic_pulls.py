@@ -295,6 +295,73 @@ def test_after_a_reset_a_donor_waits_until_the_receivers_owner_has_heard_of_it(
     assert told(ordered.pull(queueId=0)) == (ResponseCode.SUCCESS, 3)
 
 
+def test_after_a_reset_forward_a_receiver_waits_until_the_donors_owner_has_heard_of_it(
+    ordered: Ordered,
+) -> None:
+    """The end of the donor is reached by the operator's word, and its owner still runs through what it has fetched."""
+    ordered.move()
+    ordered.lock(4)
+    ordered.pull(queueId=0)
+    ordered.broker.offsets.assign_reset("CG", "T", 0, 3)
+    assert told(ordered.pull(queueId=4)) == (ResponseCode.PULL_NOT_FOUND, 0)
+    moved = ordered.pull(queueId=0, queueOffset=1, commitOffset=1, sysFlag=SUBSCRIPTION | COMMIT)
+    assert told(moved) == (ResponseCode.PULL_OFFSET_MOVED, 3)
+    assert told(ordered.pull(queueId=4)) == (ResponseCode.SUCCESS, 2)
+
+
+def test_after_a_reset_forward_nobody_waits_for_a_queue_without_an_owner(ordered: Ordered) -> None:
+    ordered.move()
+    ordered.broker.clock.now += 61_000
+    ordered.lock(4)
+    ordered.broker.offsets.assign_reset("CG", "T", 0, 3)
+    assert told(ordered.pull(queueId=4)) == (ResponseCode.SUCCESS, 2)
+
+
+async def test_an_owner_that_waits_for_messages_hears_of_a_reset_at_once(
+    ordered: Ordered, autojump_clock: MockClock
+) -> None:
+    ordered.consuming.put(queue_id=1)
+    ordered.lock(1)
+    began = trio.current_time()
+    answers: list[Response] = []
+
+    async def pull() -> None:
+        answers.append(await ordered.wait(queueId=1, queueOffset=1, sysFlag=HOLDS))
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(pull)
+        await wait_all_tasks_blocked()
+        ordered.broker.offsets.assign_reset("CG", "T", 1, 0)
+    assert told(answers[0]) == (ResponseCode.PULL_OFFSET_MOVED, 0)
+    assert trio.current_time() == began
+
+
+def test_owners_hear_of_offsets_that_their_group_gets_from_another(ordered: Ordered) -> None:
+    ordered.move()
+    ordered.lock(4)
+    ordered.pull(queueId=0, commitOffset=1, sysFlag=SUBSCRIPTION | COMMIT)
+    offsets = ordered.broker.offsets
+    offsets.commit("1.2.3.4:5", "Source", "T", 0, 3)
+    offsets.copy_group("Source", "CG", "T")
+    assert offsets.query("CG", "T", 0) == 3
+    assert told(ordered.pull(queueId=4)) == (ResponseCode.PULL_NOT_FOUND, 0)
+    assert told(ordered.pull(queueId=0, queueOffset=1)) == (ResponseCode.PULL_OFFSET_MOVED, 3)
+    assert told(ordered.pull(queueId=0, queueOffset=3)) == (ResponseCode.PULL_NOT_FOUND, 3)
+    assert told(ordered.pull(queueId=4)) == (ResponseCode.SUCCESS, 2)
+
+
+def test_a_group_that_is_offline_has_nobody_to_tell_of_another_groups_offsets(
+    ordered: Ordered,
+) -> None:
+    ordered.move()
+    ordered.broker.clock.now += 61_000
+    offsets = ordered.broker.offsets
+    offsets.commit("1.2.3.4:5", "Source", "T", 0, 3)
+    offsets.copy_group("Source", "CG", "T")
+    assert not offsets.resets("CG", "T")
+    assert told(ordered.pull(queueId=4)) == (ResponseCode.SUCCESS, 2)
+
+
 def test_consumers_begin_where_a_change_has_told(ordered: Ordered) -> None:
     ordered.consuming.heartbeat("*", set(), consume_from_where="CONSUME_FROM_LAST_OFFSET")
     ordered.consuming.put(queue_id=4)

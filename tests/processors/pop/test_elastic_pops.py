@@ -6,12 +6,16 @@ import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
+from tests.cold import make_cold
+from tests.processors.pop.conftest import header_of
 from tests.processors.pop.test_orderly import Ordered
 from trimq.broker.elastic.model import Move, new_topic
 from trimq.codec.headers.pop import NotificationRequestHeader, PeekMessageRequestHeader
 from trimq.processors.pop.notification import Notification
 from trimq.processors.pop.peek_message import PeekMessage
+from trimq.processors.pop.pop_message import PopMessage
 from trimq.remoting.contract import RemotingError, Response
+from trimq.remoting.exchange import Later
 from trimq.store.errors import StoreError
 from trimq.store.messages.message import Message
 
@@ -123,6 +127,33 @@ async def test_after_a_reset_it_goes_on_from_there(moved: Moved) -> None:
     moved.ack(1)
     assert moved.committed == 2
     assert await moved.popped(queue_id=RECEIVER)
+
+
+@pytest.mark.parametrize(
+    ("before", "resets", "handed_out"),
+    [(0, False, "0 1 0"), (0, True, ""), (1, False, "0 1 0,1"), (1, True, "0 1 0")],
+)
+async def test_what_was_on_the_disk_waits_at_a_gate_that_has_closed_meanwhile(
+    moved: Moved,
+    monkeypatch: pytest.MonkeyPatch,
+    before: int,
+    resets: bool,
+    handed_out: str,
+) -> None:
+    """`before`: so many messages lie before the start."""
+    moved.put(before, queue_id=RECEIVER)
+    await moved.popped(queue_id=DONOR)
+    moved.move()
+    moved.ack(0)
+    moved.ack(1)
+    make_cold(monkeypatch, moved.broker.store)
+    request = moved.request(queue_id=RECEIVER)
+    decided = moved.broker.processor(PopMessage).handle(request)
+    assert isinstance(decided, Later)
+    if resets:
+        moved.broker.offsets.assign_reset("G", "T", DONOR, 0)
+    answer = await decided.answer(request)
+    assert str(header_of(answer).msg_offset_info or "") == handed_out
 
 
 async def test_a_pop_that_cannot_be_recorded_is_refused(
