@@ -40,7 +40,7 @@ class _Resets:
         self.moved: dict[int, tuple[int, int]] = {}
         # Of which no consumer has heard yet.
         self.pending: dict[int, int] = {}
-        # Queues that were reset, or are receivers behind a closed gate, whose owners still have what they fetched before.
+        # What was reset, and receivers behind a closed gate, whose owners still have what they fetched before.
         self.settling: set[int] = set()
 
 
@@ -170,17 +170,15 @@ class ElasticCommits:
         settling = self._settling(group, topic) | closed.keys()
         if told:
             # What nobody holds may never be taken, and each start of the broker would wait for it.
-            settling |= {queue for queue in offsets if self._may_be_held(group, topic, queue)}
+            settling |= self._held(group, topic, offsets)
         self._record(group, topic, {**stands, **kept, **offsets}, recorded, settling)
         self._offsets.restore_reset(group, topic, {**stands, **kept}, pending)
         for queue in settling:
             self.wake(topic, queue)
 
     def has_to_tell(self, group: str, topic: str, queues: Iterable[int]) -> bool:
-        return self._groups.is_gated(group, topic) and (
-            self._is_online(group)
-            or any(self._may_be_held(group, topic, queue) for queue in queues)
-        )
+        is_there = self._is_online(group) or bool(self._held(group, topic, queues))
+        return is_there and self._groups.is_gated(group, topic)
 
     def taking(self, group: str, topic: str, queue_id: int) -> None:
         """StoreError: it is not on record, and the consumer has to ask again."""
@@ -298,6 +296,9 @@ class ElasticCommits:
     def _is_online(self, group: str) -> bool:
         found = self._consumers.group(group)
         return found is not None and bool(found.members)
+
+    def _held(self, group: str, topic: str, queues: Iterable[int]) -> set[int]:
+        return {queue for queue in queues if self._may_be_held(group, topic, queue)}
 
     def _may_be_held(self, group: str, topic: str, queue: int) -> bool:
         """Whether a member holds the queue's lock, or may have held it before the start."""

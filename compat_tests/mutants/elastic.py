@@ -134,6 +134,18 @@ def _nobody_settles() -> None:
     wrap(ElasticCommits, "is_settling", lambda real: lambda *args: False)
 
 
+def _skipped_owners() -> None:
+    from trimq.broker.elastic.commits import ElasticCommits
+
+    wrap(ElasticCommits, "_held", lambda real: lambda *args: set())
+
+
+def _copies_untold() -> None:
+    from trimq.broker.elastic.commits import ElasticCommits
+
+    wrap(ElasticCommits, "has_to_tell", lambda real: lambda *args: False)
+
+
 def _reset_keeps_passes() -> None:
     from trimq.broker.elastic.model import TopicMap
 
@@ -227,6 +239,12 @@ _ALL: Final = (
     ("starts-not-told", "groups are not told where they begin in a receiver", _not_told),
     ("prefetched-stays", "a reset leaves what was fetched before", _prefetched_stays),
     ("nobody-settles", "after a reset nobody waits for owners of receivers", _nobody_settles),
+    (
+        "skipped-owners",
+        "after a reset forward nobody waits for the donor's owner",
+        _skipped_owners,
+    ),
+    ("copies-untold", "owners do not hear of offsets from another group", _copies_untold),
     ("reset-keeps-passes", "a reset leaves the gates behind it open", _reset_keeps_passes),
     (
         "later-physical",

@@ -139,6 +139,14 @@ class Group:
         broker.locks.unlock(self.name, [where], owner.name)
         self.take(queue, self._other(queue))
 
+    def give_up_left(self) -> None:
+        """Queues that have left the route: nobody asks for them any more, nor renews their locks."""
+        broker = self._elastic.broker
+        for queue in range(self._elastic.topic().read_queue_nums, max(self.owner, default=0) + 1):
+            where = MessageQueue(broker_name=broker.identity.name, queue_id=queue, topic=TOPIC)
+            if queue in self.owner:
+                broker.locks.unlock(self.name, [where], self.owner[queue].name)
+
     def lose(self, queue: int) -> None:
         """The owner pauses, its lock ends, and the other one takes the queue."""
         self._elastic.broker.clock.now += LOCK_MILLIS
@@ -218,9 +226,14 @@ class Group:
             self.consume_all(queue)
             self.commit(queue)
 
-    def reset(self, queue: int, offset: int) -> None:
-        """An operator's."""
-        self._offsets.assign_reset(self.name, TOPIC, queue, offset)
+    def reset(self, queue: int, offset: int, *, copies: bool = False) -> None:
+        """An operator's. `copies`: by the offset of another group."""
+        if copies:
+            self._offsets.commit("10.0.0.7:9", "Source", TOPIC, queue, offset)
+            self._offsets.copy_group("Source", self.name, TOPIC)
+            self._offsets.forget_group("Source")
+        else:
+            self._offsets.assign_reset(self.name, TOPIC, queue, offset)
         self.ledger.reset(queue, offset)
 
     def _pull(self, member: Member, queue: int, offset: int, done: int | None = None) -> Response:

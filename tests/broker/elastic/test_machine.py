@@ -165,6 +165,7 @@ class Ordered(RuleBasedStateMachine):
         held_up = self.elastic.groups.held_up_by(group.name, TOPIC)
         for _ in range(3 * len(self.written.at) + QUEUES * len(held_up) + 9):
             self.elastic.tend()
+            group.give_up_left()
             for queue in range(QUEUES):
                 group.drain(queue)
             if not group.ledger.missing():
@@ -239,14 +240,18 @@ class Ordered(RuleBasedStateMachine):
         queue=some_queue,
         share=st.floats(0, 1),
         ahead=st.booleans(),
+        copies=st.booleans(),
         late=st.booleans(),
     )
-    def reset(self, one: int, queue: int, share: float, ahead: bool, late: bool) -> None:
+    def reset(
+        self, one: int, queue: int, share: float, ahead: bool, copies: bool, late: bool
+    ) -> None:
         """To somewhere. `ahead`: over what was not consumed yet. `late`: its owner commits before it knows."""
         group = self._group(one)
         done = group.taken[queue].done
         left = max(0, self.written.ends()[queue] - done)
-        group.reset(queue, done + round(share * left) if ahead else int(share * done))
+        to = done + round(share * left) if ahead else int(share * done)
+        group.reset(queue, to, copies=copies)
         if late:
             group.commit(queue)
 
@@ -337,15 +342,16 @@ class Ordered(RuleBasedStateMachine):
         receiver=some_other,
         killed=st.booleans(),
         heard=st.booleans(),
+        copies=st.booleans(),
     )
     def cross_and_skip(
-        self, one: int, partition: int, receiver: int, killed: bool, heard: bool
+        self, one: int, partition: int, receiver: int, killed: bool, heard: bool, copies: bool
     ) -> None:
         """The donor goes on to its end while its owner has messages; `heard`: that one asks first."""
         donor, receiver = self._cross(partition, receiver)
         group = self._group(one)
         group.fetch(donor)
-        group.reset(donor, self.written.ends()[donor])
+        group.reset(donor, self.written.ends()[donor], copies=copies)
         if killed:
             self.kill_broker(members_too=False, locks=True)
         if heard:
