@@ -260,6 +260,9 @@ def test_copying_offsets(moving: Moving) -> None:
     moving.join(topic="other")
     assert clone("b") == -1
     assert clone("b", offline=True) == 7
+    # Members of an ordinary topic's group hear nothing.
+    offsets.copy_group("a", "g", "T")
+    assert not offsets.resets("g", "T")
 
 
 def spans(moving: Moving) -> list[dict[str, Any]]:
