@@ -51,7 +51,8 @@ async def test_one_that_waits_is_refused_when_its_time_is_up(
     found = []
 
     async def wait() -> None:
-        found.append(await told.ask_to_be_told(5000))
+        with trio.fail_after(60):
+            found.append(await told.ask_to_be_told(5000))
 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(wait)
@@ -70,7 +71,8 @@ async def test_one_that_waits_is_refused_when_it_is_woken(broker: Any, autojump_
     found = []
 
     async def wait() -> None:
-        found.append(await told.ask_to_be_told(5000))
+        with trio.fail_after(60):
+            found.append(await told.ask_to_be_told(5000))
 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(wait)
