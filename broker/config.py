@@ -124,6 +124,14 @@ class BrokerConfig:
         at_least=0,
         live=True,
     )
+    use_message_filter_for_notification: bool = setting(
+        True, "A NOTIFICATION heeds its filter; false: any message counts.", live=True
+    )
+    init_pop_offset_by_check_msg_in_mem: bool = setting(
+        True,
+        "A group that begins to pop at the end gets all of a queue that still has its first message; false: the last.",
+        live=True,
+    )
     revive_interval: int = setting(
         1000,
         "How often POP looks for what was not acknowledged, in ms.",

@@ -290,6 +290,15 @@ DIFFERENCES: Final = (
             "tests/store/compaction/test_rewriting.py::test_everything_may_go",
         ),
     ),
+    Difference(
+        "A pop or a peek of a topic with `cleanup.policy=COMPACTION` reads the topic's ordinary queue and heeds its"
+        " filter: what lies only in the compacted queue is pulled, not popped. The real broker reads the compacted"
+        " queue, and no filter counts.",
+        tests=(
+            "tests/processors/pop/test_popped_places.py"
+            "::test_a_compacted_topic_is_popped_from_its_ordinary_queue",
+        ),
+    ),
     # --- POP
     Difference(
         "A handle (extraInfo) that is no handle, or that names a revive queue which does not exist, is answered with"

@@ -62,16 +62,19 @@ class FirstOffsets:
         return 0
 
 
-def for_pop(store: QueueBounds, topic: str, queue_id: int, init_mode: int) -> int:
+def for_pop(
+    store: QueueBounds, topic: str, queue_id: int, init_mode: int, from_young: bool = True
+) -> int:
     """Where a group without an offset begins to pop.
 
-    As 5.5.0 on JDK 17 has it, where every message of a queue counts as in memory (initPopOffsetByCheckMsgInMem).
+    As 5.5.0 on JDK 17 has it, where every message of a queue counts as in memory. `from_young`: a queue that has its
+    first message is read from there (initPopOffsetByCheckMsgInMem).
     """
     low = store.min_offset(topic, queue_id)
     if init_mode == POP_FROM_FIRST or topic.startswith(RETRY_PREFIX):
         return low
     high = store.max_offset(topic, queue_id)
-    if low <= 0 < high:
+    if from_young and low <= 0 < high:
         return 0
     return max(high - 1, 0)
 

@@ -128,7 +128,7 @@ class PopChecks:
     def looked_for(self, group: str, topic: str, kind: str | None, text: str | None) -> Wanted:
         """What a notification is about; nothing is subscribed by it. RemotingError."""
         wanted = Wanted()
-        if kind and text:
+        if kind and text and self._config.use_message_filter_for_notification:
             self._read(wanted, self._codes(group, kind, text), (topic, group), kind, text)
         return wanted
 

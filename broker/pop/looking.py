@@ -9,6 +9,7 @@ from trimq.broker.pop.batches import OrderedBatches, OrderedQueue
 from trimq.broker.pop.elastic_pops import ElasticPops
 from trimq.broker.pop.selection import in_turn
 from trimq.codec.headers.pop import NotificationRequestHeader, PeekMessageRequestHeader
+from trimq.codec.names import pop_retry_topic
 from trimq.store.message_store import MessageStore
 from trimq.store.messages.tag_matching import matches
 from trimq.store.reading.pulls import MAX_PULL_BYTES, ReadStatus
@@ -46,13 +47,18 @@ class Looking:
     def has_message(self, header: NotificationRequestHeader, wanted: Wanted, drawn: int) -> bool:
         """Whether a pop would find something; of the retry topic anything counts (NotificationProcessor)."""
         topic, group = header.topic, header.consumer_group
-        retry = self._checks.retry_topic(topic, group)
+        config = self._config
         numbers = (
             in_turn(self._checks.queues(topic), drawn) if header.queue_id < 0 else [header.queue_id]
         )
-        retries = in_turn(self._checks.queues(retry), drawn)
+        retries = [self._checks.retry_topic(topic, group)]
+        if config.enable_retry_topic_v2 and config.retrieve_message_from_pop_retry_topic_v1:
+            # Pops read what is still in the topic of the first naming.
+            retries.append(pop_retry_topic(topic, group))
         return any(self._has(header, topic, number, wanted) for number in numbers) or any(
-            self._has(header, retry, number, Wanted()) for number in retries
+            self._has(header, retry, number, Wanted())
+            for retry in retries
+            for number in in_turn(self._checks.queues(retry), drawn)
         )
 
     def _has(

@@ -12,6 +12,7 @@ Hot: compiled by mypyc when a compiler is there.
 from collections.abc import Callable
 from typing import Final
 
+from trimq.broker.config import BrokerConfig
 from trimq.broker.consume.first_offsets import for_pop
 from trimq.broker.groups.offsets import NOT_FOUND, ConsumerOffsets
 from trimq.broker.pop.batches import OrderedBatches
@@ -39,12 +40,14 @@ class PopOffsets:
 
     def __init__(
         self,
+        config: BrokerConfig,
         offsets: ConsumerOffsets,
         store: MessageStore,
         blocks: OrderedBatches,
         in_flight: InFlight | None = None,
         elastic: ElasticPops | None = None,
     ) -> None:
+        self._config = config
         self._elastic = elastic
         self._in_flight = in_flight
         self._offsets = offsets
@@ -71,7 +74,8 @@ class PopOffsets:
         else:
             offset = self._offsets.query(group, topic, queue_id)
         if offset == NOT_FOUND or offset < 0:
-            offset = for_pop(self._store, topic, queue_id, init_mode)
+            from_young = self._config.init_pop_offset_by_check_msg_in_mem
+            offset = for_pop(self._store, topic, queue_id, init_mode, from_young)
             self._offsets.commit("getPopOffset", group, topic, queue_id, offset)
             # Chosen once: after a crash it could be another one.
             self._offsets.turn()

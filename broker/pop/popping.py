@@ -172,6 +172,9 @@ class Popping:
         `warmed`: what the look before returned, if it could be read.
         """
         while pop.left:
+            if pop.room <= 0 and pop.left[0].is_retry and pop.left[-1].is_retry:
+                # The retry topic comes after the topic: only if there is room, and it does not count otherwise.
+                return None
             cold = self._look_at(pop, pop.left[0], warmed)
             if cold is not None:
                 if not pop.count:

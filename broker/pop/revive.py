@@ -28,7 +28,7 @@ from trimq.broker.produce.puts import PutRefused
 from trimq.broker.records import load_cold
 from trimq.broker.topics.table import Topics
 from trimq.codec.bodies.base import decode_body
-from trimq.codec.bodies.pop import AckMsg, PopCheckPoint
+from trimq.codec.bodies.pop import PopCheckPoint, decode_ack
 from trimq.codec.errors import CodecError
 from trimq.codec.names import REVIVE_GROUP
 from trimq.codec.pop.handle import normal_topic
@@ -197,7 +197,7 @@ class Reviving:
                     opened.acknowledged = known.acknowledged
                     opened.point.sp = point.sp or known.point.sp
             else:
-                ack = decode_body(AckMsg, record.body)
+                ack = decode_ack(record.body)
                 of = (ack.t, ack.c, ack.q, ack.so, ack.pt, ack.bn or self._name)
                 open_one = queue.open.get(of)
                 if open_one is not None:

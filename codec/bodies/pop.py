@@ -1,8 +1,10 @@
 """What POP records about the messages that it handed out, as records of the revive topic."""
 
+from typing import Final
+
 import msgspec
 
-from trimq.codec.bodies.base import Body, Int8, Int32, Int64
+from trimq.codec.bodies.base import Body, Int8, Int32, Int64, decode_body, decode_request
 from trimq.codec.bodies.locks import MessageQueue
 from trimq.codec.enums import MessageModel, MessageRequestMode
 
@@ -63,6 +65,19 @@ class AckMsg(Body, kw_only=True):
         return [self.ao] if self.aol is None else self.aol
 
 
+class LongAckMsg(AckMsg, kw_only=True):
+    """An AckMsg whose properties have their long names, which Java reads as well."""
+
+    ack_offset: Int64 | None = None
+    ack_offset_list: list[Int64] | None = None
+    broker_name: str | None = None
+    consumer_group: str | None = None
+    pop_time: Int64 | None = None
+    queue_id: Int32 | None = None
+    start_offset: Int64 | None = None
+    topic: str | None = None
+
+
 class BatchAck(Body, kw_only=True):
     """Messages of one checkpoint that a consumer acknowledges with others.
 
@@ -87,6 +102,72 @@ class BatchAckMessageRequestBody(Body, kw_only=True):
 
     acks: list[BatchAck] | None = None
     broker_name: str | None = None
+
+
+class LongBatchAck(BatchAck, kw_only=True):
+    """A BatchAck whose properties have their long names, which Java reads as well."""
+
+    bit_set: str | None = None
+    consumer_group: str | None = None
+    invisible_time: Int64 | None = None
+    pop_time: Int64 | None = None
+    queue_id: Int32 | None = None
+    retry: str | None = None
+    revive_queue_id: Int32 | None = None
+    start_offset: Int64 | None = None
+    topic: str | None = None
+
+
+class LongBatchAckRequestBody(Body, kw_only=True):
+    """BATCH_ACK_MESSAGE with entries of long names."""
+
+    acks: list[LongBatchAck] | None = None
+    broker_name: str | None = None
+
+
+_SHORT_NAMES: Final = {
+    "ack_offset": "ao",
+    "ack_offset_list": "aol",
+    "bit_set": "b",
+    "broker_name": "bn",
+    "consumer_group": "c",
+    "invisible_time": "it",
+    "pop_time": "pt",
+    "queue_id": "q",
+    "retry": "r",
+    "revive_queue_id": "rq",
+    "start_offset": "so",
+    "topic": "t",
+}
+
+
+def decode_ack(data: bytes) -> AckMsg:
+    """An acknowledgement's record. CodecError."""
+    ack = decode_body(AckMsg, data)
+    if ack.t is None:
+        long = decode_body(LongAckMsg, data)
+        _shorten(long)
+        return long
+    return ack
+
+
+def decode_batch_ack(data: bytes) -> BatchAckMessageRequestBody:
+    """What BATCH_ACK_MESSAGE brings. CodecError."""
+    asked = decode_request(BatchAckMessageRequestBody, data)
+    if asked.acks and any(entry.t is None for entry in asked.acks):
+        entries = decode_request(LongBatchAckRequestBody, data).acks or []
+        for entry in entries:
+            _shorten(entry)
+        asked.acks = list(entries)
+    return asked
+
+
+def _shorten(long: LongAckMsg | LongBatchAck) -> None:
+    """What came by its long name counts as if it had the short one."""
+    for name, short in _SHORT_NAMES.items():
+        value = getattr(long, name, None)
+        if value is not None:
+            setattr(long, short, value)
 
 
 class OrderInfo(Body, kw_only=True):

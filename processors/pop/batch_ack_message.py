@@ -2,8 +2,7 @@
 
 from trimq.broker.pop.acking import Acking
 from trimq.broker.produce.puts import PutRefused
-from trimq.codec.bodies.base import decode_request
-from trimq.codec.bodies.pop import BatchAckMessageRequestBody
+from trimq.codec.bodies.pop import decode_batch_ack
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.errors import CodecError
 from trimq.codec.headers.base import Header
@@ -21,7 +20,7 @@ class BatchAckMessage(Processor[Header]):
     def handle(self, request: Request[Header]) -> Response:
         if not request.body:
             return Response(ResponseCode.NO_MESSAGE)
-        asked = decode_request(BatchAckMessageRequestBody, request.body)
+        asked = decode_batch_ack(request.body)
         if not asked.acks:
             return Response(ResponseCode.NO_MESSAGE)
         durable_at = -1

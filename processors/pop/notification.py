@@ -64,6 +64,11 @@ class Notification(Processor[NotificationRequestHeader]):
             waited = await self._waits.wait(key, left / 1000, wanted.codes, wanted.filter)
             if waited is Waited.FULL:
                 return _answer(False, full=True)
+            try:
+                # Its topic or group may be gone.
+                self._check(header, request.peer)
+            except RemotingError as error:
+                return _refused(error)
         return _answer(True)
 
     def _check(self, header: NotificationRequestHeader, peer: Peer) -> Wanted:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from trimq.codec.bodies.base import decode_body
-from trimq.codec.bodies.pop import AckMsg, PopCheckPoint
+from trimq.codec.bodies.pop import PopCheckPoint, decode_ack
 from trimq.codec.errors import CodecError
 from trimq.codec.names import REVIVE_TOPIC_PREFIX, TIMER_TOPIC
 from trimq.codec.pop.notes import ACK, BATCH_ACK, CHECKPOINT
@@ -50,7 +50,7 @@ def _checkpoint(body: bytes) -> dict[str, Any]:
 
 
 def _ack(body: bytes) -> dict[str, Any]:
-    ack = decode_body(AckMsg, body)
+    ack = decode_ack(body)
     return {
         "kind": "acknowledgement",
         "group": ack.c,

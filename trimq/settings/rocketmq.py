@@ -139,14 +139,14 @@ _HARMLESS: Final[Mapping[str, str]] = {
     _POP: """
         appendAckAsync appendCkAsync enableNotifyAfterPopOrderLockRelease
         enableNotifyBeforePopCalculateLag enablePopBatchAck enablePopBufferMerge enablePopLog
-        enablePopMessageThreshold enableSkipLongAwaitingAck initPopOffsetByCheckMsgInMem
+        enablePopMessageThreshold enableSkipLongAwaitingAck
         popCkMaxBufferSize popCkOffsetMaxQueueSize popCkStayBufferTime popCkStayBufferTimeOut
         popConsumerFSServiceInit popConsumerKVServiceInit
         popConsumerKVServiceLog popInflightMessageThreshold popLongPollingForceNotifyInterval
         popPollingMapExpireTimeSeconds popPollingMapSize popReviveConcurrency
         popReviveMaxAttemptTimes popReviveMaxReturnSizePerRead popReviveSkipIfGroupAbsent
         pullBatchMaxMessageCount reviveAckWaitMs reviveMaxSlow reviveScanTime
-        skipWhenCKRePutReachMaxTimes useMessageFilterForNotification useSeparateRetryQueue
+        skipWhenCKRePutReachMaxTimes useSeparateRetryQueue
     """,
     _LITE: """
         enableLitePopLog liteLagCountMetricsEnable liteLagLatencyMetricsEnable

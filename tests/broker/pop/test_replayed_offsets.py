@@ -63,7 +63,7 @@ class Site:
         blocks = OrderBlocks(
             self._config, Topics(BrokerConfig(), self._config, self._clock), (), self._clock
         )
-        return PopOffsets(self.offsets, self.store, blocks)
+        return PopOffsets(BrokerConfig(), self.offsets, self.store, blocks)
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trimq.codec.bodies.base import decode_body, encode_body
-from trimq.codec.bodies.pop import AckMsg, PopCheckPoint
+from trimq.codec.bodies.pop import AckMsg, PopCheckPoint, decode_ack
 from trimq.codec.pop.notes import (
     Popped,
     ack_body,
@@ -95,3 +95,12 @@ def test_counts() -> None:
 
 def _segments(text: str) -> list[str]:
     return text.split(";") if text else []
+
+
+def test_an_acknowledgement_with_long_names() -> None:
+    one = decode_ack(
+        b'{"ackOffset":7,"brokerName":"b","consumerGroup":"G","popTime":9,"queueId":2,"startOffset":5,"topic":"T"}'
+    )
+    assert (one.t, one.c, one.q, one.so, one.pt, one.bn) == ("T", "G", 2, 5, 9, "b")
+    assert one.offsets() == [7]
+    assert decode_ack(b'{"ackOffsetList":[5,6],"topic":"T"}').offsets() == [5, 6]

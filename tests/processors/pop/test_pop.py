@@ -17,6 +17,18 @@ from trimq.store.messages.message import Message
 
 DAY = 86_400_000
 RETRY = "%RETRY%G_T"
+# By its short name, the other one that Java reads a batch ack's property by.
+LONG = {
+    "b": "bitSet",
+    "c": "consumerGroup",
+    "it": "invisibleTime",
+    "pt": "popTime",
+    "q": "queueId",
+    "r": "retry",
+    "rq": "reviveQueueId",
+    "so": "startOffset",
+    "t": "topic",
+}
 
 
 def test_messages_are_handed_out_and_the_offset_moves_when_that_is_written(pops: Any) -> None:
@@ -215,6 +227,20 @@ async def test_all_that_is_acknowledged_stays_away(pops: Any) -> None:
     await pops.later(10_000)
     assert pops.reviving.settled == 1
     assert pops.broker.records(RETRY) == []
+
+
+@pytest.mark.parametrize("long", [LONG, LONG.keys() - {"b", "q"}, {"t"}])
+async def test_a_batch_may_have_the_long_names(pops: Any, long: Any) -> None:
+    pops.put(b"0", b"1", b"2")
+    popped = pops.pop(invisibleTime=0)
+    pops.write()
+    short = loads(batch(popped, b"\x05"))["acks"][0]
+    entry = {LONG[key] if key in long else key: value for key, value in short.items()}
+    answer = pops.ack_batch(dumps({"brokerName": "broker-a", "acks": [entry]}).encode())
+    assert answer.code == 0
+    pops.write()
+    await pops.later(10_000)
+    assert [record.body for record in pops.broker.records(RETRY)] == [b"1"]
 
 
 @pytest.mark.parametrize("wrong", [{"b": "?"}, {"b": None}, {"t": None}, {"r": None}, {"rq": 99}])

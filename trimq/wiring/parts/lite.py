@@ -112,7 +112,7 @@ def part(
 ) -> Part:
     config, store, clock = given.config, given.store, given.clock
     metadata, subscriptions, events = lite.metadata, lite.subscriptions, lite.events
-    positions = PopOffsets(offsets, store, lite.batches)
+    positions = PopOffsets(config, offsets, store, lite.batches)
     progress = Progress(positions, lite.batches, lite.openings, lite.lags)
     popping = LitePopping(config, subscriptions, events, lite.waits, progress, store, traffic)
     checks = LiteChecks(config, given.identity, topics, groups, clock)

@@ -172,7 +172,7 @@ def _put_together(
     notes = Notes(sends.staging, sends.rules, config.broker_cluster_name, clock)
     in_flight = kept.in_flight
     elastic = ElasticPops(topics.partitions, gates.groups, gates.commits, offsets)
-    popped = PopOffsets(offsets, store, blocks, in_flight, elastic)
+    popped = PopOffsets(config, offsets, store, blocks, in_flight, elastic)
     waits, told = PopWaits(config), PopWaits(config, latest_first=True)
     orderly = Orderly(blocks, offsets, (waits, told), elastic, clock)
     putting = PuttingBack(config, sends.staging, sends.rules, topics, offsets, notes, in_flight)
