@@ -394,3 +394,17 @@ def test_a_lite_topic_expires(lite: Lite) -> None:
     trio.run(life.clean)
     assert not life.exists(ONE)
     assert life.exists("%LMQ%other")
+
+
+def test_a_lite_topic_may_live_for_more_than_24_days(lite: Lite) -> None:
+    """The milliseconds of 35,792 minutes do not fit into 32 bits."""
+    attributes = {"+lite.topic.expiration": "35792"}
+    lite.broker.topics.update(TopicConfig(topic_name="T", attributes=attributes))
+    lite.put(b"body")
+    life = lite.broker.lite.life
+    lite.broker.clock.now += 35_791 * 60_000
+    trio.run(life.clean)
+    assert life.exists(ONE)
+    lite.broker.clock.now += 60_001
+    trio.run(life.clean)
+    assert not life.exists(ONE)
