@@ -476,6 +476,20 @@ DIFFERENCES: Final = (
             "::test_what_does_not_fit_is_found_when_the_others_are_taken",
         ),
     ),
+    Difference(
+        "A lite topic lives for as many minutes as `lite.topic.expiration` says, also above 35,791; there the real"
+        " broker's milliseconds leave 32 bits, and the lite topic may go when it has been idle for `minLiteTTl`.",
+        tests=(
+            "tests/processors/lite/test_lite_pops.py"
+            "::test_a_lite_topic_may_live_for_more_than_24_days",
+        ),
+    ),
+    # --- PEEK
+    Difference(
+        "PEEK answers with at most 32 messages in all, however many are asked for; the real broker with at most 32"
+        " of each queue.",
+        tests=("tests/processors/pop/test_peek.py::test_no_more_than_32_in_all",),
+    ),
     # --- orderly POP
     Difference(
         "An acknowledgement of an orderly pop of which nothing is known any more, as after a kill, moves the group's"

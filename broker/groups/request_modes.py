@@ -25,11 +25,12 @@ class RequestModes(Kept[MessageRequestModes]):
 
     def put(self, mode: SetMessageRequestModeRequestBody) -> None:
         """Set the mode of a topic and a group."""
-        self._table.message_request_mode_map.setdefault(mode.topic, {})[mode.consumer_group] = mode
+        topic, group = mode.topic or "", mode.consumer_group or ""
+        self._table.message_request_mode_map.setdefault(topic, {})[group] = mode
         log.info(
             "request mode set: topic=%s group=%s mode=%s share=%d",
-            mode.topic,
-            mode.consumer_group,
+            topic,
+            group,
             mode.mode,
             mode.pop_share_queue_num,
         )

@@ -44,14 +44,14 @@ class LiteLags:
     def by_count(self, group: str, most: int) -> tuple[list[LiteLagInfo], int]:
         """The lite topics with most messages that the group has not read, and how many it has in all."""
         behind = {name: lag for name, lag in self._lags(group) if lag > 0}
-        names = nlargest(max(most, 0), behind, key=behind.__getitem__)
+        names = nlargest(most, behind, key=behind.__getitem__)
         found = [self._info(group, name, behind[name], None) for name in names]
         return found, sum(behind.values())
 
     def by_time(self, group: str, topic: str, most: int) -> tuple[list[LiteLagInfo], int]:
         """Those whose unread messages are oldest, and when the oldest was stored; NOTHING without any."""
         left = self._left.get((topic, group), {})
-        names = nsmallest(max(most, 0), left, key=left.__getitem__)
+        names = nsmallest(most, left, key=left.__getitem__)
         found = [self._info(group, name, self._lag(group, name), left[name]) for name in names]
         return found, left[names[0]] if names else NOTHING
 

@@ -16,6 +16,8 @@ from trimq.codec.names import lite_queue_parts
 log = logging.getLogger("trimq.lite")
 
 _WILDCARD: Final = "@"
+# Stands for the kind of an OffsetOption that names none.
+WITHOUT_TYPE: Final = ""
 
 
 class Subscriber(NamedTuple):
@@ -31,20 +33,34 @@ class NotForWildcards(Exception):
     """The group reads all lite topics: its clients cannot choose."""
 
 
+class OptionWithoutType(Exception):
+    """Where to begin was said without its kind, so that the client does not read the queue."""
+
+
 class Subscription:
     """Of one client: light queues by name, and when it last said something, in ms since 1970.
 
-    `unseen`: the original has lost it, since its only queue was taken over by its own client, which goes on reading.
+    `hidden`: those that its own client took over from itself. It goes on reading them, but the original no longer
+    knows of them here, and when there are no others, not of the subscription either: it is `unseen`.
     """
 
-    __slots__ = ("group", "queues", "topic", "unseen", "updated")
+    __slots__ = ("group", "hidden", "queues", "topic", "unseen", "updated")
 
     def __init__(self, group: str, topic: str, now: int) -> None:
         self.group = group
         self.topic = topic
         self.queues: dict[str, None] = {}
+        self.hidden: set[str] = set()
         self.unseen = False
         self.updated = now
+
+    def shown(self) -> list[str]:
+        """The queues that the original would tell of."""
+        return [] if self.unseen else [name for name in self.queues if name not in self.hidden]
+
+    def drop(self, queue: str) -> None:
+        self.queues.pop(queue, None)
+        self.hidden.discard(queue)
 
 
 class Listener(Protocol):
@@ -90,7 +106,7 @@ class LiteSubscriptions:
         option: str | None = None,
         value: int = 0,
     ) -> None:
-        """Some more (PARTIAL_ADD). QuotaExceeded, NotForWildcards."""
+        """Some more (PARTIAL_ADD). QuotaExceeded, NotForWildcards, OptionWithoutType."""
         most = self._config.max_lite_subscription_count
         if self.count >= most:
             raise QuotaExceeded(f"lite subscription quota exceeded {most}")
@@ -99,9 +115,14 @@ class LiteSubscriptions:
         subscription = self._of(client_id, group, topic)
         subscriber = Subscriber(client_id, subscription.group)
         for queue in queues:
-            if self._metadata.is_exclusive(group):
-                self._take_over(group, queue, client_id)
+            again = self._metadata.is_exclusive(group) and self._take_over(group, queue, client_id)
             subscription.queues[queue] = None
+            if again or subscription.unseen:
+                subscription.hidden.add(queue)
+            else:
+                subscription.hidden.discard(queue)
+            if option == WITHOUT_TYPE:
+                raise OptionWithoutType("offsetOption has no type")
             if option is not None:
                 for listener in self._listeners:
                     listener.begins_at(Subscriber(client_id, group), queue, option, value)
@@ -113,7 +134,7 @@ class LiteSubscriptions:
         subscriber = Subscriber(client_id, subscription.group)
         anew = self._metadata.begins_anew_when_left(group)
         for queue in queues:
-            subscription.queues.pop(queue, None)
+            subscription.drop(queue)
             self._leave(subscriber, queue, anew)
 
     def replace(self, client_id: str, group: str, topic: str, queues: Iterable[str]) -> None:
@@ -127,6 +148,7 @@ class LiteSubscriptions:
         for queue in [queue for queue in subscription.queues if queue not in wanted]:
             del subscription.queues[queue]
             self._leave(subscriber, queue, False)
+        subscription.hidden.clear()
         for queue in wanted:
             subscription.queues[queue] = None
             self._join(subscriber, queue)
@@ -147,7 +169,8 @@ class LiteSubscriptions:
         """The light queue was deleted; nobody is told."""
         for subscriber in self._readers.pop(queue, ()):
             subscription = self._clients.get(subscriber.client_id)
-            if subscription is not None and subscription.queues.pop(queue, 0) is None:
+            if subscription is not None and queue in subscription.queues:
+                subscription.drop(queue)
                 self.count -= 1
 
     def forget_group(self, group: str) -> None:
@@ -226,21 +249,26 @@ class LiteSubscriptions:
         if not readers:
             self._readers.pop(queue, None)
 
-    def _take_over(self, group: str, queue: str, newcomer: str) -> None:
-        """Whoever of the group reads the queue reads it no more, the one that asks for it again included, as there."""
+    def _take_over(self, group: str, queue: str, newcomer: str) -> bool:
+        """Whoever of the group reads the queue reads it no more, the one that asks for it again included, as there.
+
+        Whether that one is among them.
+        """
+        again = False
         anew = self._metadata.begins_anew_for_another(group)
         for subscriber in [one for one in self._readers.get(queue, ()) if one.group == group]:
+            again = again or subscriber.client_id == newcomer
             subscription = self._clients.get(subscriber.client_id)
             if subscription is not None:
-                subscription.queues.pop(queue, None)
-                if not subscription.queues:
-                    if subscriber.client_id == newcomer:
-                        subscription.unseen = True
-                    else:
-                        del self._clients[subscriber.client_id]
+                subscription.drop(queue)
+                if subscription.queues or subscriber.client_id == newcomer:
+                    subscription.unseen = not subscription.shown()
+                else:
+                    del self._clients[subscriber.client_id]
             for listener in self._listeners:
                 listener.taken_over(subscriber, queue)
             self._leave(subscriber, queue, anew)
+        return again
 
 
 def wildcard_name(topic: str, group: str) -> str:

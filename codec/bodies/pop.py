@@ -198,10 +198,10 @@ class QueryAssignmentRequestBody(Body, kw_only=True):
     """Asks for QUERY_ASSIGNMENT: which queues of the topic the client gets."""
 
     client_id: str = ""
-    consumer_group: str = ""
+    consumer_group: str | None = None
     message_model: MessageModel | None = None
     strategy_name: str | None = None
-    topic: str = ""
+    topic: str | None = None
 
 
 class MessageQueueAssignment(Body, kw_only=True):

@@ -12,10 +12,10 @@ class SetMessageRequestModeRequestBody(Body, kw_only=True):
     In POP mode a client may also take from the queues of the `pop_share_queue_num` clients behind it.
     """
 
-    consumer_group: str = ""
+    consumer_group: str | None = None
     mode: MessageRequestMode = "PULL"
     pop_share_queue_num: Int32 = 0
-    topic: str = ""
+    topic: str | None = None
 
 
 class MessageRequestModes(Body, kw_only=True):

@@ -19,7 +19,7 @@ from trimq.codec.bodies.request_modes import SetMessageRequestModeRequestBody
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.headers.base import Header
 from trimq.codec.names import LMQ_PREFIX, RETRY_PREFIX
-from trimq.remoting.contract import Later, Processor, Request, Response
+from trimq.remoting.contract import Later, Processor, RemotingError, Request, Response
 
 log = logging.getLogger("trimq.pop")
 
@@ -46,9 +46,13 @@ class QueryAssignment(Processor[Header]):
 
     async def _answer(self, request: Request[Header]) -> Response:
         asked = decode_request(QueryAssignmentRequestBody, request.body)
-        mode = self._mode(asked)
+        if asked.topic is None:
+            raise _without("topic")
+        mode = self._mode(asked.topic, asked.consumer_group)
+        if asked.message_model is None:
+            raise _without("messageModel")
         try:
-            queues = await self._queues(asked, mode)
+            queues = await self._queues(asked, asked.topic, mode)
         except CannotShare as error:
             log.warning(
                 "no queues assigned group=%s topic=%s reason=%s",
@@ -65,23 +69,20 @@ class QueryAssignment(Processor[Header]):
             ]
         return Response(ResponseCode.SUCCESS, body=encode_body(body))
 
-    def _mode(self, asked: QueryAssignmentRequestBody) -> SetMessageRequestModeRequestBody:
-        found = self._modes.get(asked.topic, asked.consumer_group)
+    def _mode(self, topic: str, group: str | None) -> SetMessageRequestModeRequestBody:
+        found = None if group is None else self._modes.get(topic, group)
         if found is not None:
             return found
         config = self._config
-        pulls = (
-            asked.topic.startswith(RETRY_PREFIX) or config.default_message_request_mode == "PULL"
-        )
+        pulls = topic.startswith(RETRY_PREFIX) or config.default_message_request_mode == "PULL"
         return SetMessageRequestModeRequestBody(
             mode="PULL" if pulls else "POP",
             pop_share_queue_num=0 if pulls else config.default_pop_share_queue_num,
         )
 
     async def _queues(
-        self, asked: QueryAssignmentRequestBody, mode: SetMessageRequestModeRequestBody
+        self, asked: QueryAssignmentRequestBody, topic: str, mode: SetMessageRequestModeRequestBody
     ) -> list[MessageQueue] | None:
-        topic = asked.topic
         if topic.startswith(LMQ_PREFIX) and asked.message_model != BROADCASTING:
             queues: list[MessageQueue] | None = [
                 MessageQueue(broker_name=self._broker_name, queue_id=0, topic=topic)
@@ -92,6 +93,8 @@ class QueryAssignment(Processor[Header]):
             return queues
         if not self._config.server_load_balancer_enable:
             return queues
+        if asked.consumer_group is None:
+            raise _without("consumerGroup")
         group = self._consumers.group(asked.consumer_group)
         if group is None:
             raise CannotShare("nobody of the group is online")
@@ -100,3 +103,7 @@ class QueryAssignment(Processor[Header]):
             share_with = mode.pop_share_queue_num
             return shared_to_pop(queues, clients, asked.client_id, asked.strategy_name, share_with)
         return shared_out(queues, clients, asked.client_id, asked.strategy_name)
+
+
+def _without(field: str) -> RemotingError:
+    return RemotingError(ResponseCode.SYSTEM_ERROR, f"the request has no {field}")

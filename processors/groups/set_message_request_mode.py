@@ -25,12 +25,18 @@ class SetMessageRequestMode(Processor[None]):
 
     def handle(self, request: Request[None]) -> Response:
         mode = decode_request(SetMessageRequestModeRequestBody, bytes(request.body))
+        if mode.topic is None:
+            raise RemotingError(ResponseCode.SYSTEM_ERROR, "the request names no topic: set topic")
         if mode.topic.startswith(RETRY_PREFIX):
             raise RemotingError(
                 ResponseCode.NO_PERMISSION, "retry topic is not allowed to set mode"
             )
         if self._topics.get(mode.topic) is None:
             raise RemotingError(ResponseCode.TOPIC_NOT_EXIST, f"topic[{mode.topic}] not exist")
+        if mode.consumer_group is None:
+            raise RemotingError(
+                ResponseCode.SYSTEM_ERROR, "the request names no group: set consumerGroup"
+            )
         if self._groups.find(mode.consumer_group, request.peer.remote_addr) is None:
             raise RemotingError(
                 ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, "subscription group does not exist"

@@ -7,9 +7,9 @@ from trimq.broker.lite.metadata import LiteMetadata
 from trimq.broker.lite.registry import LiteSubscriptions
 from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.lite import GetLiteClientInfoResponseBody
-from trimq.codec.codes import RequestCode
+from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.headers.lite import GetLiteClientInfoRequestHeader
-from trimq.remoting.contract import Processor, Request, Response
+from trimq.remoting.contract import Processor, RemotingError, Request, Response
 
 _UNKNOWN: Final = -1
 _MOST: Final = 10_000
@@ -28,11 +28,17 @@ class GetLiteClientInfo(Processor[GetLiteClientInfoRequestHeader]):
 
     def handle(self, request: Request[GetLiteClientInfoRequestHeader]) -> Response:
         header = request.header
+        if header.max_count <= 0:
+            raise RemotingError(ResponseCode.SYSTEM_ERROR, "[maxCount] field invalid")
         topic = self._metadata.topic(header.parent_topic)
         self._metadata.check_bound(header.group, topic.topic_name)
-        client_id = header.client_id or ""
+        if header.client_id is None:
+            raise RemotingError(
+                ResponseCode.SYSTEM_ERROR, "the request names no client: set clientId"
+            )
+        client_id = header.client_id
         found = self._subscriptions.find(client_id)
-        queues = None if found is None or found.unseen else list(found.queues)
+        queues = None if found is None or found.unseen else found.shown()
         body = GetLiteClientInfoResponseBody(
             parent_topic=topic.topic_name,
             group=header.group,

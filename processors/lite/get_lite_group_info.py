@@ -8,10 +8,10 @@ from trimq.broker.lite.metadata import LiteMetadata
 from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.lite import GetLiteGroupInfoResponseBody
 from trimq.codec.bodies.progress import OffsetWrapper
-from trimq.codec.codes import RequestCode
+from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.headers.lite import GetLiteGroupInfoRequestHeader
 from trimq.codec.names import REMARK_LEFT, lite_queue
-from trimq.remoting.contract import Processor, Request, Response
+from trimq.remoting.contract import Processor, RemotingError, Request, Response
 from trimq.store.message_store import MessageStore
 
 _NOTHING: Final = -1
@@ -39,6 +39,10 @@ class GetLiteGroupInfo(Processor[GetLiteGroupInfoRequestHeader]):
             self._fill_one(body, header.group, lite_queue(topic, header.lite_topic))
         else:
             group, most = header.group, header.top_k
+            if most <= 0:
+                raise RemotingError(
+                    ResponseCode.SYSTEM_ERROR, f"topK is {most}, and has to be above 0"
+                )
             counted, body.total_lag_count = self._lags.by_count(group, most)
             timed, body.earliest_unconsumed_timestamp = self._lags.by_time(group, topic, most)
             body.lag_count_top_k, body.lag_timestamp_top_k = counted, timed

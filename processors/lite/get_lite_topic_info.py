@@ -6,10 +6,10 @@ from trimq.broker.lite.sharding import LiteSharding
 from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.lite import ClientGroup, GetLiteTopicInfoResponseBody
 from trimq.codec.bodies.queue_tables import TopicOffset
-from trimq.codec.codes import RequestCode
+from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.headers.lite import GetLiteTopicInfoRequestHeader
 from trimq.codec.names import lite_queue
-from trimq.remoting.contract import Later, Processor, Request, Response
+from trimq.remoting.contract import Later, Processor, RemotingError, Request, Response
 from trimq.store.message_store import MessageStore
 
 Asked = Request[GetLiteTopicInfoRequestHeader]
@@ -33,6 +33,10 @@ class GetLiteTopicInfo(Processor[GetLiteTopicInfoRequestHeader]):
 
     def handle(self, request: Asked) -> Later:
         self._metadata.topic(request.header.parent_topic)
+        if not request.header.lite_topic:
+            raise RemotingError(
+                ResponseCode.SYSTEM_ERROR, "the request names no lite topic: set liteTopic"
+            )
         return Later(request, self._answer)
 
     async def _answer(self, request: Asked) -> Response:

@@ -4,7 +4,13 @@ import logging
 from functools import partial
 
 from trimq.broker.lite.metadata import LiteMetadata
-from trimq.broker.lite.registry import LiteSubscriptions, NotForWildcards, QuotaExceeded
+from trimq.broker.lite.registry import (
+    WITHOUT_TYPE,
+    LiteSubscriptions,
+    NotForWildcards,
+    OptionWithoutType,
+    QuotaExceeded,
+)
 from trimq.broker.lite.sharding import LiteSharding
 from trimq.broker.lite.telling import LiteClients
 from trimq.broker.lite.turns import Turns
@@ -70,10 +76,15 @@ class LiteSubscriptionCtl(Processor[LiteSubscriptionCtlRequestHeader]):
                 log.warning("lite subscription left out: client=%s group=%s", client_id, group)
                 continue
             await self._change_one(entry, client_id or "", group or "", topic or "", request.peer)
-            if not all(entry.lite_topic_set or ()):
+            if self._needs_names(entry.action, group or "") and not all(entry.lite_topic_set or ()):
                 # An exception there, when the others are done.
                 raise RemotingError(ResponseCode.SYSTEM_ERROR, "liteTopicSet has an empty name")
         return Response()
+
+    def _needs_names(self, action: str | None, group: str) -> bool:
+        if action == "COMPLETE_ADD":
+            return not self._metadata.is_wildcard(group)
+        return action != "COMPLETE_REMOVE"
 
     async def _change_one(
         self, entry: LiteSubscriptionDTO, client_id: str, group: str, topic: str, peer: Peer
@@ -104,7 +115,7 @@ class LiteSubscriptionCtl(Processor[LiteSubscriptionCtlRequestHeader]):
             subscriptions.replace(client_id, group, topic, active)
             return
         option = entry.offset_option
-        kind, value = (None, 0) if option is None else (option.type, option.value)
+        kind, value = (None, 0) if option is None else (option.type or WITHOUT_TYPE, option.value)
         try:
             subscriptions.add(client_id, group, topic, active, kind, value)
         except QuotaExceeded as error:
@@ -113,6 +124,8 @@ class LiteSubscriptionCtl(Processor[LiteSubscriptionCtlRequestHeader]):
             ) from None
         except NotForWildcards as error:
             raise RemotingError(ResponseCode.ILLEGAL_OPERATION, f"{_STATE}: {error}") from None
+        except OptionWithoutType as error:
+            raise RemotingError(ResponseCode.SYSTEM_ERROR, str(error)) from None
 
 
 def _all_given(*texts: str | None) -> bool:

@@ -6,8 +6,10 @@ import pytest
 
 from trimq.broker.config import BrokerConfig
 from trimq.broker.lite.registry import (
+    WITHOUT_TYPE,
     LiteSubscriptions,
     NotForWildcards,
+    OptionWithoutType,
     QuotaExceeded,
     Subscriber,
 )
@@ -119,6 +121,46 @@ def test_an_exclusive_reader_takes_over_from_itself() -> None:
     clock.now += 200_000
     subscriptions.remove_silent()
     assert (subscriptions.readers(ONE, "G"), subscriptions.count) == ([], 0)
+
+
+def test_what_a_client_takes_over_from_itself_is_not_shown() -> None:
+    """All the same it goes on reading it."""
+    subscriptions, _, _ = made(G="exclusive")
+    subscriptions.add("a", "G", "T", [ONE, TWO])
+    found = subscriptions.find("a")
+    assert found is not None
+    subscriptions.add("a", "G", "T", [ONE])
+    assert (found.shown(), found.unseen) == ([TWO], False)
+    subscriptions.add("a", "G", "T", [TWO])
+    assert (found.shown(), found.unseen) == ([], True)
+    assert subscriptions.readers(ONE, "G") == [Subscriber("a", "G")]
+    # What comes in the same request is lost with it, but not what comes later.
+    subscriptions.add("a", "G", "T", [ONE, "%LMQ%$T$three"])
+    assert (found.shown(), found.unseen) == ([], True)
+    subscriptions.add("a", "G", "T", ["%LMQ%$T$four"])
+    assert (found.shown(), found.unseen) == (["%LMQ%$T$four"], False)
+    assert subscriptions.count == 4
+    # Another client takes over the only one that is shown.
+    subscriptions.add("b", "G", "T", ["%LMQ%$T$four"])
+    assert (found.shown(), found.unseen, list(found.queues)) == (
+        [],
+        True,
+        [TWO, ONE, "%LMQ%$T$three"],
+    )
+    subscriptions.replace("a", "G", "T", [ONE])
+    assert (found.shown(), found.unseen, subscriptions.count) == ([ONE], False, 2)
+
+
+def test_a_beginning_without_a_kind_makes_no_reader() -> None:
+    subscriptions, heard, _ = made()
+    with pytest.raises(OptionWithoutType):
+        subscriptions.add("a", "G", "T", [ONE, TWO], WITHOUT_TYPE, 1)
+    found = subscriptions.find("a")
+    assert found is not None
+    assert (found.shown(), subscriptions.count, heard.all) == ([ONE], 0, [])
+    assert subscriptions.readers(ONE, "G") == []
+    subscriptions.remove_client("a")
+    assert subscriptions.count == 0
 
 
 def test_nothing_stays_of_a_deleted_group() -> None:

@@ -79,6 +79,16 @@ def test_refusals(broker: Any, fields: dict[str, str], code: int, remark: str) -
     assert everything(broker) == {"messageRequestModeMap": {}}
 
 
+@pytest.mark.parametrize("field", ["topic", "consumerGroup"])
+def test_a_request_without_a_name(broker: Any, field: str) -> None:
+    body = json.dumps({key: value for key, value in POP.items() if key != field}).encode()
+    processor = SetMessageRequestMode(broker.topics, broker.groups, broker.modes)
+    with pytest.raises(RemotingError, match=field) as refused:
+        processor.handle(broker.request(401, None, body))
+    assert refused.value.code == ResponseCode.SYSTEM_ERROR
+    assert everything(broker) == {"messageRequestModeMap": {}}
+
+
 def test_a_body_that_is_not_json(broker: Any) -> None:
     processor = SetMessageRequestMode(broker.topics, broker.groups, broker.modes)
     with pytest.raises(CodecError):

@@ -328,6 +328,27 @@ def test_nothing_stays_of_a_deleted_group(make_broker: Callable[..., Any]) -> No
     assert (broker.modes.get("T", "G"), broker.modes.get("T", "H")) == (None, stays)
 
 
+def test_an_empty_name_matters_only_where_names_do(lite: Lite) -> None:
+    subscriptions = lite.broker.lite.subscriptions
+    lite.subscribe()
+    assert lite.subscribe("COMPLETE_REMOVE", "").code == ResponseCode.SUCCESS
+    assert subscriptions.count == 0
+    for action in ("PARTIAL_ADD", "PARTIAL_REMOVE", "COMPLETE_ADD"):
+        with pytest.raises(RemotingError, match="empty name"):
+            lite.subscribe(action, "")
+    wildcard = {"+lite.bind.topic": "T", "+lite.sub.wildcard": "true"}
+    lite.broker.groups.update(SubscriptionGroupConfig(group_name="G", attributes=wildcard))
+    assert lite.subscribe("COMPLETE_ADD", "", client_id="all").code == ResponseCode.SUCCESS
+    assert subscriptions.find("all") is not None
+
+
+def test_a_beginning_without_a_kind_is_refused(lite: Lite) -> None:
+    with pytest.raises(RemotingError, match="offsetOption has no type") as refusal:
+        lite.subscribe(offset_option=OffsetOption(value=1))
+    assert refusal.value.code == ResponseCode.SYSTEM_ERROR
+    assert lite.broker.lite.subscriptions.count == 0
+
+
 class Waiting:
     """A question for a route, answered when a test says so."""
 
@@ -373,3 +394,17 @@ def test_a_lite_topic_expires(lite: Lite) -> None:
     trio.run(life.clean)
     assert not life.exists(ONE)
     assert life.exists("%LMQ%other")
+
+
+def test_a_lite_topic_may_live_for_more_than_24_days(lite: Lite) -> None:
+    """The milliseconds of 35,792 minutes do not fit into 32 bits."""
+    attributes = {"+lite.topic.expiration": "35792"}
+    lite.broker.topics.update(TopicConfig(topic_name="T", attributes=attributes))
+    lite.put(b"body")
+    life = lite.broker.lite.life
+    lite.broker.clock.now += 35_791 * 60_000
+    trio.run(life.clean)
+    assert life.exists(ONE)
+    lite.broker.clock.now += 60_001
+    trio.run(life.clean)
+    assert not life.exists(ONE)

@@ -60,7 +60,9 @@ def test_an_empty_lite_topic(broker: Any, checks: LiteMetadata) -> None:
 
 def test_a_group_that_has_nothing_to_read(broker: Any, checks: LiteMetadata) -> None:
     for lite_topic, behind in ((None, 0), ("one", -1)):
-        header: Any = headers.GetLiteGroupInfoRequestHeader(group="Bound", lite_topic=lite_topic)
+        header: Any = headers.GetLiteGroupInfoRequestHeader(
+            group="Bound", lite_topic=lite_topic, top_k=0 if lite_topic else 5
+        )
         answer = broker.processor(GetLiteGroupInfo).handle(broker.request(0, header))
         group = decode_body(GetLiteGroupInfoResponseBody, bytes(answer.body))
         assert (group.parent_topic, group.total_lag_count) == ("Parent", behind)
@@ -72,6 +74,50 @@ def test_a_group_that_has_nothing_to_read(broker: Any, checks: LiteMetadata) -> 
     assert (client.lite_topic_count, client.last_access_time) == (-1, -1)
     header = headers.TriggerLiteDispatchRequestHeader(group="Bound")
     assert broker.processor(TriggerLiteDispatch).handle(broker.request(0, header)).code == 0
+
+
+@pytest.mark.parametrize(
+    ("processor", "header", "remark"),
+    [
+        (
+            GetLiteClientInfo,
+            headers.GetLiteClientInfoRequestHeader(parent_topic="Parent", group="Bound"),
+            "clientId",
+        ),
+        *(
+            (
+                GetLiteClientInfo,
+                headers.GetLiteClientInfoRequestHeader(
+                    parent_topic="Parent", group="Bound", client_id="c", max_count=count
+                ),
+                r"\[maxCount\] field invalid",
+            )
+            for count in (0, -1)
+        ),
+        *(
+            (
+                GetLiteGroupInfo,
+                headers.GetLiteGroupInfoRequestHeader(group="Bound", lite_topic=name, top_k=most),
+                "topK",
+            )
+            for name, most in ((None, 0), ("", 0), (None, -1))
+        ),
+        *(
+            (
+                GetLiteTopicInfo,
+                headers.GetLiteTopicInfoRequestHeader(parent_topic="Parent", lite_topic=name),
+                "liteTopic",
+            )
+            for name in (None, "")
+        ),
+    ],
+)
+def test_what_a_question_has_to_say(
+    broker: Any, checks: LiteMetadata, processor: Any, header: Any, remark: str
+) -> None:
+    with pytest.raises(RemotingError, match=remark) as refusal:
+        broker.processor(processor).handle(broker.request(0, header))
+    assert refusal.value.code == ResponseCode.SYSTEM_ERROR
 
 
 @pytest.mark.parametrize(
