@@ -46,9 +46,15 @@ async def elastic_brokers(link: Link, topic: str) -> list[str]:
     ]
 
 
-async def elastic_create(link: Link, addr: str, topic: str, queues: int = 0) -> None:
-    """Make a new topic with so many queues, or an existing one (0: as many as it has), elastic."""
-    await _ask(link, addr, OwnRequestCode.ELASTIC_CREATE, topic, ElasticCreate(queues=queues))
+async def elastic_create(
+    link: Link, addr: str, topic: str, queues: int = 0, *, dry_run: bool = False
+) -> None:
+    """Make a new topic with so many queues, or an existing one (0: as many as it has), elastic.
+
+    `dry_run`: only Refused, if that would be.
+    """
+    body = ElasticCreate(queues=queues, dry_run=dry_run)
+    await _ask(link, addr, OwnRequestCode.ELASTIC_CREATE, topic, body)
 
 
 async def elastic_scale(

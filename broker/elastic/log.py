@@ -13,6 +13,7 @@ from trimq.base.clock import Clock
 from trimq.broker.identity import BrokerIdentity
 from trimq.broker.topics.table import Topics
 from trimq.codec.bodies.elastic import (
+    ElasticDeletion,
     ElasticRecord,
     decode_record,
     encode_record,
@@ -76,8 +77,10 @@ class ElasticLog:
     def append(self, record: ElasticRecord, again: bool = False) -> int:
         """The record is written, and in effect; where the log ends behind it. StoreError: nothing has changed.
 
-        `again`: it only says what an older one says, whose file is about to be deleted.
+        `again`: it only says what an older one says, whose file is about to be deleted. Such a record, and that
+        something is deleted, is written on a disk that counts as full, too: that makes room.
         """
+        again = again or isinstance(record, ElasticDeletion)
         self._topics.create_if_absent(
             TopicConfig(
                 topic_name=ELASTIC_MAP_TOPIC,

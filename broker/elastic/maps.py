@@ -142,20 +142,25 @@ class ElasticMaps:
 
         An existing topic must have as many write queues as the map uses.
         """
+        self.check_new(topic, first)
+        queues = first.in_use
+        if self._topics.get(topic) is None:
+            self._topics.update(_ordinary(topic, queues))
+        self._records.append(record_of(topic, first))
+        self._topics.tell(topic)
+        log.info(
+            "topic is elastic: topic=%s queues=%d partitions=%d", topic, queues, len(first.queues)
+        )
+
+    def check_new(self, topic: str, first: TopicMap) -> None:
+        """PlanError, LimitReached: `create` would refuse it, as things are."""
         refused = self.refusal(topic)
         if refused is not None:
             raise PlanError(refused)
         config = self._topics.get(topic)
         queues = first.in_use
         if config is None:
-            self._topics.update(
-                TopicConfig(
-                    topic_name=topic,
-                    read_queue_nums=queues,
-                    write_queue_nums=queues,
-                    perm=Perm.READ | Perm.WRITE,
-                )
-            )
+            self._topics.check_room(_ordinary(topic, queues))
         elif config.write_queue_nums != queues:
             raise PlanError(f"{topic} has {config.write_queue_nums} write queues, not {queues}")
         elif config.read_queue_nums < queues:
@@ -163,11 +168,9 @@ class ElasticMaps:
                 f"{topic} has {queues} write queues and {config.read_queue_nums} read queues:"
                 " make them the same first (updateTopic)"
             )
-        self._records.append(record_of(topic, first))
-        self._topics.tell(topic)
-        log.info(
-            "topic is elastic: topic=%s queues=%d partitions=%d", topic, queues, len(first.queues)
-        )
+        size = len(encode_short(record_of(topic, first)))
+        if size > self._store.longest_body:
+            raise _too_large(topic, f"{size} bytes, {self._store.longest_body} at most")
 
     def resize(self, topic: str, read: int, write: int) -> None:
         """What clients are told of queues to read, and what the table keeps as those to write."""
@@ -295,6 +298,16 @@ class ElasticMaps:
     def _forget_all(self) -> None:
         for topic in list(self._states):
             self._forget(topic)
+
+
+def _ordinary(topic: str, queues: int) -> TopicConfig:
+    """What the table has of a new topic."""
+    return TopicConfig(
+        topic_name=topic,
+        read_queue_nums=queues,
+        write_queue_nums=queues,
+        perm=Perm.READ | Perm.WRITE,
+    )
 
 
 def _too_large(topic: str, why: str) -> PlanError:

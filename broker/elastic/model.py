@@ -213,50 +213,51 @@ def converted_topic(write_queues: int) -> TopicMap:
 
 
 def plan_scale(topic: TopicMap, queues: int) -> list[Move]:
-    """The moves from the queues in use to 0..n-1, one donor each; none when it has n already.
+    """The moves to 0..n-1 with as many LPs in each, one donor each; none when that is so already.
 
-    More: each queue gives what it has above its share. Fewer: each queue of the tail gives all.
+    Each queue of the tail gives all, and of the others each gives what it has above its share. From wherever such
+    a plan was left, another one to the same number goes on: no LP moves twice.
     """
     if not 1 <= queues <= len(topic.queues):
         raise PlanError(f"the number of queues must be 1 to {len(topic.queues)}, not {queues}")
-    if queues == topic.in_use:
-        return []
-    held: dict[int, list[int]] = {queue: [] for queue in range(max(queues, topic.in_use))}
+    held: list[list[int]] = [[] for _ in range(max(queues, topic.in_use))]
     for lp, queue in enumerate(topic.queues):
         held[queue].append(lp)
-    least, more = divmod(len(topic.queues), queues)
-    if queues > topic.in_use:
-        return _grow(held, topic.in_use, queues, least, more)
-    return _shrink(held, queues)
+    return _shrink(held, queues) + _even(held[:queues], len(topic.queues))
 
 
-def _grow(held: dict[int, list[int]], old: int, new: int, least: int, more: int) -> list[Move]:
-    """New queues are filled in turn, from the donors in turn."""
-    # The larger shares go to those that have most: they give less.
-    largest = set(sorted(range(new), key=lambda queue: (-len(held[queue]), queue))[:more])
-    share = [least + (queue in largest) for queue in range(new)]
-    wanted = [queue for queue in range(old, new) for _ in range(share[queue])]
-    moves = []
-    for donor in range(old):
-        spare = held[donor][share[donor] :]
-        given, wanted = wanted[: len(spare)], wanted[len(spare) :]
-        if given:
-            moves.append(Move(dict(zip(spare, given, strict=False))))
-    return moves
+def _shrink(held: list[list[int]], queues: int) -> list[Move]:
+    """Each LP of the tail goes to the queue that has the fewest by then; `held` is what is so afterwards.
 
-
-def _shrink(held: dict[int, list[int]], queues: int) -> list[Move]:
-    """Each LP of the tail goes to the queue that has the fewest by then."""
+    No queue gets more than its share by that.
+    """
     sizes = [(len(held[queue]), queue) for queue in range(queues)]
     heapify(sizes)
     moves = []
-    for donor in range(queues, len(held)):
+    for tail in held[queues:]:
         targets = {}
-        for lp in held[donor]:
+        for lp in tail:
             size, targets[lp] = sizes[0]
             heapreplace(sizes, (size + 1, targets[lp]))
+            held[targets[lp]].append(lp)
         if targets:
             moves.append(Move(targets))
+    return moves
+
+
+def _even(held: list[list[int]], partitions: int) -> list[Move]:
+    """Queues below their share are filled in turn, from those above theirs in turn."""
+    least, more = divmod(partitions, len(held))
+    # The larger shares go to those that have most: they give less, and who has received never gives.
+    largest = set(sorted(range(len(held)), key=lambda queue: (-len(held[queue]), queue))[:more])
+    share = [least + (queue in largest) for queue in range(len(held))]
+    wanted = [queue for queue, lps in enumerate(held) for _ in range(share[queue] - len(lps))]
+    moves = []
+    for lps, kept in zip(held, share, strict=True):
+        spare = lps[kept:]
+        given, wanted = wanted[: len(spare)], wanted[len(spare) :]
+        if given:
+            moves.append(Move(dict(zip(spare, given, strict=True))))
     return moves
 
 

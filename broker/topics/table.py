@@ -203,7 +203,7 @@ class Topics(Kept[TopicConfigSerializeWrapper]):
                     # It is what it is (LmqTopicConfigManager.updateTopicConfig).
                     continue
                 self._keep_queues(topic)
-                self._check_room(topic)
+                self.check_room(topic)
                 self._apply_attributes(topic)
                 what = "updated" if topic.topic_name in self._table else "created"
                 log.info(f"topic {what}: {DESCRIBED}", *described(topic))
@@ -260,7 +260,20 @@ class Topics(Kept[TopicConfigSerializeWrapper]):
 
     def check_queues(self, name: str, queues: int) -> None:
         """LimitReached when the existing topic may not get so many."""
-        self._check_room(self._resized(name, queues, queues))
+        self.check_room(self._resized(name, queues, queues))
+
+    def check_room(self, topic: TopicConfig) -> None:
+        """LimitReached when there may not be such a topic, a new one or an existing one."""
+        if topic.topic_name not in self._table:
+            check_room(len(self._table), self._config.max_topics, "topics", "maxTopics")
+        most = self._config.max_topic_queues
+        queues = max(topic.read_queue_nums, topic.write_queue_nums)
+        if most and queues > most:
+            raise LimitReached(
+                ResponseCode.INVALID_PARAMETER,
+                f"a topic of {queues} queues: no more than {most} are allowed (maxTopicQueues)",
+                "maxTopicQueues",
+            )
 
     def delete(self, name: str) -> None:
         self.mappings.delete(name)
@@ -332,20 +345,8 @@ class Topics(Kept[TopicConfigSerializeWrapper]):
             self._table[name], read_queue_nums=read, write_queue_nums=write
         )
 
-    def _check_room(self, topic: TopicConfig) -> None:
-        if topic.topic_name not in self._table:
-            check_room(len(self._table), self._config.max_topics, "topics", "maxTopics")
-        most = self._config.max_topic_queues
-        queues = max(topic.read_queue_nums, topic.write_queue_nums)
-        if most and queues > most:
-            raise LimitReached(
-                ResponseCode.INVALID_PARAMETER,
-                f"a topic of {queues} queues: no more than {most} are allowed (maxTopicQueues)",
-                "maxTopicQueues",
-            )
-
     def _create(self, topic: TopicConfig, why: str) -> None:
-        self._check_room(topic)
+        self.check_room(topic)
         self._put(topic)
         next_version(self.data_version, self._clock)
         log.info(f"topic created: {DESCRIBED} why=%s", *described(topic), why)

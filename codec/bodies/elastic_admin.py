@@ -6,8 +6,12 @@ from trimq.codec.bodies.base import Body, Int32, Int64
 
 
 class ElasticCreate(Body, kw_only=True):
-    """Asks for ELASTIC_CREATE: a new topic with so many queues, or an existing one as it is (0)."""
+    """Asks for ELASTIC_CREATE: a new topic with so many queues, or an existing one as it is (0).
 
+    `dry_run`: refused as ever, but nothing is changed.
+    """
+
+    dry_run: bool = False
     queues: Int32 = 0
 
 

@@ -74,6 +74,8 @@ def create(
     count = existing.write_queue_nums if existing is not None else queues or 4
     already = existing is not None and run.admin.find_elastic_view(addr, topic) is not None
     addr = _alone(run, addr, topic)
+    # The broker knows best what it refuses.
+    run.admin.elastic_create(addr, topic, count, dry_run=dry_run)
     if dry_run:
         text = f"create {topic!r} as an elastic topic with {count} queues on {addr}"
         if existing is not None:
@@ -82,7 +84,6 @@ def create(
             text = f"change nothing: {topic!r} is elastic on {addr}, with {count} queues"
         would(run, text, addr=addr, queues=count)
         return
-    run.admin.elastic_create(addr, topic, count)
     # By now NameServers know it.
     addr = _alone(run, addr, topic)
     _follow_order(run, addr, topic)

@@ -20,6 +20,8 @@ class Maps(Protocol):
 
     def state(self, topic: str) -> TopicMap | None: ...
 
+    def check_new(self, topic: str, first: TopicMap) -> None: ...
+
     def create(self, topic: str, first: TopicMap) -> None: ...
 
 
@@ -66,7 +68,8 @@ class CreateElasticTopic(Processor[ElasticTopicRequestHeader]):
 
     async def _answer(self, request: Request[ElasticTopicRequestHeader]) -> Response:
         name = request.header.topic
-        wanted = decode_request(ElasticCreate, bytes(request.body)).queues
+        asked = decode_request(ElasticCreate, bytes(request.body))
+        wanted = asked.queues
         check_name(name)
         check_not_system(self._config, self._topics, name)
         state = self._maps.state(name)
@@ -78,17 +81,25 @@ class CreateElasticTopic(Processor[ElasticTopicRequestHeader]):
                 )
             return Response()
         with refusing():
-            self._create(name, wanted)
+            made = self._first(name, wanted)
+            if asked.dry_run:
+                self._maps.check_new(name, made)
+                return Response()
+            self._create(name, made)
         await self._announced()
         return Response()
 
-    def _create(self, name: str, wanted: int) -> None:
+    def _first(self, name: str, wanted: int) -> TopicMap:
         existing = self._topics.get(name)
         if existing is not None and wanted not in (0, existing.write_queue_nums):
             raise PlanError(
                 f"{name!r} has {existing.write_queue_nums} queues: make it elastic as it is, then scale it"
             )
-        made = new_topic(wanted) if existing is None else converted_topic(existing.write_queue_nums)
+        if existing is None:
+            return new_topic(wanted)
+        return converted_topic(existing.write_queue_nums)
+
+    def _create(self, name: str, made: TopicMap) -> None:
         self._maps.create(name, made)
         for group in self._locks.groups_of(name):
             self._gated.gate(group, name)

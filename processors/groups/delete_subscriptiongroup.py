@@ -37,10 +37,11 @@ class DeleteSubscriptiongroup(Processor[DeleteSubscriptionGroupRequestHeader]):
         self._holders = holders
 
     def handle(self, request: Request[DeleteSubscriptionGroupRequestHeader]) -> Response:
-        self._groups.delete(request.header.group_name)
-        self._traffic.forget_group(request.header.group_name)
+        # First what can fail, as a record of elastic topics: then the request can be repeated.
         for holder in self._holders:
             holder.forget_group(request.header.group_name)
+        self._groups.delete(request.header.group_name)
+        self._traffic.forget_group(request.header.group_name)
         if request.header.clean_offset:
             self._offsets.forget_group(request.header.group_name)
         return Response()

@@ -65,9 +65,10 @@ class DeleteTopicInBroker(Processor[DeleteTopicRequestHeader]):
         self._store.write_others()
         self._lite.delete_topic(topic)
         for name in [topic, *self._pop_retry_topics(topic)]:
+            # First what can fail, as an elastic topic's record: then the request can be repeated.
+            self._store.delete_topic(name)
             self._topics.delete(name)
             self._offsets.forget_topic(name)
-            self._store.delete_topic(name)
             self._traffic.forget_topic(name)
             self._blocks.forget_topic(name)
             if self._timers is not None:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 from click.testing import CliRunner, Result
+from msgspec.structs import replace
 
 from trimq.admin.blocking import BlockingAdminClient
 from trimq.codec.bodies.topics import TopicConfig
@@ -43,6 +44,41 @@ def test_create_says_what_is_there_and_what_was(server: TestServer) -> None:
     assert "would change nothing: 'Orders' is elastic" in create(server, "--dry-run").stdout
     assert "Orders was elastic already on" in create(server).stdout
     assert queues(server) == 3
+
+
+@pytest.mark.parametrize(
+    ("config", "words", "why"),
+    [
+        (None, ["-q", "1001"], "the number of queues must be 1 to 1000, not 1001"),
+        (None, ["-q", "17"], "no more than 16 are allowed (maxTopicQueues)"),
+        (TopicConfig(read_queue_nums=2, write_queue_nums=4), [], "4 write queues and 2 read"),
+        (TopicConfig(attributes={"+message.type": "LITE"}), [], "messages of type LITE"),
+        (TopicConfig(attributes={"+message.type": "PRIORITY"}), [], "messages of type PRIORITY"),
+        (TopicConfig(attributes={"+queue.type": "BatchCQ"}), [], "queues of type BatchCQ"),
+        (TopicConfig(attributes={"+cleanup.policy": "COMPACTION"}), [], "is compacted"),
+    ],
+)
+def test_a_dry_run_is_refused_as_the_real_one(
+    config: TopicConfig | None, words: list[str], why: str
+) -> None:
+    settings = {"brokerName": "broker-a", "maxTopicQueues": "16"}
+    with running_server(settings=settings) as server:
+        with BlockingAdminClient(server.namesrv_addr) as admin:
+            if config is not None:
+                admin.put_topic(server.broker_addr, replace(config, topic_name=TOPIC))
+            dry = create(server, "--dry-run", *words)
+            assert (TOPIC in admin.topics_of(server.broker_addr)) == (config is not None)
+        real = create(server, *words)
+        assert (dry.exit_code, why in dry.stderr) == (1, True)
+        assert (real.exit_code, real.stderr) == (dry.exit_code, dry.stderr)
+
+
+def test_names_that_a_dry_run_refuses(server: TestServer) -> None:
+    for name in ("TBW102", "a b"):
+        words = ("elasticTopic", "create", "-b", "broker-a", "-t", name, "--no-wait")
+        dry, real = run(server, *words, "--dry-run"), run(server, *words)
+        assert dry.exit_code == real.exit_code != 0
+        assert dry.stderr == real.stderr
 
 
 def test_a_topic_that_is_elsewhere_is_refused_before_anything_is_done(

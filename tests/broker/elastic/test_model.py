@@ -98,6 +98,60 @@ def test_a_converted_topics_keys_stay(write_queues: int, key_hash: int) -> None:
     assert all(abs(count - 1000) <= abs(other - 1000) for other in others)
 
 
+def _sizes(topic: TopicMap) -> list[int]:
+    return [len(topic.partitions_of(queue)) for queue in range(topic.in_use)]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "left"), [(3, 4, [250, 333, 333, 84]), (4, 5, [200, 250, 250, 250, 50])]
+)
+def test_a_scale_that_was_interrupted_goes_on(before: int, after: int, left: list[int]) -> None:
+    first, *others = plan_scale(new_topic(before), after)
+    topic = _run(new_topic(before), [first], {})
+    assert _sizes(topic) == left
+    moves = plan_scale(topic, after)
+    assert moves == others
+    assert max(_sizes(_run(topic, moves, {}))) <= -(-1000 // after)
+
+
+@given(
+    st.lists(st.integers(0, 5), min_size=1, max_size=40),
+    st.lists(st.tuples(st.integers(1, 9), st.integers(0, 9)), min_size=1, max_size=4),
+)
+def test_an_even_topic_comes_of_any_plan_that_was_left_anywhere(
+    queues: list[int], plans: list[tuple[int, int]]
+) -> None:
+    """Each is left after some changes, and asked for again: together they move what had to be moved, once."""
+    topic = TopicMap(tuple(queues))
+    for wanted, made in plans:
+        count = min(wanted, len(queues))
+        before = _sizes(topic)
+        share = -(-len(queues) // count)
+        moved: list[int] = []
+        whole = plan_scale(topic, count)
+        for moves in (whole[:made], None):
+            for move in plan_scale(topic, count) if moves is None else moves:
+                assert len({topic.place(lp) for lp in move.targets}) == 1
+                moved += move.targets
+                topic = topic.apply(move, lambda _queue: 0)
+        assert len(moved) == len(set(moved)) == sum(len(move.targets) for move in whole)
+        assert topic.in_use == count
+        assert max(_sizes(topic)) - min(_sizes(topic)) <= 1
+        assert plan_scale(topic, count) == []
+        if not len(queues) % count:
+            # The fewest that can be.
+            assert len(moved) == sum(
+                size if queue >= count else max(0, size - share)
+                for queue, size in enumerate(before)
+            )
+
+
+def test_a_lopsided_topic_is_evened_out() -> None:
+    topic = _run(new_topic(2, 8), [plan_split(new_topic(2, 8), 0, 1, (2, 4, 6))], {})
+    assert _sizes(topic) == [1, 7]
+    assert plan_scale(topic, 2) == [Move(dict.fromkeys((5, 6, 7), 0))]
+
+
 @given(st.lists(st.integers(1, 64), min_size=1, max_size=6))
 def test_scaling_ends_balanced_on_the_lowest_ids(counts: list[int]) -> None:
     topic = new_topic(4)

@@ -330,6 +330,22 @@ async def test_what_is_cancelled_between_two_changes_does_not_happen(
     assert home.scaling.pending(TOPIC)[0] > 0
 
 
+async def test_what_was_cancelled_goes_on_when_it_is_asked_for_again(
+    home: Home, autojump_clock: MockClock
+) -> None:
+    home.scale(5)
+    while not home.maps.map.version:
+        await trio.lowlevel.checkpoint()
+    home.scaling.cancel(TOPIC)
+    assert home.maps.map.in_use == 5
+    made = home.maps.map.version
+    assert len(home.scale(5, dry=True)) == 4 - made
+    home.scale(5)
+    await until(lambda: home.maps.map.version == 4)
+    assert [len(home.maps.map.partitions_of(queue)) for queue in range(5)] == [200] * 5
+    assert home.scale(5) == []
+
+
 async def test_what_is_refused_leaves_no_plan(tmp_path: Path) -> None:
     home = Home(tmp_path, BrokerConfig(max_topic_queues=6))
     for dry in (True, False):

@@ -9,7 +9,7 @@ import pytest
 
 from trimq.base.clock import Clock
 from trimq.broker.config import BrokerConfig
-from trimq.broker.elastic.model import TopicMap
+from trimq.broker.elastic.model import PlanError, TopicMap
 from trimq.broker.groups.queue_locks import QueueLocks
 from trimq.broker.topics.table import Topics
 from trimq.codec.bodies.base import encode_body
@@ -38,6 +38,10 @@ class Home:
     def state(self, topic: str) -> TopicMap | None:
         return self.states.get(topic)
 
+    def check_new(self, topic: str, first: TopicMap) -> None:
+        if topic == "Refused":
+            raise PlanError("not this one")
+
     def create(self, topic: str, first: TopicMap) -> None:
         self.states[topic] = first
 
@@ -49,8 +53,8 @@ class Home:
     async def announced(self) -> None:
         self.told += 1
 
-    async def ask(self, topic: str, queues: int) -> Response:
-        body = encode_body(ElasticCreate(queues=queues))
+    async def ask(self, topic: str, queues: int, dry_run: bool = False) -> Response:
+        body = encode_body(ElasticCreate(queues=queues, dry_run=dry_run))
         header = ElasticTopicRequestHeader(topic=topic)
         request = Request(990001, header, cast(Any, None), body)
         later = self.processor.handle(request)
@@ -95,6 +99,17 @@ async def test_what_is_refused(home: Home) -> None:
         ("a b", 4, "illegal"),
         ("TBW102", 4, "conflict with system topic"),
     ):
-        with pytest.raises(RemotingError, match=why):
-            await home.ask(topic, queues)
+        for dry_run in (True, False):
+            with pytest.raises(RemotingError, match=why):
+                await home.ask(topic, queues, dry_run)
     assert home.states == {}
+
+
+async def test_a_dry_run_is_refused_as_ever_and_changes_nothing(home: Home) -> None:
+    home.topics.update(TopicConfig(topic_name="Old", read_queue_nums=8, write_queue_nums=8))
+    locked(home, "Readers", "Old")
+    with pytest.raises(RemotingError, match="not this one"):
+        await home.ask("Refused", 4, dry_run=True)
+    for topic, queues in (("New", 4), ("Old", 0)):
+        assert (await home.ask(topic, queues, dry_run=True)).code == 0
+    assert (home.states, home.gated, home.told) == ({}, [], 0)
