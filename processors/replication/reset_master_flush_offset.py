@@ -19,8 +19,8 @@ class ResetMasterFlushOffset(Processor[ResetMasterFlushOffsetHeader | None]):
         self._store = store
 
     def decode_header(self, ext_fields: dict[str, str]) -> ResetMasterFlushOffsetHeader | None:
-        """A master does not even read it."""
-        if self._identity.broker_id == MASTER_ID:
+        """None: nothing to keep. A master does not even read it, and no fields at all are no mistake."""
+        if self._identity.broker_id == MASTER_ID or not ext_fields:
             return None
         return decode_header(ResetMasterFlushOffsetHeader, ext_fields)
 

@@ -24,9 +24,12 @@ def test_a_slave_keeps_it(broker: Any) -> None:
     assert broker.store.master_flushed_offset == 100
 
 
-def test_a_slave_needs_it(broker: Any) -> None:
+def test_a_slave_misses_it_among_other_fields_only(broker: Any) -> None:
+    """As RemotingCommand.decodeCommandCustomHeader."""
     with pytest.raises(CodecError):
-        reset(broker, 1, {})
+        reset(broker, 1, {"offset": "100"})
+    assert reset(broker, 1, {}) == 0
+    assert broker.store.master_flushed_offset == 0
 
 
 def test_a_master_does_not_even_read_it(broker: Any) -> None:
