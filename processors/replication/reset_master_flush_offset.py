@@ -2,6 +2,7 @@
 
 from trimq.broker.identity import BrokerIdentity
 from trimq.codec.codes import RequestCode
+from trimq.codec.errors import CodecError
 from trimq.codec.headers.base import decode_header
 from trimq.codec.headers.replication import ResetMasterFlushOffsetHeader
 from trimq.codec.names import MASTER_ID
@@ -19,10 +20,13 @@ class ResetMasterFlushOffset(Processor[ResetMasterFlushOffsetHeader | None]):
         self._store = store
 
     def decode_header(self, ext_fields: dict[str, str]) -> ResetMasterFlushOffsetHeader | None:
-        """None: nothing to keep. A master does not even read it, and no fields at all are no mistake."""
-        if self._identity.broker_id == MASTER_ID or not ext_fields:
+        """None: nothing to keep. A master does not even read it, and a slave takes no number for no mistake."""
+        if self._identity.broker_id == MASTER_ID:
             return None
-        return decode_header(ResetMasterFlushOffsetHeader, ext_fields)
+        try:
+            return decode_header(ResetMasterFlushOffsetHeader, ext_fields)
+        except CodecError:
+            return None
 
     def handle(self, request: Request[ResetMasterFlushOffsetHeader | None]) -> Response:
         if request.header is not None:
