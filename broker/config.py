@@ -471,3 +471,11 @@ class BrokerConfig:
     max_foreign_offsets: int = limit(
         1000, "Committed offsets of a group for queues that the topic does not have."
     )
+
+
+def corrects_offsets(config: BrokerConfig) -> bool:
+    """Whether readers are told where to go on instead of an offset that a queue does not have.
+
+    A slave may not have yet, or never have had, what its master has (DefaultMessageStore.nextOffsetCorrection).
+    """
+    return config.broker_role != SLAVE or config.offset_check_in_slave

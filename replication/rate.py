@@ -5,20 +5,26 @@ Hot: compiled by mypyc when a compiler is there.
 
 
 class Rate:
-    """Of the last whole second or more in which something was counted."""
+    """Of the last whole second; 0 when nothing passed in it. Times are in seconds."""
 
-    __slots__ = ("_counted", "_since", "per_second")
+    __slots__ = ("_before", "_counted", "_since")
 
     def __init__(self) -> None:
-        self.per_second = 0
+        self._before = 0
         self._counted = 0
         self._since = 0.0
 
     def count(self, size: int, now: float) -> None:
-        """So many bytes have passed; `now` in seconds."""
-        passed = now - self._since
-        if passed >= 1:
-            self.per_second = int(self._counted / passed) if self._since else 0
+        """So many bytes have passed."""
+        if now - self._since >= 1:
+            self._before = self.per_second(now)
             self._counted = 0
             self._since = now
         self._counted += size
+
+    def per_second(self, now: float) -> int:
+        passed = now - self._since
+        if passed >= 2:
+            # What is counted came in the first second of them.
+            return 0
+        return int(self._counted / passed) if passed >= 1 else self._before

@@ -139,18 +139,18 @@ class Slave:
         self._complained_at = -math.inf
         # Where the master is while there is a connection, for those who ask.
         self.master: str | None = None
-        # Milliseconds since 1970 of the last bytes in either direction.
-        self.read_at = 0
-        self.wrote_at = 0
+        # Where it was looked for last, whether it was there or not.
+        self.sought: str | None = None
+        # Milliseconds since 1970 of the last bytes in either direction, or of looking for the master since.
+        self.read_at = self.wrote_at = clock.millis()
         self.received = 0
         self._is_backlog = False
         self._spoke = LastSign()
         self._heard = LastSign()
         self._rate = Rate()
 
-    @property
-    def bytes_per_second(self) -> int:
-        return self._rate.per_second
+    def bytes_per_second(self, now: float) -> int:
+        return self._rate.per_second(now)
 
     @property
     def max_offset(self) -> int:
@@ -165,10 +165,12 @@ class Slave:
         pause = _SHORTEST_PAUSE
         while True:
             address = await self._find_master()
+            self.read_at = self._clock.millis()
             if address is None:
                 if self._is_news("waiting"):
                     log.warning("waiting for a master: no NameServer knows one that can be asked")
             else:
+                self.sought = address
                 before = self.received
                 await self._copy_while_it_lasts(address)
                 if self.received > before:

@@ -43,9 +43,8 @@ class SlaveLink:
         self.term = 0
         self.rate = Rate()
 
-    @property
-    def bytes_per_second(self) -> int:
-        return self.rate.per_second
+    def bytes_per_second(self, now: float) -> int:
+        return self.rate.per_second(now)
 
 
 class Slaves:

@@ -179,6 +179,16 @@ class MessageStore(ReadableStore):
         )
         return self._copied
 
+    @property
+    def master_flushed_offset(self) -> int:
+        """What a slave was told that its master has flushed; nothing here depends on it."""
+        return self._behind.checkpoint.master_flushed_offset
+
+    @master_flushed_offset.setter
+    def master_flushed_offset(self, offset: int) -> None:
+        """The next checkpoint says so, too."""
+        self._behind.checkpoint.master_flushed_offset = offset
+
     def declare_queue_type(self, topic: str, queue_type: str) -> None:
         """From now on the topic's queues are of this type; before it has a message."""
         self._queues.declare(topic, queue_type)

@@ -16,7 +16,7 @@ from typing import Final
 
 import trio
 
-from trimq.broker.config import SLAVE, BrokerConfig
+from trimq.broker.config import BrokerConfig, corrects_offsets
 from trimq.broker.consume.arrivals import Arrivals
 from trimq.broker.consume.checks import PullChecks
 from trimq.broker.consume.long_polling import LongPolling, is_held
@@ -59,6 +59,10 @@ _PULL_CODES: frozenset[int] = frozenset(
         ResponseCode.PULL_RETRY_IMMEDIATELY,
         ResponseCode.PULL_OFFSET_MOVED,
     )
+)
+# What a compacted queue says of an offset that it does not have.
+_CORRECTED: frozenset[ReadStatus] = frozenset(
+    (ReadStatus.NO_MESSAGE_IN_QUEUE, ReadStatus.OFFSET_OVERFLOW_BADLY)
 )
 # The values of `name`, which an enumeration computes each time.
 _NAMES: dict[ReadStatus, str] = {status: status.name for status in ReadStatus}
@@ -188,10 +192,11 @@ class Pulling:
                 remark = None
         if may_hold and is_held(code, header):
             return Awaiting(pull, found.max_offset)
-        if code == ResponseCode.PULL_OFFSET_MOVED and self._corrects_nothing:
+        if code == ResponseCode.PULL_OFFSET_MOVED and not corrects_offsets(self._config):
             # Its master may have what it has not (DefaultPullMessageResultHandler).
             code = ResponseCode.PULL_RETRY_IMMEDIATELY
-            fields = self._fields(pull, found)
+            if fields is None:
+                fields = self._fields(pull, found)
             fields["suggestWhichBrokerId"] = str(pull.group.broker_id)
         if code == ResponseCode.PULL_OFFSET_MOVED:
             log.warning(
@@ -267,6 +272,8 @@ class Pulling:
             )
         except StoreError as failure:
             raise _unreadable(failure) from None
+        if found.status in _CORRECTED and not corrects_offsets(self._config):
+            found.next_begin_offset = header.queue_offset
         outcome = self._conclude(
             pull, found, compacted.may_hold, compacted.is_first, b"".join(records)
         )
@@ -333,10 +340,6 @@ class Pulling:
         pull.remark = _RESET_REMARK
         pull.fields = fields
         return pull
-
-    @property
-    def _corrects_nothing(self) -> bool:
-        return self._config.broker_role == SLAVE and not self._config.offset_check_in_slave
 
     def _fields(self, pull: Pull, found: ReadResult) -> dict[str, str]:
         return encode_pull_response(

@@ -186,7 +186,7 @@ class LitePopping:
         name, group, _ = queue
         offset = self._positions.position(group, name, 0, _NEWEST)
         found = self._store.read(name, 0, offset, room, MAX_PULL_BYTES, None)
-        if found.status in _WRONG_OFFSET:
+        if found.status in _WRONG_OFFSET and found.next_begin_offset != offset:
             offset = found.next_begin_offset
             log.warning("lite offset corrected: group=%s queue=%s to=%d", group, name, offset)
             self._positions.correct(peer.remote_addr, group, name, 0, offset)

@@ -277,7 +277,7 @@ class Popping:
         elif found.status in _NOTHING_WANTED and found.next_begin_offset > looked.offset:
             self._correct(pop, place, found.next_begin_offset)
             pop.moved = pop.moved or found.next_begin_offset < found.max_offset
-        pop.rest += found.max_offset - found.next_begin_offset
+        pop.rest += max(0, found.max_offset - found.next_begin_offset)
 
     def _correct(self, pop: Pop, place: Place, offset: int) -> None:
         group, addr = pop.header.consumer_group, pop.peer.remote_addr
@@ -286,7 +286,8 @@ class Popping:
     def _read(self, pop: Pop, place: Place, first: int) -> LookedAt:
         found, scan = self._read_at(pop, place, first)
         offset = first
-        if found.status in _WRONG_OFFSET:
+        # A slave may correct nothing.
+        if found.status in _WRONG_OFFSET and found.next_begin_offset != first:
             offset = found.next_begin_offset
             log.warning(
                 "pop offset corrected group=%s topic=%s queue=%d from=%d to=%d",

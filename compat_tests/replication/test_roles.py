@@ -22,6 +22,7 @@ from compat_tests.replication.pairs import (
 TOPIC = "Roles"
 SEND_BACK, END, QUERY_OFFSET, COMMIT, RECALL, RESET = 36, 37, 14, 15, 370, 222
 HA_INFO, HA_STATUS, ROUTE, LOCK = 906, 907, 105, 41
+RESET_FLUSHED = 908
 BUSY = (2, "[REJECTREQUEST]system busy, start flow control for a while")
 
 
@@ -60,9 +61,11 @@ def test_what_a_slave_answers(pair: Pair) -> None:
     assert end.code == 11
     recall = slave.ask(RECALL, {"producerGroup": "P", "topic": TOPIC, "recallHandle": "h"})
     assert recall.code == 11
-    # Beyond the end: nothing is corrected, and the master is suggested.
-    beyond = slave.pull(TOPIC, 0, 100)
-    assert (beyond.code, beyond.ext["suggestWhichBrokerId"]) == (20, "0")
+    # Beyond the end, and in an empty queue: nothing is corrected, and the master is suggested.
+    for queue, asked in ((0, 100), (1, 5)):
+        beyond = slave.pull(TOPIC, queue, asked)
+        assert (beyond.code, beyond.ext["suggestWhichBrokerId"]) == (20, "0")
+        assert beyond.ext["nextBeginOffset"] == str(asked)
     # An offset that is committed here stays until the master's comes.
     commit = {"consumerGroup": "G", "topic": TOPIC, "queueId": 0, "commitOffset": 2}
     assert slave.ask(COMMIT, commit).code == SUCCESS
@@ -104,3 +107,48 @@ def test_who_copies_whom(pair: Pair) -> None:
         assert abs(client[key] - time.time() * 1000) < 30_000
     # A slave says nothing about itself.
     assert pair.slave.ask(HA_INFO).ext.get("masterHaAddress") is None
+
+
+def test_offsets_before_a_slave_s_first_message(pair: Pair) -> None:
+    """It began with its master's last file, and has less of the queue than its master has."""
+    pair.master.start()
+    pair.master.create(TOPIC)
+    big = b"x" * 60_000
+    for _ in range(30):
+        assert pair.master.send(TOPIC, big).code == SUCCESS
+    eventually(pair.master.has_queued, "the master's queues")
+    pair.slave.start()
+    pair.settle(TOPIC)
+    low = pair.slave.min_offset(TOPIC)
+    assert 0 < low < 30
+    eventually(lambda: pair.slave.bodies(TOPIC) != [], "the slave knows the topic")
+    before = pair.slave.pull(TOPIC, 0, low - 1)
+    assert (before.code, before.ext["suggestWhichBrokerId"]) == (20, "0")
+    assert (before.ext["nextBeginOffset"], before.ext["minOffset"]) == (str(low - 1), str(low))
+
+
+def test_what_a_slave_keeps_of_its_master(pair: Pair) -> None:
+    pair.start()
+    pair.join()
+
+    def client() -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(pair.slave.ask(HA_STATUS).body)["haClientRuntimeInfo"]
+        return found
+
+    assert client()["masterFlushOffset"] == 0
+    eventually(lambda: client()["transferredByteInSecond"] < 100, "heartbeats only")
+    assert pair.slave.ask(RESET_FLUSHED, {"masterFlushOffset": 100}).code == SUCCESS
+    assert client()["masterFlushOffset"] == 100
+    # Without a number it changes nothing.
+    for fields in ({}, {"offset": 7}, {"masterFlushOffset": "x"}):
+        assert pair.slave.ask(RESET_FLUSHED, fields).code == SUCCESS
+    assert client()["masterFlushOffset"] == 100
+    assert pair.master.ask(RESET_FLUSHED).code == SUCCESS
+    pair.slave.stop()
+    pair.slave.start()
+    assert client()["masterFlushOffset"] == 100
+    known = pair.master.ask(HA_INFO).ext["masterHaAddress"]
+    eventually(lambda: client()["masterAddr"] == known, "the slave has found its master")
+    pair.master.stop(kill=True)
+    time.sleep(3)
+    assert client()["masterAddr"] == known

@@ -11,6 +11,7 @@ Hot: compiled by mypyc when a compiler is there.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from trimq.codec.records.property_part import properties_in
@@ -32,11 +33,18 @@ MIN_PULL_BYTES: Final = 100
 class Scan:
     """One read, which a filter may have made pause. `result` is what has been found so far."""
 
-    __slots__ = ("_files_left", "_pull", "_queue", "_until", "result")
+    __slots__ = ("_corrects", "_files_left", "_pull", "_queue", "_until", "result")
 
-    def __init__(self, result: ReadResult, until: int | None = None) -> None:
+    def __init__(
+        self,
+        result: ReadResult,
+        until: int | None = None,
+        corrects: Callable[[], bool] | None = None,
+    ) -> None:
+        """`corrects`: whether it goes on behind a file that is gone; None: it does."""
         self.result = result
         self._until = until
+        self._corrects = corrects
         self._pull: Pull | None = None
         self._queue: Queue | None = None
         self._files_left = 0
@@ -83,6 +91,7 @@ class Scan:
         if sieve is not None:
             sieve.begin_step()
         while self._files_left > 0:
+            begin = result.next_begin_offset
             queue.read_file(pull)
             if sieve is not None and sieve.pauses:
                 return
@@ -92,6 +101,12 @@ class Scan:
                 or result.next_begin_offset >= result.max_offset
                 or result.status == ReadStatus.OFFSET_FOUND_NULL
             ):
+                if (
+                    result.status == ReadStatus.OFFSET_FOUND_NULL
+                    and self._corrects is not None
+                    and not self._corrects()
+                ):
+                    result.next_begin_offset = begin
                 break
         if self._until is not None:
             # Behind a file that is gone the next one may begin further on.
@@ -102,11 +117,13 @@ class Scan:
 class QueueReader:
     """One per store; holds the limits, no state."""
 
-    __slots__ = ("_config", "_files_per_read", "_log", "_scan_bytes", "limits")
+    __slots__ = ("_config", "_files_per_read", "_log", "_scan_bytes", "corrects", "limits")
 
     def __init__(self, config: StoreConfig, log: CommitLog) -> None:
         self._config = config
         self._log = log
+        # Asked whether offsets that are outside of a queue are corrected; None: they are.
+        self.corrects: Callable[[], bool] | None = None
         self.heed_settings()
 
     def heed_settings(self) -> None:
@@ -138,13 +155,17 @@ class QueueReader:
         if until is not None and offset >= until:
             return Scan(ReadResult(ReadStatus.OFFSET_OVERFLOW_ONE, offset, low, high))
         if high == 0:
-            return Scan(ReadResult(ReadStatus.NO_MESSAGE_IN_QUEUE, 0, low))
+            following = 0 if self._corrects() else offset
+            return Scan(ReadResult(ReadStatus.NO_MESSAGE_IN_QUEUE, following, low))
         if not low <= offset < high:
             beside = outside(offset, low, high)
-            if until is not None:
+            if not self._corrects():
+                beside.next_begin_offset = offset
+            elif until is not None:
                 beside.next_begin_offset = min(beside.next_begin_offset, until)
             return Scan(beside)
-        scan = Scan(ReadResult(ReadStatus.NO_MATCHED_MESSAGE, offset, low, high), until)
+        found = ReadResult(ReadStatus.NO_MATCHED_MESSAGE, offset, low, high)
+        scan = Scan(found, until, self.corrects)
         size = queue.entry_size
         scan_end = offset + (max(self._scan_bytes, max_messages * size) + size - 1) // size
         if until is not None:
@@ -157,6 +178,10 @@ class QueueReader:
         )
         scan.begin(queue, pull, self._files_per_read)
         return scan
+
+    def _corrects(self) -> bool:
+        """DefaultMessageStore.nextOffsetCorrection."""
+        return self.corrects is None or self.corrects()
 
 
 def outside(offset: int, low: int, high: int) -> ReadResult:

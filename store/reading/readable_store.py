@@ -59,6 +59,10 @@ class ReadableStore:
 
     # --- pulls
 
+    def correct_if(self, corrects: Callable[[], bool]) -> None:
+        """Whether a read at an offset that a queue does not have names one that it has (offsetCheckInSlave)."""
+        self._reader.corrects = corrects
+
     def read(
         self,
         topic: str,

@@ -48,7 +48,7 @@ class WriteBehind:
 
     def take_back_checkpoint(self) -> None:
         """What it vouches for is gone, or will be rewritten and is not on the disk yet."""
-        self.checkpoint = Checkpoint()
+        self.checkpoint = Checkpoint(master_flushed_offset=self.checkpoint.master_flushed_offset)
         save_checkpoint(self.file, self.checkpoint)
 
     def restart(self) -> None:
@@ -60,7 +60,8 @@ class WriteBehind:
                 self._unsynced.add_directories(self._checkpointing.directories)
             self._checkpointing = None
         self._derived = self._round_ends_at = (-1, 0)
-        self.load_checkpoint()
+        flushed = self.checkpoint.master_flushed_offset
+        self.load_checkpoint().master_flushed_offset = flushed
 
     def vouch_only_for(self, offset: int, timestamp: int) -> None:
         """Take back what the checkpoint says of records after this one; 0 takes back all. Blocks."""

@@ -120,3 +120,54 @@ async def test_queues_that_cannot_follow_at_once_follow_later(
     assert [r.message for r in caplog.records if r.levelname == "ERROR"] == [
         "queues do not follow the copied log, trying again: reason=not now"
     ]
+
+
+async def test_a_slave_without_its_master_says_whom_it_looks_for(
+    benches: tuple[Bench, Bench],
+) -> None:
+    bench, other = benches
+    store = bench.open()
+    clock = Clock()
+    began = clock.millis()
+    async with trio.open_nursery() as nursery:
+        async with serving(store) as running:
+            slave = Slave(FAST, other.open().follow(), running.where, clock)
+            assert slave.sought is None
+            assert min(slave.read_at, slave.wrote_at) >= began
+            store.put(bench.message(b"m"))
+            nursery.start_soon(slave.run)
+            await until(lambda: slave.max_offset == store.max_physical_offset, "the message")
+            assert slave.sought == slave.master == running.address
+        await until(lambda: slave.master is None, "the end of the link")
+        assert slave.sought == running.address
+        lost_at = clock.millis()
+        await until(lambda: slave.read_at > lost_at, "another attempt")
+        assert slave.master is None
+        nursery.cancel_scope.cancel()
+
+
+async def test_a_slave_that_gets_nothing_more_has_no_speed(
+    benches: tuple[Bench, Bench], patient_clock: trio.testing.MockClock
+) -> None:
+    bench, other = benches
+    store = bench.open()
+    async with serving(store, QUIET) as running, trio.open_nursery() as nursery:
+        slave = Slave(
+            ReplicationConfig(ha_send_heartbeat_interval=300, ha_housekeeping_interval=60_000),
+            other.open().follow(),
+            running.where,
+            Clock(),
+        )
+        nursery.start_soon(slave.run)
+        await until(lambda: slave.master is not None, "the master")
+        for _ in range(30):
+            store.put(bench.message(b"m" * 100))
+            await trio.sleep(0.1)
+        (link,) = running.slaves
+        now = trio.current_time()
+        assert slave.bytes_per_second(now) > 0
+        assert link.bytes_per_second(now) > 0
+        await trio.sleep(3)
+        now = trio.current_time()
+        assert (slave.bytes_per_second(now), link.bytes_per_second(now)) == (0, 0)
+        nursery.cancel_scope.cancel()

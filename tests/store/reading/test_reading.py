@@ -312,3 +312,29 @@ def test_many_queues_keep_few_files_open(bench):
     assert all(store.max_offset(f"T{number}", number % 4) == 1 for number in range(100))
     assert store.queues("T3") == [3]
     assert len(os.listdir("/proc/self/fd")) <= before + 9
+
+
+@pytest.mark.parametrize("offset", [-1, 10, 11])
+def test_a_store_that_corrects_nothing_leaves_offsets_as_asked(ten, offset):
+    ten.correct_if(lambda: False)
+    status = ten.read("T", 0, offset, 32, BIG, None).status
+    assert ten.read("T", 0, offset, 32, BIG, None).next_begin_offset == offset
+    empty = ten.read("T", 7, 5, 32, BIG, None)
+    assert (empty.status, empty.next_begin_offset) == (ReadStatus.NO_MESSAGE_IN_QUEUE, 5)
+    assert ten.read("T", 0, 0, 32, BIG, None).next_begin_offset == 10
+    ten.correct_if(lambda: True)
+    again = ten.read("T", 0, offset, 32, BIG, None)
+    assert (again.status, again.next_begin_offset) == (status, 10 if offset > 0 else 0)
+
+
+def test_a_missing_consume_queue_file_stays_asked_for_where_nothing_is_corrected(bench):
+    store = bench.open(mapped_file_size_commit_log=BIG)
+    fill(bench, store, 12)
+    bench.close(store)
+    store = bench.open(mapped_file_size_commit_log=BIG)
+    assert store.max_offset("T", 0) == 12
+    bench.queue_files("T", 0)[1].unlink()
+    store._open_files.close()
+    store.correct_if(lambda: False)
+    result = store.read("T", 0, 6, 32, BIG, None)
+    assert (result.status, result.next_begin_offset) == (ReadStatus.OFFSET_FOUND_NULL, 6)

@@ -1,9 +1,11 @@
 """Pulling messages, and waiting for them."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from trimq.broker.compaction.compaction import Compaction
+from trimq.broker.config import corrects_offsets
 from trimq.broker.consume.arrivals import Arrivals
 from trimq.broker.consume.checks import PullChecks
 from trimq.broker.consume.elastic_pulls import ElasticPulls
@@ -50,6 +52,7 @@ def part(
     kinds = TopicKinds(static, kept.compaction, elastic)
     pulling = Pulling(config, checks, offsets, given.store, arrivals, traffic, kinds)
     pulls: list[Processor[Any]] = [PullMessage(pulling), LitePullMessage(pulling)]
+    given.store.correct_if(partial(corrects_offsets, config))
     if given.plan.is_slave and not config.slave_read_enable:
         pulls = [RefusePulls()]
     return Part(

@@ -4,6 +4,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 
+import trio
+
 from trimq.broker.cluster.other_brokers import OtherBrokers
 from trimq.broker.delivery.delays import DelayService
 from trimq.broker.groups.offsets import ConsumerOffsets
@@ -64,7 +66,7 @@ class Replication:
         """As DefaultHAService.getRuntimeInfo."""
         end = self.store.max_physical_offset
         if self.slave is not None:
-            return _seen_by_slave(self.slave)
+            return _seen_by_slave(self.slave, self.store, trio.current_time())
         links = [
             HAConnectionRuntimeInfo(
                 addr=link.address,
@@ -72,7 +74,7 @@ class Replication:
                 in_sync=self.slaves.is_in_sync(link),
                 slave_ack_offset=link.acked,
                 transfer_from_where=link.sent_to,
-                transferred_byte_in_second=link.bytes_per_second,
+                transferred_byte_in_second=link.bytes_per_second(trio.current_time()),
             )
             for link in self.slaves
         ]
@@ -84,15 +86,16 @@ class Replication:
         )
 
 
-def _seen_by_slave(slave: Slave) -> HARuntimeInfo:
+def _seen_by_slave(slave: Slave, store: MessageStore, now: float) -> HARuntimeInfo:
     return HARuntimeInfo(
         master=False,
         ha_client_runtime_info=HAClientRuntimeInfo(
             last_read_timestamp=slave.read_at,
             last_write_timestamp=slave.wrote_at,
-            master_addr=slave.master,
+            master_addr=slave.sought,
+            master_flush_offset=store.master_flushed_offset,
             max_offset=slave.max_offset,
-            transferred_byte_in_second=slave.bytes_per_second,
+            transferred_byte_in_second=slave.bytes_per_second(now),
         ),
     )
 
@@ -180,7 +183,7 @@ def part(given: Given, made: Replication, others: OtherBrokers, followed: Follow
         name="replication",
         processors=[
             GetBrokerHaStatus(made),
-            ResetMasterFlushOffset(),
+            ResetMasterFlushOffset(given.identity, given.store),
             ExchangeBrokerHaInfo(given.identity, given.store.max_physical_offset, made.told.tell),
         ],
         slave_services=services,
