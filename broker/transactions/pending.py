@@ -98,12 +98,6 @@ class Half:
         self.unique: bytes = row[7]
         self.topic: str = row[8]
 
-    def immune_millis(self, timeout_millis: int) -> int | None:
-        """How long it is not asked about because of its own property, which may be short or negative; None without."""
-        if self.immunity == _NO_IMMUNITY:
-            return None
-        return timeout_millis if self.immunity == _USUAL_IMMUNITY else self.immunity
-
     @property
     def key(self) -> Key:
         return (self.unique, self.born)
@@ -284,10 +278,17 @@ def key_of(properties: bytes, born: int) -> Key:
     return (b"" if unique is None else unique, born)
 
 
+def immune_millis(half: Half, timeout_millis: int) -> int | None:
+    """How long it is not asked about because of its own property, which may be short or negative; None without."""
+    if half.immunity == _NO_IMMUNITY:
+        return None
+    return timeout_millis if half.immunity == _USUAL_IMMUNITY else half.immunity
+
+
 def end_millis(immunity: bytes, timeout_millis: int) -> int:
     """How long a half of this CHECK_IMMUNITY_TIME_IN_SECONDS may be ended: no less than transactionTimeOut.
 
-    As TransactionalMessageUtil.getImmunityTime; when it is asked about is another matter (`Half.immune_millis`).
+    As TransactionalMessageUtil.getImmunityTime; when it is asked about is another matter (`immune_millis`).
     """
     seconds = parse_long(immunity.decode(errors="replace"))
     return max(0 if seconds is None else as_long(seconds * 1000), timeout_millis)
