@@ -223,10 +223,13 @@ DIFFERENCES: Final = (
         ),
     ),
     Difference(
-        "RESUME_CHECK_HALF_MESSAGE stores nothing for a half message that is pending already.",
+        "RESUME_CHECK_HALF_MESSAGE stores nothing for a half message that is pending already or was delivered (0), and"
+        " refuses what is no half message (1); the real broker puts any readable record among the pending ones.",
         tests=(
             "tests/broker/transactions/test_checking.py"
             "::test_a_half_that_was_given_up_is_taken_up_again",
+            "tests/broker/transactions/test_checking.py::test_what_was_delivered_is_not_taken_up_again",
+            "tests/broker/transactions/test_checking.py::test_what_is_no_half_is_not_taken_up_again",
         ),
     ),
     # --- timers

@@ -89,10 +89,15 @@ class EndReplies:
 
 
 def _end_of(header: EndHeader) -> End:
+    """RemotingError: it does not say where the half lies."""
+    place, physical = header.tran_state_table_offset, header.commit_log_offset
+    if physical is None:
+        raise RemotingError(ResponseCode.SYSTEM_ERROR, "commitLogOffset is absent or no number")
     return End(
         header.producer_group or "",
-        header.tran_state_table_offset,
-        header.commit_log_offset,
+        # The real broker looks at it last: no half lies at such a place.
+        -1 if place is None else place,
+        physical,
         header.commit_or_rollback == _COMMIT,
         header.from_transaction_check,
     )

@@ -141,7 +141,7 @@ class PutRules:
     def check_light(self, message: Message, properties: Mapping[str, str]) -> None:
         """StoreError for a message that is ready and names light queues which cannot have it (handleLmqQuota).
 
-        For those of producers: what the broker itself puts again is stored in any case.
+        For those of producers, committed ones too: what the broker itself puts again is stored in any case.
         """
         if self._check_light is not None and INNER_MULTI_DISPATCH in properties:
             self._check_light(message)

@@ -36,7 +36,7 @@ from trimq.broker.transactions.copies import (
     put_back_to_ask,
     real_place,
 )
-from trimq.broker.transactions.pending import HALF, Half, PendingHalves, immunity_millis
+from trimq.broker.transactions.pending import HALF, Half, PendingHalves, immune_millis
 from trimq.broker.transactions.questions import Question
 from trimq.codec.errors import CodecError
 from trimq.codec.flags import Perm
@@ -142,9 +142,9 @@ class Checking:
         if (half.checks >= 0 and half.checks >= most) or age > kept:
             return Verdict.GIVE_UP
         timeout = self._config.transaction_time_out
-        if half.immunity >= 0:
-            immune = age <= immunity_millis(half.immunity, timeout)
-            return Verdict.PUT_BACK if immune else Verdict.ASK
+        immune = immune_millis(half, timeout)
+        if immune is not None:
+            return Verdict.PUT_BACK if age <= immune else Verdict.ASK
         # Born in the future: the clocks differ, and its age says nothing.
         return None if 0 <= age <= timeout else Verdict.ASK
 

@@ -26,6 +26,7 @@ from trimq.codec.records.properties import format_properties, parse_properties
 from trimq.codec.records.property_keys import (
     CHECK_IMMUNITY_TIME_IN_SECONDS,
     DELAY,
+    INNER_MULTI_DISPATCH,
     INNER_NUM,
     PGROUP,
     REAL_QID,
@@ -52,9 +53,17 @@ _HALF_TOPICS: Final = (TRANS_HALF_TOPIC, ROCKSDB_TRANS_HALF_TOPIC)
 _NEVER: Final = (*_HALF_TOPICS, ELASTIC_MAP_TOPIC)
 # What a half message has and its committed copy has not.
 _REAL_PLACE: Final = (REAL_TOPIC.encode(), REAL_QID.encode())
-# A copy with one of them needs a decision (PutRules.apply).
+# A copy with one of them needs a decision (PutRules.apply and check_light).
 _DECIDING: Final = tuple(
-    key.encode() for key in (DELAY, TIMER_DELAY_SEC, TIMER_DELAY_MS, TIMER_DELIVER_MS, INNER_NUM)
+    key.encode()
+    for key in (
+        DELAY,
+        TIMER_DELAY_SEC,
+        TIMER_DELAY_MS,
+        TIMER_DELIVER_MS,
+        INNER_NUM,
+        INNER_MULTI_DISPATCH,
+    )
 )
 _SAID: Final = tuple(
     key.encode()

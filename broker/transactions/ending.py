@@ -14,6 +14,7 @@ Hot: compiled by mypyc when a compiler is there.
 from __future__ import annotations
 
 import logging
+from typing import Final
 
 from trimq.base.clock import Clock
 from trimq.broker.config import BrokerConfig
@@ -30,21 +31,18 @@ from trimq.broker.transactions.copies import (
     committed_as_it_says,
     op_body,
 )
-from trimq.broker.transactions.pending import (
-    HALF,
-    PendingHalves,
-    immunity_millis,
-    immunity_seconds,
-)
+from trimq.broker.transactions.pending import HALF, PendingHalves, end_millis
 from trimq.codec.codes import ResponseCode
 from trimq.codec.errors import CodecError
 from trimq.codec.names import TRANS_HALF_TOPIC, TRANS_OP_HALF_TOPIC
 from trimq.codec.records.record import Record, parse_record
 from trimq.remoting.contract import RemotingError
-from trimq.store.errors import StoreError
+from trimq.store.errors import StoreError, TooManyLightQueues
 from trimq.store.message_store import MessageStore
 
 log = logging.getLogger("trimq.transactions")
+
+_ILLEGAL: Final = (PutStatus.MESSAGE_ILLEGAL, PutStatus.PROPERTIES_SIZE_EXCEEDED)
 
 
 class TooLate(Exception):
@@ -141,6 +139,7 @@ class Ending:
                 config = self._topics.get(message.topic)
                 attributes = None if config is None else config.attributes
                 self._rules.apply(message, properties, attributes)
+                self._rules.check_light(message, properties)
                 waits = wait_stored(properties)
             message.queue_id = self._maps.place(message.topic, message.queue_id)
             appended = self._store.stage(message)
@@ -177,7 +176,7 @@ class Ending:
         """rejectCommitOrRollback: with an immunity of its own, a half is left to the checks after it."""
         if end.checked or immunity is None:
             return
-        limit = immunity_millis(immunity_seconds(immunity), self._config.transaction_time_out)
+        limit = end_millis(immunity, self._config.transaction_time_out)
         if self._clock.millis() - record.born_timestamp > limit:
             raise TooLate
 
@@ -185,7 +184,12 @@ class Ending:
         """EndTransactionProcessor.sendFinalMessage: not quite what a send is told."""
         if put_status(error) is PutStatus.SERVICE_NOT_AVAILABLE:
             return RemotingError(ResponseCode.SERVICE_NOT_AVAILABLE, "Service not available now.")
+        if isinstance(error, TooManyLightQueues):
+            return RemotingError(ResponseCode.SYSTEM_ERROR, "UNKNOWN_ERROR DEFAULT")
         refused = self._staging.refused(TRANS_HALF_TOPIC, error)
+        if put_status(error) in _ILLEGAL:
+            # The same sentence, with a capital letter.
+            return RemotingError(refused.code, "T" + refused.remark[1:])
         return RemotingError(refused.code, refused.remark)
 
 

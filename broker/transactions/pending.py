@@ -23,7 +23,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final
 
-from trimq.codec.java.numbers import parse_int, parse_long
+from trimq.codec.java.numbers import as_long, parse_int, parse_long
 from trimq.codec.native import property_values
 from trimq.codec.records.properties import find_property
 from trimq.codec.records.property_keys import (
@@ -43,7 +43,9 @@ HALF: Final = "half"
 OP_TAG: Final = b"d"
 _LONGEST_OFFSET: Final = 19
 _NEVER_CHECKED: Final = -1
+# Milliseconds that no immunity has: all are multiples of 8, those that Java's long wraps included.
 _NO_IMMUNITY: Final = -1
+_USUAL_IMMUNITY: Final = -2
 
 _UNIQ_KEY: Final = UNIQ_KEY.encode()
 _OF_HALF: Final = tuple(
@@ -68,8 +70,9 @@ class Half:
     """One pending half message: where it lies, and what decides when it is asked about.
 
     `born`: milliseconds since 1970. `checks`: how often it was asked about, -1 when the record does not
-    say. `immunity`: seconds of its own property, -1 without one. `put_back`: it lay elsewhere before.
-    `topic`: where it belongs, empty when the record does not say.
+    say. `immunity`: milliseconds of its own property, _NO_IMMUNITY without one, _USUAL_IMMUNITY for
+    transactionTimeOut. `put_back`: it lay elsewhere before. `topic`: where it belongs, empty when the record does
+    not say.
     """
 
     __slots__ = (
@@ -163,7 +166,7 @@ class PendingHalves:
             record.size,
             message.born_timestamp,
             _NEVER_CHECKED if checks is None else _number(checks),
-            _NO_IMMUNITY if immunity is None else immunity_seconds(immunity),
+            _NO_IMMUNITY if immunity is None else _immunity(immunity),
             put_back,
             key[0],
             topic,
@@ -275,15 +278,26 @@ def key_of(properties: bytes, born: int) -> Key:
     return (b"" if unique is None else unique, born)
 
 
-def immunity_seconds(text: bytes) -> int:
-    """CHECK_IMMUNITY_TIME_IN_SECONDS; what is not a number counts as 0 (getImmunityTime)."""
+def immune_millis(half: Half, timeout_millis: int) -> int | None:
+    """How long it is not asked about because of its own property, which may be short or negative; None without."""
+    if half.immunity == _NO_IMMUNITY:
+        return None
+    return timeout_millis if half.immunity == _USUAL_IMMUNITY else half.immunity
+
+
+def end_millis(immunity: bytes, timeout_millis: int) -> int:
+    """How long a half of this CHECK_IMMUNITY_TIME_IN_SECONDS may be ended: no less than transactionTimeOut.
+
+    As TransactionalMessageUtil.getImmunityTime; when it is asked about is another matter (`immune_millis`).
+    """
+    seconds = parse_long(immunity.decode(errors="replace"))
+    return max(0 if seconds is None else as_long(seconds * 1000), timeout_millis)
+
+
+def _immunity(text: bytes) -> int:
+    """TransactionalMessageServiceImpl.getImmunityTime."""
     seconds = parse_long(text.decode(errors="replace"))
-    return 0 if seconds is None or seconds < 0 else seconds
-
-
-def immunity_millis(immunity: int, timeout_millis: int) -> int:
-    """How long a half of this immunity is not asked about: never less than transactionTimeOut."""
-    return max(immunity * 1000, timeout_millis)
+    return _USUAL_IMMUNITY if seconds is None or seconds == -1 else as_long(seconds * 1000)
 
 
 def _number(text: bytes) -> int:

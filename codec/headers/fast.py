@@ -12,6 +12,7 @@ from trimq.codec.headers.fields import (
     boolean_of,
     integer_of,
     lenient_integer,
+    lenient_long,
     long_of,
     optional_integer,
     optional_long,
@@ -139,14 +140,14 @@ class EndHeader:
     def __init__(
         self,
         producer_group: str | None,
-        tran_state_table_offset: int,
-        commit_log_offset: int,
+        tran_state_table_offset: int | None,
+        commit_log_offset: int | None,
         commit_or_rollback: int,
         from_transaction_check: bool,
     ) -> None:
         self.producer_group: str | None = producer_group
-        self.tran_state_table_offset: int = tran_state_table_offset
-        self.commit_log_offset: int = commit_log_offset
+        self.tran_state_table_offset: int | None = tran_state_table_offset
+        self.commit_log_offset: int | None = commit_log_offset
         self.commit_or_rollback: int = commit_or_rollback
         self.from_transaction_check: bool = from_transaction_check
 
@@ -214,16 +215,13 @@ def decode_pull(ext: dict[str, str]) -> PullHeader:
 
 def decode_end(ext: dict[str, str]) -> EndHeader:
     name = "EndTransactionRequestHeader"
-    header = EndHeader(
+    return EndHeader(
         ext.get("producerGroup"),
-        long_of(ext, "tranStateTableOffset", name),
-        long_of(ext, "commitLogOffset", name),
+        lenient_long(ext, "tranStateTableOffset"),
+        lenient_long(ext, "commitLogOffset"),
         integer_of(ext, "commitOrRollback", name),
         boolean_of(ext, "fromTransactionCheck") is True,
     )
-    # Nobody reads it, but it has to be there.
-    text_of(ext, "msgId", name)
-    return header
 
 
 def encode_send_response(

@@ -56,9 +56,14 @@ class Transacting:
             for key in self.settings
             if key
             in (
+                "enable_lmq",
+                "enable_lmq_quota",
+                "enable_multi_dispatch",
                 "file_reserved_time",
                 "flush_disk_type",
                 "mapped_file_size_commit_log",
+                "max_lmq_consume_queue_num",
+                "max_message_size",
                 "message_index_enable",
             )
         }

@@ -10,6 +10,7 @@ import pytest
 from tests.broker.transactions.conftest import COMMIT, ROLLBACK, SECOND, properties_of
 from trimq.broker.transactions.checking import _SLICE
 from trimq.codec.names import TRANS_CHECK_MAX_TIME_TOPIC, TRANS_HALF_TOPIC
+from trimq.remoting.contract import RemotingError
 from trimq.store.messages.message import Message
 
 
@@ -131,13 +132,25 @@ async def test_an_end_after_a_put_back_for_immunity(trans: Any) -> None:
 
 async def test_immunity_that_is_no_number_or_short(trans: Any) -> None:
     trans.half("U1", CHECK_IMMUNITY_TIME_IN_SECONDS="soon")
-    trans.half("U2", CHECK_IMMUNITY_TIME_IN_SECONDS="-5")
-    trans.later(6 * SECOND)
-    await trans.checking.round()
-    assert not trans.questions()
-    trans.later(1)
-    await trans.checking.round()
-    assert len(trans.questions()) == 2
+    trans.half("U2", CHECK_IMMUNITY_TIME_IN_SECONDS="-1")
+    trans.half("U3", CHECK_IMMUNITY_TIME_IN_SECONDS="-5")
+    trans.half("U4", CHECK_IMMUNITY_TIME_IN_SECONDS="2")
+    trans.half("U5", CHECK_IMMUNITY_TIME_IN_SECONDS="9223372036854776")
+    asked = []
+    for millis in (2 * SECOND, 1, 4 * SECOND - 1, 1):
+        trans.later(millis)
+        await trans.checking.round()
+        asked.append({header["msgId"] for header, _ in trans.questions()})
+        for unique in asked[-1]:
+            (half,) = [
+                one
+                for one in trans.halves
+                if one.queue_offset in trans.pending.offsets()
+                and properties_of(one)["UNIQ_KEY"] == unique
+            ]
+            trans.end(half, ROLLBACK, from_transaction_check=True)
+    # No number, and -1, are transactionTimeOut; what is shorter than that is not lengthened.
+    assert asked == [{"U3", "U5"}, {"U4"}, set(), {"U1", "U2"}]
 
 
 # --- giving up
@@ -254,6 +267,15 @@ async def test_what_was_delivered_is_not_taken_up_again(make: Any, index: bool) 
     for record in (kept, half):
         await trans.resume(record)
         assert (len(trans.pending), trans.delivered) == (0, [b"hello"])
+
+
+async def test_what_is_no_half_is_not_taken_up_again(trans: Any) -> None:
+    trans.end(trans.half("U1"))
+    (copy,) = trans.records("T", 1)
+    with pytest.raises(RemotingError) as refused:
+        await trans.resume(copy)
+    assert refused.value.code == 1
+    assert len(trans.pending) == 0
 
 
 async def test_taken_up_again_and_committed_it_is_delivered_once(make: Any) -> None:

@@ -193,10 +193,67 @@ def test_too_late_for_its_immunity(trans: Any, how: int) -> None:
     assert trans.end(half, how, from_transaction_check=True) == 0
 
 
+def test_a_huge_immunity_wraps_and_is_no_shorter_than_the_timeout(trans: Any) -> None:
+    half = trans.half("U1", CHECK_IMMUNITY_TIME_IN_SECONDS="9223372036854776")
+    trans.later(6 * SECOND + 1)
+    assert trans.end(half) == 604
+
+
 def test_unknown_is_not_answered(trans: Any) -> None:
     response = trans.ask_end(trans.half("U1"), UNKNOWN)
     assert response.no_reply
     assert len(trans.pending) == 1
+    none = {"tran_state_table_offset": None, "commit_log_offset": None, "msg_id": None}
+    assert trans.ask_end(trans.halves[0], UNKNOWN, **none).no_reply
+
+
+@pytest.mark.parametrize("how", [COMMIT, ROLLBACK])
+def test_an_end_needs_no_message_id(trans: Any, how: int) -> None:
+    half = trans.half("U1")
+    assert trans.end(half, how, msg_id=None) == 0
+    assert len(trans.delivered) == (how == COMMIT)
+    assert len(trans.pending) == 0
+
+
+@pytest.mark.parametrize("how", [COMMIT, ROLLBACK])
+def test_an_end_without_an_offset(trans: Any, how: int) -> None:
+    half = trans.half("U1")
+    nowhere = {"tran_state_table_offset": None, "commit_log_offset": 1 << 40}
+    failed = (1, "Find prepared transaction message failed")
+    assert trans.refused(half, how, **nowhere) == failed
+    code, _ = trans.refused(half, how, commit_log_offset=None)
+    assert code == 1
+    code, _ = trans.refused(half, how, tran_state_table_offset=None)
+    assert code == 1
+    other = {"tran_state_table_offset": None, "producer_group": "OTHER"}
+    assert trans.refused(half, how, **other) == (1, "The producer group wrong")
+    assert len(trans.pending) == 1
+
+
+def test_a_commit_that_is_too_long_is_refused_in_its_own_words(trans: Any) -> None:
+    half = trans.half("U1")
+    trans.settings["max_message_size"] = 3
+    trans.kill()
+    code, remark = trans.refused(half)
+    assert (code, remark[:24]) == (13, "The message is illegal, ")
+    assert "body length limit 3B" in remark
+    assert len(trans.pending) == 1
+
+
+def test_a_commit_for_which_there_are_too_many_light_queues(make: Any) -> None:
+    trans = make(
+        enable_lmq=True,
+        enable_multi_dispatch=True,
+        enable_lmq_quota=True,
+        max_lmq_consume_queue_num=1,
+    )
+    one, two = (trans.half(f"U{name}", INNER_MULTI_DISPATCH=f"%LMQ%{name}") for name in "ab")
+    assert trans.end(one) == 0
+    assert trans.refused(two) == (1, "UNKNOWN_ERROR DEFAULT")
+    assert (len(trans.pending), len(trans.delivered)) == (1, 1)
+    three = trans.half("Uc", INNER_MULTI_DISPATCH="%LMQ%a")
+    assert trans.end(three) == 0
+    assert [len(trans.records(name)) for name in ("%LMQ%a", "%LMQ%b")] == [2, 0]
 
 
 def test_a_full_disk_refuses_commits_in_its_own_words(trans: Any) -> None:

@@ -157,7 +157,7 @@ class Transactions(RuleBasedStateMachine):
             model.state = GIVEN_UP
             model.given_up += 1
             return False
-        if model.immunity >= 0 and age <= max(model.immunity, 6) * SECOND:
+        if model.immunity >= 0 and age <= model.immunity * SECOND:
             return False
         if model.immunity < 0 and 0 <= age <= 6 * SECOND:
             return False
