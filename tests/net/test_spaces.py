@@ -8,12 +8,13 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.net.spaces import Net, remove_leftovers
+from tests.trimq.supervising.test_running_family import is_gone, until
 
 ROOT = Path(__file__).parents[2]
 # Seconds in which a byte comes that comes at all, mostly.
@@ -139,23 +140,9 @@ def test_of_a_killed_process_nothing_is_left() -> None:
     maker.stdin.close()
     maker.stdout.close()
     remove_leftovers()
-    until(lambda: not (Path("/run/netns") / space).exists())
+    until(lambda: not (Path("/run/netns") / space).exists(), "the space is removed")
     # Nobody waits for it but init: gone, or dead. The kernel ends it a moment after the signal.
-    until(lambda: is_dead(child))
-
-
-def until(holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-
-
-def is_dead(pid: str) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return True
+    until(lambda: is_gone(int(child)), "the process has ended")
 
 
 def test_what_was_made_is_removed() -> None:

@@ -43,11 +43,8 @@ def test_unless_pops_do_not_read_it(make_broker: Callable[..., Any]) -> None:
     assert not told.ask_to_be_told().header.has_msg
 
 
-@pytest.mark.parametrize("code", [GONE, NO_PERMISSION])
-async def test_one_that_waits_is_refused_when_its_time_is_up(
-    broker: Any, autojump_clock: Any, code: int
-) -> None:
-    told = Told(broker)
+async def told_late(told: Told, act: Callable[[], object]) -> Any:
+    """The answer to one that waits, when something has happened meanwhile."""
     found = []
 
     async def wait() -> None:
@@ -58,29 +55,34 @@ async def test_one_that_waits_is_refused_when_its_time_is_up(
         nursery.start_soon(wait)
         await trio.testing.wait_all_tasks_blocked()
         assert not found
+        act()
+    return found[0]
+
+
+@pytest.mark.parametrize("code", [GONE, NO_PERMISSION])
+async def test_one_that_waits_is_refused_when_its_time_is_up(
+    broker: Any, autojump_clock: Any, code: int
+) -> None:
+    def end() -> None:
         if code == GONE:
             broker.topics.delete("T")
         else:
             broker.groups.get("G").consume_enable = False
-    assert found[0].code == code
-    assert not found[0].header.has_msg
+
+    found = await told_late(Told(broker), end)
+    assert found.code == code
+    assert not found.header.has_msg
 
 
 async def test_one_that_waits_is_refused_when_it_is_woken(broker: Any, autojump_clock: Any) -> None:
     told = Told(broker)
-    found = []
 
-    async def wait() -> None:
-        with trio.fail_after(60):
-            found.append(await told.ask_to_be_told(5000))
-
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(wait)
-        await trio.testing.wait_all_tasks_blocked()
+    def wake() -> None:
         broker.groups.get("G").consume_enable = False
         told.put(b"0")
         told.write()
-    assert found[0].code == NO_PERMISSION
+
+    assert (await told_late(told, wake)).code == NO_PERMISSION
 
 
 @pytest.mark.parametrize("heeded", [True, False])
