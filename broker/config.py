@@ -82,7 +82,7 @@ class BrokerConfig:
     trace_on: bool = setting(True, "TRACE_ON of stored messages.", live=True)
 
     default_topic_queue_nums: int = setting(
-        8, "Queues of TBW102, the most that auto-created topics get.", at_least=1
+        8, "Queues of TBW102, the most that auto-created topics get.", at_least=1, at_most=16_384
     )
     auto_create_topic_enable: bool = setting(
         True, "Create a topic when the first message for it is sent.", live=True
@@ -96,7 +96,7 @@ class BrokerConfig:
         "Keep the replies of request-reply in the cluster's reply topic, too; requesters get them either way.",
         live=True,
     )
-    revive_queue_num: int = setting(8, "Queues of the POP revive topic.", at_least=1)
+    revive_queue_num: int = setting(8, "Queues of the POP revive topic.", at_least=1, at_most=1024)
     server_load_balancer_enable: bool = setting(
         True,
         "Share queues out among a group's clients that ask for it; false: each gets all.",
@@ -292,7 +292,10 @@ class BrokerConfig:
         " pulls need not look at the others.",
     )
     expect_consumer_num_use_filter: int = setting(
-        32, "Groups with filters on one topic, for which those notes are made.", at_least=1
+        32,
+        "Groups with filters on one topic, for which those notes are made.",
+        at_least=1,
+        at_most=10_000,
     )
     max_error_rate_of_bloom_filter: int = setting(
         20,

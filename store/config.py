@@ -181,10 +181,17 @@ class StoreConfig:
         "this changes nothing.",
     )
     max_hash_slot_num: int = setting(
-        5_000_000, "Hash slots of one index file. Fixed once there is one.", at_least=1
+        5_000_000,
+        "Hash slots of one index file. Fixed once there is one.",
+        at_least=1,
+        at_most=100_000_000,
     )
     max_index_num: int = setting(
-        20_000_000, "Entries of one index file, less one. Fixed once there is one.", at_least=2
+        20_000_000,
+        "Entries of one index file, less one. Fixed once there is one.",
+        at_least=2,
+        # With as many slots as are allowed, the file is just below 2 GiB, which is RocketMQ's own bound.
+        at_most=87_000_000,
     )
     max_msgs_num_batch: int = setting(
         64, "Messages that one query by key finds.", at_least=1, live=True
@@ -196,10 +203,15 @@ class StoreConfig:
         16_000,
         "Bytes of consume-queue entries that one filtered pull looks at.",
         at_least=20,
+        at_most=1024 * 1024,
         live=True,
     )
     travel_cq_file_num_when_get_message: int = setting(
-        1, "Consume-queue files that one filtered pull looks at.", at_least=1, live=True
+        1,
+        "Consume-queue files that one filtered pull looks at.",
+        at_least=1,
+        at_most=1000,
+        live=True,
     )
     delay_levels: tuple[int, ...] = setting(
         DELAY_LEVELS,
@@ -340,10 +352,14 @@ class StoreConfig:
         "How far behind its end the commit log is certain to be in the page cache.",
     )
     open_files: int = _own(
-        256, "How many files are kept open for reading and for writing consume queues."
+        256,
+        "How many files are kept open for reading and for writing consume queues.",
+        at_most=65_536,
     )
     queue_buffer_bytes: int = _own(
-        64 * 1024, "A consume queue with more unwritten bytes is written without waiting its turn."
+        64 * 1024,
+        "A consume queue with more unwritten bytes is written without waiting its turn.",
+        at_most=16 * 1024 * 1024,
     )
     physical_memory: int = field(default_factory=physical_memory)
 

@@ -1,6 +1,5 @@
 """Run servers: ``trimq.serve`` for programs, ``run_server`` and ``run_namesrv`` for the command line."""
 
-import signal
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
@@ -13,6 +12,7 @@ from trimq.broker.cluster.registration import name_server_list
 from trimq.broker.services.siblings import Siblings
 from trimq.process.loop_steps import watched
 from trimq.process.state import ProcessState
+from trimq.process.stop_signals import stop_signals
 from trimq.process.supervision import Supervisor
 from trimq.process.tls import server_tls
 from trimq.remoting.serving.dispatch import Dispatcher
@@ -141,20 +141,20 @@ async def open_namesrv(
 
 async def run_server(options: ServerOptions, ready: Ready) -> None:
     """``trimq server``: until SIGINT or SIGTERM."""
-    with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+    with stop_signals() as stop:
         async with open_server(options) as running:
             ready(broker_line(running.namesrv_addr, running.broker_addr, running.store))
-            await anext(aiter(signals))
+            await stop.wait()
 
 
 async def run_namesrv(options: NamesrvOptions, ready: Ready) -> None:
     """``trimq namesrv``: until SIGINT or SIGTERM."""
     plan = namesrv_plan(options)
-    with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+    with stop_signals() as stop:
         namesrv = made_namesrv(plan)
         async with open_namesrv(namesrv, plan, Supervisor()) as bound:
             ready(namesrv_line(str(bound)))
-            await anext(aiter(signals))
+            await stop.wait()
 
 
 __all__ = ["RunningServer", "ServerOptions", "ServerPlan", "open_server", "serve"]

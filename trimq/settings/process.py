@@ -56,7 +56,9 @@ class ServerConfig:
         10_000, "Connections of this process, never more than its limit of open files allows."
     )
     max_connections_per_address: int = limit(
-        2000, "Connections from one address; this machine and load balancers are exempt."
+        2000,
+        "Connections from one address, never more than half of all that fit; this machine and load balancers are"
+        " exempt.",
     )
     max_new_connections_per_address: int = limit(
         200,
@@ -85,13 +87,19 @@ class ServerConfig:
     )
 
 
+def _share_of(room: int, of_address: int) -> int:
+    """Where few descriptors make the room small, one address has half of it, so that it shuts nobody out."""
+    return min(of_address, max(room // 2, 1)) if room and of_address else of_address
+
+
 def limits_of(config: ServerConfig) -> Limits:
     """The remoting bounds that settings change; makes room for the connections."""
+    room = room_for_connections(config.max_connections)
     return Limits(
         frame_limit=config.frame_max_length,
         idle_seconds=config.channel_idle_seconds,
-        connection_limit=room_for_connections(config.max_connections),
-        address_limit=config.max_connections_per_address,
+        connection_limit=room,
+        address_limit=_share_of(room, config.max_connections_per_address),
         address_rate=config.max_new_connections_per_address,
         first_byte_seconds=config.first_byte_seconds,
         frame_seconds=config.max_frame_seconds,

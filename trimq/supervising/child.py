@@ -14,6 +14,7 @@ from typing import Final
 
 import trio
 
+from trimq.process.stop_signals import STOP_SECONDS
 from trimq.serving.failures import ChildFailed
 from trimq.settings.endpoints import Endpoint
 from trimq.supervising.family import Member
@@ -22,7 +23,8 @@ log = logging.getLogger("trimq.supervisor")
 
 FIRST_PAUSE: Final = 0.1
 LONGEST_PAUSE: Final = 10.0
-STOP_SECONDS: Final = 60.0
+# A broker ends by itself within STOP_SECONDS of its own.
+KILL_SECONDS: Final = STOP_SECONDS + 0.4
 
 
 class Child:
@@ -134,7 +136,7 @@ class Child:
         if process is None or process.returncode is not None:
             return
         process.send_signal(signal.SIGTERM)
-        with trio.move_on_after(STOP_SECONDS) as patience:
+        with trio.move_on_after(KILL_SECONDS) as patience:
             await process.wait()
         if patience.cancelled_caught:
             log.error("broker does not stop, killing it: name=%s", self.member.name)

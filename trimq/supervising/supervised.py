@@ -11,6 +11,7 @@ from typing import Final
 
 import trio
 
+from trimq.process.stop_signals import stop_signals
 from trimq.serving.server import RunningServer, open_server
 from trimq.settings.options import ServerOptions
 
@@ -23,7 +24,7 @@ _LINE: Final = 1 << 20
 
 async def run_supervised(options: ServerOptions) -> None:
     """Until SIGTERM, or until the supervisor is gone. SIGINT is for the supervisor."""
-    with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+    with stop_signals(ignored=(signal.SIGINT,)) as stop:
         # Before anything is opened, which may take long.
         threading.Thread(target=_watch, args=(sys.stdin.fileno(),), daemon=True).start()
         async with open_server(options) as running:
@@ -36,9 +37,7 @@ async def run_supervised(options: ServerOptions) -> None:
             sys.stdout.flush()
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(_listen, running)
-                async for number in signals:
-                    if number == signal.SIGTERM:
-                        break
+                await stop.wait()
                 nursery.cancel_scope.cancel()
 
 

@@ -5,13 +5,13 @@ port among them.
 """
 
 import logging
-import signal
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 
 import trio
 
 from trimq.process.metrics import metrics_server
+from trimq.process.stop_signals import STOP_SECONDS, stop_signals
 from trimq.process.supervision import Supervisor
 from trimq.serving.failures import explained_plainly
 from trimq.serving.ready_line import Ready, broker_line
@@ -32,7 +32,7 @@ async def run_family(
     family = family_of(options, count)
     page_at = metrics_endpoint(options)
     prepare_store(family.root)
-    with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+    with stop_signals(STOP_SECONDS + 0.7) as stop:
         async with explained_plainly(), AsyncExitStack() as stack:
             namesrv = await _namesrv(family, stack)
             children = [
@@ -54,7 +54,7 @@ async def run_family(
                 log.info("metrics served: address=%s", address)
             addresses = ",".join(child.address for child in children)
             ready(broker_line(namesrv, addresses, family.root))
-            await anext(aiter(signals))
+            await stop.wait()
             async with trio.open_nursery() as stopping:
                 for child in children:
                     stopping.start_soon(child.stop)
