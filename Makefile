@@ -168,7 +168,7 @@ $(BIN)/python:
 
 # Plain Python: what is compiled is in $(TREE) and $(SERVED).
 $(INSTALLED): $(BIN)/python pyproject.toml $(LOCK)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r $(LOCK)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $(LOCK)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
 	@touch $@
 
@@ -180,10 +180,10 @@ $(SERVED)/.installed: $(INSTALLED) $(SOURCES) setup.py mypyc.ini building/compil
 	@touch $@
 
 $(TESTING): $(INSTALLED) $(TEST_LOCK)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r $(TEST_LOCK)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $(TEST_LOCK)
 	@touch $@
 
 # PySpark comes with all of Spark, 450 MB: only what needs it installs it.
 $(SPARKING): $(TESTING) $(SPARK_LOCK)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r $(SPARK_LOCK)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $(SPARK_LOCK)
 	@touch $@

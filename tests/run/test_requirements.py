@@ -1,0 +1,25 @@
+"""What `make` installs is locked: each version, and each file's hash."""
+
+import re
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+PIN: Final = re.compile(r"[\w-]+==\S+( ;.*?)?(\s+--hash=sha256:[0-9a-f]{64})+\s*")
+
+
+@pytest.mark.parametrize("name", ["runtime", "test", "spark"])
+def test_each_version_has_its_hashes(name: str) -> None:
+    text = (ROOT / "requirements" / f"{name}.txt").read_text().replace("\\\n", "")
+    pins = [line for line in text.splitlines() if not line.startswith("#")]
+    assert pins
+    assert not [pin for pin in pins if not PIN.fullmatch(pin)]
+
+
+def test_no_lock_is_installed_without_them() -> None:
+    lines = (ROOT / "Makefile").read_text().splitlines()
+    installs = [line for line in lines if "pip install" in line and " -r " in line]
+    assert len(installs) == 3
+    assert all("--require-hashes" in line for line in installs)
