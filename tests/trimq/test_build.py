@@ -23,7 +23,8 @@ ROOT = Path(__file__).parents[2]
 
 def locked(name: str) -> set[str]:
     lines = (ROOT / "requirements" / f"{name}.txt").read_text().splitlines()
-    return {line.split()[0] for line in lines if not line.startswith(("#", " "))}
+    pins = [line.split()[0] for line in lines if not line.startswith(("#", " "))]
+    return {pin.lower().replace("_", "-") for pin in pins}
 
 
 def test_all_hot_modules_are_of_one_kind(compiling: ModuleType) -> None:
