@@ -39,5 +39,9 @@ class NoRoute(NotFound):
         self.topic = topic
 
 
+class Stuck(AdminError):
+    """A server's answers lead nowhere, however often it is asked."""
+
+
 class Invalid(AdminError):
     """What the caller gave makes no sense."""

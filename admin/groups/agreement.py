@@ -290,7 +290,7 @@ async def _queues_at(link: Link, topic: str, addr: str) -> list[MessageQueue]:
         MessageQueue(broker_name=data.broker_name, queue_id=number, topic=topic)
         for data in route.queue_datas
         if data.broker_name in names
-        for number in range(data.read_queue_nums)
+        for number in data.readable()
     ]
 
 

@@ -5,7 +5,7 @@ from typing import Final
 
 from trimq.admin.brokers.cluster import topic_route
 from trimq.admin.connecting.link import Link, ask
-from trimq.admin.errors import NotFound
+from trimq.admin.errors import NotFound, Stuck
 from trimq.admin.messages.message import Message, read_messages, unwrapped
 from trimq.codec.bodies.base import decode_body
 from trimq.codec.bodies.locks import MessageQueue
@@ -44,6 +44,15 @@ class Pulled:
     next_offset: int
     messages: list[Message]
 
+    def after(self, place: "Place", offset: int) -> int:
+        """Where to continue behind the pull at `offset`; Stuck when that would be there again, for ever."""
+        if self.next_offset <= offset and self.status in ("FOUND", "NO_MATCHED_MSG"):
+            raise Stuck(
+                f"{place.addr} answers a pull of queue {place.queue.queue_id} at {offset} with messages, and says"
+                f" to go on at {self.next_offset}: given up"
+            )
+        return self.next_offset
+
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -67,7 +76,7 @@ def readable_places(topic: str, route: TopicRouteData) -> list[Place]:
         for number in (
             sorted(mappings[data.broker_name].curr_id_map)
             if data.broker_name in mappings
-            else range(data.read_queue_nums)
+            else data.readable()
         )
     ]
 

@@ -165,7 +165,7 @@ def _writable(topic: str, route: TopicRouteData) -> list[Place]:
         for number in (
             sorted(mappings[data.broker_name].curr_id_map)
             if data.broker_name in mappings
-            else range(data.write_queue_nums)
+            else data.writable()
         )
     ]
     if not places:

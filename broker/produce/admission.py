@@ -9,7 +9,6 @@ Hot: compiled by mypyc when a compiler is there.
 
 import logging
 import random
-import time
 
 from trimq.base.clock import Clock
 from trimq.broker.config import BrokerConfig
@@ -23,6 +22,7 @@ from trimq.codec.codes import ResponseCode
 from trimq.codec.errors import CodecError
 from trimq.codec.flags import Perm, TopicSysFlag
 from trimq.codec.headers.fast import SendHeader
+from trimq.codec.java.moments import local_time
 from trimq.codec.names import RETRY_PREFIX, SEE_FAQ
 from trimq.remoting.contract import RemotingError
 
@@ -62,7 +62,7 @@ class Admission:
         if self._accept_from and self._clock.millis() < self._accept_from:
             raise RemotingError(
                 ResponseCode.SYSTEM_ERROR,
-                f"broker unable to service, until {_human_time(self._accept_from)}",
+                f"broker unable to service, until {local_time(self._accept_from)}",
             )
         config = self._topics.get(topic)
         if config is None or topic not in self._known or not self._broker_writable:
@@ -158,9 +158,3 @@ def topic_text(config: TopicConfig) -> str:
         f"topicFilterType={config.topic_filter_type}, topicSysFlag={config.topic_sys_flag}, "
         f"order={order}, attributes={{{attributes}}}]"
     )
-
-
-def _human_time(millis: int) -> str:
-    """UtilAll.timeMillisToHumanString2: local time with milliseconds."""
-    seconds, rest = divmod(millis, 1000)
-    return f"{time.strftime('%Y-%m-%d %H:%M:%S', time.localtime(seconds))},{rest:03d}"

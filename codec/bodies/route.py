@@ -1,10 +1,16 @@
 """Routes: which broker has which queues of a topic."""
 
+from typing import Final
+
 import msgspec
 
 from trimq.codec.bodies.base import Body, Int32, Int64
 from trimq.codec.bodies.topics import TopicQueueMappingInfo
+from trimq.codec.errors import CodecError
 from trimq.codec.java import fastjson
+
+# Of one topic on one broker. RocketMQ knows no bound; what a route claims must not fill a tool's memory.
+MOST_QUEUES: Final = 262_144
 
 
 class BrokerData(Body, kw_only=True):
@@ -25,6 +31,23 @@ class QueueData(Body, kw_only=True):
     read_queue_nums: Int32 = 0
     topic_sys_flag: Int32 = 0
     write_queue_nums: Int32 = 0
+
+    def readable(self) -> range:
+        """The numbers of the queues that can be read; CodecError when the broker claims too many to be true."""
+        return _numbers(self, self.read_queue_nums)
+
+    def writable(self) -> range:
+        """The same of those that can be written."""
+        return _numbers(self, self.write_queue_nums)
+
+
+def _numbers(data: QueueData, count: int) -> range:
+    if count > MOST_QUEUES:
+        raise CodecError(
+            f"broker {data.broker_name!r} claims to have {count} queues of a topic; more than {MOST_QUEUES}"
+            " cannot be true"
+        )
+    return range(count)
 
 
 class TopicRouteData(Body, kw_only=True):

@@ -8,8 +8,9 @@ import click
 from trimq.codec.bodies.locks import MessageQueue
 from trimq.codec.bodies.progress import OffsetWrapper
 from trimq.codec.bodies.queue_tables import BrokerConsumeStatsTable, by_queue
+from trimq.codec.java.moments import local_seconds
 from trimq.mqadmin.framework import Run, admin_command, boolean, chosen_addrs
-from trimq.mqadmin.text.java import cut, local_seconds
+from trimq.mqadmin.text.java import cut
 
 _HEAD: Final = "{:<64}  {:<64}  {:<32}  {:<4}  {:<20}  {:<20}  {:<20}  {}"
 _TITLES: Final = (

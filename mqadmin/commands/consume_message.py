@@ -147,7 +147,7 @@ def _print(run: Run, place: Place, first: int, last: int, group: str | None) -> 
     queue = queue_text(place.queue)
     while offset <= last:
         pulled = run.admin.pull(place, offset, limit=last - offset + 1, group=group)
-        offset = pulled.next_offset
+        offset = pulled.after(place, offset)
         if pulled.status == "FOUND":
             run.out.line("Consume ok")
             printed += len(pulled.messages)

@@ -12,13 +12,14 @@ from trimq.admin.groups.groups import ConsumeStats
 from trimq.codec.bodies.clients import ConsumerConnection
 from trimq.codec.bodies.locks import MessageQueue
 from trimq.codec.bodies.progress import OffsetWrapper
+from trimq.codec.java.moments import local_seconds
 from trimq.codec.names import RETRY_PREFIX
 from trimq.codec.versions import version_name
 from trimq.mqadmin.common.gathering import progress_of
 from trimq.mqadmin.common.group_names import group_of
 from trimq.mqadmin.failures import FAILURES
 from trimq.mqadmin.framework import Run, admin_command, boolean
-from trimq.mqadmin.text.java import cut, java, local_seconds
+from trimq.mqadmin.text.java import cut, java
 from trimq.mqadmin.text.listing import in_order
 
 _TITLES: Final = ("#Topic", "#Broker Name", "#QID", "#Broker Offset", "#Consumer Offset")

@@ -5,9 +5,10 @@ from typing import Final
 import click
 
 from trimq.codec.bodies.replication import HARuntimeInfo
+from trimq.codec.java.moments import local_time
 from trimq.mqadmin.common.repeating import repeat
 from trimq.mqadmin.framework import Run, admin_command, broker_or_cluster, chosen_addrs
-from trimq.mqadmin.text.java import hash_order, java, local_time
+from trimq.mqadmin.text.java import hash_order, java
 
 _SLAVE: Final = "{:<32}  {:<16} {:>16} {:>16} {:>16} {:>16}"
 _TITLES: Final = (

@@ -12,9 +12,10 @@ from trimq.admin.errors import AdminError
 from trimq.admin.groups.groups import QueueHolder
 from trimq.admin.groups.progress import QueueProgress
 from trimq.codec.bodies.locks import MessageQueue
+from trimq.codec.java.moments import local_seconds
 from trimq.mqadmin.failures import FAILURES, Failed
 from trimq.mqadmin.framework import Run, admin_command
-from trimq.mqadmin.text.java import cut, local_seconds
+from trimq.mqadmin.text.java import cut
 
 _ROW: Final = (
     "{:<32}  {:<24}  {:>4}  {:>12}  {:>12}  {:>12}  {:>9}  {:>9}  {:>9}  {:<19}  {:<19}  {}"

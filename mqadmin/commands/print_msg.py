@@ -84,7 +84,7 @@ def _print_queue(
     queue = queue_text(place.queue)
     while offset < last:
         pulled = run.admin.pull(place, offset, tags)
-        offset = pulled.next_offset
+        offset = pulled.after(place, offset)
         if pulled.status == "FOUND":
             for message in pulled.messages:
                 body = message.body.decode(codec, "replace") if codec else "NOT PRINT BODY"

@@ -94,7 +94,7 @@ def command(
     counts: Counter[str] = Counter()
     while offset < last:
         pulled = admin.pull(place, offset, tags)
-        offset = pulled.next_offset
+        offset = pulled.after(place, offset)
         # As in the official tool, a stretch without a matching message is the end.
         if pulled.status != "FOUND":
             break

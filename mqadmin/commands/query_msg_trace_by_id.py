@@ -9,11 +9,12 @@ import click
 
 from trimq.admin.errors import NotFound
 from trimq.admin.messages.finding import END_OF_TIME, MessageQuery
+from trimq.codec.java.moments import local_seconds
 from trimq.codec.names import TRACE_TOPIC
 from trimq.mqadmin.common.traces import CONSUMED, SENT, Trace, traces_of
 from trimq.mqadmin.failures import Failed
 from trimq.mqadmin.framework import Run, admin_command
-from trimq.mqadmin.text.java import hash_order, java, local_seconds
+from trimq.mqadmin.text.java import hash_order, java
 from trimq.mqadmin.text.moments import MOMENT, moment, start_moment
 
 _ROW: Final = "{:<10} {:<20} {:<20} {:<20} {:<10} {:<10}"

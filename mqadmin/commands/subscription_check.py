@@ -10,10 +10,11 @@ import click
 
 from trimq.admin.errors import NotFound
 from trimq.admin.groups.agreement import Dispute, GroupAgreement, GroupMember
+from trimq.codec.java.moments import local_seconds
 from trimq.codec.names import RETRY_PREFIX
 from trimq.mqadmin.failures import FAILURES, Failed
 from trimq.mqadmin.framework import Run, admin_command
-from trimq.mqadmin.text.java import cut, local_seconds
+from trimq.mqadmin.text.java import cut
 
 _ROW: Final = "{:<40}  {:<22}  {:>8}  {:<6}  {}"
 _TITLES: Final = ("#Group", "#Broker Addr", "#Members", "#Agree", "#Differ On")

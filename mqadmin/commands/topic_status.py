@@ -9,8 +9,9 @@ import click
 
 from trimq.admin.errors import NotFound
 from trimq.admin.topics.topics import TopicStats
+from trimq.codec.java.moments import local_time
 from trimq.mqadmin.framework import Run, admin_command, topic_option
-from trimq.mqadmin.text.java import cut, java, local_time
+from trimq.mqadmin.text.java import cut, java
 
 _HEAD: Final = "{:<32}  {:<4}  {:<20}  {:<20}    {}"
 

@@ -9,8 +9,9 @@ from trimq.codec.bodies.elastic_admin import (
     ElasticView,
     ElasticWait,
 )
+from trimq.codec.java.moments import local_seconds
 from trimq.mqadmin.framework import Run
-from trimq.mqadmin.text.java import cut, local_seconds
+from trimq.mqadmin.text.java import cut
 
 _QUEUE: Final = "{:>6}  {:>11}  {:>14}  {:>14}  {:>12}"
 _LOAD: Final = "{:>10}  {:>6}  {:>12}"

@@ -6,9 +6,9 @@ import click
 
 from trimq.admin.brokers.cluster import preferred_addr
 from trimq.codec.bodies.route import TopicRouteData
+from trimq.codec.java.moments import local_time
 from trimq.mqadmin.failures import FAILURES
 from trimq.mqadmin.framework import Run
-from trimq.mqadmin.text.java import local_time
 
 parent_option = click.option(
     "-p", "--parentTopic", "parent", required=True, help="The topic of the lite topics."

@@ -6,7 +6,8 @@ from typing import Any, Final
 from trimq.codec.bodies.heartbeat import SubscriptionData
 from trimq.codec.bodies.locks import MessageQueue
 from trimq.codec.bodies.queue_tables import ConsumerRunningInfo, ProcessQueueInfo, by_queue
-from trimq.mqadmin.text.java import compact_time, java, properties_order
+from trimq.codec.java.moments import compact_time
+from trimq.mqadmin.text.java import java, properties_order
 from trimq.mqadmin.text.messages import queue_text
 
 _QUEUE: Final = "{:<64}  {:<32}  {:<4}  {:<20}"

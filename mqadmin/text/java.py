@@ -5,7 +5,6 @@ for the same output.
 """
 
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Any
 
 from trimq.codec.bodies.locks import MessageQueue
@@ -48,22 +47,6 @@ def _double(value: float) -> str:
 def cut(text: str | None, size: int) -> str:
     """The first characters of a text (UtilAll.frontStringAtLeast)."""
     return java(text)[:size]
-
-
-def local_time(millis: int) -> str:
-    """`2026-01-31 23:59:59,999` in local time (UtilAll.timeMillisToHumanString2)."""
-    moment = datetime.fromtimestamp(millis // 1000)
-    return f"{moment:%Y-%m-%d %H:%M:%S},{millis % 1000:03d}"
-
-
-def local_seconds(millis: int) -> str:
-    """`2026-01-31 23:59:59` in local time."""
-    return f"{datetime.fromtimestamp(millis // 1000):%Y-%m-%d %H:%M:%S}"
-
-
-def compact_time(millis: int) -> str:
-    """`20260131235959999` in local time (UtilAll.timeMillisToHumanString)."""
-    return f"{datetime.fromtimestamp(millis // 1000):%Y%m%d%H%M%S}{millis % 1000:03d}"
 
 
 def queue_hash(queue: MessageQueue) -> int:

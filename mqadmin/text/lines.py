@@ -4,12 +4,12 @@ import base64
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any, Final
 
 import click
 
 from trimq.admin.messages.message import Message
+from trimq.codec.java.moments import local_time
 from trimq.codec.records import property_keys
 from trimq.mqadmin.text.messages import message_value
 
@@ -122,7 +122,7 @@ def _properties(message: Message) -> dict[str, str]:
 
 def local_millis(millis: int) -> str:
     """`2026-01-31 23:59:59.999` in local time."""
-    return f"{datetime.fromtimestamp(millis // 1000):%Y-%m-%d %H:%M:%S}.{millis % 1000:03d}"
+    return local_time(millis, point=".")
 
 
 def read_format(text: str, body: str) -> tuple[_Part, ...]:

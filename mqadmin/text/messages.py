@@ -11,11 +11,12 @@ from trimq.admin.messages.message import Message
 from trimq.admin.messages.pulling import Place
 from trimq.admin.messages.sending import Sent
 from trimq.codec.bodies.locks import MessageQueue
+from trimq.codec.java.moments import local_time
 from trimq.mqadmin.failures import FAILURES
 from trimq.mqadmin.files.writing import TOOLS_FOLDER, is_plain_name, out_option, write_file
 from trimq.mqadmin.framework import Run
 from trimq.mqadmin.output import plain
-from trimq.mqadmin.text.java import hash_order, java, local_time, queue_hash, string_map
+from trimq.mqadmin.text.java import hash_order, java, queue_hash, string_map
 
 # Where the official tool puts bodies, one file per message.
 BODIES: Final = TOOLS_FOLDER / "msgbodys"

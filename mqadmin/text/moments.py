@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import click
 
+from trimq.codec.java.moments import local_seconds
 from trimq.mqadmin.output import complain
-from trimq.mqadmin.text.java import local_seconds
 
 MOMENT: Final = "TIME"
 FORMS: Final = "now, -1h30m, 2026-01-31T12:00:00Z, '2026-01-31 12:00:00', 2026-01-31#12:00:00:000, milliseconds"

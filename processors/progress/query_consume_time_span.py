@@ -1,7 +1,5 @@
 """QUERY_CONSUME_TIME_SPAN: from when to when a topic has messages, and where a group stands."""
 
-import time
-
 from trimq.base.clock import Clock
 from trimq.broker.config import BrokerConfig
 from trimq.broker.groups.offsets import ConsumerOffsets
@@ -13,6 +11,7 @@ from trimq.codec.bodies.locks import MessageQueue
 from trimq.codec.bodies.progress import QueryConsumeTimeSpanBody, QueueTimeSpan
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.headers.offsets import QueryConsumeTimeSpanRequestHeader
+from trimq.codec.java.moments import local_time
 from trimq.processors._steps import AnswerSteps, SteppedProcessor
 from trimq.remoting.contract import RemotingError, Request, Response
 
@@ -78,5 +77,4 @@ class QueryConsumeTimeSpan(SteppedProcessor[QueryConsumeTimeSpanRequestHeader]):
 
 def _local_time(millis: int) -> str:
     """`2026-11-22#00:03:00:212` (UtilAll.YYYY_MM_DD_HH_MM_SS_SSS)."""
-    moment = time.strftime("%Y-%m-%d#%H:%M:%S", time.localtime(millis // 1000))
-    return f"{moment}:{millis % 1000:03d}"
+    return local_time(millis, between="#", point=":")

@@ -69,7 +69,7 @@ class Glance:
                         self.view.masters[place] = master
                     else:
                         slaves.add(addr)
-                    places[addr].append((place, data.read_queue_nums))
+                    places[addr].append((place, len(data.readable())))
         self._ask(places, slaves)
 
     def find(self, missing: Iterable[QueueKey], routes: Routes) -> None:

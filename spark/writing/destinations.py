@@ -64,7 +64,7 @@ class Destinations:
             Place(topic, data.broker_name, number)
             for data in sorted(route.queue_datas, key=lambda one: one.broker_name)
             if Perm.writable(data.perm) and data.broker_name in self._masters
-            for number in range(data.write_queue_nums)
+            for number in data.writable()
         ]
         if not found:
             raise NoDestination(f"no broker lets messages be written to topic {topic!r}")

@@ -10,6 +10,7 @@ from typing import IO, Any, Final
 from rich.console import Console, JustifyMethod
 from rich.table import Table
 
+from trimq.codec.java.moments import local_seconds
 from trimq.spark.offsets.history.results import Report, Row
 
 Cell = Callable[[Row], str]
@@ -53,7 +54,7 @@ def moment(millis: int | None) -> str:
     """Local time."""
     if millis is None:
         return _NONE
-    return datetime.fromtimestamp(millis / 1000).strftime("%Y-%m-%d %H:%M:%S")
+    return local_seconds(millis)
 
 
 def zone(millis: int) -> str:
