@@ -90,6 +90,8 @@ class DelayService:
         self.data_version = new_version(clock)
         # Where a message lies that was sent to a topic's queue: the last step before it is put.
         self.place: Callable[[str, int], int] = lambda topic, queue_id: queue_id
+        # Told how many messages were delivered.
+        self.counted: Callable[[int], None] = lambda count: None
 
     @property
     def max_level(self) -> int:
@@ -250,6 +252,7 @@ class DelayService:
 
     def _advance(self, level: int, offset: int, messages: int) -> None:
         self._offsets[level] = offset
+        self.counted(messages)
         before = self._updates // self._version_step
         self._updates += messages
         for _ in range(self._updates // self._version_step - before):

@@ -18,6 +18,15 @@ Values = tuple[int, int, int]
 _MESSAGES, _BYTES, _GOES = range(3)
 _NOTHING: Final = (0, 0, 0)
 _FLOWS_PER_STEP: Final = 500
+# What is counted for the whole broker, and where (BrokerStatsManager).
+_OF_BROKER: Final = {
+    "BROKER_PUT_NUMS": "put",
+    "BROKER_GET_NUMS": "pulled",
+    "BROKER_PUT_NUMS_WITHOUT_SYSTEM_TOPIC": "own_written",
+    "BROKER_GET_NUMS_WITHOUT_SYSTEM_TOPIC": "own_pulled",
+    "BROKER_CK_NUMS": "checkpoints",
+    "BROKER_ACK_NUMS": "acks",
+}
 # StoreStatsService: a sample each second, enough for the rate over ten minutes.
 _SECONDS: Final = 601
 
@@ -151,21 +160,24 @@ class BrokerStats:
         self.yesterday_morning = Totals(0, 0)
         self.this_morning = Totals(0, 0)
         self._day = _local_day(self.started)
-        self._whole = {"PUT": Flow(), "GET": Flow()}
+        # Of the whole broker, by what VIEW_BROKER_STATS_DATA calls them.
+        self._whole = {name: Flow() for name in _OF_BROKER}
         topics, pulls = SampledFlows(traffic.topics), SampledFlows(traffic.pulls)
         back = SampledFlows(traffic.sent_back)
-        self._puts = SampledFlows({cluster: self._whole["PUT"]})
-        self._gets = SampledFlows({cluster: self._whole["GET"]})
+        checkpoints = SampledFlows(traffic.checkpoints_of_group)
+        acks = SampledFlows(traffic.acks_of_group)
+        whole = {name: SampledFlows({cluster: flow}) for name, flow in self._whole.items()}
         self._topics, self._pulls = topics, pulls
-        self._tables = (topics, pulls, back, self._puts, self._gets)
+        self._tables = (topics, pulls, back, checkpoints, acks, *whole.values())
         self._by_name = {
             "TOPIC_PUT_NUMS": (topics, _MESSAGES),
             "TOPIC_PUT_SIZE": (topics, _BYTES),
             "GROUP_GET_NUMS": (pulls, _MESSAGES),
             "GROUP_GET_SIZE": (pulls, _BYTES),
             "SNDBCK_PUT_NUMS": (back, _MESSAGES),
-            "BROKER_PUT_NUMS": (self._puts, _MESSAGES),
-            "BROKER_GET_NUMS": (self._gets, _MESSAGES),
+            "GROUP_CK_NUMS": (checkpoints, _MESSAGES),
+            "GROUP_ACK_NUMS": (acks, _MESSAGES),
+            **{name: (table, _MESSAGES) for name, table in whole.items()},
         }
 
     # --- asking
@@ -175,9 +187,7 @@ class BrokerStats:
         table, index = self._by_name.get(name, (None, 0))
         if table is None:
             return None
-        if table is self._puts and not self._traffic.written:
-            return None
-        if table is self._gets and not self._traffic.pulled:
+        if name in self._whole and not self._count_of_broker(name):
             return None
         return table.figures(key, index)
 
@@ -200,10 +210,13 @@ class BrokerStats:
 
     async def sample(self, period: Period) -> None:
         """Take one sample of every flow."""
-        self._whole["PUT"].messages = self._traffic.written
-        self._whole["GET"].messages = self._traffic.pulled
+        for name, flow in self._whole.items():
+            flow.messages = self._count_of_broker(name)
         for table in self._tables:
             await table.sample(self._clock.millis(), period)
+
+    def _count_of_broker(self, name: str) -> int:
+        return int(getattr(self._traffic, _OF_BROKER[name]))
 
     def tick(self) -> None:
         """Called every second: rates, and the totals at the turn of the day (BrokerStats.record)."""

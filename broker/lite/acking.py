@@ -5,6 +5,8 @@ exception: an acknowledgement for which no batch is known (the broker was starte
 very next message. The original moves it past any, and what lies between is lost to the group.
 """
 
+from collections.abc import Callable
+
 from trimq.base.clock import Clock
 from trimq.broker.groups.offsets import ConsumerOffsets
 from trimq.broker.lite.events import LiteEvents
@@ -43,6 +45,8 @@ class LiteAcking:
         self._events = events
         self._store = store
         self._clock = clock
+        # Told of each message that is acknowledged: group, topic, how many.
+        self.counted: Callable[[str, str, int], None] = lambda group, topic, count: None
 
     def ack(self, header: AckHeader, peer: Peer) -> None:
         group, offset = header.consumer_group, header.offset
@@ -58,6 +62,7 @@ class LiteAcking:
         if offset < committed:
             return
         following = self._following(queue, offset, committed, handle)
+        self.counted(group, header.topic, 1)
         if following is None:
             return
         if not self._offsets.has_reset(group, queue.topic, 0):

@@ -6,6 +6,7 @@ Hot: compiled by mypyc when a compiler is there.
 from typing import Final
 
 from trimq.base.clock import Clock
+from trimq.broker.figures.traffic import Traffic
 from trimq.broker.produce.puts import PutRules
 from trimq.broker.produce.staging import Staging
 from trimq.codec.bodies.base import encode_body
@@ -39,8 +40,11 @@ _HASHES: Final = {tag: string_hash(tag) for tag in (CHECKPOINT, ACK, BATCH_ACK)}
 class Notes:
     """`cluster`: its name is part of the revive topic's. What stages says where the log ends behind it."""
 
-    def __init__(self, staging: Staging, rules: PutRules, cluster: str, clock: Clock) -> None:
+    def __init__(
+        self, staging: Staging, rules: PutRules, cluster: str, clock: Clock, traffic: Traffic
+    ) -> None:
         self._staging = staging
+        self._traffic = traffic
         self._rules = rules
         self._clock = clock
         self.topic = revive_topic(cluster)
@@ -55,17 +59,23 @@ class Notes:
         """Of messages that are hidden for `invisible` milliseconds. StoreError, PutRefused."""
         body = checkpoint_body(popped, distances, invisible)
         message = self._checkpoint(popped, body, invisible, revive_queue)
-        return self._stage(message, checkpoints=1, acks=0)
+        end = self._stage(message, checkpoints=1, acks=0)
+        self._traffic.popped(popped.group, popped.topic)
+        return end
 
     def ack(self, popped: Popped, offset: int, due: int, revive_queue: int) -> int:
         """Of one message. StoreError, PutRefused."""
-        return self._stage(self._ack(popped, offset, due, revive_queue), checkpoints=0, acks=1)
+        end = self._stage(self._ack(popped, offset, due, revive_queue), checkpoints=0, acks=1)
+        self._traffic.acknowledged(popped.group, popped.topic, 1)
+        return end
 
     def ack_batch(self, popped: Popped, offsets: list[int], due: int, revive_queue: int) -> int:
         """Of several. StoreError, PutRefused."""
         body = batch_ack_body(popped, offsets)
         message = self._message(body, ack_key(popped), BATCH_ACK, due, revive_queue)
-        return self._stage(message, checkpoints=0, acks=1)
+        end = self._stage(message, checkpoints=0, acks=1)
+        self._traffic.acknowledged(popped.group, popped.topic, len(offsets))
+        return end
 
     def ack_due(self, popped: Popped, offsets: list[int], due: int, revive_queue: int) -> int:
         """Of several messages whose time is up, so that it needs no wheel, whether there is one or not. StoreError,
@@ -98,6 +108,8 @@ class Notes:
         end = self._staging.store.stage_all(both)[1].end
         self.checkpoints += 1
         self.acks += 1
+        self._traffic.popped(popped.group, popped.topic)
+        self._traffic.acknowledged(popped.group, popped.topic, 1)
         return end
 
     def checkpoint_again(self, point: PopCheckPoint, offset: int, revive_queue: int) -> int:

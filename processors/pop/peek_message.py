@@ -3,6 +3,7 @@
 import random
 from functools import partial
 
+from trimq.broker.figures.traffic import Traffic
 from trimq.broker.pop.asking import PopChecks
 from trimq.broker.pop.looking import Looking, Peeked
 from trimq.broker.pop.selection import DRAWN_FROM
@@ -20,10 +21,13 @@ class PeekMessage(Processor[PeekMessageRequestHeader]):
     codes = (RequestCode.PEEK_MESSAGE,)
     header = PeekMessageRequestHeader
 
-    def __init__(self, checks: PopChecks, looking: Looking, store: MessageStore) -> None:
+    def __init__(
+        self, checks: PopChecks, looking: Looking, store: MessageStore, traffic: Traffic
+    ) -> None:
         self._checks = checks
         self._looking = looking
         self._store = store
+        self._traffic = traffic
 
     def handle(self, request: Asked) -> Response | Later:
         header, checks = request.header, self._checks
@@ -41,6 +45,8 @@ class PeekMessage(Processor[PeekMessageRequestHeader]):
         if not found.messages:
             code = ResponseCode.PULL_NOT_FOUND
             return Response(code, "NO_MESSAGE_IN_QUEUE", _header(found.rest))
+        size = sum(length for _, length in found.extents)
+        self._traffic.handed_out(header.consumer_group, header.topic, found.messages, size)
         body = self._store.load(found.extents)
         if body is None:
             return Later(request, partial(self._from_disk, found), keeps_body=False)

@@ -240,7 +240,7 @@ def _messages_in_and_out(given: Given, common: Common) -> list[Part]:
             elastic.Around(topic, offset, common.clients, common.registration, common.routes),
         ),
         messages.part(given, consumers, common.filters.table),
-        delays.part(common.delays, common.elastic.maps),
+        delays.part(common.delays, common.elastic.maps, traffic),
         timers.part(given, common.timers, common.sends, topic, common.elastic.maps),
         pop.part(
             given,

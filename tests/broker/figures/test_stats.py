@@ -162,3 +162,96 @@ async def test_many_flows_are_sampled_in_steps(counted: Counted, monkeypatch: An
         counted.traffic.stored([record(f"T{number}")])
     await counted.stats.sample(MINUTE)
     assert len(steps) == 2
+
+
+REVIVE = "rmq_sys_REVIVE_LOG_C"
+
+
+def real_topic(topic: str) -> bytes:
+    return b"K\x01v\x02REAL_TOPIC\x01%s\x02" % topic.encode()
+
+
+@pytest.mark.parametrize(
+    ("written", "put", "of_topic"),
+    [
+        pytest.param(record("T"), 1, 1, id="a send"),
+        pytest.param(record("RMQ_SYS_TRANS_HALF_TOPIC"), 1, 1, id="a half message"),
+        pytest.param(record("RMQ_SYS_TRANS_OP_HALF_TOPIC"), 0, None, id="an op"),
+        pytest.param(record("TRANS_CHECK_MAX_TIME_TOPIC"), 0, None, id="a half that was given up"),
+        pytest.param(record(REVIVE), 0, None, id="a note of POP that is due"),
+        pytest.param(
+            record("rmq_sys_wheel_timer", properties=real_topic(REVIVE)),
+            0,
+            None,
+            id="a note of POP",
+        ),
+        pytest.param(
+            record("rmq_sys_wheel_timer", properties=real_topic("T")), 1, 1, id="a timer message"
+        ),
+        pytest.param(
+            record("SCHEDULE_TOPIC_XXXX", properties=real_topic("T")), 1, 1, id="a delayed message"
+        ),
+        pytest.param(
+            record("SCHEDULE_TOPIC_XXXX", properties=real_topic("%RETRY%g")), 0, 1, id="sent back"
+        ),
+        pytest.param(record("%RETRY%g"), 1, 1, id="what was sent back comes again"),
+        pytest.param(record("%DLQ%g"), 0, None, id="a dead letter"),
+        pytest.param(record("rmq_sys_ELASTIC_MAP"), 0, None, id="a map of an elastic topic"),
+    ],
+)
+async def test_what_the_broker_writes_for_itself_is_put_by_nobody(
+    counted: Counted, written: Dispatched, put: int, of_topic: int | None
+) -> None:
+    counted.traffic.stored([record("U"), written, written, record("U")])
+    await counted.pass_minute_samples(1)
+    assert counted.minute("BROKER_PUT_NUMS", "C").sum == 2 + 2 * put
+    # Where it is written is known all the same: the rates of the store are of all.
+    assert counted.stats.stored()[0] == 4
+    figures = counted.stats.figures("TOPIC_PUT_NUMS", written.topic)
+    assert (None if figures is None else figures[0].sum) == (
+        None if of_topic is None else 2 * of_topic
+    )
+
+
+async def test_notes_and_timers_of_one_write(counted: Counted) -> None:
+    both = [record("rmq_sys_wheel_timer", 10, real_topic(name)) for name in (REVIVE, "T", REVIVE)]
+    counted.traffic.stored(both)
+    counted.traffic.stored(both[:1])
+    await counted.pass_minute_samples(1)
+    assert counted.minute("TOPIC_PUT_NUMS", "rmq_sys_wheel_timer").sum == 1
+    assert counted.minute("BROKER_PUT_NUMS", "C").sum == 1
+
+
+async def test_pops_and_acknowledgements(counted: Counted) -> None:
+    for name in ("BROKER_CK_NUMS", "BROKER_ACK_NUMS"):
+        assert counted.stats.figures(name, "C") is None
+    counted.traffic.popped("g", "T")
+    counted.traffic.popped("h", "T")
+    counted.traffic.acknowledged("g", "T", 3)
+    await counted.pass_minute_samples(1)
+    assert counted.minute("GROUP_CK_NUMS", "T@g").sum == 1
+    assert counted.minute("BROKER_CK_NUMS", "C").sum == 2
+    assert counted.minute("GROUP_ACK_NUMS", "T@g") == Figure(3, 0.3, 3.0)
+    assert counted.minute("BROKER_ACK_NUMS", "C").sum == 3
+    counted.traffic.forget_group("g")
+    assert counted.stats.figures("GROUP_ACK_NUMS", "T@g") is None
+
+
+async def test_what_was_delivered_from_the_levels(counted: Counted) -> None:
+    counted.traffic.scheduled(2)
+    counted.traffic.scheduled(1)
+    await counted.pass_minute_samples(1)
+    key = "SCHEDULE_TOPIC_XXXX@SCHEDULE_CONSUMER"
+    assert counted.minute("GROUP_GET_NUMS", key) == Figure(3, 0.3, 1.0)
+    assert counted.stats.figures("BROKER_GET_NUMS", "C") is None
+
+
+async def test_without_system_topics(counted: Counted) -> None:
+    counted.traffic.stored([record("T"), record("SYS1"), record("SYS1")])
+    counted.traffic.handed_out("g", "T", 2, 10)
+    counted.traffic.handed_out("g", "SYS1", 1, 10)
+    await counted.pass_minute_samples(1)
+    assert counted.minute("BROKER_PUT_NUMS", "C").sum == 3
+    assert counted.minute("BROKER_PUT_NUMS_WITHOUT_SYSTEM_TOPIC", "C").sum == 1
+    assert counted.minute("BROKER_GET_NUMS", "C").sum == 3
+    assert counted.minute("BROKER_GET_NUMS_WITHOUT_SYSTEM_TOPIC", "C").sum == 2

@@ -2,6 +2,7 @@
 
 from trimq.broker.delivery.delays import DelayService
 from trimq.broker.elastic.maps import ElasticMaps
+from trimq.broker.figures.traffic import Traffic
 from trimq.processors.delays.get_all_delay_offset import GetAllDelayOffset
 from trimq.wiring.given import Given
 from trimq.wiring.part import Part
@@ -12,8 +13,9 @@ def delay_service(given: Given) -> DelayService:
     return DelayService(given.config, given.store, levels, given.directory, given.clock)
 
 
-def part(delays: DelayService, maps: ElasticMaps) -> Part:
+def part(delays: DelayService, maps: ElasticMaps, traffic: Traffic) -> Part:
     delays.place = maps.place
+    delays.counted = traffic.scheduled
     return Part(
         name="delays",
         processors=[GetAllDelayOffset(delays)],

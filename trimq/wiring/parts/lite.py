@@ -114,6 +114,7 @@ def part(
     metadata, subscriptions, events = lite.metadata, lite.subscriptions, lite.events
     positions = PopOffsets(config, offsets, store, lite.batches)
     progress = Progress(positions, lite.batches, lite.openings, lite.lags)
+    lite.acking.counted = traffic.acknowledged
     popping = LitePopping(config, subscriptions, events, lite.waits, progress, store, traffic)
     checks = LiteChecks(config, given.identity, topics, groups, clock)
 

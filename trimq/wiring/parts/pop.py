@@ -135,7 +135,7 @@ def part(
         main_port_only=[
             PopMessage(pop.popping, store, of_store),
             PollingInfo(checks, pop.waits),
-            PeekMessage(checks, pop.looking, store),
+            PeekMessage(checks, pop.looking, store, traffic),
             Notification(checks, pop.looking, pop.told, clock),
         ],
         services={
@@ -169,7 +169,7 @@ def _put_together(
 ) -> _Pop:
     config, store, clock, of_store = given.config, given.store, given.clock, given.plan.store
     offsets, blocks, gates = kept.offsets, kept.blocks, kept.elastic
-    notes = Notes(sends.staging, sends.rules, config.broker_cluster_name, clock)
+    notes = Notes(sends.staging, sends.rules, config.broker_cluster_name, clock, traffic)
     in_flight = kept.in_flight
     elastic = ElasticPops(topics.partitions, gates.groups, gates.commits, offsets)
     popped = PopOffsets(config, offsets, store, blocks, in_flight, elastic)
