@@ -386,6 +386,25 @@ class BrokerConfig:
         long=True,
         live=True,
     )
+    enable_broadcast_offset_store: bool = setting(
+        True,
+        "Commit for GROUP@broadcast, every 5 s, where the members of a broadcasting group pull; the least of all.",
+        live=True,
+    )
+    broadcast_offset_expire_second: int = setting(
+        120,
+        "Seconds after its last pull that a member that has left counts there.",
+        at_least=0,
+        live=True,
+        long=True,
+    )
+    broadcast_offset_expire_max_second: int = setting(
+        300,
+        "Seconds after its last pull that a member that is online is forgotten there.",
+        at_least=0,
+        live=True,
+        long=True,
+    )
     use_server_side_reset_offset: bool = setting(
         True,
         "Keep offsets reset by an operator until the consumer has seen them."

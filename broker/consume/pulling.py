@@ -18,6 +18,7 @@ import trio
 
 from trimq.broker.config import BrokerConfig, corrects_offsets
 from trimq.broker.consume.arrivals import Arrivals
+from trimq.broker.consume.broadcast_offsets import BroadcastOffsets
 from trimq.broker.consume.checks import PullChecks
 from trimq.broker.consume.long_polling import LongPolling, is_held
 from trimq.broker.consume.offset_commits import OffsetCommits
@@ -95,6 +96,8 @@ class Pulling:
         self._polling = LongPolling(config, store, arrivals, kinds.elastic)
         self._traffic = traffic
         self._static = kinds.static
+        # Told of what members of broadcasting groups pull; set where it is put together.
+        self.broadcasts: BroadcastOffsets | None = None
 
     def pull(
         self, header: PullHeader, peer: Peer, lite: bool, forwarded: bool
@@ -182,7 +185,7 @@ class Pulling:
         """What was found is an answer, or the pull has to wait. `body`: if it had to be read already."""
         header, part = pull.header, pull.part
         self._commits.after_reading(pull, found.next_begin_offset, is_first)
-        code: int = pull_code(found.status, header.queue_offset)
+        code = self._code(pull, found)
         remark: str | None = _NAMES[found.status]
         fields: dict[str, str] | None = None
         if part is not None:
@@ -220,6 +223,13 @@ class Pulling:
             return Cold(pull, found)
         self._hand_out(pull, found, body)
         return pull
+
+    def _code(self, pull: Pull, found: ReadResult) -> int:
+        """What the answer will say; a member of a broadcasting group has come that far."""
+        code: int = pull_code(found.status, pull.header.queue_offset)
+        if self.broadcasts is not None:
+            self.broadcasts.pulled(pull, code, found.next_begin_offset)
+        return code
 
     def _hand_out(self, pull: Pull, found: ReadResult, body: ReplyBody) -> None:
         header = pull.header

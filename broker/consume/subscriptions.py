@@ -49,7 +49,7 @@ class PullSubscriptions:
     ) -> None:
         self._config = config
         self._groups = groups
-        self._consumers = consumers
+        self.consumers = consumers
         self._filters = filters
         self._clock = clock
 
@@ -71,8 +71,8 @@ class PullSubscriptions:
                 ResponseCode.SUBSCRIPTION_PARSE_FAILED, "parse the consumer's subscription failed"
             )
         now = self._clock.millis()
-        if not self._consumers.renew_compensated(group, topic, expression, kind, now):
-            self._consumers.compensate(group, build_subscription(topic, expression, kind, now))
+        if not self.consumers.renew_compensated(group, topic, expression, kind, now):
+            self.consumers.compensate(group, build_subscription(topic, expression, kind, now))
         if is_tag_type(kind):
             return None
         return self._not_allowed(kind) or self._own_filter(pull, kind, expression or "")
@@ -96,7 +96,7 @@ class PullSubscriptions:
         """The subscription that the group's members sent with their heartbeats."""
         header = pull.header
         name, topic = header.consumer_group, header.topic
-        group = self._consumers.group(name)
+        group = self.consumers.group(name)
         if group is None:
             return Refused(
                 ResponseCode.SUBSCRIPTION_NOT_EXIST,
@@ -163,7 +163,7 @@ class PullSubscriptions:
     def not_a_member(self, pull: Pull) -> Refused | None:
         """With rejectPullConsumerEnable: active consumers only after a heartbeat."""
         name = pull.header.consumer_group
-        group = self._consumers.group(name)
+        group = self.consumers.group(name)
         if group is not None and (
             group.consume_type != CONSUME_ACTIVELY or pull.peer in group.members
         ):

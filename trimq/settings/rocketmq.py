@@ -181,13 +181,12 @@ _HARMLESS: Final[Mapping[str, str]] = {
         recoverThreadPoolNums
     """,
     _STORE: """
-        accessMessageInMemoryHotRatio autoMessageVersionOnTopicLen broadcastOffsetExpireMaxSecond
-        broadcastOffsetExpireSecond cleanSwapedMapInterval commitCommitLogLeastPages
+        accessMessageInMemoryHotRatio autoMessageVersionOnTopicLen cleanSwapedMapInterval commitCommitLogLeastPages
         commitCommitLogThoroughInterval commitIntervalCommitLog commitLogForceSwapMapInterval
         commitLogSwapMapInterval commitLogSwapMapReserveFileNum correctLogicMinOffsetForceInterval
         correctLogicMinOffsetSleepInterval dataReadAheadEnable debugLockEnable diskFallRecorded
         dispatchCqCacheNum dispatchCqThreads dispatchFromSenderThread enableAsyncReput
-        enableBroadcastOffsetStore enableBuildConsumeQueueConcurrently enableCleanExpiredOffset
+        enableBuildConsumeQueueConcurrently enableCleanExpiredOffset
         enableRunningFlagsInFlush fastFailIfNoBufferInStorePool flushCommitLogTimed
         flushConsumeQueueLeastPages flushLeastPagesWhenWarmMapedFile indexFileReadEnable
         indexFileWriteEnable logicQueueForceSwapMapInterval logicQueueSwapMapInterval

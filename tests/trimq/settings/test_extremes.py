@@ -32,7 +32,7 @@ REFUSE_ALL: Final = {"startAcceptSendRequestTimeStamp"}
 
 # Names of times, ratios and the like.
 NO_COUNT: Final = re.compile(
-    "Time(?!rLog)|Interval|Millis|Mills|Seconds|Period|TTl|Span|Sec$|Ms$|Ratio|Rate|Probability|Internal"
+    "Time(?!rLog)|Interval|Millis|Mills|Second|Period|TTl|Span|Sec$|Ms$|Ratio|Rate|Probability|Internal"
 )
 # Counts without a bound of their own, and why a large one costs nothing.
 ONLY_COMPARED: Final = {

@@ -4,9 +4,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import trio
+
 from trimq.broker.compaction.compaction import Compaction
 from trimq.broker.config import corrects_offsets
 from trimq.broker.consume.arrivals import Arrivals
+from trimq.broker.consume.broadcast_offsets import SCAN_SECONDS, BroadcastOffsets
 from trimq.broker.consume.checks import PullChecks
 from trimq.broker.consume.elastic_pulls import ElasticPulls
 from trimq.broker.consume.pulling import Pulling
@@ -15,6 +18,7 @@ from trimq.broker.consume.topic_kinds import TopicKinds
 from trimq.broker.figures.traffic import Traffic
 from trimq.broker.groups.offsets import ConsumerOffsets
 from trimq.broker.groups.subscription_groups import SubscriptionGroups
+from trimq.broker.services import background as services
 from trimq.processors.consume.lite_pull_message import LitePullMessage
 from trimq.processors.consume.pull_message import PullMessage
 from trimq.processors.consume.refuse_pulls import RefusePulls
@@ -51,6 +55,14 @@ def part(
     )
     kinds = TopicKinds(static, kept.compaction, elastic)
     pulling = Pulling(config, checks, offsets, given.store, arrivals, traffic, kinds)
+    broadcasts = pulling.broadcasts = BroadcastOffsets(
+        config, subscriptions.consumers, offsets, given.clock
+    )
+
+    async def commit_broadcasts() -> None:
+        for _ in broadcasts.scan():
+            await trio.lowlevel.checkpoint()
+
     pulls: list[Processor[Any]] = [PullMessage(pulling), LitePullMessage(pulling)]
     given.store.correct_if(partial(corrects_offsets, config))
     if given.plan.is_slave and not config.slave_read_enable:
@@ -59,6 +71,11 @@ def part(
         name="consume",
         # BrokerController.registerProcessor: the fast remoting server has no pulls.
         main_port_only=pulls,
-        services={"ask filters of waiting pulls": arrivals.ask_later},
+        services={
+            "ask filters of waiting pulls": arrivals.ask_later,
+            "commit offsets of broadcasting groups": partial(
+                services.every_async, SCAN_SECONDS, commit_broadcasts
+            ),
+        },
         stored=arrivals.arrived,
     )
