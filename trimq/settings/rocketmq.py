@@ -38,7 +38,6 @@ _COMPACTION: Final = "TriMQ rewrites one compacted queue after the other"
 _COLD: Final = "details of the control of cold data, which TriMQ does not have"
 _ACL: Final = "details of access control, which TriMQ does not have yet"
 _CONTROLLER: Final = "details of controllers, which TriMQ does not have yet"
-_BALANCING: Final = "queues are shared out among the clients that are online"
 _DELAYS: Final = "delayed messages are delivered by one task, in order"
 _RECOVERY: Final = "TriMQ decides by itself what it reads and checks again at a start"
 _STORE: Final = "how RocketMQ writes and queues; TriMQ's store has its own ways, and the same files"
@@ -139,7 +138,7 @@ _HARMLESS: Final[Mapping[str, str]] = {
     _POP: """
         appendAckAsync appendCkAsync enableNotifyAfterPopOrderLockRelease
         enableNotifyBeforePopCalculateLag enablePopBatchAck enablePopBufferMerge enablePopLog
-        enablePopMessageThreshold enableSkipLongAwaitingAck
+        enableSkipLongAwaitingAck
         popCkMaxBufferSize popCkOffsetMaxQueueSize popCkStayBufferTime popCkStayBufferTimeOut
         popConsumerFSServiceInit popConsumerKVServiceInit
         popConsumerKVServiceLog popInflightMessageThreshold popLongPollingForceNotifyInterval
@@ -166,9 +165,6 @@ _HARMLESS: Final[Mapping[str, str]] = {
         statefulAuthenticationCacheExpiredSecond statefulAuthenticationCacheMaxNum
         statefulAuthorizationCacheExpiredSecond statefulAuthorizationCacheMaxNum
         userCacheExpiredSecond userCacheMaxNum userCacheRefreshSecond
-    """,
-    _BALANCING: """
-        useStaticSubscription
     """,
     _DELAYS: """
         enableScheduleAsyncDeliver flushDelayOffsetInterval scheduleAsyncDeliverMaxPendingLimit
@@ -213,6 +209,10 @@ _WARNED: Final = (
     ("popConsumerKVServiceEnable", WHEN_TRUE, "it has no effect: TriMQ has no RocksDB and keeps what was popped in"
      " the log, and what a RocketMQ broker keeps in RocksDB does not come again; let RocketMQ's consumers acknowledge"
      " all that they have popped before TriMQ starts on its store"),
+    ("enablePopMessageThreshold", WHEN_TRUE, "it has no effect: TriMQ does not stop a group that has popped many"
+     " messages and acknowledged none of them"),
+    ("useStaticSubscription", WHEN_TRUE, "it has no effect: queues are shared out among the clients that are"
+     " online, not by the subscriptions that a group has been given"),
 )  # fmt: skip
 
 _NO_ACL: Final = (

@@ -73,7 +73,6 @@ ONLY_COMPARED: Final = {
     "checkpointBytes": "compared with what was written",
     "hotBytes": "compared with what was written",
     "haTransferBatchSize": "no effect",
-    "maxHaTransferByteInSecond": "compared with what was sent",
     "haMaxGapNotInSync": "compared with how far a slave is behind",
     "totalReplicas": "no effect",
     "inSyncReplicas": "compared with the slaves there are",
