@@ -272,6 +272,16 @@ class MessageStore(ReadableStore):
             raise StoreError(f"lost with another write: {error}") from error
         self._appender.write()
 
+    @property
+    def last_write_millis(self) -> int:
+        """How long the last write to the log took."""
+        return self._appender.write_nanos // 1_000_000
+
+    @property
+    def failed_puts(self) -> int:
+        """Messages whose write failed, since the start."""
+        return self._appender.failed
+
     def put(self, message: Message) -> Appended:
         """Stage and write. What others have staged before is written too.
 

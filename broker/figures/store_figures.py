@@ -34,6 +34,7 @@ class StoreFigures:
             "commitLogMinOffset": str(store.min_physical_offset),
             "commitLogMaxOffset": str(store.max_physical_offset),
             "commitLogDirCapacity": _capacity(config.root),
+            "putMessageFailedTimes": str(store.failed_puts),
             "dispatchBehindBytes": str(store.dispatch_behind_bytes),
             "remainHowManyDataToFlush": readable_bytes(behind),
             "earliestMessageTimeStamp": str(self._earliest()),

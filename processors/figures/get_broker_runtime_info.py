@@ -2,14 +2,15 @@
 
 Keys and forms are those of AdminBrokerProcessor.prepareRuntimeInfo and StoreStatsService, because
 tools parse them. What has no counterpart here has an idle value: there are no thread pools,
-so nothing waits in their queues (capacities are the real broker's defaults), and how long a single put
-takes is not measured.
+so nothing waits in their queues (capacities are the real broker's defaults). A put takes as long as the write that
+it shares with others.
 """
 
 from collections.abc import Iterator, Mapping
 from typing import Final, Protocol
 
 from trimq.base.clock import Clock
+from trimq.broker.figures.put_times import PutTimes
 from trimq.broker.figures.stats import BrokerStats
 from trimq.broker.figures.store_figures import StoreFigures
 from trimq.codec.bodies.base import encode_body
@@ -34,11 +35,6 @@ _IDLE: Final = {
     "remainTransientStoreBufferNumbs": "2147483647",
     "dispatchMaxBuffer": "0",
     "getMessageEntireTimeMax": "0",
-    "putMessageEntireTimeMax": "0",
-    "putMessageFailedTimes": "0",
-    "putMessageDistributeTime": "null",
-    "putLatency99": "0.00",
-    "putLatency999": "0.00",
 }
 
 
@@ -58,12 +54,14 @@ class GetBrokerRuntimeInfo(Processor[None]):
     def __init__(
         self,
         stats: BrokerStats,
+        put_times: PutTimes,
         figures: StoreFigures,
         delays: Delays,
         timers: Timers,
         clock: Clock,
     ) -> None:
         self._stats = stats
+        self._put_times = put_times
         self._figures = figures
         self._delays = delays
         self._timers = timers
@@ -74,6 +72,7 @@ class GetBrokerRuntimeInfo(Processor[None]):
         table |= self._figures.texts()
         table |= self._timers.texts()
         table |= self._counts()
+        table |= self._put_texts()
         table |= self._rates()
         table.update(_thread_pools())
         for level, offset in self._delays.progress().items():
@@ -100,6 +99,16 @@ class GetBrokerRuntimeInfo(Processor[None]):
         counts["putMessageSizeTotal"] = str(size)
         counts["putMessageAverageSize"] = str(size / max(written, 1))
         return counts
+
+    def _put_texts(self) -> dict[str, str]:
+        """Milliseconds; percentiles and distribution of the last minute."""
+        times = self._put_times
+        return {
+            "putMessageEntireTimeMax": str(times.longest),
+            "putMessageDistributeTime": times.distribution(),
+            "putLatency99": f"{times.percentile(0.99):.2f}",
+            "putLatency999": f"{times.percentile(0.999):.2f}",
+        }
 
     def _rates(self) -> dict[str, str]:
         """Per second over 10 s, a minute and 10 minutes; empty until there are enough samples."""

@@ -14,6 +14,7 @@ Hot: compiled by mypyc when a compiler is there.
 from __future__ import annotations
 
 from collections.abc import Callable
+from time import perf_counter_ns
 
 from trimq.codec.flags import SysFlag
 from trimq.codec.native import encode_record
@@ -47,6 +48,8 @@ class Appender:
         "_tags",
         "_with_claims",
         "claims",
+        "failed",
+        "write_nanos",
     )
 
     def __init__(
@@ -60,6 +63,9 @@ class Appender:
         light: LightQueues | None = None,
     ) -> None:
         """`light`: None when messages are in their own queue only, whatever they say."""
+        # How long the last write took, and how many messages were lost with one since the start.
+        self.write_nanos = 0
+        self.failed = 0
         self._log = log
         self._queues = queues
         self._tags = tags
@@ -238,11 +244,14 @@ class Appender:
         if not staged:
             return
         queues = self._staged_queues
+        began = perf_counter_ns()
         try:
             self._log.write()
         except StoreError:
+            self.failed += len(staged)
             self._forget()
             raise
+        self.write_nanos = perf_counter_ns() - began
         effects = self._effects
         entered = self._entered
         self._staged = []

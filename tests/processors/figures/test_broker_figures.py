@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from trimq.broker.figures.put_times import PutTimes
 from trimq.broker.figures.stats import DAY, HOUR, MINUTE
 from trimq.broker.figures.store_figures import StoreFigures, readable_bytes
 from trimq.broker.timers.figures import TimerFigures
@@ -46,7 +47,9 @@ class Waiting:
 def runtime(broker: Any, waiting: Any = None) -> dict[str, str]:
     figures = StoreFigures(broker.config, broker.store_config, broker.store)
     timers = TimerFigures(broker.store_config, waiting)
-    processor = GetBrokerRuntimeInfo(broker.stats, figures, Delays(), timers, broker.clock)
+    processor = GetBrokerRuntimeInfo(
+        broker.stats, PutTimes(), figures, Delays(), timers, broker.clock
+    )
     table: dict[str, str] = json.loads(processor.handle(broker.request(28, None)).body)["table"]
     return table
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from trimq.broker.delivery.delays import DelayService
+from trimq.broker.figures.put_times import PutTimes
 from trimq.broker.figures.stats import PERIODS, BrokerStats
 from trimq.broker.figures.store_figures import StoreFigures
 from trimq.broker.figures.traffic import Traffic
@@ -13,6 +14,7 @@ from trimq.broker.timers.figures import TimerFigures
 from trimq.broker.topics.table import Topics
 from trimq.processors.figures.get_broker_runtime_info import GetBrokerRuntimeInfo
 from trimq.processors.figures.view_broker_stats_data import ViewBrokerStatsData
+from trimq.store.messages.message import Dispatched
 from trimq.wiring.given import Given
 from trimq.wiring.part import Part
 
@@ -35,14 +37,21 @@ def part(given: Given, figures: Figures, delays: DelayService, timers: Timers | 
     stats = figures.stats
     timer_figures = TimerFigures(given.plan.store, timers)
     of_store = StoreFigures(given.config, given.plan.store, given.store)
+    store, put_times = given.store, PutTimes()
+
+    def stored(messages: list[Dispatched]) -> None:
+        put_times.add(store.last_write_millis, len(messages))
+        figures.traffic.stored(messages)
+
     return Part(
         name="figures",
         processors=[
-            GetBrokerRuntimeInfo(stats, of_store, delays, timer_figures, given.clock),
+            GetBrokerRuntimeInfo(stats, put_times, of_store, delays, timer_figures, given.clock),
             ViewBrokerStatsData(stats),
         ],
         services={
             "tick statistics": partial(services.every, 1, stats.tick),
+            "turn the minute of puts": partial(services.every, 60, put_times.turn),
             **{
                 f"sample statistics every {period.millis // 1000} s": partial(
                     services.every_async, period.millis / 1000, partial(stats.sample, period)
@@ -50,5 +59,5 @@ def part(given: Given, figures: Figures, delays: DelayService, timers: Timers | 
                 for period in PERIODS
             },
         },
-        stored=figures.traffic.stored,
+        stored=stored,
     )
