@@ -13,7 +13,7 @@ _NAMES: Final = (
     *("[500ms~1s]", "[1~2s]", "[2~3s]", "[3~4s]", "[4~5s]", "[5~10s]", "[10s~]"),
 )
 # Finer, for percentiles: a message belongs to the first step that is not smaller.
-_STEPS: Final = (
+_STEPS: Final[tuple[int, ...]] = (
     *range(1, 21),
     *range(22, 51, 2),
     *range(55, 101, 5),
@@ -21,7 +21,7 @@ _STEPS: Final = (
     *range(250, 501, 50),
     *range(600, 1001, 100),
     *range(2000, 10_001, 1000),
-    2**63 - 1,
+    (1 << 63) - 1,
 )
 
 
