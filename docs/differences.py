@@ -512,6 +512,45 @@ DIFFERENCES: Final = (
     ),
     # --- operating
     Difference(
+        "What peers can make a server keep is bounded: connections, topics, groups, queues of a topic, locks,"
+        " subscriptions and more, by settings of TriMQ's own. docs/security.md has all of them; RocketMQ knows none.",
+        tests=(
+            "tests/hostile/test_bounded_tables.py::test_a_topic_of_two_billion_queues_is_refused",
+            "tests/hostile/test_bounded_tables.py::test_locks_of_a_group_and_of_all_have_a_bound",
+            "tests/trimq/settings/test_few_descriptors.py::test_one_address_shuts_nobody_out",
+        ),
+    ),
+    Difference(
+        "Counts of the configuration have upper bounds (reviveQueueNum, defaultTopicQueueNums, maxIndexNum and others,"
+        " docs/settings.md), so that no value keeps a broker from its next start.",
+        tests=(
+            "tests/trimq/settings/test_extremes.py::test_a_server_starts_with_all_numbers_at_their_ends",
+        ),
+    ),
+    Difference(
+        "SIGTERM ends a process within ten seconds, whatever it is doing; what is not done by then is cut off as by a"
+        " kill, which a store survives.",
+        tests=("tests/trimq/process/test_stop_signals.py::test_one_that_cannot_end_is_cut_off",),
+    ),
+    Difference(
+        "A group that was deleted is gone. RocketMQ makes it anew with its defaults in the same request, unless its"
+        " offsets are deleted too.",
+        tests=("tests/processors/groups/test_group_requests.py::test_delete_a_group",),
+    ),
+    Difference(
+        "No request is answered that the broker is busy because it has waited long (`brokerFastFailureEnable` and the"
+        " `waitTimeMillsIn...` settings have no effect): what is received is served, and a connection that sends more"
+        " is not read.",
+        tests=("tests/trimq/settings/test_rocketmq.py::test_three_kinds_of_remarks",),
+    ),
+    Difference(
+        "A queue's lock that is not renewed is lost after 60 s; RocketMQ's system property"
+        " `rocketmq.broker.rebalance.lockMaxLiveTime` has no counterpart.",
+        tests=(
+            "tests/broker/groups/test_queue_locks.py::test_a_lock_not_renewed_for_60_seconds_is_taken_over",
+        ),
+    ),
+    Difference(
         "UPDATE_BROKER_CONFIG and UPDATE_NAMESRV_CONFIG refuse what cannot be read or lies outside "
         "the setting's limits; the real servers accept any number that Java can read, and answer "
         "the rest with success.",
@@ -573,7 +612,8 @@ DIFFERENCES: Final = (
     ),
     Difference(
         "VIEW_BROKER_STATS_DATA counts messages, bytes and what was sent back per topic, group and"
-        " broker; latencies, CONSUMER_REGISTER_TIME and CHANNEL_ACTIVITY are not. A batch counts as one go per message.",
+        " broker; latencies, CONSUMER_REGISTER_TIME and CHANNEL_ACTIVITY are not. A batch counts as one go per"
+        " message.",
         tests=("tests/broker/figures/test_stats.py::test_a_record_may_hold_several_messages",),
     ),
     Difference(
