@@ -81,7 +81,7 @@ def _one(kind: str, folder: Path, words: argparse.Namespace, figures: Figures) -
         spark.sparkContext.setLogLevel("OFF")
         try:
             # The first job of a session compiles; it is not counted.
-            batch_read(spark, server.namesrv_addr, TOPIC, endingOffsets="earliest")()
+            batch_read(spark, server.namesrv_addr, TOPIC, startingOffsets="latest")()
             rates = _rates(spark, server.namesrv_addr, store, count, words.rounds, folder, home)
         finally:
             spark.stop()

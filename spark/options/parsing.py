@@ -22,6 +22,8 @@ from trimq.remoting.tls.contexts import ClientTls, TlsFilesError
 from trimq.spark.errors import SparkSourceError, WrongOption
 from trimq.spark.options.moments import parse_duration, required_time
 from trimq.spark.options.positions import (
+    EARLIEST,
+    LATEST,
     Position,
     QueueKey,
     parse_position,
@@ -242,12 +244,14 @@ def read_options(given: Mapping[str, str]) -> ReadOptions:
         in_flight=options.number("pullsInFlight", 8, most=256),
         fail_on_data_loss=options.flag("failOnDataLoss", True),
     )
+    starting, ending = _starting(options), _position(options, "ending")
+    _check_order(options, starting, ending)
     return ReadOptions(
         connection=connection_of(options),
         wanted=wanted,
         pulls=pulls,
-        starting=_starting(options),
-        ending=_position(options, "ending"),
+        starting=starting,
+        ending=ending,
         most_per_partition=options.optional_number("maxMessagesPerPartition"),
         least_partitions=options.optional_number("minPartitions", most=1_000_000),
         triggers=_triggers(options),
@@ -361,6 +365,28 @@ def _starting(options: Options) -> Position:
         return found
     strict = options.text("startingOffsets") is None if strategy is None else strategy == "error"
     return replace(found, strict=strict)
+
+
+def _check_order(options: Options, starting: Position, ending: Position) -> None:
+    """WrongOption when nothing can lie between the two."""
+    if ending.word == "earliest":
+        raise WrongOption(
+            "option 'endingOffsets' is 'earliest': nothing lies before that; leave it out to read up to what is there"
+            " now, or give the offsets or the time to stop at"
+        )
+    if (starting.word, ending.word) == ("time", "time") and starting.millis >= ending.millis:
+        first, last = (options.only(*names) or ("", "") for names in (STARTING[:2], ENDING[:2]))
+        raise WrongOption(
+            f"options {first[0]!r} {first[1]!r} and {last[0]!r} {last[1]!r}: the read would end before it begins"
+        )
+    for key in sorted(starting.offsets.keys() & ending.offsets.keys()):
+        low, high = starting.offsets[key], ending.offsets[key]
+        if 0 <= high < low or (low, high) == (LATEST, EARLIEST):
+            topic, broker, queue = key
+            raise WrongOption(
+                f"options 'startingOffsets' and 'endingOffsets': queue {queue} of topic {topic!r} on broker {broker!r}"
+                f" would end at {high}, before it begins at {low}"
+            )
 
 
 def _triggers(options: Options) -> Triggers:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from trimq.spark.errors import WrongOption
-from trimq.spark.options.moments import TIME, parse_time, required_time
+from trimq.spark.options.moments import TIME, checked_millis, parse_time, required_time
 
 EARLIEST: Final = -2
 LATEST: Final = -1
@@ -145,7 +145,7 @@ def _nested(value: Any, place: tuple[str, ...], times: Times, option: str) -> li
 
 def _time(option: str, value: Any) -> int:
     if type(value) is int and value >= 0:
-        return value
+        return checked_millis(option, value)
     if not isinstance(value, str):
         raise ValueError(f"{value!r} is not a time")
     return required_time(option, value)

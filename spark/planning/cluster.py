@@ -90,8 +90,8 @@ class Cluster:
         """Every queue of the topics that may be read now, and what became of known ones.
 
         A broker that does not answer is not an error but part of the view. So is a topic that is
-        listed and has no route, unless its queues are known to be gone. NoNameServer when no route
-        can be learnt.
+        listed and has no route, unless its queues are known to be gone; but when every NameServer knows brokers and
+        none has it, it is an error at once. NoNameServer when no route can be learnt.
         """
         expected = set(known)
         names = dict.fromkeys([*topics, *(key[0] for key in expected)])
@@ -105,6 +105,9 @@ class Cluster:
         there = {key[0] for key in view.bounds} | {key[0] for key in expected}
         for topic in listed:
             if topic not in routes and topic not in there:
+                denied = self._routes.denies(topic)
+                if denied is not None:
+                    raise SparkSourceError(f"topic {topic!r} {denied}")
                 text = f"does not exist: {self._routes.name_servers} knows no broker that has it"
                 view.away[f"topic {topic!r}"] = text
             elif topic not in there and (why := glance.deleted_from(topic)):

@@ -7,6 +7,7 @@ it.
 
 from __future__ import annotations
 
+import logging
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Final
@@ -23,12 +24,15 @@ from trimq.codec.frames.command import RemotingCommand
 from trimq.codec.headers.topics import GetTopicStatsInfoRequestHeader
 from trimq.codec.names import MASTER_ID
 from trimq.remoting.errors import TransportError
-from trimq.spark.options.positions import QueueKey
+from trimq.spark.options.positions import Offsets, QueueKey
 from trimq.spark.planning.asking import Askers, Question
 from trimq.spark.planning.routes import Routes
+from trimq.spark.planning.searching import ends
 from trimq.spark.planning.views import View
 from trimq.spark.queues import QueueEnds
 from trimq.spark.reading.outages import is_outage
+
+log: Final = logging.getLogger("trimq.spark")
 
 # A topic on a broker.
 _Place = tuple[str, str]
@@ -87,11 +91,25 @@ class Glance:
                 self.view.gone |= dict.fromkeys(found, _DELETED)
             elif place in self._answered:
                 self.view.gone |= dict.fromkeys(found, "the queue does not exist any more")
+                self.view.retired |= self._ends_of(found)
             else:
                 self.view.waits |= set(found)
                 if place in self._closed:
                     what = f"topic {topic!r} on broker {broker!r}"
                     self.view.away[what] = "may not be read now"
+
+    def _ends_of(self, keys: list[QueueKey]) -> Offsets:
+        """Where queues end that a topic no longer has: a broker goes on to know them until they are deleted.
+
+        What it does not say is not known; then it counts as lost, as everything that is gone.
+        """
+        addrs = {key: self.view.masters.get(key[:2]) for key in keys}
+        asked = {key: QueueEnds(0, 0, addr) for key, addr in addrs.items() if addr is not None}
+        try:
+            return ends(self._askers, asked, asked)
+        except (Refused, TransportError) as error:
+            log.info("ends of queues that are gone are not known: %s", error)
+            return {}
 
     def deleted_from(self, topic: str) -> str:
         """The end of a sentence for a broker that should have the topic and says that it does not."""

@@ -7,6 +7,7 @@ known routes remain valid, as for every RocketMQ client.
 
 from __future__ import annotations
 
+import difflib
 import logging
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -90,6 +91,18 @@ class Routes:
             whole.broker_addr_table |= part.broker_addr_table
             whole.cluster_addr_table |= part.cluster_addr_table
         return whole
+
+    def denies(self, topic: str) -> str | None:
+        """The NameServers' answer that a topic without a route does not exist, as the end of a sentence.
+
+        None while that cannot be said: one of them did not answer, or knows no broker at all, as one does that was
+        just started or whose only broker is starting again.
+        """
+        if self._failed or not self.cluster().broker_addr_table or self._failed:
+            return None
+        near = difflib.get_close_matches(topic, self.names(), 1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        return f"does not exist: {self.name_servers} knows no broker that has it{hint}"
 
     def _every(self, question: Question) -> list[bytes]:
         found: list[bytes] = []

@@ -14,6 +14,7 @@ class View:
     """`away`: what does not answer now, with the reason; `waits`: known queues that depend on it.
 
     `gone`: known queues that are deleted, with the reason: a broker that answers said so.
+    `retired`: where those of them end that their broker still knows, though nobody may read them.
     `masters`: addresses by topic and broker name.
     """
 
@@ -21,6 +22,7 @@ class View:
     away: dict[str, str] = field(default_factory=dict)
     waits: set[QueueKey] = field(default_factory=set)
     gone: dict[QueueKey, str] = field(default_factory=dict)
+    retired: dict[QueueKey, int] = field(default_factory=dict)
     masters: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def outage(self) -> Away:

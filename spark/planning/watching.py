@@ -7,10 +7,11 @@ logged when that begins and when it is over, and ends the query after outageTime
 
 from __future__ import annotations
 
+import logging
 import re
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final, TypeVar
 
 from trimq.admin.errors import Refused
@@ -24,6 +25,9 @@ from trimq.spark.reading.outages import Patience, deleted, is_outage, patiently
 
 R = TypeVar("R")
 
+log: Final = logging.getLogger("trimq.spark")
+
+NONE: Final[Mapping[QueueKey, int]] = {}
 # Seconds by which other brokers' new messages are delayed meanwhile.
 _LONGEST_REST: Final = 1.0
 
@@ -49,13 +53,13 @@ class Watch:
         what = "planning the query"
         return patiently(what, limit, lambda: decide(self._look(known).complete()))
 
-    def complete(self, known: Iterable[QueueKey] = ()) -> View:
-        """Everything there is, with all known queues; waits for an outage to pass."""
+    def complete(self, known: Mapping[QueueKey, int] = NONE) -> View:
+        """Everything there is, with all known queues and how far they are read; waits for an outage to pass."""
         wanted = self._wanted(known)
         limit = self._options.connection.patience
         what = "looking for what there is"
         view = patiently(what, limit, lambda: self._look(wanted).complete())
-        self._tell(view)
+        self._tell(view, known)
         return view
 
     def batch(self, keys: Iterable[QueueKey], decide: Callable[[View], R]) -> R:
@@ -74,8 +78,11 @@ class Watch:
 
         return patiently("planning a batch", self._options.connection.patience, look)
 
-    def now(self, known: Iterable[QueueKey]) -> View:
-        """What there is now; SparkSourceError when something is away for too long."""
+    def now(self, known: Mapping[QueueKey, int]) -> View:
+        """What there is now, with all known queues and how far they are read.
+
+        SparkSourceError when something is away for too long.
+        """
         wanted = self._wanted(known)
         try:
             view = self._look(wanted)
@@ -90,7 +97,7 @@ class Watch:
             self._pause = 0.0
         else:
             self._pause = self._patience.failed(error)
-        self._tell(view)
+        self._tell(view, known)
         return view
 
     def rest(self) -> None:
@@ -118,13 +125,26 @@ class Watch:
         pattern = re.compile(options.pattern)
         return {key for key in known if pattern.fullmatch(key[0])}
 
-    def _tell(self, view: View) -> None:
-        """A loss, reported once for each deleted queue; one that comes back may be deleted again."""
+    def _tell(self, view: View, known: Mapping[QueueKey, int]) -> None:
+        """A loss, reported once for each deleted queue; one that comes back may be deleted again.
+
+        A queue that was read to its end before its topic was made narrower is no loss.
+        """
         self._told -= view.bounds.keys()
         told: dict[str, list[QueueKey]] = defaultdict(list)
         for key in sorted(view.gone.keys() - self._told):
-            topic, broker, _ = key
-            told[f"topic {topic!r}, broker {broker!r}, {{}}: {view.gone[key]}"].append(key)
+            topic, broker, queue = key
+            end, read = view.retired.get(key), known.get(key)
+            if end is not None and end == read:
+                log.info(
+                    "topic %r, broker %r, queue %d: read to its end, and gone", topic, broker, queue
+                )
+                self._told.add(key)
+                continue
+            why = view.gone[key]
+            if end is not None and read is not None and read < end:
+                why += f", and {end - read} messages of it have not been read"
+            told[f"topic {topic!r}, broker {broker!r}, {{}}: {why}"].append(key)
         for text, keys in told.items():
             queues = ", ".join(str(queue) for _, _, queue in keys[:8])
             more = f" and {len(keys) - 8} more" if len(keys) > 8 else ""

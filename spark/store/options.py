@@ -70,14 +70,23 @@ def store_options(given: Mapping[str, str]) -> StoreOptions:
         raise WrongOption(f"option 'table' is {table!r}; there are: {', '.join(TABLES)}")
     files = Files(settings_of(options.text("storageOptions") or "{}"))
     listed = options.text("topic") or options.text("topics") or ""
+    topics = frozenset(name.strip() for name in listed.split(",")) - {""}
     use_queues = options.choice("useConsumeQueue", "auto", "true", "false")
+    stores = _stores(options, files)
+    start = _millis(options, "startTimestamp", 0)
+    end = _millis(options, "endTimestamp", _FOREVER)
+    if start >= end:
+        raise WrongOption(
+            f"options 'startTimestamp' {options.text('startTimestamp')!r} and 'endTimestamp'"
+            f" {options.text('endTimestamp')!r}: the read would end before it begins"
+        )
     return StoreOptions(
-        stores=_stores(options, files),
+        stores=stores,
         files=files,
         table=table,
-        topics=frozenset(name.strip() for name in listed.split(",")) - {""},
-        start=_millis(options, "startTimestamp", 0),
-        end=_millis(options, "endTimestamp", _FOREVER),
+        topics=topics,
+        start=start,
+        end=end,
         split_bytes=options.number("splitBytes", 64 << 20, least=1 << 10, most=1 << 40),
         use_queues={"true": True, "false": False}.get(use_queues or "auto"),
     )

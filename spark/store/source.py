@@ -27,6 +27,7 @@ from trimq.spark.schema import (
     ddl,
     wanted,
 )
+from trimq.spark.store.known_topics import check_topics
 from trimq.spark.store.log_scan import LogPart, scan
 from trimq.spark.store.options import StoreOptions, store_options
 from trimq.spark.store.plan import QueuePart, plan
@@ -58,6 +59,8 @@ class RocketMQStoreDataSource(ReadOnly):
     def reader(self, schema: StructType) -> DataSourceReader:
         with sentences():
             options = store_options(self.options)
+            with _readable():
+                check_topics(options)
             names = wanted(schema, _COLUMNS[options.table])
             if options.table == "messages":
                 kind = FilteringLogReader if asks_for_filters() else LogReader

@@ -160,6 +160,56 @@ def test_a_queue_that_its_broker_does_not_have_is_gone(two: Two) -> None:
 
 
 @pytest.mark.parametrize(
+    ("end", "known", "said"),
+    [
+        (9, 9, None),
+        (9, 5, "the queue does not exist any more, and 4 messages of it have not been read"),
+        # Deleted, and made again with fewer queues.
+        (0, 9, "the queue does not exist any more"),
+        (None, 9, "the queue does not exist any more"),
+    ],
+)
+def test_only_what_was_unread_is_lost_with_a_queue(
+    two: Two, end: int | None, known: int, said: str | None
+) -> None:
+    two.broker.replies["GET_TOPIC_STATS_INFO"] = stats(1)
+    if end is not None:
+        two.broker.replies["GET_MAX_OFFSET"] = lambda request: RemotingCommand(
+            0, request.opaque, RESPONSE_BIT, None, {"offset": str(end)}
+        )
+    watch = Watch(two.options())
+    try:
+        if said is None:
+            assert watch.now({KEYS[0]: 9, KEYS[1]: known}).bounds.keys() == {KEYS[0]}
+        else:
+            with pytest.raises(DataLost, match=f"queue 1: {said}\\. Option"):
+                watch.now({KEYS[0]: 9, KEYS[1]: known})
+    finally:
+        watch.close()
+
+
+def test_a_topic_that_no_broker_has_is_an_error_at_once(two: Two) -> None:
+    del two.namesrv.replies["GET_ROUTEINFO_BY_TOPIC"]
+    two.namesrv.replies["GET_ALL_TOPIC_LIST_FROM_NAMESERVER"] = ok({"topicList": ["Orders", "X"]})
+    text = "^topic 'Ordres' does not exist: .* knows no broker that has it; did you mean 'Orders'.$"
+    with two.cluster() as cluster, pytest.raises(SparkSourceError, match=text):
+        cluster.look(["Ordres"], (), ["Ordres"])
+
+
+@pytest.mark.parametrize("silent", [False, True])
+def test_while_nobody_can_say_a_topic_may_come_back(two: Two, silent: bool) -> None:
+    """No broker is registered, since the only one starts again; or a NameServer does not answer."""
+    del two.namesrv.replies["GET_ROUTEINFO_BY_TOPIC"]
+    if silent:
+        two.names += ";127.0.0.1:1"
+    else:
+        two.namesrv.replies["GET_BROKER_CLUSTER_INFO"] = registered()
+    with two.cluster() as cluster:
+        view = cluster.look(["U"], (), ["U"])
+    assert str(view.outage()).startswith("topic 'U' does not exist: ")
+
+
+@pytest.mark.parametrize(
     ("reply", "why"),
     [
         (code(ResponseCode.SYSTEM_BUSY), "is busy"),

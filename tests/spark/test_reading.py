@@ -236,15 +236,62 @@ def test_a_batch_of_a_deleted_topic_is_lost_data(
     assert sum(map(int, re.findall(r"(\d+) messages lost", caplog.text))) == 9
 
 
-def test_a_missing_topic_is_waited_for(
+def test_a_misspelt_topic_is_an_error_at_once(
     server: TestServer, topic: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    text = "'\\w+X' does not exist: .* knows no broker that has it; waited \\d+ s .option outageTimeoutMs."
-    with pytest.raises(SparkSourceError, match="planning the query: topic " + text):
-        streaming(given(server, topic + "X", outageTimeoutMs=300), ["body"]).initialOffset()
-    with pytest.raises(SparkSourceError, match="planning the read: topic " + text):
-        RocketMQBatchReader(given(server, topic + "X", outageTimeoutMs=300), ["body"]).partitions()
-    assert caplog.text.count("does not exist") == 2
+    """Its NameServer knows a broker, which does not have it: nothing is waited for."""
+    text = "^topic '\\w+X' does not exist: .* knows no broker that has it; did you mean '\\w+'.$"
+    with pytest.raises(SparkSourceError, match=text):
+        streaming(given(server, topic + "X"), ["body"]).initialOffset()
+    with pytest.raises(SparkSourceError, match=text):
+        RocketMQBatchReader(given(server, topic + "X"), ["body"]).partitions()
+    assert "waiting" not in caplog.text
+
+
+def resize(server: TestServer, topic: str, queues: int) -> None:
+    with BlockingAdminClient(server.namesrv_addr) as admin:
+        config = TopicConfig(
+            topic_name=topic, read_queue_nums=queues, write_queue_nums=queues, perm=6
+        )
+        admin.put_topic(server.broker_addr, config)
+
+
+def test_a_queue_that_was_read_to_its_end_and_taken_away_is_no_loss(
+    server: TestServer, topic: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The way that is recommended: read everything, then fewer queues to write to, then fewer to read."""
+    send(server, topic, range(30))
+    options = given(server, topic, startingOffsets="earliest")
+    reader = streaming(options, ["body"])
+    start = reader.initialOffset()
+    end = reader.latestOffset(start, ReadAllAvailable())
+    assert numbers(reader, reader.partitions(start, end)) == list(range(30))
+    resize(server, topic, 1)
+    again = streaming(options, ["body"])
+    with caplog.at_level(logging.INFO, "trimq.spark"):
+        assert again.latestOffset(end, ReadAllAvailable()) == end
+        again.latestOffset(end, ReadAllAvailable())
+    assert caplog.text.count("read to its end, and gone") == QUEUES - 1
+    send(server, topic, range(30, 40))
+    more = again.latestOffset(end, ReadAllAvailable())
+    assert numbers(again, again.partitions(end, more)) == list(range(30, 40))
+    # They come back, and so does what is in them from then on.
+    resize(server, topic, QUEUES)
+    send(server, topic, range(40, 60))
+    last = again.latestOffset(more, ReadAllAvailable())
+    assert numbers(again, again.partitions(more, last)) == list(range(40, 60))
+
+
+def test_a_queue_that_is_taken_away_unread_is_lost_data(server: TestServer, topic: str) -> None:
+    send(server, topic, range(30))
+    reader = streaming(given(server, topic, startingOffsets="earliest"), ["body"])
+    start = reader.initialOffset()
+    resize(server, topic, 1)
+    unread = "queue 1: the queue does not exist any more, and .* messages of it have not been read"
+    with pytest.raises(DataLost, match=unread):
+        streaming(given(server, topic, startingOffsets="earliest"), ["body"]).latestOffset(
+            start, ReadAllAvailable()
+        )
 
 
 def test_a_stream_that_begins_behind_the_end_of_a_queue(server: TestServer, topic: str) -> None:
