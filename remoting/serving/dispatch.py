@@ -11,7 +11,7 @@ from time import perf_counter_ns
 from typing import Any, Final
 
 from trimq.codec.codes import ResponseCode
-from trimq.codec.errors import CodecError
+from trimq.codec.errors import CodecError, HeaderRefused, HeaderTooLarge
 from trimq.codec.frames.command import RemotingCommand
 from trimq.remoting.contract import Processor
 from trimq.remoting.counters import RemotingCounters
@@ -177,10 +177,13 @@ class Dispatcher:
         log.error("response does not fit a frame code=%d", response.code, exc_info=error)
         return Response(_SYSTEM_ERROR, _describe(error))
 
-    def refuse_header(self, error: CodecError, peer: Peer) -> Response:
-        """Instead of handling a request whose header is beyond its limits."""
-        self.counters.limits["header"] += 1
-        log.warning("request refused peer=%s reason=%s", peer.remote_addr, error)
+    def refuse_header(self, error: HeaderRefused, peer: Peer) -> Response:
+        """Instead of handling a request whose header was not read."""
+        if isinstance(error, HeaderTooLarge):
+            self.counters.limits["header"] += 1
+        else:
+            self.counters.protocol_errors += 1
+        self.request_log.unread(error, peer)
         return Response(_SYSTEM_ERROR, str(error))
 
     def _failed(self, code: int, peer: Peer, error: Exception) -> Response:
