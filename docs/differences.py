@@ -94,9 +94,28 @@ DIFFERENCES: Final = (
         ),
     ),
     Difference(
-        "JSON with texts in single quotes is refused: it is not JSON, and no client writes it. fastjson2"
-        " reads it.",
-        cases=("heartbeat: keys in single quotes", "broker: header in single quotes"),
+        "A request whose header or body cannot be read is answered with SYSTEM_ERROR and a remark that says what is"
+        " wrong at which byte, and the requests behind it are served; over a header the real server closes the"
+        " connection. A request in which not even an opaque is found is passed over.",
+        cases=(
+            "unlike JSON: value of a field, unread",
+            "unlike JSON: properties, unread",
+            "unlike JSON: the request behind, unread",
+            "broker: binary header, cut in its fixed part",
+            "broker: binary header, cut in its fields",
+            "broker: binary header, remark length negative",
+            "broker: binary header, remark length huge",
+            "broker: binary header, field length huge",
+            "broker: binary header, key length huge",
+            "broker: binary header, key length negative",
+            "broker: binary header, empty",
+        ),
+    ),
+    Difference(
+        "JSON that only fastjson2 takes for JSON (halves of surrogate pairs, control characters, bytes that are no"
+        " UTF-8, single quotes, commas too many or too few) is read as there. TriMQ reads comments wherever a blank may"
+        " be, and keys that fastjson2's reader of names fails at.",
+        cases=("unlike JSON: header, unread", "unlike JSON: key of a heartbeat, unread"),
     ),
     Difference(
         "A list that is null in a heartbeat or a lock request counts as an absent one; the real broker"

@@ -179,12 +179,12 @@ def _find_sender(frame: bytes, end: int) -> tuple[int | None, int]:
 
 
 def _decode_json(frame: bytes, end: int) -> RemotingCommand:
-    found = plain_head(frame, end)
-    if found is None:
-        try:
+    try:
+        found = plain_head(frame, end)
+        if found is None:
             found = head_values(frame[4:end])
-        except CodecError as error:
-            raise _unreadable(frame, end, str(error)) from None
+    except CodecError as error:
+        raise _unreadable(frame, end, str(error)) from None
     code, opaque, flag, remark, fields, language, version = found
     if fields is not None and len(fields) > FIELDS_LIMIT:
         raise _too_many_fields(frame, end)
