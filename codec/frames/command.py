@@ -46,7 +46,10 @@ _encode_json: Final = msgspec.json.encode
 
 
 class RemotingCommand:
-    """What one frame says. `coding` is the header coding that it came in or will be sent in."""
+    """What one frame says. `coding` is the header coding that it came in or will be sent in.
+
+    `shows_no_fields`: a JSON header says `extFields` although there are none.
+    """
 
     __slots__ = (
         "body",
@@ -57,6 +60,7 @@ class RemotingCommand:
         "language",
         "opaque",
         "remark",
+        "shows_no_fields",
         "version",
     )
 
@@ -81,6 +85,7 @@ class RemotingCommand:
         self.coding: int = coding
         self.language: int = language
         self.version: int = version
+        self.shows_no_fields: bool = False
 
     @property
     def is_response(self) -> bool:
@@ -121,12 +126,13 @@ def encode_head(command: RemotingCommand, body_length: int) -> bytes:
     """Everything in the frame before its body, so that the body can be sent without a copy."""
     coding = command.coding
     if coding == JSON and command.remark is None and command.language == LANGUAGE:
+        fields = command.ext_fields
         head = plain_reply(
             command.code,
             command.flag,
             command.opaque,
             command.version,
-            command.ext_fields,
+            fields if fields or command.shows_no_fields else None,
             body_length,
         )
         if head is not None:
@@ -203,7 +209,8 @@ def _decode_json(frame: bytes, end: int) -> RemotingCommand:
 
 def _encode_json_header(command: RemotingCommand) -> bytes:
     fields = command.ext_fields
-    ext = b'"extFields":%b,' % _encode_json(fields) if fields else b""
+    shown = command.shows_no_fields or fields
+    ext = b'"extFields":%b,' % _encode_json(fields) if shown else b""
     remark = command.remark
     said = b"" if remark is None else b'"remark":%b,' % _encode_json(remark)
     language = "JAVA" if command.language == 0 else language_name(command.language)

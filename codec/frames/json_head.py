@@ -77,15 +77,16 @@ def plain_reply(
     flag: int,
     opaque: int,
     version: int,
-    fields: dict[str, str],
+    fields: dict[str, str] | None,
     body_length: int,
     /,
 ) -> bytes | None:
     """The length words and the JSON header of a frame without a remark; `_replies.c` is its twin.
 
+    Without fields, None, the header does not speak of them.
     None: it does not fit a frame; or, from the twin, a field is not ASCII or has characters that JSON escapes.
     """
-    ext = b'"extFields":%b,' % msgspec.json.encode(fields) if fields else b""
+    ext = b"" if fields is None else b'"extFields":%b,' % msgspec.json.encode(fields)
     header = (
         b'{"code":%d,%b"flag":%d,"language":"JAVA","opaque":%d,'
         b'"serializeTypeCurrentRPC":"JSON","version":%d}' % (code, ext, flag, opaque, version)

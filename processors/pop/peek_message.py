@@ -18,6 +18,7 @@ Asked = Request[PeekMessageRequestHeader]
 
 class PeekMessage(Processor[PeekMessageRequestHeader]):
     codes = (RequestCode.PEEK_MESSAGE,)
+    shows_no_fields = True
     header = PeekMessageRequestHeader
 
     def __init__(self, checks: PopChecks, looking: Looking, store: MessageStore) -> None:

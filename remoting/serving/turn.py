@@ -214,6 +214,8 @@ def encode_reply(reply: Reply, out: Encoded) -> None:
         # The binary header has 16 bits for the code; clients read either coding.
         reply.coding if code <= _LAST_BINARY_CODE else _JSON,
     )
+    if fields is not None and not fields:
+        command.shows_no_fields = True
     body = response.body
     if reply.body_size < 0:
         reply.body_size = body_size(body)
