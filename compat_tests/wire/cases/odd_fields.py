@@ -88,7 +88,7 @@ def sends() -> Iterator[Case]:
                 before=there,
                 after=[pull()],
             )
-    unread = ask(324, {**send_v2().ext, "f": "x", "d": None})
+    unread = ask(324, {**send().ext, "sysFlag": "x"}, b"hello")
     yield row("odd fields: 324 with an unreadable sysFlag", unread, before=there)
     plain = send_v2(code=320, properties=properties(UNIQ_KEY="U1", TIMER_DELAY_SEC="3600"))
 

@@ -27,7 +27,7 @@ TEXTS: dict[bytes, str] = {
     b"\\n\xc0\x80": "\n\0",
     b"\xc0\x80": "\ufffd\ufffd",
     b"\xe9bcd": "\ufffdbcd",
-    b"\\n\xe9bcd": "\n\u98e3d",
+    b"\\n\xe9bcd": "\n\u98a3d",
     b"\\n\xf0\x9f\x98\x80": "\n😀",
     b"\\n\xe4\xb8\xad\xc3\xa9": "\n中é",
     rb"\x41\v\0\7\F\'\~\ ": "A\v\0\7\f'~ ",
