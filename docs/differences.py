@@ -46,7 +46,7 @@ DIFFERENCES: Final = (
         ),
     ),
     Difference(
-        "The version of GET_ALL_DELAY_OFFSET's table counts what was delivered; that of the real one also each look that"
+        "The version of GET_ALL_DELAY_OFFSET's table counts what was delivered; the real one also counts looks that"
         " found nothing to deliver.",
         tests=("tests/broker/delivery/test_delays.py::test_the_file_is_that_of_the_real_broker",),
     ),

@@ -165,7 +165,6 @@ def test_three_kinds_of_remarks(caplog: pytest.LogCaptureFixture) -> None:
         ("autoCreateTopicEnable", "false ", None),
         ("autoCreateTopicEnable", "true", None),
         ("brokerName", "broker-a ", None),
-        ("diskSpaceCleanForciblyRatio", "0.9 ", None),
         ("maxConnectionsPerAddress", "7 ", None),
     ],
 )
