@@ -117,6 +117,11 @@ DIFFERENCES: Final = (
         ),
     ),
     Difference(
+        "A NameServer refuses the registration of a broker without brokerName, brokerAddr or clusterName with"
+        " SYSTEM_ERROR; the real one lists a broker, an address or a cluster `null`.",
+        tests=("tests/namesrv/test_processors.py::test_register_broker_refuses_what_has_no_name",),
+    ),
+    Difference(
         "JSON that only fastjson2 takes for JSON (halves of surrogate pairs, control characters, bytes that are no"
         " UTF-8, single quotes, commas too many or too few) is read as there. TriMQ reads comments wherever a blank may"
         " be, and keys that fastjson2's reader of names fails at.",

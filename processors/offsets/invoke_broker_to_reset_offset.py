@@ -62,7 +62,8 @@ class InvokeBrokerToResetOffset(SteppedProcessor[ResetOffsetRequestHeader]):
         topic = self._topics.get(header.topic)
         remark: str | None = None
         if self._offsets.keeps_resets(header.topic):
-            if topic is not None and "group" not in request.ext_fields:
+            absent = header.group == "null" and "group" not in request.ext_fields
+            if absent and topic is not None:
                 raise RemotingError(
                     ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, "Group null does not exist"
                 )

@@ -69,7 +69,8 @@ class UpdateConsumerOffset(QueueProcessor[UpdateConsumerOffsetRequestHeader]):
     ) -> Response:
         group, topic = header.consumer_group, header.topic
         queue_id, offset = header.queue_id, header.commit_offset
-        if group not in self._groups or "consumerGroup" not in request.ext_fields:
+        absent = group == "null" and "consumerGroup" not in request.ext_fields
+        if absent or group not in self._groups:
             raise RemotingError(
                 ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, f"Group {group} not exist!"
             )
