@@ -122,6 +122,10 @@ DIFFERENCES: Final = (
         tests=("tests/namesrv/test_processors.py::test_register_broker_refuses_what_has_no_name",),
     ),
     Difference(
+        "A group whose `groupRetryPolicy` is sent as null gets the default one; the real broker keeps the null.",
+        cases=("odd fields: a group whose retry policy is null",),
+    ),
+    Difference(
         "JSON that only fastjson2 takes for JSON (halves of surrogate pairs, control characters, bytes that are no"
         " UTF-8, single quotes, commas too many or too few) is read as there. TriMQ reads comments wherever a blank may"
         " be, and keys that fastjson2's reader of names fails at.",

@@ -87,7 +87,7 @@ def parse_changes(text: str | None) -> dict[str, str]:
         if "=" in part:
             pieces = _split(part, "=")
             if len(pieces) < 2:
-                raise refused(f"attribute has no value: {part}")
+                raise refused(f"Index {len(pieces)} out of bounds for length {len(pieces)}")
             key, value = pieces[0], pieces[1]
             if "+" not in key:
                 raise refused(f"add/alter attribute format is wrong: {key}")

@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+import json
+import socket
+import struct
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
+from compat_tests.wire import frames
 from compat_tests.wire.asks import (
     ask,
     body_of,
     changed,
     commit_offset,
+    consumer,
     create_group,
     create_topic,
+    heartbeat,
     properties,
     pull,
     send,
     send_back,
     send_v2,
+    subscription,
 )
 from compat_tests.wire.case import Case, row
 from compat_tests.wire.frames import Frame
+from compat_tests.wire.link import PATIENCE
 from compat_tests.wire.stage import Stage
 from compat_tests.wire.timing import changed_settings
 
@@ -36,6 +45,7 @@ def cases() -> Iterator[Case]:
     yield from forbidden()
     yield from attributes()
     yield from resets()
+    yield from shown()
 
 
 def absent() -> Iterator[Case]:
@@ -58,7 +68,9 @@ def absent() -> Iterator[Case]:
             314, {"srcGroup": "$G", "topic": "$T", "offline": True}
         ),
         "345 without a topic": ask(345, {"group": "$G"}),
-        "309 without a client": ask(309, {"consumerGroup": "$G", "msgId": "x"}),
+        "314 without the group it comes from, online": ask(314, {"destGroup": "$G", "topic": "$T"}),
+        "321 without a topic": ask(321, {"queueId": 0, "index": 0, "count": 1}),
+        "353 without a topic, a ban": ask(353, {"group": "$G", "readable": False}),
         "307 without a client": ask(307, {"consumerGroup": "$G", "jstackEnable": False}),
         "307 without a group": ask(307, {"clientId": "$C", "jstackEnable": False}),
         "321 of a missing topic": ask(
@@ -67,6 +79,9 @@ def absent() -> Iterator[Case]:
     }
     for name, request in requests.items():
         yield row(f"odd fields: {name}", request, before=there)
+    online = [*there, heartbeat(consumer("$G", subscription()))]
+    asked = ask(345, {"group": "$G"})
+    yield row("odd fields: 345 without a topic, somebody online", asked, before=online)
 
 
 def sends() -> Iterator[Case]:
@@ -163,3 +178,64 @@ def resets() -> Iterator[Case]:
             stage.show("without a group", changed(RESET, group=None))
 
     yield Case("odd fields: a reset by the group's members", play, alone=True)
+
+
+def shown() -> Iterator[Case]:
+    """Whether the JSON header of an answer without ext fields has `extFields`: some clients insist on it."""
+    asked: dict[str, Frame] = {
+        "commit": commit_offset(1),
+        "commit of an unknown topic": commit_offset(1, topic="$T-none"),
+        "no offset": ask(14, {"consumerGroup": "$G", "topic": "$T-none", "queueId": 0}),
+        "no consumers": ask(38, {"consumerGroup": "$G"}),
+        "unregister": ask(35, {"clientID": "$C", "producerGroup": "$P"}),
+        "heartbeat": heartbeat(consumer("$G", subscription())),
+        "pull of an unknown topic": pull(topic="$T-none"),
+        "lite pull of an unknown topic": pull(361, topic="$T-none"),
+        "pop of an unknown topic": ask(
+            200050,
+            {
+                "consumerGroup": "$G",
+                "topic": "$T-none",
+                "queueId": 0,
+                "maxMsgNums": 1,
+                "invisibleTime": 1000,
+                "pollTime": 0,
+                "bornTime": 0,
+                "initMode": 0,
+            },
+        ),
+        "topic made": create_topic(),
+        "unknown topic": ask(351, {"topic": "$T-none"}),
+        "route": ask(105, {"topic": "$T-none"}),
+        "no stats": ask(315, {"statsName": "TOPIC_PUT_NUMS", "statsKey": "$T-none"}),
+        "unlocked": ask(42, body=body_of({"clientId": "$C", "consumerGroup": "$G", "mqSet": []})),
+        "a field is missing": ask(14, {"topic": "$T"}),
+        "an unknown code": ask(9999),
+    }
+    of_namesrv = {
+        "no setting": ask(101, {"namespace": "$G", "key": "k"}),
+        "no settings": ask(219, {"namespace": "$G"}),
+        "no route": ask(105, {"topic": "$T-none"}),
+    }
+
+    def play(stage: Stage) -> None:
+        stage.must(create_topic())
+        stage.must(create_group())
+        for on, requests in (("broker", asked), ("namesrv", of_namesrv)):
+            for what, request in requests.items():
+                stage.record(what, raw_header(stage, request, getattr(stage.place, on)))
+
+    yield Case("odd fields: answers without fields", play)
+
+
+def raw_header(stage: Stage, request: Frame, address: str) -> object:
+    """The code of the answer, and its keys."""
+    host, port = address.rsplit(":", 1)
+    with socket.create_connection((host, int(port)), PATIENCE) as connection:
+        connection.sendall(frames.encode(replace(stage.request(request), opaque=1)))
+        with connection.makefile("rb") as stream:
+            (size,) = struct.unpack(">i", stream.read(4))
+            payload = stream.read(size)
+    length = int.from_bytes(payload[1:4])
+    header = json.loads(payload[4 : 4 + length])
+    return [header["code"], sorted(header)]

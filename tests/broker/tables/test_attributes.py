@@ -24,8 +24,8 @@ def test_changes_are_read_from_their_text() -> None:
         ("+a=1,+a=2", "key duplication: +a"),
         ("+a=1,,+b=2", "delete attribute format is wrong: "),
         (",+a=1", "delete attribute format is wrong: "),
-        ("+lite.bind.topic=", "attribute has no value: +lite.bind.topic="),
-        ("=", "attribute has no value: ="),
+        ("+lite.bind.topic=", "Index 1 out of bounds for length 1"),
+        ("=", "Index 0 out of bounds for length 0"),
     ],
 )
 def test_a_text_that_is_not_a_change_is_refused(text: str, remark: str) -> None:
