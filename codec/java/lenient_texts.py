@@ -24,12 +24,13 @@ _PIECE: Final = re.compile(
     + _PLAIN
     + rb")"
     + every(_PLAIN)
-    + rb")|\\u(?P<u>.{4})|\\x(?P<x>..)|\\(?P<one>.)"
+    + rb")|\\u(?P<hex>[0-9a-fA-F]{4})|\\u(?P<u>.{4})|\\x(?P<x>..)|\\(?P<one>.)"
     + rb"|(?P<two>[\xc0-\xdf].)|(?P<three>[\xe0-\xef]..)|(?P<four>[\xf0-\xf7].{3})",
     re.DOTALL,
 )
 _SURROGATE: Final = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]")
 _HALF: Final = re.compile("[\ud800-\udfff]")
+_BEGINNINGS: Final = bytes(range(0xC0, 0x100))
 _REPLACEMENT: Final = "\ufffd".encode()
 
 # What a letter behind a backslash stands for.
@@ -40,6 +41,18 @@ _ESCAPES: Final = {
 }
 # Beyond `f` the table of fastjson2 ends.
 _LAST_DIGIT: Final = ord("f")
+
+
+def pieces_of(inside: bytes) -> int:
+    """How many pieces of it have to be looked at one by one, at most."""
+    escapes = inside.count(b"\\")
+    if not escapes:
+        return 0
+    try:
+        inside.decode()
+    except UnicodeDecodeError:
+        return escapes + len(inside) - len(inside.translate(None, _BEGINNINGS))
+    return escapes
 
 
 def text_of(inside: bytes, at: int = 0) -> str:
@@ -68,6 +81,8 @@ def _piece(match: re.Match[bytes], at: int) -> str:
     at += match.start()
     if kind == "plain":
         return piece.decode()
+    if kind == "hex":
+        return chr(int(piece, 16))
     if kind == "u":
         return chr(sum(_hex(byte) << 4 * (3 - place) for place, byte in enumerate(piece)))
     if kind == "x":
