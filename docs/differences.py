@@ -128,8 +128,8 @@ DIFFERENCES: Final = (
     Difference(
         "JSON that only fastjson2 takes for JSON (halves of surrogate pairs, control characters, bytes that are no"
         " UTF-8, single quotes, commas too many or too few) is read as there. TriMQ reads comments wherever a blank may"
-        " be, and keys that fastjson2's reader of names fails at; what a client sends may have 4,096 such pieces, escapes"
-        " counting a quarter.",
+        " be, and keys that fastjson2's reader of names fails at; what a client sends may have 4,096 such pieces,"
+        " escapes counting a quarter.",
         cases=("unlike JSON: header, unread", "unlike JSON: key of a heartbeat, unread"),
     ),
     Difference(
