@@ -126,6 +126,10 @@ DIFFERENCES: Final = (
         cases=("odd fields: a group whose retry policy is null",),
     ),
     Difference(
+        "A pull, or a message sent back, that lacks a field is told so before the broker's permissions are looked at.",
+        cases=("odd fields: a broker without permissions",),
+    ),
+    Difference(
         "JSON that only fastjson2 takes for JSON (halves of surrogate pairs, control characters, bytes that are no"
         " UTF-8, single quotes, commas too many or too few) is read as there. TriMQ reads comments wherever a blank may"
         " be, and keys that fastjson2's reader of names fails at; what a client sends may have 4,096 such pieces,"

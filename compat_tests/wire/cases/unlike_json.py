@@ -226,7 +226,9 @@ def fields() -> Iterator[Case]:
 
     keys = {what: form for what, form in IN_QUOTES.items() if what not in NO_KEYS}
     yield each("value of a field", READ_TEXTS, value, nothing)
-    yield each("properties", IN_QUOTES, properties, stored)
+    # Escapes are beside all of them.
+    beside = {what: form for what, form in IN_QUOTES.items() if what != "beyond Unicode"}
+    yield each("properties", beside, properties, stored)
     yield each("properties with raw separators", IN_QUOTES, raw_properties, stored)
     yield each("key of a field", keys, key, nothing)
     yield each("value of a field, unread", UNREAD_TEXTS, value, nothing)
