@@ -46,6 +46,11 @@ DIFFERENCES: Final = (
         ),
     ),
     Difference(
+        "The version of GET_ALL_DELAY_OFFSET's table counts what was delivered; the real one also counts looks that"
+        " found nothing to deliver.",
+        tests=("tests/broker/delivery/test_delays.py::test_the_file_is_that_of_the_real_broker",),
+    ),
+    Difference(
         "In the answer to GET_ALL_CONSUMER_OFFSET the numbers in `pullOffsetTable` stand in quotes. RocketMQ's slaves"
         " pass over that table, fail at bare numbers, and get no offsets from a master of their own once anybody has"
         " pulled there.",
@@ -94,9 +99,52 @@ DIFFERENCES: Final = (
         ),
     ),
     Difference(
-        "JSON with texts in single quotes is refused: it is not JSON, and no client writes it. fastjson2"
-        " reads it.",
-        cases=("heartbeat: keys in single quotes", "broker: header in single quotes"),
+        "A request whose header or body cannot be read is answered with SYSTEM_ERROR and a remark that says what is"
+        " wrong at which byte, and the requests behind it are served; over a header the real server closes the"
+        " connection. A request in which not even an opaque is found is passed over.",
+        cases=(
+            "unlike JSON: value of a field, unread",
+            "unlike JSON: properties, unread",
+            "unlike JSON: the request behind, unread",
+            "broker: binary header, cut in its fixed part",
+            "broker: binary header, cut in its fields",
+            "broker: binary header, remark length negative",
+            "broker: binary header, remark length huge",
+            "broker: binary header, field length huge",
+            "broker: binary header, key length huge",
+            "broker: binary header, key length negative",
+            "broker: binary header, empty",
+            "broker: header, code no number",
+            "broker: header, fields a text",
+            "broker: header, fields a list",
+            "broker: header no JSON",
+            "broker: header empty",
+            "broker: header null",
+            "broker: header a list",
+            "broker: header not UTF-8",
+            "broker: frame of length 4, header 0",
+            "namesrv: frame of length 4, header 0",
+        ),
+    ),
+    Difference(
+        "A NameServer refuses the registration of a broker without brokerName, brokerAddr or clusterName with"
+        " SYSTEM_ERROR; the real one lists a broker, an address or a cluster `null`.",
+        tests=("tests/namesrv/test_processors.py::test_register_broker_refuses_what_has_no_name",),
+    ),
+    Difference(
+        "A group whose `groupRetryPolicy` is sent as null gets the default one; the real broker keeps the null.",
+        cases=("odd fields: a group whose retry policy is null",),
+    ),
+    Difference(
+        "A pull, or a message sent back, that lacks a field is told so before the broker's permissions are looked at.",
+        cases=("odd fields: a broker without permissions",),
+    ),
+    Difference(
+        "JSON that only fastjson2 takes for JSON (halves of surrogate pairs, control characters, bytes that are no"
+        " UTF-8, single quotes, commas too many or too few) is read as there. TriMQ reads comments wherever a blank may"
+        " be, and keys that fastjson2's reader of names fails at; what a client sends may have 4,096 such pieces,"
+        " escapes counting a quarter.",
+        cases=("unlike JSON: header, unread", "unlike JSON: key of a heartbeat, unread"),
     ),
     Difference(
         "A list that is null in a heartbeat or a lock request counts as an absent one; the real broker"

@@ -3,10 +3,14 @@
 Hot: compiled by mypyc when a compiler is there.
 """
 
+from typing import Final
+
 from trimq.broker.produce.outcomes import Refused
 from trimq.broker.produce.sending import Sending
 from trimq.codec.headers.fast import SendHeader, encode_send_response
 from trimq.remoting.contract import Request, Response
+
+_SEND_BATCH_MESSAGE: Final = 320
 
 
 class SendReplies:
@@ -18,7 +22,10 @@ class SendReplies:
         self._sending = sending
 
     def answer(self, request: Request[SendHeader], own_queue: bool = False) -> Response:
-        """Refusals carry the same two ext fields as successes. `own_queue` as in `Sending.send`."""
+        """Refusals carry the same two ext fields as successes. `own_queue` as in `Sending.send`.
+
+        A handle to recall the message is for those who send with the other codes (attachRecallHandle).
+        """
         sending = self._sending
         outcome = sending.send(
             request.header, request.body, request.peer, request.version, own_queue
@@ -36,7 +43,7 @@ class SendReplies:
             outcome.queue_offset,
             outcome.unique,
             outcome.batch_unique,
-            outcome.recall_handle,
+            None if request.code == _SEND_BATCH_MESSAGE else outcome.recall_handle,
         )
         fields.update(sending.told)
         response = Response(0, None, None, fields, b"", True)

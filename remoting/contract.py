@@ -41,6 +41,10 @@ class Processor(Generic[H]):
 
     codes: ClassVar[tuple[int, ...]] = ()
     header: ClassVar[type[Header] | None] = None
+    shows_no_fields: ClassVar[bool] = False
+    """Whether an answer without ext fields says so, in JSON: RocketMQ gives it a header of its own from the start.
+    Clients may insist on it.
+    """
     joins_rounds: ClassVar[bool] = False
     """Whether it may be decided while records of other connections are staged: for what comes with every message.
     Everything else is decided when those are written (`serving/round.py`).

@@ -59,6 +59,7 @@ class Response:
     replaces it.
     `durable_at`: hold the reply back until the commit log is durable up to this offset; after the
     time-out it leaves with `durable_timeout_code`, -1 for that of what it waited for, and its header kept.
+    `ext_fields`: without a header, too; an empty dict is shown, as of a Java header without fields, None is not.
     `no_reply`: the real server stays silent here too.
     A body in several buffers leaves uncopied in one vectored send, one in files by a thread of its own.
     """

@@ -9,6 +9,7 @@ from trimq.broker.groups.consumers import Consumers
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.frames.command import RemotingCommand
 from trimq.codec.headers.base import Header
+from trimq.codec.java.texts import java_text
 from trimq.remoting.contract import Peer, PeerGone, RemotingError
 
 log = logging.getLogger("trimq.admin")
@@ -28,7 +29,7 @@ async def ask_consumer(
     consumers: Consumers,
     code: RequestCode,
     header: Header,
-    who: tuple[str, str | None],
+    who: tuple[str | None, str | None],
     body: bytes = b"",
 ) -> RemotingCommand:
     """The client's answer, unchanged; `who` is a group and a client id.
@@ -36,10 +37,11 @@ async def ask_consumer(
     RemotingError: SYSTEM_ERROR when it is not online or leaves, CONSUME_MSG_TIMEOUT after 10 s.
     """
     group, client_id = who
-    client = None if client_id is None else consumers.find_client(group, client_id)
+    client = None if group is None or client_id is None else consumers.find_client(group, client_id)
     if client is None:
         raise RemotingError(
-            ResponseCode.SYSTEM_ERROR, f"The Consumer <{group}> <{client_id}> not online"
+            ResponseCode.SYSTEM_ERROR,
+            f"The Consumer <{java_text(group)}> <{java_text(client_id)}> not online",
         )
     try:
         return await ask_client(client.peer, code, header, body)

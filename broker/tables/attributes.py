@@ -77,13 +77,18 @@ def refused(reason: str) -> RemotingError:
 
 
 def parse_changes(text: str | None) -> dict[str, str]:
-    """`+a=1,-b` as {"+a": "1", "-b": ""} (AttributeParser.parseToMap)."""
+    """`+a=1,-b` as {"+a": "1", "-b": ""} (AttributeParser.parseToMap).
+
+    Java's split knows no empty parts at an end; of `+a=1=2` it takes `1`.
+    """
     changes: dict[str, str] = {}
-    for part in (text or "").split(","):
-        if not part:
-            continue
-        key, equals, value = part.partition("=")
-        if equals:
+    for part in _split(text or "", ","):
+        key, value = part, ""
+        if "=" in part:
+            pieces = _split(part, "=")
+            if len(pieces) < 2:
+                raise refused(f"Index {len(pieces)} out of bounds for length {len(pieces)}")
+            key, value = pieces[0], pieces[1]
             if "+" not in key:
                 raise refused(f"add/alter attribute format is wrong: {key}")
         elif "-" not in key:
@@ -92,6 +97,14 @@ def parse_changes(text: str | None) -> dict[str, str]:
             raise refused(f"key duplication: {key}")
         changes[key] = value
     return changes
+
+
+def _split(text: str, separator: str) -> list[str]:
+    """String.split: without the empty parts at the end."""
+    parts = text.split(separator)
+    while parts and not parts[-1]:
+        parts.pop()
+    return parts
 
 
 def alter(

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Final, Protocol, TypeVar
 
 import trio
 
@@ -52,6 +52,22 @@ class Writer(Protocol):
 
 class TableDamaged(Exception):
     """Neither the file nor its twin can be read as the table that it should hold."""
+
+
+# What is lost with a file that is given up.
+_LOST: Final = {
+    "topics.json": "every topic's settings (messages stay, and are there once the topic is created again)",
+    "subscriptionGroup.json": "every group's settings",
+    "consumerOffset.json": "how far each group has read (it begins as a new one does)",
+    "lmqConsumerOffset.json": "how far each group has read light queues",
+    "delayOffset.json": "how far each delay level has been delivered",
+    "consumerFilter.json": "the groups' SQL expressions, until their consumers send them again",
+    "topicQueueMapping.json": "which queues of static topics are here",
+    "consumerOrderInfo.json": "which orderly popped messages are still out",
+    "messageRequestMode.json": "which groups are popped",
+    "transactionMetrics": "a count of half messages",
+    "timermetrics": "a count of timer messages",
+}
 
 
 class TableFile:
@@ -111,7 +127,9 @@ class TableFile:
             log.error("config file unreadable, trying its twin: file=%s error=%s", self.path, error)
             backup = file.load_backup()
             if backup is None or backup == data:
-                raise TableDamaged(f"{self.path} cannot be read: {error}") from error
+                raise TableDamaged(
+                    f"{self.path} cannot be read: {error}. {self._ways_out()}"
+                ) from error
         else:
             # A killed process may have left it in the page cache only.
             self._unsynced = self.path.exists() and self.path.stat().st_size == len(data)
@@ -120,7 +138,17 @@ class TableFile:
         try:
             return decode(backup)
         except CodecError as error:
-            raise TableDamaged(f"neither {self.path} nor its twin can be read: {error}") from error
+            raise TableDamaged(
+                f"neither {self.path} nor its twin can be read: {error}. {self._ways_out()}"
+            ) from error
+
+    def _ways_out(self) -> str:
+        """What to do about it: nobody but the operator may give up a table."""
+        lost = _LOST.get(self.path.name, "what it holds")
+        return (
+            f"Put a copy of {self.path.name} from a backup, or from a slave, there; or move it and "
+            f"{self.path.name}.bak aside and start without them: then {lost} is lost"
+        )
 
     def load_as(self, shape: type[B]) -> B | None:
         """The same for a file that holds a body."""

@@ -77,6 +77,8 @@ static char *put_fields(char *to, PyObject *fields)
     PyObject *key, *value;
     Py_ssize_t at = 0;
     to = put_ascii(to, "\"extFields\":{");
+    if (PyDict_GET_SIZE(fields) == 0)
+        return put_ascii(to, "},");
     while (PyDict_Next(fields, &at, &key, &value)) {
         to = put_text(to, key);
         *to++ = ':';
@@ -97,26 +99,26 @@ static char *put_word(char *to, uint32_t word)
 
 PyDoc_STRVAR(plain_reply_doc,
     "plain_reply(code, flag, opaque, version, fields, body_length)\n\n"
-    "The length words and the JSON header of a frame without a remark; None: it is not ordinary.");
+    "The length words and the JSON header of a frame without a remark, or, with None, fields; None: it is not ordinary.");
 
 static PyObject *plain_reply(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count)
 {
     int64_t numbers[4];
-    if (count != 6 || !PyDict_Check(args[4]) || !PyLong_Check(args[5])) {
-        PyErr_SetString(PyExc_TypeError, "plain_reply takes four numbers, a dict and a number");
+    if (count != 6 || !(args[4] == Py_None || PyDict_Check(args[4])) || !PyLong_Check(args[5])) {
+        PyErr_SetString(PyExc_TypeError, "plain_reply takes four numbers, a dict or None, and a number");
         return NULL;
     }
     int overflow = 0, beyond = 0;
     for (int index = 0; index < 4; index++) {
         if (!PyLong_Check(args[index])) {
-            PyErr_SetString(PyExc_TypeError, "plain_reply takes four numbers, a dict and a number");
+            PyErr_SetString(PyExc_TypeError, "plain_reply takes four numbers, a dict or None, and a number");
             return NULL;
         }
         numbers[index] = PyLong_AsLongLongAndOverflow(args[index], &overflow);
         beyond |= overflow;
     }
     int64_t body_length = PyLong_AsLongLongAndOverflow(args[5], &overflow);
-    Py_ssize_t room = measure_fields(args[4]);
+    Py_ssize_t room = args[4] == Py_None ? 0 : measure_fields(args[4]);
     if (beyond || overflow || room < 0 || body_length < 0 || body_length > INT32_MAX)
         Py_RETURN_NONE;
     PyObject *made = PyBytes_FromStringAndSize(NULL, room + ROOM_BESIDE_FIELDS);
@@ -125,7 +127,7 @@ static PyObject *plain_reply(PyObject *Py_UNUSED(module), PyObject *const *args,
     char *begin = PyBytes_AS_STRING(made), *to = begin + 8;
     to = put_number(put_ascii(to, "{\"code\":"), numbers[0]);
     *to++ = ',';
-    if (PyDict_GET_SIZE(args[4]) > 0)
+    if (args[4] != Py_None)
         to = put_fields(to, args[4]);
     to = put_number(put_ascii(to, "\"flag\":"), numbers[1]);
     to = put_number(put_ascii(to, ",\"language\":\"JAVA\",\"opaque\":"), numbers[2]);

@@ -3,7 +3,7 @@ def plain_reply(
     flag: int,
     opaque: int,
     version: int,
-    fields: dict[str, str],
+    fields: dict[str, str] | None,
     body_length: int,
     /,
 ) -> bytes | None: ...

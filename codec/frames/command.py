@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from trimq.codec.errors import CodecError, HeaderTooLarge
+from trimq.codec.errors import CodecError, HeaderTooLarge, HeaderUnreadable
 from trimq.codec.frames.heads import plain_head, plain_reply
 from trimq.codec.frames.json_head import (
     FIELDS_LIMIT,
@@ -46,7 +46,10 @@ _encode_json: Final = msgspec.json.encode
 
 
 class RemotingCommand:
-    """What one frame says. `coding` is the header coding that it came in or will be sent in."""
+    """What one frame says. `coding` is the header coding that it came in or will be sent in.
+
+    `shows_no_fields`: a JSON header says `extFields` although there are none.
+    """
 
     __slots__ = (
         "body",
@@ -57,6 +60,7 @@ class RemotingCommand:
         "language",
         "opaque",
         "remark",
+        "shows_no_fields",
         "version",
     )
 
@@ -81,6 +85,7 @@ class RemotingCommand:
         self.coding: int = coding
         self.language: int = language
         self.version: int = version
+        self.shows_no_fields: bool = False
 
     @property
     def is_response(self) -> bool:
@@ -94,7 +99,8 @@ class RemotingCommand:
 def decode_command(frame: bytes) -> RemotingCommand:
     """Read a frame without its length word.
 
-    HeaderTooLarge: the header is longer than 1 MiB or has more than 512 ext fields.
+    HeaderTooLarge: the header is longer than 1 MiB or has more than 512 ext fields. HeaderUnreadable: it says nothing
+    that could be understood. Any other CodecError: this is no frame.
     """
     if len(frame) < 4:
         raise CodecError(f"a frame of {len(frame)} bytes has no room for its header length")
@@ -107,7 +113,12 @@ def decode_command(frame: bytes) -> RemotingCommand:
     if coding == JSON:
         return _decode_json(frame, end)
     if coding == ROCKETMQ:
-        return _decode_binary(frame, end)
+        try:
+            return _decode_binary(frame, end)
+        except HeaderTooLarge:
+            raise
+        except CodecError as error:
+            raise _unreadable(frame, end, str(error)) from None
     raise CodecError(f"header coding {coding} is neither JSON (0) nor ROCKETMQ (1)")
 
 
@@ -115,12 +126,13 @@ def encode_head(command: RemotingCommand, body_length: int) -> bytes:
     """Everything in the frame before its body, so that the body can be sent without a copy."""
     coding = command.coding
     if coding == JSON and command.remark is None and command.language == LANGUAGE:
+        fields = command.ext_fields
         head = plain_reply(
             command.code,
             command.flag,
             command.opaque,
             command.version,
-            command.ext_fields,
+            fields if fields or command.shows_no_fields else None,
             body_length,
         )
         if head is not None:
@@ -151,17 +163,34 @@ def _too_many_fields(frame: bytes, end: int) -> HeaderTooLarge:
 
 
 def _too_large(frame: bytes, end: int, said: str) -> HeaderTooLarge:
-    if frame[0] == ROCKETMQ and end >= 4 + _FIXED_SIZE:
+    opaque, flag = _find_sender(frame, end)
+    return HeaderTooLarge(said, opaque, flag, frame[0])
+
+
+def _unreadable(frame: bytes, end: int, said: str) -> HeaderUnreadable:
+    opaque, flag = _find_sender(frame, end)
+    return HeaderUnreadable(said, opaque, flag, frame[0])
+
+
+def _find_sender(frame: bytes, end: int) -> tuple[int | None, int]:
+    """The opaque, if there is one, and the flag of a header that is not decoded."""
+    if frame[0] == ROCKETMQ:
+        if end < 4 + _FIXED_SIZE:
+            return None, 0
         fixed: tuple[int, int, int, int, int, int] = _FIXED.unpack_from(frame, 4)
-        return HeaderTooLarge(said, fixed[3], fixed[4], ROCKETMQ)
+        return fixed[3], fixed[4]
     header = frame[4:end]
-    return HeaderTooLarge(said, find_number(header, "opaque"), find_number(header, "flag"), JSON)
+    flag = find_number(header, "flag")
+    return find_number(header, "opaque"), 0 if flag is None else flag
 
 
 def _decode_json(frame: bytes, end: int) -> RemotingCommand:
-    found = plain_head(frame, end)
-    if found is None:
-        found = head_values(frame[4:end])
+    try:
+        found = plain_head(frame, end)
+        if found is None:
+            found = head_values(frame[4:end])
+    except CodecError as error:
+        raise _unreadable(frame, end, str(error)) from None
     code, opaque, flag, remark, fields, language, version = found
     if fields is not None and len(fields) > FIELDS_LIMIT:
         raise _too_many_fields(frame, end)
@@ -180,7 +209,8 @@ def _decode_json(frame: bytes, end: int) -> RemotingCommand:
 
 def _encode_json_header(command: RemotingCommand) -> bytes:
     fields = command.ext_fields
-    ext = b'"extFields":%b,' % _encode_json(fields) if fields else b""
+    shown = command.shows_no_fields or fields
+    ext = b'"extFields":%b,' % _encode_json(fields) if shown else b""
     remark = command.remark
     said = b"" if remark is None else b'"remark":%b,' % _encode_json(remark)
     language = "JAVA" if command.language == 0 else language_name(command.language)

@@ -40,16 +40,15 @@ _WORDS: Final = struct.Struct(">II")
 FIELDS_LIMIT: Final = 512
 # The other keys of a header, and a few more.
 _OTHER_KEYS: Final = 16
+_NUMBER_BEHIND: Final = re.compile(rb"[ \t\r\n]*+:[ \t\r\n]*+[\"']?\+?(-?\d{1,10})(?!\d)")
 _KEY: Final = re.compile(rb'"' + every(rb'[^"\\]++|\\.') + rb'"[ \t\r\n]*+(:)?', re.DOTALL)
 
 
 def read_json_head(data: bytes) -> JsonHead:
     try:
         return _DECODER.decode(data)
-    except msgspec.ValidationError:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return _read_lenient(data)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise CodecError(f"the JSON header of a frame is broken: {error}") from None
 
 
 # Code, opaque, flag, remark, ext fields, language, version.
@@ -78,15 +77,16 @@ def plain_reply(
     flag: int,
     opaque: int,
     version: int,
-    fields: dict[str, str],
+    fields: dict[str, str] | None,
     body_length: int,
     /,
 ) -> bytes | None:
     """The length words and the JSON header of a frame without a remark; `_replies.c` is its twin.
 
+    Without fields, None, the header does not speak of them.
     None: it does not fit a frame; or, from the twin, a field is not ASCII or has characters that JSON escapes.
     """
-    ext = b'"extFields":%b,' % msgspec.json.encode(fields) if fields else b""
+    ext = b"" if fields is None else b'"extFields":%b,' % msgspec.json.encode(fields)
     header = (
         b'{"code":%d,%b"flag":%d,"language":"JAVA","opaque":%d,'
         b'"serializeTypeCurrentRPC":"JSON","version":%d}' % (code, ext, flag, opaque, version)
@@ -118,16 +118,19 @@ def count_fields(header: bytes) -> int:
     return count
 
 
-def find_number(header: bytes, name: str) -> int:
-    """The number of that name in a JSON header that is not decoded; 0 when none is found."""
-    at = header.rfind(b'"%b"' % name.encode())
-    found = re.match(rb"[ \t\r\n]*+:[ \t\r\n]*+(-?\d{1,10})", header[at + len(name) + 2 :][:64])
-    number = int(found[1]) if at >= 0 and found is not None else 0
-    return number if -(2**31) <= number < 2**31 else 0
+def find_number(header: bytes, name: str) -> int | None:
+    """The number of that name in a JSON header that is not decoded; None when none is found."""
+    key = name.encode()
+    at = max(header.rfind(b'"%b"' % key), header.rfind(b"'%b'" % key))
+    found = _NUMBER_BEHIND.match(header[at + len(key) + 2 :][:64])
+    if at < 0 or found is None:
+        return None
+    number = int(found[1])
+    return number if -(2**31) <= number < 2**31 else None
 
 
 def _read_lenient(data: bytes) -> JsonHead:
-    """FastJSON turns numbers and booleans into text where text is wanted, and back."""
+    """FastJSON reads more than JSON, and turns numbers and booleans into text where text is wanted, and back."""
     try:
         head: Any = loads(data, SMALL)
         if isinstance(head, dict) and type(head.get("language")) is int:

@@ -50,8 +50,8 @@ class GetProducerConnectionListRequestHeader(RpcHeader, kw_only=True):
 class GetConsumerRunningInfoRequestHeader(RpcHeader, kw_only=True):
     """Asks for GET_CONSUMER_RUNNING_INFO."""
 
-    consumer_group: str
-    client_id: str
+    consumer_group: str | None = None
+    client_id: str | None = None
     jstack_enable: bool | None = None
 
 

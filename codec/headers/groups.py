@@ -55,5 +55,5 @@ class UpdateGroupForbiddenRequestHeader(TopicHeader, kw_only=True):
     """Asks for UPDATE_AND_GET_GROUP_FORBIDDEN."""
 
     group: str
-    topic: str
+    topic: str | None = None
     readable: bool | None = None

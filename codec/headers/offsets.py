@@ -106,14 +106,14 @@ class QueryConsumeTimeSpanRequestHeader(TopicHeader, kw_only=True):
     """Asks for QUERY_CONSUME_TIME_SPAN."""
 
     topic: str
-    group: str
+    group: str = "null"
 
 
 class QueryCorrectionOffsetHeader(TopicHeader, kw_only=True):
     """Asks for QUERY_CORRECTION_OFFSET."""
 
     filter_groups: str | None = None
-    compare_group: str
+    compare_group: str = "null"
     topic: str
 
 

@@ -12,11 +12,21 @@ from typing import Any, Final, Literal, TypeVar, get_origin
 import msgspec
 
 from trimq.codec.errors import CodecError
-from trimq.codec.java.json_scan import DEPTH, LARGE, OWN_FILES, DialectScanner, JsonLimits
+from trimq.codec.java.json_scan import (
+    DEPTH,
+    LARGE,
+    OWN_FILES,
+    BeyondLimits,
+    DialectScanner,
+    JsonLimits,
+)
+from trimq.codec.java.lenient import LenientReader
 from trimq.codec.java.values import fit
 
 T = TypeVar("T")
 
+# A step of the lenient reader is that much dearer than one of the scanner.
+_DEARER: Final = 8
 _encode: Final = msgspec.json.encode
 
 
@@ -49,24 +59,37 @@ def loads_as(cls: type[T], data: bytes | str, limits: JsonLimits = LARGE) -> T:
 
 
 def _read(data: bytes | str, kind: Any, limits: JsonLimits) -> Any:
-    """Decode strict JSON as it is; the dialect, and what could nest too deeply, is scanned first."""
+    """Decode strict JSON as it is, then the dialect, then what only fastjson2 takes for JSON.
+
+    What could nest too deeply is scanned first.
+    """
     text = _bytes(data)
-    if limits.check(text) > DEPTH:
-        text = DialectScanner(text, limits.steps).strict()
+    opened = limits.check(text)
+    if opened <= DEPTH:
+        try:
+            return msgspec.json.decode(text, type=kind)
+        except msgspec.ValidationError:
+            raise
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            pass
     try:
-        return msgspec.json.decode(text, type=kind)
-    except msgspec.ValidationError:
+        return _read_dialect(text, kind, limits)
+    except (msgspec.ValidationError, BeyondLimits):
         raise
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        strict = DialectScanner(text, limits.steps).strict()
-        if strict is text:
+    except (CodecError, msgspec.DecodeError, UnicodeDecodeError) as error:
+        mended = LenientReader(text, limits.steps // _DEARER).strict()
+        if mended == text:
             raise CodecError(f"this is not JSON: {error}") from None
     try:
-        return msgspec.json.decode(strict, type=kind)
+        return _read_dialect(mended, kind, limits)
     except msgspec.ValidationError:
         raise
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise CodecError(f"this is not JSON: {error}") from None
+
+
+def _read_dialect(text: bytes, kind: Any, limits: JsonLimits) -> Any:
+    return msgspec.json.decode(DialectScanner(text, limits.steps).strict(), type=kind)
 
 
 def _bytes(data: bytes | str) -> bytes:

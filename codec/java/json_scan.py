@@ -59,6 +59,10 @@ _QUOTE: Final = ord('"')
 _BLANKS: Final = b" \t\r\n"
 
 
+class BeyondLimits(CodecError):
+    """A text that is too long, has too many pieces or nests too deeply, whether it is JSON or not."""
+
+
 class JsonLimits:
     """How long a text may be (bytes), how many values it may have, and steps to scan it.
 
@@ -75,11 +79,15 @@ class JsonLimits:
     def check(self, text: bytes) -> int:
         """CodecError when the text is beyond these limits; how many brackets it opens at most."""
         if len(text) > self.size:
-            raise CodecError(f"a JSON text of {len(text)} bytes is beyond the {self.size} allowed")
+            raise BeyondLimits(
+                f"a JSON text of {len(text)} bytes is beyond the {self.size} allowed"
+            )
         opened = text.count(b"{") + text.count(b"[")
         values = opened + text.count(b",")
         if values > self.values:
-            raise CodecError(f"a JSON text of {values} values is beyond the {self.values} allowed")
+            raise BeyondLimits(
+                f"a JSON text of {values} values is beyond the {self.values} allowed"
+            )
         return opened
 
 
@@ -115,7 +123,9 @@ class DialectScanner:
             if at == len(text):
                 break
             if self.steps > self._most_steps:
-                raise CodecError(f"this JSON has too many brackets and keys to be read: byte {at}")
+                raise BeyondLimits(
+                    f"this JSON has too many brackets and keys to be read: byte {at}"
+                )
             at = self._step(at)
         if not self._out:
             return text
@@ -151,7 +161,7 @@ class DialectScanner:
 
     def _enter(self, mark: int, at: int) -> None:
         if len(self._open) == DEPTH:
-            raise CodecError(f"this JSON nests deeper than {DEPTH} levels at byte {at}")
+            raise BeyondLimits(f"this JSON nests deeper than {DEPTH} levels at byte {at}")
         self._open.append(mark)
 
     def _leave(self, mark: int, at: int) -> None:

@@ -32,13 +32,17 @@ def decode_properties(data: bytes) -> str:
     return data.decode(properties_encoding(data))
 
 
-def read_properties(text: str) -> dict[str, str]:
-    """Keys and values in the order of the text; a later key wins. ValueError for a broken ``\\u``."""
+def read_properties(text: str, stripped: bool = True) -> dict[str, str]:
+    """Keys and values in the order of the text; a later key wins. ValueError for a broken ``\\u``.
+
+    Java keeps the blanks behind a value: they are there unless `stripped`.
+    """
     found: dict[str, str] = {}
     for _, line in _logical_lines(text):
         if line is not None:
             key, value = _split(line)
-            found[_unescape(key)] = _unescape(value).strip()
+            known = _unescape(value)
+            found[_unescape(key)] = known.strip() if stripped else known
     return found
 
 

@@ -26,7 +26,8 @@ static PyObject *plain_record; /* encode_record in Python */
 PyDoc_STRVAR(sent_properties_doc,
     "sent_properties(text, added, deciding)\n\n"
     "The block as it is stored, with `added` at its end, the UNIQ_KEY and the hash of the tag. Without a\n"
-    "UNIQ_KEY that is None and nothing is added. None: an entry is none, or its key is among `deciding`.");
+    "UNIQ_KEY that is None and nothing is added. None: an entry is none, its key is there twice or among `deciding`,\n"
+    "or there are very many.");
 
 static PyObject *sent_properties(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count)
 {
@@ -49,16 +50,19 @@ static PyObject *sent_properties(PyObject *Py_UNUSED(module), PyObject *const *a
     const char *end = text + size;
     Entry entry, unique = {NULL, NULL, 0, 0};
     int32_t tag = 0;
+    Keys keys;
+    keys.marks = 0;
+    keys.count = 0;
     for (const char *at = text; at < end;) {
         at = next_entry(at, end, &entry);
-        if (at == NULL || is_among(&entry, args[2]))
+        if (at == NULL || is_among(&entry, args[2]) || comes_again(&keys, &entry))
             Py_RETURN_NONE;
         if (has_key(&entry, "TAGS", 4)) {
             int plain;
             tag = java_hash(entry.value, entry.value_size, &plain);
             if (!plain)
                 Py_RETURN_NONE;
-        } else if (unique.key == NULL && has_key(&entry, "UNIQ_KEY", 8)) {
+        } else if (has_key(&entry, "UNIQ_KEY", 8)) {
             unique = entry;
         }
     }

@@ -37,6 +37,31 @@ static inline int has_key(const Entry *entry, const char *key, Py_ssize_t size)
     return entry->key_size == size && memcmp(entry->key, key, (size_t)size) == 0;
 }
 
+/* The keys that came before, as many as a block of properties has in practice. */
+#define MOST_KEYS 128
+typedef struct {
+    uint64_t marks;
+    int count;
+    Entry keys[MOST_KEYS];
+} Keys;
+
+/* Whether this key was there before, or there are too many to know. */
+static inline int comes_again(Keys *keys, const Entry *entry)
+{
+    unsigned sum = (unsigned)entry->key_size * 7 + (unsigned char)entry->key[0] * 3
+        + (unsigned char)entry->key[entry->key_size - 1] * 5;
+    uint64_t mark = (uint64_t)1 << (sum & 63);
+    if (keys->count == MOST_KEYS)
+        return 1;
+    if (keys->marks & mark)
+        for (int index = 0; index < keys->count; index++)
+            if (has_key(&keys->keys[index], entry->key, entry->key_size))
+                return 1;
+    keys->marks |= mark;
+    keys->keys[keys->count++] = *entry;
+    return 0;
+}
+
 /* The hash that Java gives an ASCII text; 0 in `plain` when it is not ASCII. */
 static inline int32_t java_hash(const char *text, Py_ssize_t size, int *plain)
 {

@@ -23,6 +23,8 @@ _NAME_END: Final = b"\x01"
 _ENTRY_END: Final = b"\x02"
 # Different tags remembered at most; applications use a handful.
 _TAGS_KEPT: Final = 4096
+# Keys that are looked at one by one.
+_MOST_KEYS: Final = 128
 _MOST: Final = (1 << 63) - 1
 
 
@@ -32,7 +34,8 @@ def sent_properties(
     """What a producer sent, in one pass: the block as it is stored, its UNIQ_KEY, its tag's hash.
 
     The block ends in `added`; without a UNIQ_KEY that is None, and the block ends before `added`.
-    None: the block has to be parsed, since a key is among `deciding`, or an entry is malformed.
+    None: the block has to be parsed, since a key is there twice or among `deciding`, an entry is
+    malformed, or there are very many.
     """
     try:
         block = text.encode()
@@ -42,16 +45,20 @@ def sent_properties(
         block += _ENTRY_END
     unique: str | None = None
     tag = ""
+    keys: set[bytes] = set()
     for entry in block.split(_ENTRY_END)[:-1]:
         key, _, value = entry.partition(_NAME_END)
-        if not key or not value or _NAME_END in value or key in deciding:
+        if not key or not value or _NAME_END in value or key in deciding or key in keys:
             return None
+        keys.add(key)
         if key == b"TAGS":
             if not value.isascii():
                 return None
             tag = value.decode()
-        elif key == b"UNIQ_KEY" and unique is None:
+        elif key == b"UNIQ_KEY":
             unique = value.decode()
+    if len(keys) > _MOST_KEYS:
+        return None
     return block if unique is None else block + added, unique, string_hash(tag)
 
 

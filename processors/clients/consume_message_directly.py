@@ -52,7 +52,9 @@ class ConsumeMessageDirectly(Processor[ConsumeMessageDirectlyResultRequestHeader
         who = (header.consumer_group, header.client_id)
         code = RequestCode.CONSUME_MESSAGE_DIRECTLY
         answer = await ask_consumer(self._consumers, code, header, who, record)
-        return Response(answer.code, answer.remark, ext_fields=answer.ext_fields, body=answer.body)
+        return Response(
+            answer.code, answer.remark, ext_fields=answer.ext_fields or None, body=answer.body
+        )
 
     def _record(self, message_id: str | None) -> bytes:
         """By offset message id; the real broker fails with a NullPointerException without it."""

@@ -10,6 +10,7 @@ from trimq.remoting.contract import Processor, RemotingError, Request, Response
 
 class GetConsumerListByGroup(Processor[GetConsumerListByGroupRequestHeader]):
     codes = (RequestCode.GET_CONSUMER_LIST_BY_GROUP,)
+    shows_no_fields = True
     header = GetConsumerListByGroupRequestHeader
 
     def __init__(self, consumers: Consumers) -> None:

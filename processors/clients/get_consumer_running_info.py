@@ -24,4 +24,6 @@ class GetConsumerRunningInfo(Processor[GetConsumerRunningInfoRequestHeader]):
         who = (header.consumer_group, header.client_id)
         code = RequestCode.GET_CONSUMER_RUNNING_INFO
         answer = await ask_consumer(self._consumers, code, header, who, request.body)
-        return Response(answer.code, answer.remark, ext_fields=answer.ext_fields, body=answer.body)
+        return Response(
+            answer.code, answer.remark, ext_fields=answer.ext_fields or None, body=answer.body
+        )

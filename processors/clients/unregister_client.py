@@ -12,6 +12,7 @@ from trimq.remoting.contract import Processor, Request, Response
 
 class UnregisterClient(Processor[UnregisterClientRequestHeader]):
     codes = (RequestCode.UNREGISTER_CLIENT,)
+    shows_no_fields = True
     header = UnregisterClientRequestHeader
 
     def __init__(

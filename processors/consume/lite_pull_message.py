@@ -13,6 +13,7 @@ from trimq.remoting.contract import Later, Processor, Request, Response
 
 class LitePullMessage(Processor[PullHeader]):
     codes = (RequestCode.LITE_PULL_MESSAGE,)
+    shows_no_fields = True
     joins_rounds = True
     header = PullMessageRequestHeader
 

@@ -10,6 +10,7 @@ from trimq.remoting.contract import Later, Processor, Request, Response
 
 class PullMessage(Processor[PullHeader]):
     codes = (RequestCode.PULL_MESSAGE,)
+    shows_no_fields = True
     joins_rounds = True
     header = PullMessageRequestHeader
 

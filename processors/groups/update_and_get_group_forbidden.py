@@ -5,9 +5,9 @@ from typing import Final
 from trimq.broker.groups.subscription_groups import SubscriptionGroups
 from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.progress import GroupForbidden
-from trimq.codec.codes import RequestCode
+from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.headers.groups import UpdateGroupForbiddenRequestHeader
-from trimq.remoting.contract import Processor, Request, Response
+from trimq.remoting.contract import Processor, RemotingError, Request, Response
 
 # PermName.INDEX_PERM_READ: the bit of the ban that stands for reading.
 _READ_BIT: Final = 2
@@ -26,10 +26,11 @@ class UpdateAndGetGroupForbidden(Processor[UpdateGroupForbiddenRequestHeader]):
         group, topic = request.header.group, request.header.topic
         readable = request.header.readable
         if readable is not None:
+            if topic is None:
+                raise RemotingError(
+                    ResponseCode.SYSTEM_ERROR, "the request names no topic to ban or not: set topic"
+                )
             self._groups.set_forbidden(group, topic, _READ_BIT, banned=not readable)
-        body = GroupForbidden(
-            group=group,
-            readable=not self._groups.is_forbidden(group, topic, _READ_BIT),
-            topic=topic,
-        )
+        banned = topic is not None and self._groups.is_forbidden(group, topic, _READ_BIT)
+        body = GroupForbidden(group=group, readable=not banned, topic=topic)
         return Response(remark="", body=encode_body(body))

@@ -18,6 +18,7 @@ Asked = Request[PopLiteMessageRequestHeader]
 
 class PopLiteMessage(Processor[PopLiteMessageRequestHeader]):
     codes = (RequestCode.POP_LITE_MESSAGE,)
+    shows_no_fields = True
     header = PopLiteMessageRequestHeader
 
     def __init__(self, checks: LiteChecks, popping: LitePopping) -> None:

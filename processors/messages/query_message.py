@@ -27,6 +27,7 @@ LARGEST_BODY: Final = FRAME_LIMIT - 64 * 1024
 
 class QueryMessage(Processor[QueryMessageRequestHeader]):
     codes = (RequestCode.QUERY_MESSAGE,)
+    shows_no_fields = True
     header = QueryMessageRequestHeader
 
     def __init__(self, config: StoreConfig, store: MessageStore) -> None:

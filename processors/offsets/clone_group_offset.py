@@ -5,9 +5,9 @@ import logging
 from trimq.broker.groups.consumers import Consumers
 from trimq.broker.groups.offsets import ConsumerOffsets
 from trimq.broker.topics.table import Topics
-from trimq.codec.codes import RequestCode
+from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.headers.offsets import CloneGroupOffsetRequestHeader
-from trimq.remoting.contract import Processor, Request, Response
+from trimq.remoting.contract import Processor, RemotingError, Request, Response
 
 log = logging.getLogger("trimq.admin")
 
@@ -37,6 +37,14 @@ class CloneGroupOffset(Processor[CloneGroupOffsetRequestHeader]):
         if not topic.strip() or self._topics.get(topic) is None:
             log.warning(
                 "offsets not copied, no such topic: group=%s topic=%s", header.src_group, topic
+            )
+        elif (
+            not header.offline
+            and "srcGroup" not in request.ext_fields
+            and header.src_group == "null"
+        ):
+            raise RemotingError(
+                ResponseCode.SYSTEM_ERROR, "the request names no group to copy from: set srcGroup"
             )
         elif not header.offline and self._does_not_subscribe(header.src_group, topic):
             log.warning(

@@ -9,10 +9,11 @@ from trimq.broker.groups.offsets import ConsumerOffsets
 from trimq.broker.topics.table import Topics
 from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.progress import ResetOffsetBody
-from trimq.codec.codes import LanguageCode, RequestCode
+from trimq.codec.codes import LanguageCode, RequestCode, ResponseCode
 from trimq.codec.headers.offsets import ResetOffsetRequestHeader
+from trimq.codec.names import REMARK_LEFT
 from trimq.processors._steps import AnswerSteps, SteppedProcessor
-from trimq.remoting.contract import Later, Request, Response
+from trimq.remoting.contract import Later, RemotingError, Request, Response
 
 Asked = Request[ResetOffsetRequestHeader]
 
@@ -41,7 +42,7 @@ class InvokeBrokerToResetOffset(SteppedProcessor[ResetOffsetRequestHeader]):
         self._by_clients = by_clients
 
     def decode_header(self, ext_fields: dict[str, str]) -> ResetOffsetRequestHeader:
-        """A missing group counts as one named null, as in the real broker."""
+        """A missing group has the offsets of one named null, as in the real broker."""
         return super().decode_header({"group": "null", **ext_fields})
 
     def handle(self, request: Asked) -> Response | Later:
@@ -59,10 +60,19 @@ class InvokeBrokerToResetOffset(SteppedProcessor[ResetOffsetRequestHeader]):
     def steps(self, request: Asked) -> AnswerSteps:
         header = request.header
         topic = self._topics.get(header.topic)
+        remark: str | None = None
         if self._offsets.keeps_resets(header.topic):
+            absent = header.group == "null" and "group" not in request.ext_fields
+            if absent and topic is not None:
+                raise RemotingError(
+                    ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, "Group null does not exist"
+                )
             chosen = yield from self._by_broker.steps(header, topic)
         else:
             for_c = request.language == LanguageCode.CPP
             chosen = yield from self._by_clients.steps(header, topic, for_c)
+            remark = REMARK_LEFT
         table = offset_table(self._config.broker_name, header.topic, chosen)
-        return lambda: Response(body=encode_body(ResetOffsetBody(offset_table=table)))
+        return lambda: Response(
+            remark=remark, body=encode_body(ResetOffsetBody(offset_table=table))
+        )

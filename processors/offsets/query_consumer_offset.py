@@ -19,6 +19,7 @@ from trimq.remoting.contract import RemotingError, Request, Response
 
 class QueryConsumerOffset(QueueProcessor[QueryConsumerOffsetRequestHeader]):
     codes = (RequestCode.QUERY_CONSUMER_OFFSET,)
+    shows_no_fields = True
     header = QueryConsumerOffsetRequestHeader
 
     def __init__(

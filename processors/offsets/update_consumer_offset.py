@@ -18,6 +18,7 @@ log = logging.getLogger("trimq.broker")
 
 class UpdateConsumerOffset(QueueProcessor[UpdateConsumerOffsetRequestHeader]):
     codes = (RequestCode.UPDATE_CONSUMER_OFFSET,)
+    shows_no_fields = True
     header = UpdateConsumerOffsetRequestHeader
 
     def __init__(
@@ -35,7 +36,7 @@ class UpdateConsumerOffset(QueueProcessor[UpdateConsumerOffsetRequestHeader]):
         self._offsets = offsets
 
     def decode_header(self, ext_fields: dict[str, str]) -> UpdateConsumerOffsetRequestHeader:
-        """A missing group is an unknown group, under Java's name for null."""
+        """A missing group reads null in what is said of it; there is none of that name for the real broker."""
         return super().decode_header({"consumerGroup": "null", **ext_fields})
 
     def plain(self, request: Request[UpdateConsumerOffsetRequestHeader]) -> Response:
@@ -68,7 +69,8 @@ class UpdateConsumerOffset(QueueProcessor[UpdateConsumerOffsetRequestHeader]):
     ) -> Response:
         group, topic = header.consumer_group, header.topic
         queue_id, offset = header.queue_id, header.commit_offset
-        if group not in self._groups:
+        absent = group == "null" and "consumerGroup" not in request.ext_fields
+        if absent or group not in self._groups:
             raise RemotingError(
                 ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, f"Group {group} not exist!"
             )

@@ -16,6 +16,7 @@ from trimq.store.errors import StoreError
 
 class ChangeMessageInvisibleTime(Processor[ChangeInvisibleTimeRequestHeader]):
     codes = (RequestCode.CHANGE_MESSAGE_INVISIBLETIME,)
+    shows_no_fields = True
     header = ChangeInvisibleTimeRequestHeader
 
     def __init__(self, acking: Acking, lite: LiteAcking) -> None:

@@ -21,6 +21,7 @@ Asked = Request[NotificationRequestHeader]
 
 class Notification(Processor[NotificationRequestHeader]):
     codes = (RequestCode.NOTIFICATION,)
+    shows_no_fields = True
     header = NotificationRequestHeader
 
     def __init__(self, checks: PopChecks, looking: Looking, waits: PopWaits, clock: Clock) -> None:

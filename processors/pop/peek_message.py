@@ -19,6 +19,7 @@ Asked = Request[PeekMessageRequestHeader]
 
 class PeekMessage(Processor[PeekMessageRequestHeader]):
     codes = (RequestCode.PEEK_MESSAGE,)
+    shows_no_fields = True
     header = PeekMessageRequestHeader
 
     def __init__(

@@ -10,6 +10,7 @@ from trimq.remoting.contract import Processor, RemotingError, Request, Response
 
 class PollingInfo(Processor[PollingInfoRequestHeader]):
     codes = (RequestCode.POLLING_INFO,)
+    shows_no_fields = True
     header = PollingInfoRequestHeader
 
     def __init__(self, checks: PopChecks, waits: PopWaits) -> None:

@@ -21,6 +21,7 @@ Asked = Request[PopHeader]
 
 class PopMessage(Processor[PopHeader]):
     codes = (RequestCode.POP_MESSAGE,)
+    shows_no_fields = True
     joins_rounds = True
     header = PopMessageRequestHeader
 

@@ -11,6 +11,7 @@ from trimq.remoting.contract import Processor, Request, Response
 
 class RecallMessage(Processor[RecallMessageRequestHeader]):
     codes = (RequestCode.RECALL_MESSAGE,)
+    shows_no_fields = True
     header = RecallMessageRequestHeader
 
     def __init__(self, recalling: Recalling) -> None:

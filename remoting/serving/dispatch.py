@@ -11,7 +11,7 @@ from time import perf_counter_ns
 from typing import Any, Final
 
 from trimq.codec.codes import ResponseCode
-from trimq.codec.errors import CodecError
+from trimq.codec.errors import CodecError, HeaderRefused, HeaderTooLarge
 from trimq.codec.frames.command import RemotingCommand
 from trimq.remoting.contract import Processor
 from trimq.remoting.counters import RemotingCounters
@@ -32,12 +32,13 @@ _NOT_SUPPORTED: Final = int(ResponseCode.REQUEST_CODE_NOT_SUPPORTED)
 class Route:
     """One row of the table: a processor with its methods bound, to save look-ups."""
 
-    __slots__ = ("decode", "handle", "joins")
+    __slots__ = ("decode", "handle", "joins", "shows_no_fields")
 
     def __init__(self, processor: AnyProcessor) -> None:
         self.decode: Callable[[dict[str, str]], Any] = processor.decode_header
         self.handle: Callable[[Request[Any]], Response | Later] = processor.handle
         self.joins: bool = processor.joins_rounds
+        self.shows_no_fields: bool = processor.shows_no_fields
 
 
 def _nothing() -> None:
@@ -131,6 +132,8 @@ class Dispatcher:
             outcome = route.handle(request)
             if isinstance(outcome, Response):
                 response = outcome
+                if route.shows_no_fields:
+                    _show_no_fields(response)
             else:
                 if not outcome.keeps_body:
                     request.body = b""
@@ -147,6 +150,9 @@ class Dispatcher:
         began = perf_counter_ns()
         try:
             response = await later.answer(request)
+            route = self._routes.get(request.code)
+            if route is not None and route.shows_no_fields:
+                _show_no_fields(response)
         except Exception as error:
             response = self._failed(request.code, request.peer, error)
         if self._on_request is not None:
@@ -177,10 +183,13 @@ class Dispatcher:
         log.error("response does not fit a frame code=%d", response.code, exc_info=error)
         return Response(_SYSTEM_ERROR, _describe(error))
 
-    def refuse_header(self, error: CodecError, peer: Peer) -> Response:
-        """Instead of handling a request whose header is beyond its limits."""
-        self.counters.limits["header"] += 1
-        log.warning("request refused peer=%s reason=%s", peer.remote_addr, error)
+    def refuse_header(self, error: HeaderRefused, peer: Peer) -> Response:
+        """Instead of handling a request whose header was not read."""
+        if isinstance(error, HeaderTooLarge):
+            self.counters.limits["header"] += 1
+        else:
+            self.counters.protocol_errors += 1
+        self.request_log.unread(error, peer)
         return Response(_SYSTEM_ERROR, str(error))
 
     def _failed(self, code: int, peer: Peer, error: Exception) -> Response:
@@ -189,7 +198,11 @@ class Dispatcher:
                 self.counters.limits[error.limit] += 1
             elif isinstance(error, FeatureMissing):
                 self.request_log.missing(error.reason, code, peer)
-            return Response(error.code, error.remark)
+            response = Response(error.code, error.remark)
+            route = self._routes.get(code)
+            if route is not None and route.shows_no_fields:
+                _show_no_fields(response)
+            return response
         self.counters.errors += 1
         if isinstance(error, CodecError):
             log.warning(
@@ -214,6 +227,11 @@ class Dispatcher:
         remark = f" request type {code} not supported"
         self.request_log.unanswered(code, peer)
         return Response(_NOT_SUPPORTED, remark)
+
+
+def _show_no_fields(response: Response) -> None:
+    if response.header is None and response.ext_fields is None:
+        response.ext_fields = {}
 
 
 def _describe(error: Exception) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from trimq.codec.codes import OwnRequestCode, RequestCode, ResponseCode
+from trimq.codec.errors import CodecError
 from trimq.remoting.exchange import Response
 from trimq.remoting.peer import Peer
 from trimq.remoting.sparingly import Sparingly
@@ -67,6 +68,19 @@ class RequestLog:
                 request_name(code),
                 code,
                 peer.remote_addr,
+                times,
+                self.listener,
+            )
+
+    def unread(self, error: CodecError, peer: Peer) -> None:
+        """A request whose header was not read."""
+        address = peer.remote_addr.rpartition(":")[0]
+        times = self._sparingly.times((type(error), address))
+        if times:
+            log.warning(
+                "request refused peer=%s reason=%s times=%d on=%s",
+                peer.remote_addr,
+                error,
                 times,
                 self.listener,
             )

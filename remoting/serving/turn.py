@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Final
 
 from trimq.base.file_body import FileBody
-from trimq.codec.errors import CodecError, HeaderTooLarge
+from trimq.codec.errors import CodecError, HeaderRefused
 from trimq.codec.frames.command import (
     ONEWAY_BIT,
     RESPONSE_BIT,
@@ -113,7 +113,7 @@ def begin_turn(
             turn.frames += 1
             try:
                 command = decode_command(frame)
-            except HeaderTooLarge as error:
+            except HeaderRefused as error:
                 room -= _refuse(error, turn, dispatcher, peer)
                 continue
             if command.flag & RESPONSE_BIT:
@@ -129,12 +129,22 @@ def begin_turn(
     return turn
 
 
-def _refuse(error: HeaderTooLarge, turn: Turn, dispatcher: Dispatcher, peer: Peer) -> int:
-    """Answer a frame that was not decoded; the bytes that its reply takes, roughly."""
+def _refuse(error: HeaderRefused, turn: Turn, dispatcher: Dispatcher, peer: Peer) -> int:
+    """Answer a frame that was not decoded; the bytes that its reply takes, roughly.
+
+    Whoever waits for an answer of ours gets this instead. What cannot be answered is passed over: nobody knows whom
+    a made-up opaque would reach.
+    """
     response = dispatcher.refuse_header(error, peer)
-    if error.flag & (RESPONSE_BIT | ONEWAY_BIT):
+    opaque = error.opaque
+    if opaque is None:
         return 0
-    turn.replies.append(Reply(error.opaque, error.coding, response, 0))
+    if error.flag & RESPONSE_BIT:
+        turn.answers.append(RemotingCommand(response.code, opaque, error.flag, response.remark))
+        return 0
+    if error.flag & ONEWAY_BIT:
+        return 0
+    turn.replies.append(Reply(opaque, error.coding, response, 0))
     return _HEAD_SIZE
 
 
@@ -204,6 +214,8 @@ def encode_reply(reply: Reply, out: Encoded) -> None:
         # The binary header has 16 bits for the code; clients read either coding.
         reply.coding if code <= _LAST_BINARY_CODE else _JSON,
     )
+    if fields is not None and not fields:
+        command.shows_no_fields = True
     body = response.body
     if reply.body_size < 0:
         reply.body_size = body_size(body)

@@ -148,6 +148,14 @@ def test_register_broker_tells_a_slave_its_master(parts: Parts) -> None:
     assert reply_fields(answer) == {"haServerAddr": "10.0.0.1:10912", "masterAddr": ADDRESS}
 
 
+@pytest.mark.parametrize("name", ["brokerName", "brokerAddr", "clusterName"])
+def test_register_broker_refuses_what_has_no_name(parts: Parts, name: str) -> None:
+    fields = {key: value for key, value in BROKER.items() if key != name}
+    with pytest.raises(CodecError, match=f"needs the field '{name}'"):
+        ask(parts.processor(RegisterBroker), fields, encode_register(body_of("T"), False))
+    assert parts.routes.groups() == {}
+
+
 @pytest.mark.parametrize("body", [b"{", b"\x78\x9c\x00", b"[1]"])
 def test_register_broker_refuses_an_unreadable_body(parts: Parts, body: bytes) -> None:
     processor = parts.processor(RegisterBroker)

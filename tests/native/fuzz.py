@@ -92,8 +92,10 @@ def replies(chance: random.Random) -> None:
         "".join(chance.choices('ab /"\\\n\x00\x7fä\U0001f600', (60,) * 4 + (1,) * 7, k=3))
         for _ in "123456"
     ]
-    fields = dict(zip(texts[::2], texts[1::2], strict=True)) if chance.randrange(4) else {}
-    if not chance.randrange(5000):
+    fields: dict[str, str] | None = None
+    if chance.randrange(8):
+        fields = dict(zip(texts[::2], texts[1::2], strict=True)) if chance.randrange(4) else {}
+    if fields is not None and not chance.randrange(5000):
         fields["long"] = "v" * chance.randrange((1 << 24) - 300, 1 << 24)
     length = chance.choice([0, 1, (1 << 31) - 1, *limits])
     found = outcome(plain_reply, *numbers, fields, length)

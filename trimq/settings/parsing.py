@@ -170,8 +170,13 @@ def _plain_type(hint: Any) -> Any:
 
 def read_file(path: Path) -> dict[str, str]:
     """The keys and values of a ``broker.conf``."""
+    return {key: text.strip() for key, text in read_file_as_it_is(path).items()}
+
+
+def read_file_as_it_is(path: Path) -> dict[str, str]:
+    """The same with the blanks behind the values."""
     try:
-        return read_properties(decode_properties(path.read_bytes()))
+        return read_properties(decode_properties(path.read_bytes()), stripped=False)
     except OSError as error:
         raise SettingsError(f"cannot read {path}: {error.strerror or error}") from error
     except ValueError as error:

@@ -10,7 +10,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from trimq.settings.parsing import SettingsError, read_file, settings_of, unknown_key
+from trimq.settings.parsing import (
+    Setting,
+    SettingsError,
+    read_file,
+    read_file_as_it_is,
+    settings_of,
+    unknown_key,
+)
 from trimq.settings.rocketmq import unheeded
 
 log: Final = logging.getLogger("trimq.server")
@@ -25,6 +32,8 @@ class Sources:
     """
 
     texts: Mapping[str, str] = field(default_factory=dict)
+    # Of the file, and with blanks behind them.
+    with_blanks: Mapping[str, str] = field(default_factory=dict)
     commanded: frozenset[str] = frozenset()
     file: Path | None = None
     shown: Mapping[str, str] = field(default_factory=dict)
@@ -32,8 +41,18 @@ class Sources:
 
 def given(file: Path | None, commanded: Mapping[str, str]) -> Sources:
     """What the file and the command line say."""
-    texts = {**(read_file(file) if file is not None else {}), **commanded}
-    return Sources(texts=texts, commanded=frozenset(commanded), file=file)
+    written = read_file_as_it_is(file) if file is not None else {}
+    texts = {**{key: text.strip() for key, text in written.items()}, **commanded}
+    return Sources(
+        texts=texts,
+        with_blanks={
+            key: text
+            for key, text in written.items()
+            if text != text.strip() and key not in commanded
+        },
+        commanded=frozenset(commanded),
+        file=file,
+    )
 
 
 def with_changes(sources: Sources, kept: Path, configs: Iterable[type[Any]]) -> Sources:
@@ -73,6 +92,28 @@ def only_of(sources: Sources, configs: Iterable[type[Any]]) -> Sources:
     return Sources(texts=texts, commanded=sources.commanded & texts.keys())
 
 
+def blanks(setting: Setting, text: str) -> str | None:
+    """What RocketMQ makes of a value with blanks behind it, if that is something else than we do.
+
+    MixAll.properties2Object: Java's parsers of whole numbers and truth values take no blank, and what they refuse
+    is passed over without a word.
+    """
+    taken = text.strip()
+    if setting.declaration.own:
+        return None
+    if setting.kind is bool and taken.lower() == "true":
+        there = "false"
+    elif setting.kind is int:
+        default = setting.declaration.rocketmq_default or setting.text(setting.field.default)
+        there = "its default" if default is None else f"its default, {default}"
+    else:
+        return None
+    return (
+        f"{setting.key}='{text}': read as {taken}, without its blanks; RocketMQ takes {there}, because of them. "
+        "Remove the blanks, and write what you want"
+    )
+
+
 def check_keys(
     sources: Sources, configs: Iterable[type[Any]], others: Iterable[type[Any]] = ()
 ) -> None:
@@ -95,6 +136,10 @@ def check_keys(
     for key in rest:
         if key not in foreign and key not in elsewhere:
             log.warning(unknown_key(key, known.keys() | foreign.keys()))
+    for key in sorted(sources.with_blanks.keys() & known.keys()):
+        warning = blanks(known[key], sources.with_blanks[key])
+        if warning is not None:
+            log.warning(warning)
     idle: list[str] = []
     for key in rest:
         rule = foreign[key].warning if key in foreign else None

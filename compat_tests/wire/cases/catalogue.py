@@ -18,6 +18,7 @@ from compat_tests.wire.cases import (
     locks,
     modes,
     namesrv,
+    odd_fields,
     offsets,
     operating,
     orderly_pops,
@@ -37,6 +38,7 @@ from compat_tests.wire.cases import (
     timers,
     topics,
     transactions,
+    unlike_json,
 )
 
 MODULES = (
@@ -74,6 +76,8 @@ MODULES = (
     topics,
     greetings,
     bad_input,
+    unlike_json,
+    odd_fields,
 )
 
 

@@ -9,6 +9,7 @@ from trimq.remoting.contract import Processor, RemotingError, Request, Response
 
 class GetKvConfig(Processor[GetKVConfigRequestHeader]):
     codes = (RequestCode.GET_KV_CONFIG,)
+    shows_no_fields = True
     header = GetKVConfigRequestHeader
 
     def __init__(self, kv_config: KVConfig) -> None:

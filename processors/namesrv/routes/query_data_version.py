@@ -15,6 +15,7 @@ class QueryDataVersion(Processor[QueryDataVersionRequestHeader]):
     """It also shows that the broker is alive."""
 
     codes = (RequestCode.QUERY_DATA_VERSION,)
+    shows_no_fields = True
     header = QueryDataVersionRequestHeader
 
     def __init__(self, routes: RouteTable) -> None:

@@ -32,6 +32,7 @@ class RegisterBroker(Processor[RegisterBrokerRequestHeader]):
     """
 
     codes = (RequestCode.REGISTER_BROKER,)
+    shows_no_fields = True
     header = RegisterBrokerRequestHeader
 
     def __init__(self, routes: RouteTable, kv_config: KVConfig, config: NamesrvConfig) -> None:

@@ -12,7 +12,8 @@ def test_changes_are_read_from_their_text() -> None:
         "+message.type": "FIFO",
         "-reserve.time": "",
     }
-    assert parse_changes(None) == parse_changes("") == {}
+    assert parse_changes(None) == parse_changes("") == parse_changes(",") == {}
+    assert parse_changes("+a=1=2,+b==x=,+c=3,,") == {"+a": "1", "+b": "", "+c": "3"}
 
 
 @pytest.mark.parametrize(
@@ -21,6 +22,10 @@ def test_changes_are_read_from_their_text() -> None:
         ("a=1", "add/alter attribute format is wrong: a"),
         ("a", "delete attribute format is wrong: a"),
         ("+a=1,+a=2", "key duplication: +a"),
+        ("+a=1,,+b=2", "delete attribute format is wrong: "),
+        (",+a=1", "delete attribute format is wrong: "),
+        ("+lite.bind.topic=", "Index 1 out of bounds for length 1"),
+        ("=", "Index 0 out of bounds for length 0"),
     ],
 )
 def test_a_text_that_is_not_a_change_is_refused(text: str, remark: str) -> None:

@@ -57,8 +57,25 @@ def test_when_both_are_unreadable_the_broker_must_not_start(table: Table) -> Non
     for text in (b"bad 1", b"bad 2"):
         table.text = text
         table.file.write()
-    with pytest.raises(TableDamaged, match=r"neither .* nor its twin"):
+    with pytest.raises(TableDamaged, match=r"neither .* nor its twin") as refused:
         table.file.load(decode)
+    assert "from a backup" in str(refused.value)
+    assert "table.json.bak aside and start without them: then what it holds is lost" in str(
+        refused.value
+    )
+
+
+@pytest.mark.parametrize("name", ["topics.json", "consumerOffset.json", "subscriptionGroup.json"])
+def test_a_refusal_says_what_would_be_lost(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(bytes(100))
+    file = TableFile(tmp_path / name, lambda: iter(()))
+    with pytest.raises(TableDamaged, match=rf"{name} from a backup.*then .* is lost") as refused:
+        file.load(decode_broken)
+    assert "what it holds" not in str(refused.value)
+
+
+def decode_broken(data: bytes) -> str:
+    raise CodecError(f"{len(data)} zeros")
 
 
 async def test_a_failed_write_is_made_good(table: Table, caplog: pytest.LogCaptureFixture) -> None:

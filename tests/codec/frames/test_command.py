@@ -16,6 +16,7 @@ from trimq.codec.frames.command import (
     encode_command,
     encode_head,
 )
+from trimq.codec.java.fastjson import dumps
 from trimq.codec.layouts.frame import FRAME
 
 INT16 = st.integers(-(2**15), 2**15 - 1)
@@ -254,3 +255,18 @@ def test_keys_of_a_large_header_are_counted_not_what_looks_like_them():
 def test_a_header_that_nests_is_refused(header):
     with pytest.raises(CodecError):
         decode_command(struct.pack(">I", len(header)) + header)
+
+
+@pytest.mark.parametrize("begin", range(0, 0x10000, 0x1000))
+def test_what_we_print_is_json_for_every_reader(begin):
+    """Readers of old clients (fastjson 1.1 and 1.2) take JSON as it is written down, and no more."""
+    points = [*range(begin, begin + 0x1000), 0x1F600 + begin]
+    text = "".join(chr(one) for one in points if not 0xD800 <= one < 0xE000)
+    command = RemotingCommand(1, 7, remark=text, ext_fields={text: text})
+    head = encode_command(command)[8:]
+    assert not any(byte < 0x20 for byte in head)
+    found = json.loads(head.decode())
+    assert (found["remark"], found["extFields"]) == (text, {text: text})
+    body = dumps({text: [text]})
+    assert not any(byte < 0x20 for byte in body)
+    assert json.loads(body) == {text: [text]}

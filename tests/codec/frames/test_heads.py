@@ -138,16 +138,19 @@ NUMBERS = st.tuples(*[NUMBER | st.sampled_from((-(2**63), 2**63 - 1, 0, 10))] * 
 
 @given(
     numbers=NUMBERS,
-    fields=st.dictionaries(TEXT, TEXT, max_size=5),
+    fields=st.none() | st.dictionaries(TEXT, TEXT, max_size=5),
     length=st.integers(0, 2**31 - 1),
 )
 @example(numbers=(0, 1, 7, 513), fields={"msgId": "7F", "k": ""}, length=0)
 @example(numbers=(0, 1, 7, 513), fields={"\x7f": "1"}, length=0)
 @example(numbers=(-(2**63), 1, 7, 2**63), fields={}, length=2**31 - 1)
-def test_replies(numbers: tuple[int, int, int, int], fields: dict[str, str], length: int) -> None:
+@example(numbers=(0, 1, 7, 513), fields=None, length=0)
+def test_replies(
+    numbers: tuple[int, int, int, int], fields: dict[str, str] | None, length: int
+) -> None:
     expected = json_head.plain_reply(*numbers, fields, length)
     found = plain_reply(*numbers, fields, length)
-    text = "".join((*fields, *fields.values()))
+    text = "".join((*fields, *fields.values())) if fields else ""
     plain = text.isascii() and text.isprintable() and not {'"', "\\"} & set(text)
     if plain and all(-(2**63) <= number < 2**63 for number in numbers):
         assert found is not None
@@ -155,7 +158,7 @@ def test_replies(numbers: tuple[int, int, int, int], fields: dict[str, str], len
     assert expected is not None
     assert int.from_bytes(expected[:4]) == len(expected) - 4 + length
     if all(abs(number) < 2**31 for number in numbers):
-        said = (*(numbers[0], numbers[2], numbers[1]), None, fields or None, "JAVA", numbers[3])
+        said = (*(numbers[0], numbers[2], numbers[1]), None, fields, "JAVA", numbers[3])
         assert head_values(expected[8:]) == said
 
 

@@ -48,7 +48,19 @@ def test_one_look_at_what_was_sent(text: str, block: bytes, unique: str | None, 
 
 @pytest.mark.parametrize(
     "text",
-    ["K\x01v\x02DELAY\x011", "K", "K\x01", "\x01v", "K\x01v\x02\x02", "K\x01v\x01w", "TAGS\x01é"],
+    [
+        *(
+            "K\x01v\x02DELAY\x011",
+            "K",
+            "K\x01",
+            "\x01v",
+            "K\x01v\x02\x02",
+            "K\x01v\x01w",
+            "TAGS\x01é",
+        ),
+        *("UNIQ_KEY\x01a\x02UNIQ_KEY\x01b", "K\x01a\x02TAGS\x01t\x02K\x01a\x02"),
+        "\x02".join(f"key{number}\x01v" for number in range(129)),
+    ],
 )
 def test_what_has_to_be_parsed(text: str) -> None:
     assert sent_properties(text, ADDED, DECIDING) is None

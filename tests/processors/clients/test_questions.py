@@ -148,7 +148,16 @@ def test_who_reads_what(broker: Any) -> None:
     }
 
 
-@pytest.mark.parametrize(("topic", "subscribed"), [("T", True), ("U", False), (None, False)])
+def test_a_groups_subscription_to_nothing_in_particular(broker: Any) -> None:
+    processor = broker.processor(QuerySubscriptionByConsumer)
+    header = QuerySubscriptionByConsumerRequestHeader(group="g", topic=None)
+    assert json.loads(processor.handle(broker.request(345, header)).body) == {"group": "g"}
+    join(broker)
+    with pytest.raises(RemotingError, match="set topic"):
+        processor.handle(broker.request(345, header))
+
+
+@pytest.mark.parametrize(("topic", "subscribed"), [("T", True), ("U", False)])
 def test_a_groups_subscription(broker: Any, topic: str | None, subscribed: bool) -> None:
     join(broker)
     header = QuerySubscriptionByConsumerRequestHeader(group="g", topic=topic)

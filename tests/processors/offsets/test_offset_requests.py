@@ -150,6 +150,10 @@ def test_no_group_is_an_unknown_group(commits: Commits) -> None:
     header = commits.processor.decode_header({**asked, "commitOffset": "1"})
     with pytest.raises(RemotingError, match="Group null not exist!"):
         commits.processor.handle(commits.broker.request(15, header))
+    # There may be a group of that name; a commit without a name is none of its own.
+    broker.groups.find("null")
+    with pytest.raises(RemotingError, match="Group null not exist!"):
+        commits.processor.handle(commits.broker.request(15, header))
 
 
 def test_refused_commits(commits: Commits) -> None:

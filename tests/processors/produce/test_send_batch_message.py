@@ -3,6 +3,7 @@
 import pytest
 
 from trimq.codec.bodies.topics import TopicConfig
+from trimq.codec.headers.fast import decode_send_v2
 from trimq.codec.records.batch import BatchItem, join_batch
 from trimq.processors.produce.send_batch_message import SendBatchMessage
 
@@ -30,6 +31,16 @@ def test_a_batch_above_the_limit_is_a_system_error(producing):
     refused = producing.send(body=body, m="true")
     assert (refused.code, refused.ext_fields) == (1, None)
     assert "message body size exceeded" in refused.remark
+
+
+@pytest.mark.parametrize(("code", "told"), [(310, True), (320, False)])
+def test_a_handle_to_recall_is_not_for_senders_of_batches(producing, props, code, told):
+    text = props(UNIQ_KEY="U1", TIMER_DELAY_SEC="3600")
+    fields = {"a": "g", "b": "T", "c": "TBW102", "d": "4", "e": "0", "f": "0", "g": "0", "h": "0"}
+    header = decode_send_v2({**fields, "i": text})
+    processor = producing.broker.processor(SendBatchMessage)
+    response = processor.handle(producing.broker.request(code, header, b"x"))
+    assert ("recallHandle" in response.ext_fields) is told
 
 
 @pytest.fixture

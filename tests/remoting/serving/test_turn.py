@@ -341,3 +341,49 @@ def test_a_header_beyond_its_limits_costs_its_request_only(coding):
     assert (refused.opaque, refused.response.code) == (1, ResponseCode.SYSTEM_ERROR)
     assert "512 fields" in (refused.response.remark or "")
     assert (served.opaque, served.response.body) == (3, b"served")
+
+
+@pytest.mark.parametrize(
+    ("header", "answered"),
+    [
+        (b'{"code":10,"opaque":7,"extFields":{"k":"\xb6\xa9"}}', 7),
+        (b"{'code':10,'opaque':+7,'x':NaN}", 7),
+        (b'{"code":10,"flag":2,"opaque":7,"x":NaN}', None),
+        (b"nonsense", None),
+        (b"", None),
+    ],
+)
+def test_a_header_that_cannot_be_read_costs_its_request_only(header, answered):
+    bad = (4 + len(header)).to_bytes(4) + len(header).to_bytes(4) + header
+    turn = turn_of(frame(1) + bad + frame(3), Plain())
+    assert turn.broken is None
+    codes = [(reply.opaque, reply.response.code) for reply in turn.replies]
+    refused = [] if answered is None else [(answered, ResponseCode.SYSTEM_ERROR)]
+    assert codes == [(1, 0), *refused, (3, 0)]
+
+
+def test_who_waits_for_an_answer_that_cannot_be_read_gets_an_error():
+    header = b'{"code":0,"flag":1,"opaque":7,"remark":NaN}'
+    bad = (4 + len(header)).to_bytes(4) + len(header).to_bytes(4) + header
+    turn = turn_of(bad + frame(3), Plain())
+    (answer,) = turn.answers
+    assert (answer.opaque, answer.code) == (7, ResponseCode.SYSTEM_ERROR)
+    assert "no value" in (answer.remark or "")
+    assert [reply.opaque for reply in turn.replies] == [3]
+
+
+@pytest.mark.parametrize("shows", [True, False])
+@pytest.mark.parametrize("fails", [True, False])
+def test_an_answer_without_fields_may_say_so(shows, fails):
+    def behaviour(_):
+        if fails:
+            raise RemotingError(22, "nothing there")
+        return Response()
+
+    processor = Plain(behaviour)
+    processor.shows_no_fields = shows
+    turn = turn_of(frame(1), processor)
+    (head,) = encode_replies(turn.replies, Dispatcher([processor])).buffers
+    assert (b'"extFields":{},' in head) is shows
+    (command,) = commands(turn_of(frame(1), processor))
+    assert (command.code, command.ext_fields) == (22 if fails else 0, {})

@@ -155,6 +155,34 @@ def test_three_kinds_of_remarks(caplog: pytest.LogCaptureFixture) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("key", "text", "there"),
+    [
+        ("autoCreateTopicEnable", "true ", "false"),
+        ("fileReservedTime", "48 ", "its default, 72"),
+        ("fileReservedTime", "48\t", "its default, 72"),
+        ("mappedFileSizeCommitLog", "1048576 ", "its default, 1073741824"),
+        ("autoCreateTopicEnable", "false ", None),
+        ("autoCreateTopicEnable", "true", None),
+        ("brokerName", "broker-a ", None),
+        ("maxConnectionsPerAddress", "7 ", None),
+    ],
+)
+def test_blanks_that_change_what_rocketmq_does_are_warned_of(
+    tmp_path: Path, key: str, text: str, there: str | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = tmp_path / "broker.conf"
+    file.write_text(f"{key} = {text}\nstorePathRootDir={tmp_path}\n")
+    server_plan(ServerOptions(config=file))
+    said = [one.getMessage() for one in caplog.records if "blanks" in one.getMessage()]
+    if there is None:
+        assert said == []
+    else:
+        (warning,) = said
+        assert warning.startswith(f"{key}='{text}': read as {text.strip()}")
+        assert f"RocketMQ takes {there}, because" in warning
+
+
 @pytest.mark.parametrize(("text", "level"), [("true", "WARNING"), ("false", "INFO")])
 def test_pop_in_rocksdb_is_warned_of(
     caplog: pytest.LogCaptureFixture, text: str, level: str
