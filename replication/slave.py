@@ -1,8 +1,11 @@
 """A slave's end of the stream: it says how far its log goes, and takes over what follows (DefaultHAClient).
 
-States: looking for the master's address -> connecting -> copying -> (silence, a cut, another offset than expected) ->
-connecting again. Its report goes out at once after connecting, after every receive that brought bytes, and when
-nothing was said for haSendHeartbeatInterval. An acknowledged byte is in the page cache, as with the original.
+States: looking for the master's address -> connecting -> comparing -> copying -> (silence, a cut, another offset than
+expected, a master with another log) -> connecting again. Nothing is reported, and so nothing comes, before it is known
+that the master's log is the one that this is a copy of; only where that cannot be asked, it is copied meanwhile.
+
+Its report goes out at once after that, after every receive that brought bytes, and when nothing was said for
+haSendHeartbeatInterval. An acknowledged byte is in the page cache, as with the original.
 Copying goes before deriving: queues follow once the report is out, in the same step when little has come, else a
 millisecond later, as there (ReputMessageService), in small steps while bytes keep coming, and hardly while a backlog
 does.
@@ -21,6 +24,7 @@ import trio
 
 from trimq.base.clock import Clock
 from trimq.codec.layouts.ha import MASTER_HEAD, pack_report, unpack_head
+from trimq.remoting.contract import RemotingError
 from trimq.remoting.wire.poller import AVAILABLE, Poller
 from trimq.remoting.wire.reading import while_readable
 from trimq.remoting.wire.streams import SocketWire
@@ -51,13 +55,25 @@ _NO_ADDRESS: Final = (
 _SHORTEST_PAUSE: Final = 0.1
 _LONGEST_PAUSE: Final = 5.0
 _COMPLAIN_SECONDS: Final = 60
+_COMPARE_SECONDS: Final = 3
 
 # The master's HA address, asked for before each connection; None while nobody knows it.
 FindMaster = Callable[[], Awaitable[str | None]]
+# Why the master's log is not the one that this is a copy of, and what to do; None: it is. RemotingError: not known.
+Compare = Callable[[], Awaitable[str | None]]
 
 
 class LinkLost(Exception):
     """The connection is of no use any more; the text says why."""
+
+
+class LogAstray(Exception):
+    """The master's log is another one; the text says what to do."""
+
+
+async def same() -> str | None:
+    """There is nobody to be asked."""
+    return None
 
 
 class Incoming:
@@ -124,11 +140,20 @@ class Slave:
     """Copies its master's log until cancelled; `run` and `derive` are two services."""
 
     def __init__(
-        self, config: ReplicationConfig, copied: CopiedLog, find_master: FindMaster, clock: Clock
+        self,
+        config: ReplicationConfig,
+        copied: CopiedLog,
+        find_master: FindMaster,
+        clock: Clock,
+        compare: Compare = same,
     ) -> None:
         self._config = config
         self._copied = copied
         self._find_master = find_master
+        self._compare = compare
+        # Whether there is a link to a master with the log that this is a copy of, and who is told when there is.
+        self.is_same = False
+        self.on_same: Callable[[], object] = lambda: None
         self._clock = clock
         self._arrived = trio.Event()
         copied.listen(self._wake)
@@ -136,7 +161,8 @@ class Slave:
         # Of a report that did not go out in one piece.
         self._unsaid = b""
         self._state = ""
-        self._complained_at = -math.inf
+        # When something was complained of, by state.
+        self._complained_at: dict[str, float] = {}
         # Where the master is while there is a connection, for those who ask.
         self.master: str | None = None
         # Where it was looked for last, whether it was there or not.
@@ -155,6 +181,11 @@ class Slave:
     @property
     def max_offset(self) -> int:
         return self._copied.end
+
+    @property
+    def derived(self) -> int:
+        """How far queues have followed."""
+        return self._copied.derived
 
     @property
     def behind(self) -> int:
@@ -225,7 +256,13 @@ class Slave:
         try:
             await self._copy(address)
         except* StoreError as group:
-            self._complain(address, group.exceptions[0])
+            self._complain(
+                "cannot write", "the master's log cannot be written here", address, group
+            )
+        except* LogAstray as group:
+            self._complain(
+                "astray", "nothing is copied from a master with another log", address, group
+            )
         except* (LinkLost, OSError) as group:
             if self._is_news("lost"):
                 log.warning(
@@ -233,18 +270,21 @@ class Slave:
                 )
         finally:
             self.master = None
+            self.is_same = False
 
-    def _complain(self, address: str, error: BaseException) -> None:
-        """Its disk is full, mostly: somebody has to do something, and hears of it as long as it lasts."""
-        self._state = "cannot write"
+    def _complain(
+        self, state: str, what: str, address: str, group: BaseExceptionGroup[Exception]
+    ) -> None:
+        """Somebody has to do something (often a disk is full), and hears of it as long as it lasts."""
+        self._state = state
         now = trio.current_time()
-        if now - self._complained_at >= _COMPLAIN_SECONDS:
-            self._complained_at = now
+        if now - self._complained_at.get(state, -math.inf) >= _COMPLAIN_SECONDS:
+            self._complained_at[state] = now
             log.error(
-                "the master's log cannot be written here, trying again: master=%s end=%d reason=%s",
+                f"{what}, trying again: master=%s end=%d reason=%s",
                 address,
                 self._copied.end,
-                error,
+                group.exceptions[0],
             )
 
     async def _copy(self, address: str) -> None:
@@ -264,12 +304,14 @@ class Slave:
         try:
             with suppress(OSError):
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, True)
+            self.is_same = await self._ask_whether_same()
             async with trio.open_nursery() as nursery:
                 self._heard.at = trio.current_time()
                 await self._report(wire)
                 self.master = address
                 if self._is_news("copying"):
                     log.info("copying a master's log: master=%s from=%d", address, self._copied.end)
+                nursery.start_soon(self._compare_later)
                 nursery.start_soon(self._show_life, wire)
                 nursery.start_soon(self._watch_silence)
                 if poller is not None:
@@ -279,6 +321,23 @@ class Slave:
             if poller is not None:
                 poller.close()
             await wire.aclose()
+
+    async def _ask_whether_same(self) -> bool:
+        """False when that is not known. LogAstray."""
+        try:
+            why = await self._compare()
+        except RemotingError:
+            return False
+        if why is not None:
+            raise LogAstray(why)
+        return True
+
+    async def _compare_later(self) -> None:
+        """If that was not possible at once."""
+        while not self.is_same:
+            await trio.sleep(_COMPARE_SECONDS)
+            self.is_same = await self._ask_whether_same()
+        self.on_same()
 
     async def _receive(self, wire: SocketWire, poller: Poller | None) -> None:
         incoming = Incoming(self._copied)

@@ -191,18 +191,6 @@ async def test_a_failure_nobody_foresaw_ends_one_link(
     assert "link failed" in caplog.text
 
 
-async def test_so_many_slaves_and_no_more(benches: tuple[Bench, Bench]) -> None:
-    bench, _ = benches
-    store = bench.open()
-    async with serving(store) as running:
-        streams = [await trio.open_tcp_stream(*running.sock.getsockname()) for _ in range(64)]
-        await until(lambda: len(running.slaves) == 64, "all are there")
-        late = await trio.open_tcp_stream(*running.sock.getsockname())
-        assert await late.receive_some() == b""
-        for stream in (late, *streams):
-            await stream.aclose()
-
-
 async def test_what_a_slow_slave_left_goes_out_before_what_is_new(
     benches: tuple[Bench, Bench],
 ) -> None:
