@@ -14,7 +14,7 @@ from typing import Final
 
 from trimq.codec.flags import SysFlag
 from trimq.codec.names import LMQ_PREFIX
-from trimq.store.messages.inner_batch import count_of
+from trimq.store.messages.inner_batch import stored_count
 from trimq.store.messages.message import Dispatched
 
 _INNER_BATCH: Final = int(SysFlag.INNER_BATCH)
@@ -95,7 +95,7 @@ class Traffic:
             if message.topic != topic:
                 break
             size += message.size
-            count += count_of(message.properties) if message.sys_flag & _INNER_BATCH else 1
+            count += stored_count(message.properties) if message.sys_flag & _INNER_BATCH else 1
             at += 1
         flow = self.topics.get(topic)
         if flow is None:

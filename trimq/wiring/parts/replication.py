@@ -164,7 +164,7 @@ def part(given: Given, made: Replication, others: OtherBrokers, followed: Follow
 
 def _look_for_topics(topics: Topics, sync: MetadataSync, records: list[Dispatched]) -> None:
     for record in records:
-        if record.topic not in topics:
+        if record.topic and record.topic not in topics:
             sync.ask_soon()
             return
 
