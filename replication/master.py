@@ -40,6 +40,7 @@ _AHEAD: Final = (
     "back, stop it, make the slave the master (brokerRole=ASYNC_MASTER, brokerId=0), and start this one as its slave "
     "with an empty store"
 )
+_NOWHERE: Final = "ends nowhere: what reports that is no slave"
 _BEFORE: Final = "ends before this one begins: stop it, remove its store and start it empty"
 
 
@@ -198,7 +199,7 @@ class Master:
     def _reported(self, link: SlaveLink, offset: int, first: trio.Event) -> None:
         end = self._store.max_physical_offset
         if offset > end or offset < 0:
-            self._astray(link, offset, _AHEAD)
+            self._astray(link, offset, _AHEAD if offset > end else _NOWHERE)
         elif not first.is_set():
             if offset == 0:
                 # From the beginning of the last file.
