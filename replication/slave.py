@@ -23,12 +23,13 @@ from typing import Final
 import trio
 
 from trimq.base.clock import Clock
-from trimq.codec.layouts.ha import MASTER_HEAD, pack_report, unpack_head
+from trimq.codec.layouts.ha import pack_report
 from trimq.remoting.contract import RemotingError
 from trimq.remoting.wire.poller import AVAILABLE, Poller
 from trimq.remoting.wire.reading import while_readable
 from trimq.remoting.wire.streams import SocketWire
 from trimq.replication.config import ReplicationConfig
+from trimq.replication.incoming import Incoming, LinkLost
 from trimq.replication.last_sign import LastSign
 from trimq.replication.rate import Rate
 from trimq.store.errors import StoreError
@@ -37,7 +38,6 @@ from trimq.store.following.copied_log import STEP_RECORDS, CopiedLog
 log = logging.getLogger("trimq.replication")
 
 _RECEIVE: Final = 1024 * 1024
-_HEAD_SIZE: Final = MASTER_HEAD.sizeof()
 _CONNECT_SECONDS: Final = 3
 # While bytes keep coming: about as long as the receive of 64 KiB.
 _SMALL_STEP_RECORDS: Final = 64
@@ -63,10 +63,6 @@ FindMaster = Callable[[], Awaitable[str | None]]
 Compare = Callable[[], Awaitable[str | None]]
 
 
-class LinkLost(Exception):
-    """The connection is of no use any more; the text says why."""
-
-
 class LogAstray(Exception):
     """The master's log is another one; the text says what to do."""
 
@@ -74,66 +70,6 @@ class LogAstray(Exception):
 async def same() -> str | None:
     """There is nobody to be asked."""
     return None
-
-
-class Incoming:
-    """What arrives, cut into pieces of the log: bodies may come in any number of receives."""
-
-    __slots__ = ("_copied", "_head", "_left")
-
-    def __init__(self, copied: CopiedLog) -> None:
-        self._copied = copied
-        self._head = bytearray()
-        self._left = 0
-
-    def take(self, data: memoryview) -> int:
-        """Append to the log what is its body; how many bytes that was. LinkLost, StoreError."""
-        chunks: list[bytes | memoryview] = []
-        gathered = taken = 0
-        while data:
-            if not self._left:
-                data = self._take_head(data, gathered)
-                continue
-            piece = data[: self._left]
-            data = data[len(piece) :]
-            self._left -= len(piece)
-            if len(piece) > self._copied.room - gathered:
-                raise LinkLost(
-                    "a piece goes beyond a file's end: mappedFileSizeCommitLog must be the master's"
-                )
-            chunks.append(piece)
-            gathered += len(piece)
-            if gathered == self._copied.room:
-                self._copied.append(chunks, gathered)
-                taken += gathered
-                chunks, gathered = [], 0
-        if gathered:
-            self._copied.append(chunks, gathered)
-        return taken + gathered
-
-    def _take_head(self, data: memoryview, gathered: int) -> memoryview:
-        """What comes behind the header, if it is whole now."""
-        need = _HEAD_SIZE - len(self._head)
-        self._head += data[:need]
-        if len(self._head) == _HEAD_SIZE:
-            offset, size = unpack_head(self._head)
-            self._head.clear()
-            self._check(offset, size, self._copied.end + gathered)
-            self._left = size
-        return data[need:]
-
-    def _check(self, offset: int, size: int, end: int) -> None:
-        if size < 0:
-            raise LinkLost(f"a piece of {size} bytes")
-        if offset == end:
-            return
-        if not self._copied.is_empty or end:
-            raise LinkLost(f"the master sends from {offset}, this log ends at {end}")
-        if size:
-            try:
-                self._copied.begin_at(offset)
-            except StoreError as error:
-                raise LinkLost(f"{error}: mappedFileSizeCommitLog must be the master's") from error
 
 
 class Slave:
