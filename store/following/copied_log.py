@@ -41,7 +41,7 @@ STEP_RECORDS: Final = 512
 # The same for long ones, each of which is read and checked whole.
 STEP_BYTES: Final = 1024 * 1024
 # Of the log for a queue that does not go on as it should: whoever forges records has no more than these.
-_MOST_SCANS: Final = 16
+_MOST_SCANS: Final = 4
 
 
 class CopiedLog:
@@ -67,6 +67,8 @@ class CopiedLog:
         self._stuck_at = -1
         # Each reads the whole log.
         self._scans_left = _MOST_SCANS
+        # Where records are that have no place: those of this step, how many there were, when that is said again.
+        self._passed: set[int] = set()
         self._passed_over = 0
         self._tell_at = 1
         self._scanner = LogScanner(commit_log, self.derived, self.derived, tags)
@@ -167,12 +169,17 @@ class CopiedLog:
                 start = end
             if queue.effect is not None:
                 entered.extend((queue, record) for record in those)
+        passed, self._passed = self._passed, set()
         if entered:
             entered.sort(key=_place)
         for queue, record in entered:
-            if queue.effect is not None:
+            if queue.effect is not None and record.physical_offset not in passed:
                 apply_effect(self._log, queue.effect, record)
-        self._showing.followed(records)
+        if passed:
+            # Nobody hears of them either.
+            records = [record for record in records if record.physical_offset not in passed]
+        if records:
+            self._showing.followed(records)
 
     def _by_queue(
         self, records: list[Dispatched], in_order: bool
@@ -181,10 +188,10 @@ class CopiedLog:
         found: list[tuple[Queue, list[Dispatched]]] = []
         of_queue: dict[Queue, list[Dispatched]] = {}
         for record in records:
-            if not has_queue(record.sys_flag):
-                continue
             if not record.topic:
                 self._pass_over(record)
+                continue
+            if not has_queue(record.sys_flag):
                 continue
             queue = self._queues.get(record.topic, record.queue_id)
             those = of_queue.get(queue)
@@ -275,6 +282,7 @@ class CopiedLog:
 
     def _pass_over(self, record: Dispatched) -> None:
         """It has no place in a queue; says so once for many."""
+        self._passed.add(record.physical_offset)
         self._passed_over += 1
         if self._passed_over >= self._tell_at:
             self._tell_at *= 10

@@ -103,7 +103,7 @@ def test_one_forged_record(bench: Bench, name: str, topic: str) -> None:
 @pytest.mark.parametrize("name", RECORDS)
 def test_a_kill_at_any_moment(bench: Bench, name: str) -> None:
     log = log_of([RECORDS[name]])
-    cuts = [place + 1 for place in (0, *good_places(log)[3:8])]
+    cuts = [place + 1 for place in good_places(log)[GOOD - 1 : GOOD + 2]]
     for cut in (*cuts, len(log)):
         store = bench.open(**SETTINGS)
         copied = store.follow()
