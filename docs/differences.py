@@ -39,6 +39,55 @@ DIFFERENCES: Final = (
         ),
     ),
     Difference(
+        "A slave compares its log with its master's before it copies anything. From a master whose log ends earlier or"
+        " has another message where the slave's has its last, nothing is copied, and no table is followed: an error"
+        " line says whose store to keep. A real slave follows the tables of such a master and appends to its log.",
+        tests=(
+            "tests/trimq/replication/test_lost_master.py::test_the_slave_keeps_what_only_it_has",
+            "tests/trimq/replication/test_lost_master.py"
+            "::test_a_master_that_has_outgrown_its_slave_is_another_one",
+        ),
+    ),
+    Difference(
+        "Topics, groups, request modes and static topics that a slave's master does not have stay on the slave, and a"
+        " table that is older than the slave's only adds what is missing. A real slave's tables become the master's.",
+        tests=(
+            "tests/broker/tables/test_following.py::test_what_the_master_does_not_have_stays",
+            "tests/broker/tables/test_following.py"
+            "::test_an_older_table_changes_nothing_and_adds_what_is_missing",
+        ),
+    ),
+    Difference(
+        "A topic that is deleted on a TriMQ master is deleted on its TriMQ slaves too, with its queues. A real slave"
+        " keeps the queues.",
+        tests=(
+            "tests/trimq/replication/test_lost_master.py::test_a_topic_that_is_deleted_and_made_anew",
+        ),
+    ),
+    Difference(
+        "A slave that is told by EXCHANGE_BROKER_HA_INFO where its master is asks the registered master, and goes"
+        " there only if that does not answer and the sender is on its host, or NameServers know no master. A real slave"
+        " goes wherever anybody sends it.",
+        tests=("tests/broker/services/test_masters_address.py::test_whose_word_counts",),
+    ),
+    Difference(
+        "A connection to the port for slaves that says nothing is closed 5 s after `haSendHeartbeatInterval`, or"
+        " earlier when another one needs its place; there are 64 places, 16 for one address. The real port has no"
+        " limit.",
+        tests=(
+            "tests/replication/test_admission.py::test_silent_links_keep_no_slave_out",
+            "tests/replication/test_admission.py::test_a_link_that_says_nothing_leaves",
+        ),
+    ),
+    Difference(
+        "A record in the log that continues no queue, or whose topic cannot be a folder, has no place in a queue; a"
+        " line says so. The real server enters it wherever the queue ends, and makes whatever folder the name says.",
+        tests=(
+            "tests/hostile/test_forged_log.py::test_one_forged_record",
+            "tests/store/opening/test_recovery.py::test_a_record_that_does_not_continue_its_queue",
+        ),
+    ),
+    Difference(
         "With `haFlowControlEnable` the sender sleeps when a second's budget is used up; the real one sends empty"
         " frames in a tight loop.",
         tests=(

@@ -21,7 +21,9 @@ from trimq.codec.layouts.ha import SLAVE_REPORT, unpack_report
 from trimq.remoting.wire.poller import Poller
 from trimq.remoting.wire.reading import while_readable
 from trimq.remoting.wire.streams import SocketWire
+from trimq.replication.admission import SILENT_SECONDS, Admission, host_of
 from trimq.replication.config import ReplicationConfig
+from trimq.replication.hosts import Hosts
 from trimq.replication.last_sign import LastSign
 from trimq.replication.link_over import LinkOver
 from trimq.replication.sender import Sender
@@ -33,8 +35,13 @@ log = logging.getLogger("trimq.replication")
 
 REPORT_SIZE: Final = SLAVE_REPORT.sizeof()
 _COMPLAIN_SECONDS: Final = 60
-# Whoever reaches the port may connect: no more than these at a time.
-_MOST_LINKS: Final = 64
+_AHEAD: Final = (
+    "is ahead of this one, so it has what is lost here: keep its store. If this broker does not get its own store "
+    "back, stop it, make the slave the master (brokerRole=ASYNC_MASTER, brokerId=0), and start this one as its slave "
+    "with an empty store"
+)
+_NOWHERE: Final = "ends nowhere: what reports that is no slave"
+_BEFORE: Final = "ends before this one begins: stop it, remove its store and start it empty"
 
 
 class Master:
@@ -45,15 +52,15 @@ class Master:
         self._store = store
         self._slaves = slaves
         self._senders: list[Sender] = []
-        self._complained: dict[str, float] = {}
+        self._admission = Admission(slaves)
+        self._complained = Hosts()
+        self._refused = Hosts()
         # When each host was last sent away because its log does not fit.
-        self._astray_at: dict[str, float] = {}
+        self._astray_at = Hosts()
 
     def astray(self) -> list[str]:
         """Hosts of slaves whose logs do not fit, and which still try: they come again every few seconds."""
-        since = time.monotonic() - _COMPLAIN_SECONDS
-        self._astray_at = {host: at for host, at in self._astray_at.items() if at > since}
-        return sorted(self._astray_at)
+        return sorted(self._astray_at.since(time.monotonic() - _COMPLAIN_SECONDS))
 
     def grown(self) -> None:
         """The log has more than before."""
@@ -85,29 +92,40 @@ class Master:
                     log.warning("a slave could not be accepted: reason=%s", error)
                     await trio.sleep(0.1)
                     continue
-                if len(self._slaves) >= _MOST_LINKS:
-                    log.warning("too many slaves, refused: address=%s", address[0])
+                if not self._admission.admit(address[0]):
                     stream.close()
+                    if self._is_due(self._refused, address[0]):
+                        log.warning("too many slaves, refused: address=%s", address[0])
                     continue
-                nursery.start_soon(self._serve_one, stream, f"{address[0]}:{address[1]}", poller)
+                link = SlaveLink(f"{address[0]}:{address[1]}")
+                # At once: the next one is counted with it.
+                self._slaves.joined(link)
+                nursery.start_soon(self._serve_one, stream, link, poller)
 
-    async def _serve_one(self, sock: socket.socket, address: str, poller: Poller | None) -> None:
-        link = SlaveLink(address)
+    def _is_due(self, hosts: Hosts, host: str) -> bool:
+        """Whether to say something of that host: once a minute."""
+        now = trio.current_time()
+        if now - hosts.at(host) < _COMPLAIN_SECONDS:
+            return False
+        hosts.note(host, now)
+        return True
+
+    async def _serve_one(self, sock: socket.socket, link: SlaveLink, poller: Poller | None) -> None:
+        address = link.address
         wire = SocketWire(sock)
         sender = Sender(self._config, self._store, wire, link)
         why = "closed"
-        self._slaves.joined(link)
         self._senders.append(sender)
+        scope = trio.CancelScope()
+        self._admission.enter(link, scope)
         log.info("slave connected: address=%s", address)
         try:
             with suppress(OSError):
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, True)
-            async with trio.open_nursery() as nursery:
-                first, heard = trio.Event(), LastSign(trio.current_time())
-                nursery.start_soon(self._read_reports, wire, poller, link, first, heard)
-                nursery.start_soon(self._watch_silence, heard)
-                await first.wait()
-                await sender.run()
+            with scope:
+                await self._serve_link(wire, poller, link, sender)
+            if scope.cancelled_caught:
+                why = "said nothing, and another one needs its place"
         except* LinkOver as over:
             why = str(over.exceptions[0])
         except* OSError as error:
@@ -119,10 +137,25 @@ class Master:
             why = "an unforeseen failure"
             log.exception("a slave's link failed: address=%s", address, exc_info=errors)
         finally:
+            self._admission.leave(link)
             self._senders.remove(sender)
             self._slaves.left(link)
             await wire.aclose()
         log.info("slave gone: address=%s acked=%d reason=%s", address, link.acked, why)
+
+    async def _serve_link(
+        self, wire: SocketWire, poller: Poller | None, link: SlaveLink, sender: Sender
+    ) -> None:
+        async with trio.open_nursery() as nursery:
+            first, heard = trio.Event(), LastSign(trio.current_time())
+            nursery.start_soon(self._read_reports, wire, poller, link, first, heard)
+            silence = SILENT_SECONDS + self._config.ha_send_heartbeat_interval / 1000
+            with trio.move_on_after(silence):
+                await first.wait()
+            if not first.is_set():
+                raise LinkOver(f"said nothing for {silence:g} s")
+            nursery.start_soon(self._watch_silence, heard)
+            await sender.run()
 
     # --- from the slave
 
@@ -166,7 +199,7 @@ class Master:
     def _reported(self, link: SlaveLink, offset: int, first: trio.Event) -> None:
         end = self._store.max_physical_offset
         if offset > end or offset < 0:
-            self._astray(link, offset, "is ahead of")
+            self._astray(link, offset, _AHEAD if offset > end else _NOWHERE)
         elif not first.is_set():
             if offset == 0:
                 # From the beginning of the last file.
@@ -176,8 +209,8 @@ class Master:
                 link.sent_to = offset
                 self._slaves.reported(link, offset)
             if link.sent_to < self._store.min_physical_offset:
-                self._astray(link, offset, "ends before")
-            self._astray_at.pop(link.address.rpartition(":")[0], None)
+                self._astray(link, offset, _BEFORE)
+            self._astray_at.forget(host_of(link))
             first.set()
         elif not link.astray:
             self._slaves.reported(link, offset)
@@ -189,14 +222,11 @@ class Master:
     def _astray(self, link: SlaveLink, offset: int, how: str) -> None:
         """Nothing is sent to it: its log would differ from ours, and nobody could tell."""
         link.astray = True
-        now = trio.current_time()
-        host = link.address.rpartition(":")[0]
-        self._astray_at[host] = time.monotonic()
-        if now - self._complained.get(host, -_COMPLAIN_SECONDS) >= _COMPLAIN_SECONDS:
-            self._complained[host] = now
+        host = host_of(link)
+        self._astray_at.note(host, time.monotonic())
+        if self._is_due(self._complained, host):
             log.error(
-                "a slave gets nothing, because its log %s this one: stop it, remove its store and start it empty: "
-                "address=%s its_end=%d begin=%d end=%d",
+                "a slave gets nothing, because its log %s: address=%s its_end=%d begin=%d end=%d",
                 how,
                 link.address,
                 offset,

@@ -1,8 +1,11 @@
 """A slave's end of the stream: it says how far its log goes, and takes over what follows (DefaultHAClient).
 
-States: looking for the master's address -> connecting -> copying -> (silence, a cut, another offset than expected) ->
-connecting again. Its report goes out at once after connecting, after every receive that brought bytes, and when
-nothing was said for haSendHeartbeatInterval. An acknowledged byte is in the page cache, as with the original.
+States: looking for the master's address -> connecting -> comparing -> copying -> (silence, a cut, another offset than
+expected, a master with another log) -> connecting again. Nothing is reported, and so nothing comes, before it is known
+that the master's log is the one that this is a copy of; only where that cannot be asked, it is copied meanwhile.
+
+Its report goes out at once after that, after every receive that brought bytes, and when nothing was said for
+haSendHeartbeatInterval. An acknowledged byte is in the page cache, as with the original.
 Copying goes before deriving: queues follow once the report is out, in the same step when little has come, else a
 millisecond later, as there (ReputMessageService), in small steps while bytes keep coming, and hardly while a backlog
 does.
@@ -20,11 +23,13 @@ from typing import Final
 import trio
 
 from trimq.base.clock import Clock
-from trimq.codec.layouts.ha import MASTER_HEAD, pack_report, unpack_head
+from trimq.codec.layouts.ha import pack_report
+from trimq.remoting.contract import RemotingError
 from trimq.remoting.wire.poller import AVAILABLE, Poller
 from trimq.remoting.wire.reading import while_readable
 from trimq.remoting.wire.streams import SocketWire
 from trimq.replication.config import ReplicationConfig
+from trimq.replication.incoming import Incoming, LinkLost
 from trimq.replication.last_sign import LastSign
 from trimq.replication.rate import Rate
 from trimq.store.errors import StoreError
@@ -33,7 +38,6 @@ from trimq.store.following.copied_log import STEP_RECORDS, CopiedLog
 log = logging.getLogger("trimq.replication")
 
 _RECEIVE: Final = 1024 * 1024
-_HEAD_SIZE: Final = MASTER_HEAD.sizeof()
 _CONNECT_SECONDS: Final = 3
 # While bytes keep coming: about as long as the receive of 64 KiB.
 _SMALL_STEP_RECORDS: Final = 64
@@ -51,84 +55,41 @@ _NO_ADDRESS: Final = (
 _SHORTEST_PAUSE: Final = 0.1
 _LONGEST_PAUSE: Final = 5.0
 _COMPLAIN_SECONDS: Final = 60
+_COMPARE_SECONDS: Final = 3
 
 # The master's HA address, asked for before each connection; None while nobody knows it.
 FindMaster = Callable[[], Awaitable[str | None]]
+# Why the master's log is not the one that this is a copy of, and what to do; None: it is. RemotingError: not known.
+Compare = Callable[[], Awaitable[str | None]]
 
 
-class LinkLost(Exception):
-    """The connection is of no use any more; the text says why."""
+class LogAstray(Exception):
+    """The master's log is another one; the text says what to do."""
 
 
-class Incoming:
-    """What arrives, cut into pieces of the log: bodies may come in any number of receives."""
-
-    __slots__ = ("_copied", "_head", "_left")
-
-    def __init__(self, copied: CopiedLog) -> None:
-        self._copied = copied
-        self._head = bytearray()
-        self._left = 0
-
-    def take(self, data: memoryview) -> int:
-        """Append to the log what is its body; how many bytes that was. LinkLost, StoreError."""
-        chunks: list[bytes | memoryview] = []
-        gathered = taken = 0
-        while data:
-            if not self._left:
-                data = self._take_head(data, gathered)
-                continue
-            piece = data[: self._left]
-            data = data[len(piece) :]
-            self._left -= len(piece)
-            if len(piece) > self._copied.room - gathered:
-                raise LinkLost(
-                    "a piece goes beyond a file's end: mappedFileSizeCommitLog must be the master's"
-                )
-            chunks.append(piece)
-            gathered += len(piece)
-            if gathered == self._copied.room:
-                self._copied.append(chunks, gathered)
-                taken += gathered
-                chunks, gathered = [], 0
-        if gathered:
-            self._copied.append(chunks, gathered)
-        return taken + gathered
-
-    def _take_head(self, data: memoryview, gathered: int) -> memoryview:
-        """What comes behind the header, if it is whole now."""
-        need = _HEAD_SIZE - len(self._head)
-        self._head += data[:need]
-        if len(self._head) == _HEAD_SIZE:
-            offset, size = unpack_head(self._head)
-            self._head.clear()
-            self._check(offset, size, self._copied.end + gathered)
-            self._left = size
-        return data[need:]
-
-    def _check(self, offset: int, size: int, end: int) -> None:
-        if size < 0:
-            raise LinkLost(f"a piece of {size} bytes")
-        if offset == end:
-            return
-        if not self._copied.is_empty or end:
-            raise LinkLost(f"the master sends from {offset}, this log ends at {end}")
-        if size:
-            try:
-                self._copied.begin_at(offset)
-            except StoreError as error:
-                raise LinkLost(f"{error}: mappedFileSizeCommitLog must be the master's") from error
+async def same() -> str | None:
+    """There is nobody to be asked."""
+    return None
 
 
 class Slave:
     """Copies its master's log until cancelled; `run` and `derive` are two services."""
 
     def __init__(
-        self, config: ReplicationConfig, copied: CopiedLog, find_master: FindMaster, clock: Clock
+        self,
+        config: ReplicationConfig,
+        copied: CopiedLog,
+        find_master: FindMaster,
+        clock: Clock,
+        compare: Compare = same,
     ) -> None:
         self._config = config
         self._copied = copied
         self._find_master = find_master
+        self._compare = compare
+        # Whether there is a link to a master with the log that this is a copy of, and who is told when there is.
+        self.is_same = False
+        self.on_same: Callable[[], object] = lambda: None
         self._clock = clock
         self._arrived = trio.Event()
         copied.listen(self._wake)
@@ -136,7 +97,8 @@ class Slave:
         # Of a report that did not go out in one piece.
         self._unsaid = b""
         self._state = ""
-        self._complained_at = -math.inf
+        # When something was complained of, by state.
+        self._complained_at: dict[str, float] = {}
         # Where the master is while there is a connection, for those who ask.
         self.master: str | None = None
         # Where it was looked for last, whether it was there or not.
@@ -155,6 +117,11 @@ class Slave:
     @property
     def max_offset(self) -> int:
         return self._copied.end
+
+    @property
+    def derived(self) -> int:
+        """How far queues have followed."""
+        return self._copied.derived
 
     @property
     def behind(self) -> int:
@@ -225,7 +192,13 @@ class Slave:
         try:
             await self._copy(address)
         except* StoreError as group:
-            self._complain(address, group.exceptions[0])
+            self._complain(
+                "cannot write", "the master's log cannot be written here", address, group
+            )
+        except* LogAstray as group:
+            self._complain(
+                "astray", "nothing is copied from a master with another log", address, group
+            )
         except* (LinkLost, OSError) as group:
             if self._is_news("lost"):
                 log.warning(
@@ -233,18 +206,21 @@ class Slave:
                 )
         finally:
             self.master = None
+            self.is_same = False
 
-    def _complain(self, address: str, error: BaseException) -> None:
-        """Its disk is full, mostly: somebody has to do something, and hears of it as long as it lasts."""
-        self._state = "cannot write"
+    def _complain(
+        self, state: str, what: str, address: str, group: BaseExceptionGroup[Exception]
+    ) -> None:
+        """Somebody has to do something (often a disk is full), and hears of it as long as it lasts."""
+        self._state = state
         now = trio.current_time()
-        if now - self._complained_at >= _COMPLAIN_SECONDS:
-            self._complained_at = now
+        if now - self._complained_at.get(state, -math.inf) >= _COMPLAIN_SECONDS:
+            self._complained_at[state] = now
             log.error(
-                "the master's log cannot be written here, trying again: master=%s end=%d reason=%s",
+                f"{what}, trying again: master=%s end=%d reason=%s",
                 address,
                 self._copied.end,
-                error,
+                group.exceptions[0],
             )
 
     async def _copy(self, address: str) -> None:
@@ -264,12 +240,14 @@ class Slave:
         try:
             with suppress(OSError):
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, True)
+            self.is_same = await self._ask_whether_same()
             async with trio.open_nursery() as nursery:
                 self._heard.at = trio.current_time()
                 await self._report(wire)
                 self.master = address
                 if self._is_news("copying"):
                     log.info("copying a master's log: master=%s from=%d", address, self._copied.end)
+                nursery.start_soon(self._compare_later)
                 nursery.start_soon(self._show_life, wire)
                 nursery.start_soon(self._watch_silence)
                 if poller is not None:
@@ -279,6 +257,23 @@ class Slave:
             if poller is not None:
                 poller.close()
             await wire.aclose()
+
+    async def _ask_whether_same(self) -> bool:
+        """False when that is not known. LogAstray."""
+        try:
+            why = await self._compare()
+        except RemotingError:
+            return False
+        if why is not None:
+            raise LogAstray(why)
+        return True
+
+    async def _compare_later(self) -> None:
+        """If that was not possible at once."""
+        while not self.is_same:
+            await trio.sleep(_COMPARE_SECONDS)
+            self.is_same = await self._ask_whether_same()
+        self.on_same()
 
     async def _receive(self, wire: SocketWire, poller: Poller | None) -> None:
         incoming = Incoming(self._copied)

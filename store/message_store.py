@@ -180,6 +180,11 @@ class MessageStore(ReadableStore):
         return self._copied
 
     @property
+    def last_shown(self) -> int:
+        """Where the last record is that queues have; -1 without any."""
+        return self._showing.last_offset
+
+    @property
     def master_flushed_offset(self) -> int:
         """What a slave was told that its master has flushed; nothing here depends on it."""
         return self._behind.checkpoint.master_flushed_offset

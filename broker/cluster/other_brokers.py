@@ -21,6 +21,10 @@ from trimq.remoting.errors import RemotingTimeout, TransportError
 log: Final = logging.getLogger("trimq.broker")
 
 
+class NotRegistered(TransportError):
+    """No NameServer knows a master of that name, and all were asked."""
+
+
 class _Link:
     """A connection that is kept until it fails or is replaced."""
 
@@ -74,6 +78,18 @@ class OtherBrokers:
         except (TransportError, CodecError) as error:
             raise _failed(name, str(error)) from None
 
+    async def address_of(self, name: str) -> str | None:
+        """Where NameServers say that the broker's master is, reached or not; None: they know none. RemotingError."""
+        try:
+            with trio.fail_after(self._config.forward_timeout / 1000):
+                return await self._address(name)
+        except NotRegistered:
+            return None
+        except trio.TooSlowError:
+            raise _failed(name, "no NameServer answers") from None
+        except (TransportError, CodecError) as error:
+            raise _failed(name, str(error)) from None
+
     async def _link(self, name: str) -> _Link:
         async with self._locks.setdefault(name, trio.Lock()):
             link = self._links.get(name)
@@ -100,7 +116,7 @@ class OtherBrokers:
     async def _address(self, name: str) -> str:
         """Asked of one NameServer after the other. Each has its share of the time, and so has the broker itself: one
         that hangs does not hide what others know."""
-        failure = "no NameServer is known"
+        failure, unknown = "no NameServer is known", 0
         for at, name_server in enumerate(self._name_servers):
             left = trio.current_effective_deadline() - trio.current_time()
             share = left / (len(self._name_servers) - at + 1)
@@ -119,6 +135,9 @@ class OtherBrokers:
             if found is not None and MASTER_ID in found.broker_addrs:
                 return found.broker_addrs[MASTER_ID]
             failure = f"cannot find addr for broker {name}"
+            unknown += 1
+        if 0 < unknown == len(self._name_servers):
+            raise NotRegistered(failure)
         raise TransportError(failure)
 
     def _drop(self, name: str) -> None:

@@ -31,7 +31,7 @@ from trimq.codec.names import (
 )
 from trimq.codec.records.properties import find_property
 from trimq.codec.records.property_keys import REAL_TOPIC
-from trimq.store.messages.inner_batch import count_of
+from trimq.store.messages.inner_batch import stored_count
 from trimq.store.messages.message import Dispatched
 
 _INNER_BATCH: Final = int(SysFlag.INNER_BATCH)
@@ -139,7 +139,7 @@ class Traffic:
             if message.topic != topic:
                 break
             size += message.size
-            count += count_of(message.properties) if message.sys_flag & _INNER_BATCH else 1
+            count += stored_count(message.properties) if message.sys_flag & _INNER_BATCH else 1
             if prefix and (find_property(message.properties, _REAL_TOPIC) or b"").startswith(
                 prefix
             ):

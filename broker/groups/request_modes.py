@@ -56,9 +56,15 @@ class RequestModes(Kept[MessageRequestModes]):
         return encode_body(self._table)
 
     def follow(self, master: MessageRequestModes) -> None:
-        """Become the master's table."""
-        if master != self._table:
-            self._table = master
+        """Take over the master's modes; those that it does not have stay."""
+        modes = self._table.message_request_mode_map
+        changed = False
+        for topic, groups in master.message_request_mode_map.items():
+            of_topic = modes.setdefault(topic, {})
+            if not groups.items() <= of_topic.items():
+                of_topic.update(groups)
+                changed = True
+        if changed:
             self.persist()
 
     def _take(self, loaded: MessageRequestModes) -> None:

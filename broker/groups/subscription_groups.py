@@ -10,12 +10,14 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from msgspec import to_builtins
 
 from trimq.base.clock import Clock
 from trimq.broker.config import SLAVE, BrokerConfig
 from trimq.broker.tables.attributes import GROUP_ATTRIBUTES, alter
-from trimq.broker.tables.data_version import encoded_version, new_version, next_version, page_of
+from trimq.broker.tables.data_version import encoded_version, new_version, own_change, page_of
+from trimq.broker.tables.following import Following, Take
 from trimq.broker.tables.json_members import JsonMembers, pretty
 from trimq.broker.tables.kept import Kept
 from trimq.broker.tables.new_names import NewNames
@@ -55,6 +57,7 @@ class SubscriptionGroups(Kept[SubscriptionGroupWrapper]):
         self._clock = clock
         self._has_light = has_light
         self._new_names = NewNames(config, clock)
+        self._following = Following("groups")
         self._table: dict[str, SubscriptionGroupConfig] = {}
         self._forbidden: dict[str, dict[str, int]] = {}
         self._members = JsonMembers(lambda name: pretty(self._table[name], 2))
@@ -78,7 +81,7 @@ class SubscriptionGroups(Kept[SubscriptionGroupWrapper]):
         self._new_names.admit(asked_by)
         created = SubscriptionGroupConfig(group_name=group)
         self._put(created)
-        next_version(self.data_version, self._clock)
+        self._next_version()
         log.info("group created on first use: group=%s", group)
         self.persist()
         if self.on_created is not None:
@@ -137,7 +140,7 @@ class SubscriptionGroups(Kept[SubscriptionGroupWrapper]):
                 current = None if old is None else (old.attributes or {})
                 group.attributes = alter(GROUP_ATTRIBUTES, current, group.attributes or {})
                 self._put(group)
-                next_version(self.data_version, self._clock)
+                self._next_version()
                 what = "created" if old is None else "updated"
                 log.info(f"group {what}: group=%s settings=%s", group.group_name, _chosen(group))
                 changed = True
@@ -146,7 +149,7 @@ class SubscriptionGroups(Kept[SubscriptionGroupWrapper]):
                 self.persist()
         if changed and self._config.broker_role == SLAVE:
             log.warning(
-                "group changed on a slave, the master's table will undo it: change it there: group=%s",
+                "group changed on a slave, where the master's table counts: change it there: group=%s",
                 group.group_name,
             )
 
@@ -163,7 +166,7 @@ class SubscriptionGroups(Kept[SubscriptionGroupWrapper]):
             check_room(count, self._config.max_groups, "bans of groups", "maxGroups")
         self._forbidden.setdefault(group, {})[topic] = value
         log.info("group ban set: group=%s topic=%s bits=%d", group, topic, value)
-        next_version(self.data_version, self._clock)
+        self._next_version()
         self.persist()
 
     def disable_consume(self, group: str) -> None:
@@ -172,7 +175,7 @@ class SubscriptionGroups(Kept[SubscriptionGroupWrapper]):
         if found is not None:
             found.consume_enable = False
             self._members.changed(group)
-            next_version(self.data_version, self._clock)
+            self._next_version()
 
     def delete(self, group: str) -> None:
         self._forbidden.pop(group, None)
@@ -181,24 +184,34 @@ class SubscriptionGroups(Kept[SubscriptionGroupWrapper]):
             return
         self._members.removed(group)
         log.info("group deleted: group=%s", group)
-        next_version(self.data_version, self._clock)
+        self._next_version()
         self.persist()
 
-    def follow(self, master: SubscriptionGroupWrapper) -> list[str]:
-        """Become the master's table, unless it has this one's version; the names that are gone."""
-        if master.data_version == self.data_version:
-            return []
-        gone = [name for name in self._table if name not in master.subscription_group_table]
-        for name in gone:
-            del self._table[name]
-            self._members.removed(name)
-        self._forbidden.clear()
-        self._take(master)
-        log.info("groups follow the master: groups=%d gone=%d", len(self._table), len(gone))
+    def follow(self, master: SubscriptionGroupWrapper) -> None:
+        """Take over the master's table. Groups that it does not have stay: missing is not deleted."""
+        take = self._following.take(master.data_version, self.data_version)
+        if take is Take.NOTHING:
+            return
+        table = master.subscription_group_table
+        if take is Take.ALL:
+            for name in table:
+                # What is not banned any more is just not in the table of bans.
+                self._forbidden.pop(name, None)
+            self._take(master)
+            self.data_version = msgspec.structs.replace(master.data_version)
+        else:
+            missing = [group for name, group in table.items() if name not in self._table]
+            if not missing:
+                return
+            for group in missing:
+                self._put(group)
+        log.info("groups follow the master: groups=%d", len(self._table))
         self.persist()
-        return gone
 
     # --- inside
+
+    def _next_version(self) -> None:
+        own_change(self.data_version, self._clock, self._config.broker_role == SLAVE)
 
     def _check_room(self) -> None:
         check_room(len(self._table), self._config.max_groups, "groups", "maxGroups")

@@ -1,7 +1,10 @@
 """A slave's tables follow its master's (SlaveSynchronize): asked for every minute, timers' progress every 3 s.
 
-A message of an unknown topic has them asked for at once, so that it can be read. Tables with a version are
-replaced when it differs; offsets are merged, and none is ever deleted.
+A message of an unknown topic has them asked for at once, so that it can be read. What is taken over of a table that
+has a version is in `broker/tables/following.py`; offsets are merged, and none is ever deleted.
+
+Nothing is taken over of a master whose log is not the one that is copied: while there is no link, or when its log ends
+before the copy. It has lost its store then, or part of it, and its tables speak of another one.
 
 A master speaks of what it has done since its log was copied, too: of messages that were delivered or read. A table
 that does is held until the copied log has come as far as the master's was then, because the master may be lost now,
@@ -11,18 +14,18 @@ and with it what a slave would take for delivered. (RocketMQ takes it over at on
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Awaitable, Callable, Container, Mapping
-from functools import partial
-from typing import Final
+from dataclasses import dataclass
+from typing import Final, Protocol
 
 import trio
 
-from trimq.broker.cluster.other_brokers import OtherBrokers
-from trimq.codec.bodies.base import decode_body
-from trimq.codec.bodies.replication import HARuntimeInfo
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.errors import CodecError
+from trimq.codec.frames.command import RemotingCommand
 from trimq.codec.headers.base import Header
+from trimq.codec.headers.topics import SlavesTopicConfigRequestHeader
 from trimq.remoting.contract import RemotingError
 from trimq.store.errors import StoreError
 
@@ -44,21 +47,38 @@ class NoFields(Header, kw_only=True):
     """All of a table is asked for without a header's fields."""
 
 
+class Questions(Protocol):
+    """`OtherBrokers`."""
+
+    async def ask(self, name: str, code: int, header: Header) -> RemotingCommand: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """The copied log: where it ends, whether it is being copied from a master whose log is the same, and where that
+    one ends.
+    """
+
+    end: Callable[[], int]
+    is_same: Callable[[], bool]
+    masters_end: Callable[[], Awaitable[int]]
+
+
 class MetadataSync:
     def __init__(
         self,
         name: str,
-        others: OtherBrokers,
+        others: Questions,
         tables: Mapping[int, Follow],
         timers: Follow | None,
-        log_end: Callable[[], int],
+        copy: Copy,
         of_log: Container[int] = (),
     ) -> None:
         """`name` is that of master and slave; `tables`: by the request code that asks for each.
 
-        `log_end`: that of the copied log. `of_log`: the codes of tables that speak of what is in the log.
+        `of_log`: the codes of tables that speak of what is in the log.
         """
-        self._log_end = log_end
+        self._copy = copy
         self._of_log = of_log
         # The master's answers by their codes, and where its log ended after each.
         self._held: dict[int, tuple[bytes, int]] = {}
@@ -68,14 +88,20 @@ class MetadataSync:
         self._timers = timers
         self._failing: dict[int, str] = {}
         self._wanted = trio.Event()
+        self._found = trio.Event()
 
     def ask_soon(self) -> None:
         """The log speaks of something that the tables do not have."""
         self._wanted.set()
 
+    def found(self) -> None:
+        """There is a master with the same log."""
+        self._found.set()
+
     async def follow_tables(self) -> None:
         """Until cancelled."""
         while True:
+            await self._until_same()
             for code, follow in self._tables.items():
                 if code in self._of_log:
                     await self._ask_for_held(code)
@@ -87,6 +113,14 @@ class MetadataSync:
             pause = TIMERS_SECONDS if self._failing else TABLES_SECONDS
             await self._wait(trio.current_time() + pause)
             self._wanted = trio.Event()
+
+    async def _until_same(self) -> None:
+        """While there is no such master; what is held is taken over meanwhile."""
+        while not self._copy.is_same():
+            self._found = trio.Event()
+            await self._take_held(self._tables)
+            with trio.move_on_after(HELD_SECONDS if self._held else math.inf):
+                await self._found.wait()
 
     async def _wait(self, until: float) -> None:
         """Until then, or until the tables are wanted; what is held is taken over meanwhile."""
@@ -109,28 +143,20 @@ class MetadataSync:
 
     async def _ask_for_held(self, code: int) -> None:
         """Not replaced by newer ones, or a log that is always a little behind would never come that far."""
-        if code in self._held:
-            await self._follow(RequestCode.GET_BROKER_HA_STATUS, partial(self._look_again, code))
-        else:
-            await self._follow(code, partial(self._hold, code))
-
-    async def _look_again(self, code: int, body: bytes) -> None:
-        """It is not waited for what a master has lost, or another one never had."""
-        if _end_of(body) < self._held[code][1]:
-            del self._held[code]
-
-    async def _hold(self, code: int, body: bytes) -> None:
-        status = await self._others.ask(self._name, RequestCode.GET_BROKER_HA_STATUS, NoFields())
-        if status.code == ResponseCode.REQUEST_CODE_NOT_SUPPORTED:
-            # A RocketMQ older than 5: as that one does it.
-            self._held[code] = body, 0
-            return
-        self._held[code] = body, _end_of(bytes(status.body))
+        held = self._held.get(code)
+        try:
+            if held is None:
+                await self._follow(code, None)
+            elif self._copy.is_same() and await self._copy.masters_end() < held[1]:
+                # It is not waited for what a master has lost, or another one never had.
+                del self._held[code]
+        except RemotingError as error:
+            self._tell(code, str(error))
 
     async def _take_held(self, tables: Mapping[int, Follow]) -> None:
         for code, follow in tables.items():
             held = self._held.get(code)
-            if held is None or held[1] > self._log_end():
+            if held is None or held[1] > self._copy.end():
                 continue
             del self._held[code]
             try:
@@ -138,14 +164,25 @@ class MetadataSync:
             except (CodecError, StoreError) as error:
                 self._tell(code, f"its answer cannot be used: {error}")
 
-    async def _follow(self, code: int, follow: Follow) -> None:
+    async def _follow(self, code: int, follow: Follow | None) -> None:
+        """None: it is held."""
+        if not self._copy.is_same():
+            return
         why = ""
+        # What the master has is what it had when it was asked: it must have had all of this by then.
+        own_end = self._copy.end()
         try:
-            reply = await self._others.ask(self._name, code, NoFields())
-            if reply.code == ResponseCode.SUCCESS:
-                await follow(bytes(reply.body))
-            else:
+            reply = await self._others.ask(self._name, code, _header(code))
+            if reply.code != ResponseCode.SUCCESS:
                 why = f"{reply.remark} (code {reply.code})"
+            elif (end := await self._copy.masters_end()) < own_end:
+                why = f"its log ends at {end}, this one at {own_end}"
+            elif not self._copy.is_same():
+                why = "the link is gone on which its log was copied"
+            elif follow is None:
+                self._held[code] = bytes(reply.body), end
+            else:
+                await follow(bytes(reply.body))
         except RemotingError as error:
             why = str(error)
         except (CodecError, StoreError) as error:
@@ -162,6 +199,7 @@ class MetadataSync:
             self._failing.pop(code, None)
 
 
-def _end_of(body: bytes) -> int:
-    """Where the log of the master ends that says this."""
-    return decode_body(HARuntimeInfo, body).master_commit_log_max_offset
+def _header(code: int) -> Header:
+    if code == RequestCode.GET_ALL_TOPIC_CONFIG:
+        return SlavesTopicConfigRequestHeader(deletions=True)
+    return NoFields()

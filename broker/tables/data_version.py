@@ -25,6 +25,21 @@ def next_version(version: DataVersion, clock: Clock) -> None:
     version.counter += 1
 
 
+def own_change(version: DataVersion, clock: Clock, is_slave: bool) -> None:
+    """A change that nobody but this broker made. A slave's is no newer than what its master has: the counter says
+    what of its master's it has taken over.
+    """
+    counter = version.counter
+    next_version(version, clock)
+    if is_slave:
+        version.counter = counter
+
+
+def is_older(version: DataVersion, than: DataVersion) -> bool:
+    """By what is counted, not by a clock, which may be set back (DataVersion.compare)."""
+    return (version.state_version, version.counter) < (than.state_version, than.counter)
+
+
 def same_version(text: str | None, version: DataVersion) -> bool:
     """Whether a request refers to exactly this version; a blank one never does."""
     if text is None or not text.strip():

@@ -9,8 +9,11 @@ import logging
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+import msgspec
+
 from trimq.base.clock import Clock
-from trimq.broker.tables.data_version import encoded_version, new_version, next_version
+from trimq.broker.tables.data_version import encoded_version, new_version, own_change
+from trimq.broker.tables.following import Following, Take
 from trimq.broker.tables.json_members import pretty
 from trimq.broker.tables.kept import Kept
 from trimq.codec.bodies.static_topics import (
@@ -29,11 +32,15 @@ log = logging.getLogger("trimq.broker")
 class TopicMappings(Kept[TopicQueueMappingSerializeWrapper]):
     """The mapping of every static topic, by name."""
 
-    def __init__(self, directory: Path, broker_name: str, clock: Clock) -> None:
+    def __init__(
+        self, directory: Path, broker_name: str, clock: Clock, is_slave: bool = False
+    ) -> None:
         """`directory` is the store's `config` folder."""
         super().__init__(directory / "topicQueueMapping.json", TopicQueueMappingSerializeWrapper)
         self._broker_name = broker_name
         self._clock = clock
+        self._is_slave = is_slave
+        self._following = Following("static topics")
         self._table: dict[str, TopicQueueMappingDetail] = {}
         # Every topic whose messages need a look before they are put: the static ones, and elastic ones.
         self.special: set[str] = set()
@@ -76,35 +83,47 @@ class TopicMappings(Kept[TopicQueueMappingSerializeWrapper]):
             detail.hosted_queues = {**old.hosted_queues, **detail.hosted_queues}
         self._table[detail.topic or ""] = detail
         self.special.add(detail.topic or "")
-        next_version(self.data_version, self._clock)
+        self._next_version()
         log.info("static topic updated: topic=%s epoch=%d", detail.topic, detail.epoch)
         self.persist()
 
     def replace_parts(self, topic: str, number: int, items: list[LogicQueueMappingItem]) -> None:
         """Change a queue's parts without a new epoch, for changes that clients need not know."""
         self._table[topic].hosted_queues[number] = items
-        next_version(self.data_version, self._clock)
+        self._next_version()
         self.persist()
 
     def delete(self, topic: str) -> None:
         if self._table.pop(topic, None) is not None:
             self.special.discard(topic)
-            next_version(self.data_version, self._clock)
+            self._next_version()
             log.info("static topic deleted: topic=%s", topic)
             self.persist()
 
     def follow(self, master: MappingsOfAll) -> None:
-        """Become the master's table, unless it has this one's version."""
-        version = master.mapping_data_version
-        if version == self.data_version:
+        """Take over the master's table. Static topics that it does not have stay: missing is not deleted."""
+        take = self._following.take(master.mapping_data_version, self.data_version)
+        if take is Take.NOTHING:
             return
         table = master.topic_queue_mapping_detail_map
-        self._take(
-            TopicQueueMappingSerializeWrapper(
-                data_version=version, topic_queue_mapping_info_map=table
-            )
-        )
+        if take is Take.ALL:
+            self._table.update(table)
+            self.data_version = msgspec.structs.replace(master.mapping_data_version)
+        else:
+            if table.keys() <= self._table.keys():
+                return
+            self._table.update({**table, **self._table})
+        self.special |= self._table.keys()
         self.persist()
+
+    def forget(self, topic: str) -> None:
+        """The master has deleted it."""
+        if self._table.pop(topic, None) is not None:
+            self.special.discard(topic)
+            self.persist()
+
+    def _next_version(self) -> None:
+        own_change(self.data_version, self._clock, self._is_slave)
 
     def _take(self, loaded: TopicQueueMappingSerializeWrapper) -> None:
         # The one table that StaticQueues looks into.

@@ -15,10 +15,12 @@ import msgspec
 from trimq.base.clock import Clock
 from trimq.broker.config import SLAVE, BrokerConfig
 from trimq.broker.tables.attributes import TOPIC_ATTRIBUTES, alter
-from trimq.broker.tables.data_version import encoded_version, new_version, next_version, page_of
+from trimq.broker.tables.data_version import encoded_version, new_version, own_change, page_of
+from trimq.broker.tables.following import Following, Take
 from trimq.broker.tables.json_members import JsonMembers, pretty
 from trimq.broker.tables.kept import Kept
 from trimq.broker.topics.auto_create import AutoCreate
+from trimq.broker.topics.deletions import Deletions
 from trimq.broker.topics.mappings import TopicMappings
 from trimq.broker.topics.names import SYSTEM_TOPICS, is_system_topic
 from trimq.broker.topics.system import system_topics
@@ -60,7 +62,11 @@ class Topics(Kept[TopicConfigSerializeWrapper]):
         self.on_created: Listener | None = None
         self.data_version = new_version(clock)
         # They come and go with their topics.
-        self.mappings = TopicMappings(directory, config.broker_name, clock)
+        is_slave = config.broker_role == SLAVE
+        self.mappings = TopicMappings(directory, config.broker_name, clock, is_slave)
+        # What slaves are told of.
+        self.deletions = Deletions()
+        self._following = Following("topics")
         # Elastic topics: how many write queues NameServers are told of, whatever the table says.
         self.partitions: dict[str, int] = {}
         for topic in system_topics(config):
@@ -208,7 +214,7 @@ class Topics(Kept[TopicConfigSerializeWrapper]):
                 what = "updated" if topic.topic_name in self._table else "created"
                 log.info(f"topic {what}: {DESCRIBED}", *described(topic))
                 self._put(topic)
-                next_version(self.data_version, self._clock)
+                self._next_version()
                 changed.append(topic)
         finally:
             if changed:
@@ -221,7 +227,7 @@ class Topics(Kept[TopicConfigSerializeWrapper]):
         """A slave takes changes, as the real one does, and loses them with the next sync."""
         if self._config.broker_role == SLAVE:
             log.warning(
-                "topic changed on a slave, the master's table will undo it: change it there: topic=%s",
+                "topic changed on a slave, where the master's table counts: change it there: topic=%s",
                 name,
             )
 
@@ -236,12 +242,12 @@ class Topics(Kept[TopicConfigSerializeWrapper]):
                 log.info("topic ordered by the NameServer's configuration: topic=%s", name)
                 changed = True
         if changed:
-            next_version(self.data_version, self._clock)
+            self._next_version()
             self.persist()
 
     def told_anew(self) -> None:
         """What NameServers know of every topic has changed: the broker's own permissions."""
-        next_version(self.data_version, self._clock)
+        self._next_version()
         for topic in list(self._table.values()):
             self._announce(topic)
 
@@ -284,37 +290,40 @@ class Topics(Kept[TopicConfigSerializeWrapper]):
             log.log(level, "topic not deleted, it does not exist: topic=%s", name)
             return
         self._members.removed(name)
+        self.deletions.note(name)
         log.info("topic deleted: topic=%s", name)
         self._warn_of_master(name)
-        next_version(self.data_version, self._clock)
+        self._next_version()
         self.persist()
 
-    def follow(self, master: TopicConfigSerializeWrapper) -> list[str]:
-        """Become the master's table, unless it has this one's version; the names that are gone."""
-        if master.data_version == self.data_version:
-            return []
-        gone = [name for name in self._table if name not in master.topic_config_table]
-        for name in gone:
-            del self._table[name]
-            self._members.removed(name)
+    def follow(self, master: TopicConfigSerializeWrapper) -> None:
+        """Take over the master's table. Topics that it does not have stay: missing is not deleted."""
+        take = self._following.take(master.data_version, self.data_version)
+        if take is Take.NOTHING:
+            return
         changed = [
             topic
             for name, topic in master.topic_config_table.items()
-            if self._table.get(name) != topic
+            if self._table.get(name) != topic and (take is Take.ALL or name not in self._table)
         ]
         for topic in changed:
             self._put(topic)
-        self.data_version = master.data_version
-        log.info(
-            "topics follow the master: topics=%d changed=%d gone=%d",
-            len(self._table),
-            len(changed),
-            len(gone),
-        )
+        if take is Take.ALL:
+            self.data_version = msgspec.structs.replace(master.data_version)
+        elif not changed:
+            return
+        log.info("topics follow the master: topics=%d changed=%d", len(self._table), len(changed))
         self.persist()
         for topic in changed:
             self._announce(topic)
-        return gone
+
+    def follow_deletion(self, name: str) -> None:
+        """The master has deleted it."""
+        self.mappings.forget(name)
+        if self._table.pop(name, None) is not None:
+            self._members.removed(name)
+            log.info("topic deleted, as by the master: topic=%s", name)
+            self.persist()
 
     # --- files
 
@@ -340,6 +349,9 @@ class Topics(Kept[TopicConfigSerializeWrapper]):
 
     # --- inside
 
+    def _next_version(self) -> None:
+        own_change(self.data_version, self._clock, self._config.broker_role == SLAVE)
+
     def _resized(self, name: str, read: int, write: int) -> TopicConfig:
         return msgspec.structs.replace(
             self._table[name], read_queue_nums=read, write_queue_nums=write
@@ -348,7 +360,7 @@ class Topics(Kept[TopicConfigSerializeWrapper]):
     def _create(self, topic: TopicConfig, why: str) -> None:
         self.check_room(topic)
         self._put(topic)
-        next_version(self.data_version, self._clock)
+        self._next_version()
         log.info(f"topic created: {DESCRIBED} why=%s", *described(topic), why)
         self.persist()
         self._announce(topic)
@@ -357,7 +369,7 @@ class Topics(Kept[TopicConfigSerializeWrapper]):
 
     def _changed(self, topic: TopicConfig, why: str, tell: bool = True) -> None:
         self._put(topic)
-        next_version(self.data_version, self._clock)
+        self._next_version()
         log.info(f"topic updated: {DESCRIBED} why=%s", *described(topic), why)
         self.persist()
         if tell:

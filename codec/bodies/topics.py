@@ -62,6 +62,12 @@ class TopicConfigAndMappingSerializeWrapper(TopicConfigSerializeWrapper, kw_only
     )
 
 
+class DeletedTopics(Body, kw_only=True):
+    """What an answer to a TriMQ slave's GET_ALL_TOPIC_CONFIG says of deleted topics: where the master's log ended."""
+
+    deletions: dict[str, Int64] = msgspec.field(default_factory=dict)
+
+
 class TopicList(Body, kw_only=True):
     """Names of topics."""
 

@@ -30,6 +30,12 @@ class GetAllTopicConfigRequestHeader(Header, kw_only=True):
     max_topic_num: Integer | None = None
 
 
+class SlavesTopicConfigRequestHeader(GetAllTopicConfigRequestHeader, kw_only=True):
+    """The same of a TriMQ slave, which asks for what was deleted, too; RocketMQ passes that field over."""
+
+    deletions: bool | None = None
+
+
 class GetAllTopicConfigResponseHeader(Header, kw_only=True):
     """Answers GET_ALL_TOPIC_CONFIG."""
 

@@ -91,7 +91,7 @@ def _unseen_offsets_again() -> None:
 
 
 def _any_place_will_do() -> None:
-    from trimq.replication.slave import Incoming
+    from trimq.replication.incoming import Incoming
 
     Incoming._check = lambda self, offset, size, end: None  # type: ignore[method-assign]
 

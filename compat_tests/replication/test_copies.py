@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -99,3 +101,27 @@ def test_a_new_slave_begins_with_the_last_file(pair: Pair) -> None:
     first = min(logs(pair.slave.store))
     assert int(first) == 3 * LOG_FILE
     check_copies(pair)
+
+
+def test_a_master_that_comes_back_empty(pair: Pair) -> None:
+    """Either slave keeps what only it has; ours has nothing of the new master's, and its messages are still read."""
+    pair.master.start()
+    pair.master.create(TOPIC)
+    pair.slave.start()
+    sent = fill(pair, "a", 40)
+    pair.settle(TOPIC)
+    eventually(lambda: pair.slave.bodies(TOPIC, 0) == sent[::2], "the slave knows the topic", 90)
+    pair.master.stop()
+    shutil.rmtree(pair.master.store)
+    pair.master.start()
+    pair.master.create("Other")
+    assert pair.master.send("Other", b"first").code == SUCCESS
+    pair.slave.stop()
+    pair.slave.start()
+    # The real one asks for tables after ten seconds.
+    time.sleep(15)
+    assert [pair.slave.max_offset(TOPIC, queue) for queue in (0, 1)] == [20, 20]
+    assert (pair.slave.store / "consumequeue" / TOPIC).exists()
+    if pair.slave.kind == "ours":
+        assert pair.slave.bodies(TOPIC, 0) == sent[::2]
+        assert pair.slave.max_offset("Other") <= 0

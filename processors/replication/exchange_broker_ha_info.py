@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from trimq.broker.identity import BrokerIdentity
+from trimq.broker.services.masters_address import Told
 from trimq.codec.codes import RequestCode
 from trimq.codec.headers.replication import (
     ExchangeHAInfoRequestHeader,
@@ -11,12 +12,15 @@ from trimq.codec.headers.replication import (
 from trimq.codec.names import MASTER_ID
 from trimq.remoting.contract import Processor, Request, Response
 
-# Told where a master's log can be copied, HOST:PORT.
-TellMaster = Callable[[str], None]
+# Told where a master's log can be copied, and by whom; it judges that later.
+TellMaster = Callable[[Told], None]
 
 
 class ExchangeBrokerHaInfo(Processor[ExchangeHAInfoRequestHeader]):
-    """With an address it is for a slave, without one it is a question (AdminBrokerProcessor.updateBrokerHaInfo)."""
+    """With an address it is for a slave, without one it is a question (AdminBrokerProcessor.updateBrokerHaInfo).
+
+    The answer is the same whether the address is believed or not.
+    """
 
     codes = (RequestCode.EXCHANGE_BROKER_HA_INFO,)
     header = ExchangeHAInfoRequestHeader
@@ -33,7 +37,8 @@ class ExchangeBrokerHaInfo(Processor[ExchangeHAInfoRequestHeader]):
         told = request.header.master_ha_address
         if told is not None:
             if self._tell_master is not None:
-                self._tell_master(told)
+                teller = request.peer.remote_addr
+                self._tell_master(Told(told, request.header.master_address, teller))
             return Response()
         if self._identity.broker_id != MASTER_ID:
             return Response()

@@ -9,28 +9,28 @@ from trimq.codec.bodies.topics import TopicConfig
 from trimq.codec.codes import RequestCode
 from trimq.codec.errors import CodecError
 from trimq.codec.headers.topics import (
-    GetAllTopicConfigRequestHeader,
     GetAllTopicConfigResponseHeader,
+    SlavesTopicConfigRequestHeader,
 )
 from trimq.codec.java import fastjson
 from trimq.processors._tables import encode_members
 from trimq.remoting.contract import Later, Processor, Request, Response
 
 
-class GetAllTopicConfig(Processor[GetAllTopicConfigRequestHeader]):
+class GetAllTopicConfig(Processor[SlavesTopicConfigRequestHeader]):
     """The body is a TopicConfigAndMappingSerializeWrapper; a page has the mappings of its own topics."""
 
     codes = (RequestCode.GET_ALL_TOPIC_CONFIG,)
-    header = GetAllTopicConfigRequestHeader
+    header = SlavesTopicConfigRequestHeader
 
     def __init__(self, config: BrokerConfig, topics: Topics) -> None:
         self._config = config
         self._topics = topics
 
-    def handle(self, request: Request[GetAllTopicConfigRequestHeader]) -> Later:
+    def handle(self, request: Request[SlavesTopicConfigRequestHeader]) -> Later:
         return Later(request, self._answer)
 
-    async def _answer(self, request: Request[GetAllTopicConfigRequestHeader]) -> Response:
+    async def _answer(self, request: Request[SlavesTopicConfigRequestHeader]) -> Response:
         version = encode_body(self._topics.data_version)
         mappings = self._topics.mappings
         mapping_version = encode_body(mappings.data_version)
@@ -42,11 +42,17 @@ class GetAllTopicConfig(Processor[GetAllTopicConfigRequestHeader]):
         table = await encode_members(chosen)
         body = (
             b'{"dataVersion":%b,"mappingDataVersion":%b,"topicConfigTable":%b,'
-            b'"topicQueueMappingDetailMap":%b,"topicQueueMappingInfoMap":{}}'
-        ) % (version, mapping_version, table, details)
+            b'"topicQueueMappingDetailMap":%b,"topicQueueMappingInfoMap":{}%b}'
+        ) % (version, mapping_version, table, details, self._deletions(request.header))
         return Response(header=GetAllTopicConfigResponseHeader(total_topic_num=total), body=body)
 
-    def _chosen(self, header: GetAllTopicConfigRequestHeader) -> Mapping[str, TopicConfig]:
+    def _deletions(self, header: SlavesTopicConfigRequestHeader) -> bytes:
+        """For those who ask for them."""
+        if not header.deletions:
+            return b""
+        return b',"deletions":' + fastjson.dumps(dict(self._topics.deletions.all()))
+
+    def _chosen(self, header: SlavesTopicConfigRequestHeader) -> Mapping[str, TopicConfig]:
         asked = (header.data_version, header.topic_seq, header.max_topic_num)
         if not self._config.enable_split_metadata or asked == (None, None, None):
             return self._topics.all()

@@ -25,9 +25,13 @@ from trimq.store.log.commit_log import CommitLog
 from trimq.store.log.whole_records import LogScanner, record_behind
 from trimq.store.messages.message import Dispatched
 from trimq.store.messages.tags import TagCodes
+from trimq.store.queues.batch_queue import BatchConsumeQueue
+from trimq.store.queues.consume_queue import ConsumeQueue
 from trimq.store.queues.light_entries import light_entries
+from trimq.store.queues.light_queue import LightQueue
 from trimq.store.queues.queue import FoundEntries, Queue
 from trimq.store.queues.queues import Queues
+from trimq.store.queues.runs import OddRuns, length
 from trimq.store.reading.replaying import apply_effect
 
 log = logging.getLogger("trimq.store")
@@ -36,6 +40,8 @@ log = logging.getLogger("trimq.store")
 STEP_RECORDS: Final = 512
 # The same for long ones, each of which is read and checked whole.
 STEP_BYTES: Final = 1024 * 1024
+# Of the log for a queue that does not go on as it should: whoever forges records has no more than these.
+_MOST_SCANS: Final = 4
 
 
 class CopiedLog:
@@ -59,6 +65,12 @@ class CopiedLog:
         # Up to where queues follow; recovery has brought them to the log's end.
         self.derived = commit_log.written
         self._stuck_at = -1
+        # Each reads the whole log.
+        self._scans_left = _MOST_SCANS
+        # Where records are that have no place: those of this step, how many there were, when that is said again.
+        self._passed: set[int] = set()
+        self._passed_over = 0
+        self._tell_at = 1
         self._scanner = LogScanner(commit_log, self.derived, self.derived, tags)
 
     def restart(self) -> None:
@@ -122,6 +134,8 @@ class CopiedLog:
             # The step before this one failed.
             scanner = self._scanner = LogScanner(self._log, self.derived, bound, self._tags)
         scanner.end = bound
+        # What lies behind something was written after it.
+        scanner.untorn = bound
         records = scanner.take(most, bound, STEP_BYTES)
         if records:
             self._enter(records)
@@ -155,12 +169,17 @@ class CopiedLog:
                 start = end
             if queue.effect is not None:
                 entered.extend((queue, record) for record in those)
+        passed, self._passed = self._passed, set()
         if entered:
             entered.sort(key=_place)
         for queue, record in entered:
-            if queue.effect is not None:
+            if queue.effect is not None and record.physical_offset not in passed:
                 apply_effect(self._log, queue.effect, record)
-        self._showing.followed(records)
+        if passed:
+            # Nobody hears of them either.
+            records = [record for record in records if record.physical_offset not in passed]
+        if records:
+            self._showing.followed(records)
 
     def _by_queue(
         self, records: list[Dispatched], in_order: bool
@@ -169,6 +188,9 @@ class CopiedLog:
         found: list[tuple[Queue, list[Dispatched]]] = []
         of_queue: dict[Queue, list[Dispatched]] = {}
         for record in records:
+            if not record.topic:
+                self._pass_over(record)
+                continue
             if not has_queue(record.sys_flag):
                 continue
             queue = self._queues.get(record.topic, record.queue_id)
@@ -198,23 +220,80 @@ class CopiedLog:
 
     def _restore(self, queue: Queue, records: list[Dispatched]) -> None:
         """They are not what comes next: the queue is new, was made again, or has them already."""
+        if isinstance(queue, ConsumeQueue) and not isinstance(queue, LightQueue):
+            records = _unknown(queue, records)
+            if not records:
+                return
+            offset = records[0].queue_offset
+            if not queue.is_new and offset not in (0, queue.max_offset):
+                self._mend(queue, records)
+                return
+        elif isinstance(queue, BatchConsumeQueue):
+            records = [
+                one for one in records if one.queue_offset == 0 or self._is_taken(queue, one)
+            ]
+            if not records:
+                return
+        found = self._found(queue.topic, records)
+        self._queues.restore(queue.topic, {queue.queue_id: found}, complete=True)
+
+    def _is_taken(self, queue: BatchConsumeQueue, record: Dispatched) -> bool:
+        is_taken = queue.takes(record.queue_offset)
+        if not is_taken:
+            self._pass_over(record)
+        return is_taken
+
+    def _mend(self, queue: Queue, records: list[Dispatched]) -> None:
+        """They do not continue it: it lacks what the log has before them, or they have no place in it."""
         topic, queue_id = queue.topic, queue.queue_id
-        found = self._found(topic, records)
-        _, behind = self._queues.restore(topic, {queue_id: found}, complete=True)
-        if not behind:
-            return
-        log.error(
-            "messages missing in a queue, rebuilding it: topic=%s queue=%d ends=%d next=%d",
-            topic,
-            queue_id,
-            queue.max_offset,
-            records[0].queue_offset,
-        )
-        self._queues.delete_queue(queue)
-        end = records[-1].physical_offset
-        everything = list(self._of_queue(topic, queue_id, end))
-        rebuilt = self._found(topic, everything)
-        self._queues.restore(topic, {queue_id: rebuilt}, complete=True)
+        if self._scans_left:
+            self._scans_left -= 1
+            run = self._run_of(topic, queue_id, records[-1].physical_offset)
+            if length(run) > queue.max_offset - queue.min_offset:
+                log.error(
+                    "messages missing in a queue, rebuilding it: topic=%s queue=%d ends=%d next=%d",
+                    topic,
+                    queue_id,
+                    queue.max_offset,
+                    records[0].queue_offset,
+                )
+                self._queues.delete_queue(queue)
+                self._queues.restore(topic, {queue_id: run}, complete=True)
+                return
+        for record in records:
+            self._pass_over(record)
+
+    def _run_of(self, topic: str, queue_id: int, last: int) -> FoundEntries:
+        """The run of consecutive entries that has the record at `last`, from the whole log."""
+        odd, key = OddRuns(), (topic, queue_id)
+        found: FoundEntries | None = None
+        for record in self._of_queue(topic, queue_id, last):
+            if found is not None:
+                if found.add(record):
+                    continue
+                odd.put_aside(key, found)
+            found = odd.take_continued(key, record)
+            if found is None:
+                found = self._queues.kind_of(topic).begin(record)
+                found.add(record)
+        if found is None:
+            raise StoreError(f"no record of {topic} {queue_id} up to {last}")
+        return found
+
+    def _pass_over(self, record: Dispatched) -> None:
+        """It has no place in a queue; says so once for many."""
+        self._passed.add(record.physical_offset)
+        self._passed_over += 1
+        if self._passed_over >= self._tell_at:
+            self._tell_at *= 10
+            log.error(
+                "records that continue no queue are passed over: records=%d topic=%s queue=%d next=%d offset=%d",
+                self._passed_over,
+                record.topic,
+                record.queue_id,
+                record.queue_offset,
+                record.physical_offset,
+            )
 
     def _found(self, topic: str, records: list[Dispatched]) -> FoundEntries:
         """Of the last run of offsets without a gap."""
@@ -252,6 +331,15 @@ def _any_light(records: list[Dispatched]) -> bool:
 
 def _is_light(record: Dispatched) -> bool:
     return record.properties.find(NAMES_MARK) >= 0
+
+
+def _unknown(queue: Queue, records: list[Dispatched]) -> list[Dispatched]:
+    """Without those at the beginning that the queue has already."""
+    for index, record in enumerate(records):
+        entry = queue.entry(record.queue_offset)
+        if entry is None or entry.physical_offset != record.physical_offset:
+            return records[index:]
+    return []
 
 
 def _place(entered: tuple[Queue, Dispatched]) -> int:

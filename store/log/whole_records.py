@@ -5,6 +5,11 @@ torn write leaves zeros after the tear, or in place of whole sectors, which thos
 inside topic and properties: a topic never has a zero byte, and `MessageStore.stage` lets no
 properties end in one or hold as many of them as a sector has.
 
+A record may be whole and yet have no place in any queue: its topic cannot be a folder, or no queue has such a number or
+offset. No send makes such a record, but the log of another broker may have it. Its topic is NO_PLACE then, and
+whoever goes through the log passes it over (there are no rules for topics in CommitLog.checkMessageAndReturnSize
+either). Where no write can be torn, a zero byte is no sign of that, but of such a record.
+
 Hot: compiled by mypyc when a compiler is there.
 """
 
@@ -16,6 +21,7 @@ from typing import Final
 from trimq.codec import native
 from trimq.codec.native.skims import Row
 from trimq.codec.records.fields import HEAD_SIZE, physical_offset_at, store_time_at
+from trimq.codec.records.multi_dispatch import LONGEST_NAME
 from trimq.codec.records.record import (
     FIXED_SIZE,
     MAGIC_BLANK,
@@ -33,8 +39,14 @@ from trimq.store.messages.tags import TagCodes
 WINDOW: Final = 1024 * 1024
 OVERLAP: Final = 8
 _NO_BOUND: Final = 2**63 - 1
+NO_PLACE: Final = ""
+# Entries of 46 bytes must have a position.
+_MAGICS: Final = (MAGIC_V1, MAGIC_V2, MAGIC_BLANK)
+LARGEST_OFFSET: Final = 1 << 57
 # Records of the window that are looked at together: more and more of them, since many a scan wants one only.
 _LEAST_AHEAD: Final = 1
+# Names that are remembered.
+_MOST_TOPICS: Final = 100_000
 _MOST_AHEAD: Final = 256
 
 
@@ -56,6 +68,8 @@ class LogScanner:
         self._row = 0
         self._ahead = _LEAST_AHEAD
         self.position = start
+        # What begins before that was written whole, if something else lies behind it.
+        self.untorn = 0
 
     def __iter__(self) -> Iterator[Dispatched]:
         while found := self.take(1):
@@ -97,8 +111,10 @@ class LogScanner:
         topic = self._topics.get(name)
         if topic is None:
             topic = self._topic(name)
-        if not topic:
+        if not topic and 0 in name and not self._is_untorn(self.position + size):
             return None
+        if queue_id < 0 or not 0 <= queue_offset <= LARGEST_OFFSET:
+            topic = NO_PLACE
         code = self._tags.code(topic, properties, time, tag_hash)
         return Dispatched(
             topic, queue_id, queue_offset, self.position, size, code, time, sys_flag, properties
@@ -146,16 +162,29 @@ class LogScanner:
         return size, queue_id, queue_offset, sys_flag, time, name, properties, None
 
     def _topic(self, name: bytes) -> str:
-        """Empty when it cannot be a topic."""
+        """NO_PLACE when it cannot be a topic."""
         try:
-            topic = "" if b"\0" in name else name.decode()
+            topic = name.decode() if can_be_folder(name) else NO_PLACE
         except UnicodeDecodeError:
-            topic = ""
+            topic = NO_PLACE
+        if len(self._topics) >= _MOST_TOPICS:
+            self._topics.clear()
         self._topics[name] = topic
         return topic
 
+    def _is_untorn(self, end: int) -> bool:
+        """Whether the record at `position` was written whole, and another one behind it."""
+        if self.position >= self.untorn:
+            return False
+        if end == self._log.next_file(self.position):
+            return self._log.written > end
+        behind = self._log.read(end, OVERLAP)
+        return behind is not None and len(behind) == OVERLAP and peek(behind)[1] in _MAGICS
+
     def _is_torn(self, end: int, properties: bytes) -> bool:
         """Whether zeros at their end, or a sector of them, say that the rest was never written."""
+        if self._is_untorn(end):
+            return False
         if properties.endswith(b"\0"):
             data = self._log.read(end, 8)
             if data is None or not any(data):
@@ -167,6 +196,13 @@ class LogScanner:
                 return True
             sector += SECTOR
         return False
+
+
+def can_be_folder(name: bytes) -> bool:
+    """Whether a topic's queues can have a folder of that name."""
+    if not name or b"/" in name or b"\0" in name:
+        return False
+    return name not in (b".", b"..") and len(name) <= LONGEST_NAME
 
 
 def record_at(log: CommitLog, physical_offset: int, largest: int) -> bytes | None:

@@ -15,6 +15,8 @@ INNER_NUM: Final = b"INNER_NUM"
 INNER_BASE: Final = b"INNER_BASE"
 # A queue entry has 16 bits for it.
 MOST_MESSAGES: Final = 32767
+# More of them are too many in any case.
+_DIGITS: Final = 18
 
 
 def count_of(properties: bytes) -> int:
@@ -22,10 +24,18 @@ def count_of(properties: bytes) -> int:
     text = find_property(properties, INNER_NUM)
     if text is None or not text.isdigit():
         return 1
-    count = int(text)
+    count = int(text[:_DIGITS])
     if count > MOST_MESSAGES:
         raise StoreError(f"{count} messages in one record; at most {MOST_MESSAGES} can be counted")
     return max(count, 1)
+
+
+def stored_count(properties: bytes) -> int:
+    """The same of a record that is in the log, whatever it says."""
+    try:
+        return count_of(properties)
+    except StoreError:
+        return MOST_MESSAGES
 
 
 def with_base(properties: bytes, base_offset: int) -> bytes:

@@ -18,6 +18,9 @@ from trimq.codec.records.properties import find_property
 TAGS: Final = b"TAGS"
 DELAY: Final = b"DELAY"
 UNKNOWN_LEVEL_DELAY: Final = 1000
+# Digits: an int in Java.
+_LONGEST_LEVEL: Final = 10
+_LATEST: Final = 2**63 - 1
 
 
 class TagCodes:
@@ -46,10 +49,14 @@ class TagCodes:
 
     def _delay_level(self, properties: bytes) -> int:
         value = find_property(properties, DELAY)
-        return int(value) if value is not None and value.isdigit() else 0
+        if value is None or not value.isdigit() or len(value) > _LONGEST_LEVEL:
+            return 0
+        return int(value)
 
     def _deliver_time(self, level: int, store_timestamp: int) -> int:
         """DefaultMessageStore.computeDeliverTimestamp: levels above the highest are that one."""
         if not self._delay_levels:
-            return store_timestamp + UNKNOWN_LEVEL_DELAY
-        return store_timestamp + self._delay_levels[min(level, len(self._delay_levels)) - 1]
+            delay = UNKNOWN_LEVEL_DELAY
+        else:
+            delay = self._delay_levels[min(level, len(self._delay_levels)) - 1]
+        return min(store_timestamp + delay, _LATEST)

@@ -85,7 +85,7 @@ class IndexRecovery:
 
     def add(self, record: Dispatched) -> None:
         """A record of the log; its keys are entered unless they are already there."""
-        if not self._enabled or record.physical_offset < self._known:
+        if not self._enabled or record.physical_offset < self._known or not record.topic:
             return
         skip = self._known_keys if record.physical_offset == self._known else 0
         self._index.add(record, skip)

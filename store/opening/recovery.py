@@ -12,6 +12,7 @@ record, the whole log is scanned.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -30,6 +31,9 @@ from trimq.store.queues.bounds import Believed
 from trimq.store.queues.light_entries import light_entries
 from trimq.store.queues.queue import FoundEntries
 from trimq.store.queues.queues import Queues
+from trimq.store.queues.runs import OddRuns, length
+
+log: Final = logging.getLogger("trimq.store")
 
 # Entries collected before they are added to their queues: about 100 MB of memory.
 COLLECTED: Final = 2_000_000
@@ -109,7 +113,13 @@ class Recovery:
         self._count = 0
         self._behind: dict[tuple[str, int], int] = {}
         self._left: dict[tuple[str, int], FoundEntries] = {}
-        self._gone: set[tuple[str, int]] = set()
+        # Queues that have met a record which they cannot have, and the run that it ended.
+        self._gone: dict[tuple[str, int], FoundEntries | None] = {}
+        self._odd = OddRuns()
+        self._before_change: Callable[[], None] = lambda: None
+        # Records that have no place in their queue, or in any.
+        self._passed_over = 0
+        self._first_passed_over = -1
 
     def run(
         self, clean: bool, kinds: Mapping[str, str], begin: Callable[[bool], None]
@@ -133,7 +143,8 @@ class Recovery:
             return report
         after = self._believed()
         report.start = max(after, log.min_offset)
-        self._index.begin(report.start, self._tags, partial(begin, after < 0 < self._durable))
+        self._before_change = partial(begin, after < 0 < self._durable)
+        self._index.begin(report.start, self._tags, self._before_change)
         self._believe(report, after, files_end)
         self._scan(report, after, files_end, begin)
         report.cut = report.end <= self._durable
@@ -145,8 +156,17 @@ class Recovery:
         report.entries += self._settle(report)
         self._index.end(report.end)
         self._catch_up(report)
+        self._tell_passed_over()
         report.confirmed = min(max(self._confirmed, log.min_offset), report.end)
         return report
+
+    def _tell_passed_over(self) -> None:
+        if self._passed_over:
+            log.error(
+                "records that continue no queue are passed over: records=%d first_offset=%d",
+                self._passed_over,
+                self._first_passed_over,
+            )
 
     def _refuse_without_log(self) -> None:
         if self._queues.topics():
@@ -175,6 +195,7 @@ class Recovery:
         self, report: RecoveryReport, after: int, end: int, begin: Callable[[bool], None]
     ) -> None:
         scanner = LogScanner(self._log, report.start, end, self._tags)
+        scanner.untorn = end if report.clean else self._durable + 1
         record: Dispatched | None = None
         for record in scanner:
             report.records += 1
@@ -199,13 +220,21 @@ class Recovery:
             SysFlag.COMMIT,
         ):
             return
+        if not record.topic:
+            self._pass_over(1, record.physical_offset)
+            return
         key = (record.topic, record.queue_id)
         found = self._found.get(key)
         if found is None or not found.add(record):
             if self._is_of_deleted_kind(key, record):
                 return
-            self._begin(key, record).add(record)
+            self._begin_or_continue(key, record)
         self._count += 1
+
+    def _pass_over(self, count: int, offset: int) -> None:
+        if not self._passed_over:
+            self._first_passed_over = offset
+        self._passed_over += count
 
     def _light_entries(self, record: Dispatched) -> Iterator[Dispatched]:
         return light_entries(self._queues, record, self._has_light)
@@ -213,26 +242,60 @@ class Recovery:
     def _is_of_deleted_kind(self, key: tuple[str, int], record: Dispatched) -> bool:
         """The topic's queues cannot have such a record: the topic was deleted and had others.
 
-        That holds for its other records too, until the topic made again begins.
+        That holds for its other records too, until the topic made again begins, or until one continues what was
+        there before: then such a record does not belong here.
         """
         if not self._queues.kind_of(record.topic).can_hold(record):
-            self._gone.add(key)
-            self._found.pop(key, None)
+            if key not in self._gone:
+                self._gone[key] = self._found.pop(key, None)
             return True
-        if key in self._gone and record.queue_offset == 0:
-            self._gone.discard(key)
+        if key not in self._gone:
+            return False
+        before = self._gone[key]
+        if record.queue_offset == 0:
+            del self._gone[key]
+        elif before is not None and before.next == record.queue_offset:
+            del self._gone[key]
+            self._found[key] = before
+        elif before is None and self._ends_at(key) == record.queue_offset:
+            del self._gone[key]
         return key in self._gone
 
-    def _begin(self, key: tuple[str, int], record: Dispatched) -> FoundEntries:
-        """Consecutive entries. Earlier ones are obsolete: the topic was deleted and made again."""
+    def _ends_at(self, key: tuple[str, int]) -> int:
+        """Where its files end."""
+        self._before_change()
+        return self._queues.find(*key).max_offset
+
+    def _begin_or_continue(self, key: tuple[str, int], record: Dispatched) -> None:
+        """Earlier runs are obsolete, if the topic was deleted and made again; otherwise one of them may go on."""
         before = self._found.get(key)
-        if before is not None and record.queue_offset != 0:
-            self._refuse_order(record, before.next)
-        found = self._found[key] = self._queues.kind_of(record.topic).begin(record)
-        return found
+        if before is not None and before.add(record):
+            return
+        if before is not None:
+            self._odd.put_aside(key, before)
+        found = self._odd.take_continued(key, record)
+        if found is None:
+            found = self._queues.kind_of(record.topic).begin(record)
+            found.add(record)
+        self._found[key] = found
+
+    def _choose(self) -> None:
+        """Of queues with more than one run: the one that is theirs."""
+        for key in self._odd.queues():
+            last = self._found[key]
+            chosen = self._odd.choose(key, last, self._queues.find(*key))
+            if chosen is not last:
+                self._pass_over(length(last), last.physical_offset)
+                self._found[key] = chosen
+        for key, ended in self._gone.items():
+            # Deleted with its topic, it would have no files either.
+            if ended is not None and self._queues.find(*key).max_offset:
+                self._found.setdefault(key, ended)
+        self._gone = dict.fromkeys(self._gone)
 
     def _settle(self, report: RecoveryReport) -> int:
         """Add what was found to the queues; returns how many entries that was."""
+        self._choose()
         topics: dict[str, dict[int, FoundEntries]] = {}
         for (topic, queue_id), found in self._found.items():
             topics.setdefault(topic, {})[queue_id] = found
@@ -271,9 +334,10 @@ class Recovery:
                     continue
                 if record.physical_offset < report.start or record.queue_offset < left[key].first:
                     self._collect(record)
-        for key, later in left.items():
+        self._choose()
+        for key, later in list(left.items()):
             if not later.may_leap():
-                self._refuse_gaps(key, behind[key], self._found.get(key), later)
+                self._close_gap(key, behind[key], left)
         self._behind, self._left = {}, {}
         report.entries += self._settle_caught_up(left)
 
@@ -292,34 +356,32 @@ class Recovery:
         last = queue.entry(queue.max_offset - 1)
         return last.physical_offset + last.size if last is not None else 0
 
-    def _refuse_gaps(
-        self, key: tuple[str, int], end: int, found: FoundEntries | None, later: FoundEntries
+    def _close_gap(
+        self, key: tuple[str, int], end: int, left: dict[tuple[str, int], FoundEntries]
     ) -> None:
-        """The queue's end, what was found to catch up, and what comes later have to join without a gap."""
+        """The queue's end, what was found to catch up, and what comes later have to join without a gap.
+
+        Otherwise the queue is what there is more of: its own entries, or what comes later.
+        """
+        found, later = self._found.get(key), left[key]
         ends_at = found.next if found is not None else end
         begins_at = found.first if found is not None else later.first
-        if ends_at != later.first and (found is not None or end):
-            self._refuse_gap(key, later, ends_at)
-        if end not in (0, begins_at):
-            self._refuse_gap(key, later, end)
-
-    def _refuse_gap(self, key: tuple[str, int], later: FoundEntries, ends_at: int) -> None:
-        path, position = self._log.path_of(later.physical_offset)
-        raise StoreDamaged(
-            Path(path),
-            position,
-            f"{key[0]} {key[1]} continues at {later.first}, the messages from {ends_at} on are "
-            "missing",
-        )
-
-    def _refuse_order(self, record: Dispatched, expected: int) -> None:
-        path, position = self._log.path_of(record.physical_offset)
-        raise StoreDamaged(
-            Path(path),
-            position,
-            f"{record.topic} {record.queue_id} continues at {record.queue_offset}, {expected} "
-            f"would be next",
-        )
+        if found is not None and end not in (0, begins_at):
+            # It does not continue the queue either.
+            self._pass_over(length(found), found.physical_offset)
+            del self._found[key]
+            ends_at = end
+        if ends_at == later.first or (found is None and not end):
+            return
+        queue = self._queues.get(*key)
+        own = queue.max_offset - queue.min_offset + ends_at - end
+        if length(later) > own:
+            self._pass_over(own, -1)
+            self._found.pop(key, None)
+            self._queues.delete_queue(queue)
+        else:
+            self._pass_over(length(later), later.physical_offset)
+            del left[key]
 
     def _refuse_damage(self, report: RecoveryReport, files_end: int) -> None:
         """A tear at the end is cut off; damage before good records is not a tear.

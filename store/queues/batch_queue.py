@@ -22,7 +22,7 @@ from trimq.codec.entries.queue import QueueEntry
 from trimq.codec.flags import SysFlag
 from trimq.store.disk.files import OpenFiles
 from trimq.store.log.commit_log import CommitLog
-from trimq.store.messages.inner_batch import count_of, with_base
+from trimq.store.messages.inner_batch import count_of, stored_count, with_base
 from trimq.store.messages.message import Dispatched, Message
 from trimq.store.queues.batch_entries import BatchEntries, leading_entries
 from trimq.store.queues.bounds import Believed
@@ -33,6 +33,8 @@ from trimq.store.queues.rows import QueueFiles
 SETTING: Final = "mapperFileSizeBatchConsumeQueue"
 # Entries read at once with a filter; without one, as many as messages are asked for.
 LOOK: Final = 256
+# A record that leaps further has been forged.
+LARGEST_LEAP: Final = 1 << 20
 _INNER_BATCH: Final = int(SysFlag.INNER_BATCH)
 
 
@@ -57,7 +59,7 @@ class FoundBatchEntries(FoundEntries):
         self.entries: list[BatchQueueEntry] = []
 
     def add(self, record: Dispatched) -> bool:
-        entry = entry_of(record, count_of(record.properties))
+        entry = entry_of(record, stored_count(record.properties))
         self.entries.append(entry)
         self.next = entry.end_offset
         return True
@@ -92,11 +94,23 @@ class BatchConsumeQueue(Queue):
         return count
 
     def count_in(self, record: Dispatched) -> int:
-        return count_of(record.properties) if record.sys_flag & _INNER_BATCH else 1
+        return stored_count(record.properties) if record.sys_flag & _INNER_BATCH else 1
 
     def follows(self, record: Dispatched) -> bool:
         # Offsets may leap here: entries name them.
-        return record.queue_offset >= self.max_offset and not self.is_new
+        return 0 <= record.queue_offset - self.max_offset <= LARGEST_LEAP and not self.is_new
+
+    def takes(self, base_offset: int) -> bool:
+        """Whether the record may be its next one. Where the last one has leapt over it, that one goes."""
+        leap = base_offset - self.max_offset
+        if self.is_new or 0 <= leap <= LARGEST_LEAP:
+            return True
+        if leap > 0 or self.rows.end - self.rows.first < 2:
+            return False
+        if self.rows.at(self.rows.end - 2).end_offset != base_offset:
+            return False
+        self.truncate(base_offset)
+        return True
 
     def append(self, records: list[Dispatched], start: int, end: int) -> None:
         for index in range(start, end):
@@ -186,9 +200,11 @@ class BatchConsumeQueue(Queue):
         for entry in found.entries:
             if entry.physical_offset <= there:
                 continue
-            if entry.base_offset < self.max_offset:
+            if entry.base_offset == 0:
                 # It belongs to a topic that was created again.
                 self.delete()
+            elif not self.takes(entry.base_offset):
+                continue
             self.append_entry(entry)
             there = entry.physical_offset
             added += 1

@@ -96,6 +96,30 @@ async def test_nothing_goes_to_a_slave_that_is_ahead_or_too_far_behind(
     assert len([r for r in caplog.records if r.levelname == "ERROR"]) == 1
 
 
+async def test_what_is_said_to_do_depends_on_who_has_more(
+    benches: tuple[Bench, Bench], caplog: pytest.LogCaptureFixture
+) -> None:
+    """Nobody is told to remove the last copy."""
+    empty, full = benches
+    async with serving(empty.open()) as running, by_hand(running, 500) as stream:
+        assert await stream.receive_some() == b""
+    assert "keep its store" in caplog.text
+    assert "remove" not in caplog.text
+    caplog.clear()
+    store = full.open()
+    for _ in range(40):
+        store.put(full.message(b"m" * 100))
+    for path in full.commit_log_files()[:2]:
+        path.unlink()
+    full.kill(store)
+    store = full.open()
+    assert store.min_physical_offset > 500
+    async with serving(store) as running, by_hand(running, 500) as stream:
+        assert await stream.receive_some() == b""
+    assert "remove its store and start it empty" in caplog.text
+    assert "keep" not in caplog.text
+
+
 async def test_reports_are_read_however_they_are_cut(benches: tuple[Bench, Bench]) -> None:
     bench, _ = benches
     store = bench.open()
@@ -189,18 +213,6 @@ async def test_a_failure_nobody_foresaw_ends_one_link(
         async with by_hand(running, 0) as stream:
             assert (await piece(stream))[0] == 0
     assert "link failed" in caplog.text
-
-
-async def test_so_many_slaves_and_no_more(benches: tuple[Bench, Bench]) -> None:
-    bench, _ = benches
-    store = bench.open()
-    async with serving(store) as running:
-        streams = [await trio.open_tcp_stream(*running.sock.getsockname()) for _ in range(64)]
-        await until(lambda: len(running.slaves) == 64, "all are there")
-        late = await trio.open_tcp_stream(*running.sock.getsockname())
-        assert await late.receive_some() == b""
-        for stream in (late, *streams):
-            await stream.aclose()
 
 
 async def test_what_a_slow_slave_left_goes_out_before_what_is_new(

@@ -1,16 +1,16 @@
-"""Tables of a master that speak of its log: taken over when the copy has come as far as the master's log was then."""
+"""Tables of a master: of one whose log is the one that is copied; what speaks of its log waits until the copy has come
+as far as the master's log was then."""
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import trio
 import trio.testing
 
-from trimq.broker.services.metadata_sync import TABLES_SECONDS, MetadataSync
-from trimq.codec.bodies.base import encode_body
-from trimq.codec.bodies.replication import HARuntimeInfo
+from trimq.broker.services.metadata_sync import TABLES_SECONDS, Copy, MetadataSync
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.frames.command import RemotingCommand
 
@@ -23,22 +23,20 @@ class Master:
     """Answers with the number of the question; `end` is where its log ends."""
 
     end: int = 100
-    knows_ends: bool = True
     asked: list[int] = field(default_factory=list)
 
     async def ask(self, _: str, code: int, __: Any) -> RemotingCommand:
-        if code == RequestCode.GET_BROKER_HA_STATUS:
-            if not self.knows_ends:
-                return RemotingCommand(ResponseCode.REQUEST_CODE_NOT_SUPPORTED, 0)
-            info = HARuntimeInfo(master=True, master_commit_log_max_offset=self.end)
-            return RemotingCommand(ResponseCode.SUCCESS, 0, body=encode_body(info))
         self.asked.append(code)
         return RemotingCommand(ResponseCode.SUCCESS, 0, body=b"%d" % self.asked.count(code))
 
+    async def masters_end(self) -> int:
+        return self.end
+
 
 class Bench:
-    def __init__(self, master: Master) -> None:
+    def __init__(self, master: Master, end: Callable[[], Awaitable[int]] | None = None) -> None:
         self.copied = 0
+        self.is_same = True
         self.taken: list[tuple[int, bytes]] = []
 
         def follow(code: int) -> Any:
@@ -50,12 +48,16 @@ class Bench:
         tables = {TOPICS: follow(TOPICS), DELAYS: follow(DELAYS)}
         self.sync = MetadataSync(
             "broker-a",
-            master,  # type: ignore[arg-type]
+            master,
             tables,
             follow(TIMERS),
-            lambda: self.copied,
+            Copy(lambda: self.copied, lambda: self.is_same, end or master.masters_end),
             of_log=(DELAYS,),
         )
+
+    def start(self, nursery: trio.Nursery) -> None:
+        nursery.start_soon(self.sync.follow_tables)
+        nursery.start_soon(self.sync.follow_timers)
 
 
 async def test_it_is_held_until_the_log_has_come_that_far(
@@ -98,8 +100,42 @@ async def test_what_a_master_has_lost_is_not_waited_for(nursery: Any, autojump_c
     assert (DELAYS, b"2") in bench.taken
 
 
-async def test_a_master_that_does_not_say_where_it_ends(nursery: Any, autojump_clock: Any) -> None:
-    bench = Bench(Master(knows_ends=False))
-    nursery.start_soon(bench.sync.follow_tables)
-    await trio.sleep(1)
-    assert (DELAYS, b"1") in bench.taken
+async def test_nothing_without_a_link_to_a_master_with_the_same_log(
+    nursery: Any, autojump_clock: Any
+) -> None:
+    master = Master()
+    bench = Bench(master)
+    bench.copied, bench.is_same = 100, False
+    bench.start(nursery)
+    await trio.sleep(3 * TABLES_SECONDS)
+    assert (master.asked, bench.taken) == ([], [])
+    bench.is_same = True
+    bench.sync.found()
+    await trio.sleep(5)
+    assert {TOPICS, DELAYS, TIMERS} == {code for code, _ in bench.taken}
+
+
+async def test_nothing_of_a_master_whose_log_ends_before_the_copy(
+    nursery: Any, autojump_clock: Any
+) -> None:
+    bench = Bench(Master(end=99))
+    bench.copied = 100
+    bench.start(nursery)
+    await trio.sleep(3 * TABLES_SECONDS)
+    assert bench.taken == []
+
+
+async def test_nothing_of_a_master_that_is_lost_meanwhile(
+    nursery: Any, autojump_clock: Any
+) -> None:
+    master = Master()
+
+    async def lost() -> int:
+        bench.is_same = False
+        return 100
+
+    bench = Bench(master, lost)
+    bench.copied = 100
+    bench.start(nursery)
+    await trio.sleep(3 * TABLES_SECONDS)
+    assert bench.taken == []

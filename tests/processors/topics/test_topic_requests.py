@@ -229,7 +229,7 @@ def test_what_was_sent_before_goes_with_the_topic(broker: Any) -> None:
 
 async def all_topics(broker: Any, **asked: Any) -> TopicConfigAndMappingSerializeWrapper:
     processor = broker.processor(GetAllTopicConfig)
-    header = headers.GetAllTopicConfigRequestHeader(**asked)
+    header = headers.SlavesTopicConfigRequestHeader(**asked)
     response = await answer(processor, broker.request(21, header))
     assert response.header.total_topic_num == len(broker.topics)
     return decode_body(TopicConfigAndMappingSerializeWrapper, response.body)

@@ -345,3 +345,18 @@ def test_a_topic_made_again_begins_at_zero_after_a_crash(bench):
     assert sorted(before) == [(0, 0), (0, 1), (0, 2)]
     bench.kill(store)
     assert entries(bench.open()) == before
+
+
+def test_a_record_that_does_not_continue_its_queue(bench, caplog):
+    """What comes before it is there, and so is what continues that."""
+    store = bench.open()
+    places = [store.put(bench.message(b"m")).physical_offset for _ in range(5)]
+    bench.kill(store)
+    with bench.commit_log_files()[0].open("r+b") as file:
+        file.seek(places[3] + 20)
+        file.write((77).to_bytes(8, "big"))
+    for _ in range(2):
+        store = bench.open()
+        assert store.max_offset("T", 0) == 3
+        bench.close(store)
+    assert "records that continue no queue are passed over" in caplog.text

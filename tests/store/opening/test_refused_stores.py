@@ -100,21 +100,6 @@ def test_a_damaged_queue_stays_refused(bench):
         store.put(bench.message(b""))
 
 
-def test_the_next_offset_of_a_queue_must_follow(bench):
-    store = bench.open()
-    fill(bench, store, 5, queues=1)
-    bench.kill(store)
-    with bench.commit_log_files()[0].open("r+b") as file:
-        file.seek(store_offset_of(bench, 3) + 20)
-        file.write((77).to_bytes(8, "big"))
-    before = {path: path.read_bytes() for path in bench.root.rglob("0*") if path.is_file()}
-    for _ in range(2):
-        with pytest.raises(StoreDamaged, match="continues at 77") as caught:
-            bench.open()
-        assert caught.value.file == bench.commit_log_files()[0]
-    assert {path: path.read_bytes() for path in before} == before
-
-
 def test_two_stores_never_share_a_directory(bench):
     store = bench.open()
     with pytest.raises(StoreInUse):
@@ -130,9 +115,3 @@ def test_rocksdb_queues_are_refused_untouched(bench):
     with pytest.raises(StoreError, match="storeType=default"):
         bench.open()
     assert sorted(path.name for path in bench.root.iterdir()) == ["consumequeue_rocksdb", "lock"]
-
-
-def store_offset_of(bench, number):
-    """Physical offset of a record that `fill` wrote, all of one size."""
-    data = bench.commit_log_files()[0].read_bytes()
-    return int.from_bytes(data[:4], "big") * number

@@ -104,6 +104,6 @@ def test_queues_of_a_topic_that_was_deleted_before_the_slave_came(pair: Pair) ->
     until((queues / TOPIC).exists, "queues follow the log")
     until(lambda: not (queues / "Deleted").exists(), "the deleted topic has none")
     # It says so when that is done, and a thread writes the log.
-    told = "topic deleted that the master does not have: topic=Deleted"
+    told = "topic deleted that the master has deleted: topic=Deleted"
     until(lambda: told in pair.slave.said(), "it says so")
     assert (queues / TOPIC).exists()

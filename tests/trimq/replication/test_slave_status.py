@@ -22,7 +22,7 @@ async def test_it_names_the_master_that_it_looks_for(tmp_path: Path) -> None:
 
     slave = Slave(ReplicationConfig(), store.follow(), where, clock)
     absent: Any = None
-    replication = Replication(absent, absent, slave, store, absent)
+    replication = Replication(absent, absent, slave, store, absent, absent)
     client = replication.info().ha_client_runtime_info
     assert (client.master_addr, client.master_flush_offset) == (None, 0)
     assert min(client.last_read_timestamp, client.last_write_timestamp) >= began

@@ -11,8 +11,10 @@ from trimq.broker.delivery.delays import DelayService
 from trimq.broker.groups.offsets import ConsumerOffsets
 from trimq.broker.groups.request_modes import RequestModes
 from trimq.broker.groups.subscription_groups import SubscriptionGroups
-from trimq.broker.services.metadata_sync import Follow, MetadataSync
-from trimq.broker.services.topics_gone import TopicsGone
+from trimq.broker.services.masters_address import MastersAddress
+from trimq.broker.services.metadata_sync import Copy, Follow, MetadataSync
+from trimq.broker.services.same_log import SameLog
+from trimq.broker.services.topic_deletions import TopicDeletions
 from trimq.broker.timers.service import WheelTimers
 from trimq.broker.topics.table import Topics
 from trimq.codec.bodies.base import decode_body
@@ -29,19 +31,12 @@ from trimq.codec.bodies.replication import (
 from trimq.codec.bodies.request_modes import MessageRequestModes
 from trimq.codec.bodies.static_topics import MappingsOfAll
 from trimq.codec.bodies.timers import TimerMetricsSerializeWrapper
-from trimq.codec.bodies.topics import TopicConfigSerializeWrapper
-from trimq.codec.codes import RequestCode, ResponseCode
-from trimq.codec.errors import CodecError
-from trimq.codec.headers.base import decode_header
-from trimq.codec.headers.replication import (
-    ExchangeHAInfoRequestHeader,
-    ExchangeHAInfoResponseHeader,
-)
+from trimq.codec.bodies.topics import DeletedTopics, TopicConfigSerializeWrapper
+from trimq.codec.codes import RequestCode
 from trimq.process.metrics import Sample
 from trimq.processors.replication.exchange_broker_ha_info import ExchangeBrokerHaInfo
 from trimq.processors.replication.get_broker_ha_status import GetBrokerHaStatus
 from trimq.processors.replication.reset_master_flush_offset import ResetMasterFlushOffset
-from trimq.remoting.contract import RemotingError
 from trimq.replication.master import Master
 from trimq.replication.slave import Slave
 from trimq.replication.slaves import Slaves
@@ -60,7 +55,8 @@ class Replication:
     master: Master
     slave: Slave | None
     store: MessageStore
-    told: "ToldMaster"
+    address: MastersAddress
+    same_log: SameLog
 
     def info(self) -> HARuntimeInfo:
         """As DefaultHAService.getRuntimeInfo."""
@@ -100,36 +96,6 @@ def _seen_by_slave(slave: Slave, store: MessageStore, now: float) -> HARuntimeIn
     )
 
 
-class ToldMaster:
-    """Where a slave's master lets its log be copied: as configured, as told (906), or as the master says."""
-
-    def __init__(self, given: Given, others: OtherBrokers) -> None:
-        self._configured = given.plan.replication.ha_master_address
-        self._told: str | None = None
-        self._name = given.identity.name
-        self._others = others
-
-    def tell(self, address: str) -> None:
-        """By EXCHANGE_BROKER_HA_INFO; a configured address counts more."""
-        self._told = address
-
-    async def find(self) -> str | None:
-        if self._configured:
-            return self._configured
-        told, self._told = self._told, None
-        if told:
-            return told
-        try:
-            reply = await self._others.ask(
-                self._name, RequestCode.EXCHANGE_BROKER_HA_INFO, ExchangeHAInfoRequestHeader()
-            )
-            if reply.code != ResponseCode.SUCCESS:
-                return None
-            return decode_header(ExchangeHAInfoResponseHeader, reply.ext_fields).master_ha_address
-        except (RemotingError, CodecError):
-            return None
-
-
 def replication(given: Given, others: OtherBrokers) -> Replication:
     """On an open store."""
     config, store = given.plan.replication, given.store
@@ -137,11 +103,12 @@ def replication(given: Given, others: OtherBrokers) -> Replication:
     master = Master(config, store, slaves)
     store.add_write_listener(master.grown)
     store.add_cut_listener(master.cut)
-    told = ToldMaster(given, others)
+    address = MastersAddress(config.ha_master_address, given.identity.name, others)
+    same_log = SameLog(given.identity.name, others, store)
     slave = None
     if given.plan.is_slave:
-        slave = Slave(config, store.follow(), told.find, given.clock)
-    return Replication(slaves, master, slave, store, told)
+        slave = Slave(config, store.follow(), address.find, given.clock, same_log.why_not)
+    return Replication(slaves, master, slave, store, address, same_log)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,16 +129,17 @@ def part(given: Given, made: Replication, others: OtherBrokers, followed: Follow
     slave = made.slave
     if slave is not None:
         timers = followed.timers
-        gone = TopicsGone(followed.topics.table, given.store)
+        deletions = TopicDeletions(followed.topics.table, given.store, lambda: slave.derived)
         sync = MetadataSync(
             given.identity.name,
             others,
-            _tables(given.store, followed, gone),
+            _tables(followed, deletions),
             None if timers is None else timers.follow_checkpoint,
-            lambda: slave.max_offset,
+            Copy(lambda: slave.max_offset, lambda: slave.is_same, made.same_log.masters_end),
             of_log=(RequestCode.GET_ALL_CONSUMER_OFFSET, RequestCode.GET_ALL_DELAY_OFFSET),
         )
-        gone.ask_soon = sync.ask_soon
+        deletions.ask_soon = sync.ask_soon
+        slave.on_same = sync.found
         stored = partial(_look_for_topics, followed.topics.table, sync)
         services = {
             "copy the master's log": slave.run,
@@ -184,7 +152,9 @@ def part(given: Given, made: Replication, others: OtherBrokers, followed: Follow
         processors=[
             GetBrokerHaStatus(made),
             ResetMasterFlushOffset(given.identity, given.store),
-            ExchangeBrokerHaInfo(given.identity, given.store.max_physical_offset, made.told.tell),
+            ExchangeBrokerHaInfo(
+                given.identity, given.store.max_physical_offset, made.address.tell
+            ),
         ],
         slave_services=services,
         stored=stored,
@@ -194,19 +164,20 @@ def part(given: Given, made: Replication, others: OtherBrokers, followed: Follow
 
 def _look_for_topics(topics: Topics, sync: MetadataSync, records: list[Dispatched]) -> None:
     for record in records:
-        if record.topic not in topics:
+        if record.topic and record.topic not in topics:
             sync.ask_soon()
             return
 
 
-def _tables(store: MessageStore, followed: Followed, gone: TopicsGone) -> Mapping[int, Follow]:
+def _tables(followed: Followed, deletions: TopicDeletions) -> Mapping[int, Follow]:
     async def topics(body: bytes) -> None:
         table: Topics = followed.topics.table
-        table.mappings.follow(decode_body(MappingsOfAll, body))
-        for name in table.follow(decode_body(TopicConfigSerializeWrapper, body)):
-            # RocketMQ leaves their queues where they are.
-            store.delete_topic(name)
-        gone.followed()
+        mappings = decode_body(MappingsOfAll, body)
+        config = decode_body(TopicConfigSerializeWrapper, body)
+        # First, for what was made anew may be of another kind.
+        deletions.follow(decode_body(DeletedTopics, body).deletions, config.topic_config_table)
+        table.mappings.follow(mappings)
+        table.follow(config)
 
     async def offsets(body: bytes) -> None:
         followed.offsets.merge(decode_body(LmqConsumerOffsetSerializeWrapper, body))

@@ -64,6 +64,7 @@ def part(
 ) -> Part:
     config, store = given.config, given.store
     topics.write_by(tables)
+    topics.deletions.log_end = lambda: store.max_physical_offset
     topics.add_listener(partial(_tell_queue_type, store))
     announced = partial(registration.settled, config.register_broker_timeout_mills / 1000)
     return Part(
