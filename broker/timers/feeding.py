@@ -116,16 +116,20 @@ class Feeding:
     # --- while messages are written
 
     def written(self, record: Dispatched, message: Message) -> None:
-        """The effect of a record of rmq_sys_wheel_timer."""
-        if (
-            record.queue_id == 0
-            and record.queue_offset == self._timers.queue_offset
-            and self._is_on
-            and self._enter_written(record, message) is Entered.WAITS
-        ):
-            self._timers.queue_offset += 1
-        else:
-            self._stirred.set()
+        """The effect of a record of rmq_sys_wheel_timer. Whatever goes wrong: it is read from the queue then."""
+        waits = False
+        try:
+            waits = (
+                record.queue_id == 0
+                and record.queue_offset == self._timers.queue_offset
+                and self._is_on
+                and self._enter_written(record, message) is Entered.WAITS
+            )
+        finally:
+            if waits:
+                self._timers.queue_offset += 1
+            else:
+                self._stirred.set()
 
     def _enter_written(self, record: Dispatched, message: Message) -> Entered:
         at, size = record.physical_offset, record.size

@@ -159,7 +159,7 @@ class CopiedLog:
             entered.sort(key=_place)
         for queue, record in entered:
             if queue.effect is not None:
-                apply_effect(self._log, queue.effect, record)
+                apply_effect(self._log, queue.effect, record, self._showing.failures)
         self._showing.followed(records)
 
     def _by_queue(

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from trimq.codec.entries.timer import (
+    LONGEST_DELAY,
     MAGIC_DEFAULT,
     MAGIC_DELETE,
     MAGIC_ROLL,
@@ -202,6 +203,8 @@ class TimerStore:
     ) -> None:
         """`lying`: what lies in the place of the slot."""
         is_own = lying.time == stop // self.precision
+        # The record says the slot's time as a distance in 32 bits; a clock that was set may be further away.
+        write_time = max(min(write_time, stop + LONGEST_DELAY), stop - LONGEST_DELAY)
         position = self.log.append(
             pack_timer_record(
                 lying.last if is_own else -1,
