@@ -60,12 +60,14 @@ class Response:
     `durable_at`: hold the reply back until the commit log is durable up to this offset; after the
     time-out it leaves with `durable_timeout_code`, -1 for that of what it waited for, and its header kept.
     `no_reply`: the real server stays silent here too.
+    `copied`: bytes of a stored message of which a copy is staged; a short request may be of a long one.
     A body in several buffers leaves uncopied in one vectored send, one in files by a thread of its own.
     """
 
     __slots__ = (
         "body",
         "code",
+        "copied",
         "durable_at",
         "durable_timeout_code",
         "ext_fields",
@@ -96,6 +98,7 @@ class Response:
         self.durable_at = durable_at
         self.durable_timeout_code = durable_timeout_code
         self.no_reply = no_reply
+        self.copied = 0
 
 
 class Later:

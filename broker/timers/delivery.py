@@ -8,12 +8,13 @@ nothing to do, one slot is looked at each second; without a wheel, this waits fo
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 import trio
 
 from trimq.base.clock import Clock
+from trimq.broker.steps import BYTES_PER_STEP
 from trimq.broker.timers.feeding import Feeding
 from trimq.broker.timers.putting import Putting
 from trimq.store.config import StoreConfig
@@ -24,10 +25,8 @@ from trimq.store.timers.timer_store import TimerStore
 
 log = logging.getLogger("trimq.timers")
 
-# Messages delivered with one write: a few milliseconds.
+# Messages delivered with one write: a few milliseconds. With larger bodies, fewer.
 _BATCH: Final = 64
-# With larger bodies, fewer.
-_BATCH_BYTES: Final = 1024 * 1024
 _RETRY_SECONDS: Final = 1.0
 _CATCHING_UP_SECONDS: Final = 0.02
 
@@ -109,11 +108,15 @@ class Delivery:
 def batches(chain: Chain, *, deletes: bool) -> Iterator[list[Due]]:
     """A slot's records from the oldest on, so many at a time that a step of the loop stays short."""
     found = chain.deletes if deletes else chain.others
+    return in_batches(found.at(index) for index in range(len(found)))
+
+
+def in_batches(waiting: Iterable[Due]) -> Iterator[list[Due]]:
+    """The same for any that are to be read, and maybe copied."""
     batch: list[Due] = []
     size = 0
-    for index in range(len(found)):
-        due = found.at(index)
-        if batch and (len(batch) >= _BATCH or size + due.size > _BATCH_BYTES):
+    for due in waiting:
+        if batch and (len(batch) >= _BATCH or size + due.size > BYTES_PER_STEP):
             yield batch
             batch, size = [], 0
         batch.append(due)

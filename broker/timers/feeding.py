@@ -17,6 +17,7 @@ from typing import Final
 import trio
 
 from trimq.base.clock import Clock
+from trimq.broker.steps import BYTES_PER_STEP
 from trimq.broker.timers.copies import NEVER_ENTERED
 from trimq.broker.timers.metrics import TimerMetrics
 from trimq.broker.timers.putting import Putting
@@ -36,7 +37,7 @@ from trimq.store.timers.timer_store import Entered, TimerStore
 
 log = logging.getLogger("trimq.timers")
 
-# Messages read from the queue in one step.
+# Messages read from the queue in one step, and with larger bodies fewer.
 _BATCH: Final = 64
 # How long to wait before a message is tried again for which the wheel has no room.
 _NO_ROOM_SECONDS: Final = 0.2
@@ -234,10 +235,14 @@ class Feeding:
             await self._deliver(putting, at_once)
 
     def _next_batch(self) -> list[Due]:
-        batch = []
+        batch: list[Due] = []
+        size = 0
         for offset in range(self._timers.queue_offset, self._timers.queue_offset + _BATCH):
             entry = self._store.queue_entry(TIMER_TOPIC, 0, offset)
             if entry is None:
+                break
+            size += entry.size
+            if batch and size > BYTES_PER_STEP:
                 break
             batch.append(Due(entry.physical_offset, entry.size, NEVER_ENTERED, MAGIC_DEFAULT))
         return batch
