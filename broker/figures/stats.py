@@ -146,11 +146,11 @@ class BrokerStats:
         """The flows of the whole broker have its cluster's name as their key."""
         self._traffic = traffic
         self._clock = clock
-        self.started = clock.millis()
+        self.started = clock.steady_millis()
         self.rates = Rates()
         self.yesterday_morning = Totals(0, 0)
         self.this_morning = Totals(0, 0)
-        self._day = _local_day(self.started)
+        self._day = _local_day(clock.millis())
         self._whole = {"PUT": Flow(), "GET": Flow()}
         topics, pulls = SampledFlows(traffic.topics), SampledFlows(traffic.pulls)
         back = SampledFlows(traffic.sent_back)
@@ -203,13 +203,14 @@ class BrokerStats:
         self._whole["PUT"].messages = self._traffic.written
         self._whole["GET"].messages = self._traffic.pulled
         for table in self._tables:
-            await table.sample(self._clock.millis(), period)
+            await table.sample(self._clock.steady_millis(), period)
 
     def tick(self) -> None:
         """Called every second: rates, and the totals at the turn of the day (BrokerStats.record)."""
-        traffic, now = self._traffic, self._clock.millis()
-        self.rates.add(now, (traffic.written, traffic.found, traffic.missed, traffic.pulled))
-        day = _local_day(now)
+        traffic = self._traffic
+        counts = (traffic.written, traffic.found, traffic.missed, traffic.pulled)
+        self.rates.add(self._clock.steady_millis(), counts)
+        day = _local_day(self._clock.millis())
         if day != self._day:
             self._day = day
             self.yesterday_morning, self.this_morning = self.this_morning, self.totals()

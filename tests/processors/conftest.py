@@ -38,6 +38,9 @@ class HandClock(Clock):
     def millis(self) -> int:
         return self.now
 
+    def steady_millis(self) -> int:
+        return self.now
+
 
 class OtherBrokers:
     """Stand for brokers of the same cluster: what they are asked, and what they answer."""

@@ -208,6 +208,9 @@ class Clock:
     def millis(self) -> int:
         return self.now
 
+    def steady_millis(self) -> int:
+        return self.now
+
 
 class Model(RuleBasedStateMachine):
     """One queue of twelve messages; the model has each message's time and who is done with it."""
