@@ -207,7 +207,7 @@ class MessageStore(ReadableStore):
         self._showing.add_write_listener(listener)
 
     def take_failed_effects(self) -> set[str]:
-        """Topics of which an effect has failed since this was asked last: what was made of their records is not whole."""
+        """Topics of which an effect has failed since this was asked last: what was made of them is not whole."""
         return self._showing.failures.take_topics()
 
     @property

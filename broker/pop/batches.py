@@ -71,8 +71,8 @@ class OrderedBatches:
         return latest if latest > now else None
 
     def _set_back(self, key: str, batch: OrderInfo, now: int) -> None:
-        """The clock says less than when the batch began: what was to be hidden for a minute is not hidden for as long as
-        that, but for a minute from now at most. (In RocketMQ the queue stands still until the clock has caught up.)
+        """The clock says less than when the batch began. What was to be hidden for a minute is hidden for a minute from
+        now at most; in RocketMQ the queue stands still until the clock has caught up.
         """
         shift = batch.l - now
         usual = as_long(batch.pop_time + (batch.i or 0))

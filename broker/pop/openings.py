@@ -13,7 +13,6 @@ import trio
 from trimq.base.clock import Clock
 from trimq.broker.pop.batches import OrderedBatches, OrderedQueue
 
-
 _CLOCK_CHECK_SECONDS: Final = 1.0
 
 

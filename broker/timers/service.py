@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from functools import partial
+
 import trio
 
 from trimq.base.clock import Clock

@@ -2,7 +2,6 @@
 
 import random
 from functools import partial
-from typing import Final
 
 from trimq.base.clock import Clock
 from trimq.broker.pop.asking import PopChecks, Wanted

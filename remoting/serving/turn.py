@@ -68,9 +68,9 @@ class WaitingRequest:
 class Turn:
     """The outcome of the frames of one receive.
 
-    `copied`: bytes of stored messages that its requests staged copies of. `more`: there may be frames left; take another turn when the others have had theirs and the
-    outbox has room. `broken`: what was wrong with a frame; the connection is unusable after that. `term`: in
-    which its records were written.
+    `copied`: bytes of stored messages that its requests staged copies of. `more`: there may be frames
+    left; take another turn when the others have had theirs and the outbox has room. `broken`: what was
+    wrong with a frame; the connection is unusable after that. `term`: in which its records were written.
     """
 
     __slots__ = ("answers", "broken", "copied", "frames", "more", "replies", "term", "waiting")

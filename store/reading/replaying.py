@@ -20,8 +20,8 @@ _SMALL: Final = 16 * 1024
 def replay(log: CommitLog, queue: Queue, begin: int, effect: Effect, bodies: bool) -> int:
     """Apply the effect to the queue's records from `begin` on, in order; where the queue ends. Blocks.
 
-    Records that are gone or damaged, or whose effect fails, are left out. Without `bodies` those of large records are not
-    read, and the message has an empty one.
+    Records that are gone or damaged, or whose effect fails, are left out. Without `bodies` those of large
+    records are not read, and the message has an empty one.
     """
     end, failures = queue.max_offset, Failures()
     for offset in range(max(begin, queue.min_offset), end):

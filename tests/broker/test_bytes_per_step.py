@@ -1,4 +1,4 @@
-"""Whoever copies stored messages does so in writes of 256 KiB at most, or of one message, and others have their turn."""
+"""Copies of stored messages are written 256 KiB at a time, or one message; between them others have their turn."""
 
 import re
 from collections.abc import Awaitable, Callable, Iterator
