@@ -16,6 +16,7 @@ from trimq.broker.produce.outcomes import Sent
 from trimq.codec.codes import RequestCode
 from trimq.codec.headers.base import encode_header
 from trimq.codec.headers.transactions import EndTransactionRequestHeader
+from trimq.codec.records.record import parse_record
 from trimq.process.supervision import Supervisor
 from trimq.processors.transactions.end_transaction import EndTransaction
 from trimq.remoting.contract import Response
@@ -88,7 +89,7 @@ class Jumping:
             if one.topic == "T":
                 data = self.store.record_at(one.physical_offset)
                 assert data is not None
-                self.delivered.append(bytes(data).partition(b"<")[2].partition(b">")[0].decode())
+                self.delivered.append(parse_record(data).body.decode())
 
     def stop(self) -> None:
         """No service may have failed."""
@@ -100,7 +101,7 @@ class Jumping:
     def send(self, body: str, **properties: str) -> None:
         # Its producer's clock is not this broker's.
         header = header_of(b="T", e=1, i=block(**properties), g=self.clock.millis())
-        sent = self.broker.sending.send(header, f"<{body}>".encode(), self.broker.peer, 513)
+        sent = self.broker.sending.send(header, body.encode(), self.broker.peer, 513)
         assert isinstance(sent, Sent), sent.remark
         self.store.write_staged()
 
