@@ -7,6 +7,7 @@ from typing import Final
 from trimq.codec.errors import CodecError
 from trimq.codec.records.bodiless import HEAD_SIZE, body_extent, parse_bodiless
 from trimq.codec.records.record import Record, parse_record
+from trimq.store.errors import StoreError
 from trimq.store.log.commit_log import CommitLog
 from trimq.store.messages.effects import Effect
 from trimq.store.messages.failures import Failures
@@ -44,8 +45,11 @@ def apply_effect(log: CommitLog, effect: Effect, record: Dispatched, failures: F
 
 
 def _apply(effect: Effect, record: Dispatched, message: Message, failures: Failures) -> None:
+    """StoreError: of the disk, for whoever reads to try again."""
     try:
         effect(record, message)
+    except StoreError:
+        raise
     except Exception as error:
         failures.of_effect(record, error)
 
