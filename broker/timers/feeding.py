@@ -169,10 +169,10 @@ class Feeding:
                 now=self._clock.millis(),
                 window=self.window,
             )
-            self._timers.write_if_much()
         except StoreError as error:
             log.error("timer message not put on the wheel, trying again: error=%s", error)
             return Entered.LATER
+        self._write_if_much()
         if result is Entered.WAITS:
             self._metrics.add(topic, -1 if is_delete else 1)
             self.entered += 1
@@ -180,6 +180,13 @@ class Feeding:
                 self._is_made = True
                 self._made.set()
         return result
+
+    def _write_if_much(self) -> None:
+        try:
+            self._timers.write_if_much()
+        except StoreError as error:
+            # It is on the wheel, and would be there twice if it were entered again: the next flush writes it.
+            log.error("timer log not written, trying again: error=%s", error)
 
     def _hash(self, topic: str) -> int:
         found = self._hashes.get(topic)
