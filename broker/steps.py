@@ -4,6 +4,8 @@ from collections.abc import Generator
 from typing import Final, TypeVar
 
 QUEUES_PER_STEP: Final = 256
+# Of stored messages that a service copies, with one write: one message at least, be it larger.
+BYTES_PER_STEP: Final = 256 * 1024
 
 T = TypeVar("T")
 

@@ -364,6 +364,16 @@ DIFFERENCES: Final = (
         ),
     ),
     Difference(
+        "Timer messages that came due while the broker was away for weeks, or whose slots are wanted for others since"
+        " the clock was set back by weeks, are delivered; the real broker begins behind them, or forgets them.",
+        tests=(
+            "tests/store/timers/test_recovery.py"
+            "::test_a_broker_that_was_away_for_long_delivers_what_was_due",
+            "tests/trimq/clock/test_services.py::test_timers_whose_slots_are_taken",
+            "tests/trimq/clock/test_services.py::test_timers",
+        ),
+    ),
+    Difference(
         "A message in rmq_sys_wheel_timer without a time is skipped with a line in the log; in the real"
         " broker it ends all timers.",
         tests=(
@@ -607,6 +617,15 @@ DIFFERENCES: Final = (
             "tests/processors/pop/test_orderly.py::test_who_waits_is_woken",
         ),
     ),
+    Difference(
+        "A queue that an orderly pop blocks opens after the message's invisible time, also when the clock was set back"
+        " meanwhile; in the real broker it stays blocked until the clock has caught up. A pop, or a notification, waits"
+        " no longer than it asked for, whatever the client's clock says.",
+        tests=(
+            "tests/trimq/clock/test_rules.py::test_blocks_of_ordered_pops",
+            "tests/trimq/clock/test_rules.py::test_pops_and_notifications_that_wait",
+        ),
+    ),
     # --- operating
     Difference(
         "What peers can make a server keep is bounded: connections, topics, groups, queues of a topic, locks,"
@@ -645,6 +664,18 @@ DIFFERENCES: Final = (
         " `rocketmq.broker.rebalance.lockMaxLiveTime` has no counterpart.",
         tests=(
             "tests/broker/groups/test_queue_locks.py::test_a_lock_not_renewed_for_60_seconds_is_taken_over",
+        ),
+    ),
+    Difference(
+        "Clients, queue locks, lite subscriptions and a NameServer's brokers expire when so much time has passed, and a"
+        " clock that is set changes nothing about it; the real servers lose all of them when it is set ahead, and keep"
+        " what is gone for as long as it was set back.",
+        tests=(
+            "tests/trimq/clock/test_rules.py::test_consumers",
+            "tests/trimq/clock/test_rules.py::test_producers",
+            "tests/trimq/clock/test_rules.py::test_queue_locks",
+            "tests/trimq/clock/test_rules.py::test_lite_clients",
+            "tests/trimq/clock/test_rules.py::test_brokers_of_a_name_server",
         ),
     ),
     Difference(

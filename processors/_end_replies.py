@@ -82,10 +82,13 @@ class EndReplies:
 
     def _answer(self, end: End, record: Record) -> Response:
         try:
-            return _answered(end, self._ending.end(end, record))
+            answer = _answered(end, self._ending.end(end, record))
         except TooLate:
             # Another one that is only given a code.
             return Response(ResponseCode.ILLEGAL_OPERATION, REMARK_LEFT)
+        if end.commit:
+            answer.copied = record.total_size
+        return answer
 
 
 def _end_of(header: EndHeader) -> End:

@@ -61,12 +61,14 @@ class Response:
     time-out it leaves with `durable_timeout_code`, -1 for that of what it waited for, and its header kept.
     `ext_fields`: without a header, too; an empty dict is shown, as of a Java header without fields, None is not.
     `no_reply`: the real server stays silent here too.
+    `copied`: bytes of a stored message of which a copy is staged; a short request may be of a long one.
     A body in several buffers leaves uncopied in one vectored send, one in files by a thread of its own.
     """
 
     __slots__ = (
         "body",
         "code",
+        "copied",
         "durable_at",
         "durable_timeout_code",
         "ext_fields",
@@ -97,6 +99,7 @@ class Response:
         self.durable_at = durable_at
         self.durable_timeout_code = durable_timeout_code
         self.no_reply = no_reply
+        self.copied = 0
 
 
 class Later:

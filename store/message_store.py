@@ -163,6 +163,7 @@ class MessageStore(ReadableStore):
         self.trimming.restart()
         if self._copied is not None:
             self._copied.restart()
+        self._showing.failures.take_topics()
         for listener in self._cut_listeners:
             listener(report.end)
         return report
@@ -209,6 +210,15 @@ class MessageStore(ReadableStore):
     def add_write_listener(self, listener: WriteListener) -> None:
         """Called once a write, before `write_staged` returns, whether readers see its records or not."""
         self._showing.add_write_listener(listener)
+
+    def take_failed_effects(self) -> set[str]:
+        """Topics of which an effect has failed since this was asked last: what was made of them is not whole."""
+        return self._showing.failures.take_topics()
+
+    @property
+    def failures(self) -> int:
+        """How often an effect or a listener has failed since the start."""
+        return self._showing.failures.count
 
     def give_effect(self, topic: str, effect: Effect) -> None:
         """Applied to each record of the topic once it is written, before listeners are called."""

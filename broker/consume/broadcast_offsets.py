@@ -65,7 +65,7 @@ class BroadcastOffsets:
         reader = readers.get(member.client.client_id)
         if reader is None:
             reader = readers[member.client.client_id] = _Reader()
-        reader.time = self._clock.millis()
+        reader.time = self._clock.steady_millis()
         offset = following if code == _MOVED else header.queue_offset
         if offset > reader.offsets.get(header.queue_id, -1):
             reader.offsets[header.queue_id] = offset
@@ -92,7 +92,7 @@ class BroadcastOffsets:
     def _look_at(self, reader: _Reader, online: bool, least: dict[int, int]) -> bool:
         """Let it count among the least, if it does; true when it is to be forgotten."""
         config = self._config
-        idle = (self._clock.millis() - reader.time) // 1000
+        idle = (self._clock.steady_millis() - reader.time) // 1000
         of_gone = config.broadcast_offset_expire_second
         if online or idle < of_gone:
             for queue_id, offset in reader.offsets.items():

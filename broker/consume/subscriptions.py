@@ -70,7 +70,7 @@ class PullSubscriptions:
             return Refused(
                 ResponseCode.SUBSCRIPTION_PARSE_FAILED, "parse the consumer's subscription failed"
             )
-        now = self._clock.millis()
+        now = self._clock.steady_millis()
         if not self.consumers.renew_compensated(group, topic, expression, kind, now):
             self.consumers.compensate(group, build_subscription(topic, expression, kind, now))
         if is_tag_type(kind):

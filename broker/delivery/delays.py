@@ -26,6 +26,7 @@ from trimq.base.clock import Clock
 from trimq.broker.config import BrokerConfig
 from trimq.broker.delivery.level_queues import level_of_queue, queue_of_level
 from trimq.broker.records import ColdRecord, NoRecord, fetch_record, record_in_memory
+from trimq.broker.steps import BYTES_PER_STEP
 from trimq.broker.tables.data_version import encoded_version, new_version, next_version
 from trimq.broker.tables.file import TableFile
 from trimq.broker.tables.json_members import pretty
@@ -192,13 +193,16 @@ class DelayService:
         return 0 if millis > self._delays[level] else millis / 1000
 
     async def _deliver(self, level: int) -> None:
-        """Copy what is due, up to a batch, in order."""
-        offset = self._offset(level)
+        """Copy what is due, up to a batch or BYTES_PER_STEP, in order."""
+        offset, size = self._offset(level), 0
         batch: list[tuple[int, Message | None]] = []
         while len(batch) < _BATCH:
             entry = self._store.queue_entry(SCHEDULE_TOPIC, queue_of_level(level), offset)
             if entry is None:
                 self._due.pop(level, None)
+                break
+            size += entry.size
+            if batch and size > BYTES_PER_STEP:
                 break
             due = self._deliver_time(level, entry)
             if due > self._clock.millis():

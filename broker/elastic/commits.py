@@ -81,7 +81,7 @@ class ElasticCommits:
 
     def restore(self) -> None:
         """The broker leads: when offsets are loaded and records read, or when it was a slave. Resets go on."""
-        self._strange_until = self._clock.millis() + LOCK_MILLIS
+        self._strange_until = self._clock.steady_millis() + LOCK_MILLIS
         self._go_on(follows=False)
 
     def follow(self) -> None:
@@ -302,7 +302,7 @@ class ElasticCommits:
 
     def _may_be_held(self, group: str, topic: str, queue: int) -> bool:
         """Whether a member holds the queue's lock, or may have held it before the start."""
-        is_strange = self._clock.millis() < self._strange_until
+        is_strange = self._clock.steady_millis() < self._strange_until
         return is_strange or self._lock(group, topic, queue) is not None
 
     def _member(self, group: str, client: str) -> str | None:

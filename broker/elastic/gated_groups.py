@@ -170,7 +170,7 @@ class GatedGroups:
         """A consumer of the group has asked for messages of the queue, now."""
         gated = self._find(group, topic)
         if gated is not None:
-            gated.asked[queue] = self._clock.millis()
+            gated.asked[queue] = self._clock.steady_millis()
 
     def last_read(self, group: str, topic: str, queue: int) -> int:
         """When a consumer of the group asked last, in milliseconds since 1970; -1: not since the start."""

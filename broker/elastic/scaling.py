@@ -164,7 +164,7 @@ class Scaling:
         if after > state.in_use:
             self._tails.check(topic, after)
         if moves and not dry_run:
-            now, millis = self._clock.current_time(), self._clock.millis()
+            now, millis = self._clock.current_time(), self._clock.steady_millis()
             plan = Scale(topic, deque(moves), state.in_use, after, now, millis)
             plan.stage = "the new queues are announced"
             if after > plan.before:

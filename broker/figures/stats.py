@@ -155,11 +155,11 @@ class BrokerStats:
         """The flows of the whole broker have its cluster's name as their key."""
         self._traffic = traffic
         self._clock = clock
-        self.started = clock.millis()
+        self.started = clock.steady_millis()
         self.rates = Rates()
         self.yesterday_morning = Totals(0, 0)
         self.this_morning = Totals(0, 0)
-        self._day = _local_day(self.started)
+        self._day = _local_day(clock.millis())
         # Of the whole broker, by what VIEW_BROKER_STATS_DATA calls them.
         self._whole = {name: Flow() for name in _OF_BROKER}
         topics, pulls = SampledFlows(traffic.topics), SampledFlows(traffic.pulls)
@@ -213,16 +213,17 @@ class BrokerStats:
         for name, flow in self._whole.items():
             flow.messages = self._count_of_broker(name)
         for table in self._tables:
-            await table.sample(self._clock.millis(), period)
+            await table.sample(self._clock.steady_millis(), period)
 
     def _count_of_broker(self, name: str) -> int:
         return int(getattr(self._traffic, _OF_BROKER[name]))
 
     def tick(self) -> None:
         """Called every second: rates, and the totals at the turn of the day (BrokerStats.record)."""
-        traffic, now = self._traffic, self._clock.millis()
-        self.rates.add(now, (traffic.written, traffic.found, traffic.missed, traffic.pulled))
-        day = _local_day(now)
+        traffic = self._traffic
+        counts = (traffic.written, traffic.found, traffic.missed, traffic.pulled)
+        self.rates.add(self._clock.steady_millis(), counts)
+        day = _local_day(self._clock.millis())
         if day != self._day:
             self._day = day
             self.yesterday_morning, self.this_morning = self.this_morning, self.totals()

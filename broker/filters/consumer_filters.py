@@ -190,7 +190,8 @@ class ConsumerFilters:
         return None
 
     def _die(self, known: Filter, reason: str) -> None:
-        known.data.dead_time = self._clock.millis()
+        # Never before it was born, or it would not count as dead: the clock may have been set back since.
+        known.data.dead_time = max(self._clock.millis(), known.data.born_time)
         self._changed = True
         log.info(f"filter out of use: reason=%s {DESCRIBED}", reason, *known.described())
 

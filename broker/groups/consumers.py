@@ -183,7 +183,7 @@ class Consumers:
         if group is None:
             return
         self._not_of_peer(client.peer, name)
-        if group.leave(client.peer, self._clock.millis()) is not None:
+        if group.leave(client.peer, self._clock.steady_millis()) is not None:
             log.info("consumer left: group=%s client=%s", name, client)
         self._drop_if_empty(group)
         if notify and not group.broadcasting:
@@ -193,7 +193,7 @@ class Consumers:
         """A connection has ended: its members are gone from all groups, the others are told."""
         for name in self._of_peer.pop(peer, ()):
             group = self._groups[name]
-            member = group.leave(peer, self._clock.millis())
+            member = group.leave(peer, self._clock.steady_millis())
             client = None if member is None else member.client
             log.warning("consumer disconnected: group=%s client=%s", group.name, client)
             self._drop_if_empty(group)
@@ -205,7 +205,7 @@ class Consumers:
 
         Their connections are closed, and the rest of the group is told.
         """
-        now = self._clock.millis()
+        now = self._clock.steady_millis()
         for group in list(self._groups.values()):
             for peer, member in list(group.members.items()):
                 if has_expired_consumer(self._config, member.client, now):

@@ -56,7 +56,7 @@ class Producers:
         members = self._groups.get(group)
         known = None if members is None else members.get(client.peer)
         if known is not None:
-            known.last_update = self._clock.millis()
+            known.last_update = self._clock.steady_millis()
             return
         if not self._config.enable_register_producer and self._config.reject_transaction_message:
             return
@@ -88,7 +88,7 @@ class Producers:
 
     def scan_expired(self) -> None:
         """Drop members that have been silent for 120 s; a service calls it every 10 s."""
-        now = self._clock.millis()
+        now = self._clock.steady_millis()
         for group, members in list(self._groups.items()):
             for client in list(members.values()):
                 if has_expired_producer(client, now):

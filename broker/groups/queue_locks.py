@@ -84,7 +84,7 @@ class QueueLocks:
         peer: Peer | None = None,
     ) -> set[MessageQueue]:
         """Lock or renew what can be; returns the queues that the client holds now. `peer`: its connection."""
-        now = self._clock.millis()
+        now = self._clock.steady_millis()
         locks = self._groups.get(group, {})
         outcome = _Outcome()
         held: set[MessageQueue] = set()
@@ -131,7 +131,7 @@ class QueueLocks:
     def find(self, group: str, queue: MessageQueue) -> QueueLock | None:
         """The lock that is on the queue now; must not be changed."""
         held = self._groups.get(group, {}).get(queue)
-        if held is None or self._expired(held, self._clock.millis()):
+        if held is None or self._expired(held, self._clock.steady_millis()):
             return None
         return held
 
@@ -145,14 +145,14 @@ class QueueLocks:
 
     def all_expired(self, group: str) -> bool:
         """Whether nobody holds a queue of the group (isLockAllExpired)."""
-        now = self._clock.millis()
+        now = self._clock.steady_millis()
         return all(self._expired(held, now) for held in self._groups.get(group, {}).values())
 
     async def forget_expired(self) -> None:
         """Called every few seconds: an expired lock is the same as none."""
         for group, locks in list(self._groups.items()):
             for number, (queue, held) in enumerate(list(locks.items()), 1):
-                if self._expired(held, self._clock.millis()) and locks.get(queue) is held:
+                if self._expired(held, self._clock.steady_millis()) and locks.get(queue) is held:
                     self._forget(group, locks, queue)
                 if number % _LOCKS_PER_STEP == 0:
                     await trio.lowlevel.checkpoint()

@@ -167,20 +167,20 @@ class LiteEvents:
         events = self._clients.get(reader.client_id)
         if events is None:
             most = self._metadata.most_events(reader.group)
-            events = _Events(reader.group, most, self._clock.millis())
+            events = _Events(reader.group, most, self._clock.steady_millis())
             self._clients[reader.client_id] = events
         return events
 
     def _is_avoided(self, client_id: str) -> bool:
         until = self._avoided.get(client_id)
-        return until is not None and until > self._clock.millis()
+        return until is not None and until > self._clock.steady_millis()
 
     # --- fetching
 
     def take(self, client_id: str) -> str | None:
         """The client's first note, which is gone then; None without any."""
         events = self._clients.get(client_id)
-        return None if events is None else events.take(self._clock.millis())
+        return None if events is None else events.take(self._clock.steady_millis())
 
     def look_now(self, client_id: str) -> None:
         """Nothing is left of a client's notes: what did not fit does now. A pop asks for that once: what it gets
@@ -205,7 +205,7 @@ class LiteEvents:
         subscription = self._subscriptions.find(client_id)
         if subscription is None or not self._config.enable_lite_event_mode:
             return
-        reader, now = Subscriber(client_id, group), self._clock.millis()
+        reader, now = Subscriber(client_id, group), self._clock.steady_millis()
         events = self._events(reader)
         if events.is_idle(now) or len(events.queues) >= _LOW * events.most:
             delay = self._config.lite_event_full_dispatch_delay_time
@@ -233,12 +233,12 @@ class LiteEvents:
 
     def look_at_wildcard(self, group: str, delay: int) -> None:
         """All lite topics of a wildcard group are looked at in a while; milliseconds."""
-        at = self._clock.millis() + max(delay, _LEAST_DELAY)
+        at = self._clock.steady_millis() + max(delay, _LEAST_DELAY)
         self._wildcard_looks[group] = min(at, self._wildcard_looks.get(group, at))
         self._sooner.set()
 
     def _look_later(self, reader: Subscriber, delay: int) -> None:
-        self._full_looks.setdefault(reader, self._clock.millis() + max(delay, _LEAST_DELAY))
+        self._full_looks.setdefault(reader, self._clock.steady_millis() + max(delay, _LEAST_DELAY))
 
     def _is_behind(self, queue: str, group: str) -> bool:
         end = self._queues.max_offset(queue, 0)
@@ -272,7 +272,7 @@ class LiteEvents:
 
     async def scan(self) -> None:
         """Give the notes of idle clients to others, and take the full looks that are due."""
-        now = self._clock.millis()
+        now = self._clock.steady_millis()
         self._avoided = {name: until for name, until in self._avoided.items() if until > now}
         for client_id, events in list(self._clients.items()):
             if events.is_idle(now):

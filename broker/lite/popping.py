@@ -18,7 +18,7 @@ from trimq.broker.lite.registry import LiteSubscriptions
 from trimq.broker.pop.batches import OrderedBatches, OrderedQueue
 from trimq.broker.pop.offsets import PopOffsets
 from trimq.broker.pop.openings import Openings
-from trimq.broker.pop.waiting import PopWaits, Waited
+from trimq.broker.pop.waiting import PopWaits, Waited, time_left
 from trimq.broker.records import load_cold
 from trimq.codec.bodies.pop import OrderInfo
 from trimq.codec.codes import ResponseCode
@@ -31,8 +31,6 @@ from trimq.store.reading.pulls import MAX_PULL_BYTES, ReadResult, ReadStatus
 
 log = logging.getLogger("trimq.lite")
 
-# PopRequest.isTimeout: an answer leaves that many milliseconds before its time.
-_AHEAD: Final = 50
 # ConsumeInitMode.MAX.
 _NEWEST: Final = 1
 _WRONG_OFFSET: Final = (
@@ -236,7 +234,7 @@ class LitePopping:
     async def wait(self, pop: LitePop) -> ResponseCode | None:
         """None: look again. Otherwise the code of an answer without messages."""
         header = pop.header
-        left = header.born_time + header.poll_time - _AHEAD - self._openings.now()
+        left = time_left(header, self._openings.now())
         if header.poll_time <= 0 or left <= 0:
             return ResponseCode.POLLING_TIMEOUT
         key = header.client_id, "", 0

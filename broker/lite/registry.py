@@ -184,7 +184,7 @@ class LiteSubscriptions:
 
     def remove_silent(self) -> None:
         """Clients that have said nothing for too long (liteSubscriptionCheckTimeoutMills)."""
-        oldest = self._clock.millis() - self._config.lite_subscription_check_timeout_mills
+        oldest = self._clock.steady_millis() - self._config.lite_subscription_check_timeout_mills
         for client_id in [name for name, it in self._clients.items() if it.updated < oldest]:
             self.remove_client(client_id)
 
@@ -221,7 +221,7 @@ class LiteSubscriptions:
     # --- inside
 
     def _of(self, client_id: str, group: str, topic: str) -> Subscription:
-        now = self._clock.millis()
+        now = self._clock.steady_millis()
         found = self._clients.get(client_id)
         if found is None:
             found = self._clients[client_id] = Subscription(group, topic, now)

@@ -117,7 +117,7 @@ class PopChecks:
             kind, text = "TAG", "*"
         wanted = Wanted()
         codes = self._codes(group, kind, text)
-        now = self.clock.millis()
+        now = self.clock.steady_millis()
         for name, expression in ((topic, text), (self.retry_topic(topic, group), "*")):
             if not self._consumers.renew_compensated(group, name, expression, kind, now):
                 subscription = build_subscription(name, expression, kind, now)

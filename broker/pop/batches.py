@@ -64,8 +64,22 @@ class OrderedBatches:
         batch = self.find(queue)
         if batch is None:
             return None
+        now = self._clock.millis()
+        if batch.l > now:
+            self._set_back(queue.key, batch, now)
         latest = max(_visible_times(batch), default=0)
-        return latest if latest > self._clock.millis() else None
+        return latest if latest > now else None
+
+    def _set_back(self, key: str, batch: OrderInfo, now: int) -> None:
+        """The clock says less than when the batch began. What was to be hidden for a minute is hidden for a minute from
+        now at most; in RocketMQ the queue stands still until the clock has caught up.
+        """
+        shift = batch.l - now
+        usual = as_long(batch.pop_time + (batch.i or 0))
+        own = batch.ot or {}
+        batch.ot = {offset: own.get(offset, usual) - shift for offset in _open(batch)}
+        batch.l = now
+        self._touch(key)
 
     def begin(
         self,

@@ -6,11 +6,14 @@ runs while no block is open to time.
 
 from collections.abc import Callable
 from heapq import heappop, heappush
+from typing import Final
 
 import trio
 
 from trimq.base.clock import Clock
 from trimq.broker.pop.batches import OrderedBatches, OrderedQueue
+
+_CLOCK_CHECK_SECONDS: Final = 1.0
 
 
 class Openings:
@@ -24,6 +27,7 @@ class Openings:
         self._clock = clock
         # When to look at a queue, at most once for each.
         self._due: list[tuple[int, OrderedQueue]] = []
+        self._looked_at = clock.millis()
         self._due_of: dict[OrderedQueue, int] = {}
         self._sooner = trio.Event()
 
@@ -43,8 +47,9 @@ class Openings:
             if not self._due:
                 await self._sooner.wait()
             self._sooner = trio.Event()
-            left = self._due[0][0] - self._clock.millis()
-            with trio.move_on_after(max(0, left) / 1000):
+            left = max(0, self._due[0][0] - self._clock.millis()) / 1000
+            # The clock may be set while this sleeps.
+            with trio.move_on_after(min(left, _CLOCK_CHECK_SECONDS)):
                 await self._sooner.wait()
             self.release()
 
@@ -55,6 +60,9 @@ class Openings:
     def release(self) -> None:
         """Look at the queues whose time has come."""
         now = self._clock.millis()
+        if now < self._looked_at:
+            self._look_again()
+        self._looked_at = now
         while self._due and self._due[0][0] <= now:
             at, queue = heappop(self._due)
             if self._due_of.get(queue) != at:
@@ -64,3 +72,13 @@ class Openings:
                 self._opened(queue)
             else:
                 self.watch(queue)
+
+    def _look_again(self) -> None:
+        """The clock was set back: blocks open sooner than they would have."""
+        queues = list(self._due_of)
+        self._due.clear()
+        self._due_of.clear()
+        for queue in queues:
+            at = self._batches.free_at(queue) or self._clock.millis()
+            self._due_of[queue] = at
+            heappush(self._due, (at, queue))

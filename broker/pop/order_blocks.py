@@ -65,8 +65,8 @@ class OrderBlocks(OrderedBatches):
 
     async def persist_in_steps(self) -> None:
         """Write what has changed since the last time; no step holds the loop for long."""
-        if self._clock.millis() >= self._clean_at:
-            self._clean_at = self._clock.millis() + _CLEAN_EVERY
+        if self._clock.steady_millis() >= self._clean_at:
+            self._clean_at = self._clock.steady_millis() + _CLEAN_EVERY
             await self.clean()
         if self._changed:
             self._changed = False

@@ -24,7 +24,7 @@ from trimq.broker.pop.found import Pop, as_asked, offsets_in, records_in
 from trimq.broker.pop.offsets import PopOffsets
 from trimq.broker.pop.orderly import Orderly
 from trimq.broker.pop.selection import DRAWN_FROM, Place, Shares, places
-from trimq.broker.pop.waiting import PopWaits, Waited
+from trimq.broker.pop.waiting import PopWaits, Waited, time_left
 from trimq.broker.produce.puts import PutRefused
 from trimq.broker.records import judge_cold, load_cold
 from trimq.codec.codes import ResponseCode
@@ -39,9 +39,8 @@ from trimq.store.reading.pulls import MAX_PULL_BYTES, ReadResult, ReadStatus, Sc
 
 log = logging.getLogger("trimq.pop")
 
-# PopMessageRequestHeader.isTimeoutTooMuch, PopRequest.isTimeout: milliseconds.
+# PopMessageRequestHeader.isTimeoutTooMuch: milliseconds.
 _TOO_LATE: Final = 500
-_AHEAD: Final = 50
 _WRONG_OFFSET: Final = (
     ReadStatus.OFFSET_TOO_SMALL,
     ReadStatus.OFFSET_OVERFLOW_BADLY,
@@ -212,7 +211,7 @@ class Popping:
             return None
         if header.poll_time <= 0:
             return ResponseCode.POLLING_TIMEOUT
-        left = header.born_time + header.poll_time - _AHEAD - self._clock.millis()
+        left = time_left(header, self._clock.millis())
         if left <= 0:
             return ResponseCode.POLLING_TIMEOUT
         key = header.topic, header.consumer_group, header.queue_id

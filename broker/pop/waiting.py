@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import insort
 from enum import Enum
-from typing import Final
+from typing import Final, Protocol
 
 import trio
 
@@ -21,7 +21,25 @@ from trimq.store.messages.message import Dispatched
 from trimq.store.messages.tag_matching import matches
 
 _ALL_QUEUES: Final = -1
+# Whoever waits is answered so many milliseconds before its time is up (PopRequest.isTimeout).
+_AHEAD: Final = 50
 _ORIGIN_GROUP: Final = ORIGIN_GROUP.encode()
+
+
+class Asked(Protocol):
+    """A request that may wait: when it was made, and for how long, in milliseconds."""
+
+    born_time: int
+    poll_time: int
+
+
+def time_left(asked: Asked, now: int) -> int:
+    """Milliseconds until it is answered in any case; not positive: now.
+
+    A client's clock may be ahead of this one, which may have been set back: nobody waits for longer than was asked for.
+    """
+    asked.born_time = min(asked.born_time, now)
+    return asked.born_time + asked.poll_time - _AHEAD - now
 
 
 class Waited(Enum):

@@ -34,7 +34,9 @@ class NewNames:
         host = host_of(remote_addr)
         if is_loopback(host):
             return
-        if not self._left.take(host, self._clock.millis() / 1000, rate, rate * _BURST_SECONDS):
+        if not self._left.take(
+            host, self._clock.steady_millis() / 1000, rate, rate * _BURST_SECONDS
+        ):
             raise LimitReached(
                 ResponseCode.SYSTEM_ERROR,
                 f"more than {rate} new topics or groups a second from one address"

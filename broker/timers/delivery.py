@@ -8,14 +8,16 @@ nothing to do, one slot is looked at each second; without a wheel, this waits fo
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 import trio
 
 from trimq.base.clock import Clock
+from trimq.broker.steps import BYTES_PER_STEP
 from trimq.broker.timers.feeding import Feeding
 from trimq.broker.timers.putting import Putting
+from trimq.codec.entries.timer import MAGIC_ROLL
 from trimq.store.config import StoreConfig
 from trimq.store.errors import StoreError
 from trimq.store.message_store import MessageStore
@@ -24,10 +26,8 @@ from trimq.store.timers.timer_store import TimerStore
 
 log = logging.getLogger("trimq.timers")
 
-# Messages delivered with one write: a few milliseconds.
+# Messages delivered with one write: a few milliseconds. With larger bodies, fewer.
 _BATCH: Final = 64
-# With larger bodies, fewer.
-_BATCH_BYTES: Final = 1024 * 1024
 _RETRY_SECONDS: Final = 1.0
 _CATCHING_UP_SECONDS: Final = 0.02
 
@@ -60,6 +60,7 @@ class Delivery:
             if self._feeding.is_catching_up:
                 await trio.sleep(_CATCHING_UP_SECONDS)
                 continue
+            await self._make_room(putting)
             time = self._timers.find_due(self._clock.millis())
             if time is not None:
                 await self._deliver_slot(time, putting)
@@ -71,11 +72,28 @@ class Delivery:
     async def _until_due(self) -> None:
         """The wall clock may be set while this sleeps, so it is looked at once per slot."""
         timers = self._timers
-        while not timers.is_behind(now := self._clock.millis()):
+        while not timers.is_in_the_way and not timers.is_behind(now := self._clock.millis()):
             left = timers.read_time + timers.precision - now
             await trio.sleep(min(max(left, 1), timers.precision) / 1000)
 
-    async def _deliver_slot(self, time: int, putting: Putting) -> None:
+    async def _make_room(self, putting: Putting) -> None:
+        """The clock was set back by weeks, and what waits for the time before that is in the way: it rolls.
+
+        RocketMQ forgets it.
+        """
+        time = self._timers.take_in_the_way()
+        chain = None if time is None else await self._taken_out(time)
+        if time is None or chain is None:
+            return
+        log.warning("timer messages roll, as the clock was set back: slot=%d", time)
+        for deletes in (True, False):
+            for batch in batches(chain, deletes=deletes):
+                await putting.put([due._replace(magic=due.magic | MAGIC_ROLL) for due in batch])
+                await trio.lowlevel.checkpoint()
+        self._timers.finish(time)
+
+    async def _taken_out(self, time: int) -> Chain | None:
+        """None: it could not be read, and is tried again."""
         try:
             chain = self._timers.begin(time, self._store.max_physical_offset)
             await self._read(chain)
@@ -84,6 +102,12 @@ class Delivery:
                 "slot of the timer wheel not read, trying again: time=%d error=%s", time, error
             )
             await trio.sleep(_RETRY_SECONDS)
+            return None
+        return chain
+
+    async def _deliver_slot(self, time: int, putting: Putting) -> None:
+        chain = await self._taken_out(time)
+        if chain is None:
             return
         recalled: set[str] = set()
         for batch in batches(chain, deletes=True):
@@ -109,11 +133,15 @@ class Delivery:
 def batches(chain: Chain, *, deletes: bool) -> Iterator[list[Due]]:
     """A slot's records from the oldest on, so many at a time that a step of the loop stays short."""
     found = chain.deletes if deletes else chain.others
+    return in_batches(found.at(index) for index in range(len(found)))
+
+
+def in_batches(waiting: Iterable[Due]) -> Iterator[list[Due]]:
+    """The same for any that are to be read, and maybe copied."""
     batch: list[Due] = []
     size = 0
-    for index in range(len(found)):
-        due = found.at(index)
-        if batch and (len(batch) >= _BATCH or size + due.size > _BATCH_BYTES):
+    for due in waiting:
+        if batch and (len(batch) >= _BATCH or size + due.size > BYTES_PER_STEP):
             yield batch
             batch, size = [], 0
         batch.append(due)

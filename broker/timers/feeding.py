@@ -17,6 +17,7 @@ from typing import Final
 import trio
 
 from trimq.base.clock import Clock
+from trimq.broker.steps import BYTES_PER_STEP
 from trimq.broker.timers.copies import NEVER_ENTERED
 from trimq.broker.timers.metrics import TimerMetrics
 from trimq.broker.timers.putting import Putting
@@ -36,7 +37,7 @@ from trimq.store.timers.timer_store import Entered, TimerStore
 
 log = logging.getLogger("trimq.timers")
 
-# Messages read from the queue in one step.
+# Messages read from the queue in one step, and with larger bodies fewer.
 _BATCH: Final = 64
 # How long to wait before a message is tried again for which the wheel has no room.
 _NO_ROOM_SECONDS: Final = 0.2
@@ -116,16 +117,20 @@ class Feeding:
     # --- while messages are written
 
     def written(self, record: Dispatched, message: Message) -> None:
-        """The effect of a record of rmq_sys_wheel_timer."""
-        if (
-            record.queue_id == 0
-            and record.queue_offset == self._timers.queue_offset
-            and self._is_on
-            and self._enter_written(record, message) is Entered.WAITS
-        ):
-            self._timers.queue_offset += 1
-        else:
-            self._stirred.set()
+        """The effect of a record of rmq_sys_wheel_timer. Whatever goes wrong: it is read from the queue then."""
+        waits = False
+        try:
+            waits = (
+                record.queue_id == 0
+                and record.queue_offset == self._timers.queue_offset
+                and self._is_on
+                and self._enter_written(record, message) is Entered.WAITS
+            )
+        finally:
+            if waits:
+                self._timers.queue_offset += 1
+            else:
+                self._stirred.set()
 
     def _enter_written(self, record: Dispatched, message: Message) -> Entered:
         at, size = record.physical_offset, record.size
@@ -164,10 +169,10 @@ class Feeding:
                 now=self._clock.millis(),
                 window=self.window,
             )
-            self._timers.write_if_much()
         except StoreError as error:
             log.error("timer message not put on the wheel, trying again: error=%s", error)
             return Entered.LATER
+        self._write_if_much()
         if result is Entered.WAITS:
             self._metrics.add(topic, -1 if is_delete else 1)
             self.entered += 1
@@ -175,6 +180,13 @@ class Feeding:
                 self._is_made = True
                 self._made.set()
         return result
+
+    def _write_if_much(self) -> None:
+        try:
+            self._timers.write_if_much()
+        except StoreError as error:
+            # It is on the wheel, and would be there twice if it were entered again: the next flush writes it.
+            log.error("timer log not written, trying again: error=%s", error)
 
     def _hash(self, topic: str) -> int:
         found = self._hashes.get(topic)
@@ -230,10 +242,14 @@ class Feeding:
             await self._deliver(putting, at_once)
 
     def _next_batch(self) -> list[Due]:
-        batch = []
+        batch: list[Due] = []
+        size = 0
         for offset in range(self._timers.queue_offset, self._timers.queue_offset + _BATCH):
             entry = self._store.queue_entry(TIMER_TOPIC, 0, offset)
             if entry is None:
+                break
+            size += entry.size
+            if batch and size > BYTES_PER_STEP:
                 break
             batch.append(Due(entry.physical_offset, entry.size, NEVER_ENTERED, MAGIC_DEFAULT))
         return batch

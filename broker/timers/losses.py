@@ -13,6 +13,7 @@ from typing import Final
 
 import trio
 
+from trimq.broker.steps import BYTES_PER_STEP
 from trimq.broker.timers.feeding import Feeding
 from trimq.broker.timers.places import first_behind
 from trimq.codec.errors import CodecError
@@ -77,11 +78,14 @@ class Losses:
 
     def _pieces(self, segment: Segment, offset: int) -> list[tuple[Segment, int, int]]:
         """The next timer messages in the file: file, position, bytes."""
-        end = self._store.min_physical_offset
-        pieces = []
+        end, size = self._store.min_physical_offset, 0
+        pieces: list[tuple[Segment, int, int]] = []
         for at in range(offset, offset + _BATCH):
             entry = self._store.queue_entry(TIMER_TOPIC, 0, at)
             if entry is None or not segment.base <= entry.physical_offset < end:
+                break
+            size += entry.size
+            if pieces and size > BYTES_PER_STEP:
                 break
             pieces.append((segment, entry.physical_offset - segment.base, entry.size))
         return pieces

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import logging
 from functools import partial
-from typing import Final
 
 import trio
 
 from trimq.base.clock import Clock
-from trimq.broker.timers.delivery import Delivery
+from trimq.broker.timers.delivery import Delivery, in_batches
 from trimq.broker.timers.feeding import Feeding
 from trimq.broker.timers.losses import Losses
 from trimq.broker.timers.metrics import TimerMetrics
@@ -27,8 +26,6 @@ from trimq.store.timers.chain import Due
 from trimq.store.timers.timer_store import TimerStore
 
 log = logging.getLogger("trimq.timers")
-
-_TAIL_BATCH: Final = 64
 
 
 class WheelTimers:
@@ -186,9 +183,8 @@ class WheelTimers:
     async def _count_tail(self) -> None:
         """Messages put on the wheel after the last checkpoint are not in its counts."""
         tail, self._tail = self._tail, []
-        for begin in range(0, len(tail), _TAIL_BATCH):
-            part = tail[begin : begin + _TAIL_BATCH]
-            batch = [Due(offset, size, 0, magic) for offset, size, magic in part]
+        waiting = (Due(offset, size, 0, magic) for offset, size, magic in tail)
+        for batch in in_batches(waiting):
             records = await self.putting.fetch(batch)
             for due, record in zip(batch, records, strict=True):
                 topic = None

@@ -27,6 +27,7 @@ from trimq.broker.config import BrokerConfig
 from trimq.broker.produce.puts import PutRefused, PutRules
 from trimq.broker.produce.staging import Staging
 from trimq.broker.records import ColdRecord, NoRecord, fetch_record, record_in_memory
+from trimq.broker.steps import BYTES_PER_STEP
 from trimq.broker.topics.table import Topics
 from trimq.broker.transactions.copies import (
     BadHalf,
@@ -49,7 +50,6 @@ log = logging.getLogger("trimq.transactions")
 
 # What one step of the loop does: some milliseconds, interpreted and with bodies of any size.
 _SLICE: Final = 8
-_SLICE_BYTES: Final = 256 * 1024
 _LOOKED_AT: Final = 2_000
 _ROUND_SECONDS: Final = 60
 _HOUR_MILLIS: Final = 3_600_000
@@ -121,16 +121,16 @@ class Checking:
             half = self._pending.at(offset)
             verdict = None if half is None else self._verdict(half)
             if half is not None and verdict is not None:
+                size += half.size
+                if cases and (len(cases) >= _SLICE or size > BYTES_PER_STEP):
+                    if not self._settle(cases) or self._clock.current_time() > ends_at:
+                        return
+                    cases, size = [], half.size
+                    await trio.lowlevel.checkpoint()
                 record = await self._read(half)
                 if record is not None:
                     cases.append(Case(half, verdict, record))
-                    size += half.size
-            if len(cases) >= _SLICE or size >= _SLICE_BYTES:
-                if not self._settle(cases) or self._clock.current_time() > ends_at:
-                    return
-                cases, size = [], 0
-                await trio.lowlevel.checkpoint()
-            elif looked_at % _LOOKED_AT == 0:
+            if looked_at % _LOOKED_AT == 0:
                 await trio.lowlevel.checkpoint()
         self._settle(cases)
 

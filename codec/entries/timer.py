@@ -17,6 +17,8 @@ MAGIC_DELETE: Final = 4
 BLANK_MAGIC: Final = 0xCBD43194
 # It was put off when it came from the queue, before it was in any slot.
 OF_QUEUE: Final = -1
+# Between a record's write time and its slot's, in milliseconds: an int, of either sign.
+LONGEST_DELAY: Final = 2**31 - 1
 # A record's magic has no other bits (TimerMessageStore.isMagicOK).
 ALL_MAGIC: Final = 0xF
 

@@ -162,5 +162,5 @@ class HeartBeat(Processor[None]):
             data.client_id,
             request.language,
             request.version,
-            self._clock.millis(),
+            self._clock.steady_millis(),
         )

@@ -38,7 +38,7 @@ class UnregisterClient(Processor[UnregisterClientRequestHeader]):
             header.client_id,
             request.language,
             request.version,
-            self._clock.millis(),
+            self._clock.steady_millis(),
         )
         if header.producer_group is not None:
             self._producers.unregister(header.producer_group, client)

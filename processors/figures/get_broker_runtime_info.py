@@ -80,7 +80,7 @@ class GetBrokerRuntimeInfo(Processor[None]):
         table["brokerActive"] = "true"
         table["brokerVersionDesc"] = _VERSION
         table["bootTimestamp"] = str(self._stats.started)
-        table["runtime"] = _duration(self._clock.millis() - self._stats.started)
+        table["runtime"] = _duration(self._clock.steady_millis() - self._stats.started)
         return Response(body=encode_body(KVTable(table=table)))
 
     def _counts(self) -> dict[str, str]:

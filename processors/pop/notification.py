@@ -2,20 +2,17 @@
 
 import random
 from functools import partial
-from typing import Final
 
 from trimq.base.clock import Clock
 from trimq.broker.pop.asking import PopChecks, Wanted
 from trimq.broker.pop.looking import Looking
 from trimq.broker.pop.selection import DRAWN_FROM
-from trimq.broker.pop.waiting import PopWaits, Waited
+from trimq.broker.pop.waiting import PopWaits, Waited, time_left
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.headers.pop import NotificationRequestHeader, NotificationResponseHeader
 from trimq.codec.names import REMARK_LEFT
 from trimq.remoting.contract import Later, Peer, Processor, RemotingError, Request, Response
 
-# It is answered so many milliseconds before its time is up (PopRequest.isTimeout).
-_AHEAD: Final = 50
 Asked = Request[NotificationRequestHeader]
 
 
@@ -86,7 +83,7 @@ class Notification(Processor[NotificationRequestHeader]):
 
     def _left(self, header: NotificationRequestHeader) -> int:
         """Milliseconds until it is answered in any case."""
-        return header.born_time + header.poll_time - _AHEAD - self._clock.millis()
+        return time_left(header, self._clock.millis())
 
 
 def _answer(has_message: bool, full: bool = False) -> Response:

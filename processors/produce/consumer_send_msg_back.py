@@ -32,7 +32,9 @@ class ConsumerSendMsgBack(Processor[ConsumerSendMsgBackRequestHeader]):
         except ColdRecord:
             # The message lies on disk, outside the page cache.
             return Later(request, partial(self._go_on, retry))
-        return _reply(self._back.stage(header, request.version, retry, record), True)
+        answer = _reply(self._back.stage(header, request.version, retry, record), True)
+        answer.copied = record.total_size
+        return answer
 
     async def _go_on(self, retry: Retry, request: BackRequest) -> Response:
         header = request.header

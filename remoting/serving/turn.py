@@ -29,6 +29,9 @@ _LAST_BINARY_CODE: Final = 32767
 # No step may hold the event loop for long: this many requests take a few milliseconds.
 _FRAMES_PER_TURN: Final = 128
 
+# And copies of stored messages, which short requests may ask for: with so many bytes the others have their turn.
+_COPIED_PER_TURN: Final = 256 * 1024
+
 # Bytes that a waiting request takes besides the texts of its header.
 _WAITING_SIZE: Final = 2048
 
@@ -65,18 +68,19 @@ class WaitingRequest:
 class Turn:
     """The outcome of the frames of one receive.
 
-    `more`: there may be frames left; take another turn when the others have had theirs and the
-    outbox has room. `broken`: what was wrong with a frame; the connection is unusable after that. `term`: in
-    which its records were written.
+    `copied`: bytes of stored messages that its requests staged copies of. `more`: there may be frames
+    left; take another turn when the others have had theirs and the outbox has room. `broken`: what was
+    wrong with a frame; the connection is unusable after that. `term`: in which its records were written.
     """
 
-    __slots__ = ("answers", "broken", "frames", "more", "replies", "term", "waiting")
+    __slots__ = ("answers", "broken", "copied", "frames", "more", "replies", "term", "waiting")
 
     def __init__(self) -> None:
         self.replies: list[Reply] = []
         self.waiting: list[WaitingRequest] = []
         self.answers: list[RemotingCommand] = []
         self.frames: int = 0
+        self.copied: int = 0
         self.more: bool = False
         self.broken: str | None = None
         self.term: int = 0
@@ -106,7 +110,7 @@ def begin_turn(
     turn = Turn()
     dispatcher.begin_receive()
     try:
-        while room > 0 and turn.frames < _FRAMES_PER_TURN:
+        while room > 0 and turn.frames < _FRAMES_PER_TURN and turn.copied < _COPIED_PER_TURN:
             frame = frames.next_frame()
             if frame is None:
                 break
@@ -159,6 +163,7 @@ def _handle(
             size -= len(command.body)
         turn.waiting.append(WaitingRequest(outcome, command.coding, size))
         return 0
+    turn.copied += outcome.copied
     if outcome.no_reply or command.is_oneway:
         return 0
     size = body_size(outcome.body)

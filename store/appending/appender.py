@@ -261,7 +261,11 @@ class Appender:
         if effects:
             self._effects = []
             for effect, record, message in effects:
-                effect(record, message)
+                # Whatever one of them does: it is written, and the others are owed theirs.
+                try:
+                    effect(record, message)
+                except Exception as error:
+                    self._showing.failures.of_effect(record, error)
         if self.claims:
             self.claims.clear()
         self._showing.tell(staged)

@@ -5,6 +5,8 @@ with SYNC_FLUSH the end of what is on the disk, and in a term what its slaves ha
 Entries and listeners of a record wait until it lies whole before the bound. Entries of the broker's own queues
 (`Queue.at_once`) do not wait: what it has decided it must find there.
 
+A listener that fails is logged, and the others hear of the write all the same (`messages/failures.py`).
+
 Hot: compiled by mypyc when a compiler is there.
 """
 
@@ -14,6 +16,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final
 
+from trimq.store.messages.failures import Failures
 from trimq.store.messages.message import Dispatched
 from trimq.store.queues.light_queue import LightQueue
 from trimq.store.queues.queue import Queue
@@ -88,6 +91,7 @@ class Showing:
         "_unseen",
         "_when_flushed",
         "_write_listeners",
+        "failures",
         "is_bound",
         "last_offset",
         "last_timestamp",
@@ -103,6 +107,7 @@ class Showing:
         self._unseen: deque[_Unseen] = deque()
         self._listeners: list[Listener] = []
         self._write_listeners: list[WriteListener] = []
+        self.failures = Failures()
         # The last record that queues, index and listeners have, for the checkpoint.
         self.last_offset = -1
         self.last_timestamp = 0
@@ -151,7 +156,10 @@ class Showing:
     def tell_written(self) -> None:
         """The log has grown."""
         for listener in self._write_listeners:
-            listener()
+            try:
+                listener()
+            except Exception as error:
+                self.failures.of_listener(listener, "a write", error)
 
     # --- the bound
 
@@ -208,7 +216,10 @@ class Showing:
         self.last_offset = last.physical_offset
         self.last_timestamp = last.store_timestamp
         for listener in self._listeners:
-            listener(records)
+            try:
+                listener(records)
+            except Exception as error:
+                self.failures.of_listener(listener, "records that are seen", error)
 
     def _append(self, records: list[Dispatched], queues: list[Queue | None]) -> None:
         """Their queue entries; those of a batch, which are consecutive, all at once."""

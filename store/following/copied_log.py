@@ -174,7 +174,7 @@ class CopiedLog:
             entered.sort(key=_place)
         for queue, record in entered:
             if queue.effect is not None and record.physical_offset not in passed:
-                apply_effect(self._log, queue.effect, record)
+                apply_effect(self._log, queue.effect, record, self._showing.failures)
         if passed:
             # Nobody hears of them either.
             records = [record for record in records if record.physical_offset not in passed]

@@ -5,8 +5,9 @@ effect belongs to a topic. It is applied to each of the topic's records when tha
 the order of the log and before listeners hear of the write, and by `MessageStore.replay` to the same
 records at start: running and recovery cannot differ, and a write that fails has nothing to take back.
 
-An effect must not fail, whatever is in the record, and it stages nothing: what follows from it is staged
-by a service on its next turn.
+An effect should not fail, whatever is in the record, and it stages nothing: what follows from it is staged
+by a service on its next turn. One that does fail is logged and takes nothing else of the write along; its owner makes
+anew from the log what it knows of the topic (`failures.py`).
 """
 
 from __future__ import annotations

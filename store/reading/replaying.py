@@ -7,8 +7,10 @@ from typing import Final
 from trimq.codec.errors import CodecError
 from trimq.codec.records.bodiless import HEAD_SIZE, body_extent, parse_bodiless
 from trimq.codec.records.record import Record, parse_record
+from trimq.store.errors import StoreError
 from trimq.store.log.commit_log import CommitLog
 from trimq.store.messages.effects import Effect
+from trimq.store.messages.failures import Failures
 from trimq.store.messages.message import Dispatched, Message, copy_to
 from trimq.store.queues.queue import Queue
 
@@ -19,10 +21,10 @@ _SMALL: Final = 16 * 1024
 def replay(log: CommitLog, queue: Queue, begin: int, effect: Effect, bodies: bool) -> int:
     """Apply the effect to the queue's records from `begin` on, in order; where the queue ends. Blocks.
 
-    Records that are gone or damaged are left out. Without `bodies` those of large records are not
-    read, and the message has an empty one.
+    Records that are gone or damaged, or whose effect fails, are left out. Without `bodies` those of large
+    records are not read, and the message has an empty one.
     """
-    end = queue.max_offset
+    end, failures = queue.max_offset, Failures()
     for offset in range(max(begin, queue.min_offset), end):
         entry = queue.entry(offset)
         if entry is None:
@@ -30,15 +32,26 @@ def replay(log: CommitLog, queue: Queue, begin: int, effect: Effect, bodies: boo
         record = _record(log, entry.physical_offset, entry.size, bodies)
         if record is None:
             continue
-        effect(_dispatched(record, queue.tags_code(entry.tags_code)), message_of(record))
+        found = _dispatched(record, queue.tags_code(entry.tags_code))
+        _apply(effect, found, message_of(record), failures)
     return end
 
 
-def apply_effect(log: CommitLog, effect: Effect, record: Dispatched) -> None:
+def apply_effect(log: CommitLog, effect: Effect, record: Dispatched, failures: Failures) -> None:
     """Apply it to a record that has just come to the log. Blocks, if that is not in the page cache any more."""
     found = _record(log, record.physical_offset, record.size, bodies=True)
     if found is not None:
-        effect(record, message_of(found))
+        _apply(effect, record, message_of(found), failures)
+
+
+def _apply(effect: Effect, record: Dispatched, message: Message, failures: Failures) -> None:
+    """StoreError: of the disk, for whoever reads to try again."""
+    try:
+        effect(record, message)
+    except StoreError:
+        raise
+    except Exception as error:
+        failures.of_effect(record, error)
 
 
 def _record(log: CommitLog, position: int, size: int, bodies: bool) -> Record | None:

@@ -87,14 +87,14 @@ class Recovery:
         return Recovered(queue_offset, read_time, done_before, found, put_off, cut, len(broken))
 
     def _read_time(self, now: int, window: int) -> int:
-        """Not so long ago that slots of that time and of the time to come would meet.
+        """Where the checkpoint says, however long that is ago: what waits since then is due.
 
         Without a checkpoint every slot may have been missed.
         """
-        read_time = self._slot_time(self._state.read_time)
-        return max(read_time, self._earliest(now, window))
+        return self._slot_time(self._state.read_time) or self._earliest(now, window)
 
     def _earliest(self, now: int, window: int) -> int:
+        """Not so long ago that slots of that time and of the time to come would meet."""
         wheel = self._wheel
         return self._slot_time(now) - (wheel.slots - window - BLANK_SLOTS) * wheel.precision
 
@@ -151,7 +151,7 @@ class Recovery:
                 return read_time
             if position >= self._state.log_position:
                 first = min(first, self._slot_time(record.time))
-        return max(first, self._earliest(now, window))
+        return first if self._state.read_time else max(first, self._earliest(now, window))
 
     def _add_tail(
         self, start: int, read_time: int, put_off: PutOff, find: FindQueueOffset

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from trimq.codec.entries.timer import (
+    LONGEST_DELAY,
     MAGIC_DEFAULT,
     MAGIC_DELETE,
     MAGIC_ROLL,
@@ -83,6 +84,8 @@ class TimerStore:
         self._held_from = -1
         self._planned_from = 0
         self._put_off = PutOff()
+        # A slot in the place of one that is wanted, of a time that nobody may wait for: -1 without any.
+        self._in_the_way = -1
 
     # --- opening and closing
 
@@ -202,6 +205,8 @@ class TimerStore:
     ) -> None:
         """`lying`: what lies in the place of the slot."""
         is_own = lying.time == stop // self.precision
+        # The record says the slot's time as a distance in 32 bits; a clock that was set may be further away.
+        write_time = max(min(write_time, stop + LONGEST_DELAY), stop - LONGEST_DELAY)
         position = self.log.append(
             pack_timer_record(
                 lying.last if is_own else -1,
@@ -219,9 +224,14 @@ class TimerStore:
         self.read_time = min(self.read_time, stop)
 
     def _has_room(self, stop: int, lying: TimerSlot) -> bool:
-        """Not while its slot is being taken out, or still has messages of two weeks ago."""
+        """Not while its slot is being taken out, or still has messages of two weeks ago.
+
+        Or of two weeks ahead, of which the clock was set back: those roll, to make room.
+        """
         if stop == self._taking or self.log.unwritten > MOST_UNWRITTEN:
             return False
+        if lying.time > stop // self.precision:
+            self._in_the_way = lying.time * self.precision
         return lying.time == 0 or lying.time == stop // self.precision
 
     def write_if_much(self) -> None:
@@ -255,6 +265,16 @@ class TimerStore:
             return None
         self.read_time, found = self.wheel.pass_empty(self.read_time, end)
         return self.read_time if found else None
+
+    @property
+    def is_in_the_way(self) -> bool:
+        """Whether `take_in_the_way` may have one."""
+        return self._in_the_way >= 0
+
+    def take_in_the_way(self) -> int | None:
+        """The time of a slot that has to be taken out although it is not due, for its messages to roll."""
+        time, self._in_the_way = self._in_the_way, -1
+        return None if time < 0 or self.wheel.slot(time) is None else time
 
     def is_behind(self, now: int) -> bool:
         return self.wheel.is_open and self.read_time < now - now % self.precision

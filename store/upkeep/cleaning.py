@@ -182,7 +182,8 @@ class LogCleaning:
     def _is_time_to_retry(self) -> bool:
         """CleanCommitLogService.reDeleteHangedFile."""
         now = self._now_millis()
-        if now - self._retried_at <= self._config.redelete_hanged_file_interval:
+        # Below 0 the clock was set back.
+        if 0 <= now - self._retried_at <= self._config.redelete_hanged_file_interval:
             return False
         self._retried_at = now
         return True
@@ -216,6 +217,9 @@ class LogCleaning:
         if segment.readers <= 0:
             return False
         waited = self._now_millis() - segment.removed_at
+        if waited < 0:
+            # The clock was set back: it waits anew.
+            segment.removed_at, waited = self._now_millis(), 0
         if waited >= self._config.destroy_maped_file_interval_forcibly:
             log.warning("a file is deleted although it is still being read: path=%s", segment.path)
             return False

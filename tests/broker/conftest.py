@@ -14,6 +14,9 @@ class HandClock(Clock):
     def millis(self) -> int:
         return self.now
 
+    def steady_millis(self) -> int:
+        return self.now
+
 
 @pytest.fixture
 def clock() -> HandClock:

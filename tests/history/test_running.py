@@ -12,6 +12,8 @@ from tests.history.clients import Line, Members, Producer
 from tests.history.committed import Periods
 from tests.history.logs import compare_logs
 from tests.history.running import Disturbance, Plan, Run, check_store, play, prepare, read_copies
+from tests.trimq.clock.jumping import JUMPS
+from tests.trimq.clock.set_server import set_clock
 from tests.trimq.serving.killed import Server
 
 LOG_FILE = 128 * 1024
@@ -33,12 +35,13 @@ class Broker:
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(exist_ok=True)
+        self.clock: Path | None = None
         self.store, self.log = folder / "store", folder / "server.log"
         self._server: Server | None = None
         self.members = Members("broker-a", None)
 
     def start(self) -> str:
-        self._server = Server(self.store, self.log, SETTINGS)
+        self._server = Server(self.store, self.log, SETTINGS, clock=self.clock)
         self._server.wait_ready()
         # To itself it is a slave as well: it answers both kinds of readers.
         self.members.master = self._server.broker_addr
@@ -77,6 +80,31 @@ def test_a_kill_9_in_the_middle(tmp_path: Path, times: int) -> None:
     groups = {"Readers": Role.MASTER, "Behind": Role.SLAVE}
     plan = Plan(seconds=3 * times, groups=groups, between=0.002, periods=PERIODS)
     assert play_with(broker, plan, *[kill] * times) == ""
+    assert check_store(broker.store) == []
+
+
+def test_a_clock_that_jumps(tmp_path: Path, times: int) -> None:
+    """And at last a kill, so that the server starts with it."""
+    broker = Broker(tmp_path)
+    broker.clock = tmp_path / "clock"
+    set_clock(broker.clock, 0)
+
+    def jump(by: int) -> Disturbance:
+        def act(run: Run) -> None:
+            assert broker.clock is not None
+            set_clock(broker.clock, by)
+
+        return act
+
+    def kill(run: Run) -> None:
+        with run.marked(Change.KILL, "broker-a"):
+            broker.kill()
+            broker.start()
+
+    jumps = [jump(by) for by in JUMPS.values()]
+    groups = {"Readers": Role.MASTER, "Behind": Role.SLAVE}
+    plan = Plan(seconds=3 * times, groups=groups, between=0.002, periods=PERIODS)
+    assert play_with(broker, plan, *[*jumps, kill] * times) == ""
     assert check_store(broker.store) == []
 
 

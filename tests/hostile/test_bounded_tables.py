@@ -39,6 +39,9 @@ class Watch(Clock):
     def millis(self) -> int:
         return self.now
 
+    def steady_millis(self) -> int:
+        return self.now
+
 
 def test_locks_of_a_group_and_of_all_have_a_bound() -> None:
     locks = QueueLocks(Watch(), config=BrokerConfig(max_group_locks=10, max_queue_locks=15))

@@ -35,6 +35,9 @@ class Time(Clock):
     def millis(self) -> int:
         return self.now
 
+    def steady_millis(self) -> int:
+        return self.now
+
 
 class Parts:
     """The parts of a NameServer as it is built, and what they have in common."""

@@ -30,12 +30,16 @@ PLAN = server_plan(ServerOptions(store=Path("unused")))
 
 
 class HandClock(Clock):
-    """Stands still until it is moved."""
+    """Stands still until it is moved; `jumped`: by how much its wall time was set."""
 
     def __init__(self) -> None:
         self.now = NOW
+        self.jumped = 0
 
     def millis(self) -> int:
+        return self.now + self.jumped
+
+    def steady_millis(self) -> int:
         return self.now
 
 

@@ -46,13 +46,12 @@ class RunningBroker:
 
 @asynccontextmanager
 async def open_broker(
-    plan: ServerPlan, name_servers: NameServers, process: ProcessState
+    plan: ServerPlan, name_servers: NameServers, process: ProcessState, clock: Clock
 ) -> AsyncIterator[RunningBroker]:
     """Ports first, then the store, then services, then clients; stopping goes in reverse order."""
     sockets = listen_broker(plan.listen, plan.replication.ha_listen_port)
     try:
         identity = _identity(plan, sockets)
-        clock = Clock()
         store = MessageStore(plan.store, clock.millis)
         report = await trio.to_thread.run_sync(_open_store, plan, store)
         log.info(

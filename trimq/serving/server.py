@@ -60,10 +60,12 @@ async def serve(
     namesrv_listen: str | None = None,
     advertise: str | None = None,
     settings: Mapping[str, str] | None = None,
+    clock: Clock | None = None,
 ) -> AsyncIterator[RunningServer]:
     """A broker, and a NameServer unless ``namesrv`` names others, until the block ends.
 
     Port 0 (the default) picks free ports. ``settings`` are ``broker.conf`` keys and their texts.
+    ``clock`` stands for this machine's, for tests that set it.
     Raises AddressError, SettingsError or StoreError when it cannot start.
     """
     options = ServerOptions(
@@ -74,13 +76,16 @@ async def serve(
         advertise=advertise,
         settings=settings or {},
     )
-    async with open_server(options) as running:
+    async with open_server(options, clock) as running:
         yield running
 
 
 @asynccontextmanager
-async def open_server(options: ServerOptions) -> AsyncIterator[RunningServer]:
+async def open_server(
+    options: ServerOptions, clock: Clock | None = None
+) -> AsyncIterator[RunningServer]:
     """Start everything that the options ask for; leaving the block is the clean shutdown."""
+    clock = clock or Clock()
     plan = server_plan(options)
     check_reachable(plan, options.listen is not None or "bindAddress" in plan.sources.texts)
     prepare_store(plan.store.root)
@@ -91,16 +96,15 @@ async def open_server(options: ServerOptions) -> AsyncIterator[RunningServer]:
         stack.enter_context(watched(process.steps))
         namesrv: Namesrv | None = None
         if plan.embedded is not None:
-            namesrv = made_namesrv(plan.embedded)
+            namesrv = made_namesrv(plan.embedded, clock)
             namesrv_addr = str(
                 await stack.enter_async_context(
                     open_namesrv(namesrv, plan.embedded, process.supervisor)
                 )
             )
         tell_local = namesrv.routes.register_topic if namesrv is not None else None
-        broker = await stack.enter_async_context(
-            open_broker(plan, NameServers(name_server_list(namesrv_addr), tell_local), process)
-        )
+        name_servers = NameServers(name_server_list(namesrv_addr), tell_local)
+        broker = await stack.enter_async_context(open_broker(plan, name_servers, process, clock))
         yield RunningServer(
             namesrv_addr,
             broker.address,
@@ -111,9 +115,9 @@ async def open_server(options: ServerOptions) -> AsyncIterator[RunningServer]:
         )
 
 
-def made_namesrv(plan: NamesrvPlan) -> Namesrv:
+def made_namesrv(plan: NamesrvPlan, clock: Clock | None = None) -> Namesrv:
     """With its files read; `open_namesrv` serves it."""
-    return build_namesrv(plan.namesrv, Clock(), plan.sources, (plan.server, plan.tls))
+    return build_namesrv(plan.namesrv, clock or Clock(), plan.sources, (plan.server, plan.tls))
 
 
 @asynccontextmanager

@@ -24,6 +24,7 @@ from trimq.remoting.contract import Awaited, Gate
 from trimq.remoting.serving.dispatch import Dispatcher
 from trimq.remoting.serving.request_log import RequestLog
 from trimq.settings.running import RunningSettings
+from trimq.wiring import redoing
 from trimq.wiring.given import Given
 from trimq.wiring.part import Part, Parts
 from trimq.wiring.parts import (
@@ -152,11 +153,12 @@ def broker_parts(given: Given, common: Common) -> list[Part]:
     and those that refer to groups after these. A pull that waits for a message is woken before the
     message is counted.
     """
-    return [
+    parts = [
         *_who_and_where(given, common),
         *_messages_in_and_out(given, common),
         *_upkeep_and_cluster(given, common),
     ]
+    return [*parts, redoing.part(given.store, parts)]
 
 
 def _who_and_where(given: Given, common: Common) -> list[Part]:

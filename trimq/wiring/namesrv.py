@@ -38,7 +38,7 @@ def build_namesrv(
     never = NEVER_AT_RUN_TIME | set(config.config_black_list.split(";"))
     running = RunningSettings((config, *process), sources or Sources(), clock, never)
     notices = MinBrokerNotices()
-    table = RouteTable(config, clock.millis, notices)
+    table = RouteTable(config, clock.steady_millis, notices)
     kv = KVConfig(config.kv_config_path, config.namesrv_max_kv_bytes)
     parts = Parts(
         [

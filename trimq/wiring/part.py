@@ -40,6 +40,8 @@ class Part:
     before_cut: Callable[[int], None] | None = None
     # The log was cut, and no service runs: what was made of its records is made anew, as at a start; blocks.
     recover: Callable[[int], None] | None = None
+    # Topics whose records decide something here: when the effect of one fails, `recover` runs while the loop waits.
+    decides: Sequence[str] = ()
     # Called at each write to the commit log, before anybody sees what it brought.
     written: WriteListener | None = None
     # Gets the records of each write, when readers see them.

@@ -23,24 +23,13 @@ from trimq.store.messages.message import Message
 SECOND = 1000
 
 
-class MovableClock(TrioClock):
-    """Wall time that can also jump on its own."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.jumped = 0
-
-    def millis(self) -> int:
-        return super().millis() + self.jumped
-
-
 class Delaying:
     """A store with delayed messages and the service over it; can be started more than once."""
 
     def __init__(self, root: Any, nursery: trio.Nursery) -> None:
         self.root = root
         self.nursery = nursery
-        self.clock = MovableClock()
+        self.clock = TrioClock()
         self.levels = (SECOND, 5 * SECOND, 10 * SECOND)
 
     async def start(self, levels: tuple[int, ...] | None = None) -> DelayService:

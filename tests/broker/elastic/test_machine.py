@@ -212,6 +212,10 @@ class Ordered(RuleBasedStateMachine):
     def kill_members(self, one: int) -> None:
         self._group(one).kill()
 
+    @rule(days=st.sampled_from((-30, -0.01, 25, 400)))
+    def clock_jumps(self, days: float) -> None:
+        self.elastic.broker.clock.jumped += int(days * 86_400_000)
+
     @rule()
     def write_offsets(self) -> None:
         self.elastic.offsets.persist()

@@ -24,6 +24,9 @@ class HandClock(Clock):
     def millis(self) -> int:
         return self.now
 
+    def steady_millis(self) -> int:
+        return self.now
+
 
 class Table:
     """Filters on one directory, as a broker that reads every expression at once."""

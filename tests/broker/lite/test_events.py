@@ -18,6 +18,9 @@ class Clock:
     def millis(self) -> int:
         return self.now
 
+    def steady_millis(self) -> int:
+        return self.now
+
 
 class World:
     """What the events ask: metadata, subscriptions, offsets and queues in one."""

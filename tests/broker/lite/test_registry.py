@@ -23,6 +23,9 @@ class Clock:
     def millis(self) -> int:
         return self.now
 
+    def steady_millis(self) -> int:
+        return self.now
+
 
 class Metadata:
     """What the attributes of groups say."""

@@ -208,6 +208,9 @@ class Clock:
     def millis(self) -> int:
         return self.now
 
+    def steady_millis(self) -> int:
+        return self.now
+
 
 class Model(RuleBasedStateMachine):
     """One queue of twelve messages; the model has each message's time and who is done with it."""
@@ -221,7 +224,7 @@ class Model(RuleBasedStateMachine):
         self.hidden: dict[int, int] = {}
         self.done: set[int] = set()
         self.batch: list[int] = []
-        self.popped_at = 0
+        self.popped_at = self.began = 0
         self.attempt: str | None = None
 
     @rule(
@@ -245,6 +248,7 @@ class Model(RuleBasedStateMachine):
         assert all(at in self.done for at in range(found[0]))
         self.blocks.begin(Q, attempt, now, hide, found)
         self.batch, self.attempt, self.popped_at = found, attempt, now
+        self.began = now
         self.done -= set(found)
         self.hidden |= dict.fromkeys(found, now + hide)
 
@@ -275,6 +279,20 @@ class Model(RuleBasedStateMachine):
     @rule(step=st.integers(1, 5))
     def wait(self, step: int) -> None:
         self.clock.now += step
+
+    @rule(step=st.sampled_from([-1000, -7, -2, 1000]))
+    def clock_jumps(self, step: int) -> None:
+        """One that is set back hides nothing for longer than once more, from when that is seen."""
+        self.clock.now += step
+        shift = self.began - self.clock.now
+        blocked = self.blocks.is_blocked(Q, None, 1)
+        if self.batch and shift > 0:
+            for at in set(self.batch) - self.done:
+                self.hidden[at] -= shift
+            self.began = self.clock.now
+        assert blocked == any(
+            self.hidden[at] > self.clock.now for at in set(self.batch) - self.done
+        )
 
     @rule()
     def kill(self) -> None:

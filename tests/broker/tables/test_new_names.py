@@ -18,6 +18,9 @@ class Watch:
     def millis(self) -> int:
         return self.now
 
+    def steady_millis(self) -> int:
+        return self.now
+
 
 def admitted(names: NewNames, address: str, tries: int) -> int:
     """How many of so many new names an address may bring."""

@@ -313,3 +313,18 @@ async def test_rates(autojump_clock: Any, timing: Timing) -> None:
     assert timing.timers.dequeued_per_second() == 0
     await timing.until(4.5)
     assert timing.timers.dequeued_per_second() == pytest.approx(10)
+
+
+@needs_plain_timers
+async def test_a_timer_log_that_cannot_be_written_doubles_nothing(
+    autojump_clock: Any, timing: Timing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail() -> None:
+        raise StoreError("no room")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(timing.timers._files, "write_if_much", fail)
+        timing.send("x", 5)
+        await timing.until(2)
+    await timing.until(10)
+    assert timing.bodies == ["x"]

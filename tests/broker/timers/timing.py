@@ -28,17 +28,6 @@ SECOND = 1000
 BEGIN = 1_700_000_000_000
 
 
-class MovableClock(TrioClock):
-    """Wall time that can also jump on its own."""
-
-    def __init__(self) -> None:
-        super().__init__(BEGIN)
-        self.jumped = 0
-
-    def millis(self) -> int:
-        return super().millis() + self.jumped
-
-
 class Delivered:
     """A copy that was stored: when (milliseconds after BEGIN), where, and what."""
 
@@ -56,7 +45,7 @@ class Timing:
     def __init__(self, root: Path, nursery: trio.Nursery, **settings: Any) -> None:
         self.root = root
         self.nursery = nursery
-        self.clock = MovableClock()
+        self.clock = TrioClock(BEGIN)
         self.settings: dict[str, Any] = {"file_reserved_time": 1000, **settings}
         self.delivered: list[Delivered] = []
         self.noted = trio.Event()

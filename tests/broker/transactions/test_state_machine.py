@@ -23,6 +23,9 @@ from trimq.codec.names import TRANS_CHECK_MAX_TIME_TOPIC
 from trimq.codec.records.record import Record
 
 MOST_CHECKS = 2
+DAY = 86_400 * SECOND
+# fileReservedTime.
+RESERVED = 3 * DAY
 LOG_FILE = 8 * 1024
 PENDING, COMMITTED, ROLLED_BACK, GIVEN_UP, GONE = (
     "pending",
@@ -138,6 +141,11 @@ class Transactions(RuleBasedStateMachine):
     def time(self, seconds: int) -> None:
         self.trans.later(seconds * SECOND)
 
+    @rule(days=st.sampled_from([-30, -0.01, 2, 25, 400]))
+    def clock_jumps(self, days: float) -> None:
+        """Those that are too old by it are given up; those that are younger than 0 are asked about."""
+        self.trans.later(max(int(days * DAY), -self.trans.broker.clock.now // 2))
+
     @rule()
     def round(self) -> None:
         expected = [model for model in self.models if model.state == PENDING]
@@ -153,7 +161,7 @@ class Transactions(RuleBasedStateMachine):
             model.state = GONE
             return False
         age = self.trans.broker.clock.now - model.now.born_timestamp
-        if model.checks >= MOST_CHECKS:
+        if model.checks >= MOST_CHECKS or age > RESERVED:
             model.state = GIVEN_UP
             model.given_up += 1
             return False

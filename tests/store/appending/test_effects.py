@@ -183,3 +183,73 @@ def test_a_put_that_loses_a_claim_tells_its_owner(bench: Any, monkeypatch: Any) 
         store.put(bench.message(b"a"))
     with pytest.raises(StoreError, match="lost with another write"):
         store.write_staged()
+
+
+# --- what fails
+
+
+def test_an_effect_that_fails_takes_nothing_else_along(
+    bench: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Others' effects, claims, write listeners, listeners: all of them have their turn, and the write is done."""
+    store, seen = bench.open(), Seen()
+
+    def fail(record: Dispatched, message: Message) -> None:
+        raise OverflowError("int too large")
+
+    store.give_effect("Bad", fail)
+    store.give_effect("T", seen)
+    told: list[str] = []
+    store.add_write_listener(lambda: told.append("written"))
+    store.add_listener(lambda records: told.extend(record.topic for record in records))
+    store.stage(bench.message(b"x", topic="Bad"))
+    store.stage(bench.message(b"a"))
+    store.claims.add(("half", 1))
+    store.write_staged()
+    assert seen.bodies == [b"a"]
+    assert told == ["written", "Bad", "T"]
+    assert not store.claims
+    assert store.max_offset("Bad", 0) == 1
+    assert store.take_failed_effects() == {"Bad"}
+    assert store.take_failed_effects() == set()
+    assert caplog.text.count("effect of a stored record failed") == 1
+    # The next write begins anew.
+    store.put(bench.message(b"b"))
+    assert seen.bodies == [b"a", b"b"]
+
+
+@pytest.mark.parametrize("mode", ["ASYNC_FLUSH", "SYNC_FLUSH"])
+def test_a_listener_that_fails_takes_no_other_along(
+    bench: Any, caplog: pytest.LogCaptureFixture, mode: str
+) -> None:
+    store = bench.open(flush_disk_type=mode)
+    told: list[str] = []
+
+    def fail(*_: object) -> None:
+        raise KeyError("nobody foresaw this")
+
+    store.add_write_listener(fail)
+    store.add_write_listener(lambda: told.append("written"))
+    store.add_listener(fail)
+    store.add_listener(lambda records: told.append("seen"))
+    for _ in range(9):
+        store.put(bench.message(b"a"))
+        store.show(store.flush())
+    assert told == ["written", "seen"] * 9
+    assert store.failures == 18
+    # The first time, and then ever more seldom.
+    assert [record.args[-1] for record in caplog.records if record.args] == [1, 2, 4, 8, 16]
+
+
+def test_a_replay_goes_on_behind_an_effect_that_fails(bench: Any) -> None:
+    store, seen = bench.open(), Seen()
+    for body in (b"a", b"bad", b"b"):
+        store.put(bench.message(body))
+
+    def effect(record: Dispatched, message: Message) -> None:
+        if message.body == b"bad":
+            raise ValueError("nobody foresaw this")
+        seen(record, message)
+
+    assert store.replay("T", 0, 0, effect) == 3
+    assert seen.bodies == [b"a", b"b"]

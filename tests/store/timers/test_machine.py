@@ -21,8 +21,9 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from tests.interpreted import needs_plain_timers
 from tests.store.timers.conftest import BEGIN, LOG_FILE, SECOND, SIZE, SLOTS, WINDOW
 from trimq.broker.timers.copies import NEVER_ENTERED
+from trimq.codec.entries.timer import MAGIC_ROLL
 from trimq.store.errors import StoreError
-from trimq.store.timers.chain import Due
+from trimq.store.timers.chain import Chain, Due
 from trimq.store.timers.timer_store import Entered, TimerStore
 
 
@@ -158,10 +159,7 @@ class TimerMachine(RuleBasedStateMachine):
             time = self.store.find_due(self.now)
             if time is None:
                 return False
-            chain = self.store.begin(time, self.log_end)
-            while not chain.done:
-                start, size = chain.wanted()
-                chain.take(start, self.store.log.read_blocking(start, size))
+            chain = self.chain(time)
             self.recalled = set()
             for index in range(len(chain.deletes)):
                 source = self.commit_log[chain.deletes.at(index).physical_offset // SIZE]
@@ -172,14 +170,35 @@ class TimerMachine(RuleBasedStateMachine):
             self.slot = time
         return True
 
+    def make_room(self) -> None:
+        """As broker/timers/delivery.py does it."""
+        time = None if self.slot is not None else self.store.take_in_the_way()
+        if time is None:
+            return
+        chain = self.chain(time)
+        for found in (chain.deletes, chain.others):
+            for index in range(len(found)):
+                due = found.at(index)
+                self.put(due._replace(magic=due.magic | MAGIC_ROLL))
+        self.store.finish(time)
+
+    def chain(self, time: int) -> Chain:
+        chain = self.store.begin(time, self.log_end)
+        while not chain.done:
+            start, size = chain.wanted()
+            chain.take(start, self.store.log.read_blocking(start, size))
+        return chain
+
     def finish_all(self) -> None:
         """Wait until everything is due: then everything is out."""
+        last = max((out_ms for out_ms, _ in self.due), default=0)
         for _ in range(12):
             while self.feed_one():
                 pass
+            self.make_room()
             while self.store.is_behind(self.now) or self.slot is not None:
                 self.deliver(1000)
-            self.now += WINDOW // 2 * SECOND
+            self.now = max(self.now + WINDOW // 2 * SECOND, last)
         assert self.store.queue_offset == len(self.queue)
         for message, (_, recalls) in enumerate(self.due):
             stored = any(one.message == message and not one.copied for one in self.commit_log)
@@ -227,6 +246,14 @@ class TimerMachine(RuleBasedStateMachine):
     @rule(seconds=st.integers(1, 20))
     def clock_is_set_back(self, seconds: int) -> None:
         self.now -= seconds * SECOND
+
+    @rule(seconds=st.sampled_from([-20 * SLOTS, -SLOTS, SLOTS, 20 * SLOTS, 25 * 86_400]))
+    def clock_jumps(self, seconds: int) -> None:
+        self.now = max(self.now + seconds * SECOND, BEGIN // 2)
+
+    @rule()
+    def room_is_made(self) -> None:
+        self.make_room()
 
     @rule(most=st.integers(1, 10))
     def deliver(self, most: int) -> None:

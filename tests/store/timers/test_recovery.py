@@ -186,12 +186,26 @@ def test_slots_that_are_done_are_emptied(timers: Timers) -> None:
     assert timers.store.file.delivered_from is None
 
 
-def test_a_broker_that_was_away_for_too_long_starts_with_what_fits(timers: Timers) -> None:
-    timers.enter(5)
+@pytest.mark.parametrize("flushed", [False, True])
+def test_a_broker_that_was_away_for_long_delivers_what_was_due(
+    timers: Timers, flushed: bool
+) -> None:
+    """Or one whose clock is far ahead when it starts. The wheel has 400 slots."""
+    timers.enter(1)
     timers.flush()
-    timers.store.close()
+    first, second = timers.enter(5), timers.enter(90)
+    if flushed:
+        timers.flush()
     timers.now += 10_000 * SECOND
-    timers.open()
+    timers.kill()
+    assert [*timers.feed(), *timers.numbers()] == [0, first, second]
+
+
+def test_without_a_checkpoint_a_wheel_starts_with_what_fits(timers: Timers) -> None:
+    timers.enter(5)
+    (timers.root / "config" / "timercheck").unlink(missing_ok=True)
+    timers.now += 10_000 * SECOND
+    timers.kill()
     # 400 slots, of which the window and 60 more stay free.
     assert timers.store.read_time == timers.now - (400 - 100 - 60) * SECOND
 

@@ -30,20 +30,29 @@ class Server:
     """`trimq server` with some settings."""
 
     def __init__(
-        self, store: Path, log: Path, settings: Mapping[str, object], forge: Forge | None = None
+        self,
+        store: Path,
+        log: Path,
+        settings: Mapping[str, object],
+        forge: Forge | None = None,
+        clock: Path | None = None,
     ) -> None:
-        """`forge`: what forks it, if it shall be ready in a fraction of the time."""
+        """`forge`: what forks it, if it shall be ready in a fraction of the time. `clock`: the file that sets it."""
         arguments = ["server", "--listen", "127.0.0.1:0", "--namesrv-listen", "127.0.0.1:0"]
         arguments += ["--store", str(store)]
         for key, value in settings.items():
             arguments += ["--set", f"{key}={value}"]
+        module = "trimq"
+        if clock is not None:
+            module = "tests.trimq.clock.set_server"
+            arguments = [str(clock), str(store), *(f"{key}={it}" for key, it in settings.items())]
         self.process: subprocess.Popen[bytes] | Forged
         with log.open("ab") as errors:
             if forge is not None:
                 self.process = forge.start(arguments, errors)
             else:
                 self.process = subprocess.Popen(
-                    [sys.executable, "-m", "trimq", *arguments],
+                    [sys.executable, "-m", module, *arguments],
                     stdout=subprocess.PIPE,
                     stderr=errors,
                     cwd=Path(__file__).parents[3],

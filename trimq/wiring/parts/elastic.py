@@ -145,6 +145,7 @@ def part(given: Given, elastic: Elastic, around: Around) -> Part:
         slave_services={"follow resets of elastic topics": follow},
         load=partial(_load, elastic, given.plan.is_slave),
         recover=partial(_recover, elastic),
+        decides=(ELASTIC_MAP_TOPIC,),
         stored=groups.stored,
         connections=maps.places,
         samples=partial(_samples, elastic, elsewhere),

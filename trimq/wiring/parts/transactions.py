@@ -76,6 +76,7 @@ def part(
         },
         load=positions.load,
         recover=positions.recover,
+        decides=(TRANS_HALF_TOPIC, TRANS_OP_HALF_TOPIC),
         close=metrics.close,
         samples=partial(_samples, pending),
     )

@@ -31,7 +31,7 @@ def part(
             UnregisterBroker(routes),
             BrokerHeartbeat(routes),
             QueryDataVersion(routes),
-            GetRouteinfoByTopic(routes, kv_config, config, clock.millis),
+            GetRouteinfoByTopic(routes, kv_config, config, clock.steady_millis),
             GetBrokerClusterInfo(routes),
             GetBrokerMemberGroup(routes),
             WipeWritePermOfBroker(routes.topics),
