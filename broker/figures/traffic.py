@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from trimq.broker.steps import Steps
+from trimq.broker.tables.pairs import Pairs
 from trimq.codec.flags import SysFlag
 from trimq.codec.names import LMQ_PREFIX
 from trimq.store.messages.inner_batch import count_of
@@ -44,6 +46,7 @@ class Traffic:
     __slots__ = (
         "_folds_light",
         "_is_system",
+        "_pairs",
         "found",
         "missed",
         "own_pulled",
@@ -65,6 +68,8 @@ class Traffic:
         """
         self._is_system = is_system
         self._folds_light = folds_light
+        # The keys of `pulls` and `sent_back`.
+        self._pairs = Pairs()
         self.topics: dict[str, Flow] = {}
         self.pulls: dict[str, Flow] = {}
         self.sent_back: dict[str, Flow] = {}
@@ -117,6 +122,7 @@ class Traffic:
         flow = self.pulls.get(key)
         if flow is None:
             flow = self.pulls[key] = Flow(self._is_system(topic))
+            self._pairs.add(key)
         flow.messages += count
         flow.bytes += size
         flow.goes += 1
@@ -134,21 +140,25 @@ class Traffic:
         flow = self.sent_back.get(key)
         if flow is None:
             flow = self.sent_back[key] = Flow()
+            self._pairs.add(key)
         flow.messages += 1
         flow.goes += 1
 
-    def forget_topic(self, topic: str) -> None:
+    def forget_topic(self, topic: str) -> Steps[None]:
         """A deleted topic's flows (BrokerStatsManager.onTopicDeleted)."""
         self.topics.pop(topic, None)
-        for table in (self.pulls, self.sent_back):
-            for key in [key for key in table if key.startswith(f"{topic}@")]:
-                del table[key]
+        return self._forget(self._pairs.of_topic(topic))
 
-    def forget_group(self, group: str) -> None:
+    def forget_group(self, group: str) -> Steps[None]:
         """A deleted group's flows (BrokerStatsManager.onGroupDeleted)."""
-        for table in (self.pulls, self.sent_back):
-            for key in [key for key in table if key.endswith(f"@{group}")]:
-                del table[key]
+        return self._forget(self._pairs.of_group(group))
+
+    def _forget(self, keys: list[str]) -> Steps[None]:
+        for key in keys:
+            self.pulls.pop(key, None)
+            self.sent_back.pop(key, None)
+            self._pairs.remove(key)
+            yield
 
 
 def folded(name: str) -> str:

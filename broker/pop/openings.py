@@ -11,6 +11,7 @@ import trio
 
 from trimq.base.clock import Clock
 from trimq.broker.pop.batches import OrderedBatches, OrderedQueue
+from trimq.broker.steps import Pace
 
 
 class Openings:
@@ -46,16 +47,17 @@ class Openings:
             left = self._due[0][0] - self._clock.millis()
             with trio.move_on_after(max(0, left) / 1000):
                 await self._sooner.wait()
-            self.release()
+            await self.release()
 
     def now(self) -> int:
         """Milliseconds since 1970."""
         return self._clock.millis()
 
-    def release(self) -> None:
-        """Look at the queues whose time has come."""
-        now = self._clock.millis()
+    async def release(self) -> None:
+        """Look at the queues whose time has come: all that were popped together may open together."""
+        now, pace = self._clock.millis(), Pace()
         while self._due and self._due[0][0] <= now:
+            await pace.keep()
             at, queue = heappop(self._due)
             if self._due_of.get(queue) != at:
                 continue

@@ -11,10 +11,9 @@ from itertools import chain
 from pathlib import Path
 from typing import Final, Protocol
 
-import trio
-
 from trimq.base.clock import Clock
 from trimq.broker.pop.batches import OrderedBatches, OrderedQueue
+from trimq.broker.steps import Pace
 from trimq.broker.tables.file import TableFile
 from trimq.broker.tables.json_members import JsonMembers, pretty
 from trimq.codec.bodies.pop import ConsumerOrderInfo
@@ -59,8 +58,9 @@ class OrderBlocks(OrderedBatches):
         """Read the file, if there is one; which queues it names. Blocks: before the loop runs. TableDamaged."""
         loaded = self._file.load_as(ConsumerOrderInfo)
         for key, queues in loaded.table.items() if loaded is not None else ():
-            self._table[key] = queues
-            self._members.changed(key)
+            for queue_id, batch in queues.items():
+                self._put(key, queue_id, batch)
+                self._members.changed(key)
         return [queue for key in self._table for queue in self._queues_of(key)]
 
     async def persist_in_steps(self) -> None:
@@ -80,7 +80,7 @@ class OrderBlocks(OrderedBatches):
 
     async def clean(self) -> None:
         """Drop what nobody has used for a day, and batches of queues, topics and groups that are gone."""
-        now = self._clock.millis()
+        now, pace = self._clock.millis(), Pace()
         for key in list(self._table):
             topic, _, group = key.partition("@")
             config = self._topics.get(topic)
@@ -93,7 +93,7 @@ class OrderBlocks(OrderedBatches):
                     self._touch(key)
             if key in self._table and not queues:
                 self._forget_empty(key)
-            await trio.lowlevel.checkpoint()
+            await pace.keep()
 
     def _queues_of(self, key: str) -> Iterator[OrderedQueue]:
         topic, _, group = key.partition("@")

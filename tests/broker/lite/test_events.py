@@ -1,12 +1,14 @@
 """Which client is told of which lite topic."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
 
 from trimq.broker.config import BrokerConfig
 from trimq.broker.lite.events import LiteEvents
-from trimq.broker.lite.registry import Subscriber
+from trimq.broker.lite.readers import Readers, Subscriber
+from trimq.broker.steps import at_once
 
 NAMES = [f"%LMQ%$T${number}" for number in range(20)]
 ONE = NAMES[0]
@@ -17,6 +19,13 @@ class Clock:
 
     def millis(self) -> int:
         return self.now
+
+
+def group_of(names: Iterable[str]) -> Readers:
+    readers = Readers()
+    for name in names:
+        readers.add(Subscriber(name, "G"))
+    return readers
 
 
 class World:
@@ -39,13 +48,13 @@ class World:
     def bind_topic(self, group: str) -> str:
         return "T"
 
-    def readers(self, queue: str, group: str) -> list[Subscriber]:
-        return [Subscriber(name, "G") for name, queues in self.clients.items() if queue in queues]
+    def readers(self, queue: str, group: str) -> Readers:
+        return group_of(name for name, queues in self.clients.items() if queue in queues)
 
-    def wildcard_readers(self, group: str, topic: str) -> list[Subscriber]:
-        return [Subscriber(name, "G") for name in self.clients]
+    def wildcard_readers(self, group: str, topic: str) -> Readers:
+        return group_of(self.clients)
 
-    def all_readers(self, queue: str) -> dict[str, list[Subscriber]]:
+    def all_readers(self, queue: str) -> dict[str, Readers]:
         return {"G": self.readers(queue, "G")}
 
     def find(self, client_id: str) -> Any:
@@ -58,7 +67,7 @@ class World:
     def max_offset(self, topic: str, queue_id: int) -> int:
         return self.ends.get(topic, 0)
 
-    def topics(self) -> list[str]:
+    def lite_queues(self, topic: str) -> list[str]:
         return sorted(self.ends)
 
     def is_closed(self, queue: str, group: str) -> bool:
@@ -129,7 +138,7 @@ def test_a_full_look_goes_on_where_it_had_no_room() -> None:
     told = Told(c=NAMES)
     told.world.most = 8
     told.world.ends = dict.fromkeys(NAMES, 1)
-    told.events.look_at_client("c", "G")
+    at_once(told.events.look_at_client("c", "G"))
     found = [told.taken()]
     for _ in range(2):
         told.events.look_now("c")
@@ -142,7 +151,7 @@ def test_a_full_look_leaves_out_what_its_group_has_messages_of() -> None:
     told.world.most = 8
     told.world.ends = dict.fromkeys(NAMES, 1)
     told.world.closed = set(NAMES[:15])
-    told.events.look_at_client("c", "G")
+    at_once(told.events.look_at_client("c", "G"))
     assert told.taken() == NAMES[15:]
 
 
@@ -206,5 +215,5 @@ def test_an_administrator_has_all_looked_at(group: str) -> None:
     told = Told(c=NAMES)
     told.world.ends = {NAMES[5]: 1, NAMES[6]: 1}
     told.world.committed = {NAMES[6]: 1}
-    told.events.look_at_group(group)
+    at_once(told.events.look_at_group(group))
     assert (told.woken, told.taken()) == (["c"], [NAMES[5]])

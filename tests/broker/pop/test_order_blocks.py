@@ -12,6 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 from trimq.broker.pop.batches import NotInBatch, OrderedQueue, offsets_of
 from trimq.broker.pop.order_blocks import OrderBlocks
+from trimq.broker.steps import at_once
 
 NOW = 1_700_000_000_000
 Q = OrderedQueue("T", "G", 0)
@@ -196,8 +197,8 @@ def test_forgotten(blocks: OrderBlocks) -> None:
     blocks.forget("T", "G", 0)
     assert blocks.find(Q) is None
     assert blocks.find(OrderedQueue("T", "G", 1)) is not None
-    blocks.forget_topic("T")
-    blocks.forget_group("G2")
+    at_once(blocks.forget_topic("T"))
+    at_once(blocks.forget_group("G2"))
     left = [queue for queue in queues if blocks.find(queue)]
     assert left == [OrderedQueue("T2", "G", 0), OrderedQueue("T2", "G", 1)]
 

@@ -13,6 +13,7 @@ from trimq.broker.groups.request_modes import RequestModes
 from trimq.broker.groups.subscription_groups import SubscriptionGroups
 from trimq.broker.services.metadata_sync import Follow, MetadataSync
 from trimq.broker.services.topics_gone import TopicsGone
+from trimq.broker.steps import in_steps
 from trimq.broker.timers.service import WheelTimers
 from trimq.broker.topics.table import Topics
 from trimq.codec.bodies.base import decode_body
@@ -209,7 +210,7 @@ def _tables(store: MessageStore, followed: Followed, gone: TopicsGone) -> Mappin
         gone.followed()
 
     async def offsets(body: bytes) -> None:
-        followed.offsets.merge(decode_body(LmqConsumerOffsetSerializeWrapper, body))
+        await in_steps(followed.offsets.merge(decode_body(LmqConsumerOffsetSerializeWrapper, body)))
 
     async def delays(body: bytes) -> None:
         await followed.delays.follow(decode_body(DelayOffsetSerializeWrapper, body))
