@@ -1,5 +1,6 @@
 """Work over any number of queues is done in steps, so that nobody else has to wait for it."""
 
+from collections import deque
 from collections.abc import Generator
 from time import perf_counter
 from typing import Final, TypeVar
@@ -15,6 +16,8 @@ Steps = Generator[None, None, T]
 
 # Others wait that long at most for work that is not asked for by them.
 _STEP_SECONDS: Final = 0.002
+# What is done without a task of its own.
+_AT_ONCE: Final = 20
 
 
 class Pace:
@@ -62,3 +65,29 @@ def is_done(steps: Steps[object], most: int) -> bool:
         except StopIteration:
             return True
     return False
+
+
+class Unfinished:
+    """Work that nobody waits for: a little of it is done at once, and a service does the rest in steps."""
+
+    def __init__(self) -> None:
+        self._rest: deque[Steps[None]] = deque()
+        self._more = trio.Event()
+
+    def do(self, steps: Steps[None]) -> None:
+        """In the order in which it comes."""
+        if self._rest or not is_done(steps, _AT_ONCE):
+            self._rest.append(steps)
+            self._more.set()
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        while True:
+            await self._more.wait()
+            self._more = trio.Event()
+            while self._rest:
+                steps = self._rest[0]
+                try:
+                    await in_steps(steps)
+                finally:
+                    self._rest.popleft()

@@ -5,6 +5,7 @@ import pytest
 from trimq.broker.config import BrokerConfig
 from trimq.broker.groups.client_record import Client
 from trimq.broker.groups.consumers import Consumers
+from trimq.broker.steps import at_once
 from trimq.codec.bodies.heartbeat import ConsumerData, SubscriptionData
 from trimq.codec.codes import RequestCode
 from trimq.codec.headers.clients import NotifyConsumerIdsChangedRequestHeader
@@ -141,8 +142,8 @@ def test_notices_can_wait(clock) -> None:
     members.beat("a", sub("T"))
     members.beat("b", sub("T"))
     assert members.told("a") == 0
-    members.consumers.notices.send_waiting()
-    members.consumers.notices.send_waiting()
+    at_once(members.consumers.notices.send_waiting())
+    at_once(members.consumers.notices.send_waiting())
     assert (members.told("a"), members.told("b")) == (1, 1)
 
 
@@ -151,17 +152,17 @@ def test_the_silent_are_dropped_after_120_seconds(members: Members, clock) -> No
     members.beat("b", sub("T"))
     clock.now += 120_000
     members.beat("b", sub("T"))
-    members.consumers.scan_expired()
+    at_once(members.consumers.scan_expired())
     assert not members.peers["a"].closed
     clock.now += 1
     members.told("b")
-    members.consumers.scan_expired()
+    at_once(members.consumers.scan_expired())
     assert members.peers["a"].closed
     assert members.told("b") == 1
     assert members.consumers.find_client("g", "a") is None
     assert members.consumers.find_client("g", "b") is not None
     clock.now += 120_000
-    members.consumers.scan_expired()
+    at_once(members.consumers.scan_expired())
     assert members.consumers.group("g") is None
 
 
@@ -180,7 +181,7 @@ def test_subscriptions_from_pulls_count_until_they_expire(members: Members, cloc
     assert members.consumers.find_subscription("p", "T") is not None
     assert members.consumers.group("p") is None
     clock.now += 600_001
-    members.consumers.scan_expired()
+    at_once(members.consumers.scan_expired())
     assert members.consumers.find_subscription("p", "T") is None
 
 
@@ -193,9 +194,9 @@ def test_the_same_subscription_again_is_only_newer(members: Members, clock) -> N
         assert not consumers.renew_compensated("p", "T", expression, kind, clock.now)
     assert consumers.renew_compensated("p", "T", "A || B", "TAG", clock.now)
     clock.now += 600_000
-    consumers.scan_expired()
+    at_once(consumers.scan_expired())
     assert consumers.find_subscription("p", "T") is not None
     clock.now += 1
-    consumers.scan_expired()
+    at_once(consumers.scan_expired())
     assert consumers.find_subscription("p", "T") is None
     assert not consumers.renew_compensated("p", "T", "A || B", "TAG", clock.now)
