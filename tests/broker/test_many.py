@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import trio
 
 from tests.broker.work import longest_of, work_of
 from trimq.base.clock import Clock
@@ -24,8 +25,10 @@ from trimq.broker.groups.request_modes import RequestModes
 from trimq.broker.groups.subscription_groups import SubscriptionGroups
 from trimq.broker.lite.readers import Subscriber
 from trimq.broker.lite.registry import LiteSubscriptions
+from trimq.broker.lite.sharding import LiteSharding
 from trimq.broker.pop.batches import OrderedBatches, OrderedQueue
-from trimq.broker.steps import at_once
+from trimq.broker.pop.openings import Openings
+from trimq.broker.steps import Pace, at_once
 from trimq.broker.timers.metrics import TimerMetrics
 from trimq.broker.topics.mappings import TopicMappings
 from trimq.codec.bodies.heartbeat import ConsumerData, SubscriptionData
@@ -83,6 +86,9 @@ class Of:
     def alone(self) -> list[tuple[str, str]]:
         """Each group reads a topic of its own."""
         return list(zip(self.groups, self.topics, strict=True))
+
+    def one_group(self) -> Iterator[bytes]:
+        return self.offsets(self.of_group).encoded()
 
     @property
     def of_topic(self) -> list[tuple[str, str]]:
@@ -435,7 +441,7 @@ def test_no_step_grows_with_how_many_there_are(
 
 
 def topics_of_one_group(of: Of) -> Iterator[bytes]:
-    return of.offsets(of.of_group).encoded()
+    return Of(of.directory / "wide", 5 * of.count).one_group()
 
 
 def bans(of: Of) -> Iterator[bytes]:
@@ -467,7 +473,7 @@ def mappings(of: Of) -> Iterator[bytes]:
 
 def counts_of_timers(of: Of) -> Iterator[bytes]:
     metrics = TimerMetrics(of.directory, of.clock)
-    for number in range(3 * of.count):
+    for number in range(10 * of.count):
         metrics.add(f"T{number}", 1)
     return metrics._pieces()
 
@@ -485,8 +491,10 @@ class Unwritten:
 def test_no_piece_of_a_table_grows_with_it(
     table: Callable[[Of], Iterator[bytes]], tmp_path: Path
 ) -> None:
-    some = longest_of(table(Of(tmp_path / "some", 2 * MANY)))
-    assert longest_of(table(Of(tmp_path / "many", 10 * MANY))) < 2 * some + 100
+    some = max(map(len, table(Of(tmp_path / "some", MANY))))
+    many = list(table(Of(tmp_path / "many", 3 * MANY)))
+    assert max(map(len, many)) < 1.5 * some
+    assert sum(map(len, many)) > 4 * some
 
 
 def test_names_that_come_and_go_leave_nothing_in_a_table(tmp_path: Path) -> None:
@@ -498,3 +506,52 @@ def test_names_that_come_and_go_leave_nothing_in_a_table(tmp_path: Path) -> None
         at_once(offsets.forget_topic(lite_queue(number)))
     assert len(offsets._committed.members._buckets) < 100
     assert b"%LMQ%" not in b"".join(offsets.encoded())
+
+
+# --- services that look at all of it
+
+
+@pytest.fixture
+def pauses(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Grows by one each time that somebody would let others have the loop, if it were time."""
+    counted: list[int] = []
+
+    async def keep(pace: Pace) -> None:
+        counted.append(len(counted))
+        await trio.lowlevel.checkpoint()
+
+    monkeypatch.setattr(Pace, "keep", keep)
+    return counted
+
+
+async def test_blocks_that_open_together_open_one_by_one(tmp_path: Path, pauses: list[int]) -> None:
+    of, opened = Of(tmp_path / "some", SOME), list[OrderedQueue]()
+    batches = of.batches(of.alone)
+    openings = Openings(batches, opened.append, of.clock)
+    for group, topic in of.alone:
+        openings.watch(OrderedQueue(topic, group, 0))
+    of.clock.now += 1000
+    await openings.release()
+    assert (len(opened), len(pauses)) == (SOME, SOME)
+
+
+async def test_locks_are_looked_at_one_by_one(tmp_path: Path, pauses: list[int]) -> None:
+    of = Of(tmp_path / "some", SOME)
+    locks = QueueLocks(of.clock)
+    queues = [MessageQueue(broker_name="b", topic=T, queue_id=number) for number in range(SOME)]
+    locks.lock(G, queues, "c")
+    of.clock.now += 100_000
+    await locks.forget_expired()
+    assert locks.count == 0
+    assert locks.groups_of(T) == []
+    assert len(pauses) >= SOME
+
+
+async def test_places_of_lite_topics_are_found_one_by_one(pauses: list[int]) -> None:
+    async def places(topic: str) -> list[MessageQueue]:
+        return [MessageQueue(broker_name="b", topic=topic, queue_id=0)]
+
+    sharding = LiteSharding("b", places, lambda queue: False)
+    queues = [lite_queue(number) for number in range(SOME)]
+    assert await sharding.active("P", queues) == queues
+    assert len(pauses) == SOME

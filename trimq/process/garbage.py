@@ -16,6 +16,8 @@ import trio
 # So many objects may be frozen before everything is looked at for the first time: half a second then, at the most.
 _LEAST: Final = 4_000_000
 _OLDEST: Final = 2
+# After so many looks at what is younger, about 20,000 objects are left of them.
+_YOUNGER_LOOKS: Final = 2
 _LOOK_SECONDS: Final = 10
 
 
@@ -34,6 +36,8 @@ class Garbage:
         gc.unfreeze()
         gc.collect()
         gc.freeze()
+        # The collector waits with its next look for a quarter of what the last one has left.
+        gc.collect()
         self._total = gc.get_freeze_count()
         self._frozen = 0
         self.full_looks += 1
@@ -54,13 +58,15 @@ class Garbage:
 @contextmanager
 def frozen_garbage() -> Iterator[Garbage]:
     """Until the block ends; somebody has to take the full looks that are due."""
-    garbage = Garbage()
+    garbage, thresholds = Garbage(), gc.get_threshold()
     garbage.look_fully()
     gc.callbacks.append(garbage.looked)
+    gc.set_threshold(*thresholds[:_OLDEST], _YOUNGER_LOOKS)
     try:
         yield garbage
     finally:
         gc.callbacks.remove(garbage.looked)
+        gc.set_threshold(*thresholds)
         gc.unfreeze()
 
 

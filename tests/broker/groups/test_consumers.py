@@ -1,6 +1,8 @@
 """Consumer groups online: whose subscription counts, who is told of changes, expiry."""
 
 import pytest
+import trio
+import trio.testing
 
 from trimq.broker.config import BrokerConfig
 from trimq.broker.groups.client_record import Client
@@ -200,3 +202,38 @@ def test_the_same_subscription_again_is_only_newer(members: Members, clock) -> N
     at_once(consumers.scan_expired())
     assert consumers.find_subscription("p", "T") is None
     assert not consumers.renew_compensated("p", "T", "A || B", "TAG", clock.now)
+
+
+async def test_members_of_a_large_group_are_told_once_for_all_that_came(
+    clock, autojump_clock: trio.testing.MockClock
+) -> None:
+    """Each of a thousand that come back together would send all others a notice."""
+    consumers, peers = Consumers(BrokerConfig(), clock), []
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(consumers.notices.run)
+        for number in range(50):
+            peers.append(RecordingPeer(f"10.0.0.1:{number + 1}", number + 1))
+            client = Client(peers[-1], f"c{number}", 0, 513, clock.now)
+            data = ConsumerData(group_name="g", message_model="CLUSTERING")
+            consumers.register(client, data, True)
+        await trio.sleep(1)
+        assert [len(peer.notices) for peer in peers[10:]] == [1] * 40
+        for peer in peers[20:]:
+            consumers.closed(peer)
+        await trio.sleep(1)
+        assert [len(peer.notices) for peer in peers[10:20]] == [2] * 10
+        nursery.cancel_scope.cancel()
+
+
+async def test_a_connection_in_many_groups_leaves_them_in_steps(clock) -> None:
+    consumers, peer = Consumers(BrokerConfig(), clock), RecordingPeer()
+    for number in range(50):
+        data = ConsumerData(group_name=f"g{number}", message_model="CLUSTERING")
+        consumers.register(Client(peer, "c", 0, 513, clock.now), data, True)
+    consumers.closed(peer)
+    assert 0 < len(consumers.groups()) < 50
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(consumers.leaving.run)
+        await trio.testing.wait_all_tasks_blocked()
+        nursery.cancel_scope.cancel()
+    assert not consumers.groups()

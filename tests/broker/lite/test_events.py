@@ -1,9 +1,10 @@
 """Which client is told of which lite topic."""
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import Any, ClassVar
 
 import pytest
+import trio
 
 from trimq.broker.config import BrokerConfig
 from trimq.broker.lite.events import LiteEvents
@@ -217,3 +218,48 @@ def test_an_administrator_has_all_looked_at(group: str) -> None:
     told.world.committed = {NAMES[6]: 1}
     at_once(told.events.look_at_group(group))
     assert (told.woken, told.taken()) == (["c"], [NAMES[5]])
+
+
+class Walked(Readers):
+    """May be walked through from anywhere, and not copied."""
+
+    def __iter__(self) -> Iterator[Subscriber]:
+        raise AssertionError("all of them were looked at")
+
+    def from_anywhere(self, most: int) -> Iterator[Subscriber]:
+        for one in super().from_anywhere(most):
+            self.met.append(one)
+            yield one
+
+    met: ClassVar[list[Subscriber]] = []
+
+
+@pytest.mark.parametrize("full", [False, True])
+def test_a_message_asks_a_few_of_many_clients(full: bool) -> None:
+    """Nobody looks at all clients of a wildcard group for each message, even when none has room."""
+    told = Told()
+    told.world.wildcard = True
+    told.world.most = 0 if full else 100
+    readers = Walked()
+    for number in range(5000):
+        readers.add(Subscriber(f"c{number}", "G"))
+    told.world.all_readers = lambda queue: {"G": readers}
+    Walked.met.clear()
+    told.events.arrived(ONE)
+    assert len(Walked.met) == (1000 if full else 1)
+    assert bool(told.events._wildcard_looks) == full
+
+
+def test_a_full_look_of_very_many_lite_topics_goes_on_in_the_service() -> None:
+    names = [f"%LMQ%$T${number}" for number in range(1200)]
+    told = Told(c=names)
+    told.world.ends = {names[0]: 1, names[-1]: 1}
+    told.events.arrived(names[0])
+    told.taken()
+    told.events._look_later(Subscriber("c", "G"), 0)
+    told.clock.now += 100
+    told.events.look_now("c")
+    assert told.taken() == [names[0]]
+    trio.run(told.events.scan)
+    # The first one's message is still there, so that is found again.
+    assert told.taken() == [names[-1], names[0]]
