@@ -41,6 +41,7 @@ from trimq.codec.headers.pop import PopMessageRequestHeader
 from trimq.codec.headers.send import SendMessageRequestHeaderV2
 from trimq.codec.headers.topics import DeleteTopicRequestHeader
 from trimq.remoting.clients.client import Client
+from trimq.remoting.errors import PeerGone
 
 COUNT: Final = 100_000
 SMOKE: Final = 300
@@ -135,7 +136,19 @@ class _World:
             await self.ask(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP_LIST, None, body)
 
     async def delete_topic(self, name: str) -> None:
-        await self.ask(RequestCode.DELETE_TOPIC_IN_BROKER, DeleteTopicRequestHeader(topic=name))
+        """However long that takes: a connection on which nothing is said ends after two minutes."""
+        header = DeleteTopicRequestHeader(topic=name)
+        while True:
+            try:
+                async with Client.connect(self.addr) as client:
+                    answer = await client.request(
+                        RequestCode.DELETE_TOPIC_IN_BROKER, header, timeout=_PATIENCE_SECONDS
+                    )
+            except PeerGone:
+                continue
+            if answer.code != ResponseCode.SUCCESS:
+                raise RuntimeError(f"{name} was not deleted: {answer.remark}")
+            return
 
     @property
     def numbers(self) -> range:
