@@ -256,8 +256,14 @@ class ConsumerOffsets:
 
     def groups_of(self, topic: str) -> set[str]:
         """Groups that have offsets for a topic (whichGroupByTopic)."""
-        groups = [key[len(topic) + 1 :] for key in self._pairs.of_topic(topic)]
-        return {group for group in groups if self._read.has(group, topic)}
+        return set(self.each_group_of(topic))
+
+    def each_group_of(self, topic: str) -> Iterator[str]:
+        """The same one by one."""
+        for key in self._pairs.of_topic(topic):
+            group = key[len(topic) + 1 :]
+            if self._read.has(group, topic):
+                yield group
 
     def copy_group(self, source: str, target: str, topic: str) -> None:
         """Give a group another's offsets (cloneOffset). Of a guarded topic, consumers that are there hear of it."""

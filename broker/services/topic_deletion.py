@@ -5,7 +5,7 @@ kill in between loses nothing but time, and the request can be repeated.
 """
 
 from collections.abc import Iterator
-from typing import Protocol
+from typing import Final, Protocol
 
 from trimq.broker.config import BrokerConfig
 from trimq.broker.figures.traffic import Traffic
@@ -13,6 +13,8 @@ from trimq.broker.groups.offsets import ConsumerOffsets
 from trimq.broker.steps import Steps
 from trimq.broker.topics.table import Topics
 from trimq.codec.names import pop_retry_topic, pop_retry_topic_v2
+
+_GROUPS_PER_STEP: Final = 50
 
 
 class TopicStore(Protocol):
@@ -63,7 +65,7 @@ class TopicDeletion:
         self._topics.leaving.add(topic)
         try:
             yield from self._lite.delete_topic(topic)
-            retries = self._pop_retry_topics(topic)
+            retries = yield from self._pop_retry_topics(topic)
             yield from self._delete(topic)
         finally:
             self._topics.leaving.discard(topic)
@@ -81,12 +83,14 @@ class TopicDeletion:
         yield from self._traffic.forget_topic(name)
         yield from self._blocks.forget_topic(name)
 
-    def _pop_retry_topics(self, topic: str) -> list[str]:
+    def _pop_retry_topics(self, topic: str) -> Steps[list[str]]:
+        found: list[str] = []
         if not self._config.clear_retry_topic_when_delete_topic:
-            return []
-        return [
-            name
-            for group in sorted(self._offsets.groups_of(topic))
-            for name in (pop_retry_topic_v2(topic, group), pop_retry_topic(topic, group))
-            if name in self._topics
-        ]
+            return found
+        for number, group in enumerate(self._offsets.each_group_of(topic), 1):
+            names = pop_retry_topic_v2(topic, group), pop_retry_topic(topic, group)
+            found += [name for name in names if name in self._topics]
+            # Little enough that a topic with some groups is deleted at once.
+            if number % _GROUPS_PER_STEP == 0:
+                yield
+        return found
