@@ -286,3 +286,22 @@ class Model(RuleBasedStateMachine):
 
 TestModel = Model.TestCase
 TestModel.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+
+
+def test_a_topic_of_many_queues_is_written_some_queues_at_a_time(
+    blocks: OrderBlocks, tmp_path: Path, clock: Any
+) -> None:
+    """A piece of the file is a step of the loop."""
+    for queue_id in range(300):
+        blocks.begin(OrderedQueue("Wide", "G", queue_id), "a", NOW, 1000, [queue_id, queue_id + 1])
+    wide = list(blocks._pieces())
+    assert max(map(len, wide)) < sum(map(len, wide)) / 3
+    blocks.begin(Q, None, NOW, 1000, [5])
+    blocks.persist()
+    again = OrderBlocks(tmp_path, Topics(), {"G"}, clock)
+    assert len(again.load()) == 301
+    assert b"".join(again._pieces()) == b"".join(blocks._pieces())
+    at_once(again.forget_topic("Wide"))
+    assert b"Wide" not in b"".join(again._pieces())
+    at_once(again.forget_topic("T"))
+    assert b"".join(again._pieces()).endswith(b'"table":{}\n}')
