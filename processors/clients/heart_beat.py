@@ -18,7 +18,7 @@ from trimq.broker.groups.client_record import Client
 from trimq.broker.groups.consumers import Consumers
 from trimq.broker.groups.joining import GroupTopics
 from trimq.broker.groups.producers import Producers
-from trimq.broker.steps import Steps, at_once
+from trimq.broker.steps import Pace, Steps, at_once
 from trimq.codec.bodies.base import decode_request
 from trimq.codec.bodies.heartbeat import ConsumerData, HeartbeatData, ProducerData
 from trimq.codec.codes import RequestCode, ResponseCode
@@ -106,9 +106,11 @@ class HeartBeat(Processor[None]):
     async def _in_steps(self, request: Request[None]) -> Response:
         heard = _Heard(decode_request(HeartbeatData, request.body))
         await self._filters.expressions.read(self._unread(heard.data))
+        pace = Pace()
         for number, _ in enumerate(self._steps(request, heard), 1):
             if number % _YIELDS_PER_STEP == 0:
                 await trio.lowlevel.checkpoint()
+            await pace.keep()
         return heard.response()
 
     def _unread(self, data: HeartbeatData) -> list[str]:
