@@ -30,6 +30,7 @@ from bench.parts import (
     filters,
     flush,
     growth,
+    many,
     memory,
     official,
     pending,
@@ -80,6 +81,7 @@ PARTS = {
     "pops": Part("POP", pops.measure),
     "pop_times": Part("POP: what waits, and what comes again", pop_times.measure),
     "clients5": Part("POP by official clients", clients5.measure),
+    "many": Part("A hundred thousand of everything: the longest step", many.measure),
     "unacked": Part("A million popped messages that nobody acknowledges", unacked.measure),
 }
 # What waits longest in a smoke run: for the first look at old files, for what official programs report.

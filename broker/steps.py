@@ -1,7 +1,11 @@
 """Work over any number of queues is done in steps, so that nobody else has to wait for it."""
 
+from collections import deque
 from collections.abc import Generator
+from time import perf_counter
 from typing import Final, TypeVar
+
+import trio
 
 QUEUES_PER_STEP: Final = 256
 # Of stored messages that a service copies, with one write: one message at least, be it larger.
@@ -11,3 +15,81 @@ T = TypeVar("T")
 
 # Yields after every QUEUES_PER_STEP queues; returns what it found.
 Steps = Generator[None, None, T]
+
+# Others wait that long at most for work that is not asked for by them.
+_STEP_SECONDS: Final = 0.002
+# What is done without a task of its own.
+_AT_ONCE: Final = 20
+
+
+class Pace:
+    """A checkpoint every two milliseconds, for whoever does a little between two calls."""
+
+    __slots__ = ("_until",)
+
+    def __init__(self) -> None:
+        self._until = perf_counter() + _STEP_SECONDS
+
+    async def keep(self) -> None:
+        """Let others have the loop, if it is time."""
+        if perf_counter() >= self._until:
+            await trio.lowlevel.checkpoint()
+            self._until = perf_counter() + _STEP_SECONDS
+
+
+async def in_steps(steps: Steps[T]) -> T:
+    """Do all of it, others in between; what it finds."""
+    pace = Pace()
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            found: T = end.value
+            return found
+        await pace.keep()
+
+
+def at_once(steps: Steps[T]) -> T:
+    """Do all of it in one step: for what is known to be small."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            found: T = end.value
+            return found
+
+
+def is_done(steps: Steps[object], most: int) -> bool:
+    """Do some of it; whether that was all."""
+    for _ in range(most):
+        try:
+            next(steps)
+        except StopIteration:
+            return True
+    return False
+
+
+class Unfinished:
+    """Work that nobody waits for: a little of it is done at once, and a service does the rest in steps."""
+
+    def __init__(self) -> None:
+        self._rest: deque[Steps[None]] = deque()
+        self._more = trio.Event()
+
+    def do(self, steps: Steps[None]) -> None:
+        """In the order in which it comes."""
+        if self._rest or not is_done(steps, _AT_ONCE):
+            self._rest.append(steps)
+            self._more.set()
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        while True:
+            await self._more.wait()
+            self._more = trio.Event()
+            while self._rest:
+                steps = self._rest[0]
+                try:
+                    await in_steps(steps)
+                finally:
+                    self._rest.popleft()

@@ -38,6 +38,8 @@ RETRY_PREFIX: Final = "%RETRY%"
 DLQ_PREFIX: Final = "%DLQ%"
 LMQ_PREFIX: Final = "%LMQ%"
 _LITE_PREFIX: Final = f"{LMQ_PREFIX}$"
+# Where the name of the parent begins in that of a lite topic's queue.
+LITE_START: Final = len(_LITE_PREFIX)
 SYSTEM_GROUP_PREFIX: Final = "CID_RMQ_SYS_"
 
 DEFAULT_CONSUMER_GROUP: Final = "DEFAULT_CONSUMER"

@@ -587,6 +587,21 @@ DIFFERENCES: Final = (
         ),
     ),
     Difference(
+        "While a topic is being deleted, its lite topics first, messages for these are refused (17); the real broker"
+        " stores them, and they go with the topic or are left behind.",
+        tests=(
+            "tests/processors/topics/test_deletions.py"
+            "::test_what_is_being_deleted_gets_no_lite_message",
+        ),
+    ),
+    Difference(
+        "Deleting a topic that is being deleted already is the same deletion: what is made under its name when that"
+        " has been answered stays.",
+        tests=(
+            "tests/processors/topics/test_deletions.py::test_it_goes_on_when_nobody_waits_any_more",
+        ),
+    ),
+    Difference(
         "A lite topic lives for as many minutes as `lite.topic.expiration` says, also above 35,791; there the real"
         " broker's milliseconds leave 32 bits, and the lite topic may go when it has been idle for `minLiteTTl`.",
         tests=(

@@ -11,7 +11,7 @@ every second until it answers False, then `plan_checkpoint().run()` in a thread.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from trimq.store.appending.appender import Appender
@@ -333,11 +333,19 @@ class MessageStore(ReadableStore):
 
     def delete_topic(self, topic: str) -> bool:
         """Remove the topic's queues; its records stay until their file expires."""
+        self._begin_deletion(topic)
+        return self._queues.delete_topic(topic)
+
+    def delete_most(self, topic: str) -> Iterator[None]:
+        """Before `delete_topic`, for a topic of many queues: one after the other. StoreError: it stays as it is."""
+        self._begin_deletion(topic)
+        yield from self._queues.delete_most(topic)
+
+    def _begin_deletion(self, topic: str) -> None:
         self._forget_kept(topic)
         for listener in self._topic_listeners:
             listener(topic)
         self._showing.drop(topic)
-        return self._queues.delete_topic(topic)
 
     def add_topic_listener(self, listener: Callable[[str], object]) -> None:
         """Called with each topic that is deleted."""

@@ -125,8 +125,11 @@ def _steps(run: Run, name: str, kind: str, metrics: str | None) -> None:
 
 def _step(metrics: str | None) -> float | None:
     """Seconds of the longest since this was asked last; None of a server without that figure."""
-    if metrics is None:
-        return None
+    return None if metrics is None else longest_step_at(metrics)
+
+
+def longest_step_at(metrics: str) -> float:
+    """Seconds of the longest since this was asked last, by the address of /metrics."""
     with urllib.request.urlopen(metrics, timeout=10) as answer:
         return longest_step(answer.read().decode())
 

@@ -110,8 +110,10 @@ class SampledFlows:
             of_flow[period].add(now, flow.values(), period)
             if number % _FLOWS_PER_STEP == 0:
                 await trio.lowlevel.checkpoint()
-        for key in self._samples.keys() - self._flows.keys():
+        for number, key in enumerate(self._samples.keys() - self._flows.keys(), 1):
             del self._samples[key]
+            if number % _FLOWS_PER_STEP == 0:
+                await trio.lowlevel.checkpoint()
 
     def figures(self, key: str, index: int) -> list[Figure] | None:
         """Figures of the minute, the hour and the day; None for an unknown flow."""

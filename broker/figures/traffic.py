@@ -16,6 +16,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from trimq.broker.steps import Steps
+from trimq.broker.tables.pairs import Pairs
 from trimq.codec.flags import SysFlag
 from trimq.codec.names import (
     DLQ_PREFIX,
@@ -71,6 +73,7 @@ class Traffic:
         "_folds_light",
         "_is_system",
         "_own",
+        "_pairs",
         "acks",
         "acks_of_group",
         "checkpoints",
@@ -97,6 +100,8 @@ class Traffic:
         """
         self._is_system = is_system
         self._folds_light = folds_light
+        # The keys of what is counted by topic and group.
+        self._pairs = Pairs()
         # Of users and of the broker's own topics, as far as anybody puts something there.
         self.topics: dict[str, Flow] = {}
         self._own: dict[str, Flow] = {}
@@ -186,6 +191,7 @@ class Traffic:
         flow = self.pulls.get(key)
         if flow is None:
             flow = self.pulls[key] = Flow(self._is_system(topic))
+            self._pairs.add(key)
         flow.messages += count
         flow.bytes += size
         flow.goes += 1
@@ -199,6 +205,7 @@ class Traffic:
         """Delayed messages that were delivered: the level queues' own reader has got them (ScheduleMessageService)."""
         flow = self.pulls.get(_SCHEDULED)
         if flow is None:
+            self._pairs.add(_SCHEDULED)
             flow = self.pulls[_SCHEDULED] = Flow(True)
         flow.messages += count
         flow.goes += count
@@ -219,6 +226,7 @@ class Traffic:
         key = f"{topic}@{group}"
         flow = table.get(key)
         if flow is None:
+            self._pairs.add(key)
             flow = table[key] = Flow()
         flow.messages += count
         flow.goes += 1
@@ -231,21 +239,25 @@ class Traffic:
         flow = self.sent_back.get(key)
         if flow is None:
             flow = self.sent_back[key] = Flow()
+            self._pairs.add(key)
         flow.messages += 1
         flow.goes += 1
 
-    def forget_topic(self, topic: str) -> None:
+    def forget_topic(self, topic: str) -> Steps[None]:
         """A deleted topic's flows (BrokerStatsManager.onTopicDeleted)."""
         self.topics.pop(topic, None)
-        for table in self._of_groups():
-            for key in [key for key in table if key.startswith(f"{topic}@")]:
-                del table[key]
+        return self._forget(self._pairs.of_topic(topic))
 
-    def forget_group(self, group: str) -> None:
+    def forget_group(self, group: str) -> Steps[None]:
         """A deleted group's flows (BrokerStatsManager.onGroupDeleted)."""
-        for table in self._of_groups():
-            for key in [key for key in table if key.endswith(f"@{group}")]:
-                del table[key]
+        return self._forget(self._pairs.of_group(group))
+
+    def _forget(self, keys: list[str]) -> Steps[None]:
+        for key in keys:
+            for table in self._of_groups():
+                table.pop(key, None)
+            self._pairs.remove(key)
+            yield
 
     def _of_groups(self) -> list[dict[str, Flow]]:
         return [self.pulls, self.sent_back, self.checkpoints_of_group, self.acks_of_group]

@@ -14,6 +14,7 @@ from trimq.base.clock import Clock
 from trimq.broker.config import BrokerConfig
 from trimq.broker.filters.bloom import Bloom
 from trimq.broker.filters.expressions import Expressions, is_filter
+from trimq.broker.steps import Steps, in_steps
 from trimq.broker.tables.file import TableFile
 from trimq.broker.tables.json_members import pretty, quoted
 from trimq.codec.bodies.base import decode_file
@@ -81,6 +82,9 @@ class ConsumerFilters:
         self._file = TableFile(directory / "consumerFilter.json", self._pieces)
         self._topics: dict[str, dict[str, Filter]] = {}
         self._groups: dict[str, dict[str, Filter]] = {}
+        # Those that nobody uses, the one that has been so for longest first.
+        self._dead: dict[Filter, None] = {}
+        self._count = 0
         self._room = 0
         self._changed = False
 
@@ -88,7 +92,7 @@ class ConsumerFilters:
 
     @property
     def count(self) -> int:
-        return sum(map(len, self._topics.values()))
+        return self._count
 
     def find(self, topic: str, group: str) -> Filter | None:
         return self._topics.get(topic, {}).get(group)
@@ -150,6 +154,7 @@ class ConsumerFilters:
             return
         if old.is_dead:
             old.data.dead_time = 0
+            self._dead.pop(old, None)
             self._changed = True
             log.info(f"filter in use again: {DESCRIBED}", *old.described())
         if old.expression is None:
@@ -192,6 +197,7 @@ class ConsumerFilters:
     def _die(self, known: Filter, reason: str) -> None:
         # Never before it was born, or it would not count as dead: the clock may have been set back since.
         known.data.dead_time = max(self._clock.millis(), known.data.born_time)
+        self._note_dead(known)
         self._changed = True
         log.info(f"filter out of use: reason=%s {DESCRIBED}", reason, *known.described())
 
@@ -200,21 +206,27 @@ class ConsumerFilters:
     def _has_room(self, made: Filter) -> bool:
         most = self._config.max_filter_characters
         if most and self._room + made.room > most:
-            for known in [one for one in self._all() if one.is_dead]:
-                self._drop(known)
+            while self._dead and self._room + made.room > most:
+                self._drop(next(iter(self._dead)))
         return not most or self._room + made.room <= most
 
-    def _all(self) -> Iterator[Filter]:
-        return (one for groups in self._topics.values() for one in groups.values())
+    def _note_dead(self, known: Filter) -> None:
+        """A clock that was set back may have it died before it was born, and so alive."""
+        self._dead.pop(known, None)
+        if known.is_dead:
+            self._dead[known] = None
 
     def _keep(self, made: Filter) -> None:
         topic, group = made.data.topic, made.data.consumer_group
         self._topics.setdefault(topic, {})[group] = made
         self._groups.setdefault(group, {})[topic] = made
+        self._count += 1
         self._room += made.room
 
     def _drop(self, known: Filter) -> None:
         topic, group = known.data.topic, known.data.consumer_group
+        self._dead.pop(known, None)
+        self._count -= 1
         self._room -= known.room
         self._changed = True
         for table, key, other in ((self._topics, topic, group), (self._groups, group, topic)):
@@ -222,11 +234,12 @@ class ConsumerFilters:
             if not table[key]:
                 del table[key]
 
-    def clean(self) -> None:
+    def clean(self) -> Steps[None]:
         """Forget what has been out of use for `filterDataCleanTimeSpan`."""
         now, span = self._clock.millis(), self._config.filter_data_clean_time_span
-        for known in list(self._all()):
-            if known.is_dead and now - known.data.dead_time >= span:
+        for known in list(self._dead):
+            yield
+            if known in self._dead and now - known.data.dead_time >= span:
                 self._drop(known)
                 log.info(
                     f"filter forgotten, out of use for too long: {DESCRIBED}", *known.described()
@@ -259,11 +272,13 @@ class ConsumerFilters:
             if read and data.expression is not None:
                 result = self._expressions.read_now(data.expression_type, data.expression)
                 expression = result if isinstance(result, Expression) else None
-            self._keep(Filter(data, expression))
+            known = Filter(data, expression)
+            self._keep(known)
+            self._note_dead(known)
 
     async def persist(self) -> None:
         """Write what has changed since the last time; no step holds the loop for long."""
-        self.clean()
+        await in_steps(self.clean())
         if self._changed:
             self._changed = False
             await self._file.write_in_steps()

@@ -6,12 +6,14 @@ disagree take messages from each other. Nothing here changes that; it is only re
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
-from trimq.broker.groups.member import Member, Point, account, disputes
+from trimq.broker.groups.member import Member, Opinions, Point, account
 from trimq.codec.bodies.heartbeat import SubscriptionData
+from trimq.remoting.contract import Peer
 
 log = logging.getLogger("trimq.broker")
 
@@ -59,9 +61,9 @@ class Agreement:
         """What members did to each other's entries, the latest last."""
         return list(self._overwrites.values())
 
-    def look(self, members: Sequence[Member], now: int) -> None:
+    def look(self, opinions: Opinions, members: Mapping[Peer, Member], now: int) -> None:
         """Called when a member has come, gone, or said something new."""
-        found = disputes(members)
+        found = opinions.disputes()
         before = self.since
         self.since = {point: before.get(point, now) for point in sorted(found)}
         if self.since.keys() == before.keys():
@@ -102,6 +104,6 @@ class Agreement:
         self._overwrites[key] = known
 
 
-def _line(point: Point, members: Sequence[Member]) -> str:
+def _line(point: Point, members: Mapping[Peer, Member]) -> str:
     more = f", and {len(members) - _NAMED} more" if len(members) > _NAMED else ""
-    return f"{' '.join(point).strip()} [{account(members[:_NAMED], point)}{more}]"
+    return f"{' '.join(point).strip()} [{account(islice(members.values(), _NAMED), point)}{more}]"

@@ -17,6 +17,7 @@ from trimq.broker.groups.client_record import Client
 from trimq.broker.groups.member import Member, account, disputes
 from trimq.broker.groups.member_notices import MemberNotices
 from trimq.broker.groups.online import ConsumerGroup
+from trimq.broker.steps import Steps, Unfinished, at_once
 from trimq.codec.bodies.heartbeat import ConsumerData, SubscriptionData
 from trimq.remoting.contract import Peer
 
@@ -41,6 +42,8 @@ class Consumers:
         self._compensated: dict[str, dict[str, SubscriptionData]] = {}
         self._fingerprints: dict[str, int] = {}
         self.notices = MemberNotices(config)
+        # Members of connections that have ended.
+        self.leaving = Unfinished()
         self._gone_listeners: list[Callable[[str], None]] = []
         self._disagreements_of_gone = 0
         self._refused: dict[tuple[str, str], int] = {}
@@ -114,7 +117,8 @@ class Consumers:
         if known is not None:
             asking.subscriptions = known.subscriptions
         asking.hear(data, client.last_update, without_sub=without_sub)
-        if known is not None and known.opinions == asking.opinions:
+        is_nothing_new = known is not None and known.opinions == asking.opinions
+        if is_nothing_new or group.opinions.all_as(asking):
             return None
         for other in group.members.values():
             if other.client.client_id == client.client_id:
@@ -146,7 +150,13 @@ class Consumers:
     def register(
         self, client: Client, data: ConsumerData, notify: bool, *, without_sub: bool = False
     ) -> bool:
-        """A member's heartbeat: true if it changed the group.
+        """The same at once."""
+        return at_once(self.registering(client, data, notify, without_sub=without_sub))
+
+    def registering(
+        self, client: Client, data: ConsumerData, notify: bool, *, without_sub: bool = False
+    ) -> Steps[bool]:
+        """A member's heartbeat: true if it changed the group. It may subscribe thousands of topics.
 
         `notify` is the group's own notifyConsumerIdsChangedEnable. `without_sub`: a heartbeat of
         version 2 that says that nothing has changed since the last full one.
@@ -170,9 +180,10 @@ class Consumers:
         group.consume_from_where = data.consume_from_where
         changed = group.join(client)
         if not without_sub:
-            changed = group.subscribe(client, data.subscription_data_set) or changed
-        if group.members[client.peer].hear(data, client.last_update, without_sub=without_sub):
-            group.agreement.look(list(group.members.values()), client.last_update)
+            changed = (yield from group.subscribe(client, data.subscription_data_set)) or changed
+        if client.peer in group.members:
+            # Not gone between two steps.
+            group.hear(client, data, without_sub=without_sub)
         if changed and notify and not group.broadcasting:
             self.notices.changed(group.name, group.members)
         return changed
@@ -191,32 +202,40 @@ class Consumers:
 
     def closed(self, peer: Peer) -> None:
         """A connection has ended: its members are gone from all groups, the others are told."""
-        for name in self._of_peer.pop(peer, ()):
-            group = self._groups[name]
-            member = group.leave(peer, self._clock.steady_millis())
-            client = None if member is None else member.client
-            log.warning("consumer disconnected: group=%s client=%s", group.name, client)
-            self._drop_if_empty(group)
-            if not group.broadcasting:
-                self.notices.changed(group.name, group.members)
+        self.leaving.do(self._closed(peer))
 
-    def scan_expired(self) -> None:
+    def _closed(self, peer: Peer) -> Steps[None]:
+        for name in self._of_peer.pop(peer, ()):
+            group = self._groups.get(name)
+            if group is not None:
+                member = group.leave(peer, self._clock.steady_millis())
+                client = None if member is None else member.client
+                log.warning("consumer disconnected: group=%s client=%s", group.name, client)
+                self._drop_if_empty(group)
+                if not group.broadcasting:
+                    self.notices.changed(group.name, group.members)
+            yield
+
+    def scan_expired(self) -> Steps[None]:
         """Drop members that are silent for too long; a service calls it every 10 s.
 
-        Their connections are closed, and the rest of the group is told.
+        Their connections are closed, and the rest of the group is told, once for all of them.
         """
         now = self._clock.steady_millis()
         for group in list(self._groups.values()):
+            has_changed = False
             for peer, member in list(group.members.items()):
                 if has_expired_consumer(self._config, member.client, now):
                     log.warning("consumer expired: group=%s client=%s", group.name, member.client)
-                    group.leave(peer, now)
+                    has_changed = group.leave(peer, now) is not None or has_changed
                     self._not_of_peer(peer, group.name)
                     peer.close("no heartbeat from the consumer")
-                    if not group.broadcasting:
-                        self.notices.changed(group.name, group.members)
+                yield
+            if has_changed and not group.broadcasting:
+                self.notices.changed(group.name, group.members)
             self._drop_if_empty(group)
-        self._forget_compensated(now)
+            yield
+        yield from self._forget_compensated(now)
 
     # --- subscriptions that came with pulls
 
@@ -239,13 +258,14 @@ class Consumers:
         known.sub_version = now
         return True
 
-    def _forget_compensated(self, now: int) -> None:
+    def _forget_compensated(self, now: int) -> Steps[None]:
         expired = self._config.subscription_expired_timeout
         for group, topics in list(self._compensated.items()):
             for topic, subscription in list(topics.items()):
                 if now - subscription.sub_version > expired:
-                    del topics[topic]
-            if not topics:
+                    topics.pop(topic, None)
+                yield
+            if not topics and self._compensated.get(group) is topics:
                 del self._compensated[group]
 
     # --- inside

@@ -6,9 +6,9 @@ group, or the groups of a topic, is not told of them, as there, and they do not 
 
 from __future__ import annotations
 
+from trimq.broker.steps import Steps
 from trimq.broker.tables.json_members import JsonMembers
-
-_SEPARATOR = "@"
+from trimq.broker.tables.pairs import Pairs
 
 
 class LightOffsets:
@@ -16,26 +16,31 @@ class LightOffsets:
 
     def __init__(self) -> None:
         self.offsets: dict[str, int] = {}
+        self._pairs = Pairs()
         self.members = JsonMembers(lambda key: str(self.offsets[key]))
 
     def commit(self, key: str, offset: int) -> int | None:
         """Set an offset; returns the previous one."""
         old = self.offsets.get(key)
+        if old is None:
+            self._pairs.add(key)
         if old != offset:
             self.offsets[key] = offset
             self.members.changed(key)
         return old
 
-    def forget_topic(self, topic: str) -> int:
+    def forget_topic(self, topic: str) -> Steps[int]:
         """Of a deleted topic; how many those were."""
-        return self._forget([key for key in self.offsets if key.partition(_SEPARATOR)[0] == topic])
+        return (yield from self._forget(self._pairs.of_topic(topic)))
 
-    def forget_group(self, group: str) -> int:
+    def forget_group(self, group: str) -> Steps[int]:
         """Of a deleted group (removeOffset); how many those were."""
-        return self._forget([key for key in self.offsets if key.split(_SEPARATOR)[1:] == [group]])
+        return (yield from self._forget(self._pairs.of_group(group)))
 
-    def _forget(self, keys: list[str]) -> int:
+    def _forget(self, keys: list[str]) -> Steps[int]:
         for key in keys:
-            del self.offsets[key]
-            self.members.removed(key)
+            self._pairs.remove(key)
+            if self.offsets.pop(key, None) is not None:
+                self.members.removed(key)
+            yield
         return len(keys)

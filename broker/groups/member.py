@@ -92,6 +92,52 @@ def disputes(members: Sequence[Member]) -> set[Point]:
     return found
 
 
+class Opinions:
+    """What the members of a group say, counted: however many there are, a change is found by its points alone."""
+
+    __slots__ = ("_counts", "_speakers")
+
+    def __init__(self) -> None:
+        self._counts: dict[Point, dict[Opinion, int]] = {}
+        # Members that have said something about topics.
+        self._speakers = 0
+
+    def add(self, member: Member) -> None:
+        self._speakers += member.subscriptions is not None
+        for point, opinion in member.opinions.items():
+            if opinion is not None:
+                counts = self._counts.setdefault(point, {})
+                counts[opinion] = counts.get(opinion, 0) + 1
+
+    def remove(self, member: Member) -> None:
+        """As it was added."""
+        self._speakers -= member.subscriptions is not None
+        for point, opinion in member.opinions.items():
+            if opinion is None:
+                continue
+            counts = self._counts[point]
+            counts[opinion] -= 1
+            if not counts[opinion]:
+                del counts[opinion]
+                if not counts:
+                    del self._counts[point]
+
+    def all_as(self, member: Member) -> bool:
+        """Whether all members say just the same as this one. False may mean that some say nothing about a point."""
+        said = {point: opinion for point, opinion in member.opinions.items() if opinion is not None}
+        return self._counts.keys() == said.keys() and all(
+            len(counts) == 1 and said[point] in counts for point, counts in self._counts.items()
+        )
+
+    def disputes(self) -> set[Point]:
+        """As `disputes` of all members finds them."""
+        return {
+            point
+            for point, counts in self._counts.items()
+            if len(counts) > 1 or (point[0] == TOPIC and sum(counts.values()) < self._speakers)
+        }
+
+
 def account(members: Iterable[Member], point: Point) -> str:
     """Who says what about a point, for a log line or a remark."""
     return ", ".join(f"{one.client.client_id}: {_said(one.opinion(point))}" for one in members)

@@ -4,6 +4,7 @@ Hot: compiled by mypyc when a compiler is there.
 """
 
 from trimq.broker.tables.json_members import JsonMembers, pretty_object
+from trimq.broker.tables.pairs import Pairs
 
 Queues = dict[int, int]
 
@@ -11,8 +12,10 @@ Queues = dict[int, int]
 class OffsetTable:
     """topic@group -> queue -> offset, with the encoded text of what has not changed."""
 
-    def __init__(self) -> None:
+    def __init__(self, pairs: Pairs) -> None:
+        """`pairs` gets each new key; whoever forgets one everywhere takes it out."""
         self.queues: dict[str, Queues] = {}
+        self._pairs = pairs
         self.members = JsonMembers(self._encode)
 
     def put(self, key: str, queue_id: int, offset: int) -> int | None:
@@ -20,6 +23,7 @@ class OffsetTable:
         queues = self.queues.get(key)
         if queues is None:
             queues = self.queues[key] = {}
+            self._pairs.add(key)
         old = queues.get(queue_id)
         if old != offset:
             queues[queue_id] = offset
@@ -27,6 +31,8 @@ class OffsetTable:
         return old
 
     def replace(self, key: str, queues: Queues) -> None:
+        if key not in self.queues:
+            self._pairs.add(key)
         self.queues[key] = queues
         self.members.changed(key)
 

@@ -27,9 +27,11 @@ from trimq.broker.config import BrokerConfig
 from trimq.broker.groups.commit_guard import CommitGuard
 from trimq.broker.groups.light_offsets import LightOffsets
 from trimq.broker.groups.offset_table import OffsetTable, Queues
-from trimq.broker.groups.read_topics import SEPARATOR, ReadTopics, group_of
+from trimq.broker.groups.read_topics import ReadTopics
+from trimq.broker.steps import Steps
 from trimq.broker.tables.data_version import encoded_version, new_version, next_version
 from trimq.broker.tables.file import TableFile
+from trimq.broker.tables.pairs import SEPARATOR, Pairs
 from trimq.codec.bodies.offsets import LmqConsumerOffsetSerializeWrapper
 from trimq.codec.names import LIGHT_QUEUE_ID, is_light
 
@@ -51,8 +53,10 @@ class ConsumerOffsets:
         """`directory` is the store's `config` folder. `has_light`: groups may be named as light queues are."""
         self._config = config
         self._clock = clock
-        self._committed = OffsetTable()
-        self._pulled = OffsetTable()
+        # Of the three tables that follow.
+        self._pairs = Pairs()
+        self._committed = OffsetTable(self._pairs)
+        self._pulled = OffsetTable(self._pairs)
         self._reset: dict[str, Queues] = {}
         self._read = ReadTopics()
         self._light = LightOffsets() if has_light else None
@@ -184,7 +188,9 @@ class ConsumerOffsets:
         self._tell(group, topic, queue_id, offset)
 
     def _tell(self, group: str, topic: str, queue_id: int, offset: int) -> None:
-        self._reset.setdefault(f"{topic}@{group}", {})[queue_id] = offset
+        key = f"{topic}@{group}"
+        self._reset.setdefault(key, {})[queue_id] = offset
+        self._pairs.add(key)
         self._changed = True
         self.turn()
         self._put_reset(group, topic, queue_id, offset)
@@ -240,6 +246,7 @@ class ConsumerOffsets:
         self._reset.pop(key, None)
         if pending:
             self._reset[key] = dict(pending)
+            self._pairs.add(key)
 
     # --- who reads what
 
@@ -249,7 +256,14 @@ class ConsumerOffsets:
 
     def groups_of(self, topic: str) -> set[str]:
         """Groups that have offsets for a topic (whichGroupByTopic)."""
-        return self._read.groups_of(topic)
+        return set(self.each_group_of(topic))
+
+    def each_group_of(self, topic: str) -> Iterator[str]:
+        """The same one by one."""
+        for key in self._pairs.of_topic(topic):
+            group = key[len(topic) + 1 :]
+            if self._read.has(group, topic):
+                yield group
 
     def copy_group(self, source: str, target: str, topic: str) -> None:
         """Give a group another's offsets (cloneOffset). Of a guarded topic, consumers that are there hear of it."""
@@ -270,24 +284,25 @@ class ConsumerOffsets:
         self._committed.replace(key, dict(queues))
         self._changed = True
 
-    def forget_topic(self, topic: str) -> None:
+    def forget_topic(self, topic: str) -> Steps[None]:
         """A deleted topic's offsets (cleanOffsetByTopic)."""
-        for group in self.groups_of(topic):
-            self._forget(f"{topic}@{group}")
-            log.info("offsets deleted with their topic: group=%s topic=%s", group, topic)
-        if self._light is not None and self._light.forget_topic(topic):
-            self._changed = True
-            self.turn()
+        for key in self._pairs.of_topic(topic):
+            self._forget(key)
+            log.info("offsets deleted with their topic: %s", key)
+            yield
+        if self._light is not None:
+            count = yield from self._light.forget_topic(topic)
+            self._light_forgotten(count)
 
-    def forget_group(self, group: str) -> None:
+    def forget_group(self, group: str) -> Steps[None]:
         """A deleted group's offsets, all kinds (removeOffset)."""
-        tables = (self._committed.queues, self._pulled.queues, self._reset)
-        keys = {key for table in tables for key in table if group_of(key) == group}
+        keys = self._pairs.of_group(group)
         for key in keys:
             self._forget(key)
-        if self._light is not None and self._light.forget_group(group):
-            self._changed = True
-            self.turn()
+            yield
+        if self._light is not None:
+            count = yield from self._light.forget_group(group)
+            self._light_forgotten(count)
         log.info("offsets deleted with their group: group=%s topics=%d", group, len(keys))
 
     # --- files
@@ -357,23 +372,28 @@ class ConsumerOffsets:
                 if offset > (end := end_of(topic, queue_id)):
                     yield group, topic, queue_id, offset, end
 
-    def merge(self, master: LmqConsumerOffsetSerializeWrapper) -> None:
+    def merge(self, master: LmqConsumerOffsetSerializeWrapper) -> Steps[None]:
         """Take over the master's offsets; what it does not have stays."""
         for key, queues in master.offset_table.items():
-            old = self._committed.queues.get(key)
-            if old is None:
-                self._read.add(key)
-            elif all(old.get(queue_id) == offset for queue_id, offset in queues.items()):
-                continue
-            self._committed.replace(key, {**(old or {}), **queues})
-            self._changed = True
+            self._merge(key, queues)
+            yield
         if self._light is not None:
             for key, offset in (master.lmq_offset_table or {}).items():
                 self._light.commit(key, offset)
                 self._changed = True
+                yield
         if master.data_version is not None and master.data_version != self.data_version:
             self.data_version = master.data_version
             self._changed = True
+
+    def _merge(self, key: str, queues: Queues) -> None:
+        old = self._committed.queues.get(key)
+        if old is None:
+            self._read.add(key)
+        elif all([old.get(queue_id) == offset for queue_id, offset in queues.items()]):
+            return
+        self._committed.replace(key, {**(old or {}), **queues})
+        self._changed = True
 
     def turn(self) -> None:
         """What is in the file must not be taken for newer than this change: it is written soon."""
@@ -415,6 +435,11 @@ class ConsumerOffsets:
 
     # --- inside
 
+    def _light_forgotten(self, count: int) -> None:
+        if count:
+            self._changed = True
+            self.turn()
+
     def _forget(self, key: str) -> None:
         self._committed.remove(key)
         self._pulled.remove(key)
@@ -423,6 +448,7 @@ class ConsumerOffsets:
         self._changed = True
         self.turn()
         self._read.remove(key)
+        self._pairs.remove(key)
 
     def _pieces_of_file(self) -> Iterator[bytes]:
         """What comes while it is encoded may be in it as well: moving on to the same offset changes nothing."""
@@ -439,7 +465,7 @@ class ConsumerOffsets:
         head = f'{{\n\t"dataVersion":{encoded_version(self.data_version)},\n\t"groupTopicMap":'
         return chain(
             (head.encode(),),
-            self._read.members.object_pieces(),
+            self._read.object_pieces(),
             self._light_pieces(),
             (b',\n\t"offsetTable":',),
             self._committed.members.object_pieces(),

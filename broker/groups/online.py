@@ -12,8 +12,9 @@ from typing import Final
 
 from trimq.broker.groups.agreement import Agreement
 from trimq.broker.groups.client_record import Client
-from trimq.broker.groups.member import Member
-from trimq.codec.bodies.heartbeat import SubscriptionData
+from trimq.broker.groups.member import Member, Opinions
+from trimq.broker.steps import Steps
+from trimq.codec.bodies.heartbeat import ConsumerData, SubscriptionData
 from trimq.codec.enums import ConsumeFromWhere, ConsumeType, MessageModel
 from trimq.remoting.contract import Peer
 
@@ -40,6 +41,7 @@ class ConsumerGroup:
         self.subscriptions: Subscriptions = {}
         self.last_update = now
         self.agreement = Agreement(name)
+        self.opinions = Opinions()
 
     @property
     def broadcasting(self) -> bool:
@@ -86,15 +88,26 @@ class ConsumerGroup:
         """The member on that connection, or None."""
         member = self.members.pop(peer, None)
         if member is not None:
-            self.agreement.look(list(self.members.values()), now)
+            self.opinions.remove(member)
+            self.agreement.look(self.opinions, self.members, now)
         return member
 
-    def subscribe(self, client: Client, wanted: Iterable[SubscriptionData]) -> bool:
+    def hear(self, client: Client, data: ConsumerData, *, without_sub: bool = False) -> None:
+        """What a member says in its heartbeat."""
+        member = self.members[client.peer]
+        self.opinions.remove(member)
+        is_new = member.hear(data, client.last_update, without_sub=without_sub)
+        self.opinions.add(member)
+        if is_new:
+            self.agreement.look(self.opinions, self.members, client.last_update)
+
+    def subscribe(self, client: Client, wanted: Iterable[SubscriptionData]) -> Steps[bool]:
         """A member's subscriptions: true if the group's topics have changed."""
         said = {subscription.topic: subscription for subscription in wanted}
         put, by, now = self.agreement.put, client.client_id, client.last_update
         changed = False
         for topic, subscription in said.items():
+            yield
             old = self.subscriptions.get(topic)
             if old is None:
                 self.subscriptions[topic] = subscription
@@ -114,7 +127,10 @@ class ConsumerGroup:
                         *described(subscription),
                     )
         for topic in self.subscriptions.keys() - said.keys():
-            removed = self.subscriptions.pop(topic)
+            yield
+            removed = self.subscriptions.pop(topic, None)
+            if removed is None:
+                continue
             put(topic, by, None, now)
             changed = True
             log.warning(

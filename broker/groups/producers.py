@@ -11,6 +11,7 @@ from trimq.broker.config import BrokerConfig
 from trimq.broker.groups.client_expiry import has_expired_producer
 from trimq.broker.groups.client_limits import check_producer_groups
 from trimq.broker.groups.client_record import Client
+from trimq.broker.steps import Steps, Unfinished
 from trimq.remoting.contract import Peer
 
 log = logging.getLogger("trimq.broker")
@@ -29,6 +30,8 @@ class Producers:
         self._of_peer: dict[Peer, dict[str, None]] = {}
         self._by_client_id: dict[str, Peer] = {}
         self._turn = 0
+        # Members of connections that have ended.
+        self.leaving = Unfinished()
 
     def group(self, name: str) -> Mapping[Peer, Client] | None:
         return self._groups.get(name)
@@ -80,25 +83,34 @@ class Producers:
 
     def closed(self, peer: Peer) -> None:
         """A connection has ended."""
-        for group in self._of_peer.pop(peer, ()):
-            client = self._groups[group].pop(peer)
-            self._by_client_id.pop(client.client_id, None)
-            log.info("producer disconnected: group=%s client=%s", group, client)
-            self._drop_if_empty(group)
+        self.leaving.do(self._closed(peer))
 
-    def scan_expired(self) -> None:
+    def _closed(self, peer: Peer) -> Steps[None]:
+        for group in self._of_peer.pop(peer, ()):
+            client = self._groups.get(group, {}).pop(peer, None)
+            if client is not None:
+                # It may be back on another one.
+                if self._by_client_id.get(client.client_id) is peer:
+                    del self._by_client_id[client.client_id]
+                log.info("producer disconnected: group=%s client=%s", group, client)
+                self._drop_if_empty(group)
+            yield
+
+    def scan_expired(self) -> Steps[None]:
         """Drop members that have been silent for 120 s; a service calls it every 10 s."""
         now = self._clock.steady_millis()
         for group, members in list(self._groups.items()):
             for client in list(members.values()):
                 if has_expired_producer(client, now):
-                    del members[client.peer]
+                    members.pop(client.peer, None)
                     self._not_of_peer(client.peer, group)
                     if self._by_client_id.get(client.client_id) is client.peer:
                         del self._by_client_id[client.client_id]
                     log.warning("producer expired: group=%s client=%s", group, client)
                     client.peer.close("no heartbeat from the producer")
+                yield
             self._drop_if_empty(group)
+            yield
 
     def pick(self, group: str) -> Peer | None:
         """A member to ask, in turn; a closed connection only when there is no other."""

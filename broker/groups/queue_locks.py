@@ -8,10 +8,9 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Final
 
-import trio
-
 from trimq.base.clock import Clock
 from trimq.broker.config import BrokerConfig
+from trimq.broker.steps import Pace
 from trimq.codec.bodies.locks import MessageQueue
 from trimq.remoting.allowance import check_room
 from trimq.remoting.contract import Peer
@@ -20,7 +19,6 @@ log = logging.getLogger("trimq.broker")
 
 LOCK_MILLIS = 60_000
 """rocketmq.broker.rebalance.lockMaxLiveTime."""
-_LOCKS_PER_STEP: Final = 1000
 # Other owners that a log line names.
 _KINDS: Final = 5
 
@@ -74,6 +72,8 @@ class QueueLocks:
         self._lock_millis = lock_millis
         self._config = config or BrokerConfig()
         self._groups: dict[str, dict[MessageQueue, QueueLock]] = {}
+        # How many queues of a topic each group has locked.
+        self._of_topic: dict[str, Counter[str]] = {}
         self.count = 0
 
     def lock(
@@ -94,7 +94,7 @@ class QueueLocks:
                 self._check_room(locks)
                 locks = self._groups.setdefault(group, locks)
                 owner = locks[queue] = QueueLock(client_id, now, peer)
-                self.count += 1
+                self._count(group, queue)
                 outcome.note("locked", queue)
             elif owner.client_id != client_id:
                 if not self._expired(owner, now):
@@ -137,11 +137,7 @@ class QueueLocks:
 
     def groups_of(self, topic: str) -> list[str]:
         """The groups of which somebody holds a queue of the topic, or has held one a moment ago."""
-        return [
-            group
-            for group, locks in self._groups.items()
-            if any(queue.topic == topic for queue in locks)
-        ]
+        return list(self._of_topic.get(topic, ()))
 
     def all_expired(self, group: str) -> bool:
         """Whether nobody holds a queue of the group (isLockAllExpired)."""
@@ -150,13 +146,13 @@ class QueueLocks:
 
     async def forget_expired(self) -> None:
         """Called every few seconds: an expired lock is the same as none."""
+        pace = Pace()
         for group, locks in list(self._groups.items()):
-            for number, (queue, held) in enumerate(list(locks.items()), 1):
+            for queue, held in list(locks.items()):
                 if self._expired(held, self._clock.steady_millis()) and locks.get(queue) is held:
                     self._forget(group, locks, queue)
-                if number % _LOCKS_PER_STEP == 0:
-                    await trio.lowlevel.checkpoint()
-            await trio.lowlevel.checkpoint()
+                await pace.keep()
+            await pace.keep()
 
     def _check_room(self, locks: dict[MessageQueue, QueueLock]) -> None:
         check_room(len(locks), self._config.max_group_locks, "locks of the group", "maxGroupLocks")
@@ -167,8 +163,21 @@ class QueueLocks:
     ) -> None:
         del locks[queue]
         self.count -= 1
+        groups = self._of_topic[queue.topic]
+        groups[group] -= 1
+        if not groups[group]:
+            del groups[group]
+            if not groups:
+                del self._of_topic[queue.topic]
         if not locks:
             self._groups.pop(group, None)
+
+    def _count(self, group: str, queue: MessageQueue) -> None:
+        self.count += 1
+        groups = self._of_topic.get(queue.topic)
+        if groups is None:
+            groups = self._of_topic[queue.topic] = Counter()
+        groups[group] += 1
 
     def _expired(self, held: QueueLock, now: int) -> bool:
         return now - held.last_update > self._lock_millis

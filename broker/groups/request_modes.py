@@ -5,9 +5,10 @@ Operators set it; a group that nobody has set is not in the table.
 
 import logging
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
-from trimq.broker.tables.json_members import pretty
+from trimq.broker.tables.json_members import JsonMembers, pretty
 from trimq.broker.tables.kept import Kept
 from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.request_modes import MessageRequestModes, SetMessageRequestModeRequestBody
@@ -22,11 +23,13 @@ class RequestModes(Kept[MessageRequestModes]):
         """`directory` is the store's `config` folder."""
         super().__init__(directory / "messageRequestMode.json", MessageRequestModes)
         self._table = MessageRequestModes()
+        self._members = JsonMembers(self._encode)
 
     def put(self, mode: SetMessageRequestModeRequestBody) -> None:
         """Set the mode of a topic and a group."""
         topic, group = mode.topic or "", mode.consumer_group or ""
         self._table.message_request_mode_map.setdefault(topic, {})[group] = mode
+        self._members.changed(topic)
         log.info(
             "request mode set: topic=%s group=%s mode=%s share=%d",
             topic,
@@ -45,8 +48,10 @@ class RequestModes(Kept[MessageRequestModes]):
         topics = [topic for topic, of_topic in modes.items() if group in of_topic]
         for topic in topics:
             del modes[topic][group]
+            self._members.changed(topic)
             if not modes[topic]:
                 del modes[topic]
+                self._members.removed(topic)
         if topics:
             log.info("request modes deleted with their group: group=%s", group)
             self.persist()
@@ -63,12 +68,20 @@ class RequestModes(Kept[MessageRequestModes]):
             of_topic = modes.setdefault(topic, {})
             if not groups.items() <= of_topic.items():
                 of_topic.update(groups)
+                self._members.changed(topic)
                 changed = True
         if changed:
             self.persist()
 
     def _take(self, loaded: MessageRequestModes) -> None:
         self._table = loaded
+        self._members = JsonMembers(self._encode)
+        for topic in loaded.message_request_mode_map:
+            self._members.changed(topic)
+
+    def _encode(self, topic: str) -> str:
+        return pretty(self._table.message_request_mode_map[topic], 2)
 
     def _pieces(self) -> Iterator[bytes]:
-        yield pretty(self._table, 0).encode()
+        head = b'{\n\t"messageRequestModeMap":'
+        return chain((head,), self._members.object_pieces(), (b"\n}",))

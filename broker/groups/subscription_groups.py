@@ -60,6 +60,7 @@ class SubscriptionGroups(Kept[SubscriptionGroupWrapper]):
         self._following = Following("groups")
         self._table: dict[str, SubscriptionGroupConfig] = {}
         self._forbidden: dict[str, dict[str, int]] = {}
+        self._bans = JsonMembers(lambda name: pretty(self._forbidden[name], 2))
         self._members = JsonMembers(lambda name: pretty(self._table[name], 2))
         # Told of each group that the broker creates without being asked to.
         self.on_created: Callable[[SubscriptionGroupConfig], None] | None = None
@@ -158,13 +159,14 @@ class SubscriptionGroups(Kept[SubscriptionGroupWrapper]):
         value = self.forbidden(group, topic)
         value = value | (1 << bit) if banned else value & ~(1 << bit)
         if value <= 0:
-            self._forbidden.pop(group, None)
+            self._allow(group)
             log.info("group ban cleared: group=%s topic=%s", group, topic)
             return
         if topic not in self._forbidden.get(group, {}):
             count = sum(map(len, self._forbidden.values()))
             check_room(count, self._config.max_groups, "bans of groups", "maxGroups")
         self._forbidden.setdefault(group, {})[topic] = value
+        self._bans.changed(group)
         log.info("group ban set: group=%s topic=%s bits=%d", group, topic, value)
         self._next_version()
         self.persist()
@@ -178,7 +180,7 @@ class SubscriptionGroups(Kept[SubscriptionGroupWrapper]):
             self._next_version()
 
     def delete(self, group: str) -> None:
-        self._forbidden.pop(group, None)
+        self._allow(group)
         if self._table.pop(group, None) is None:
             log.warning("group not deleted, it does not exist: group=%s", group)
             return
@@ -196,7 +198,7 @@ class SubscriptionGroups(Kept[SubscriptionGroupWrapper]):
         if take is Take.ALL:
             for name in table:
                 # What is not banned any more is just not in the table of bans.
-                self._forbidden.pop(name, None)
+                self._allow(name)
             self._take(master)
             self.data_version = msgspec.structs.replace(master.data_version)
         else:
@@ -231,15 +233,23 @@ class SubscriptionGroups(Kept[SubscriptionGroupWrapper]):
             self._put(group)
         for name, topics in (loaded.forbidden_table or {}).items():
             self._forbidden[name] = dict(topics)
+            self._bans.changed(name)
         self.data_version = loaded.data_version
 
+    def _allow(self, group: str) -> None:
+        """No ban of the group's is left."""
+        self._forbidden.pop(group, None)
+        self._bans.removed(group)
+
     def _pieces(self) -> Iterator[bytes]:
-        head = (
-            f'{{\n\t"dataVersion":{encoded_version(self.data_version)},'
-            f'\n\t"forbiddenTable":{pretty(self._forbidden, 1)},'
-            '\n\t"subscriptionGroupTable":'
+        head = f'{{\n\t"dataVersion":{encoded_version(self.data_version)},\n\t"forbiddenTable":'
+        return chain(
+            (head.encode(),),
+            self._bans.object_pieces(),
+            (b',\n\t"subscriptionGroupTable":',),
+            self._members.object_pieces(),
+            (b"\n}",),
         )
-        return chain((head.encode(),), self._members.object_pieces(), (b"\n}",))
 
 
 def _chosen(group: SubscriptionGroupConfig) -> dict[str, Any] | None:

@@ -4,7 +4,7 @@ import logging
 
 from trimq.broker.consume.first_offsets import QueueBounds, for_lite
 from trimq.broker.groups.offsets import ConsumerOffsets
-from trimq.broker.lite.registry import Subscriber
+from trimq.broker.lite.readers import Subscriber
 from trimq.broker.pop.batches import OrderedBatches
 
 log = logging.getLogger("trimq.lite")

@@ -9,7 +9,7 @@ In the original a note that comes while its lite topic is being popped can get l
 
 import logging
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Final, Protocol
 
 import trio
@@ -18,8 +18,10 @@ from trimq.base.clock import Clock
 from trimq.broker.config import BrokerConfig
 from trimq.broker.groups.offsets import ConsumerOffsets
 from trimq.broker.lite.metadata import LiteMetadata
-from trimq.broker.lite.registry import LiteSubscriptions, Subscriber
-from trimq.codec.names import is_lite_queue, lite_queue
+from trimq.broker.lite.readers import Readers, Subscriber
+from trimq.broker.lite.registry import LiteSubscriptions, Subscription
+from trimq.broker.steps import Pace, Steps, in_steps, is_done
+from trimq.codec.names import is_lite_queue
 
 log = logging.getLogger("trimq.lite")
 
@@ -32,27 +34,31 @@ _AVOIDED_FOR: Final = 10_000
 _LOW: Final = 0.2
 _LEAST_DELAY: Final = 50
 _JITTER: Final = 15_000
-_STEP: Final = 200
+# How many clients of a group are asked whether they have room for a note. When none has, a full look finds one.
+_ASKED: Final = 1000
+# So many lite topics are looked at while a pop waits for its answer.
+_AT_ONCE: Final = 500
 
 
 class Queues(Protocol):
     def max_offset(self, topic: str, queue_id: int) -> int: ...
 
-    def topics(self) -> list[str]: ...
+    def lite_queues(self, topic: str) -> list[str]: ...
 
 
 class _Events:
     """The notes for one client: light queues, in the order in which they came."""
 
-    __slots__ = ("accessed", "group", "most", "queues", "stopped_at")
+    __slots__ = ("accessed", "at", "group", "looked", "most", "queues")
 
     def __init__(self, group: str, most: int, now: int) -> None:
         self.group = group
         self.most = most
         self.queues: dict[str, None] = {}
         self.accessed = now
-        # The first light queue for which a full look had no room; None: it came to the end.
-        self.stopped_at: str | None = None
+        # The light queues that a full look goes through, and how far it is.
+        self.looked: list[str] = []
+        self.at = 0
 
     def offer(self, queue: str) -> bool:
         """False: there are too many. A note that is there already changes nothing."""
@@ -120,23 +126,21 @@ class LiteEvents:
     def arrived(self, queue: str) -> None:
         """There is a message in a light queue: one client of each group that reads it gets a note."""
         if self._config.enable_lite_event_mode and is_lite_queue(queue):
-            for readers in self._subscriptions.all_readers(queue).values():
-                self._select(queue, readers)
+            for group, readers in self._subscriptions.all_readers(queue).items():
+                self._select(queue, group, readers)
 
     def available(self, queue: str, group: str, but: str | None = None) -> None:
         """A group may go on in a light queue. `but`: a client that comes last."""
         if self._config.enable_lite_event_mode and is_lite_queue(queue):
-            self._select(queue, self._subscriptions.readers(queue, group), but)
+            self._select(queue, group, self._subscriptions.readers(queue, group), but)
 
-    def _select(self, queue: str, readers: Sequence[Subscriber], but: str | None = None) -> bool:
-        """False: no client of the group has room for the note."""
+    def _select(self, queue: str, group: str, readers: Readers, but: str | None = None) -> bool:
+        """False: no client of the group has room for the note, or none of those that were asked."""
         if not readers:
             return True
-        group = readers[0].group
         wildcard = self._metadata.is_wildcard(group)
-        start = random.randrange(len(readers))
         last: list[Subscriber] = []
-        for one in (*readers[start:], *readers[:start]):
+        for one in readers.from_anywhere(_ASKED):
             if one.client_id == but:
                 last.append(one)
             elif self._is_avoided(one.client_id):
@@ -185,12 +189,17 @@ class LiteEvents:
     def look_now(self, client_id: str) -> None:
         """Nothing is left of a client's notes: what did not fit does now. A pop asks for that once: what it gets
         then, and cannot use, would be noted for it without end.
+
+        A client of very many lite topics is looked at for a while, and then by the service.
         """
         events = self._clients.get(client_id)
         if events is not None:
             reader = Subscriber(client_id, events.group)
-            if self._full_looks.pop(reader, None) is not None:
-                self.look_at_client(*reader)
+            if self._full_looks.pop(reader, None) is None:
+                return
+            if not is_done(self.look_at_client(*reader), _AT_ONCE):
+                self._full_looks[reader] = self._clock.millis()
+                self._sooner.set()
 
     def give_back(self, client_id: str, group: str, queue: str) -> None:
         """A note that its client could not use now."""
@@ -198,7 +207,7 @@ class LiteEvents:
 
     # --- full looks
 
-    def look_at_client(self, client_id: str, group: str) -> None:
+    def look_at_client(self, client_id: str, group: str) -> Steps[None]:
         """Note all lite topics of a client that have messages (doFullDispatchForClient), from where the last look had
         to stop.
         """
@@ -211,25 +220,43 @@ class LiteEvents:
             delay = self._config.lite_event_full_dispatch_delay_time
             self._look_later(reader, delay + random.randrange(_JITTER))
             return
-        stopped, events.stopped_at = events.stopped_at, None
-        for queue in _from(stopped, list(subscription.queues)):
-            # A closed one is noted when it opens.
-            if not self._is_behind(queue, group) or self._is_closed(queue, group):
-                continue
-            if not events.offer(queue):
-                events.stopped_at = queue
-                self._look_later(reader, self._config.lite_event_full_dispatch_delay_time)
-                break
+        yield from self._go_through(reader, events, subscription)
+        if events.at == len(events.looked):
+            # From the beginning: what the look before this has passed may have found no room since.
+            events.looked, events.at = list(subscription.queues), 0
+            yield from self._go_through(reader, events, subscription)
+        if events.at == len(events.looked):
+            events.looked, events.at = [], 0
         if events.queues:
             self._wake(client_id)
 
-    def look_at_group(self, group: str) -> None:
+    def _go_through(
+        self, reader: Subscriber, events: _Events, subscription: Subscription
+    ) -> Steps[None]:
+        """Until there is no room, or the client is another one."""
+        client_id, group = reader
+        while events.at < len(events.looked) and self._clients.get(client_id) is events:
+            queue = events.looked[events.at]
+            # A closed one is noted when it opens.
+            if (
+                queue in subscription.queues
+                and self._is_behind(queue, group)
+                and not self._is_closed(queue, group)
+                and not events.offer(queue)
+            ):
+                self._look_later(reader, self._config.lite_event_full_dispatch_delay_time)
+                return
+            events.at += 1
+            yield
+
+    def look_at_group(self, group: str) -> Steps[None]:
         """The same for all its clients (doFullDispatchByGroup)."""
         if self._metadata.is_wildcard(group):
             self.look_at_wildcard(group, 0)
-        else:
-            for client_id in self._subscriptions.clients_of(group):
-                self.look_at_client(client_id, group)
+            return
+        for client_id in self._subscriptions.clients_of(group):
+            yield from self.look_at_client(client_id, group)
+            yield
 
     def look_at_wildcard(self, group: str, delay: int) -> None:
         """All lite topics of a wildcard group are looked at in a while; milliseconds."""
@@ -248,15 +275,13 @@ class LiteEvents:
         topic = self._metadata.bind_topic(group)
         if topic is None or not self._metadata.is_wildcard(group):
             return
-        start = lite_queue(topic, "")
-        names = [name for name in self._queues.topics() if name.startswith(start)]
-        for number, queue in enumerate(names):
-            if number % _STEP == 0:
-                await trio.lowlevel.checkpoint()
+        pace = Pace()
+        for queue in self._queues.lite_queues(topic):
+            await pace.keep()
             readers = self._subscriptions.wildcard_readers(group, topic)
             if not readers:
                 return
-            if self._is_behind(queue, group) and not self._select(queue, readers):
+            if self._is_behind(queue, group) and not self._select(queue, group, readers):
                 return
 
     # --- as time passes
@@ -272,17 +297,20 @@ class LiteEvents:
 
     async def scan(self) -> None:
         """Give the notes of idle clients to others, and take the full looks that are due."""
-        now = self._clock.steady_millis()
+        now, pace = self._clock.steady_millis(), Pace()
         self._avoided = {name: until for name, until in self._avoided.items() if until > now}
         for client_id, events in list(self._clients.items()):
-            if events.is_idle(now):
+            await pace.keep()
+            if self._clients.get(client_id) is events and events.is_idle(now):
                 del self._clients[client_id]
                 self._avoided[client_id] = now + _AVOIDED_FOR
                 for queue in events.queues:
+                    await pace.keep()
                     self.available(queue, events.group, client_id)
         for reader in [reader for reader, at in self._full_looks.items() if at <= now]:
-            del self._full_looks[reader]
-            self.look_at_client(*reader)
+            await pace.keep()
+            if self._full_looks.pop(reader, None) is not None:
+                await in_steps(self.look_at_client(*reader))
         for group in [group for group, at in self._wildcard_looks.items() if at <= now]:
             del self._wildcard_looks[group]
             await self._look_at_all(group)
@@ -307,9 +335,3 @@ class LiteEvents:
         if events is not None:
             for queue in events.queues:
                 self.available(queue, events.group, subscriber.client_id)
-
-
-def _from(first: str | None, queues: list[str]) -> list[str]:
-    """All of them, that one first."""
-    start = queues.index(first) if first in queues else 0
-    return queues[start:] + queues[:start]

@@ -21,14 +21,15 @@ class LiteLags:
         self._config = config
         self._offsets = offsets
         self._store = store
-        self._left: dict[tuple[str, str], dict[str, int]] = {}
+        # By group and topic.
+        self._left: dict[str, dict[str, dict[str, int]]] = {}
 
     def popped(self, queue: OrderedQueue, topic: str, following: int, full: bool) -> None:
         """A pop took messages up to `following`; `full`: it had no room for more."""
         if not self._config.lite_lag_latency_collect_enable:
             return
         stored = self._store.store_time(queue.topic, 0, following) if full else NOTHING
-        left = self._left.setdefault((topic, queue.group), {})
+        left = self._left.setdefault(queue.group, {}).setdefault(topic, {})
         left.pop(queue.topic, None)
         if stored > 0:
             left[queue.topic] = stored
@@ -38,8 +39,7 @@ class LiteLags:
 
     def forget_group(self, group: str) -> None:
         """The group was deleted."""
-        for key in [key for key in self._left if key[1] == group]:
-            del self._left[key]
+        self._left.pop(group, None)
 
     def by_count(self, group: str, most: int) -> tuple[list[LiteLagInfo], int]:
         """The lite topics with most messages that the group has not read, and how many it has in all."""
@@ -50,7 +50,7 @@ class LiteLags:
 
     def by_time(self, group: str, topic: str, most: int) -> tuple[list[LiteLagInfo], int]:
         """Those whose unread messages are oldest, and when the oldest was stored; NOTHING without any."""
-        left = self._left.get((topic, group), {})
+        left = self._left.get(group, {}).get(topic, {})
         names = nsmallest(most, left, key=left.__getitem__)
         found = [self._info(group, name, self._lag(group, name), left[name]) for name in names]
         return found, left[names[0]] if names else NOTHING

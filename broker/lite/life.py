@@ -11,14 +11,14 @@ from trimq.broker.groups.offsets import ConsumerOffsets
 from trimq.broker.lite.metadata import LiteMetadata
 from trimq.broker.lite.registry import LiteSubscriptions
 from trimq.broker.pop.batches import OrderedBatches
-from trimq.codec.names import LMQ_PREFIX, lite_queue, lite_queue_parts
+from trimq.broker.steps import Pace, Steps, at_once, in_steps
+from trimq.codec.names import lite_queue_parts
 from trimq.store.errors import StoreError
 from trimq.store.message_store import MessageStore
 
 log = logging.getLogger("trimq.lite")
 
 _MINUTE: Final = 60_000
-_STEP: Final = 200
 # Seconds between two looks whether the broker has been up for long enough.
 _EARLY: Final = 20
 
@@ -46,14 +46,9 @@ class LiteLife:
         """Whether a light queue has, or had, messages."""
         return self._store.max_offset(queue, 0) > 0
 
-    def queues(self) -> list[str]:
-        """All light queues, those of lite topics and others."""
-        return [name for name in self._store.topics() if name.startswith(LMQ_PREFIX)]
-
     def queues_of(self, topic: str) -> list[str]:
         """The light queues of a topic's lite topics."""
-        start = lite_queue(topic, "")
-        return [name for name in self._store.topics() if name.startswith(start)]
+        return self._store.lite_queues(topic)
 
     async def run(self) -> None:
         """Until cancelled. Nothing expires soon after a start: clients have to come back first."""
@@ -66,17 +61,16 @@ class LiteLife:
             await trio.sleep(self._config.lite_ttl_check_interval / 1000)
 
     async def clean(self) -> None:
-        """Delete what has expired."""
-        lifetimes = self._metadata.lifetimes()
-        if not lifetimes:
-            return
-        for number, queue in enumerate(self.queues()):
-            if number % _STEP == 0:
-                await trio.lowlevel.checkpoint()
-            parts = lite_queue_parts(queue)
-            minutes = lifetimes.get(parts[0], 0) if parts is not None else 0
-            if minutes > 0 and self._is_expired(queue, minutes):
-                self._delete(queue)
+        """Delete what has expired: all lite topics may, in the same minute."""
+        pace = Pace()
+        for topic in self._store.lite_parents():
+            minutes = self._metadata.lifetime_of(topic)
+            if minutes <= 0:
+                continue
+            for queue in self.queues_of(topic):
+                await pace.keep()
+                if lite_queue_parts(queue) is not None and self._is_expired(queue, minutes):
+                    await in_steps(self._delete(queue))
 
     def _is_expired(self, queue: str, minutes: int) -> bool:
         end = self._store.max_offset(queue, 0)
@@ -85,18 +79,30 @@ class LiteLife:
         idle = self._clock.millis() - self._store.store_time(queue, 0, end - 1)
         return idle >= self._config.min_lite_ttl and idle > minutes * _MINUTE
 
-    def delete_topic(self, topic: str) -> None:
-        """A topic is about to be deleted: its lite topics go with it. Only those of a topic that is a lite one."""
-        if self._metadata.is_lite(topic):
-            for queue in self.queues_of(topic):
-                self._delete(queue)
+    def delete_topic(self, topic: str) -> Steps[None]:
+        """A topic is about to be deleted: its lite topics go before it, so that those that are left when this is
+        interrupted can still be found. Only those of a topic that is a lite one.
+        """
+        if not self._metadata.is_lite(topic):
+            return
+        stay: set[str] = set()
+        # What came meanwhile goes as well: a delayed message, perhaps.
+        while queues := [queue for queue in self.queues_of(topic) if queue not in stay]:
+            for queue in queues:
+                if not (yield from self._delete(queue)):
+                    stay.add(queue)
+                yield
 
-    def _delete(self, queue: str) -> None:
+    def _delete(self, queue: str) -> Steps[bool]:
+        """In one step what a message that comes next would find; False: its files could not be deleted."""
         log.info("lite topic deleted: queue=%s", queue)
-        self._offsets.forget_topic(queue)
-        self._batches.forget_topic(queue)
+        at_once(self._offsets.forget_topic(queue))
+        at_once(self._batches.forget_topic(queue))
+        is_gone = True
         try:
             self._store.delete_topic(queue)
         except StoreError as error:
             log.error("lite topic not deleted: queue=%s reason=%s", queue, error)
-        self._subscriptions.remove_queue(queue)
+            is_gone = False
+        yield from self._subscriptions.remove_queue(queue)
+        return is_gone

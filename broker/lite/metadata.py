@@ -96,8 +96,13 @@ class LiteMetadata:
                 f"Subscription [{java_text(group)}]-[{topic}] not match.",
             )
 
+    def lifetime_of(self, topic: str) -> int:
+        """Minutes that the messages of a topic's lite topics are kept; -1 for no end, and for other topics."""
+        found = self._topics.get(topic)
+        return lifetime(found) if found is not None and _is_lite(found) else _NO_END
+
     def lifetimes(self) -> dict[str, int]:
-        """Minutes that each lite topic's messages are kept."""
+        """Those of all lite topics."""
         lite = (topic for topic in self._topics.all().values() if _is_lite(topic))
         return {topic.topic_name: lifetime(topic) for topic in lite}
 

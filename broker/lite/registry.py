@@ -5,12 +5,14 @@ It knows no sockets and no messages: what follows from a change is told to a lis
 
 import logging
 from collections.abc import Iterable, Mapping
-from typing import Final, NamedTuple, Protocol
+from typing import Final, Protocol
 
 from trimq.base.clock import Clock
 from trimq.broker.config import BrokerConfig
 from trimq.broker.consume.first_offsets import LITE_FROM_FIRST
 from trimq.broker.lite.metadata import LiteMetadata
+from trimq.broker.lite.readers import NOBODY, Readers, Subscriber
+from trimq.broker.steps import Steps
 from trimq.codec.names import lite_queue_parts
 
 log = logging.getLogger("trimq.lite")
@@ -18,11 +20,6 @@ log = logging.getLogger("trimq.lite")
 _WILDCARD: Final = "@"
 # Stands for the kind of an OffsetOption that names none.
 WITHOUT_TYPE: Final = ""
-
-
-class Subscriber(NamedTuple):
-    client_id: str
-    group: str
 
 
 class QuotaExceeded(Exception):
@@ -85,7 +82,9 @@ class LiteSubscriptions:
         self._metadata = metadata
         self._clock = clock
         self._clients: dict[str, Subscription] = {}
-        self._readers: dict[str, dict[Subscriber, None]] = {}
+        self._clients_of: dict[str, dict[str, None]] = {}
+        # By light queue and group.
+        self._readers: dict[str, dict[str, Readers]] = {}
         # Groups that read all lite topics of a topic.
         self._wildcards: dict[str, dict[str, None]] = {}
         self._listeners: list[Listener] = []
@@ -105,16 +104,16 @@ class LiteSubscriptions:
         queues: Iterable[str],
         option: str | None = None,
         value: int = 0,
-    ) -> None:
+    ) -> Steps[None]:
         """Some more (PARTIAL_ADD). QuotaExceeded, NotForWildcards, OptionWithoutType."""
         most = self._config.max_lite_subscription_count
         if self.count >= most:
             raise QuotaExceeded(f"lite subscription quota exceeded {most}")
         if self._metadata.is_wildcard(group):
             raise NotForWildcards("subscribe lite operation is not supported for this group")
-        subscription = self._of(client_id, group, topic)
-        subscriber = Subscriber(client_id, subscription.group)
+        self._of(client_id, group, topic)
         for queue in queues:
+            subscription = self._still(client_id, group, topic)
             again = self._metadata.is_exclusive(group) and self._take_over(group, queue, client_id)
             subscription.queues[queue] = None
             if again or subscription.unseen:
@@ -126,67 +125,85 @@ class LiteSubscriptions:
             if option is not None:
                 for listener in self._listeners:
                     listener.begins_at(Subscriber(client_id, group), queue, option, value)
-            self._join(subscriber, queue)
+            self._join(Subscriber(client_id, subscription.group), queue)
+            yield
 
-    def remove(self, client_id: str, group: str, topic: str, queues: Iterable[str]) -> None:
+    def remove(self, client_id: str, group: str, topic: str, queues: Iterable[str]) -> Steps[None]:
         """Some less (PARTIAL_REMOVE)."""
-        subscription = self._of(client_id, group, topic)
-        subscriber = Subscriber(client_id, subscription.group)
         anew = self._metadata.begins_anew_when_left(group)
+        self._of(client_id, group, topic)
         for queue in queues:
+            subscription = self._still(client_id, group, topic)
             subscription.drop(queue)
-            self._leave(subscriber, queue, anew)
+            self._leave(Subscriber(client_id, subscription.group), queue, anew)
+            yield
 
-    def replace(self, client_id: str, group: str, topic: str, queues: Iterable[str]) -> None:
+    def replace(self, client_id: str, group: str, topic: str, queues: Iterable[str]) -> Steps[None]:
         """These and no others (COMPLETE_ADD); clients say so from time to time. For a wildcard group, all."""
         if self._metadata.is_wildcard(group):
             queues = [wildcard_name(topic, group)]
             self._wildcards.setdefault(topic, {})[group] = None
         wanted = dict.fromkeys(queues)
         subscription = self._of(client_id, group, topic)
-        subscriber = Subscriber(client_id, subscription.group)
         for queue in [queue for queue in subscription.queues if queue not in wanted]:
-            del subscription.queues[queue]
-            self._leave(subscriber, queue, False)
+            subscription = self._still(client_id, group, topic)
+            if subscription.queues.pop(queue, 0) is None:
+                self._leave(Subscriber(client_id, subscription.group), queue, False)
+            yield
         subscription.hidden.clear()
         for queue in wanted:
+            subscription = self._still(client_id, group, topic)
             subscription.queues[queue] = None
-            self._join(subscriber, queue)
+            self._join(Subscriber(client_id, subscription.group), queue)
+            yield
 
-    def remove_client(self, client_id: str) -> None:
+    def remove_client(self, client_id: str) -> Steps[None]:
         """All of them (COMPLETE_REMOVE)."""
-        subscription = self._clients.pop(client_id, None)
+        subscription = self._clients.get(client_id)
         if subscription is None:
             return
         log.info("lite client left: client=%s group=%s", client_id, subscription.group)
         subscriber = Subscriber(client_id, subscription.group)
+        self._drop_client(client_id)
         for queue in subscription.queues:
-            self._leave(subscriber, queue, False)
-        for listener in self._listeners:
-            listener.left(subscriber)
+            # It may have come back between two steps.
+            back = self._clients.get(client_id)
+            if back is None or back.group != subscriber.group or queue not in back.queues:
+                self._leave(subscriber, queue, False)
+            yield
+        if client_id not in self._clients:
+            for listener in self._listeners:
+                listener.left(subscriber)
 
-    def remove_queue(self, queue: str) -> None:
+    def remove_queue(self, queue: str) -> Steps[None]:
         """The light queue was deleted; nobody is told."""
-        for subscriber in self._readers.pop(queue, ()):
-            subscription = self._clients.get(subscriber.client_id)
-            if subscription is not None and queue in subscription.queues:
-                subscription.drop(queue)
-                self.count -= 1
+        for readers in self._readers.pop(queue, {}).values():
+            self.count -= len(readers)
+            for subscriber in readers:
+                subscription = self._clients.get(subscriber.client_id)
+                if subscription is not None and subscriber not in self.readers(
+                    queue, subscriber.group
+                ):
+                    subscription.drop(queue)
+                yield
 
-    def forget_group(self, group: str) -> None:
+    def forget_group(self, group: str) -> Steps[None]:
         """The group was deleted; its clients are not told."""
         for client_id in self.clients_of(group):
-            self.remove_client(client_id)
+            yield from self.remove_client(client_id)
         for topic, groups in list(self._wildcards.items()):
             groups.pop(group, None)
             if not groups:
                 del self._wildcards[topic]
 
-    def remove_silent(self) -> None:
+    def remove_silent(self) -> Steps[None]:
         """Clients that have said nothing for too long (liteSubscriptionCheckTimeoutMills)."""
         oldest = self._clock.steady_millis() - self._config.lite_subscription_check_timeout_mills
-        for client_id in [name for name, it in self._clients.items() if it.updated < oldest]:
-            self.remove_client(client_id)
+        for client_id in list(self._clients):
+            subscription = self._clients.get(client_id)
+            if subscription is not None and subscription.updated < oldest:
+                yield from self.remove_client(client_id)
+            yield
 
     # --- for readers
 
@@ -194,29 +211,27 @@ class LiteSubscriptions:
         return self._clients.get(client_id)
 
     def clients_of(self, group: str) -> list[str]:
-        return [name for name, it in self._clients.items() if it.group == group]
+        return list(self._clients_of.get(group, ()))
 
-    def readers(self, queue: str, group: str) -> list[Subscriber]:
+    def readers(self, queue: str, group: str) -> Readers:
         """The group's clients that read a light queue."""
         if self._metadata.is_wildcard(group):
             parts = lite_queue_parts(queue)
-            return [] if parts is None else self.wildcard_readers(group, parts[0])
-        return [one for one in self._readers.get(queue, ()) if one.group == group]
+            return NOBODY if parts is None else self.wildcard_readers(group, parts[0])
+        return self._readers.get(queue, {}).get(group, NOBODY)
 
-    def all_readers(self, queue: str) -> Mapping[str, list[Subscriber]]:
+    def all_readers(self, queue: str) -> Mapping[str, Readers]:
         """By group."""
-        found: dict[str, list[Subscriber]] = {}
-        for one in self._readers.get(queue, ()):
-            found.setdefault(one.group, []).append(one)
-        parts = lite_queue_parts(queue)
-        for group in self._wildcards.get(parts[0], ()) if parts is not None else ():
-            clients = self.wildcard_readers(group, parts[0]) if parts is not None else []
-            if clients:
-                found.setdefault(group, clients)
-        return found
+        own = self._readers.get(queue, {})
+        parts = lite_queue_parts(queue) if self._wildcards else None
+        groups = () if parts is None else self._wildcards.get(parts[0], ())
+        if parts is None or not groups:
+            return own
+        wild = {group: self.wildcard_readers(group, parts[0]) for group in groups}
+        return {**{group: clients for group, clients in wild.items() if clients}, **own}
 
-    def wildcard_readers(self, group: str, topic: str) -> list[Subscriber]:
-        return list(self._readers.get(wildcard_name(topic, group), ()))
+    def wildcard_readers(self, group: str, topic: str) -> Readers:
+        return self._readers.get(wildcard_name(topic, group), {}).get(group, NOBODY)
 
     # --- inside
 
@@ -225,29 +240,45 @@ class LiteSubscriptions:
         found = self._clients.get(client_id)
         if found is None:
             found = self._clients[client_id] = Subscription(group, topic, now)
+            self._clients_of.setdefault(group, {})[client_id] = None
         found.unseen = False
         found.updated = now
         return found
 
+    def _still(self, client_id: str, group: str, topic: str) -> Subscription:
+        """Between two steps its silence may have been noticed."""
+        return self._clients.get(client_id) or self._of(client_id, group, topic)
+
+    def _drop_client(self, client_id: str) -> None:
+        group = self._clients.pop(client_id).group
+        clients = self._clients_of[group]
+        del clients[client_id]
+        if not clients:
+            del self._clients_of[group]
+
     def _join(self, subscriber: Subscriber, queue: str) -> None:
-        readers = self._readers.setdefault(queue, {})
-        if subscriber not in readers:
-            readers[subscriber] = None
+        groups = self._readers.setdefault(queue, {})
+        readers = groups.get(subscriber.group)
+        if readers is None:
+            readers = groups[subscriber.group] = Readers()
+        if readers.add(subscriber):
             self.count += 1
             for listener in self._listeners:
                 listener.joined(subscriber, queue)
 
     def _leave(self, subscriber: Subscriber, queue: str, begins_anew: bool) -> None:
-        readers = self._readers.get(queue)
-        if readers is None:
+        groups = self._readers.get(queue, {})
+        readers = groups.get(subscriber.group)
+        if readers is None or not readers.remove(subscriber):
             return
-        if readers.pop(subscriber, 0) is None:
-            self.count -= 1
-            if begins_anew:
-                for listener in self._listeners:
-                    listener.begins_at(subscriber, queue, "POLICY", LITE_FROM_FIRST)
+        self.count -= 1
         if not readers:
-            self._readers.pop(queue, None)
+            del groups[subscriber.group]
+            if not groups:
+                del self._readers[queue]
+        if begins_anew:
+            for listener in self._listeners:
+                listener.begins_at(subscriber, queue, "POLICY", LITE_FROM_FIRST)
 
     def _take_over(self, group: str, queue: str, newcomer: str) -> bool:
         """Whoever of the group reads the queue reads it no more, the one that asks for it again included, as there.
@@ -256,7 +287,7 @@ class LiteSubscriptions:
         """
         again = False
         anew = self._metadata.begins_anew_for_another(group)
-        for subscriber in [one for one in self._readers.get(queue, ()) if one.group == group]:
+        for subscriber in list(self._readers.get(queue, {}).get(group, ())):
             again = again or subscriber.client_id == newcomer
             subscription = self._clients.get(subscriber.client_id)
             if subscription is not None:
@@ -264,7 +295,7 @@ class LiteSubscriptions:
                 if subscription.queues or subscriber.client_id == newcomer:
                     subscription.unseen = not subscription.shown()
                 else:
-                    del self._clients[subscriber.client_id]
+                    self._drop_client(subscriber.client_id)
             for listener in self._listeners:
                 listener.taken_over(subscriber, queue)
             self._leave(subscriber, queue, anew)

@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Final
 
+from trimq.broker.steps import Pace
 from trimq.codec.bodies.locks import MessageQueue
 from trimq.codec.java.hashes import string_hash
 from trimq.codec.names import lite_queue_parts
@@ -51,7 +52,10 @@ class LiteSharding:
     async def active(self, topic: str, queues: Iterable[str]) -> list[str]:
         """Those that this broker is the one for, or that have messages here (isSubscriptionActive)."""
         places = await self._places(topic) or ()
-        own = self._broker_name
-        return [
-            queue for queue in queues if broker_of(queue, places, own) == own or self._exists(queue)
-        ]
+        own, pace = self._broker_name, Pace()
+        found: list[str] = []
+        for queue in queues:
+            await pace.keep()
+            if broker_of(queue, places, own) == own or self._exists(queue):
+                found.append(queue)
+        return found

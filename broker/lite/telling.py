@@ -2,7 +2,7 @@
 
 import logging
 
-from trimq.broker.lite.registry import Subscriber
+from trimq.broker.lite.readers import Subscriber
 from trimq.codec.codes import RequestCode
 from trimq.codec.headers.lite import NotifyUnsubscribeLiteRequestHeader
 from trimq.codec.names import lite_queue_parts

@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from trimq.base.clock import Clock
+from trimq.broker.steps import Steps
+from trimq.broker.tables.pairs import Pairs
 from trimq.codec.bodies.pop import OrderInfo
 from trimq.codec.java.numbers import as_long
 from trimq.codec.java.tables import hash_order
@@ -38,6 +40,7 @@ class OrderedBatches:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._table: dict[str, dict[int, OrderInfo]] = {}
+        self._pairs = Pairs()
 
     def __len__(self) -> int:
         """How many pairs of a topic and a group have one."""
@@ -100,7 +103,7 @@ class OrderedBatches:
         before = self.find(queue)
         if before is not None:
             batch.oc = _counts(before, attempt, offsets)
-        self._table.setdefault(queue.key, {})[queue.queue_id] = batch
+        self._put(queue.key, queue.queue_id, batch)
         self._touch(queue.key)
         return batch
 
@@ -139,9 +142,11 @@ class OrderedBatches:
 
     # --- forgetting
 
-    def forget_unused(self, since: int) -> None:
+    def forget_unused(self, since: int) -> Steps[None]:
         """Batches that nobody has used since that time, in milliseconds since 1970."""
-        for key, queues in list(self._table.items()):
+        for key in list(self._table):
+            yield
+            queues = self._table.get(key, {})
             for number in [number for number, batch in queues.items() if batch.l < since]:
                 del queues[number]
                 self._forget_empty(key)
@@ -153,21 +158,31 @@ class OrderedBatches:
         if queues is not None and queues.pop(queue_id, None) is not None:
             self._forget_empty(key)
 
-    def forget_topic(self, topic: str) -> None:
-        self._forget_all(key for key in self._table if key.partition("@")[0] == topic)
+    def forget_topic(self, topic: str) -> Steps[None]:
+        return self._forget_all(self._pairs.of_topic(topic))
 
-    def forget_group(self, group: str) -> None:
-        self._forget_all(key for key in self._table if key.partition("@")[2] == group)
+    def forget_group(self, group: str) -> Steps[None]:
+        return self._forget_all(self._pairs.of_group(group))
 
-    def _forget_all(self, keys: Iterator[str]) -> None:
-        for key in list(keys):
-            self._table[key] = {}
-            self._forget_empty(key)
+    def _forget_all(self, keys: list[str]) -> Steps[None]:
+        for key in keys:
+            if key in self._table:
+                self._table[key] = {}
+                self._forget_empty(key)
+            yield
+
+    def _put(self, key: str, queue_id: int, batch: OrderInfo) -> None:
+        queues = self._table.get(key)
+        if queues is None:
+            queues = self._table[key] = {}
+            self._pairs.add(key)
+        queues[queue_id] = batch
 
     def _forget_empty(self, key: str) -> None:
         self._touch(key)
         if not self._table[key]:
             del self._table[key]
+            self._pairs.remove(key)
             self._gone(key)
 
     def _touch(self, key: str) -> None:

@@ -6,9 +6,11 @@ when it was written; a claim of the store tells when it was not.
 Hot: compiled by mypyc when a compiler is there.
 """
 
+from collections.abc import Iterator
 from typing import Final
 
 from trimq.base.clock import Clock
+from trimq.broker.steps import Steps
 from trimq.store.message_store import MessageStore
 from trimq.store.messages.effects import Claim
 
@@ -21,7 +23,8 @@ class InFlight:
         # The store's own, which is emptied and never replaced.
         self._claims = store.claims
         self._started = clock.millis()
-        self._counts: dict[_Key, int] = {}
+        # By group and topic.
+        self._counts: dict[str, dict[str, int]] = {}
         self._staged: dict[_Key, int] = {}
 
     def popped(self, group: str, topic: str, count: int) -> None:
@@ -46,23 +49,31 @@ class InFlight:
             return
         staged, self._staged = self._staged, {}
         for key, change in staged.items():
-            count = self._counts.get(key, 0) + change
-            if count > 0:
-                self._counts[key] = count
+            group, topic = key
+            counts = self._counts.get(group)
+            count = change if counts is None else counts.get(topic, 0) + change
+            if count <= 0:
+                self.forget(group, topic)
+            elif counts is None:
+                self._counts[group] = {topic: count}
             else:
-                self._counts.pop(key, None)
+                counts[topic] = count
 
-    def counts(self) -> dict[_Key, int]:
-        """By group and topic, retry topics by themselves."""
-        return dict(self._counts)
+    def __iter__(self) -> Iterator[tuple[str, str, int]]:
+        """Group, topic and how many; retry topics by themselves."""
+        for group, counts in list(self._counts.items()):
+            for topic, count in list(counts.items()):
+                yield group, topic, count
 
-    def forget_group(self, group: str) -> None:
+    def forget_group(self, group: str) -> Steps[None]:
         """The group was deleted."""
-        for key in [key for key in self._counts if key[0] == group]:
-            del self._counts[key]
+        self._counts.pop(group, None)
         for key in [key for key in self._staged if key[0] == group]:
             del self._staged[key]
+        yield
 
-    def forget(self, key: _Key) -> None:
+    def forget(self, group: str, topic: str) -> None:
         """The group or the topic is gone."""
-        self._counts.pop(key, None)
+        counts = self._counts.get(group)
+        if counts is not None and counts.pop(topic, None) is not None and not counts:
+            del self._counts[group]

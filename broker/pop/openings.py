@@ -12,6 +12,7 @@ import trio
 
 from trimq.base.clock import Clock
 from trimq.broker.pop.batches import OrderedBatches, OrderedQueue
+from trimq.broker.steps import Pace
 
 _CLOCK_CHECK_SECONDS: Final = 1.0
 
@@ -51,19 +52,20 @@ class Openings:
             # The clock may be set while this sleeps.
             with trio.move_on_after(min(left, _CLOCK_CHECK_SECONDS)):
                 await self._sooner.wait()
-            self.release()
+            await self.release()
 
     def now(self) -> int:
         """Milliseconds since 1970."""
         return self._clock.millis()
 
-    def release(self) -> None:
-        """Look at the queues whose time has come."""
-        now = self._clock.millis()
+    async def release(self) -> None:
+        """Look at the queues whose time has come: all that were popped together may open together."""
+        now, pace = self._clock.millis(), Pace()
         if now < self._looked_at:
             self._look_again()
         self._looked_at = now
         while self._due and self._due[0][0] <= now:
+            await pace.keep()
             at, queue = heappop(self._due)
             if self._due_of.get(queue) != at:
                 continue

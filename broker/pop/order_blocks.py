@@ -11,19 +11,19 @@ from itertools import chain
 from pathlib import Path
 from typing import Final, Protocol
 
-import trio
-
 from trimq.base.clock import Clock
 from trimq.broker.pop.batches import OrderedBatches, OrderedQueue
+from trimq.broker.steps import Pace
 from trimq.broker.tables.file import TableFile
-from trimq.broker.tables.json_members import JsonMembers, pretty
-from trimq.codec.bodies.pop import ConsumerOrderInfo
+from trimq.broker.tables.json_members import JsonMembers, pretty, quoted
+from trimq.codec.bodies.pop import ConsumerOrderInfo, OrderInfo
 from trimq.codec.bodies.topics import TopicConfig
 
 log = logging.getLogger("trimq.pop")
 
 _UNUSED_FOR: Final = 24 * 3600 * 1000
 _CLEAN_EVERY: Final = 600_000
+_QUEUES_PER_PIECE: Final = 64
 _OFFSETS: Final = re.compile(r'"o":\[([^\]]*)\]')
 
 
@@ -41,16 +41,24 @@ class OrderBlocks(OrderedBatches):
         super().__init__(clock)
         self._topics = topics
         self._groups = groups
-        self._members = JsonMembers(self._encode)
+        self._members = JsonMembers(lambda key: _encoded(self._table[key]))
+        # Topics and groups with many queues: each piece of the file has some of those.
+        self._wide: dict[str, None] = {}
         self._file = TableFile(directory / "consumerOrderInfo.json", self._pieces)
         self._changed = False
         self._clean_at = 0
 
     def _touch(self, key: str) -> None:
-        self._members.changed(key)
+        if len(self._table[key]) > _QUEUES_PER_PIECE:
+            self._wide[key] = None
+            self._members.removed(key)
+        else:
+            self._wide.pop(key, None)
+            self._members.changed(key)
         self._changed = True
 
     def _gone(self, key: str) -> None:
+        self._wide.pop(key, None)
         self._members.removed(key)
 
     # --- the file
@@ -59,8 +67,11 @@ class OrderBlocks(OrderedBatches):
         """Read the file, if there is one; which queues it names. Blocks: before the loop runs. TableDamaged."""
         loaded = self._file.load_as(ConsumerOrderInfo)
         for key, queues in loaded.table.items() if loaded is not None else ():
-            self._table[key] = queues
-            self._members.changed(key)
+            for queue_id, batch in queues.items():
+                self._put(key, queue_id, batch)
+            if queues:
+                self._touch(key)
+        self._changed = False
         return [queue for key in self._table for queue in self._queues_of(key)]
 
     async def persist_in_steps(self) -> None:
@@ -80,7 +91,7 @@ class OrderBlocks(OrderedBatches):
 
     async def clean(self) -> None:
         """Drop what nobody has used for a day, and batches of queues, topics and groups that are gone."""
-        now = self._clock.millis()
+        now, pace = self._clock.millis(), Pace()
         for key in list(self._table):
             topic, _, group = key.partition("@")
             config = self._topics.get(topic)
@@ -93,19 +104,37 @@ class OrderBlocks(OrderedBatches):
                     self._touch(key)
             if key in self._table and not queues:
                 self._forget_empty(key)
-            await trio.lowlevel.checkpoint()
+            await pace.keep()
 
     def _queues_of(self, key: str) -> Iterator[OrderedQueue]:
         topic, _, group = key.partition("@")
         for queue_id in self._table[key]:
             yield OrderedQueue(topic, group, queue_id)
 
-    def _encode(self, key: str) -> str:
-        text = pretty(self._table[key], 2)
-        # FastJSON leaves a list of Longs on one line. In an attempt's id the quotes would be escaped.
-        return _OFFSETS.sub(lambda found: f'"o":[{"".join(found[1].split())}]', text)
-
     def _pieces(self) -> Iterator[bytes]:
         level = '"orderedConsumptionLevel":"QUEUE"'
         head = f'{{\n\t"orderInfoCount":{len(self._table)},\n\t{level},\n\t"table":'
-        return chain((head.encode(),), self._members.object_pieces(), (b"\n}",))
+        if not self._table:
+            return iter((head.encode(), b"{}\n}"))
+        return chain((head.encode(), b"{"), self._members_and_wide(), (b"\n\t}\n}",))
+
+    def _members_and_wide(self) -> Iterator[bytes]:
+        before = ""
+        for piece in self._members.pieces():
+            yield piece
+            before = ","
+        for key in list(self._wide):
+            queues = list(self._table.get(key, {}).items())
+            yield f"{before}\n\t\t{quoted(key)}:{{".encode()
+            before = ""
+            for first in range(0, len(queues), _QUEUES_PER_PIECE):
+                some = _encoded(dict(queues[first : first + _QUEUES_PER_PIECE]))
+                yield (before + some.removeprefix("{").removesuffix("\n\t\t}")).encode()
+                before = ","
+            yield b"\n\t\t}"
+            before = ","
+
+
+def _encoded(queues: dict[int, OrderInfo]) -> str:
+    # FastJSON leaves a list of Longs on one line. In an attempt's id the quotes would be escaped.
+    return _OFFSETS.sub(lambda found: f'"o":[{"".join(found[1].split())}]', pretty(queues, 2))

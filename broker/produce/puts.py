@@ -60,6 +60,8 @@ class PutStatus(Enum):
     WHEEL_TIMER_FLOW_CONTROL = "WHEEL_TIMER_FLOW_CONTROL"
     WHEEL_TIMER_NOT_ENABLE = "WHEEL_TIMER_NOT_ENABLE"
     LMQ_CONSUME_QUEUE_NUM_EXCEEDED = "LMQ_CONSUME_QUEUE_NUM_EXCEEDED"
+    # Ours: RocketMQ stores it, and deletes it with its topic or leaves it behind.
+    TOPIC_LEAVES = "TOPIC_LEAVES"
     UNKNOWN_ERROR = "UNKNOWN_ERROR"
 
 
@@ -75,7 +77,7 @@ class PutRules:
     """Checks a message before it is put, and redirects a delayed one to its level's queue or the wheel.
 
     `check_writable` raises StoreNotWritable when no message is accepted at all; that is checked
-    first. `check_light` raises StoreError for a message that names light queues which cannot have it.
+    first. `check_light` raises StoreError or PutRefused for a message that names light queues which cannot have it.
     """
 
     def __init__(
@@ -139,7 +141,8 @@ class PutRules:
         check_topic_length(message.topic)
 
     def check_light(self, message: Message, properties: Mapping[str, str]) -> None:
-        """StoreError for a message that is ready and names light queues which cannot have it (handleLmqQuota).
+        """StoreError or PutRefused for a message that is ready and names light queues which cannot have it
+        (handleLmqQuota).
 
         For those of producers, committed ones too: what the broker itself puts again is stored in any case.
         """
@@ -266,6 +269,8 @@ def put_answer(
         return ResponseCode.SYSTEM_ERROR, (
             "accurate timer message is not enabled, timerWheelEnable is false"
         )
+    if status is PutStatus.TOPIC_LEAVES:
+        return ResponseCode.TOPIC_NOT_EXIST, "the topic is being deleted"
     if status is PutStatus.LMQ_CONSUME_QUEUE_NUM_EXCEEDED:
         return ResponseCode.LMQ_QUOTA_EXCEEDED, f"[{status.value}]lmq consume queue num exceeded."
     return ResponseCode.SYSTEM_ERROR, status.value

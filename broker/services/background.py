@@ -9,6 +9,7 @@ from typing import Final
 
 import trio
 
+from trimq.broker.steps import Steps, in_steps
 from trimq.remoting.contract import Gate
 from trimq.store.config import StoreConfig
 from trimq.store.errors import StoreError
@@ -37,6 +38,13 @@ async def every_async(seconds: float, act: Callable[[], Awaitable[object]]) -> N
     while True:
         await trio.sleep(seconds)
         await act()
+
+
+async def every_in_steps(seconds: float, act: Callable[[], Steps[object]]) -> None:
+    """Do something again and again that may be much."""
+    while True:
+        await trio.sleep(seconds)
+        await in_steps(act())
 
 
 async def flush_by_interval(store: MessageStore, gate: Gate, config: StoreConfig) -> None:

@@ -36,6 +36,8 @@ class JsonMembers:
         self._encode = encode
         self._buckets: list[_Bucket] = []
         self._places: dict[str, _Bucket] = {}
+        # Buckets without members; they go when they are most of all.
+        self._empty = 0
 
     def changed(self, key: str) -> None:
         """The value of this member is new or has changed."""
@@ -43,6 +45,8 @@ class JsonMembers:
         if bucket is None:
             bucket = self._free_bucket()
             self._places[key] = bucket
+            if not bucket.texts:
+                self._empty -= 1
         bucket.texts[key] = None
         bucket.joined = None
 
@@ -51,6 +55,9 @@ class JsonMembers:
         if bucket is not None:
             del bucket.texts[key]
             bucket.joined = None
+            if not bucket.texts:
+                self._empty += 1
+                self._let_go()
 
     def pieces(self) -> Iterator[bytes]:
         """The members as bytes, piece by piece; joined, they go between the braces."""
@@ -72,7 +79,14 @@ class JsonMembers:
     def _free_bucket(self) -> _Bucket:
         if not self._buckets or len(self._buckets[-1].texts) >= _BUCKET:
             self._buckets.append(_Bucket())
+            self._empty += 1
         return self._buckets[-1]
+
+    def _let_go(self) -> None:
+        """Names that come and go, as those of lite topics, must leave nothing."""
+        if self._empty > _BUCKET and self._empty * 2 > len(self._buckets):
+            self._buckets = [bucket for bucket in self._buckets if bucket.texts]
+            self._empty = 0
 
     def _join(self, bucket: _Bucket) -> bytes:
         if bucket.joined is None:

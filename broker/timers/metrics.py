@@ -14,6 +14,7 @@ from trimq.broker.tables.data_version import new_version
 from trimq.broker.tables.file import TableFile
 from trimq.codec.bodies.base import decode_file, encode_body
 from trimq.codec.bodies.timers import TimerMetric, TimerMetricsSerializeWrapper
+from trimq.codec.java import fastjson
 
 _TOPICS_PER_PIECE: Final = 500
 
@@ -81,7 +82,13 @@ class TimerMetrics:
         return changed
 
     def _pieces(self) -> Iterator[bytes]:
-        yield self.encoded()
+        """As `encoded`, some topics at a time."""
+        yield b'{"dataVersion":' + encode_body(self.version) + b',"timingCount":{'
+        counts = list(self._counts.items())
+        for start in range(0, len(counts), _TOPICS_PER_PIECE):
+            some = fastjson.dumps(dict(counts[start : start + _TOPICS_PER_PIECE]))[1:-1]
+            yield some if start == 0 else b"," + some
+        yield b"}}"
 
 
 def _decode(data: bytes) -> TimerMetricsSerializeWrapper:

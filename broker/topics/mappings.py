@@ -7,6 +7,7 @@ are in several parts, each in a queue of some broker.
 
 import logging
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 
 import msgspec
@@ -14,7 +15,7 @@ import msgspec
 from trimq.base.clock import Clock
 from trimq.broker.tables.data_version import encoded_version, new_version, own_change
 from trimq.broker.tables.following import Following, Take
-from trimq.broker.tables.json_members import pretty
+from trimq.broker.tables.json_members import JsonMembers, pretty
 from trimq.broker.tables.kept import Kept
 from trimq.codec.bodies.static_topics import (
     LogicQueueMappingItem,
@@ -42,6 +43,7 @@ class TopicMappings(Kept[TopicQueueMappingSerializeWrapper]):
         self._is_slave = is_slave
         self._following = Following("static topics")
         self._table: dict[str, TopicQueueMappingDetail] = {}
+        self._members = JsonMembers(lambda name: pretty(self._table[name], 2))
         # Every topic whose messages need a look before they are put: the static ones, and elastic ones.
         self.special: set[str] = set()
         self.data_version = new_version(clock)
@@ -82,6 +84,7 @@ class TopicMappings(Kept[TopicQueueMappingSerializeWrapper]):
                 _check_follows(old, detail)
             detail.hosted_queues = {**old.hosted_queues, **detail.hosted_queues}
         self._table[detail.topic or ""] = detail
+        self._members.changed(detail.topic or "")
         self.special.add(detail.topic or "")
         self._next_version()
         log.info("static topic updated: topic=%s epoch=%d", detail.topic, detail.epoch)
@@ -90,11 +93,13 @@ class TopicMappings(Kept[TopicQueueMappingSerializeWrapper]):
     def replace_parts(self, topic: str, number: int, items: list[LogicQueueMappingItem]) -> None:
         """Change a queue's parts without a new epoch, for changes that clients need not know."""
         self._table[topic].hosted_queues[number] = items
+        self._members.changed(topic)
         self._next_version()
         self.persist()
 
     def delete(self, topic: str) -> None:
         if self._table.pop(topic, None) is not None:
+            self._members.removed(topic)
             self.special.discard(topic)
             self._next_version()
             log.info("static topic deleted: topic=%s", topic)
@@ -113,12 +118,15 @@ class TopicMappings(Kept[TopicQueueMappingSerializeWrapper]):
             if table.keys() <= self._table.keys():
                 return
             self._table.update({**table, **self._table})
+        for name in table:
+            self._members.changed(name)
         self.special |= self._table.keys()
         self.persist()
 
     def forget(self, topic: str) -> None:
         """The master has deleted it."""
         if self._table.pop(topic, None) is not None:
+            self._members.removed(topic)
             self.special.discard(topic)
             self.persist()
 
@@ -128,16 +136,19 @@ class TopicMappings(Kept[TopicQueueMappingSerializeWrapper]):
     def _take(self, loaded: TopicQueueMappingSerializeWrapper) -> None:
         # The one table that StaticQueues looks into.
         self.special -= self._table.keys()
+        for name in self._table:
+            self._members.removed(name)
         self._table.clear()
         self._table.update(loaded.topic_queue_mapping_info_map)
+        for name in self._table:
+            self._members.changed(name)
         self.special |= self._table.keys()
         self.data_version = loaded.data_version
 
     def _pieces(self) -> Iterator[bytes]:
-        yield (
-            f'{{\n\t"dataVersion":{encoded_version(self.data_version)},'
-            f'\n\t"topicQueueMappingInfoMap":{pretty(self._table, 1)}\n}}'
-        ).encode()
+        version = encoded_version(self.data_version)
+        head = f'{{\n\t"dataVersion":{version},\n\t"topicQueueMappingInfoMap":'
+        return chain((head.encode(),), self._members.object_pieces(), (b"\n}",))
 
 
 def _check_follows(old: TopicQueueMappingDetail, new: TopicQueueMappingDetail) -> None:

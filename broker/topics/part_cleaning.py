@@ -7,6 +7,7 @@ Without it, every question about a queue's beginning goes to a broker that may b
 import logging
 from typing import Final, Protocol
 
+from trimq.broker.steps import Pace
 from trimq.broker.topics.mappings import TopicMappings
 from trimq.broker.topics.static_queues import StaticQueues, refused
 from trimq.codec.bodies.base import decode_body
@@ -41,9 +42,12 @@ class PartCleaning:
 
     async def clean(self) -> None:
         """One round; a broker that does not answer is asked again in the next one."""
+        pace = Pace()
         for topic, detail in list(self._mappings.all().items()):
             emptied: dict[int, LogicQueueMappingItem] = {}
+            await pace.keep()
             for number, items in list(detail.hosted_queues.items()):
+                await pace.keep()
                 if len(items) < 2 or items[-1].bname != detail.bname:
                     continue
                 try:

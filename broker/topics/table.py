@@ -69,6 +69,8 @@ class Topics(Kept[TopicConfigSerializeWrapper]):
         self._following = Following("topics")
         # Elastic topics: how many write queues NameServers are told of, whatever the table says.
         self.partitions: dict[str, int] = {}
+        # Topics that are being deleted, with their lite topics first: these get nothing more.
+        self.leaving: set[str] = set()
         for topic in system_topics(config):
             self._put(topic)
         self._system_names = SYSTEM_TOPICS | self._table.keys()

@@ -8,7 +8,6 @@ contradict each other.
 """
 
 import logging
-from collections.abc import Iterator
 from typing import Final
 
 import trio
@@ -19,6 +18,7 @@ from trimq.broker.groups.client_record import Client
 from trimq.broker.groups.consumers import Consumers
 from trimq.broker.groups.joining import GroupTopics
 from trimq.broker.groups.producers import Producers
+from trimq.broker.steps import Pace, Steps, at_once
 from trimq.codec.bodies.base import decode_request
 from trimq.codec.bodies.heartbeat import ConsumerData, HeartbeatData, ProducerData
 from trimq.codec.codes import RequestCode, ResponseCode
@@ -36,6 +36,10 @@ log = logging.getLogger("trimq.broker")
 
 # A new group, with its retry topic and its log lines, costs about 0.1 ms.
 _GROUPS_PER_STEP: Final = 50
+# One for each group, and one for each topic that it subscribes.
+_YIELDS_PER_STEP: Final = 2 * _GROUPS_PER_STEP
+# A topic that it subscribes takes less.
+_TOPICS_A_GROUP: Final = 5
 
 
 class _Heard:
@@ -51,7 +55,10 @@ class _Heard:
 
     @property
     def size(self) -> int:
-        return len(self.data.consumer_data_set) + len(self.data.producer_data_set)
+        """Groups, and topics that they subscribe."""
+        consumers = self.data.consumer_data_set
+        topics = sum(len(consumer.subscription_data_set) for consumer in consumers)
+        return len(consumers) + len(self.data.producer_data_set) + topics // _TOPICS_A_GROUP
 
     def response(self) -> Response:
         if self.limit is not None:
@@ -93,15 +100,17 @@ class HeartBeat(Processor[None]):
             # It is decoded once more then: a waiting request must not take several times the memory
             # of its bytes.
             return Later(request, self._in_steps)
-        for _ in self._steps(request, heard):
-            pass
+        at_once(self._steps(request, heard))
         return heard.response()
 
     async def _in_steps(self, request: Request[None]) -> Response:
         heard = _Heard(decode_request(HeartbeatData, request.body))
         await self._filters.expressions.read(self._unread(heard.data))
-        for _ in self._steps(request, heard):
-            await trio.lowlevel.checkpoint()
+        pace = Pace()
+        for number, _ in enumerate(self._steps(request, heard), 1):
+            if number % _YIELDS_PER_STEP == 0:
+                await trio.lowlevel.checkpoint()
+            await pace.keep()
         return heard.response()
 
     def _unread(self, data: HeartbeatData) -> list[str]:
@@ -113,21 +122,20 @@ class HeartBeat(Processor[None]):
             for text in unread(consumer.group_name, consumer.subscription_data_set)
         ]
 
-    def _steps(self, request: Request[None], heard: "_Heard") -> Iterator[None]:
+    def _steps(self, request: Request[None], heard: "_Heard") -> Steps[None]:
         data = heard.data
         said: list[ConsumerData | ProducerData] = [*data.consumer_data_set, *data.producer_data_set]
-        for number, one in enumerate(said, 1):
+        for one in said:
             # A refused group does not prevent the client's other groups from being handled.
             try:
                 if isinstance(one, ConsumerData):
-                    changed = self._consume(request, data, one, heard.objections)
+                    changed = yield from self._consume(request, data, one, heard.objections)
                     heard.changed = changed or heard.changed
                 else:
                     self._producers.register(one.group_name, self._client(request, data))
             except LimitReached as error:
                 heard.limit = error
-            if number % _GROUPS_PER_STEP == 0:
-                yield
+            yield
 
     def _consume(
         self,
@@ -135,7 +143,7 @@ class HeartBeat(Processor[None]):
         data: HeartbeatData,
         consumer: ConsumerData,
         objections: list[str],
-    ) -> bool:
+    ) -> Steps[bool]:
         """Register a member, or say why not; returns whether the group's last fingerprint was different."""
         if not consumer.group_name:
             raise CodecError("ConsumerData needs groupName")
@@ -151,7 +159,7 @@ class HeartBeat(Processor[None]):
         changed = self._consumers.fingerprint_changed(
             consumer.group_name, data.heartbeat_fingerprint
         )
-        self._consumers.register(client, consumer, notify, without_sub=without_sub)
+        yield from self._consumers.registering(client, consumer, notify, without_sub=without_sub)
         if not without_sub:
             self._filters.table.register(consumer.group_name, consumer.subscription_data_set)
         return changed

@@ -41,7 +41,7 @@ class GetBrokerLiteInfo(Processor[None]):
             current_lmq_num=self._store.light_queues,
             lite_subscription_count=self._subscriptions.count,
             order_info_count=len(self._batches),
-            cq_table_size=len(self._store.topics()),
+            cq_table_size=len(self._store.topic_names()),
             offset_table_size=self._offsets.table_size(),
             event_map_size=len(self._events),
             topic_meta=self._metadata.lifetimes(),

@@ -14,6 +14,7 @@ from trimq.broker.lite.registry import (
 from trimq.broker.lite.sharding import LiteSharding
 from trimq.broker.lite.telling import LiteClients
 from trimq.broker.lite.turns import Turns
+from trimq.broker.steps import in_steps
 from trimq.codec.bodies.base import decode_request
 from trimq.codec.bodies.lite import LiteSubscriptionCtlRequestBody, LiteSubscriptionDTO
 from trimq.codec.codes import RequestCode, ResponseCode
@@ -98,11 +99,11 @@ class LiteSubscriptionCtl(Processor[LiteSubscriptionCtlRequestHeader]):
                 "COMPLETE_ADD or COMPLETE_REMOVE",
             )
         if action == "PARTIAL_REMOVE":
-            subscriptions.remove(client_id, group, topic, queues)
+            await in_steps(subscriptions.remove(client_id, group, topic, queues))
             return
         if action == "COMPLETE_REMOVE":
             self._clients.forget(client_id)
-            subscriptions.remove_client(client_id)
+            await in_steps(subscriptions.remove_client(client_id))
             return
         if not self._metadata.may_consume(group):
             raise RemotingError(
@@ -112,12 +113,12 @@ class LiteSubscriptionCtl(Processor[LiteSubscriptionCtlRequestHeader]):
         self._clients.heard(client_id, peer)
         active = await self._sharding.active(topic, queues)
         if action == "COMPLETE_ADD":
-            subscriptions.replace(client_id, group, topic, active)
+            await in_steps(subscriptions.replace(client_id, group, topic, active))
             return
         option = entry.offset_option
         kind, value = (None, 0) if option is None else (option.type or WITHOUT_TYPE, option.value)
         try:
-            subscriptions.add(client_id, group, topic, active, kind, value)
+            await in_steps(subscriptions.add(client_id, group, topic, active, kind, value))
         except QuotaExceeded as error:
             raise RemotingError(
                 ResponseCode.LITE_SUBSCRIPTION_QUOTA_EXCEEDED, f"{_QUOTA}: {error}"

@@ -37,7 +37,7 @@ class CleanExpiredConsumequeue(Processor[None]):
     async def _clean(self) -> None:
         trimming = self._store.trimming
         topics = [
-            topic for topic in self._store.topics() if not self._topics.is_system_topic(topic)
+            topic for topic in self._store.topic_names() if not self._topics.is_system_topic(topic)
         ]
         log_min = self._store.min_physical_offset
         for topic in await trio.to_thread.run_sync(trimming.find_idle, topics, log_min):

@@ -2,8 +2,7 @@
 
 import logging
 
-import trio
-
+from trimq.broker.steps import Pace
 from trimq.broker.topics.table import Topics
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.names import LMQ_PREFIX
@@ -15,7 +14,7 @@ log = logging.getLogger("trimq.admin")
 
 
 class CleanUnusedTopic(Processor[None]):
-    """System topics and light queues stay. One topic a step."""
+    """System topics and light queues stay."""
 
     codes = (RequestCode.CLEAN_UNUSED_TOPIC,)
 
@@ -27,7 +26,8 @@ class CleanUnusedTopic(Processor[None]):
         return Later(request, self._answer)
 
     async def _answer(self, request: Request[None]) -> Response:
-        for topic in self._store.topics():
+        pace = Pace()
+        for topic in self._store.topic_names():
             if self._is_unused(topic):
                 try:
                     deleted = self._store.delete_topic(topic)
@@ -35,7 +35,7 @@ class CleanUnusedTopic(Processor[None]):
                     raise RemotingError(ResponseCode.SYSTEM_ERROR, str(error)) from error
                 if deleted:
                     log.info("queues of a topic without config deleted topic=%s", topic)
-            await trio.lowlevel.checkpoint()
+            await pace.keep()
         return Response()
 
     def _is_unused(self, topic: str) -> bool:

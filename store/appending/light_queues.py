@@ -120,7 +120,7 @@ class LightQueues:
         if len(light) < most:
             return
         for name in names:
-            if name not in light:
+            if not light.has(name):
                 raise TooManyLightQueues(
                     f"{len(light)} light queues, maxLmqConsumeQueueNum is {most}: no room for {name[:100]!r}"
                 )

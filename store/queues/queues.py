@@ -14,7 +14,8 @@ Hot: compiled by mypyc when a compiler is there.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from typing import Final
 
 from trimq.codec.names import LMQ_PREFIX
 from trimq.store.config import StoreConfig
@@ -23,8 +24,12 @@ from trimq.store.errors import StoreError
 from trimq.store.messages.effects import Effect
 from trimq.store.queues.bounds import Believed
 from trimq.store.queues.kinds import PLAIN, bit_maps_of, kinds_of
+from trimq.store.queues.light_names import LightNames
 from trimq.store.queues.light_queue import light_kind
 from trimq.store.queues.queue import FoundEntries, Queue, QueueKind
+
+# So many queues of a topic are deleted in one step.
+_FEW_QUEUES: Final = 16
 
 
 class Queues:
@@ -57,7 +62,7 @@ class Queues:
             self._plain.roots[0], config.mapped_file_size_consume_queue, open_files
         )
         # The names of light queues that exist.
-        self.light: set[str] = set()
+        self.light = LightNames()
         # The kind of topics whose queues are not plain: most stores have none.
         self._special: dict[str, QueueKind] = {}
         self._topics: dict[str, dict[int, Queue]] = {}
@@ -108,7 +113,7 @@ class Queues:
         self._unlisted = set()
         self._unchecked = []
         self._special = {}
-        self.light = set()
+        self.light = LightNames()
         self._dirty = []
         self._round = []
         return declared
@@ -127,7 +132,10 @@ class Queues:
                 elif numbered(kind.directory_of(topic)):
                     self._special[topic] = kind
                     self._unlisted.add(topic)
-        self.light = {topic for topic in self._unlisted if topic.startswith(LMQ_PREFIX)}
+        self.light = LightNames()
+        for topic in self._unlisted:
+            if topic.startswith(LMQ_PREFIX):
+                self.light.add(topic)
         self._refuse_two_kinds()
 
     def _refuse_two_kinds(self) -> None:
@@ -213,10 +221,14 @@ class Queues:
 
     def not_loaded(self) -> list[str]:
         """Topics whose queues nobody has used yet."""
-        return sorted(self._unlisted)
+        return list(self._unlisted)
 
     def topics(self) -> list[str]:
         return sorted({*self._topics, *self._unlisted})
+
+    def topic_names(self) -> list[str]:
+        """The same in any order: to sort a hundred thousand takes long."""
+        return [*self._topics, *self._unlisted.difference(self._topics)]
 
     def queue_ids(self, topic: str) -> list[int]:
         if topic in self._unlisted:
@@ -321,6 +333,19 @@ class Queues:
                 self._remove_empty_directories(topic)
         except OSError as error:
             raise store_error(error, f"deleting queue {queue.queue_id} of {topic}") from error
+
+    def delete_most(self, topic: str) -> Iterator[None]:
+        """The queues of a topic that is about to be deleted, one by one, but for a few; StoreError."""
+        for queue_id in self.queue_ids(topic)[_FEW_QUEUES:]:
+            queues = self._topics.get(topic)
+            queue = None if queues is None else queues.get(queue_id)
+            if queues is not None and queue is not None:
+                try:
+                    queue.delete()
+                except OSError as error:
+                    raise store_error(error, f"deleting queue {queue_id} of {topic}") from error
+                del queues[queue_id]
+            yield
 
     def delete_topic(self, topic: str) -> bool:
         """Remove its queues, and what is known of their kind; False without any (deleteTopic)."""

@@ -55,7 +55,7 @@ class ReadableStore:
         self._reader = QueueReader(config, self._log)
         self._cold_reads = ColdReads()
         # First offsets of queues whose older messages are kept outside of the log.
-        self._kept_from: dict[tuple[str, int], int] = {}
+        self._kept_from: dict[str, dict[int, int]] = {}
 
     # --- pulls
 
@@ -183,9 +183,8 @@ class ReadableStore:
     def min_offset(self, topic: str, queue_id: int) -> int:
         """Of the first message that can be read; -1 for an empty queue of type BatchCQ."""
         first = self.first_in_log(topic, queue_id)
-        return (
-            min(first, self._kept_from.get((topic, queue_id), first)) if self._kept_from else first
-        )
+        kept = self._kept_from.get(topic) if self._kept_from else None
+        return first if kept is None else min(first, kept.get(queue_id, first))
 
     def bounds(self, topic: str, queue_id: int) -> tuple[int, int]:
         """`min_offset` and `max_offset`."""
@@ -201,12 +200,11 @@ class ReadableStore:
 
     def kept_from(self, topic: str, queue_id: int, offset: int) -> None:
         """The queue's messages can be read from there on, even when the log has them no longer."""
-        self._kept_from[topic, queue_id] = offset
+        self._kept_from.setdefault(topic, {})[queue_id] = offset
 
     def _forget_kept(self, topic: str) -> None:
         """Of a topic that is deleted."""
-        for place in [place for place in self._kept_from if place[0] == topic]:
-            del self._kept_from[place]
+        self._kept_from.pop(topic, None)
 
     def max_offset(self, topic: str, queue_id: int) -> int:
         return self._queues.find(topic, queue_id).max_offset
@@ -249,6 +247,21 @@ class ReadableStore:
     def topics(self) -> list[str]:
         """Topics that have a consume queue."""
         return self._queues.topics()
+
+    def topic_names(self) -> list[str]:
+        """The same in any order, for whoever goes through all of them."""
+        return self._queues.topic_names()
+
+    def lite_queues(self, topic: str) -> list[str]:
+        """The light queues of a topic's lite topics."""
+        return self._queues.light.of_parent(topic)
+
+    def count_lite_queues(self, topic: str) -> int:
+        return self._queues.light.count_of_parent(topic)
+
+    def lite_parents(self) -> list[str]:
+        """Topics that have lite topics."""
+        return self._queues.light.parents()
 
     @property
     def light_queues(self) -> int:

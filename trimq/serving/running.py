@@ -1,6 +1,5 @@
 """Start and stop a broker: what happens in which order, and what must happen whatever else fails."""
 
-import gc
 import logging
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -14,6 +13,7 @@ from trimq.broker.identity import BrokerIdentity
 from trimq.broker.pending.kinds import refuse_pending
 from trimq.broker.services.siblings import Siblings
 from trimq.broker.topics.queue_types import stored_queue_types
+from trimq.process.garbage import frozen_garbage, look_when_due
 from trimq.process.metrics import Sample, SampleCollector, metrics_server
 from trimq.process.state import ProcessState
 from trimq.process.tls import server_tls
@@ -142,10 +142,11 @@ async def _serving(
         await services.start(
             process.supervisor.keep_started, "registration", broker.common.registration.run
         )
-        # What is alive now lives as long as the process: the collector need not look at it again
-        # and again.
-        gc.collect()
-        gc.freeze()
+        # What is alive now lives as long as the process.
+        garbage = stack.enter_context(frozen_garbage())
+        services.start_soon(
+            process.supervisor.keep, "look at all garbage", partial(look_when_due, garbage)
+        )
         yield metrics_addr
         with trio.CancelScope(shield=True), trio.move_on_after(_LEAVE_SECONDS):
             await broker.common.registration.leave()

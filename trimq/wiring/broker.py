@@ -16,6 +16,7 @@ from trimq.broker.groups.request_modes import RequestModes
 from trimq.broker.groups.subscription_groups import SubscriptionGroups
 from trimq.broker.pop.in_flight import InFlight
 from trimq.broker.pop.order_blocks import OrderBlocks
+from trimq.broker.services.begun import BegunWork
 from trimq.broker.services.siblings import Siblings
 from trimq.broker.tables.writer import TableWriter
 from trimq.broker.timers.service import WheelTimers
@@ -95,6 +96,7 @@ class Common:
     modes: RequestModes
     routes: ClusterRoutes
     lite: Lite
+    begun: BegunWork
     settings: RunningSettings
 
 
@@ -142,6 +144,7 @@ def common_to_parts(given: Given, name_servers: NameServers, others: OtherBroker
         modes=RequestModes(given.directory),
         routes=routes,
         lite=lite.lite_topics(given, of_topics.table, of_groups, offset, routes),
+        begun=BegunWork(),
         settings=settings.running_settings(given, of_topics.table),
     )
 
@@ -177,6 +180,7 @@ def _who_and_where(given: Given, common: Common) -> list[Part]:
             offset,
             common.figures,
             topics.Holders(common.timers, common.order_blocks, common.lite.life),
+            common.begun,
         ),
         groups.part(
             given,
@@ -185,15 +189,18 @@ def _who_and_where(given: Given, common: Common) -> list[Part]:
             topic,
             offset,
             common.figures,
-            [
-                common.order_blocks,
-                common.lite.batches,
-                common.lite.subscriptions,
-                common.lite.lags,
-                common.elastic.groups,
-                common.modes,
-                common.in_flight,
-            ],
+            groups.Deleting(
+                [
+                    common.order_blocks,
+                    common.lite.batches,
+                    common.lite.subscriptions,
+                    common.lite.lags,
+                    common.elastic.groups,
+                    common.modes,
+                    common.in_flight,
+                ],
+                common.begun,
+            ),
             common.modes,
         ),
         clients.part(

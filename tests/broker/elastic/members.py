@@ -10,6 +10,7 @@ from tests.broker.elastic.conftest import TOPIC, ElasticBroker
 from tests.broker.elastic.ledger import Kept, Ledger, Written
 from trimq.broker.delivery.delays import DelayService
 from trimq.broker.groups.client_record import Client
+from trimq.broker.steps import at_once
 from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.heartbeat import ConsumerData, SubscriptionData
 from trimq.codec.bodies.locks import LockBatchRequestBody, MessageQueue
@@ -231,7 +232,7 @@ class Group:
         if copies:
             self._offsets.commit("10.0.0.7:9", "Source", TOPIC, queue, offset)
             self._offsets.copy_group("Source", self.name, TOPIC)
-            self._offsets.forget_group("Source")
+            at_once(self._offsets.forget_group("Source"))
         else:
             self._offsets.assign_reset(self.name, TOPIC, queue, offset)
         self.ledger.reset(queue, offset)

@@ -10,6 +10,7 @@ from tests.broker.elastic.conftest import GROUP, TOPIC, ElasticBroker
 from tests.processors.conftest import NOW
 from trimq.broker.elastic.model import Move
 from trimq.broker.groups.queue_locks import LOCK_MILLIS
+from trimq.broker.steps import at_once
 from trimq.codec.bodies.elastic import GroupReset
 from trimq.store.errors import StoreError
 
@@ -389,6 +390,6 @@ def test_since_when_a_change_is_there_is_found_after_a_kill(moved: ElasticBroker
     # Commits from before the start are known without their time.
     assert (held.since, held.last_commit) == (NOW, 0)
     moved.commit(0, 2)
-    moved.offsets.forget_group(GROUP)
+    at_once(moved.offsets.forget_group(GROUP))
     (held,) = moved.groups.held_up_by(GROUP, TOPIC)
     assert held.last_commit == 0

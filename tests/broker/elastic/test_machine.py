@@ -21,6 +21,7 @@ from tests.broker.elastic.members import FIRST, LAST, Group, deliver
 from tests.broker.produce.conftest import Producing, block
 from trimq.broker.delivery.delays import DelayService
 from trimq.broker.elastic.model import Move
+from trimq.broker.steps import at_once
 from trimq.codec.java.hashes import string_hash
 from trimq.codec.records.record import parse_record
 from trimq.store.messages.message import Dispatched, Message
@@ -186,7 +187,7 @@ class Ordered(RuleBasedStateMachine):
             self._end_quietly(group)
             group.leave()
             self.elastic.groups.forget_group(group.name)
-            self.elastic.offsets.forget_group(group.name)
+            at_once(self.elastic.offsets.forget_group(group.name))
         self.joined += 1
         known = range(QUEUES) if where == FIRST else range(knows + 1)
         self._join(f"CG{self.joined}", where, tag, known)

@@ -6,6 +6,7 @@ import pytest
 
 from trimq.broker.figures.stats import DAY, HOUR, MINUTE, ZERO, BrokerStats, Figure, Rates, Samples
 from trimq.broker.figures.traffic import Traffic
+from trimq.broker.steps import at_once
 from trimq.store.messages.message import Dispatched
 
 
@@ -94,12 +95,12 @@ async def test_deleted_topics_and_groups_are_forgotten(counted: Counted) -> None
     counted.traffic.handed_out("g", "TT", 1, 100)
     counted.traffic.came_back("gg", "T")
     await counted.pass_minute_samples(1)
-    counted.traffic.forget_topic("T")
+    at_once(counted.traffic.forget_topic("T"))
     assert counted.stats.figures("TOPIC_PUT_NUMS", "T") is None
     assert counted.stats.figures("GROUP_GET_NUMS", "T@g") is None
     assert counted.stats.figures("SNDBCK_PUT_NUMS", "T@gg") is None
     assert counted.stats.figures("GROUP_GET_NUMS", "TT@g") is not None
-    counted.traffic.forget_group("g")
+    at_once(counted.traffic.forget_group("g"))
     assert counted.stats.figures("GROUP_GET_NUMS", "TT@g") is None
     counted.traffic.stored([record("T")])
     await counted.pass_minute_samples(1)

@@ -11,6 +11,7 @@ from trimq.base.clock import Clock
 from trimq.broker.config import BrokerConfig
 from trimq.broker.filters.consumer_filters import ConsumerFilters, Filter
 from trimq.broker.filters.expressions import Expressions
+from trimq.broker.steps import at_once
 from trimq.codec.bodies.heartbeat import SubscriptionData
 
 NOW = 1_700_000_000_000
@@ -173,14 +174,14 @@ def test_after_a_day_it_is_forgotten(table: Table) -> None:
     table.beat("H", T="a = 5")
     table.filters.group_gone("G")
     table.clock.now += DAY - 1
-    table.filters.clean()
+    at_once(table.filters.clean())
     assert table.filters.count == 2
     table.clock.now += 1
-    table.filters.clean()
+    at_once(table.filters.clean())
     assert list(table.filters.on_topic("T")) == ["H"]
     table.filters.group_gone("H")
     table.clock.now += DAY
-    table.filters.clean()
+    at_once(table.filters.clean())
     assert not table.filters.on_topic("T")
     assert not table.filters.of_group("H")
 

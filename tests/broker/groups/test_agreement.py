@@ -10,6 +10,7 @@ from trimq.broker.groups.agreement import Agreement
 from trimq.broker.groups.client_record import Client
 from trimq.broker.groups.consumers import Consumers
 from trimq.broker.groups.online import ConsumerGroup
+from trimq.broker.steps import at_once
 from trimq.codec.bodies.heartbeat import ConsumerData, SubscriptionData
 from trimq.remoting.testing import RecordingPeer
 
@@ -180,7 +181,7 @@ def test_what_a_member_said_goes_with_it(
         clock.now += 100_000
         members.beat("a", sub(expression="A"))
         clock.now += 100_000
-        members.consumers.scan_expired()
+        at_once(members.consumers.scan_expired())
     assert members.since == {}
     assert warnings(caplog)[1:] == ["members of a group agree again: group=g"]
     members.close("a")

@@ -1,10 +1,13 @@
 """Consumer groups online: whose subscription counts, who is told of changes, expiry."""
 
 import pytest
+import trio
+import trio.testing
 
 from trimq.broker.config import BrokerConfig
 from trimq.broker.groups.client_record import Client
 from trimq.broker.groups.consumers import Consumers
+from trimq.broker.steps import at_once
 from trimq.codec.bodies.heartbeat import ConsumerData, SubscriptionData
 from trimq.codec.codes import RequestCode
 from trimq.codec.headers.clients import NotifyConsumerIdsChangedRequestHeader
@@ -141,8 +144,8 @@ def test_notices_can_wait(clock) -> None:
     members.beat("a", sub("T"))
     members.beat("b", sub("T"))
     assert members.told("a") == 0
-    members.consumers.notices.send_waiting()
-    members.consumers.notices.send_waiting()
+    at_once(members.consumers.notices.send_waiting())
+    at_once(members.consumers.notices.send_waiting())
     assert (members.told("a"), members.told("b")) == (1, 1)
 
 
@@ -151,17 +154,17 @@ def test_the_silent_are_dropped_after_120_seconds(members: Members, clock) -> No
     members.beat("b", sub("T"))
     clock.now += 120_000
     members.beat("b", sub("T"))
-    members.consumers.scan_expired()
+    at_once(members.consumers.scan_expired())
     assert not members.peers["a"].closed
     clock.now += 1
     members.told("b")
-    members.consumers.scan_expired()
+    at_once(members.consumers.scan_expired())
     assert members.peers["a"].closed
     assert members.told("b") == 1
     assert members.consumers.find_client("g", "a") is None
     assert members.consumers.find_client("g", "b") is not None
     clock.now += 120_000
-    members.consumers.scan_expired()
+    at_once(members.consumers.scan_expired())
     assert members.consumers.group("g") is None
 
 
@@ -180,7 +183,7 @@ def test_subscriptions_from_pulls_count_until_they_expire(members: Members, cloc
     assert members.consumers.find_subscription("p", "T") is not None
     assert members.consumers.group("p") is None
     clock.now += 600_001
-    members.consumers.scan_expired()
+    at_once(members.consumers.scan_expired())
     assert members.consumers.find_subscription("p", "T") is None
 
 
@@ -193,9 +196,44 @@ def test_the_same_subscription_again_is_only_newer(members: Members, clock) -> N
         assert not consumers.renew_compensated("p", "T", expression, kind, clock.now)
     assert consumers.renew_compensated("p", "T", "A || B", "TAG", clock.now)
     clock.now += 600_000
-    consumers.scan_expired()
+    at_once(consumers.scan_expired())
     assert consumers.find_subscription("p", "T") is not None
     clock.now += 1
-    consumers.scan_expired()
+    at_once(consumers.scan_expired())
     assert consumers.find_subscription("p", "T") is None
     assert not consumers.renew_compensated("p", "T", "A || B", "TAG", clock.now)
+
+
+async def test_members_of_a_large_group_are_told_once_for_all_that_came(
+    clock, autojump_clock: trio.testing.MockClock
+) -> None:
+    """Each of a thousand that come back together would send all others a notice."""
+    consumers, peers = Consumers(BrokerConfig(), clock), []
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(consumers.notices.run)
+        for number in range(50):
+            peers.append(RecordingPeer(f"10.0.0.1:{number + 1}", number + 1))
+            client = Client(peers[-1], f"c{number}", 0, 513, clock.now)
+            data = ConsumerData(group_name="g", message_model="CLUSTERING")
+            consumers.register(client, data, True)
+        await trio.sleep(1)
+        assert [len(peer.notices) for peer in peers[10:]] == [1] * 40
+        for peer in peers[20:]:
+            consumers.closed(peer)
+        await trio.sleep(1)
+        assert [len(peer.notices) for peer in peers[10:20]] == [2] * 10
+        nursery.cancel_scope.cancel()
+
+
+async def test_a_connection_in_many_groups_leaves_them_in_steps(clock) -> None:
+    consumers, peer = Consumers(BrokerConfig(), clock), RecordingPeer()
+    for number in range(50):
+        data = ConsumerData(group_name=f"g{number}", message_model="CLUSTERING")
+        consumers.register(Client(peer, "c", 0, 513, clock.now), data, True)
+    consumers.closed(peer)
+    assert 0 < len(consumers.groups()) < 50
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(consumers.leaving.run)
+        await trio.testing.wait_all_tasks_blocked()
+        nursery.cancel_scope.cancel()
+    assert not consumers.groups()

@@ -9,6 +9,7 @@ import pytest
 from trimq.base.clock import Clock
 from trimq.broker.config import BrokerConfig
 from trimq.broker.groups.offsets import ConsumerOffsets
+from trimq.broker.steps import at_once
 from trimq.codec.java import fastjson
 
 CLIENT = "10.0.0.7:4711"
@@ -51,10 +52,10 @@ def test_deleting(offsets: ConsumerOffsets) -> None:
     for group in (GROUP, f"{GROUP}2"):
         for topic in (TOPIC, "T"):
             offsets.commit(CLIENT, group, topic, 0, 7)
-    offsets.forget_group(GROUP)
+    at_once(offsets.forget_group(GROUP))
     assert offsets.query(GROUP, TOPIC, 0) == offsets.query(GROUP, "T", 0) == -1
     assert offsets.query(f"{GROUP}2", TOPIC, 0) == 7
-    offsets.forget_topic(TOPIC)
+    at_once(offsets.forget_topic(TOPIC))
     assert offsets.query(f"{GROUP}2", TOPIC, 0) == -1
     assert offsets.query(f"{GROUP}2", "T", 0) == 7
 

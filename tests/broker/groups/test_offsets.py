@@ -7,6 +7,7 @@ import pytest
 from trimq.base.clock import Clock
 from trimq.broker.config import BrokerConfig
 from trimq.broker.groups.offsets import ConsumerOffsets
+from trimq.broker.steps import at_once
 from trimq.codec.java import fastjson
 
 VECTORS = Path(__file__).parents[1].parent / "vectors" / "config"
@@ -72,7 +73,7 @@ def test_who_reads_what(offsets: ConsumerOffsets) -> None:
     assert offsets.groups_of("T") == {"g", "h"}
     offsets.copy_group("g", "i", "T")
     assert offsets.query("i", "T", 0) == 1
-    offsets.forget_topic("T")
+    at_once(offsets.forget_topic("T"))
     assert offsets.groups_of("T") == set()
     assert offsets.topics_of("h") == set()
     assert offsets.query("g", "U", 0) == 1
@@ -83,7 +84,7 @@ def test_a_deleted_group_leaves_nothing(offsets: ConsumerOffsets) -> None:
     offsets.commit_pull("g", "V", 0, 1)
     offsets.assign_reset("g", "U", 0, 1)
     offsets.commit(CLIENT, "gg", "T", 0, 1)
-    offsets.forget_group("g")
+    at_once(offsets.forget_group("g"))
     assert offsets.topics_of("g") == set()
     assert offsets.query_pull("g", "V", 0) == offsets.query("g", "U", 0) == -1
     assert offsets.query("gg", "T", 0) == 1

@@ -5,6 +5,7 @@ import pytest
 from trimq.broker.config import BrokerConfig
 from trimq.broker.groups.client_record import Client
 from trimq.broker.groups.producers import Producers
+from trimq.broker.steps import at_once
 from trimq.remoting.testing import RecordingPeer
 
 
@@ -38,11 +39,11 @@ def test_the_silent_ones_are_dropped_after_120_seconds(producers: Producers, clo
     producers.register("p", client(alive, clock, "c2"))
     clock.now += 120_000
     producers.register("p", client(alive, clock, "c2"))
-    producers.scan_expired()
+    at_once(producers.scan_expired())
     assert producers.online("p")
     assert len(producers.group("p") or {}) == 2
     clock.now += 1
-    producers.scan_expired()
+    at_once(producers.scan_expired())
     assert list(producers.group("p") or {}) == [alive]
     assert quiet.closed
     assert producers.find("c1") is None

@@ -1,12 +1,15 @@
 """Which client is told of which lite topic."""
 
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import Any, ClassVar
 
 import pytest
+import trio
 
 from trimq.broker.config import BrokerConfig
 from trimq.broker.lite.events import LiteEvents
-from trimq.broker.lite.registry import Subscriber
+from trimq.broker.lite.readers import Readers, Subscriber
+from trimq.broker.steps import at_once
 
 NAMES = [f"%LMQ%$T${number}" for number in range(20)]
 ONE = NAMES[0]
@@ -20,6 +23,13 @@ class Clock:
 
     def steady_millis(self) -> int:
         return self.now
+
+
+def group_of(names: Iterable[str]) -> Readers:
+    readers = Readers()
+    for name in names:
+        readers.add(Subscriber(name, "G"))
+    return readers
 
 
 class World:
@@ -42,13 +52,13 @@ class World:
     def bind_topic(self, group: str) -> str:
         return "T"
 
-    def readers(self, queue: str, group: str) -> list[Subscriber]:
-        return [Subscriber(name, "G") for name, queues in self.clients.items() if queue in queues]
+    def readers(self, queue: str, group: str) -> Readers:
+        return group_of(name for name, queues in self.clients.items() if queue in queues)
 
-    def wildcard_readers(self, group: str, topic: str) -> list[Subscriber]:
-        return [Subscriber(name, "G") for name in self.clients]
+    def wildcard_readers(self, group: str, topic: str) -> Readers:
+        return group_of(self.clients)
 
-    def all_readers(self, queue: str) -> dict[str, list[Subscriber]]:
+    def all_readers(self, queue: str) -> dict[str, Readers]:
         return {"G": self.readers(queue, "G")}
 
     def find(self, client_id: str) -> Any:
@@ -61,7 +71,7 @@ class World:
     def max_offset(self, topic: str, queue_id: int) -> int:
         return self.ends.get(topic, 0)
 
-    def topics(self) -> list[str]:
+    def lite_queues(self, topic: str) -> list[str]:
         return sorted(self.ends)
 
     def is_closed(self, queue: str, group: str) -> bool:
@@ -132,7 +142,7 @@ def test_a_full_look_goes_on_where_it_had_no_room() -> None:
     told = Told(c=NAMES)
     told.world.most = 8
     told.world.ends = dict.fromkeys(NAMES, 1)
-    told.events.look_at_client("c", "G")
+    at_once(told.events.look_at_client("c", "G"))
     found = [told.taken()]
     for _ in range(2):
         told.events.look_now("c")
@@ -145,7 +155,7 @@ def test_a_full_look_leaves_out_what_its_group_has_messages_of() -> None:
     told.world.most = 8
     told.world.ends = dict.fromkeys(NAMES, 1)
     told.world.closed = set(NAMES[:15])
-    told.events.look_at_client("c", "G")
+    at_once(told.events.look_at_client("c", "G"))
     assert told.taken() == NAMES[15:]
 
 
@@ -209,5 +219,50 @@ def test_an_administrator_has_all_looked_at(group: str) -> None:
     told = Told(c=NAMES)
     told.world.ends = {NAMES[5]: 1, NAMES[6]: 1}
     told.world.committed = {NAMES[6]: 1}
-    told.events.look_at_group(group)
+    at_once(told.events.look_at_group(group))
     assert (told.woken, told.taken()) == (["c"], [NAMES[5]])
+
+
+class Walked(Readers):
+    """May be walked through from anywhere, and not copied."""
+
+    def __iter__(self) -> Iterator[Subscriber]:
+        raise AssertionError("all of them were looked at")
+
+    def from_anywhere(self, most: int) -> Iterator[Subscriber]:
+        for one in super().from_anywhere(most):
+            self.met.append(one)
+            yield one
+
+    met: ClassVar[list[Subscriber]] = []
+
+
+@pytest.mark.parametrize("full", [False, True])
+def test_a_message_asks_a_few_of_many_clients(full: bool) -> None:
+    """Nobody looks at all clients of a wildcard group for each message, even when none has room."""
+    told = Told()
+    told.world.wildcard = True
+    told.world.most = 0 if full else 100
+    readers = Walked()
+    for number in range(5000):
+        readers.add(Subscriber(f"c{number}", "G"))
+    told.world.all_readers = lambda queue: {"G": readers}
+    Walked.met.clear()
+    told.events.arrived(ONE)
+    assert len(Walked.met) == (1000 if full else 1)
+    assert bool(told.events._wildcard_looks) == full
+
+
+def test_a_full_look_of_very_many_lite_topics_goes_on_in_the_service() -> None:
+    names = [f"%LMQ%$T${number}" for number in range(1200)]
+    told = Told(c=names)
+    told.world.ends = {names[0]: 1, names[-1]: 1}
+    told.events.arrived(names[0])
+    told.taken()
+    told.events._look_later(Subscriber("c", "G"), 0)
+    told.clock.now += 100
+    told.events.look_now("c")
+    assert told.taken() == [names[0]]
+    trio.run(told.events.scan)
+    # The first one's message is still there, so that is found again.
+    assert told.taken() == [names[-1], names[0]]

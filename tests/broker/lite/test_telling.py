@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from trimq.broker.lite.registry import Subscriber
+from trimq.broker.lite.readers import Subscriber
 from trimq.broker.lite.telling import LiteClients
 from trimq.codec.headers.base import Header
 from trimq.remoting.contract import Peer

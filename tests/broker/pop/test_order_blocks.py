@@ -12,6 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 from trimq.broker.pop.batches import NotInBatch, OrderedQueue, offsets_of
 from trimq.broker.pop.order_blocks import OrderBlocks
+from trimq.broker.steps import at_once
 
 NOW = 1_700_000_000_000
 Q = OrderedQueue("T", "G", 0)
@@ -196,8 +197,8 @@ def test_forgotten(blocks: OrderBlocks) -> None:
     blocks.forget("T", "G", 0)
     assert blocks.find(Q) is None
     assert blocks.find(OrderedQueue("T", "G", 1)) is not None
-    blocks.forget_topic("T")
-    blocks.forget_group("G2")
+    at_once(blocks.forget_topic("T"))
+    at_once(blocks.forget_group("G2"))
     left = [queue for queue in queues if blocks.find(queue)]
     assert left == [OrderedQueue("T2", "G", 0), OrderedQueue("T2", "G", 1)]
 
@@ -303,3 +304,22 @@ class Model(RuleBasedStateMachine):
 
 TestModel = Model.TestCase
 TestModel.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+
+
+def test_a_topic_of_many_queues_is_written_some_queues_at_a_time(
+    blocks: OrderBlocks, tmp_path: Path, clock: Any
+) -> None:
+    """A piece of the file is a step of the loop."""
+    for queue_id in range(300):
+        blocks.begin(OrderedQueue("Wide", "G", queue_id), "a", NOW, 1000, [queue_id, queue_id + 1])
+    wide = list(blocks._pieces())
+    assert max(map(len, wide)) < sum(map(len, wide)) / 3
+    blocks.begin(Q, None, NOW, 1000, [5])
+    blocks.persist()
+    again = OrderBlocks(tmp_path, Topics(), {"G"}, clock)
+    assert len(again.load()) == 301
+    assert b"".join(again._pieces()) == b"".join(blocks._pieces())
+    at_once(again.forget_topic("Wide"))
+    assert b"Wide" not in b"".join(again._pieces())
+    at_once(again.forget_topic("T"))
+    assert b"".join(again._pieces()).endswith(b'"table":{}\n}')

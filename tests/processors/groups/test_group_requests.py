@@ -21,7 +21,7 @@ from trimq.processors.groups.update_and_create_subscriptiongroup import (
 from trimq.processors.groups.update_and_create_subscriptiongroup_list import (
     UpdateAndCreateSubscriptiongroupList,
 )
-from trimq.remoting.contract import RemotingError
+from trimq.remoting.contract import Later, RemotingError
 from trimq.remoting.testing import answer
 
 
@@ -55,6 +55,24 @@ def test_a_list_is_created_whole_or_not_at_all(broker: Any) -> None:
     assert "g" not in broker.groups
     ask("g", "h")
     assert "h" in broker.groups
+
+
+async def test_a_long_list_is_created_in_steps_and_whole_or_not_at_all(broker: Any) -> None:
+    processor = broker.processor(UpdateAndCreateSubscriptiongroupList)
+
+    async def ask(*names: str) -> None:
+        groups = [SubscriptionGroupConfig(group_name=name) for name in names]
+        body = encode_body(SubscriptionGroupList(group_config_list=groups))
+        later = processor.handle(broker.request(225, None, body))
+        assert isinstance(later, Later)
+        assert (await later.answer(later.request)).code == 0
+
+    names = [f"g{number}" for number in range(60)]
+    with pytest.raises(RemotingError, match="contains illegal characters"):
+        await ask(*names, "h h")
+    assert "g0" not in broker.groups
+    await ask(*names)
+    assert all(name in broker.groups for name in names)
 
 
 def test_asking_for_a_group_creates_it(broker: Any, make_broker: Any) -> None:

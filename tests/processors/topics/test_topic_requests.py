@@ -1,11 +1,15 @@
 """Creating, reading and deleting topics."""
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from trimq.broker.elastic.model import new_topic
+from trimq.broker.services.begun import BegunWork
+from trimq.broker.services.topic_deletion import TopicDeletion
+from trimq.broker.steps import Steps
 from trimq.codec.bodies.base import decode_body, encode_body
 from trimq.codec.bodies.static_topics import TopicQueueMappingDetail
 from trimq.codec.bodies.topics import (
@@ -181,20 +185,35 @@ class Deleted:
         self.names.append(topic)
         return True
 
+    def delete_most(self, topic: str) -> Iterator[None]:
+        return iter(())
+
     forget_topic = delete_topic
 
     def write_others(self) -> None:
         assert not self.names
 
 
+class DeletedInSteps:
+    def __init__(self) -> None:
+        self.names: list[str] = []
+
+    def delete_topic(self, topic: str) -> Steps[None]:
+        self.names.append(topic)
+        yield
+
+    forget_topic = delete_topic
+
+
 def test_delete_takes_queues_offsets_and_pop_retries_along(broker: Any) -> None:
     for name in ("T", "%RETRY%g_T", "%RETRY%g+T", "%RETRY%g"):
         broker.topics.create_in_send_back(name, 1, 6, 0)
         broker.offsets.commit("c", "g", name, 0, 1)
-    store, timers, blocks, lite = Deleted(), Deleted(), Deleted(), Deleted()
-    processor = DeleteTopicInBroker(
+    store, timers, blocks, lite = Deleted(), Deleted(), DeletedInSteps(), DeletedInSteps()
+    deletion = TopicDeletion(
         broker.config, broker.topics, broker.offsets, store, broker.traffic, timers, blocks, lite
     )
+    processor = DeleteTopicInBroker(broker.config, broker.topics, deletion, BegunWork())
     header = headers.DeleteTopicRequestHeader(topic="T")
     assert processor.handle(broker.request(215, header)).code == 0
     assert store.names == timers.names == blocks.names == ["T", "%RETRY%g+T", "%RETRY%g_T"]

@@ -119,7 +119,7 @@ def test_queues_nobody_has_used_are_trimmed_too(bench, full):
     for _ in steps_of_trimming(store):
         pass
     # Only those with a file to delete were loaded.
-    assert trimming.not_loaded() == ["Busy", "Short"]
+    assert sorted(trimming.not_loaded()) == ["Busy", "Short"]
     assert names(bench.queue_files("Idle1", 1)) == [QUEUE_FILE]
     assert store.min_offset("Short", 0) == store.max_offset("Short", 0) == 1
 

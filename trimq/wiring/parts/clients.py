@@ -86,17 +86,20 @@ def part(
         ],
         services={
             "scan consumers": partial(
-                services.every, services.SCAN_SECONDS, consumers.scan_expired
+                services.every_in_steps, services.SCAN_SECONDS, consumers.scan_expired
             ),
             "scan producers": partial(
-                services.every, services.SCAN_SECONDS, producers.scan_expired
+                services.every_in_steps, services.SCAN_SECONDS, producers.scan_expired
             ),
+            "forget consumers that left": consumers.leaving.run,
+            "forget producers that left": producers.leaving.run,
             "forget expired locks": partial(
                 services.every_async, services.SCAN_SECONDS, locks.forget_expired
             ),
             "send waiting notices": partial(
-                services.every, services.NOTICE_SECONDS, consumers.notices.send_waiting
+                services.every_in_steps, services.NOTICE_SECONDS, consumers.notices.send_waiting
             ),
+            "tell members of large groups": consumers.notices.run,
         },
         connections=clients,
         samples=partial(_samples, consumers, producers),

@@ -1,12 +1,14 @@
 """Subscription groups, and how their members ask for messages."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 from trimq.broker.groups.offsets import ConsumerOffsets
 from trimq.broker.groups.request_modes import RequestModes
 from trimq.broker.groups.subscription_groups import SubscriptionGroups
 from trimq.broker.services import background as services
+from trimq.broker.services.begun import BegunWork
 from trimq.broker.tables.writer import TableWriter
 from trimq.broker.topics.table import Topics
 from trimq.process.metrics import Sample
@@ -27,6 +29,14 @@ from trimq.wiring.part import Part
 from trimq.wiring.parts.figures import Figures
 
 
+@dataclass(frozen=True, slots=True)
+class Deleting:
+    """Who forgets a group, and what takes longer than one request."""
+
+    holders: Sequence[Holder]
+    begun: BegunWork
+
+
 def part(
     given: Given,
     groups: SubscriptionGroups,
@@ -34,7 +44,7 @@ def part(
     topics: Topics,
     offsets: ConsumerOffsets,
     figures: Figures,
-    holders: Sequence[Holder],
+    deleting: Deleting,
     modes: RequestModes,
 ) -> Part:
     groups.write_by(tables)
@@ -44,7 +54,9 @@ def part(
         processors=[
             UpdateAndCreateSubscriptiongroup(groups),
             UpdateAndCreateSubscriptiongroupList(groups),
-            DeleteSubscriptiongroup(groups, offsets, figures.traffic, holders),
+            DeleteSubscriptiongroup(
+                groups, offsets, figures.traffic, deleting.holders, deleting.begun
+            ),
             UpdateAndGetGroupForbidden(groups),
             GetSubscriptiongroupConfig(groups),
             GetAllSubscriptiongroupConfig(given.config, groups),

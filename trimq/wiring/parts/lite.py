@@ -26,6 +26,7 @@ from trimq.broker.pop.batches import OrderedBatches, OrderedQueue
 from trimq.broker.pop.offsets import PopOffsets
 from trimq.broker.pop.openings import Openings
 from trimq.broker.pop.waiting import PopWaits
+from trimq.broker.steps import in_steps
 from trimq.broker.topics.table import Topics
 from trimq.process.metrics import Sample
 from trimq.processors.lite.get_broker_lite_info import GetBrokerLiteInfo
@@ -157,12 +158,12 @@ def _services(given: Given, lite: Lite) -> dict[str, Callable[[], Awaitable[None
     async def forget_silent() -> None:
         while True:
             await trio.sleep(config.lite_subscription_check_interval / 1000)
-            lite.subscriptions.remove_silent()
+            await in_steps(lite.subscriptions.remove_silent())
 
     async def forget_unused() -> None:
         while True:
             await trio.sleep(_CLEAN_SECONDS)
-            lite.batches.forget_unused(clock.millis() - _UNUSED_MILLIS)
+            await in_steps(lite.batches.forget_unused(clock.millis() - _UNUSED_MILLIS))
 
     return {
         "tell lite clients": lite.events.run,

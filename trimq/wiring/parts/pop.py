@@ -253,9 +253,9 @@ def _as_rocketmq_names_them(
 
 def _in_flight(in_flight: InFlight, topics: Topics, groups: SubscriptionGroups) -> Iterator[Sample]:
     """Whatever has gone meanwhile is forgotten."""
-    for (group, topic), count in in_flight.counts().items():
+    for group, topic, count in in_flight:
         if group not in groups or normal_topic(topic, group) not in topics:
-            in_flight.forget((group, topic))
+            in_flight.forget(group, topic)
             continue
         yield Sample(
             "trimq_pop_in_flight",

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from trimq.broker.elastic.maps import ElasticMaps
@@ -10,7 +11,7 @@ from trimq.broker.groups.subscription_groups import SubscriptionGroups
 from trimq.broker.produce.admission import Admission
 from trimq.broker.produce.dead_letters import RetrySends
 from trimq.broker.produce.properties import SendProperties
-from trimq.broker.produce.puts import PutRules
+from trimq.broker.produce.puts import PutRefused, PutRules, PutStatus
 from trimq.broker.produce.recalling import Recalling
 from trimq.broker.produce.reply_pushes import ReplyPushes
 from trimq.broker.produce.replying import Replying
@@ -20,6 +21,7 @@ from trimq.broker.produce.staging import Staging
 from trimq.broker.produce.unique_ids import UniqueIds
 from trimq.broker.timers.contract import Timers
 from trimq.broker.timers.rule import TimerRule
+from trimq.broker.topics.table import Topics
 from trimq.processors._reply_answers import ReplyAnswers
 from trimq.processors._send_replies import SendReplies
 from trimq.processors.produce.consumer_send_msg_back import ConsumerSendMsgBack
@@ -31,6 +33,8 @@ from trimq.processors.produce.send_message_v2 import SendMessageV2
 from trimq.processors.produce.send_reply_message import SendReplyMessage
 from trimq.processors.produce.send_reply_message_v2 import SendReplyMessageV2
 from trimq.remoting.contract import Processor
+from trimq.store.message_store import MessageStore
+from trimq.store.messages.message import Message
 from trimq.wiring.given import Given
 from trimq.wiring.part import Part
 from trimq.wiring.parts.clients import Clients
@@ -64,9 +68,8 @@ def sends(
     admission = Admission(config, identity, table, given.clock)
     properties = SendProperties(config, UniqueIds(identity.packed_store_host[:-4]), given.clock)
     timer_rule = TimerRule(given.plan.store, given.clock, timers)
-    rules = PutRules(
-        given.plan.store.delay_levels, store.check_writable, timer_rule, store.check_light
-    )
+    check_light = partial(_check_light, table, store)
+    rules = PutRules(given.plan.store.delay_levels, store.check_writable, timer_rule, check_light)
     staging = Staging(store, given.plan.store, identity, given.plan.replies_wait)
     retries = RetrySends(table, groups, clients.locks)
     pushes = ReplyPushes(clients.producers, identity, given.clock)
@@ -107,3 +110,10 @@ def part(given: Given, made: Sends) -> Part:
         ],
         heed_settings=made.heed_settings,
     )
+
+
+def _check_light(topics: Topics, store: MessageStore, message: Message) -> None:
+    """Nothing comes into lite topics that are being deleted: that would have no end."""
+    if message.topic in topics.leaving:
+        raise PutRefused(PutStatus.TOPIC_LEAVES, f"{message.topic} is being deleted")
+    store.check_light(message)

@@ -15,6 +15,7 @@ from trimq.broker.services.masters_address import MastersAddress
 from trimq.broker.services.metadata_sync import Copy, Follow, MetadataSync
 from trimq.broker.services.same_log import SameLog
 from trimq.broker.services.topic_deletions import TopicDeletions
+from trimq.broker.steps import in_steps
 from trimq.broker.timers.service import WheelTimers
 from trimq.broker.topics.table import Topics
 from trimq.codec.bodies.base import decode_body
@@ -180,7 +181,7 @@ def _tables(followed: Followed, deletions: TopicDeletions) -> Mapping[int, Follo
         table.follow(config)
 
     async def offsets(body: bytes) -> None:
-        followed.offsets.merge(decode_body(LmqConsumerOffsetSerializeWrapper, body))
+        await in_steps(followed.offsets.merge(decode_body(LmqConsumerOffsetSerializeWrapper, body)))
 
     async def delays(body: bytes) -> None:
         await followed.delays.follow(decode_body(DelayOffsetSerializeWrapper, body))

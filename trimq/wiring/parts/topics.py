@@ -10,6 +10,8 @@ from trimq.broker.groups.offsets import ConsumerOffsets
 from trimq.broker.lite.life import LiteLife
 from trimq.broker.pop.order_blocks import OrderBlocks
 from trimq.broker.services import background as services
+from trimq.broker.services.begun import BegunWork
+from trimq.broker.services.topic_deletion import TopicDeletion
 from trimq.broker.tables.writer import TableWriter
 from trimq.broker.timers.contract import Timers
 from trimq.broker.topics.queue_types import queue_type
@@ -61,11 +63,22 @@ def part(
     offsets: ConsumerOffsets,
     figures: Figures,
     holders: Holders,
+    begun: BegunWork,
 ) -> Part:
     config, store = given.config, given.store
     topics.write_by(tables)
     topics.deletions.log_end = lambda: store.max_physical_offset
     topics.add_listener(partial(_tell_queue_type, store))
+    deletion = TopicDeletion(
+        config,
+        topics,
+        offsets,
+        store,
+        figures.traffic,
+        holders.timers,
+        holders.blocks,
+        holders.lite,
+    )
     announced = partial(registration.settled, config.register_broker_timeout_mills / 1000)
     return Part(
         name="topics",
@@ -73,23 +86,15 @@ def part(
             UpdateAndCreateTopic(config, topics, announced),
             UpdateAndCreateStaticTopic(config, topics, announced),
             UpdateAndCreateTopicList(config, topics, announced),
-            DeleteTopicInBroker(
-                config,
-                topics,
-                offsets,
-                store,
-                figures.traffic,
-                holders.timers,
-                holders.blocks,
-                holders.lite,
-            ),
+            DeleteTopicInBroker(config, topics, deletion, begun),
             GetAllTopicConfig(config, topics),
             GetTopicConfig(topics),
             GetSystemTopicListFromBroker(topics),
             GetTopicStatsInfo(config, topics, store, figures.stats),
         ],
         services={
-            "settle topics": partial(services.every_async, services.SETTLE_SECONDS, topics.settle)
+            "settle topics": partial(services.every_async, services.SETTLE_SECONDS, topics.settle),
+            "end deletions": begun.run,
         },
         load=topics.load,
         close=topics.close,

@@ -1,0 +1,82 @@
+"""Keys of tables by topic and group, `topic@group`, found by either: a topic or a group that goes takes its own along
+without a look at all others.
+
+Hot: compiled by mypyc when a compiler is there.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from trimq.codec.names import LMQ_PREFIX
+
+SEPARATOR: Final = "@"
+_LIGHT_GROUP: Final = SEPARATOR + LMQ_PREFIX
+
+
+class _ByPart:
+    """Keys by one of their parts. A part with one key only, as that of a lite topic, has no table of its own."""
+
+    __slots__ = ("_keys",)
+
+    def __init__(self) -> None:
+        self._keys: dict[str, str | dict[str, None]] = {}
+
+    def add(self, part: str, key: str) -> None:
+        known = self._keys.get(part)
+        if known is None:
+            self._keys[part] = key
+        elif isinstance(known, dict):
+            known[key] = None
+        elif known != key:
+            self._keys[part] = {known: None, key: None}
+
+    def remove(self, part: str, key: str) -> None:
+        known = self._keys.get(part)
+        if isinstance(known, dict):
+            known.pop(key, None)
+            if not known:
+                del self._keys[part]
+        elif known == key:
+            del self._keys[part]
+
+    def of(self, part: str) -> list[str]:
+        known = self._keys.get(part)
+        if known is None:
+            return []
+        return list(known) if isinstance(known, dict) else [known]
+
+
+class Pairs:
+    """The keys of one table, or of several that go together."""
+
+    __slots__ = ("_by_group", "_by_topic")
+
+    def __init__(self) -> None:
+        self._by_topic = _ByPart()
+        self._by_group = _ByPart()
+
+    def add(self, key: str) -> None:
+        topic, group = parts_of(key)
+        self._by_topic.add(topic, key)
+        self._by_group.add(group, key)
+
+    def remove(self, key: str) -> None:
+        topic, group = parts_of(key)
+        self._by_topic.remove(topic, key)
+        self._by_group.remove(group, key)
+
+    def of_topic(self, topic: str) -> list[str]:
+        """In the order in which they came."""
+        return self._by_topic.of(topic)
+
+    def of_group(self, group: str) -> list[str]:
+        return self._by_group.of(group)
+
+
+def parts_of(key: str) -> tuple[str, str]:
+    """Topic and group. An ordinary group's name has no separator; those of light queues and of groups like them may."""
+    at = key.find(_LIGHT_GROUP)
+    if at < 0:
+        at = key.rfind(SEPARATOR)
+    return key[: max(at, 0)], key[at + 1 :]
