@@ -11,6 +11,8 @@ from typing import Final
 from trimq.codec.names import LMQ_PREFIX
 
 SEPARATOR: Final = "@"
+# What is committed for a broadcasting group (broker/consume/broadcast_offsets.py).
+_OF_BROADCASTS: Final = SEPARATOR + "broadcast"
 _LIGHT_GROUP: Final = SEPARATOR + LMQ_PREFIX
 
 
@@ -75,8 +77,14 @@ class Pairs:
 
 
 def parts_of(key: str) -> tuple[str, str]:
-    """Topic and group. An ordinary group's name has no separator; those of light queues and of groups like them may."""
+    """Topic and group.
+
+    An ordinary group's name has no separator, but for what is committed for a broadcasting one; names of light queues,
+    and of groups that are named like them, may have some.
+    """
     at = key.find(_LIGHT_GROUP)
+    if at < 0 and key.endswith(_OF_BROADCASTS):
+        at = key.rfind(SEPARATOR, 0, len(key) - len(_OF_BROADCASTS))
     if at < 0:
         at = key.rfind(SEPARATOR)
     return key[: max(at, 0)], key[at + 1 :]

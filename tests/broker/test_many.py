@@ -29,6 +29,7 @@ from trimq.broker.lite.sharding import LiteSharding
 from trimq.broker.pop.batches import OrderedBatches, OrderedQueue
 from trimq.broker.pop.openings import Openings
 from trimq.broker.steps import Pace, at_once
+from trimq.broker.tables.pairs import parts_of
 from trimq.broker.timers.metrics import TimerMetrics
 from trimq.broker.topics.mappings import TopicMappings
 from trimq.codec.bodies.heartbeat import ConsumerData, SubscriptionData
@@ -48,6 +49,8 @@ class HandClock(Clock):
 
     def millis(self) -> int:
         return self.now
+
+    steady_millis = millis
 
 
 class Of:
@@ -555,3 +558,17 @@ async def test_places_of_lite_topics_are_found_one_by_one(pauses: list[int]) -> 
     queues = [lite_queue(number) for number in range(SOME)]
     assert await sharding.active("P", queues) == queues
     assert len(pauses) == SOME
+
+
+@pytest.mark.parametrize(
+    ("key", "parts"),
+    [
+        ("T@g", ("T", "g")),
+        ("T@g@broadcast", ("T", "g@broadcast")),
+        ("T@broadcast", ("T", "broadcast")),
+        ("%LMQ%a@b@%LMQ%g@h", ("%LMQ%a@b", "%LMQ%g@h")),
+        ("%LMQ%a@b@g", ("%LMQ%a@b", "g")),
+    ],
+)
+def test_topic_and_group_of_a_key(key: str, parts: tuple[str, str]) -> None:
+    assert parts_of(key) == parts

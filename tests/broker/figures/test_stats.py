@@ -234,7 +234,7 @@ async def test_pops_and_acknowledgements(counted: Counted) -> None:
     assert counted.minute("BROKER_CK_NUMS", "C").sum == 2
     assert counted.minute("GROUP_ACK_NUMS", "T@g") == Figure(3, 0.3, 3.0)
     assert counted.minute("BROKER_ACK_NUMS", "C").sum == 3
-    counted.traffic.forget_group("g")
+    at_once(counted.traffic.forget_group("g"))
     assert counted.stats.figures("GROUP_ACK_NUMS", "T@g") is None
 
 

@@ -15,6 +15,7 @@ from trimq.broker.config import BrokerConfig
 from trimq.broker.groups.offsets import ConsumerOffsets
 from trimq.broker.groups.request_modes import RequestModes
 from trimq.broker.groups.subscription_groups import SubscriptionGroups
+from trimq.broker.steps import at_once
 from trimq.broker.topics.mappings import TopicMappings
 from trimq.broker.topics.table import Topics
 from trimq.codec.bodies.base import decode_body
@@ -134,7 +135,8 @@ class OfOffsets:
         table = {f"{name}@G": {"0": value} for name, value in entries.items()}
         light = {f"{name}@%LMQ%g": value for name, value in entries.items()}
         body = json.dumps({"offsetTable": table, "lmqOffsetTable": light})
-        self.table.merge(decode_body(LmqConsumerOffsetSerializeWrapper, body.encode()))
+        given = decode_body(LmqConsumerOffsetSerializeWrapper, body.encode())
+        at_once(self.table.merge(given))
 
     def value(self, name: str) -> int | None:
         found = self.table.query(self.group, name, 0)

@@ -39,6 +39,7 @@ from trimq.broker.pop.openings import Openings
 from trimq.broker.pop.order_blocks import OrderBlocks
 from trimq.broker.pop.waiting import time_left
 from trimq.broker.produce.outcomes import Sent
+from trimq.broker.steps import at_once
 from trimq.broker.tables.new_names import NewNames
 from trimq.codec.bodies.heartbeat import ConsumerData
 from trimq.codec.bodies.locks import MessageQueue
@@ -80,10 +81,10 @@ def test_consumers(clock: HandClock, jump: int) -> None:
     consumers.register(client_at(clock), data, False)
     clock.later(100 * SECOND)
     clock.jump(jump)
-    consumers.scan_expired()
+    at_once(consumers.scan_expired())
     assert consumers.group("g") is not None
     clock.later(21 * SECOND)
-    consumers.scan_expired()
+    at_once(consumers.scan_expired())
     assert consumers.group("g") is None
 
 
@@ -94,10 +95,10 @@ def test_producers(clock: HandClock, jump: int) -> None:
     producers.register("g", client)
     clock.later(100 * SECOND)
     clock.jump(jump)
-    producers.scan_expired()
+    at_once(producers.scan_expired())
     assert producers.pick("g") is client.peer
     clock.later(21 * SECOND)
-    producers.scan_expired()
+    at_once(producers.scan_expired())
     assert producers.pick("g") is None
 
 
@@ -165,10 +166,10 @@ def test_lite_clients(clock: HandClock, jump: int) -> None:
     subscriptions = LiteSubscriptions(config, metadata, clock)
     subscriptions.add("c", "G", "T", [ONE])
     clock.jump(jump)
-    subscriptions.remove_silent()
+    at_once(subscriptions.remove_silent())
     assert subscriptions.find("c") is not None
     clock.later(config.lite_subscription_check_timeout_mills + 1)
-    subscriptions.remove_silent()
+    at_once(subscriptions.remove_silent())
     assert subscriptions.find("c") is None
 
 
