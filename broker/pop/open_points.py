@@ -3,13 +3,14 @@
 Each is settled at its own time, in whatever order they were read: a clock that was set back makes those that were
 read last due first. The position of the queue stays before the first that is not settled.
 
-Memory has a bound. Beyond it, those that are acknowledged are let go, and then those whose time comes last; when it
-comes, the queue is read again from the first of them on. What was settled in between is acknowledged by then, in
-records behind it.
+Memory has a bound. Beyond it, those that are acknowledged are let go, and then those whose time comes last: of them
+only their place in the queue is kept. When their time comes, the queue is read again from the first of them on.
 """
 
 from __future__ import annotations
 
+from array import array
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
@@ -67,9 +68,13 @@ class OpenPoints:
         # Due time, a number that is never the same, checkpoint.
         self._heap: list[tuple[int, int, OpenPoint]] = []
         self._noted = 0
-        # Of those that were let go before their time: the first record, and the first time.
-        self._again_at: int | None = None
-        self._again_due = 0
+        # Those that were let go before their time: their records, the first of these, and the first time.
+        self._gone = array("q")
+        self._gone_at = 0
+        self._gone_due = 0
+        # Of what is read again: up to where, and the checkpoints that are wanted of it.
+        self._read_until = begin
+        self._wanted = array("q")
 
     def __len__(self) -> int:
         return len(self._open)
@@ -79,6 +84,8 @@ class OpenPoints:
 
     def note(self, point: PopCheckPoint, place: Place) -> None:
         """A checkpoint was read. One that is noted anew keeps its acknowledgements."""
+        if place.offset < self._read_until and not self._is_wanted(place.offset):
+            return
         key = (point.t, point.c, point.q, point.so, point.pt, point.bn or self._name)
         opened = OpenPoint(key, point, place)
         known = self._open.get(key)
@@ -130,15 +137,21 @@ class OpenPoints:
     @property
     def position(self) -> int:
         """The offset of the last record of those that are done with, all before it too."""
-        first = self.next if self._again_at is None else min(self.next, self._again_at)
+        first = min(self.next, self._gone_at) if self._gone else self.next
         return min([first, *(one.place.offset for one in self)]) - 1
 
     def go_back(self, until: int) -> bool:
         """To the first record that was let go, if the time of one is before `until`: it is to be read again."""
-        if self._again_at is None or self._again_due >= until:
+        if not self._gone or self._gone_due >= until:
             return False
-        self.next, self._again_at = self._again_at, None
+        self._read_until = max(self.next, self._read_until)
+        self._wanted, self._gone = array("q", sorted(self._gone)), array("q")
+        self.next = self._wanted[0]
         return True
+
+    def _is_wanted(self, offset: int) -> bool:
+        index = bisect_left(self._wanted, offset)
+        return index < len(self._wanted) and self._wanted[index] == offset
 
     def _let_go(self) -> None:
         """Half of the bound is left, or one."""
@@ -151,7 +164,8 @@ class OpenPoints:
                 self.leave(one)
                 continue
             offset = one.place.offset
-            if self._again_at is None:
-                self._again_at, self._again_due = offset, one.due
-            self._again_at = min(self._again_at, offset)
-            self._again_due = min(self._again_due, one.due)
+            if not self._gone:
+                self._gone_at, self._gone_due = offset, one.due
+            self._gone_at = min(self._gone_at, offset)
+            self._gone_due = min(self._gone_due, one.due)
+            self._gone.append(offset)
