@@ -160,8 +160,12 @@ class PopOffsets:
                 low = middle + 1
         return low
 
+    def has_failed(self) -> bool:
+        """Whether what others were to get is there again, as its checkpoint could not be stored."""
+        return bool(self._staged) and _CLAIM not in self._claims
+
     def _forget_failed(self) -> None:
-        if self._staged and _CLAIM not in self._claims:
+        if self.has_failed():
             self._staged = {}
 
 

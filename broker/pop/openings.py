@@ -6,11 +6,14 @@ runs while no block is open to time.
 
 from collections.abc import Callable
 from heapq import heappop, heappush
+from typing import Final
 
 import trio
 
 from trimq.base.clock import Clock
 from trimq.broker.pop.batches import OrderedBatches, OrderedQueue
+
+_CLOCK_CHECK_SECONDS: Final = 1.0
 
 
 class Openings:
@@ -44,7 +47,8 @@ class Openings:
                 await self._sooner.wait()
             self._sooner = trio.Event()
             left = self._due[0][0] - self._clock.millis()
-            with trio.move_on_after(max(0, left) / 1000):
+            # The wall clock may be set while this sleeps.
+            with trio.move_on_after(min(max(0, left) / 1000, _CLOCK_CHECK_SECONDS)):
                 await self._sooner.wait()
             self.release()
 

@@ -83,7 +83,8 @@ class Recalling:
             raise CodecError("RecallMessageRequestHeader needs the field 'topic'")
         if is_brokers_own(header.topic):
             return Refused(
-                ResponseCode.NO_PERMISSION, f"Sending message to topic[{header.topic}] is forbidden."
+                ResponseCode.NO_PERMISSION,
+                f"Sending message to topic[{header.topic}] is forbidden.",
             )
         if self._topics.get(header.topic) is None:
             return Refused(
