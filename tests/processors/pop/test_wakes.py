@@ -172,6 +172,28 @@ ELSEWHERE: Final = {
     "::test_it_is_answered_when_the_gate_opens",
     "a queue's time is up, orderly pop": "tests/processors/pop/test_orderly.py"
     "::test_who_waits_is_woken",
+    "a message arrives, lite pop": "tests/processors/consume/test_light_queues.py"
+    "::test_a_held_pop_is_woken_and_names_the_light_queues_offsets",
+    "a message arrives, pull of a light queue": "tests/processors/consume/test_light_queues.py"
+    "::test_a_held_pull_is_woken",
+    "a message of an SQL filter arrives, pull": "tests/processors/consume/test_filtered_pulls.py"
+    "::test_a_held_one_wakes_for_a_match",
+    "a message arrives, pull of a compacted queue": "tests/processors/consume/test_compacted_pulls.py"
+    "::test_a_held_one_wakes",
+    "a message arrives, pull of a part": "tests/processors/consume/test_static_pulls.py"
+    "::test_a_pull_that_is_held_wakes_for_its_part",
+    "a queue moves to another broker, pull": "tests/processors/consume/test_static_pulls.py"
+    "::test_a_held_pull_learns_that_its_queue_has_moved",
+    "a gate opens, pull": "tests/broker/elastic/test_waiting_at_gates.py"
+    "::test_it_ends_at_once_when_a_gate_of_its_group_opens",
+    "a reset, pull at a gate": "tests/processors/consume/test_elastic_pulls.py"
+    "::test_an_owner_that_waits_for_messages_hears_of_a_reset_at_once",
+    "a reply's record is durable": "tests/remoting/serving/test_connection.py"
+    "::test_a_reply_waits_until_its_record_is_durable",
+    "slaves have a reply's record": "tests/remoting/serving/test_connection.py"
+    "::test_a_reply_that_waits_for_disk_and_slaves_needs_both",
+    "a term ends, parked reply": "tests/remoting/serving/test_connection.py"
+    "::test_a_reply_that_is_held_back_while_its_term_ends",
     "a woken client leaves, pop": "tests/processors/pop/test_pop.py"
     "::test_a_woken_pop_whose_client_leaves_passes_its_wake_on",
 }
@@ -279,6 +301,7 @@ async def test_a_batch_without_a_time_opens_when_that_of_the_pop_is_over(
 
 
 async def test_a_peek_never_waits(make_site: Any) -> None:
+    """Nor do those that lock queues: they are answered what is so now (`QueueLocks.lock` is no coroutine)."""
     site = make_site(order=False)
     asked = site.ask(PeekMessage, consumerGroup="G", topic="T", queueId=0, maxMsgNums=1)
     assert isinstance(asked, Response)
