@@ -34,7 +34,9 @@ _TIMER_ROCKSDB: Final = "timer messages are on the wheel only; TriMQ has no Rock
 _TRANSACTIONS: Final = "what ends a half message is written with what it decides, not collected"
 _POP: Final = "TriMQ's POP notes and revives in its own way, in RocketMQ's records"
 _POP_ROCKSDB: Final = "of RocketMQ's POP in RocksDB (`popConsumerKVServiceEnable`) only, as there"
-_POP_RETRY_QUEUE: Final = "what is popped and not acknowledged comes again in queue 0 of its retry topic, which has one"
+_POP_RETRY_QUEUE: Final = (
+    "what is popped and not acknowledged comes again in queue 0 of its retry topic, which has one"
+)
 _LITE: Final = "RocketMQ's log and metrics of lite topics; TriMQ has its own"
 _COMPACTION: Final = "TriMQ rewrites one compacted queue after the other"
 _COLD: Final = "details of the control of cold data, which TriMQ does not have"
