@@ -139,6 +139,12 @@ class BrokerConfig:
         live=True,
         long=True,
     )
+    skip_when_ck_re_put_reach_max_times: bool = setting(
+        False,
+        "With POP, a message that cannot be put back is given up after 17 more tries, in five hours.",
+        key="skipWhenCKRePutReachMaxTimes",
+        live=True,
+    )
     pop_from_retry_probability: int = setting(
         20,
         "Percentage of pops that look for messages to be tried again first, not last.",

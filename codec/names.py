@@ -33,6 +33,18 @@ SYSTEM_PREFIX: Final = "rmq_sys_"
 UPPER_SYSTEM_PREFIX: Final = "RMQ_SYS_"
 REVIVE_TOPIC_PREFIX: Final = f"{SYSTEM_PREFIX}REVIVE_LOG_"
 SYNC_MEMBER_PREFIX: Final = f"{SYSTEM_PREFIX}SYNC_BROKER_MEMBER_"
+# Only the broker itself writes there, whatever a record says of where it belongs; and to the revive topic.
+_OWN_TOPICS: Final = frozenset(
+    {
+        SCHEDULE_TOPIC,
+        TRANS_HALF_TOPIC,
+        TRANS_OP_HALF_TOPIC,
+        ROCKSDB_TRANS_HALF_TOPIC,
+        ROCKSDB_TRANS_OP_HALF_TOPIC,
+        TIMER_TOPIC,
+        ELASTIC_MAP_TOPIC,
+    }
+)
 REPLY_TOPIC_SUFFIX: Final = "_REPLY_TOPIC"
 RETRY_PREFIX: Final = "%RETRY%"
 DLQ_PREFIX: Final = "%DLQ%"
@@ -109,6 +121,11 @@ def reply_topic(cluster: str) -> str:
 
 def revive_topic(cluster: str) -> str:
     return f"{REVIVE_TOPIC_PREFIX}{cluster}"
+
+
+def is_brokers_own(topic: str) -> bool:
+    """Whether what is in the topic decides what the broker does: no message of a client's may come there."""
+    return topic in _OWN_TOPICS or topic.startswith(REVIVE_TOPIC_PREFIX)
 
 
 def sync_member_topic(broker: str) -> str:

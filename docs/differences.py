@@ -461,6 +461,32 @@ DIFFERENCES: Final = (
         tests=("tests/processors/pop/test_pop.py::test_nothing_is_hidden_longer_than_timers_wait",),
     ),
     Difference(
+        "Messages of clients for the topics by which the broker itself revives and waits (`rmq_sys_REVIVE_LOG_...`,"
+        " `rmq_sys_wheel_timer`) are refused with 16, as those for delays and half messages are, by every way they can"
+        " take; the real broker stores them, and what they say stops its reviving, or has it write without end.",
+        tests=(
+            "tests/hostile/test_own_topics.py::test_every_code_that_sends",
+            "tests/hostile/test_own_topics.py::test_every_kind_of_message",
+            "tests/hostile/test_own_topics.py::test_a_recall",
+        ),
+    ),
+    Difference(
+        "A checkpoint is settled at its own time, whatever was read before it, so that a clock that was set back holds"
+        " up only what was popped before; one that cannot be read, or is hidden until a time that no pop can ask for, is"
+        " left out with a line in the log. The real broker goes through them in the order in which they were written,"
+        " and stops at the first that is not due.",
+        tests=(
+            "tests/processors/pop/test_clock_jumps.py::test_back_while_some_are_open",
+            "tests/hostile/test_forged_checkpoints.py"
+            "::test_times_of_no_pop_stop_nobody_and_do_not_stay",
+        ),
+    ),
+    Difference(
+        "A pop or a pull that waits is answered at once when its group's offset is reset, and a pop when it is set"
+        " back; in the real broker it waits for the next message or for its time.",
+        tests=("tests/processors/pop/test_wakes.py::test_each_event_and_who_waits",),
+    ),
+    Difference(
         "`enablePopBufferMerge`, `appendAckAsync`, `appendCkAsync` and `popConsumerFSServiceInit` have no effect: TriMQ"
         " writes each checkpoint and each acknowledgement into the log before it answers, in the records that the real"
         " broker writes without merging them in memory. With `popConsumerKVServiceEnable=true` a start warns that"

@@ -35,10 +35,10 @@ from trimq.codec.bodies.offsets import DelayOffsetSerializeWrapper
 from trimq.codec.entries.queue import QueueEntry
 from trimq.codec.java.numbers import parse_int
 from trimq.codec.names import (
-    ELASTIC_MAP_TOPIC,
     ROCKSDB_TRANS_HALF_TOPIC,
     SCHEDULE_TOPIC,
     TRANS_HALF_TOPIC,
+    is_brokers_own,
 )
 from trimq.codec.records.properties import find_property
 from trimq.codec.records.property_keys import REAL_QID, REAL_TOPIC
@@ -339,7 +339,7 @@ def _delivered(record: Record) -> Message | None:
     if name in (TRANS_HALF_TOPIC, ROCKSDB_TRANS_HALF_TOPIC):
         log.error("half message in a delay level discarded: at=%d", record.physical_offset)
         return None
-    if name == ELASTIC_MAP_TOPIC:
+    if is_brokers_own(name):
         log.error("only the broker writes there: topic=%s at=%d", name, record.physical_offset)
         return None
     return copy_to(name, queue_id, record)

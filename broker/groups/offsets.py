@@ -75,6 +75,7 @@ class ConsumerOffsets:
         self._turned = trio.Event()
         self._writing = trio.Lock()
         self._reset_listeners: list[ResetListener] = []
+        self._back_listeners: list[ResetListener] = []
         self._guarded: Container[str] = ()
         self._guard: CommitGuard | None = None
         # Of guarded topics, since the start: when each queue was committed last.
@@ -84,6 +85,10 @@ class ConsumerOffsets:
         """From now on commits to these topics, whichever they are at that time, are up to the guard."""
         self._guarded = topics
         self._guard = guard
+
+    def add_back_listener(self, listener: ResetListener) -> None:
+        """Told of each committed offset that is before the one that was there."""
+        self._back_listeners.append(listener)
 
     def add_reset_listener(self, listener: ResetListener) -> None:
         """Called when an operator has moved a group in a queue."""
@@ -149,6 +154,8 @@ class ConsumerOffsets:
                 client,
             )
             self.turn()
+            for listener in self._back_listeners:
+                listener(group, topic, queue_id, offset)
         self._commits += 1
         if self._commits % self._config.consumer_offset_update_version_step == 0:
             next_version(self.data_version, self._clock)

@@ -36,6 +36,8 @@ log = logging.getLogger("trimq.pop")
 
 # A checkpoint has one bit of an int for each of its messages.
 _MOST_BITS: Final = 1 << 16
+# No checkpoint has more than a few; longer notes would not be read.
+_MOST_IN_NOTE: Final = 1000
 # Milliseconds that a chain of changes may be ahead of the clock.
 _SAME_MOMENT: Final = 1000
 
@@ -115,7 +117,11 @@ class Acking:
         if not offsets:
             return -1
         popped = Popped(batch.c, topic, batch.q, batch.so, batch.pt, broker_name)
-        end = self._notes.ack_batch(popped, offsets, as_long(batch.pt + batch.it), batch.rq)
+        due = as_long(batch.pt + batch.it)
+        end = -1
+        for index in range(0, len(offsets), _MOST_IN_NOTE):
+            some = offsets[index : index + _MOST_IN_NOTE]
+            end = self._notes.ack_batch(popped, some, due, batch.rq)
         self._in_flight.done(batch.c, topic, batch.pt, len(offsets))
         return self._notes.durable_at(end)
 

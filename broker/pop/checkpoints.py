@@ -34,6 +34,8 @@ MOVES_NOTHING: Final = 1
 # Seconds until a message that could not be read is tried again (ckRewriteIntervalsInSeconds).
 _MINUTES: Final = [60, 120, 180, 240, 300, 360, 420, 480, 540, 600]
 _AGAIN: Final = [10, 20, 30, *_MINUTES, 1200, 1800, 3600, 7200]
+# What counts as the number of times if the text is none: Byte.MAX_VALUE.
+_UNREADABLE: Final = 127
 _HASHES: Final = {tag: string_hash(tag) for tag in (CHECKPOINT, ACK, BATCH_ACK)}
 
 
@@ -117,8 +119,12 @@ class Notes:
 
         A millisecond younger than the one it stands for, whose acknowledgement is not its own.
         """
-        times = parse_int(point.rp or "") or 0
-        delay = 1000 * _AGAIN[min(max(times, 0), len(_AGAIN) - 1)]
+        times = _times(point)
+        delay = 1000 * _AGAIN[min(times, len(_AGAIN) - 1)]
+        late = self._clock.millis() - point.due
+        if late >= delay:
+            # It has been due for long: it waits from now on, or it would be read again at once.
+            delay += late
         again = PopCheckPoint(
             bn=point.bn,
             c=point.c,
@@ -177,3 +183,16 @@ class Notes:
     def durable_at(self, end: int) -> int:
         """Up to where the client waits for the disk; -1 if it does not."""
         return end if self._staging.waits else -1
+
+
+def is_last_try(point: PopCheckPoint) -> bool:
+    """Whether it has been written anew as often as there are pauses to wait for (rePutCK)."""
+    return _times(point) >= len(_AGAIN)
+
+
+def _times(point: PopCheckPoint) -> int:
+    """How often it has been written anew (parseRePutTimes)."""
+    if point.rp is None:
+        return 0
+    times = parse_int(point.rp)
+    return _UNREADABLE if times is None else max(times, 0)

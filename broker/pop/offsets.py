@@ -9,6 +9,7 @@ staged counts for the second one. If the write fails, it counts no more (a claim
 Hot: compiled by mypyc when a compiler is there.
 """
 
+import logging
 from collections.abc import Callable
 from typing import Final
 
@@ -30,6 +31,8 @@ from trimq.codec.records.property_keys import REAL_TOPIC, TAGS, TIMER_OUT_MS, TI
 from trimq.store.message_store import MessageStore
 from trimq.store.messages.effects import Claim, Effect
 from trimq.store.messages.message import Dispatched, Message
+
+log = logging.getLogger("trimq.pop")
 
 _CLAIM: Final[Claim] = ("pop", 0)
 _Key = tuple[str, str, int]
@@ -119,7 +122,7 @@ class PopOffsets:
         if since is None:
             # No file, or RocketMQ wrote it.
             return 0
-        replayed = _Replayed(self._offsets, revive_topic, known)
+        replayed = _Replayed(self._offsets, revive_topic, self._store, known)
         self._replay(revive_topic, since, replayed.take)
         return replayed.moved
 
@@ -127,7 +130,7 @@ class PopOffsets:
         """Before the log is cut there: nobody will put back what was popped by the checkpoints that go, so it is
         handed out again. Blocks.
         """
-        replayed = _Replayed(self._offsets, revive_topic, lambda topic, group: True)
+        replayed = _Replayed(self._offsets, revive_topic, self._store, lambda topic, group: True)
         # One that only begins before the end goes too.
         since = max(log_end - self._store.largest_record, 0)
 
@@ -157,8 +160,12 @@ class PopOffsets:
                 low = middle + 1
         return low
 
+    def has_failed(self) -> bool:
+        """Whether what others were to get is there again, as its checkpoint could not be stored."""
+        return bool(self._staged) and _CLAIM not in self._claims
+
     def _forget_failed(self) -> None:
-        if self._staged and _CLAIM not in self._claims:
+        if self.has_failed():
             self._staged = {}
 
 
@@ -166,9 +173,14 @@ class _Replayed:
     """Moves offsets by checkpoints that are in the log."""
 
     def __init__(
-        self, offsets: ConsumerOffsets, revive_topic: str, known: Callable[[str, str], bool]
+        self,
+        offsets: ConsumerOffsets,
+        revive_topic: str,
+        store: MessageStore,
+        known: Callable[[str, str], bool],
     ) -> None:
         self._offsets = offsets
+        self._store = store
         self._revive_topic = revive_topic
         self._known = known
         self.moved = 0
@@ -180,6 +192,10 @@ class _Replayed:
         following = max(point.offsets(), default=-1) + 1
         if following <= self._offsets.query(point.c, point.t, point.q):
             return
+        if following > self._store.next_offset(point.t, point.q):
+            # Nobody has popped what never was.
+            log.error("checkpoint of no messages: topic=%s queue=%d", point.t, point.q)
+            return
         if self._known(normal_topic(point.t, point.c), point.c):
             self._offsets.commit("replay", point.c, point.t, point.q, following)
             self.moved += 1
@@ -189,7 +205,7 @@ class _Replayed:
         if point is None or point.t is None or point.c is None:
             return
         if self._offsets.query(point.c, point.t, point.q) > point.so:
-            self._offsets.commit("cut", point.c, point.t, point.q, point.so)
+            self._offsets.commit("cut", point.c, point.t, point.q, max(point.so, 0))
 
     def _popped(self, record: Dispatched, message: Message) -> PopCheckPoint | None:
         """The checkpoint of a pop; None for other records, and for what the wheel has passed on."""

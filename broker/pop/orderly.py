@@ -60,7 +60,11 @@ class Orderly:
     def is_blocked(self, pop: Pop, place: Place) -> bool:
         header = pop.header
         queue = OrderedQueue(place.topic, header.consumer_group, place.queue_id)
-        return self._blocks.is_blocked(queue, header.attempt_id, header.invisible_time)
+        blocked = self._blocks.is_blocked(queue, header.attempt_id, header.invisible_time)
+        if blocked:
+            # A batch without a time of its own has the pop's now.
+            self.openings.watch(queue)
+        return blocked
 
     def is_open_work(self, pop: Pop, place: Place) -> bool:
         """Somebody has messages of the queue, maybe the same attempt: its offset must not move past them."""
@@ -105,8 +109,7 @@ class Orderly:
             return
         if not self._offsets.has_reset(group, topic, queue_id):
             self._offsets.commit(peer.remote_addr, group, topic, queue_id, following)
-        if self._blocks.free_at(queue) is None:
-            self._wake(queue)
+        self._changed(queue)
 
     def change(self, queue: OrderedQueue, offset: int, pop_time: int, invisible: int) -> Changed:
         """All zeros for a message that is done with."""
@@ -116,11 +119,15 @@ class Orderly:
         # Sums turn over as in Java.
         until = as_long(self._clock.millis() + invisible)
         self._blocks.hide(queue, offset, pop_time, until)
+        self._changed(queue)
+        return Changed(pop_time, as_long(until - pop_time), ORDERLY, -1)
+
+    def _changed(self, queue: OrderedQueue) -> None:
+        """Who waits looks now, or when the block opens, which may be sooner than it was."""
         if self._blocks.free_at(queue) is None:
             self._wake(queue)
         else:
             self.openings.watch(queue)
-        return Changed(pop_time, as_long(until - pop_time), ORDERLY, -1)
 
     def _wake(self, queue: OrderedQueue) -> None:
         topic, group, queue_id = queue

@@ -205,8 +205,8 @@ class Popping:
     async def wait(self, pop: Pop) -> ResponseCode | None:
         """None: look again. Otherwise the code of an answer without messages."""
         header = pop.header
-        if pop.moved:
-            # Nothing that it looked at was wanted, and there is more.
+        if pop.moved or self._offsets.has_failed():
+            # Nothing that it looked at was wanted, and there is more; or what it left to another pop is there again.
             await trio.lowlevel.checkpoint()
             return None
         if header.poll_time <= 0:

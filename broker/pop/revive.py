@@ -3,17 +3,17 @@
 Checkpoints and acknowledgements come off the wheel into the revive topic when they are due, a checkpoint
 a second before its acknowledgements. Each of its queues is read in order. Two seconds after its time a
 checkpoint is settled (the original waits as long, so that an acknowledgement may be a little late), if the
-wheel is past it: what no acknowledgement names is put back, in one write, and then the position of
-CID_RMQ_SYS_REVIVE_GROUP moves: it is the offset of the last record done.
+wheel is past it: what no acknowledgement names is put back. Then the position of CID_RMQ_SYS_REVIVE_GROUP moves up
+to the first checkpoint that is not settled: a clock that was set back makes some wait longer than others.
 
-A put-back that cannot be stored is tried again; a message that is gone is left out.
+A put-back that cannot be stored is tried again; a message that is gone is left out. What nobody can read or settle
+goes by, with a line in the log: it must not stop the others.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 import trio
@@ -23,6 +23,7 @@ from trimq.broker.config import BrokerConfig
 from trimq.broker.groups.offsets import ConsumerOffsets
 from trimq.broker.groups.subscription_groups import SubscriptionGroups
 from trimq.broker.pop.found import records_in
+from trimq.broker.pop.open_points import OpenPoint, OpenPoints, Place
 from trimq.broker.pop.putting_back import PuttingBack
 from trimq.broker.produce.puts import PutRefused
 from trimq.broker.records import load_cold
@@ -37,9 +38,10 @@ from trimq.codec.records.fields import queue_offset_at
 from trimq.codec.records.properties import find_property
 from trimq.codec.records.property_keys import TAGS
 from trimq.codec.records.record import Record, parse_record
-from trimq.store.errors import MessagesGone, StoreError
+from trimq.remoting.sparingly import Sparingly
+from trimq.store.errors import DiskFull, MessagesGone, StoreError, StoreNotWritable
 from trimq.store.message_store import MessageStore
-from trimq.store.reading.pulls import MAX_PULL_BYTES, ReadStatus
+from trimq.store.reading.pulls import ReadStatus
 
 log = logging.getLogger("trimq.pop")
 
@@ -47,27 +49,32 @@ _GRACE: Final = 2000
 # Of rounds, when each checkpoint has a time of its own.
 _LEAST_PAUSE: Final = 50
 _AT_ONCE: Final = 32
+_READ_BYTES: Final = 256 * 1024
+# A checkpoint has 127 messages at most, and an acknowledgement names as many; but names may be long.
+_LONGEST_NOTE: Final = 128 * 1024
+# How often a record is tried that cannot be read, or a checkpoint that cannot be settled for no known reason.
+_TRIES: Final = 10
+# So many are put off in a round before the rest of the queue is: then the store is to blame.
+_FAILURES: Final = 3
+# Checkpoints in memory, some 100 MB of them, and of one queue.
+_MOST_OPEN: Final = 100_000
+_LEAST_OPEN: Final = 1_000
+_DAY: Final = 86_400_000
+# The default of timerMaxDelaySec: what was popped before it was set to less is heeded as well.
+_USUAL_LONGEST: Final = 3 * _DAY
+# Further than that no clock is set back.
+_CENTURY: Final = 36_525 * _DAY
 _TAGS: Final = TAGS.encode()
-_Key = tuple[str | None, str | None, int, int, int, str]
 
 
-@dataclass(slots=True)
-class _Open:
-    """A checkpoint that is not settled: which record it is, and what is acknowledged of it."""
+class _ReviveQueue(OpenPoints):
+    """One queue of the revive topic. `failures`: how often its next record could not be read."""
 
-    point: PopCheckPoint
-    at: int
-    acknowledged: set[int] = field(default_factory=set)
+    __slots__ = ("failures",)
 
-
-class _ReviveQueue:
-    """What is known of one queue of the revive topic. `next`: the first record not read."""
-
-    __slots__ = ("next", "open")
-
-    def __init__(self, position: int) -> None:
-        self.next = position
-        self.open: dict[_Key, _Open] = {}
+    def __init__(self, begin: int, most: int, broker_name: str) -> None:
+        super().__init__(begin, most, broker_name)
+        self.failures = 0
 
 
 class Timers(Protocol):
@@ -104,6 +111,7 @@ class Reviving:
         self._queues: dict[int, _ReviveQueue] = {}
         # The last round tried what is due before this time.
         self._looked_until = 0
+        self._sparingly = Sparingly()
         self.settled = 0
 
     async def run(self) -> None:
@@ -119,10 +127,10 @@ class Reviving:
         time is over waits for the wheel, or for a write that failed: no reason to hurry.
         """
         now, due = self._timers.clock.millis(), self._due()
-        firsts = [next(iter(queue.open.values())) for queue in self._queues.values() if queue.open]
-        if any(self._looked_until <= one.point.due < due for one in firsts):
+        firsts = [one.due for one in self._firsts()]
+        if any(self._looked_until <= first < due for first in firsts):
             return 0
-        waits = [one.point.due + _GRACE + 1 - now for one in firsts]
+        waits = [first + _GRACE + 1 - now for first in firsts]
         soonest = min((wait for wait in waits if wait > 0), default=self._config.revive_interval)
         return min(self._config.revive_interval, max(soonest, _LEAST_PAUSE))
 
@@ -132,26 +140,28 @@ class Reviving:
 
     async def round(self) -> None:
         """Read what has come, and settle what is due."""
+        self._putting.clock_went_back.look(self._timers.clock.millis())
         # Before the reads: what is delivered from now on is not read in this round.
         due = self._looked_until = self._due()
         for queue_id in range(self._config.revive_queue_num):
-            end = self._store.max_offset(self._topic, queue_id)
-            queue = self._queues.get(queue_id)
-            if queue is None:
-                done = self._offsets.query(REVIVE_GROUP, self._topic, queue_id)
-                queue = self._queues[queue_id] = _ReviveQueue(done + 1)
+            queue = self._queues.get(queue_id) or self._begin(queue_id)
             try:
-                while queue.next < end:
-                    await self._read(queue_id, queue)
-                    await trio.lowlevel.checkpoint()
-                await self._settle(queue_id, queue, due)
+                await self._read_all(queue_id, queue)
+                while await self._settle(queue_id, queue, due) and queue.go_back(due):
+                    await self._read_all(queue_id, queue)
             except (StoreError, PutRefused) as error:
                 log.warning("reviving is put off: queue=%d reason=%s", queue_id, error)
+
+    def _begin(self, queue_id: int) -> _ReviveQueue:
+        done = self._offsets.query(REVIVE_GROUP, self._topic, queue_id)
+        most = max(_MOST_OPEN // self._config.revive_queue_num, _LEAST_OPEN)
+        queue = self._queues[queue_id] = _ReviveQueue(done + 1, most, self._name)
+        return queue
 
     @property
     def open(self) -> int:
         """Checkpoints that were read and are not settled."""
-        return sum(len(queue.open) for queue in self._queues.values())
+        return sum(len(queue) for queue in self._queues.values())
 
     def behind(self) -> int:
         """Records of the revive topic that are not read."""
@@ -162,16 +172,43 @@ class Reviving:
 
     def latency(self) -> int:
         """How long the oldest checkpoint that is due has not been settled, in milliseconds."""
-        oldest = min((one.point.due for one in self._all_open()), default=None)
+        oldest = min((one.due for one in self._firsts()), default=None)
         now = self._timers.delivered_before()
         return 0 if oldest is None else max(0, now - oldest)
 
-    def _all_open(self) -> Iterator[_Open]:
+    def _firsts(self) -> Iterator[OpenPoint]:
+        """Of each queue the checkpoint whose time comes first."""
         for queue in self._queues.values():
-            yield from queue.open.values()
+            first = queue.first_due()
+            if first is not None:
+                yield first
+
+    # --- reading
+
+    async def _read_all(self, queue_id: int, queue: _ReviveQueue) -> None:
+        """StoreError: it has to be tried again."""
+        end = self._store.max_offset(self._topic, queue_id)
+        while queue.next < end:
+            try:
+                await self._read(queue_id, queue)
+            except StoreError as error:
+                queue.failures += 1
+                if queue.failures < _TRIES:
+                    raise
+                # One record only was asked for by now. The next one is passed by at once if it cannot be read either.
+                log.error(
+                    "record of the revive topic left out: queue=%d at=%d reason=%s",
+                    queue_id,
+                    queue.next,
+                    error,
+                )
+                queue.next += 1
+                queue.failures = _TRIES - 1
+            await trio.lowlevel.checkpoint()
 
     async def _read(self, queue_id: int, queue: _ReviveQueue) -> None:
-        found = self._store.read(self._topic, queue_id, queue.next, _AT_ONCE, MAX_PULL_BYTES, None)
+        count = 1 if queue.failures else _AT_ONCE
+        found = self._store.read(self._topic, queue_id, queue.next, count, _READ_BYTES, None)
         if found.status is not ReadStatus.FOUND:
             # Files that were deleted before they were read.
             queue.next = max(found.next_begin_offset, queue.next + 1)
@@ -182,51 +219,95 @@ class Reviving:
         except MessagesGone:
             return
         for data in records_in(pieces):
-            self._note(queue, parse_record(data, check_crc=False), queue_offset_at(data))
+            self._note(queue, data)
         queue.next = found.next_begin_offset
+        queue.failures = 0
 
-    def _note(self, queue: _ReviveQueue, record: Record, at: int) -> None:
-        tag = find_property(record.properties, _TAGS)
+    def _note(self, queue: _ReviveQueue, data: bytes) -> None:
+        at = queue_offset_at(data)
         try:
-            if tag == CHECKPOINT.encode():
-                point = decode_body(PopCheckPoint, record.body)
-                key = (point.t, point.c, point.q, point.so, point.pt, point.bn or self._name)
-                known = queue.open.pop(key, None)
-                queue.open[key] = opened = _Open(point, at)
-                if known is not None:
-                    opened.acknowledged = known.acknowledged
-                    opened.point.sp = point.sp or known.point.sp
+            record = parse_record(data, check_crc=False)
+            if len(record.body) > _LONGEST_NOTE:
+                raise CodecError(f"{len(record.body)} bytes are more than a note has")
+            if find_property(record.properties, _TAGS) == CHECKPOINT.encode():
+                self._note_point(queue, record, at)
             else:
-                ack = decode_ack(record.body)
-                of = (ack.t, ack.c, ack.q, ack.so, ack.pt, ack.bn or self._name)
-                open_one = queue.open.get(of)
-                if open_one is not None:
-                    open_one.acknowledged.update(ack.offsets())
+                queue.acknowledge(decode_ack(record.body))
         except CodecError as error:
-            log.error("record of the revive topic left out: at=%d reason=%s", at, error)
+            times = self._sparingly.times("left out")
+            if times:
+                log.error(
+                    "record of the revive topic left out: at=%d reason=%s times=%d",
+                    at,
+                    error,
+                    times,
+                )
 
-    async def _settle(self, queue_id: int, queue: _ReviveQueue, due: int) -> None:
-        for key, one in list(queue.open.items()):
-            if one.point.due >= due:
-                break
-            await self._revive(one, queue_id)
-            del queue.open[key]
-            self.settled += 1
-            self._offsets.commit("revive", REVIVE_GROUP, self._topic, queue_id, one.at)
-            # Many may be due at once, and each may be of 32 messages.
-            await trio.lowlevel.checkpoint()
-
-    async def _revive(self, one: _Open, queue_id: int) -> None:
-        """StoreError: nothing was put back."""
-        point = one.point
+    def _note_point(self, queue: _ReviveQueue, record: Record, at: int) -> None:
+        point = decode_body(PopCheckPoint, record.body)
         if point.t is None or point.c is None:
             return
-        if normal_topic(point.t, point.c) not in self._topics:
-            log.warning("checkpoint dropped, its topic is gone: topic=%s", point.t)
-            return
-        if self._groups.get(point.c) is None:
-            log.warning("checkpoint dropped, its group is gone: group=%s", point.c)
-            return
-        left = [offset for offset in point.open_offsets() if offset not in one.acknowledged]
-        if left:
-            await self._putting.put_back(point, left, queue_id)
+        stored = max(record.born_timestamp, record.store_timestamp)
+        latest = stored + max(self._putting.longest_hidden, _USUAL_LONGEST) + _DAY
+        if point.due > min(latest, self._timers.clock.millis() + _CENTURY):
+            # No pop is like that. Nothing would ever come of it, and it would never go.
+            raise CodecError(f"messages that are hidden until {point.due}")
+        queue.note(point, Place(at, record.physical_offset, record.store_timestamp))
+
+    # --- settling
+
+    async def _settle(self, queue_id: int, queue: _ReviveQueue, due: int) -> bool:
+        """False: the rest waits for the next round. StoreError: no message is accepted at all."""
+        left: list[OpenPoint] = []
+        before = self.settled
+        try:
+            while len(left) < _FAILURES and (one := queue.take_due(due)) is not None:
+                left.append(one)
+                if await self._is_settled(one, queue_id):
+                    left.pop()
+                    queue.settled(one)
+                    self.settled += 1
+                # Many may be due at once, and each may be of 32 messages.
+                await trio.lowlevel.checkpoint()
+        finally:
+            for one in left:
+                queue.leave(one)
+            if self.settled > before:
+                position = queue.position
+                if position > self._offsets.query(REVIVE_GROUP, self._topic, queue_id):
+                    self._offsets.commit("revive", REVIVE_GROUP, self._topic, queue_id, position)
+        return len(left) < _FAILURES
+
+    async def _is_settled(self, one: OpenPoint, queue_id: int) -> bool:
+        """Whether it is done with; otherwise it is tried again."""
+        try:
+            await self._revive(one, queue_id)
+        except (StoreNotWritable, DiskFull):
+            raise
+        except (StoreError, PutRefused) as error:
+            log.warning("checkpoint is put off: %s reason=%s", _named(one), error)
+            return False
+        except Exception:
+            # A bug, or a record that nobody has thought of.
+            one.tries += 1
+            is_last = one.tries >= _TRIES
+            log.exception(
+                "checkpoint %s: %s", "is given up" if is_last else "is put off", _named(one)
+            )
+            return is_last
+        return True
+
+    async def _revive(self, one: OpenPoint, queue_id: int) -> None:
+        """StoreError: it is not done."""
+        topic, group = one.point.t or "", one.point.c or ""
+        if normal_topic(topic, group) not in self._topics:
+            log.warning("checkpoint dropped, its topic is gone: topic=%s", topic)
+        elif self._groups.get(group) is None:
+            log.warning("checkpoint dropped, its group is gone: group=%s", group)
+        else:
+            await self._putting.put_back(one, queue_id)
+
+
+def _named(one: OpenPoint) -> str:
+    point = one.point
+    return f"topic={point.t} group={point.c} queue={point.q} first={point.so} at={one.place.offset}"

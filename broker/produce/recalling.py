@@ -18,7 +18,7 @@ from trimq.codec.errors import CodecError
 from trimq.codec.flags import Perm
 from trimq.codec.headers.messages import RecallMessageRequestHeader
 from trimq.codec.java.numbers import parse_long
-from trimq.codec.names import RECALL_TAG
+from trimq.codec.names import RECALL_TAG, is_brokers_own
 from trimq.codec.records.property_keys import (
     BORN_TIMESTAMP,
     PGROUP,
@@ -81,6 +81,11 @@ class Recalling:
             return refused
         if header.topic is None:
             raise CodecError("RecallMessageRequestHeader needs the field 'topic'")
+        if is_brokers_own(header.topic):
+            return Refused(
+                ResponseCode.NO_PERMISSION,
+                f"Sending message to topic[{header.topic}] is forbidden.",
+            )
         if self._topics.get(header.topic) is None:
             return Refused(
                 ResponseCode.TOPIC_NOT_EXIST, f"recall failed, the topic[{header.topic}] not exist"

@@ -65,6 +65,11 @@ class Staging:
         """Bytes (maxMessageSize)."""
         return self._config.max_message_size
 
+    @property
+    def longest_wait(self) -> int:
+        """Milliseconds that a timer message may wait (timerMaxDelaySec)."""
+        return self._config.timer_max_delay_sec * 1000
+
     def message(
         self, header: SendHeader, body: bytes, sender: Sender, config: TopicConfig, queue_id: int
     ) -> Message:

@@ -4,7 +4,8 @@ from trimq.broker.elastic.maps import ElasticMaps
 from trimq.broker.produce.puts import PutRefused, PutRules
 from trimq.broker.topics.table import Topics
 from trimq.codec.errors import CodecError
-from trimq.codec.names import ELASTIC_MAP_TOPIC
+from trimq.codec.names import REVIVE_TOPIC_PREFIX, is_brokers_own
+from trimq.codec.records.property_keys import REAL_TOPIC
 from trimq.store.errors import (
     MessageTooLarge,
     PropertiesLookTorn,
@@ -30,8 +31,10 @@ class TimerPuts:
 
         As in RocketMQ the topic may have been deleted: then the message waits for one of that name.
         """
-        if message.topic == ELASTIC_MAP_TOPIC:
-            return f"only the broker itself writes to {message.topic}"
+        real_topic = properties.get(REAL_TOPIC, message.topic)
+        if is_brokers_own(real_topic) and not real_topic.startswith(REVIVE_TOPIC_PREFIX):
+            # What POP notes waits on the wheel. In the wheel's own topic a message would be due again and again.
+            return f"only the broker itself writes to {real_topic}"
         config = self._topics.get(message.topic)
         try:
             self._rules.apply(message, properties, None if config is None else config.attributes)

@@ -12,7 +12,6 @@ from trimq.codec.names import (
     CHECKPOINT_TOPIC,
     DEFAULT_CONSUMER_GROUP,
     DLQ_PREFIX,
-    ELASTIC_MAP_TOPIC,
     FILTERSRV_CONSUMER_GROUP,
     MONITOR_CONSUMER_GROUP,
     OFFSET_MOVED_EVENT,
@@ -35,6 +34,7 @@ from trimq.codec.names import (
     TRANS_GROUP,
     TRANS_HALF_TOPIC,
     TRANS_OP_HALF_TOPIC,
+    is_brokers_own,
 )
 
 SYSTEM_TOPICS: Final = frozenset(
@@ -63,7 +63,6 @@ NOT_ALLOWED_SEND_TOPICS: Final = frozenset(
         OFFSET_MOVED_EVENT,
         ROCKSDB_TRANS_HALF_TOPIC,
         ROCKSDB_TRANS_OP_HALF_TOPIC,
-        ELASTIC_MAP_TOPIC,
     }
 )
 # MixAll.isSysConsumerGroupPullMessage: groups whose pulls are exempt from the ordinary rules.
@@ -124,7 +123,8 @@ def is_system_topic(name: str) -> bool:
 
 
 def is_not_allowed_send_topic(name: str) -> bool:
-    return name in NOT_ALLOWED_SEND_TOPICS
+    """Those of TopicValidator, and topics of the broker's own that the original leaves open."""
+    return name in NOT_ALLOWED_SEND_TOPICS or is_brokers_own(name)
 
 
 def is_system_group(name: str) -> bool:

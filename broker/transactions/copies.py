@@ -17,10 +17,10 @@ from trimq.codec import native
 from trimq.codec.flags import SysFlag
 from trimq.codec.java.numbers import parse_int
 from trimq.codec.names import (
-    ELASTIC_MAP_TOPIC,
     ROCKSDB_TRANS_HALF_TOPIC,
     TRANS_CHECK_MAX_TIME_TOPIC,
     TRANS_HALF_TOPIC,
+    is_brokers_own,
 )
 from trimq.codec.records.properties import format_properties, parse_properties
 from trimq.codec.records.property_keys import (
@@ -49,8 +49,6 @@ Copy = tuple[Message, dict[str, str]]
 OP_PROPERTIES: Final = format_properties({WAIT: "true", TAGS: "d"})
 
 _HALF_TOPICS: Final = (TRANS_HALF_TOPIC, ROCKSDB_TRANS_HALF_TOPIC)
-# No half message is committed there.
-_NEVER: Final = (*_HALF_TOPICS, ELASTIC_MAP_TOPIC)
 # What a half message has and its committed copy has not.
 _REAL_PLACE: Final = (REAL_TOPIC.encode(), REAL_QID.encode())
 # A copy with one of them needs a decision (PutRules.apply and check_light).
@@ -118,7 +116,7 @@ class HalfSays:
         self.topic = topic.decode()
         self.queue_id = int(queue_id)
         self.waits = wait is None or wait.lower() == b"true"
-        self.ordinary = self.topic not in _NEVER
+        self.ordinary = not is_brokers_own(self.topic)
 
 
 def real_place(properties: dict[str, str]) -> tuple[str, int]:
@@ -130,7 +128,7 @@ def real_place(properties: dict[str, str]) -> tuple[str, int]:
     if topic in _HALF_TOPICS:
         # A delay was asked for as well, and overwrote where it belongs.
         raise BadHalf("it belongs to the topic of half messages")
-    if topic in _NEVER:
+    if is_brokers_own(topic):
         raise BadHalf(f"only the broker itself writes to {topic}")
     return topic, queue_id
 

@@ -7,6 +7,10 @@ import msgspec
 from trimq.codec.bodies.base import Body, Int8, Int32, Int64, decode_body, decode_request
 from trimq.codec.bodies.locks import MessageQueue
 from trimq.codec.enums import MessageModel, MessageRequestMode
+from trimq.codec.java.numbers import as_long
+
+# Of a long, which a shift's distance is taken by.
+_BITS: Final = 64
 
 
 class PopCheckPoint(Body, kw_only=True):
@@ -35,17 +39,21 @@ class PopCheckPoint(Body, kw_only=True):
 
     @property
     def due(self) -> int:
-        """When what is not acknowledged comes again, in milliseconds since 1970."""
-        return self.pt + self.it
+        """When what is not acknowledged comes again, in milliseconds since 1970; it turns over as a long does."""
+        return as_long(self.pt + self.it)
 
     def offsets(self) -> list[int]:
-        """The offsets of all its messages."""
-        return [self.so + far for far in self.d or range(self.n)]
+        """The offsets of all its messages: `n`, however many distances there are."""
+        count = max(self.n, 0)
+        return [self.so + far for far in (self.d[:count] if self.d else range(count))]
 
     def open_offsets(self) -> list[int]:
         """The offsets of the messages that nobody has acknowledged."""
-        distances = self.d or range(self.n)
-        return [self.so + far for bit, far in enumerate(distances) if not self.bm >> bit & 1]
+        return [
+            offset
+            for index, offset in enumerate(self.offsets())
+            if not self.bm >> index % _BITS & 1
+        ]
 
 
 class AckMsg(Body, kw_only=True):

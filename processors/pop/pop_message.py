@@ -65,7 +65,12 @@ class PopMessage(Processor[PopHeader]):
                 cold = popping.look(pop, await popping.warm(cold))
             if pop.count:
                 answer = self._answer(pop, ResponseCode.SUCCESS)
-                write_receive(self._store, self._config)
+                try:
+                    write_receive(self._store, self._config)
+                except Exception:
+                    # Nothing was handed out: it is for the next one.
+                    popping.wake_next(pop)
+                    raise
                 return answer
             code = await popping.wait(pop)
             if code is not None:

@@ -33,6 +33,10 @@ _TIMER: Final = "TriMQ feeds its timer wheel in order, and tries a delivery unti
 _TIMER_ROCKSDB: Final = "timer messages are on the wheel only; TriMQ has no RocksDB"
 _TRANSACTIONS: Final = "what ends a half message is written with what it decides, not collected"
 _POP: Final = "TriMQ's POP notes and revives in its own way, in RocketMQ's records"
+_POP_ROCKSDB: Final = "of RocketMQ's POP in RocksDB (`popConsumerKVServiceEnable`) only, as there"
+_POP_RETRY_QUEUE: Final = (
+    "what is popped and not acknowledged comes again in queue 0 of its retry topic, which has one"
+)
 _LITE: Final = "RocketMQ's log and metrics of lite topics; TriMQ has its own"
 _COMPACTION: Final = "TriMQ rewrites one compacted queue after the other"
 _COLD: Final = "details of the control of cold data, which TriMQ does not have"
@@ -143,9 +147,13 @@ _HARMLESS: Final[Mapping[str, str]] = {
         popConsumerFSServiceInit popConsumerKVServiceInit
         popConsumerKVServiceLog popInflightMessageThreshold popLongPollingForceNotifyInterval
         popPollingMapExpireTimeSeconds popPollingMapSize popReviveConcurrency
-        popReviveMaxAttemptTimes popReviveMaxReturnSizePerRead popReviveSkipIfGroupAbsent
         pullBatchMaxMessageCount reviveAckWaitMs reviveMaxSlow reviveScanTime
-        skipWhenCKRePutReachMaxTimes useSeparateRetryQueue
+    """,
+    _POP_ROCKSDB: """
+        popReviveMaxAttemptTimes popReviveMaxReturnSizePerRead popReviveSkipIfGroupAbsent
+    """,
+    _POP_RETRY_QUEUE: """
+        useSeparateRetryQueue
     """,
     _LITE: """
         enableLitePopLog liteLagCountMetricsEnable liteLagLatencyMetricsEnable
@@ -213,6 +221,8 @@ _WARNED: Final = (
      " messages and acknowledged none of them"),
     ("useStaticSubscription", WHEN_TRUE, "it has no effect: queues are shared out among the clients that are"
      " online, not by the subscriptions that a group has been given"),
+    ("useSeparateRetryQueue", WHEN_TRUE, "it has no effect: what is popped and not acknowledged comes again in queue 0"
+     " of its retry topic, and not in the queue of its number; queues that a RocketMQ broker has made are read"),
 )  # fmt: skip
 
 _NO_ACL: Final = (

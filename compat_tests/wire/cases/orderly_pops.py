@@ -37,6 +37,7 @@ SLACK: Final = 3000
 def cases() -> Iterator[Case]:
     yield Case("orderly: opens by time", by_time)
     yield Case("orderly: who waits is woken", waiting)
+    yield Case("orderly: who waits is woken sooner", waiting_for_less)
     yield Case("orderly: first batch", first_batch)
     yield Case("orderly: attempts", attempts)
     yield Case("orderly: acknowledged", acknowledged)
@@ -219,6 +220,18 @@ def waiting(stage: Stage) -> None:
     reply = show(stage, "waits", pop("b", pollTime=10_000, bornTime=begun))
     stage.record("soon", now() - begun < 6000)
     stage.show("ack", ack(handle_of(reply, 0), 0))
+
+
+def waiting_for_less(stage: Stage) -> None:
+    """The message that was to be visible last is acknowledged: the block opens with the one before it."""
+    filled(stage, 4)
+    first = show(stage, "first", pop("a", maxMsgNums=3, invisibleTime=9000))
+    acked(stage, first, 0)
+    show_change(stage, "change", first, 1, 1500)
+    acked(stage, first, 2)
+    begun = now()
+    show(stage, "waits", pop("b", maxMsgNums=9, pollTime=30_000, bornTime=begun))
+    stage.record("before the pop's time", now() - begun < 6000)
 
 
 def hidden_for(stage: Stage, hidden: int) -> None:

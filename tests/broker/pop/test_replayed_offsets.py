@@ -22,6 +22,7 @@ from trimq.store.message_store import MessageStore
 from trimq.store.messages.message import Message
 
 REVIVE = revive_topic("c")
+QUEUED = 30
 
 
 class Site:
@@ -33,6 +34,8 @@ class Site:
         self._clock = clock
         self.store = MessageStore(StoreConfig(root=root), clock.millis)
         self.store.open()
+        for _ in range(QUEUED):
+            self.store.put(Message("T", 1, b"popped"))
         self.known = {("T", "G")}
         self.offsets = self._offsets()
 
@@ -108,6 +111,15 @@ def test_nothing_of_what_is_gone(site: Site) -> None:
     site.checkpoint(10, 0)
     site.known = set()
     assert site.restart() == 10
+
+
+@pytest.mark.parametrize("first", [QUEUED, 2**62, -(2**62)])
+def test_nor_of_what_never_was(site: Site, first: int) -> None:
+    """A checkpoint that no pop has made would have the group skip all that comes."""
+    site.checkpoint(first, 0)
+    assert site.restart() == 10
+    site.popped().take_back(REVIVE, 0)
+    assert site.offsets.query("G", "T", 1) >= 0
 
 
 def test_a_file_of_rocketmq_says_nothing_of_the_log(site: Site) -> None:

@@ -647,3 +647,34 @@ async def test_pops_beyond_the_limits_are_not_held(
         assert found[0].remark == "NO_MESSAGE_IN_QUEUE"
         # The clock of these tests stands still: the one that is held would be held for ever.
         nursery.cancel_scope.cancel()
+
+
+@pytest.mark.parametrize(
+    ("skips", "rp", "again"), [(True, "17", 0), (True, "16", 1), (False, "17", 1)]
+)
+async def test_what_was_tried_often_enough_is_given_up(
+    make_broker: Any, monkeypatch: pytest.MonkeyPatch, skips: bool, rp: str, again: int
+) -> None:
+    """As often as there are pauses to wait for, and only if an operator wants that."""
+    pops = PopClient(make_broker(skip_when_ck_re_put_reach_max_times=skips))
+    pops.put(b"0")
+    now = pops.broker.clock.now
+    body = dumps({"t": "T", "c": "G", "pt": now, "it": 0, "n": 1, "rp": rp}).encode()
+    pops.broker.groups.find("G", "1.2.3.4:5")
+    revive = revive_topic("DefaultCluster")
+    pops.broker.store.put(Message(revive, 0, body, b"TAGS\x01ck\x02"))
+
+    def damaged(*_: Any) -> Any:
+        raise StoreError("damaged")
+
+    read = pops.broker.store.read
+    monkeypatch.setattr(pops.broker.store, "queue_entry", damaged)
+    monkeypatch.setattr(
+        pops.broker.store,
+        "read",
+        lambda topic, *rest: (damaged if topic == "T" else read)(topic, *rest),
+    )
+    await pops.later(5000)
+    pops.write()
+    assert pops.reviving.settled == 1
+    assert pops.broker.store.max_offset(TIMER_TOPIC, 0) == again

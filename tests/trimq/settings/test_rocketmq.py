@@ -195,6 +195,25 @@ def test_pop_in_rocksdb_is_warned_of(
     assert "popConsumerKVServiceEnable" in said.getMessage()
 
 
+def test_a_queue_of_its_own_for_what_comes_again_is_warned_of(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level("INFO")
+    settings = {"useSeparateRetryQueue": "true"}
+    server_plan(ServerOptions(store=Path("data"), namesrv="127.0.0.1:9876", settings=settings))
+    (said,) = caplog.records
+    assert said.levelname == "WARNING"
+    assert "useSeparateRetryQueue" in said.getMessage()
+    assert "queue 0 of its retry topic" in said.getMessage()
+
+
+def test_giving_up_what_cannot_be_put_back_has_an_effect(caplog: pytest.LogCaptureFixture) -> None:
+    settings = {"skipWhenCKRePutReachMaxTimes": "true"}
+    options = ServerOptions(store=Path("data"), namesrv="127.0.0.1:9876", settings=settings)
+    assert server_plan(options).broker.skip_when_ck_re_put_reach_max_times
+    assert caplog.messages == []
+
+
 def test_pop_settings_without_effect(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO")
     keys = "enablePopBufferMerge,appendAckAsync,appendCkAsync,popConsumerFSServiceInit"

@@ -64,6 +64,10 @@ def part(
             await trio.lowlevel.checkpoint()
 
     pulls: list[Processor[Any]] = [PullMessage(pulling), LitePullMessage(pulling)]
+    # A pull that waits has to be told its new offset.
+    offsets.add_reset_listener(
+        lambda group, topic, queue_id, offset: arrivals.wake(topic, queue_id)
+    )
     given.store.correct_if(partial(corrects_offsets, config))
     if given.plan.is_slave and not config.slave_read_enable:
         pulls = [RefusePulls()]

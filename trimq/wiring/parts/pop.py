@@ -124,6 +124,7 @@ def part(
             pop.wake(group, normal_topic(topic, group), [queue_id])
 
     kept.offsets.add_reset_listener(reset)
+    kept.offsets.add_back_listener(reset)
     return Part(
         name="pop",
         processors=[
