@@ -472,9 +472,9 @@ DIFFERENCES: Final = (
     ),
     Difference(
         "A checkpoint is settled at its own time, whatever was read before it, so that a clock that was set back holds"
-        " up only what was popped before; one that cannot be read, or is hidden until a time that no pop can ask for, is"
-        " left out with a line in the log. The real broker goes through them in the order in which they were written,"
-        " and stops at the first that is not due.",
+        " up only what was popped before; one that cannot be read, or is hidden until a time that no pop can ask for,"
+        " is left out with a line in the log. The real broker goes through them in the order in which they were"
+        " written, and stops at the first that is not due.",
         tests=(
             "tests/processors/pop/test_clock_jumps.py::test_back_while_some_are_open",
             "tests/hostile/test_forged_checkpoints.py"

@@ -198,7 +198,7 @@ class LiteEvents:
             if self._full_looks.pop(reader, None) is None:
                 return
             if not is_done(self.look_at_client(*reader), _AT_ONCE):
-                self._full_looks[reader] = self._clock.millis()
+                self._full_looks[reader] = self._clock.steady_millis()
                 self._sooner.set()
 
     def give_back(self, client_id: str, group: str, queue: str) -> None:

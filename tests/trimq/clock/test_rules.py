@@ -164,7 +164,7 @@ def test_lite_clients(clock: HandClock, jump: int) -> None:
     metadata: Any = Metadata()
     config = BrokerConfig()
     subscriptions = LiteSubscriptions(config, metadata, clock)
-    subscriptions.add("c", "G", "T", [ONE])
+    at_once(subscriptions.add("c", "G", "T", [ONE]))
     clock.jump(jump)
     at_once(subscriptions.remove_silent())
     assert subscriptions.find("c") is not None
@@ -326,7 +326,7 @@ def test_filters_of_groups_that_are_gone(tmp_path: Path, jump: int) -> None:
     table.filters.group_gone("G")
     assert table.find().is_dead
     table.clock.now += max(-jump, 0) + 25 * HOUR
-    table.filters.clean()
+    at_once(table.filters.clean())
     assert table.filters.find("T", "G") is None
 
 
