@@ -190,6 +190,38 @@ DIFFERENCES: Final = (
         " have.",
         tests=("tests/remoting/tls/test_tls.py::test_a_context_follows_its_files",),
     ),
+    # --- queues that the broker chooses
+    Difference(
+        "A message that a consumer sends back goes to a queue of the retry topic that is there and is read. RocketMQ"
+        " draws the queue from the group's `retryQueueNums`, however many the topic has, so with a narrower topic most"
+        " of them lie where no consumer looks (apache/rocketmq 3953). The same holds for a send that leaves the queue"
+        " to the broker (queue id -1).",
+        tests=(
+            "tests/field/test_narrow_retry_topics.py::test_what_is_sent_back_is_read",
+            "tests/field/test_narrow_retry_topics.py"
+            "::test_a_broker_that_may_choose_takes_a_queue_that_is_read",
+        ),
+    ),
+    Difference(
+        "What was delayed, timed or half when its topic lost queues is delivered to one that is left. RocketMQ puts it"
+        " into the queue of before, which nobody reads.",
+        tests=(
+            "tests/field/test_narrow_retry_topics.py"
+            "::test_retries_come_back_to_a_queue_that_is_read",
+            "tests/field/test_narrow_retry_topics.py::test_a_timer_message_and_a_committed_one_too",
+        ),
+    ),
+    Difference(
+        "With a lower `reviveQueueNum` than before, what is in the other revive queues is still revived, and may be"
+        " acknowledged; delay levels that a shorter `messageDelayLevel` leaves out are named in the log at the start"
+        " when messages wait there. RocketMQ forgets both.",
+        tests=(
+            "tests/field/test_narrow_retry_topics.py"
+            "::test_revive_queues_that_are_more_than_the_setting_says",
+            "tests/field/test_narrow_retry_topics.py"
+            "::test_levels_that_the_setting_does_not_have_any_more_are_named",
+        ),
+    ),
     # --- transactions
     Difference(
         "A half message that asks for a delay (DELAY, TIMER_*) is refused with 13; the real broker accepts it and"

@@ -17,6 +17,7 @@ from trimq.broker.elastic.state_records import record_of, state_of
 from trimq.broker.tables.attributes import is_compacted
 from trimq.broker.topics.names import is_system_topic, validate_topic
 from trimq.broker.topics.queue_types import NOT_ELASTIC_TYPES, has_batch_queues
+from trimq.broker.topics.readable import existing_queue
 from trimq.broker.topics.table import Topics
 from trimq.codec.bodies.elastic import (
     ElasticDeletion,
@@ -76,8 +77,14 @@ class ElasticMaps:
     # --- putting
 
     def place(self, topic: str, queue_id: int) -> int:
-        """The queue that a message is put into, as the last step before that; of an ordinary topic the same one."""
-        return self.places.place(topic, queue_id)
+        """The queue that a message is put into that was sent before, as the last step before that.
+
+        Of an ordinary topic the same one, unless that is not there any more.
+        """
+        if topic in self.special:
+            return self.places.place(topic, queue_id)
+        config = self._topics.get(topic)
+        return queue_id if config is None else existing_queue(config, queue_id)
 
     # --- looking
 

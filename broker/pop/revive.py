@@ -134,7 +134,7 @@ class Reviving:
         """Read what has come, and settle what is due."""
         # Before the reads: what is delivered from now on is not read in this round.
         due = self._looked_until = self._due()
-        for queue_id in range(self._config.revive_queue_num):
+        for queue_id in self._numbers():
             end = self._store.max_offset(self._topic, queue_id)
             queue = self._queues.get(queue_id)
             if queue is None:
@@ -147,6 +147,10 @@ class Reviving:
                 await self._settle(queue_id, queue, due)
             except (StoreError, PutRefused) as error:
                 log.warning("reviving is put off: queue=%d reason=%s", queue_id, error)
+
+    def _numbers(self) -> list[int]:
+        """Those that get something, and those that got it when reviveQueueNum was higher: RocketMQ forgets them."""
+        return sorted({*range(self._config.revive_queue_num), *self._store.queues(self._topic)})
 
     @property
     def open(self) -> int:
