@@ -431,6 +431,21 @@ DIFFERENCES: Final = (
         " for any other empty queue; the real broker fails with a NullPointerException.",
         cases=("batch topic: LOWER of nothing", "batch topic: UPPER of nothing"),
     ),
+    Difference(
+        "CLEAN_EXPIRED_CONSUMEQUEUE (`mqadmin cleanExpiredCQ`) leaves a queue alone in whose offsets something counts: a"
+        " group that has one, the map of a static or elastic topic, a compacted topic's own files. RocketMQ deletes it,"
+        " its messages count from 0 again, and as many of them are passed over as there were before; those of a"
+        " compacted topic nobody ever gets. CLEAN_UNUSED_TOPIC forgets the offsets with the queues.",
+        tests=(
+            "tests/processors/retention/test_renumbered_queues.py"
+            "::test_all_that_is_sent_afterwards_is_read",
+        ),
+    ),
+    Difference(
+        "A compacted topic whose queue has begun anew under another broker is mended at the start: what nobody could"
+        " read is kept behind the rest, and the queue goes on there. Its offsets leap.",
+        tests=("tests/broker/compaction/test_numbering.py::test_a_deaf_queue_hears_again",),
+    ),
     # --- light queues
     Difference(
         "With enableLmq and without lmqConsumerOffset.json, groups go on where consumerOffset.json says; the real"

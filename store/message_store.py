@@ -304,6 +304,15 @@ class MessageStore(ReadableStore):
                 self._owed = error
             raise
 
+    def begin_queue(self, topic: str, queue_id: int, offset: int) -> None:
+        """The queue forgets all that it has and goes on at this offset. For a start. StoreError."""
+        try:
+            queue = self._queues.get(topic, queue_id)
+            queue.begin_at(offset)
+            queue.prepare()
+        except OSError as error:
+            raise store_error(error, f"numbering queue {queue_id} of {topic} anew") from error
+
     # --- topics that go
 
     def delete_topic(self, topic: str) -> bool:

@@ -45,6 +45,9 @@ class QueueEnds(Protocol):
 
     def max_offset(self, topic: str, queue_id: int) -> int: ...
 
+    def begin_queue(self, topic: str, queue_id: int, offset: int) -> None:
+        """It forgets all that it has and goes on there."""
+
     def queues(self, topic: str) -> list[int]:
         """Those that have had a message, ascending."""
 
@@ -254,6 +257,16 @@ class ElasticMaps:
                 # It was being created, or deleted.
                 self.forget_topic(topic)
         self.widen()
+        self._go_on()
+
+    def _go_on(self) -> None:
+        """A queue whose records are all gone, and its files too, does not begin anew: changes name offsets in it."""
+        for topic, state in self._states.items():
+            for change in state.changes:
+                for queue, offset in (*change.ends.items(), *change.starts.items()):
+                    end = self._store.max_offset(topic, queue)
+                    if self._store.min_offset(topic, queue) == end < offset:
+                        self._store.begin_queue(topic, queue, offset)
 
     def widen(self) -> None:
         """All queues in use can be read, also when the table is older than the log, as a slave's may be."""

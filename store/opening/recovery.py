@@ -226,10 +226,13 @@ class Recovery:
     def _begin(self, key: tuple[str, int], record: Dispatched) -> FoundEntries:
         """Consecutive entries. Earlier ones are obsolete: the topic was deleted and made again."""
         before = self._found.get(key)
-        if before is not None and record.queue_offset != 0:
+        if before is not None and record.queue_offset != 0 and not self._leaps(before, record):
             self._refuse_order(record, before.next)
         found = self._found[key] = self._queues.kind_of(record.topic).begin(record)
         return found
+
+    def _leaps(self, before: FoundEntries, record: Dispatched) -> bool:
+        return record.queue_offset > before.next and self._queues.is_compacted(record.topic)
 
     def _settle(self, report: RecoveryReport) -> int:
         """Add what was found to the queues; returns how many entries that was."""
@@ -298,6 +301,10 @@ class Recovery:
         """The queue's end, what was found to catch up, and what comes later have to join without a gap."""
         ends_at = found.next if found is not None else end
         begins_at = found.first if found is not None else later.first
+        if ends_at < later.first and self._queues.is_compacted(key[0]):
+            # What comes before a leap was copied to other places of the queue.
+            self._found.pop(key, None)
+            return
         if ends_at != later.first and (found is not None or end):
             self._refuse_gap(key, later, ends_at)
         if end not in (0, begins_at):
