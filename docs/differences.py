@@ -432,8 +432,8 @@ DIFFERENCES: Final = (
         cases=("batch topic: LOWER of nothing", "batch topic: UPPER of nothing"),
     ),
     Difference(
-        "CLEAN_EXPIRED_CONSUMEQUEUE (`mqadmin cleanExpiredCQ`) leaves a queue alone in whose offsets something counts: a"
-        " group that has one, the map of a static or elastic topic, a compacted topic's own files. RocketMQ deletes it,"
+        "CLEAN_EXPIRED_CONSUMEQUEUE (`mqadmin cleanExpiredCQ`) leaves a queue alone in whose offsets something counts:"
+        " a group that has one, the map of a static or elastic topic, a compacted topic's own files. RocketMQ deletes it,"
         " its messages count from 0 again, and as many of them are passed over as there were before; those of a"
         " compacted topic nobody ever gets. CLEAN_UNUSED_TOPIC forgets the offsets with the queues.",
         tests=(
