@@ -398,7 +398,8 @@ DIFFERENCES: Final = (
     ),
     # --- what is not there yet
     Difference(
-        "A store that another broker wrote and that still has half messages in RocksDB is not opened without"
+        "A store that another broker wrote and that still has half messages in RocksDB, what was popped there"
+        " (popConsumerKVServiceEnable), or timer messages, topics, groups or offsets, is not opened without"
         " `leavePendingMessages=true`.",
         tests=("tests/broker/test_pending.py::test_the_start_is_refused_with_a_sentence",),
     ),
@@ -433,8 +434,8 @@ DIFFERENCES: Final = (
     ),
     Difference(
         "CLEAN_EXPIRED_CONSUMEQUEUE (`mqadmin cleanExpiredCQ`) leaves a queue alone in whose offsets something counts:"
-        " a group that has one, the map of a static or elastic topic, a compacted topic's own files. RocketMQ deletes it,"
-        " its messages count from 0 again, and as many of them are passed over as there were before; those of a"
+        " a group that has one, the map of a static or elastic topic, a compacted topic's own files. RocketMQ deletes"
+        " it, its messages count from 0 again, and as many of them are passed over as there were before; those of a"
         " compacted topic nobody ever gets. CLEAN_UNUSED_TOPIC forgets the offsets with the queues.",
         tests=(
             "tests/processors/retention/test_renumbered_queues.py"
