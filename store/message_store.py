@@ -135,6 +135,7 @@ class MessageStore(ReadableStore):
             # The first round may have begun before the last messages came.
             while self.write_derived() or not self._queues.clean:
                 pass
+            self._log.settle()
             self.plan_checkpoint().run()
             self._directory.mark_closed()
         finally:

@@ -216,8 +216,9 @@ def add(pairs: list[Pair], records: list[Kept], folders: tuple[Path, Path], size
         if records:
             if pairs:
                 pairs[-1].finish()
-            pairs.append(Pair(folders, pairs[-1].base + sizes.log if pairs else 0, sizes))
-            pairs[-1].create()
+            pair = Pair(folders, pairs[-1].base + sizes.log if pairs else 0, sizes)
+            pair.create()
+            pairs.append(pair)
 
 
 def discard(folder: Path) -> None:

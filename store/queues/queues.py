@@ -177,8 +177,9 @@ class Queues:
             queues = self._load_topic(topic)
         queue = queues.get(queue_id)
         if queue is None:
-            queue = queues[queue_id] = self._make(topic, queue_id)
+            queue = self._make(topic, queue_id)
             queue.prepare()
+            queues[queue_id] = queue
             if topic.startswith(LMQ_PREFIX):
                 self.light.add(topic)
         return queue
