@@ -177,6 +177,8 @@ class IndexRecovery:
             try:
                 if lengths[name] != full:
                     raise CodecError(f"it has {lengths[name]} bytes instead of {full}")
+                if clean and not any_used(path):
+                    raise CodecError("its header is empty")
                 file = IndexFile.found(str(path), self._index.shape)
                 check_header(file, self._index.shape)
             except (CodecError, OSError) as error:
