@@ -1,5 +1,6 @@
-"""Damage of the checkpoint, of the index, and of the table of topics: what can be made anew is, with one line that says so; what cannot is refused in
-words that say what to do. Never a traceback, never a silent loss.
+"""Damage of the checkpoint, of the index, and of the table of topics, after a clean stop.
+
+What can be made anew is; what cannot is refused in words that say what to do.
 """
 
 import os
