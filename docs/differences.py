@@ -287,6 +287,38 @@ DIFFERENCES: Final = (
         " have.",
         tests=("tests/remoting/tls/test_tls.py::test_a_context_follows_its_files",),
     ),
+    # --- queues that the broker chooses
+    Difference(
+        "A message that a consumer sends back goes to a queue of the retry topic that is there and is read. RocketMQ"
+        " draws the queue from the group's `retryQueueNums`, however many the topic has, so with a narrower topic most"
+        " of them lie where no consumer looks (apache/rocketmq 3953). The same holds for a send that leaves the queue"
+        " to the broker (queue id -1).",
+        tests=(
+            "tests/field/test_narrow_retry_topics.py::test_what_is_sent_back_is_read",
+            "tests/field/test_narrow_retry_topics.py"
+            "::test_a_broker_that_may_choose_takes_a_queue_that_is_read",
+        ),
+    ),
+    Difference(
+        "What was delayed, timed or half when its topic lost queues is delivered to one that is left. RocketMQ puts it"
+        " into the queue of before, which nobody reads.",
+        tests=(
+            "tests/field/test_narrow_retry_topics.py"
+            "::test_retries_come_back_to_a_queue_that_is_read",
+            "tests/field/test_narrow_retry_topics.py::test_a_timer_message_and_a_committed_one_too",
+        ),
+    ),
+    Difference(
+        "With a lower `reviveQueueNum` than before, what is in the other revive queues is still revived, and may be"
+        " acknowledged; delay levels that a shorter `messageDelayLevel` leaves out are named in the log at the start"
+        " when messages wait there. RocketMQ forgets both.",
+        tests=(
+            "tests/field/test_narrow_retry_topics.py"
+            "::test_revive_queues_that_are_more_than_the_setting_says",
+            "tests/field/test_narrow_retry_topics.py"
+            "::test_levels_that_the_setting_does_not_have_any_more_are_named",
+        ),
+    ),
     # --- transactions
     Difference(
         "A half message that asks for a delay (DELAY, TIMER_*) is refused with 13; the real broker accepts it and"
@@ -499,7 +531,8 @@ DIFFERENCES: Final = (
     ),
     # --- what is not there yet
     Difference(
-        "A store that another broker wrote and that still has half messages in RocksDB is not opened without"
+        "A store that another broker wrote and that still has half messages in RocksDB, what was popped there"
+        " (popConsumerKVServiceEnable), or timer messages, topics, groups or offsets, is not opened without"
         " `leavePendingMessages=true`.",
         tests=("tests/broker/test_pending.py::test_the_start_is_refused_with_a_sentence",),
     ),
@@ -531,6 +564,21 @@ DIFFERENCES: Final = (
         "A search by time (LOWER, UPPER) in a queue of type BatchCQ that never had a message is answered as"
         " for any other empty queue; the real broker fails with a NullPointerException.",
         cases=("batch topic: LOWER of nothing", "batch topic: UPPER of nothing"),
+    ),
+    Difference(
+        "CLEAN_EXPIRED_CONSUMEQUEUE (`mqadmin cleanExpiredCQ`) leaves a queue alone in whose offsets something counts:"
+        " a group that has one, the map of a static or elastic topic, a compacted topic's own files. RocketMQ deletes"
+        " it, its messages count from 0 again, and as many of them are passed over as there were before; those of a"
+        " compacted topic nobody ever gets. CLEAN_UNUSED_TOPIC forgets the offsets with the queues.",
+        tests=(
+            "tests/processors/retention/test_renumbered_queues.py"
+            "::test_all_that_is_sent_afterwards_is_read",
+        ),
+    ),
+    Difference(
+        "A compacted topic whose queue has begun anew under another broker is mended at the start: what nobody could"
+        " read is kept behind the rest, and the queue goes on there. Its offsets leap.",
+        tests=("tests/broker/compaction/test_numbering.py::test_a_deaf_queue_hears_again",),
     ),
     # --- light queues
     Difference(

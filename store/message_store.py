@@ -135,6 +135,7 @@ class MessageStore(ReadableStore):
             # The first round may have begun before the last messages came.
             while self.write_derived() or not self._queues.clean:
                 pass
+            self._log.settle()
             self.plan_checkpoint().run()
             self._directory.mark_closed()
         finally:
@@ -328,6 +329,15 @@ class MessageStore(ReadableStore):
             if others:
                 self._owed = error
             raise
+
+    def begin_queue(self, topic: str, queue_id: int, offset: int) -> None:
+        """The queue forgets all that it has and goes on at this offset. For a start. StoreError."""
+        try:
+            queue = self._queues.get(topic, queue_id)
+            queue.begin_at(offset)
+            queue.prepare()
+        except OSError as error:
+            raise store_error(error, f"numbering queue {queue_id} of {topic} anew") from error
 
     # --- topics that go
 

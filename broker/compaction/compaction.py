@@ -17,6 +17,7 @@ from typing import Final, NamedTuple
 
 import trio
 
+from trimq.broker.compaction.numbering import Numbering
 from trimq.broker.tables.attributes import is_compacted
 from trimq.broker.topics.table import Topics
 from trimq.codec.bodies.topics import TopicConfig
@@ -71,11 +72,16 @@ class Opened:
 class Compaction:
     """One per broker; `load` before anything is served."""
 
-    def __init__(self, config: StoreConfig, store: MessageStore, topics: Topics) -> None:
+    def __init__(
+        self, config: StoreConfig, store: MessageStore, topics: Topics, is_master: bool = True
+    ) -> None:
+        """A slave's queues follow its master's log, whatever they are here."""
+        self._is_master = is_master
         self._config = config
         self._store = store
         self._topics = topics
         self._files = CompactionFiles(config)
+        self._numbering = Numbering(store, self._files)
         self._opened: dict[Place, Opened] = {}
         self._opening = trio.Lock()
         self._names: set[str] = set()
@@ -90,7 +96,10 @@ class Compaction:
             self._changed(config)
         for topic, queue_id in self._files.load():
             if topic in self._names:
-                self._add((topic, queue_id), self._files.open(topic, queue_id))
+                queue = self._files.open(topic, queue_id)
+                if self._is_master:
+                    self._numbering.mend((topic, queue_id), queue)
+                self._add((topic, queue_id), queue)
             else:
                 log.warning("compaction files of a topic that is not compacted: topic=%s", topic)
 
@@ -114,7 +123,8 @@ class Compaction:
             self._names.add(topic.topic_name)
 
     def _deleted(self, topic: str) -> None:
-        if topic not in self._names:
+        """Also what a topic left that is not compacted any more: the next one of its name counts from 0."""
+        if topic not in self._names and not self._files.has(topic):
             return
         self._names.discard(topic)
         places = [place for place in self._opened if place[0] == topic]

@@ -117,6 +117,20 @@ class DelayService:
                 self.data_version = loaded.data_version
         for level in self._delays.keys() & self._offsets.keys():
             self._offsets[level] = self._inside(level, self._offsets[level])
+        self._warn_of_others()
+
+    def _warn_of_others(self) -> None:
+        for queue_id in self._store.queues(SCHEDULE_TOPIC):
+            level = level_of_queue(queue_id)
+            lowest = self._store.min_offset(SCHEDULE_TOPIC, queue_id)
+            waiting = self.end(level) - max(self._offsets.get(level, 0), lowest)
+            if level not in self._delays and waiting > 0:
+                log.warning(
+                    "messages wait in a delay level that messageDelayLevel does not have, nobody"
+                    " gets them: level=%d waiting=%d",
+                    level,
+                    waiting,
+                )
 
     def encoded(self) -> bytes:
         """The progress as GET_ALL_DELAY_OFFSET sends it to slaves."""

@@ -17,6 +17,7 @@ from trimq.broker.elastic.state_records import record_of, state_of
 from trimq.broker.tables.attributes import is_compacted
 from trimq.broker.topics.names import is_system_topic, validate_topic
 from trimq.broker.topics.queue_types import NOT_ELASTIC_TYPES, has_batch_queues
+from trimq.broker.topics.readable import existing_queue
 from trimq.broker.topics.table import Topics
 from trimq.codec.bodies.elastic import (
     ElasticDeletion,
@@ -43,6 +44,9 @@ class QueueEnds(Protocol):
     def min_offset(self, topic: str, queue_id: int) -> int: ...
 
     def max_offset(self, topic: str, queue_id: int) -> int: ...
+
+    def begin_queue(self, topic: str, queue_id: int, offset: int) -> None:
+        """It forgets all that it has and goes on there."""
 
     def queues(self, topic: str) -> list[int]:
         """Those that have had a message, ascending."""
@@ -76,8 +80,14 @@ class ElasticMaps:
     # --- putting
 
     def place(self, topic: str, queue_id: int) -> int:
-        """The queue that a message is put into, as the last step before that; of an ordinary topic the same one."""
-        return self.places.place(topic, queue_id)
+        """The queue that a message is put into that was sent before, as the last step before that.
+
+        Of an ordinary topic the same one, unless that is not there any more.
+        """
+        if topic in self.special:
+            return self.places.place(topic, queue_id)
+        config = self._topics.get(topic)
+        return queue_id if config is None else existing_queue(config, queue_id)
 
     # --- looking
 
@@ -247,6 +257,16 @@ class ElasticMaps:
                 # It was being created, or deleted.
                 self.forget_topic(topic)
         self.widen()
+        self._go_on()
+
+    def _go_on(self) -> None:
+        """A queue whose records are all gone, and its files too, does not begin anew: changes name offsets in it."""
+        for topic, state in self._states.items():
+            for change in state.changes:
+                for queue, offset in (*change.ends.items(), *change.starts.items()):
+                    end = self._store.max_offset(topic, queue)
+                    if self._store.min_offset(topic, queue) == end < offset:
+                        self._store.begin_queue(topic, queue, offset)
 
     def widen(self) -> None:
         """All queues in use can be read, also when the table is older than the log, as a slave's may be."""

@@ -79,7 +79,7 @@ class ConsumerFilters:
         self.bloom = Bloom(
             config.max_error_rate_of_bloom_filter, config.expect_consumer_num_use_filter
         )
-        self._file = TableFile(directory / "consumerFilter.json", self._pieces)
+        self._file = TableFile(directory / "consumerFilter.json", self._pieces, spare=True)
         self._topics: dict[str, dict[str, Filter]] = {}
         self._groups: dict[str, dict[str, Filter]] = {}
         # Those that nobody uses, the one that has been so for longest first.

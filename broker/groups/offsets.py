@@ -272,6 +272,15 @@ class ConsumerOffsets:
             if self._read.has(group, topic):
                 yield group
 
+    def is_read(self, topic: str, queue_id: int) -> bool:
+        """Whether a group has got somewhere in this queue. Not for light queues."""
+        return any(self.query(group, topic, queue_id) > 0 for group in self.groups_of(topic))
+
+    def light_topics(self) -> set[str]:
+        """The light queues in which groups have offsets."""
+        light = {} if self._light is None else self._light.offsets
+        return {key.partition(SEPARATOR)[0] for key in light}
+
     def copy_group(self, source: str, target: str, topic: str) -> None:
         """Give a group another's offsets (cloneOffset). Of a guarded topic, consumers that are there hear of it."""
         queues = self._committed.queues.get(f"{topic}@{source}")
@@ -363,6 +372,26 @@ class ConsumerOffsets:
                 end,
             )
             self._commit("start", group, topic, queue_id, end)
+
+    def begin_without(self, has_queues: Callable[[str], bool]) -> None:
+        """At the start of a master: in a topic that has no queue at all, its folder being gone and its records too,
+        messages get offsets from 0 on. Groups begin there, or they would pass over as many as they had read before."""
+        for key, queues in list(self._committed.queues.items()):
+            topic, _, group = key.partition(SEPARATOR)
+            if has_queues(topic):
+                continue
+            for queue_id, offset in list(queues.items()):
+                if offset > 0:
+                    log.warning(
+                        "the queues are gone, a group begins anew: topic=%s queue=%d",
+                        topic,
+                        queue_id,
+                    )
+                    self._commit("start", group, topic, queue_id, 0)
+        if self._light is not None:
+            for key in [key for key, offset in self._light.offsets.items() if offset > 0]:
+                if not has_queues(key.partition(SEPARATOR)[0]):
+                    self._light.commit(key, 0)
 
     def _behind(
         self, end_of: Callable[[str, int], int]

@@ -21,7 +21,7 @@ class RequestModes(Kept[MessageRequestModes]):
 
     def __init__(self, directory: Path) -> None:
         """`directory` is the store's `config` folder."""
-        super().__init__(directory / "messageRequestMode.json", MessageRequestModes)
+        super().__init__(directory / "messageRequestMode.json", MessageRequestModes, spare=True)
         self._table = MessageRequestModes()
         self._members = JsonMembers(self._encode)
 

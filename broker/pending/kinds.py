@@ -7,16 +7,12 @@ from pathlib import Path
 from typing import Final
 
 from trimq.broker.pending.halves import HALVES
-from trimq.store.errors import StoreError
+from trimq.broker.pending.taken_over import MessagesPending
 from trimq.store.message_store import MessageStore
 
 log: Final = logging.getLogger("trimq.server")
 
 KINDS: Final = (HALVES,)
-
-
-class MessagesPending(StoreError):
-    """The store has messages that TriMQ would neither deliver nor keep."""
 
 
 def pending(store: MessageStore) -> list[str]:

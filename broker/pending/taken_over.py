@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from trimq.store.errors import StoreError
 from trimq.store.message_store import MessageStore
+
+
+class MessagesPending(StoreError):
+    """The store has messages that TriMQ would neither deliver nor keep."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,7 +102,7 @@ class Acking:
         if batch.t is None or batch.r is None or batch.b is None:
             raise CodecError("an entry without topic (t), kind of topic (r) or bits (b)")
         topic, wanted = real_topic(batch.t, batch.c or "", batch.r), _decoded(batch.b)
-        if batch.c is None or not (batch.rq == ORDERLY or 0 <= batch.rq < self._queues):
+        if batch.c is None or not (batch.rq == ORDERLY or self._has_queue(batch.rq)):
             # The original notes it where nobody finds it.
             log.warning("entry of a batch ack left out group=%s rq=%d", batch.c, batch.rq)
             return -1
@@ -174,8 +174,12 @@ class Acking:
         return handle
 
     def _check_revive_queue(self, number: int) -> None:
-        if number != ORDERLY and not 0 <= number < self._queues:
+        if number != ORDERLY and not self._has_queue(number):
             raise CodecError(f"there is no revive queue {number} (reviveQueueNum={self._queues})")
+
+    def _has_queue(self, number: int) -> bool:
+        """Whether what is noted there is found: also in queues of a time when there were more of them."""
+        return 0 <= number < self._queues or number in self._store.queues(self._notes.topic)
 
     def check_queue(self, topic: str, queue_id: int, peer: Peer) -> None:
         """RemotingError if there is no such queue to read."""

@@ -143,7 +143,7 @@ class Reviving:
         self._putting.clock_went_back.look(self._timers.clock.millis())
         # Before the reads: what is delivered from now on is not read in this round.
         due = self._looked_until = self._due()
-        for queue_id in range(self._config.revive_queue_num):
+        for queue_id in self._numbers():
             queue = self._queues.get(queue_id) or self._begin(queue_id)
             try:
                 await self._read_all(queue_id, queue)
@@ -157,6 +157,10 @@ class Reviving:
         most = max(_MOST_OPEN // self._config.revive_queue_num, _LEAST_OPEN)
         queue = self._queues[queue_id] = _ReviveQueue(done + 1, most, self._name)
         return queue
+
+    def _numbers(self) -> list[int]:
+        """Those that get something, and those that got it when reviveQueueNum was higher: RocketMQ forgets them."""
+        return sorted({*range(self._config.revive_queue_num), *self._store.queues(self._topic)})
 
     @property
     def open(self) -> int:

@@ -16,6 +16,7 @@ from trimq.broker.elastic.places import Placing
 from trimq.broker.identity import BrokerIdentity
 from trimq.broker.produce.outcomes import Refused, Sender
 from trimq.broker.topics.names import is_not_allowed_send_topic, validate_topic
+from trimq.broker.topics.readable import readable_queues
 from trimq.broker.topics.table import Topics
 from trimq.codec.bodies.topics import TopicConfig
 from trimq.codec.codes import ResponseCode
@@ -145,7 +146,7 @@ def random_queue(config: TopicConfig) -> int:
         raise RemotingError(
             ResponseCode.SYSTEM_ERROR, f"topic[{config.topic_name}] has no queue to write to"
         )
-    return random.randrange(config.write_queue_nums)
+    return random.randrange(readable_queues(config))
 
 
 def topic_text(config: TopicConfig) -> str:

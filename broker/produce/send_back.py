@@ -17,6 +17,7 @@ from trimq.broker.produce.dead_letters import Groups, Target, dead_letter_target
 from trimq.broker.produce.outcomes import Refused
 from trimq.broker.produce.puts import PutRefused, PutRules, put_status
 from trimq.broker.produce.staging import Staging
+from trimq.broker.topics.readable import readable_queues
 from trimq.broker.topics.table import Topics
 from trimq.codec.bodies.groups import SubscriptionGroupConfig
 from trimq.codec.codes import ResponseCode
@@ -94,7 +95,8 @@ class SendingBack:
             return Refused(
                 ResponseCode.NO_PERMISSION, f"the topic[{name}] sending message is forbidden"
             )
-        return Retry(group, Target(name, random.randrange(group.retry_queue_nums), config))
+        queues = min(group.retry_queue_nums, readable_queues(config))
+        return Retry(group, Target(name, random.randrange(queues), config))
 
     def stage(
         self, header: ConsumerSendMsgBackRequestHeader, version: int, retry: Retry, record: Record

@@ -27,6 +27,7 @@ import trio
 
 from trimq.codec.bodies.base import Body, decode_file
 from trimq.codec.errors import CodecError
+from trimq.store.disk.aside import is_damage, set_aside
 from trimq.store.disk.config_file import ConfigFile
 from trimq.store.disk.files import (
     create,
@@ -73,8 +74,13 @@ _LOST: Final = {
 class TableFile:
     """One JSON file and its `.bak` twin; neither is ever missing or half written."""
 
-    def __init__(self, path: Path, pieces: Callable[[], Iterator[bytes]]) -> None:
-        """`pieces` encodes the table as it is now, a bounded amount of work per piece."""
+    def __init__(
+        self, path: Path, pieces: Callable[[], Iterator[bytes]], *, spare: bool = False
+    ) -> None:
+        """`pieces` encodes the table as it is now, a bounded amount of work per piece. `spare`: figures, or what can be
+        set again: without it the broker starts, and a damaged one is set aside.
+        """
+        self._spare = spare
         self.path = path
         self._pieces = pieces
         self._unsaved = False
@@ -114,9 +120,38 @@ class TableFile:
             self._writer.changed(self)
 
     def load(self, decode: Callable[[bytes], T]) -> T | None:
-        """The table, from its twin if the newest version is unreadable; None on a fresh store."""
+        """The table, from its twin if the newest version is unreadable; None on a fresh store. TableDamaged."""
         file = ConfigFile(self.path)
-        data = file.load()
+        try:
+            return self._load(file, decode)
+        except TableDamaged as error:
+            if not self._spare:
+                raise
+            self._safe = self._unsynced = False
+            for path in (self.path, file.backup):
+                if os.path.lexists(path):
+                    set_aside(self.path.parent.parent, path, error)
+            return None
+        except OSError as error:
+            raise TableDamaged(self._refusal(error)) from error
+
+    def _refusal(self, error: object, what: str = "") -> str:
+        """What to do about it: nobody but the operator may give up a table."""
+        what = what or f"neither {self.path} nor its twin can"
+        lost = _LOST.get(self.path.name, "what it holds")
+        return (
+            f"{what} be read: {error}. Put a copy of {self.path.name} from a backup, or from a slave, there; or move it"
+            f" and {self.path.name}.bak aside and start without them: then {lost} is lost"
+        )
+
+    def _load(self, file: ConfigFile, decode: Callable[[bytes], T]) -> T | None:
+        try:
+            data = file.load()
+        except OSError as error:
+            if not is_damage(error):
+                raise
+            log.error("config file unreadable, trying its twin: file=%s error=%s", self.path, error)
+            data = self._twin_of_unreadable(file, error)
         if data is None:
             return None
         self._safe = True
@@ -127,9 +162,7 @@ class TableFile:
             log.error("config file unreadable, trying its twin: file=%s error=%s", self.path, error)
             backup = file.load_backup()
             if backup is None or backup == data:
-                raise TableDamaged(
-                    f"{self.path} cannot be read: {error}. {self._ways_out()}"
-                ) from error
+                raise TableDamaged(self._refusal(error, f"{self.path} cannot")) from error
         else:
             # A killed process may have left it in the page cache only.
             self._unsynced = self.path.exists() and self.path.stat().st_size == len(data)
@@ -138,17 +171,18 @@ class TableFile:
         try:
             return decode(backup)
         except CodecError as error:
-            raise TableDamaged(
-                f"neither {self.path} nor its twin can be read: {error}. {self._ways_out()}"
-            ) from error
+            raise TableDamaged(self._refusal(error)) from error
 
-    def _ways_out(self) -> str:
-        """What to do about it: nobody but the operator may give up a table."""
-        lost = _LOST.get(self.path.name, "what it holds")
-        return (
-            f"Put a copy of {self.path.name} from a backup, or from a slave, there; or move it and "
-            f"{self.path.name}.bak aside and start without them: then {lost} is lost"
-        )
+    def _twin_of_unreadable(self, file: ConfigFile, error: OSError) -> bytes:
+        """What has the file's name makes room for the next version."""
+        try:
+            backup = file.load_backup()
+        except OSError:
+            backup = None
+        if backup is None:
+            raise TableDamaged(self._refusal(error)) from error
+        set_aside(self.path.parent.parent, self.path, error)
+        return backup
 
     def load_as(self, shape: type[B]) -> B | None:
         """The same for a file that holds a body."""

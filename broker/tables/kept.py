@@ -21,9 +21,13 @@ def read_table(path: Path, shape: type[B]) -> B | None:
 class Kept(Generic[B]):
     """A table and its file. A kind of table says how to encode it and what to do with what was read."""
 
-    def __init__(self, path: Path, shape: type[B], *, always: bool = False) -> None:
-        """`shape` is what the file holds; `always`: it is there even if nothing has ever changed."""
-        self._file = TableFile(path, self._pieces)
+    def __init__(
+        self, path: Path, shape: type[B], *, always: bool = False, spare: bool = False
+    ) -> None:
+        """`shape` is what the file holds; `always`: it is there even if nothing has ever changed. For `spare` see
+        TableFile.
+        """
+        self._file = TableFile(path, self._pieces, spare=spare)
         self._shape = shape
         self._always = always
 

@@ -28,7 +28,7 @@ class TimerMetrics:
         self._counts: dict[str, TimerMetric] = {}
         self._has_changed = False
         self.version = new_version(clock)
-        self.file = TableFile(directory / "timermetrics", self._pieces)
+        self.file = TableFile(directory / "timermetrics", self._pieces, spare=True)
 
     def load(self) -> None:
         """Blocks."""

@@ -20,7 +20,7 @@ class TransactionMetrics:
         self._clock = clock
         self._counts: dict[str, TransactionMetric] = {}
         self._changed = False
-        self._file = TableFile(directory / "transactionMetrics", self._pieces)
+        self._file = TableFile(directory / "transactionMetrics", self._pieces, spare=True)
         self.data_version = new_version(clock)
 
     def count(self, topic: str, change: int) -> None:

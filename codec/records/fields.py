@@ -46,6 +46,11 @@ def at_offset(record: bytes, physical_offset: int) -> list[bytes]:
     return [head, _LONG.pack(physical_offset), tail]
 
 
+def at_queue_offset(record: bytes, queue_offset: int) -> bytes:
+    """The record as it is at another place of its queue."""
+    return record[:_QUEUE_OFFSET_AT] + _LONG.pack(queue_offset) + record[_PHYSICAL_OFFSET_AT:]
+
+
 def store_time_at(head: bytes | memoryview, at: int = 0) -> int:
     """When a record was stored, in milliseconds since 1970; HEAD_SIZE bytes of it are needed."""
     is_v6 = head[at + _SYS_FLAG_AT + 3] & SysFlag.BORN_HOST_V6

@@ -69,6 +69,10 @@ class CompactionFiles:
             self._positions.put(topic, queue_id, offset - 1)
         queue.cut(offset)
 
+    def has(self, topic: str) -> bool:
+        """Whether there are files of this topic."""
+        return any((root / topic).is_dir() for root in self._roots)
+
     def delete_topic(self, topic: str, queue_ids: list[int]) -> None:
         """Unlike RocketMQ, which leaves the files and refuses what a new topic of that name gets. Blocks."""
         self._positions.forget(topic, queue_ids)

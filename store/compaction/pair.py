@@ -159,6 +159,16 @@ class Pair:
         data = read_file(self.paths[1], index * BATCH_ENTRY_SIZE, count * BATCH_ENTRY_SIZE)
         return parse_batch_entries(data)
 
+    def last_before(self, offset: int) -> BatchQueueEntry | None:
+        """The last entry whose queue offset is below `offset`."""
+        index = bisect_left(range(self._count), offset, key=lambda at: self._entry(at).base_offset)
+        return self._entry(index - 1) if index else None
+
+    @property
+    def last_stored(self) -> int:
+        """The store timestamp of its last message; 0 without any."""
+        return self._entry(self._count - 1).store_timestamp if self._count else 0
+
     def read(self, entries: list[BatchQueueEntry]) -> list[bytes]:
         """The records of some entries that follow each other."""
         return [kept.record for kept in self._kept(entries)]

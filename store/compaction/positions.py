@@ -6,6 +6,7 @@ import threading
 from pathlib import Path
 
 from trimq.codec.java.fastjson import dumps, loads
+from trimq.store.disk.aside import is_damage, set_aside
 from trimq.store.disk.files import replace_file, sync_directory
 
 
@@ -20,7 +21,12 @@ class Positions:
     def load(self) -> None:
         try:
             found = loads(self._path.read_bytes())
-        except (FileNotFoundError, ValueError):
+        except FileNotFoundError:
+            return
+        except (OSError, ValueError) as error:
+            if not is_damage(error):
+                raise
+            set_aside(self._path.parent.parent, self._path, error)
             return
         table = found.get("queueOffsetMap") if isinstance(found, dict) else None
         if isinstance(table, dict):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -90,6 +90,27 @@ class CompactedQueue:
     @property
     def max_offset(self) -> int:
         return max((pair.last + 1 for pair in self.pairs), default=0)
+
+    def last_before(self, offset: int) -> BatchQueueEntry | None:
+        """The entry of its last message before this queue offset. Blocks. OSError."""
+        for pair in reversed(self.pairs):
+            found = pair.last_before(offset)
+            if found is not None:
+                return found
+        return None
+
+    def first_from(self, offset: int) -> BatchQueueEntry | None:
+        """The entry of its first message from this queue offset on. Blocks. OSError."""
+        for pair in self.pairs:
+            for entry in pair.entries(offset, 1):
+                return entry
+        return None
+
+    def since(self, timestamp: int) -> Iterator[Kept]:
+        """Its messages that were stored then or later. Blocks. OSError."""
+        for pair in self.pairs:
+            if pair.last_stored >= timestamp:
+                yield from (kept for kept in pair.records() if kept.store_timestamp >= timestamp)
 
     # --- appending
 
@@ -195,8 +216,9 @@ def add(pairs: list[Pair], records: list[Kept], folders: tuple[Path, Path], size
         if records:
             if pairs:
                 pairs[-1].finish()
-            pairs.append(Pair(folders, pairs[-1].base + sizes.log if pairs else 0, sizes))
-            pairs[-1].create()
+            pair = Pair(folders, pairs[-1].base + sizes.log if pairs else 0, sizes)
+            pair.create()
+            pairs.append(pair)
 
 
 def discard(folder: Path) -> None:

@@ -196,9 +196,19 @@ def replace_file(path: Path, data: bytes, mode: int | None = None) -> None:
     rename(beside, path)
 
 
+def open_directory(path: Path | str) -> int:
+    """A descriptor to sync its entries by."""
+    return os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+
+
+def close_all(fds: list[int]) -> None:
+    for fd in fds:
+        os.close(fd)
+
+
 def sync_directory(path: Path | str) -> None:
     """A new file survives a power loss only when its directory entry does."""
-    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    fd = open_directory(path)
     try:
         system.sync_entries(fd)
     finally:
@@ -269,7 +279,17 @@ class OpenFiles:
         if fd is not None:
             self._fds.move_to_end(path)
             return fd
-        return self.add(path, os.open(path, os.O_RDWR | os.O_CLOEXEC))
+        return self.add(path, self._open(path))
+
+    def _open(self, path: str) -> int:
+        """Where descriptors are short, those kept here are the first to be given back."""
+        while True:
+            try:
+                return os.open(path, os.O_RDWR | os.O_CLOEXEC)
+            except OSError as error:
+                if error.errno not in system.NO_DESCRIPTORS or not self._fds:
+                    raise
+            os.close(self._fds.popitem(last=False)[1])
 
     def add(self, path: str, fd: int) -> int:
         self._fds[path] = fd

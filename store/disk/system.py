@@ -7,6 +7,7 @@ lock; Windows has no fcntl, and TriMQ's store does not run there.
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 import struct
 import sys
@@ -24,6 +25,12 @@ _LINUX: Final = sys.platform.startswith("linux")
 _FULL_SYNC: Final = getattr(fcntl, "F_FULLFSYNC", None)
 # The flag of a read that does not wait for the disk; 0 where there is none.
 NOWAIT: Final[int] = getattr(os, "RWF_NOWAIT", 0) if hasattr(os, "preadv") else 0
+# What says that there is no such call or flag here; anything else may be otherwise a moment later.
+UNSUPPORTED: Final = frozenset(
+    {errno.EOPNOTSUPP, errno.ENOTSUP, errno.EINVAL, errno.ENOSYS, errno.ENOTTY}
+)
+# What a system that has too little of something says, for now.
+NO_DESCRIPTORS: Final = frozenset({errno.EMFILE, errno.ENFILE})
 # BSD and macOS: what `flock` locks, `fcntl` sees as locked, even in the same process.
 LOCKS_MEET: Final = not _LINUX
 # struct flock for files of any size, in the order of its fields.

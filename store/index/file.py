@@ -31,6 +31,7 @@ from trimq.codec.entries.index import (
     pack_header,
     parse_header,
 )
+from trimq.codec.errors import CodecError
 from trimq.store.index.entries import EntryReader, Shape
 from trimq.store.index.search import FileSearch
 from trimq.store.index.slots import SlotTable
@@ -110,6 +111,13 @@ class IndexFile:
             slots.load(reader.fd)
             if mend:
                 slots.lead_back(reader.fd, self.header.count, partial(previous_of, reader))
+
+    def check_slots(self) -> None:
+        """CodecError: one points to no entry."""
+        assert self._slots is not None
+        low, high = self._slots.range()
+        if low < 0 or high >= self.header.count:
+            raise CodecError(f"a hash slot points to entry {low if low < 0 else high}")
 
     def put(self, hashes: list[int], owners: list[Dispatched], start: int) -> int:
         """Accept keys from `start` on, while there is room; returns where it stopped."""

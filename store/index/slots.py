@@ -127,6 +127,10 @@ class SlotTable:
             data = os.pread(fd, (end - first) * SLOT_SIZE, HEADER_SIZE + first * SLOT_SIZE)
             self.values[first:end] = big_endian(data)
 
+    def range(self) -> tuple[int, int]:
+        """The least and the greatest entry that slots point to."""
+        return min(self.values), max(self.values)
+
     def lead_back(self, fd: int, limit: int, previous_of: Callable[[int], int]) -> None:
         """Make every slot of the file forget the entries from `limit` on; it gets the newest earlier one."""
         for first, end in self._used(fd):

@@ -64,6 +64,10 @@ class BlocksAhead:
             start = max(start, self._end - base)
         end = min(position + self._step, self._file_size)
         if end > start:
-            self._works = choose_blocks(fd, start, end - start)
+            try:
+                self._works = choose_blocks(fd, start, end - start)
+            except OSError:
+                # It is not needed.
+                self._works = False
         self._base = base
         self._end = base + end

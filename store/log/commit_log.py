@@ -18,8 +18,8 @@ What may happen to a record's bytes (`flushed` <= `written` <= end of what is st
 
 A `cut` takes back what is behind it in any state, as opening does with what is behind the last whole record.
 
-The log itself is writable, or broken for good: after a failed sync, or a failed write that could not
-be taken back. Then `write` raises and readers go on; only opening the store again repairs it.
+The log itself is writable, or broken for good: after a failed sync. Then `write` raises and readers go on; only opening
+the store again repairs it. What a failed write has left and could not take back is taken back before the next one.
 
 Hot: compiled by mypyc when a compiler is there.
 """
@@ -27,6 +27,7 @@ Hot: compiled by mypyc when a compiler is there.
 from __future__ import annotations
 
 import errno
+import logging
 import os
 import threading
 from collections.abc import Callable
@@ -34,17 +35,20 @@ from collections.abc import Callable
 from trimq.codec.records.record import BLANK_SIZE, encode_blank
 from trimq.store.disk.files import (
     OpenFiles,
+    close_all,
     store_error,
     sync_data,
     write_fully,
 )
-from trimq.store.disk.system import NOWAIT
+from trimq.store.disk.system import NOWAIT, UNSUPPORTED, sync_entries
 from trimq.store.errors import StoreError, StoreNotWritable
 from trimq.store.log.blocks import BlocksAhead
 from trimq.store.log.page_cache import MappedFile
 from trimq.store.log.paths import LogPaths
 from trimq.store.log.segment import Run, Segment
 from trimq.store.log.segments import Segments
+
+log = logging.getLogger("trimq.store")
 
 
 class CommitLog:
@@ -64,6 +68,8 @@ class CommitLog:
         self._run = Run(0)
         self._runs: list[Run] = []
         self._new_file = False
+        # Whether a failed write has left something behind what is written.
+        self._leftover = False
         self._nowait = NOWAIT != 0
         self._broken = ""
         self._flush_lock = threading.Lock()
@@ -165,6 +171,7 @@ class CommitLog:
             self._stage_from(self.written)
             raise StoreNotWritable(self._broken)
         try:
+            self._clear_leftover()
             for run in self._runs:
                 if run.chunks:
                     segment = self._segment_to_write(run.start)
@@ -189,6 +196,7 @@ class CommitLog:
         if size > self.room():
             raise StoreError(f"{size} bytes at {self.written} do not fit into one file")
         try:
+            self._clear_leftover()
             segment = self._segment_to_write(self.written)
             write_fully(segment.fd, chunks, self.written - segment.base)
         except OSError as error:
@@ -214,12 +222,25 @@ class CommitLog:
 
     def _take_back(self) -> None:
         """Forget the staged records, and the part of them that has already reached the files."""
-        end = self.written
-        self._stage_from(end)
+        self._stage_from(self.written)
+        self._leftover = True
         try:
-            self.files.take_back(end)
+            self._clear_leftover()
         except OSError as error:
-            self._broken = f"a failed append could not be taken back: {error}"
+            log.warning("what a failed append left is taken back later: %s", error)
+
+    def _clear_leftover(self) -> None:
+        """OSError: it is still there."""
+        if self._leftover:
+            self.files.take_back(self.written)
+            self._leftover = False
+
+    def settle(self) -> None:
+        """Nothing is behind what is written, or StoreError."""
+        try:
+            self._clear_leftover()
+        except OSError as error:
+            raise store_error(error, "taking back a failed append") from error
 
     # --- flushing (worker thread)
 
@@ -233,22 +254,39 @@ class CommitLog:
             target = self.written
             if target <= self.flushed:
                 return self.flushed
+            segments = list(self.segments)
+            # A log that is being closed has none.
+            if segments:
+                self._blocks.keep(segments[-1], target)
+            folders = self._folders_to_sync()
             try:
-                segments = list(self.segments)
-                # A log that is being closed has none.
-                if segments:
-                    self._blocks.keep(segments[-1], target)
                 for segment in segments:
                     if segment.fd >= 0 and segment.base + self.file_size > self.flushed:
                         sync_data(segment.fd)
-                if self._new_file:
-                    self._new_file = False
-                    self.files.paths.sync()
+                for folder in folders:
+                    sync_entries(folder)
             except OSError as error:
                 self._broken = f"flushing the commit log failed: {error}"
                 raise StoreError(self._broken) from error
+            finally:
+                close_all(folders)
             self.flushed = target
             return target
+
+    def _folders_to_sync(self) -> list[int]:
+        """Descriptors of the folders, when a file is new. StoreError: none is to be had, nothing was synced yet.
+
+        Too few of them for a moment is no damage; only a sync that has failed is.
+        """
+        if not self._new_file:
+            return []
+        # Before they are opened: a file that is made from now on is for the next flush.
+        self._new_file = False
+        try:
+            return self.files.paths.open_folders()
+        except OSError as error:
+            self._new_file = True
+            raise store_error(error, "flushing the commit log") from error
 
     # --- letting go of the oldest files
 
@@ -326,11 +364,9 @@ class CommitLog:
         buffer = bytearray(size)
         try:
             count = os.preadv(self.files.fd_of(segment), [buffer], offset - segment.base, NOWAIT)
-        except BlockingIOError:
-            return None
-        except OSError:
-            # The file system does not support the flag.
-            self._nowait = False
+        except OSError as error:
+            # Mostly it would wait; where the file system does not support the flag, it is not asked again.
+            self._nowait = error.errno not in UNSUPPORTED
             return None
         return buffer if count == size else None
 

@@ -19,7 +19,7 @@ import weakref
 from collections import OrderedDict
 from typing import Final
 
-from trimq.store.disk.system import NOWAIT, residency
+from trimq.store.disk.system import NOWAIT, UNSUPPORTED, residency
 
 _PAGE: Final = mmap.PAGESIZE
 # Address space only: a file of the log has 1 GiB.
@@ -164,7 +164,9 @@ class PageCache:
                 os.preadv(fd, self._probed, behind - 1, NOWAIT)
             except BlockingIOError:
                 return begin
-            except OSError:
+            except OSError as error:
+                if error.errno not in UNSUPPORTED:
+                    return begin
                 # The file system does not support the flag.
                 self._nowait = False
             begin = behind

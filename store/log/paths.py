@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from trimq.store.disk.files import make_durable_directory, sync_directory
+from trimq.store.disk.files import close_all, make_durable_directory, open_directory
 from trimq.store.errors import StoreDamaged, StoreError
 from trimq.store.log.cutting import remove_leftovers
 
@@ -74,10 +74,16 @@ class LogPaths:
         free = [path for path in self._writable if path not in self.full] or self._writable
         return free[base // file_size % len(free)] / f"{base:0{NAME_DIGITS}d}"
 
-    def sync(self) -> None:
-        """Blocks until new files would survive a power loss."""
-        for path in self._writable:
-            sync_directory(path)
+    def open_folders(self) -> list[int]:
+        """Descriptors of the folders with new files, to be synced and closed. OSError: none of them is open."""
+        fds: list[int] = []
+        try:
+            for path in self._writable:
+                fds.append(open_directory(path))
+        except OSError:
+            close_all(fds)
+            raise
+        return fds
 
 
 def parse_paths(text: str) -> tuple[Path, ...]:

@@ -12,6 +12,7 @@ Hot: compiled by mypyc when a compiler is there.
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from trimq.codec.records.record import BLANK_SIZE, encode_blank
@@ -114,12 +115,14 @@ class Segments:
         return dropped
 
     def take_back(self, end: int) -> None:
-        """What a failed write has left from `end` on. OSError: it is still there."""
+        """What a failed write has left from `end` on. OSError: it is still there, and the next call goes on."""
         while self.all and self.all[-1].base >= end:
-            segment = self.all.pop()
-            os.close(segment.fd)
+            segment = self.all[-1]
+            with suppress(FileNotFoundError):
+                remove(segment.path)
+            self.all.pop()
+            _close(segment)
             self._forget(segment)
-            remove(segment.path)
         if self.all and self.all[-1].base + self.file_size > end:
             segment = self.all[-1]
             zero_from(segment.fd, end - segment.base, self.file_size)

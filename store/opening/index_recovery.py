@@ -7,20 +7,27 @@ commit log is scanned.
 A file that ends later than the checkpoint's index timestamp was written by a real broker that
 crashed: it does not sync the file it writes, and deletes it at this point. Such a file, and all
 later ones, are rebuilt from the commit log, and removed when that is done.
+
+So are damaged files, and those behind them; but these are not removed, they are set aside (`store.disk.aside`). A
+file is damaged when it cannot be read, when its header and its entries disagree, or when a slot points to no entry.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from pathlib import Path
+from stat import S_ISREG
 from typing import Final
 
 from trimq.codec.entries.checkpoint import Checkpoint
-from trimq.codec.entries.index import FIRST_ENTRY
+from trimq.codec.entries.index import ENTRY_SIZE, FIRST_ENTRY, HEADER_SIZE, SLOT_SIZE
+from trimq.codec.errors import CodecError
 from trimq.codec.records.record import FIXED_SIZE
+from trimq.store.disk.aside import is_damage, set_aside
 from trimq.store.disk.files import remove, sync_directory
 from trimq.store.errors import StoreDamaged
-from trimq.store.index.entries import EntryReader
+from trimq.store.index.entries import EntryReader, Shape
 from trimq.store.index.file import IndexFile
 from trimq.store.index.message_index import Index
 from trimq.store.log.commit_log import CommitLog
@@ -31,6 +38,7 @@ from trimq.store.queues.time_search import store_timestamp
 
 # Entries are written to the files when there are more bytes of them than this.
 LARGEST_TAIL: Final = 4 * 1024 * 1024
+BEHIND: Final = "it lies behind a damaged one"
 
 
 class IndexRecovery:
@@ -51,6 +59,8 @@ class IndexRecovery:
         self._enabled = index.enabled
         # Files of a real broker that crashed.
         self._discarded: list[IndexFile] = []
+        # Damaged files, with the reason, and those behind them.
+        self._damaged: dict[Path, object] = {}
         # Files of which nothing is left.
         self._empty: list[str] = []
         # The last message in the files, and how many of its keys are in them.
@@ -62,20 +72,35 @@ class IndexRecovery:
         """Load the files; after a crash only what the checkpoint vouches for."""
         index = self._index
         index.files = self._found(clean)
-        if clean:
-            self._open_last(mend=False)
-            return
         for at, file in enumerate(index.files):
-            if file.header.end_timestamp > self._timestamp:
+            if not clean and file.header.end_timestamp > self._timestamp:
                 self._discarded = index.files[at:]
                 del index.files[at:]
                 break
-        self._keep_to(self._durable)
+        while True:
+            try:
+                if clean and not self._damaged:
+                    self._open_last(mend=False)
+                else:
+                    self._keep_to(self._durable)
+                return
+            except (CodecError, OSError) as error:
+                if not is_damage(error):
+                    raise
+                self._spoil(index.files.pop().path, error)
+
+    def _spoil(self, path: str, why: object) -> None:
+        self._damaged[Path(path)] = why
+
+    @property
+    def _rebuilds(self) -> bool:
+        """Whether messages in front of the scanned ones have to be entered again."""
+        return bool(self._discarded or self._damaged)
 
     def begin(self, start: int, tags: TagCodes, before_change: Callable[[], None]) -> None:
         """The commit log will be scanned from there; a file to be rebuilt may begin earlier."""
         self._before_change = before_change
-        if not self._discarded:
+        if not self._rebuilds:
             return
         first = max(self._known, self._log.min_offset)
         for record in LogScanner(self._log, first, start, tags):
@@ -98,7 +123,7 @@ class IndexRecovery:
         index = self._index
         if index.files and index.files[-1].header.end_physical_offset >= log_end:
             self._keep_to(log_end - 1)
-        if self._discarded or (index.files and not index.files[-1].is_written):
+        if self._rebuilds or (index.files and not index.files[-1].is_written):
             # Slots on the disk must not point to where new entries will be written.
             self._write()
         self._empty += [file.path for file in self._discarded]
@@ -107,15 +132,26 @@ class IndexRecovery:
             remove(path)
         if self._empty:
             sync_directory(index.directory)
+        self._set_aside_folder()
+        for damaged, why in self._damaged.items():
+            set_aside(index.directory.parent, damaged, why)
+        self._damaged.clear()
         # Of the rebuilt files, and of the file that a real broker left with a clean stop.
         self._vouch(index.end_timestamp)
 
+    def _set_aside_folder(self) -> None:
+        """Whatever has its name is in the way of the first new file."""
+        directory = self._index.directory
+        if directory in self._damaged:
+            set_aside(directory.parent, directory, self._damaged.pop(directory))
+
     def _write(self) -> None:
         """What was built instead of discarded files counts only when it is complete."""
+        self._set_aside_folder()
         writing = self._index.plan_writing()
         if writing is not None:
             writing.copy()
-            writing.run(no_vouching if self._discarded else self._vouch)
+            writing.run(no_vouching if self._rebuilds else self._vouch)
         while self._index.step():
             pass
 
@@ -124,22 +160,34 @@ class IndexRecovery:
     def _found(self, clean: bool) -> list[IndexFile]:
         directory, full = self._index.directory, self._index.shape.size
         if not directory.is_dir():
+            if os.path.lexists(directory):
+                self._spoil(str(directory), "it is no folder")
             return []
         names = sorted(name for name in os.listdir(directory) if name.isdigit())
-        files = []
+        self._index.last_name = names[-1] if names else ""
+        lengths = {name: length_of(directory / name) for name in names}
+        refuse_another_shape(directory, lengths, self._index.shape)
+        files: list[IndexFile] = []
         for name in names:
             path = directory / name
-            length = path.stat().st_size
-            if length < full and name == names[-1] and not clean:
+            if lengths[name] < full and name == names[-1] and not clean and not any_used(path):
                 # The crash came while it was being created.
                 self._empty.append(str(path))
-            elif length != full:
-                raise StoreDamaged(
-                    path, length, f"that is its length; maxHashSlotNum and maxIndexNum say {full}"
-                )
-            else:
-                files.append(IndexFile.found(str(path), self._index.shape))
-        self._index.last_name = names[-1] if names else ""
+                continue
+            try:
+                if lengths[name] != full:
+                    raise CodecError(f"it has {lengths[name]} bytes instead of {full}")
+                if clean and not any_used(path):
+                    raise CodecError("its header is empty")
+                file = IndexFile.found(str(path), self._index.shape)
+                check_header(file, self._index.shape)
+            except (CodecError, OSError) as error:
+                if not is_damage(error):
+                    raise
+                for behind in names[names.index(name) :]:
+                    self._spoil(str(directory / behind), error if behind == name else BEHIND)
+                break
+            files.append(file)
         return files
 
     def _keep_to(self, last_offset: int) -> None:
@@ -158,6 +206,8 @@ class IndexRecovery:
             header = file.header
             if count < header.count:
                 gone = [reader.entry(number) for number in range(count, header.count)]
+                if any(entry.physical_offset <= last_offset for entry in gone):
+                    raise CodecError("its entries are not in the order of the log")
                 header.used_slots -= sum(entry.previous == 0 for entry in gone)
                 last = reader.entry(count - 1)
                 header.end_physical_offset = last.physical_offset
@@ -178,6 +228,7 @@ class IndexRecovery:
         self._known_keys = self._keys_of_last()
         if not last.is_full:
             last.open_slots(mend)
+            last.check_slots()
 
     def _keys_of_last(self) -> int:
         """How many entries the last message has; they may begin in the previous file."""
@@ -189,6 +240,53 @@ class IndexRecovery:
                         return count
                     count += 1
         return count
+
+
+def length_of(path: Path) -> int:
+    """-1 for what is no file, or cannot be looked at."""
+    try:
+        found = path.stat()
+    except OSError:
+        return -1
+    return found.st_size if S_ISREG(found.st_mode) else -1
+
+
+def any_used(path: Path) -> bool:
+    """Whether a file that is too short had been in use: it has a header."""
+    try:
+        with path.open("rb") as file:
+            return any(file.read(HEADER_SIZE))
+    except OSError:
+        return True
+
+
+def refuse_another_shape(directory: Path, lengths: dict[str, int], shape: Shape) -> None:
+    """StoreDamaged: all files have one length, which other settings give. Damage is seldom like that."""
+    found = set(lengths.values())
+    if len(found) != 1 or found == {shape.size}:
+        return
+    (length,) = found
+    slots_differ = (length - HEADER_SIZE - shape.entries * ENTRY_SIZE) % SLOT_SIZE == 0
+    entries_differ = (length - shape.entries_at) % ENTRY_SIZE == 0
+    if length > HEADER_SIZE and (len(lengths) > 1 or slots_differ or entries_differ):
+        raise StoreDamaged(
+            directory / min(lengths),
+            length,
+            f"that is its length; maxHashSlotNum and maxIndexNum say {shape.size}. Set them as they were, or move"
+            f" {directory} away: the index is then made anew",
+        )
+
+
+def check_header(file: IndexFile, shape: Shape) -> None:
+    """CodecError unless it says of the first entry and the last one what they say themselves."""
+    header = file.header
+    if header.count <= FIRST_ENTRY:
+        return
+    with EntryReader(file.path, shape) as reader:
+        first, last = reader.entry(FIRST_ENTRY), reader.entry(header.count - 1)
+    ends = (header.begin_physical_offset, header.end_physical_offset)
+    if (first.physical_offset, last.physical_offset) != ends or header.used_slots >= header.count:
+        raise CodecError("its header does not fit its entries")
 
 
 def count_to(reader: EntryReader, count: int, last_offset: int) -> int:

@@ -271,7 +271,7 @@ class Recovery:
         before = self._found.get(key)
         if before is not None and before.add(record):
             return
-        if before is not None:
+        if before is not None and not self._leaps(before, record):
             self._odd.put_aside(key, before)
         found = self._odd.take_continued(key, record)
         if found is None:
@@ -292,6 +292,9 @@ class Recovery:
             if ended is not None and self._queues.find(*key).max_offset:
                 self._found.setdefault(key, ended)
         self._gone = dict.fromkeys(self._gone)
+
+    def _leaps(self, before: FoundEntries, record: Dispatched) -> bool:
+        return record.queue_offset > before.next and self._queues.is_compacted(record.topic)
 
     def _settle(self, report: RecoveryReport) -> int:
         """Add what was found to the queues; returns how many entries that was."""
@@ -366,6 +369,10 @@ class Recovery:
         found, later = self._found.get(key), left[key]
         ends_at = found.next if found is not None else end
         begins_at = found.first if found is not None else later.first
+        if ends_at < later.first and self._queues.is_compacted(key[0]):
+            # What comes before a leap was copied to other places of the queue.
+            self._found.pop(key, None)
+            return
         if found is not None and end not in (0, begins_at):
             # It does not continue the queue either.
             self._pass_over(length(found), found.physical_offset)

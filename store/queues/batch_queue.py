@@ -237,6 +237,10 @@ class BatchConsumeQueue(Queue):
         super().delete()
         self.min_offset = -1
 
+    def begin_at(self, offset: int) -> None:
+        self.delete()
+        self.max_offset = self.next_offset = offset
+
 
 class BatchConsumeQueueKind(QueueKind):
     """Topics with `queue.type=BatchCQ`."""

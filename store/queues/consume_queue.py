@@ -205,8 +205,9 @@ class ConsumeQueue(Queue):
     def restore(self, found: FoundEntries, bounds: Believed, complete: bool) -> int:
         assert isinstance(found, FoundConsumeEntries)
         first, entries = found.first, bytes(found.entries)
-        if complete and first != self.max_offset and self._is_over and not self.is_new:
-            # All that was known about it is gone from the log, or was never vouched for.
+        gone = complete and first != self.max_offset and self._is_over
+        if (gone or first > self.max_offset) and not self.is_new:
+            # All that was known about it is gone from the log, or was never vouched for; or offsets leap.
             self.delete()
         before = self.max_offset if first else 0
         if first < self.max_offset:

@@ -40,7 +40,10 @@ def find_files(
             short.append(name)
         elif length != file_size:
             raise StoreDamaged(
-                Path(path), length, f"that is its length; {setting} says {file_size}"
+                Path(path),
+                length,
+                f"that is its length; {setting} says {file_size}. If that has not changed: stop, move {directory} and"
+                " the store's file checkpoint away, and start; the queue is made anew from the commit log",
             )
     kept = names[_leftovers(directory, names, file_size, is_expired) :]
     for name in names[: len(names) - len(kept)]:

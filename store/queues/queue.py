@@ -231,6 +231,12 @@ class Queue:
         self.files.delete()
         self.min_offset = self.max_offset = self.next_offset = 0
 
+    def begin_at(self, offset: int) -> None:
+        """Forget all entries; the next message gets this offset."""
+        self.delete()
+        self.files.start_at(offset * self.entry_size)
+        self.min_offset = self.max_offset = self.next_offset = offset
+
 
 class QueueKind:
     """What the queues of some topics share; one object per store and kind.

@@ -37,6 +37,7 @@ class Queues:
         "_at_once",
         "_bounds",
         "_buffer_bytes",
+        "_compacted",
         "_dirty",
         "_effects",
         "_kinds",
@@ -54,6 +55,7 @@ class Queues:
 
     def __init__(self, config: StoreConfig, open_files: OpenFiles) -> None:
         self._buffer_bytes = config.queue_buffer_bytes
+        self._compacted = str(config.root / "compaction" / "compactionLog")
         self._open_files = open_files
         self._kinds = kinds_of(config, open_files)
         self._plain = self._kinds[PLAIN]
@@ -87,6 +89,13 @@ class Queues:
     def is_plain(self, topic: str) -> bool:
         """Whether its queues have an entry for each record, and no more."""
         return topic not in self._special
+
+    def is_compacted(self, topic: str) -> bool:
+        """Whether its messages are kept in files of their own too, which count by its queues' offsets.
+
+        They may outlive the queues. Then these go on where the files end, so offsets may leap.
+        """
+        return os.path.isdir(f"{self._compacted}/{topic}")
 
     def exists(self, topic: str) -> bool:
         """Whether it has queues, loaded or not."""
@@ -176,8 +185,9 @@ class Queues:
             queues = self._load_topic(topic)
         queue = queues.get(queue_id)
         if queue is None:
-            queue = queues[queue_id] = self._make(topic, queue_id)
+            queue = self._make(topic, queue_id)
             queue.prepare()
+            queues[queue_id] = queue
             if topic.startswith(LMQ_PREFIX):
                 self.light.add(topic)
         return queue

@@ -152,8 +152,9 @@ class QueueFiles:
             fd = self._open_files.get(path)
         except FileNotFoundError:
             make_directories(self._directory)
-            fd = self._open_files.add(path, create_sized(Path(path), self.file_size))
+            # Before it is made: it may be there, and its descriptor not.
             self._open_files.unsynced.add_directories(queue_parents(self._directory))
+            fd = self._open_files.add(path, create_sized(Path(path), self.file_size))
         if self.first < 0:
             if index and self._filler:
                 write_fully(fd, [self._filler * (index // len(self._filler))], 0)

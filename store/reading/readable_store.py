@@ -263,6 +263,10 @@ class ReadableStore:
         """Topics that have lite topics."""
         return self._queues.light.parents()
 
+    def has_queues(self, topic: str) -> bool:
+        """Whether offsets of the topic have begun: it has a queue, or messages that are kept in files of their own."""
+        return self._queues.exists(topic) or self._queues.is_compacted(topic)
+
     @property
     def light_queues(self) -> int:
         """How many light queues there are (getLmqNum)."""

@@ -13,6 +13,7 @@ from trimq.codec.entries.timer import (
     parse_delivered_from,
     parse_timer_checkpoint,
 )
+from trimq.store.disk.aside import is_damage, set_aside
 from trimq.store.disk.files import (
     create,
     make_durable_directory,
@@ -41,6 +42,11 @@ class TimerCheckpoint:
         try:
             data = self.path.read_bytes()
         except FileNotFoundError:
+            return
+        except OSError as error:
+            if not is_damage(error):
+                raise
+            set_aside(self.path.parent.parent, self.path, error)
             return
         self.state = parse_timer_checkpoint(data)
         self.delivered_from = parse_delivered_from(data)

@@ -36,7 +36,7 @@ from trimq.store.disk.files import (
     write_fully,
     zero_from,
 )
-from trimq.store.disk.system import NOWAIT
+from trimq.store.disk.system import NOWAIT, UNSUPPORTED
 from trimq.store.errors import StoreDamaged
 
 log = logging.getLogger("trimq.store")
@@ -73,6 +73,8 @@ class TimerLog:
         StoreDamaged: they do not follow each other.
         """
         if not self.directory.is_dir():
+            if os.path.lexists(self.directory):
+                raise StoreDamaged(self.directory, 0, "it is no folder")
             return
         paths = sorted(
             path
@@ -89,6 +91,8 @@ class TimerLog:
             if base % self.file_size or (self._bases and base != self._bases[-1] + self.file_size):
                 raise StoreDamaged(path, 0, "the timer log's file before it is missing")
             if path.stat().st_size != self.file_size:
+                if path is not paths[-1] or not path.is_file():
+                    raise StoreDamaged(path, path.stat().st_size, "that is its length")
                 resize(path, self.file_size)
             self._bases.append(base)
         self.written = self.end = self._bases[-1] + self.file_size
@@ -212,11 +216,9 @@ class TimerLog:
         try:
             fd = self._files.get(self._path(base))
             count = os.preadv(fd, [buffer], position - base, NOWAIT)
-        except BlockingIOError:
-            return None
-        except OSError:
-            # The file system does not support the flag.
-            self._nowait = False
+        except OSError as error:
+            # Mostly it would wait; where the file system does not support the flag, it is not asked again.
+            self._nowait = error.errno not in UNSUPPORTED
             return None
         return bytes(buffer) if count == size else None
 

@@ -19,7 +19,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from trimq.codec.entries.timer import MAGIC_DELETE, OF_QUEUE, TimerRecord, TimerSlot, TimerState
+from trimq.codec.entries.timer import (
+    MAGIC_DELETE,
+    OF_QUEUE,
+    RECORD_SIZE,
+    SLOT_SIZE,
+    TimerRecord,
+    TimerSlot,
+    TimerState,
+)
+from trimq.store.errors import StoreDamaged
 from trimq.store.timers.log import TimerLog
 from trimq.store.timers.put_off import PutOff
 from trimq.store.timers.scanning import Records, starting_point, without_future
@@ -107,8 +116,23 @@ class Recovery:
             waiting += slot.messages
             if slot.last >= end:
                 broken[slot.time * wheel.precision] = slot
+            else:
+                self._check(slot)
         wheel.waiting = waiting
         return broken
+
+    def _check(self, slot: TimerSlot) -> None:
+        """StoreDamaged unless the slot's last record is one of its time, or gone with the file that it was in."""
+        if not self._log.contains(slot.last):
+            return
+        record = self._log.record(slot.last)
+        time = slot.time * self._wheel.precision
+        if record is None or record.size != RECORD_SIZE or self._slot_time(record.time) != time:
+            raise StoreDamaged(
+                self._wheel.path,
+                slot.time % self._wheel.slots * SLOT_SIZE,
+                f"what it has at {slot.last} of the timer log is no record of its time",
+            )
 
     def _rebuild(self, broken: dict[int, TimerSlot], read_time: int) -> None:
         if not broken:

@@ -12,6 +12,7 @@ Hot: compiled by mypyc when a compiler is there.
 
 from __future__ import annotations
 
+import os
 from enum import Enum
 from pathlib import Path
 from typing import Final
@@ -27,6 +28,9 @@ from trimq.codec.entries.timer import (
     pack_timer_checkpoint,
     pack_timer_record,
 )
+from trimq.codec.errors import CodecError
+from trimq.store.disk.aside import is_damage, set_aside
+from trimq.store.errors import StoreDamaged
 from trimq.store.timers.chain import Chain, Due
 from trimq.store.timers.checkpoint import TimerCheckpoint
 from trimq.store.timers.flushing import TimerFlush
@@ -101,10 +105,26 @@ class TimerStore:
 
         `queue_end`: how many messages there are to be entered. For the others see Recovery.run.
         """
+        try:
+            return self._load(queue_end, log_end, now, window, find)
+        except (StoreDamaged, CodecError, OSError) as error:
+            if not is_damage(error):
+                raise
+            # The messages are in the log of all messages, and put on a new wheel from there.
+            self.forget_all()
+            for path in (self.wheel.path, self.log.directory):
+                if os.path.lexists(path):
+                    set_aside(self._root, path, error)
+            return self._load(queue_end, log_end, now, window, find)
+
+    def _load(
+        self, queue_end: int, log_end: int, now: int, window: int, find: FindQueueOffset
+    ) -> Recovered | None:
         self.file.load()
         self._flushed = self.file.state
-        is_new = not self.wheel.exists() and not self.log.directory.is_dir()
-        if is_new and self.file.state.queue_offset >= queue_end:
+        is_new = not self.wheel.exists() and not os.path.lexists(self.log.directory)
+        never = is_new and self.file.state.log_position <= 0
+        if never and self.file.state.queue_offset >= queue_end:
             self.read_time = now - now % self.precision
             self.queue_offset = self.file.state.queue_offset
             return None

@@ -29,6 +29,7 @@ from trimq.codec.entries.timer import (
     parse_slot,
     parse_slots,
 )
+from trimq.store.disk.aside import is_damage
 from trimq.store.disk.files import create, set_length, store_error, sync_data, write_fully
 from trimq.store.errors import StoreDamaged
 
@@ -65,8 +66,10 @@ class TimerWheel:
         return self._fd >= 0
 
     def exists(self) -> bool:
-        """An empty file is one that a killed process was about to make."""
-        return self.path.is_file() and self.path.stat().st_size > 0
+        """An empty file is one that a killed process was about to make. What is no file is there, and damaged."""
+        if not self.path.is_file():
+            return os.path.lexists(self.path)
+        return self.path.stat().st_size > 0
 
     def has_newer_snapshot(self) -> bool:
         """Whether a broker with `timerWheelSnapshotFlush` had its slots in a file `timerwheel.<position>`."""
@@ -93,6 +96,8 @@ class TimerWheel:
                 os.close(fd)
                 raise
         except OSError as error:
+            if is_damage(error):
+                raise StoreDamaged(self.path, 0, f"it cannot be opened: {error}") from error
             raise store_error(error, f"opening {self.path}") from error
         self._fd = fd
 
@@ -219,6 +224,11 @@ class TimerWheel:
     def _used_in(self, data: bytes, position: int, earliest: int) -> Iterator[TimerSlot]:
         kept = bytearray()
         for at, fields in enumerate(parse_slots(data)):
+            place = position // SLOT_SIZE + at
+            if fields[0] > 0 and fields[0] % self.slots != place:
+                raise StoreDamaged(
+                    self.path, place * SLOT_SIZE, f"the slot of time {fields[0]} belongs elsewhere"
+                )
             if fields[0] <= 0 or fields[0] >= earliest:
                 if kept:
                     kept += data[at * SLOT_SIZE : (at + 1) * SLOT_SIZE]

@@ -11,14 +11,22 @@ from trimq.codec.entries.checkpoint import (
     pack_checkpoint,
     parse_checkpoint,
 )
+from trimq.store.disk.aside import is_damage, set_aside
 from trimq.store.disk.files import create, set_length, sync_data, sync_directory, write_fully
 
 
 def load_checkpoint(path: Path) -> Checkpoint:
-    """All zeros when there is no file or a short one: recovery then reads everything."""
+    """All zeros when there is no file or a short one: recovery then reads everything. One that cannot be read is set
+    aside.
+    """
     try:
         data = path.read_bytes()
     except FileNotFoundError:
+        return Checkpoint()
+    except OSError as error:
+        if not is_damage(error):
+            raise
+        set_aside(path.parent, path, error)
         return Checkpoint()
     return parse_checkpoint(data)
 

@@ -148,10 +148,10 @@ class Trimming:
     def delete_if_idle(self, topic: str, queue_id: int) -> bool:
         """Delete the queue if its last record is gone (ConsumeQueueStore.cleanExpired).
 
-        One that never had a message stays.
+        One that never had a message stays; so does one of a compacted topic, whose messages outlive their records.
         """
         queue = self._queues.find(topic, queue_id)
-        if not self._is_idle(queue):
+        if not self._is_idle(queue) or self._queues.is_compacted(topic):
             return False
         self._queues.delete_queue(queue)
         return True

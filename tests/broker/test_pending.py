@@ -6,9 +6,12 @@ from pathlib import Path
 
 import pytest
 
+import trimq
 from tests.broker.conftest import HandClock
+from trimq.broker.pending.databases import DATABASES, Database, refuse_databases
 from trimq.broker.pending.halves import HALVES
-from trimq.broker.pending.kinds import MessagesPending, pending, refuse_pending
+from trimq.broker.pending.kinds import pending, refuse_pending
+from trimq.broker.pending.taken_over import MessagesPending
 from trimq.codec.names import ROCKSDB_TRANS_HALF_TOPIC, TIMER_TOPIC, TRANS_HALF_TOPIC, revive_topic
 from trimq.codec.records.properties import format_properties
 from trimq.store.config import StoreConfig
@@ -67,3 +70,53 @@ def test_left_messages_are_a_warning(left: Left, caplog: pytest.LogCaptureFixtur
     with caplog.at_level(logging.WARNING):
         refuse_pending(left.store, left.root, leave=True)
     assert "1 half message whose transaction RocksDB" in caplog.text
+
+
+def database(root: Path, folder: str, *files: str) -> Path:
+    """As RocksDB 8 leaves one; `files` have a byte."""
+    made = root / folder
+    made.mkdir(parents=True)
+    for name in ("CURRENT", "IDENTITY", "MANIFEST-000005", "OPTIONS-000007", "LOG.old.1", *files):
+        (made / name).write_bytes(b"x")
+    for name in ("000004.log", "LOCK"):
+        (made / name).touch()
+    return made
+
+
+@pytest.mark.parametrize("file", ["000009.sst", "000010.blob", "000008.log"])
+@pytest.mark.parametrize("one", DATABASES, ids=lambda one: one.folder)
+def test_a_database_with_something_in_it_is_refused(
+    tmp_path: Path, one: Database, file: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    made = database(tmp_path, one.folder, file)
+    with pytest.raises(MessagesPending) as refused:
+        refuse_databases(tmp_path, leave=False)
+    for said in (str(made), one.holds, one.advice, "--set leavePendingMessages=true"):
+        assert said in str(refused.value)
+    refuse_databases(tmp_path, leave=True)
+    assert f"path={made}" in caplog.text
+    assert sorted(path.name for path in made.iterdir()).count(file) == 1
+
+
+@pytest.mark.parametrize("one", DATABASES, ids=lambda one: one.folder)
+def test_a_database_without_anything_is_passed_over(tmp_path: Path, one: Database) -> None:
+    """As `rocksdbstore` on every broker with the defaults."""
+    database(tmp_path, one.folder)
+    refuse_databases(tmp_path, leave=False)
+
+
+@pytest.mark.parametrize("one", DATABASES, ids=lambda one: one.folder)
+def test_a_folder_that_is_no_database_is_passed_over(tmp_path: Path, one: Database) -> None:
+    (tmp_path / one.folder).mkdir(parents=True)
+    (tmp_path / one.folder / "000009.sst").write_bytes(b"x")
+    refuse_databases(tmp_path, leave=False)
+    refuse_databases(tmp_path / "missing", leave=False)
+
+
+async def test_a_server_says_it_before_it_touches_the_store(tmp_path: Path) -> None:
+    database(tmp_path / "store", "kvStore", "000008.log")
+    with pytest.raises(MessagesPending, match="exportPopRecord"):
+        async with trimq.serve(store=tmp_path / "store"):
+            pass
+    assert not (tmp_path / "store" / "commitlog").exists()
+    assert not (tmp_path / "store" / "abort").exists()

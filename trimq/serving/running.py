@@ -10,6 +10,7 @@ import trio
 
 from trimq.base.clock import Clock
 from trimq.broker.identity import BrokerIdentity
+from trimq.broker.pending.databases import refuse_databases
 from trimq.broker.pending.kinds import refuse_pending
 from trimq.broker.services.siblings import Siblings
 from trimq.broker.topics.queue_types import stored_queue_types
@@ -52,6 +53,9 @@ async def open_broker(
     sockets = listen_broker(plan.listen, plan.replication.ha_listen_port)
     try:
         identity = _identity(plan, sockets)
+        await trio.to_thread.run_sync(
+            refuse_databases, plan.store.root, plan.broker.leave_pending_messages
+        )
         store = MessageStore(plan.store, clock.millis)
         report = await trio.to_thread.run_sync(_open_store, plan, store)
         log.info(

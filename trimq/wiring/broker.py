@@ -278,7 +278,7 @@ def _upkeep_and_cluster(given: Given, common: Common) -> list[Part]:
     return [
         compaction.part(common.compaction),
         siblings.part(common.siblings, topic, group),
-        retention.part(given, common.topics, common.timers),
+        retention.part(given, common.topics, offset, common.timers),
         cluster.part(common.others),
         replication.part(
             given,

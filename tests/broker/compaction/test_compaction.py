@@ -35,6 +35,7 @@ class Side:
     def __init__(self, root: Path) -> None:
         self.config = StoreConfig(root=root, **SMALL)
         self.now = 1_700_000_000_000
+        self.is_master = True
         self.open()
 
     def open(self) -> None:
@@ -42,7 +43,7 @@ class Side:
         self.store.open()
         self.topics = Topics(BrokerConfig(), self.config.root / "config", TrioClock(self.now))
         self.topics.load()
-        self.compaction = Compaction(self.config, self.store, self.topics)
+        self.compaction = Compaction(self.config, self.store, self.topics, self.is_master)
         self.compaction.load()
 
     def create(self, topic: str = "T") -> None:

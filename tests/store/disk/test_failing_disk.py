@@ -144,7 +144,33 @@ def test_after_a_failed_sync_the_store_accepts_nothing_more(bench, monkeypatch):
     assert bench.bodies(store) == [b"a"]
 
 
-def test_an_append_that_cannot_be_taken_back_closes_the_store(bench, disk, monkeypatch):
+def test_an_append_that_cannot_be_taken_back_is_taken_back_before_the_next(
+    bench, disk, monkeypatch
+):
+    store = bench.open()
+    store.put(bench.message(b"a"))
+    disk.room = 5
+
+    def broken(*_):
+        raise OSError(errno.EIO, "Input/output error")
+
+    end = store.max_physical_offset
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "ftruncate", broken)
+        with pytest.raises(DiskFull):
+            store.put(bench.message(b"b"))
+        disk.room = 1 << 30
+        with pytest.raises(StoreError, match="Input/output error"):
+            store.put(bench.message(b"c"))
+    assert any(bench.commit_log_files()[0].read_bytes()[end:])
+    assert store.put(bench.message(b"d")).physical_offset == end
+    bench.kill(store)
+    assert bench.bodies(bench.open()) == [b"a", b"d"]
+
+
+def test_a_store_with_something_left_behind_its_end_is_not_closed_in_order(
+    bench, disk, monkeypatch
+):
     store = bench.open()
     store.put(bench.message(b"a"))
     disk.room = 5
@@ -155,7 +181,12 @@ def test_an_append_that_cannot_be_taken_back_closes_the_store(bench, disk, monke
     monkeypatch.setattr(os, "ftruncate", broken)
     with pytest.raises(DiskFull):
         store.put(bench.message(b"b"))
-    assert not store.writable
+    disk.room = 1 << 30
+    with pytest.raises(StoreError):
+        bench.close(store)
+    monkeypatch.undo()
+    assert (bench.root / "abort").exists()
+    assert bench.bodies(bench.open()) == [b"a"]
 
 
 def test_flush_tells_what_is_durable(bench):

@@ -16,7 +16,6 @@ from trimq.codec.entries.timer import (
     pack_timer_checkpoint,
     parse_slots,
 )
-from trimq.store.errors import StoreDamaged
 
 LATER = 40 * SECOND
 
@@ -151,14 +150,21 @@ def test_a_slot_that_points_behind_the_log_is_put_together_again(timers: Timers)
     assert sorted(timers.numbers()) == list(range(14))
 
 
-def test_a_missing_file_in_between_is_damage(timers: Timers) -> None:
+def test_a_missing_file_in_between_makes_all_of_it_anew(timers: Timers) -> None:
     for _ in range(25):
         timers.enter(5)
     timers.flush()
     timers.store.close()
     (timers.root / "timerlog" / f"{LOG_FILE:020d}").unlink()
-    with pytest.raises(StoreDamaged, match="the timer log's file before it is missing"):
-        timers.open()
+    timers.open()
+    # From the messages themselves, which are in the log of all messages.
+    assert timers.feed() == []
+    assert sorted(path.name for path in (timers.root / "damaged").iterdir()) == [
+        "timerlog",
+        "timerwheel",
+    ]
+    timers.now += 10 * SECOND
+    assert sorted(timers.numbers()) == list(range(25))
 
 
 def test_slots_that_are_done_are_emptied(timers: Timers) -> None:

@@ -13,7 +13,9 @@ from trimq.wiring.part import Part
 def compaction_of(given: Given, topics: Topics) -> Compaction | None:
     """None for a broker that is started without (enableCompaction)."""
     config = given.plan.store
-    return Compaction(config, given.store, topics) if config.enable_compaction else None
+    if not config.enable_compaction:
+        return None
+    return Compaction(config, given.store, topics, not given.plan.is_slave)
 
 
 def part(compaction: Compaction | None) -> Part:

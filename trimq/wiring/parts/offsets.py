@@ -70,7 +70,7 @@ def part(
 def _load(offsets: ConsumerOffsets, given: Given) -> None:
     """A slave leaves a mark in its store: a master that takes it over looks at the offsets once.
 
-    On any other store they are as they were sent, whatever the queues hold, as in RocketMQ.
+    On any other store they are as they were sent, as in RocketMQ, unless there is no queue at all any more.
     """
     offsets.load()
     mark = given.directory / WAS_SLAVE
@@ -81,4 +81,6 @@ def _load(offsets: ConsumerOffsets, given: Given) -> None:
         offsets.clamp(given.store.max_offset)
         offsets.persist()
         mark.unlink()
+    if not given.plan.is_slave:
+        offsets.begin_without(given.store.has_queues)
     offsets.begin()

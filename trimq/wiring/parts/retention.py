@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from functools import partial
 
+from trimq.broker.groups.offsets import ConsumerOffsets
 from trimq.broker.services import housekeeping
 from trimq.broker.timers.service import WheelTimers
 from trimq.broker.topics.part_cleaning import PartCleaning
@@ -16,7 +17,9 @@ from trimq.wiring.part import Part
 from trimq.wiring.parts.topics import TopicTables
 
 
-def part(given: Given, topics: TopicTables, timers: WheelTimers | None) -> Part:
+def part(
+    given: Given, topics: TopicTables, offsets: ConsumerOffsets, timers: WheelTimers | None
+) -> Part:
     """Before a file goes, `timers` looks for messages in it that still wait."""
     store, table = given.store, topics.table
     last_look = housekeeping.no_look if timers is None else timers.look_at
@@ -25,8 +28,8 @@ def part(given: Given, topics: TopicTables, timers: WheelTimers | None) -> Part:
         name="retention",
         processors=[
             DeleteExpiredCommitlog(store.cleaning),
-            CleanExpiredConsumequeue(table, store),
-            CleanUnusedTopic(table, store),
+            CleanExpiredConsumequeue(table, offsets, store),
+            CleanUnusedTopic(table, offsets, store),
         ],
         services={
             "delete old files": partial(
