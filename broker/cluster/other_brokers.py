@@ -6,6 +6,7 @@ from typing import Final
 
 import trio
 
+from trimq.broker.cluster.courtesy import Courtesy
 from trimq.broker.config import BrokerConfig
 from trimq.codec.bodies.base import decode_body
 from trimq.codec.bodies.cluster import ClusterInfo
@@ -27,6 +28,7 @@ class _Link:
     def __init__(self, client: Client) -> None:
         self.client = client
         self.dropped = trio.Event()
+        self.courtesy = Courtesy()
 
 
 class OtherBrokers:
@@ -71,6 +73,20 @@ class OtherBrokers:
         except trio.TooSlowError:
             self._drop(name)
             raise _failed(name, f"no answer within {seconds} s") from None
+        except (TransportError, CodecError) as error:
+            raise _failed(name, str(error)) from None
+
+    async def ask_courteously(self, name: str, code: int, header: Header) -> RemotingCommand | None:
+        """The same for what an older broker may not know; None when the master does not, or is silent on it.
+
+        Such a silence costs no connection, and it is not asked that again for a while.
+        """
+        try:
+            with trio.fail_after(self._config.forward_timeout / 1000):
+                link = await self._link(name)
+            return await link.courtesy.ask(link.client, code, header)
+        except trio.TooSlowError:
+            raise _failed(name, "no connection in time") from None
         except (TransportError, CodecError) as error:
             raise _failed(name, str(error)) from None
 

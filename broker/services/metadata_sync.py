@@ -22,6 +22,7 @@ from trimq.codec.bodies.base import decode_body
 from trimq.codec.bodies.replication import HARuntimeInfo
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.errors import CodecError
+from trimq.codec.frames.command import RemotingCommand
 from trimq.codec.headers.base import Header
 from trimq.remoting.contract import RemotingError
 from trimq.store.errors import StoreError
@@ -35,6 +36,15 @@ TIMERS_SECONDS: Final = 3
 SOON_SECONDS: Final = 1
 # Between looks at whether the log has come far enough.
 HELD_SECONDS: Final = 0.5
+
+# What RocketMQ's brokers of 4.x do not have. Before 4.9.1 they leave what they do not know unanswered.
+_NOT_OF_4: Final = frozenset(
+    (
+        RequestCode.GET_ALL_MESSAGE_REQUEST_MODE,
+        RequestCode.GET_TIMER_METRICS,
+        RequestCode.GET_TIMER_CHECK_POINT,
+    )
+)
 
 # Takes over a table, from the body of the master's answer.
 Follow = Callable[[bytes], Awaitable[None]]
@@ -120,8 +130,9 @@ class MetadataSync:
             del self._held[code]
 
     async def _hold(self, code: int, body: bytes) -> None:
-        status = await self._others.ask(self._name, RequestCode.GET_BROKER_HA_STATUS, NoFields())
-        if status.code == ResponseCode.REQUEST_CODE_NOT_SUPPORTED:
+        code_of_ends = RequestCode.GET_BROKER_HA_STATUS
+        status = await self._others.ask_courteously(self._name, code_of_ends, NoFields())
+        if status is None:
             # A RocketMQ older than 5: as that one does it.
             self._held[code] = body, 0
             return
@@ -141,7 +152,11 @@ class MetadataSync:
     async def _follow(self, code: int, follow: Follow) -> None:
         why = ""
         try:
-            reply = await self._others.ask(self._name, code, NoFields())
+            reply = await self._asked(code)
+            if reply is None:
+                # An older master has nothing of that kind.
+                self._tell(code, "")
+                return
             if reply.code == ResponseCode.SUCCESS:
                 await follow(bytes(reply.body))
             else:
@@ -151,6 +166,11 @@ class MetadataSync:
         except (CodecError, StoreError) as error:
             why = f"its answer cannot be used: {error}"
         self._tell(code, why)
+
+    async def _asked(self, code: int) -> RemotingCommand | None:
+        if code in _NOT_OF_4:
+            return await self._others.ask_courteously(self._name, code, NoFields())
+        return await self._others.ask(self._name, code, NoFields())
 
     def _tell(self, code: int, why: str) -> None:
         """One line when it begins to fail. Without a reason it was read."""

@@ -143,6 +143,7 @@ async def _serving(
         await services.start(
             process.supervisor.keep_started, "registration", broker.common.registration.run
         )
+        await _say_who_is_missing(broker)
         # What is alive now lives as long as the process: the collector need not look at it again
         # and again.
         gc.collect()
@@ -151,6 +152,16 @@ async def _serving(
         with trio.CancelScope(shield=True), trio.move_on_after(_LEAVE_SECONDS):
             await broker.common.registration.leave()
         listeners.cancel_scope.cancel()
+
+
+async def _say_who_is_missing(broker: Broker) -> None:
+    """Ready means that clients find this broker: with a first NameServer, or after a few seconds with a warning."""
+    missing = await broker.common.registration.accepted()
+    if missing:
+        log.warning(
+            "clients of these NameServers do not find this broker yet; they are tried again twice a second: %s",
+            ", ".join(missing),
+        )
 
 
 def _samples(broker: Broker, process: ProcessState) -> Iterator[Sample]:

@@ -7,6 +7,7 @@ from functools import partial
 import trio
 
 from trimq.broker.cluster.other_brokers import OtherBrokers
+from trimq.broker.cluster.registration import Registration
 from trimq.broker.delivery.delays import DelayService
 from trimq.broker.groups.offsets import ConsumerOffsets
 from trimq.broker.groups.request_modes import RequestModes
@@ -101,9 +102,11 @@ def _seen_by_slave(slave: Slave, store: MessageStore, now: float) -> HARuntimeIn
 
 
 class ToldMaster:
-    """Where a slave's master lets its log be copied: as configured, as told (906), or as the master says."""
+    """Where a slave's master lets its log be copied: as configured, as told (906), as the master says, or as a
+    NameServer says, which is what a master of 4.x has to be found by."""
 
-    def __init__(self, given: Given, others: OtherBrokers) -> None:
+    def __init__(self, given: Given, others: OtherBrokers, registration: Registration) -> None:
+        self._registration = registration
         self._configured = given.plan.replication.ha_master_address
         self._told: str | None = None
         self._name = given.identity.name
@@ -120,9 +123,11 @@ class ToldMaster:
         if told:
             return told
         try:
-            reply = await self._others.ask(
+            reply = await self._others.ask_courteously(
                 self._name, RequestCode.EXCHANGE_BROKER_HA_INFO, ExchangeHAInfoRequestHeader()
             )
+            if reply is None:
+                return self._registration.master_ha_address or None
             if reply.code != ResponseCode.SUCCESS:
                 return None
             return decode_header(ExchangeHAInfoResponseHeader, reply.ext_fields).master_ha_address
@@ -130,14 +135,14 @@ class ToldMaster:
             return None
 
 
-def replication(given: Given, others: OtherBrokers) -> Replication:
+def replication(given: Given, others: OtherBrokers, registration: Registration) -> Replication:
     """On an open store."""
     config, store = given.plan.replication, given.store
     slaves = Slaves(config, lambda: store.max_physical_offset)
     master = Master(config, store, slaves)
     store.add_write_listener(master.grown)
     store.add_cut_listener(master.cut)
-    told = ToldMaster(given, others)
+    told = ToldMaster(given, others, registration)
     slave = None
     if given.plan.is_slave:
         slave = Slave(config, store.follow(), told.find, given.clock)
