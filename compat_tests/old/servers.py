@@ -18,7 +18,7 @@ from compat_tests.servers.server import Options
 # whose servers are published (of 4.9.8 there is only the client); one of 5.x.
 VERSIONS: Final = ("4.2.0", "4.5.2", "4.9.7", "5.1.4")
 # What RocketMQ's own scripts give to Java 9 and later.
-_OPENED: Final = (
+OPENED: Final = (
     "--add-opens=java.base/java.nio=ALL-UNNAMED",
     "--add-opens=java.base/sun.nio.ch=ALL-UNNAMED",
     "--add-opens=java.base/java.lang=ALL-UNNAMED",
@@ -29,7 +29,7 @@ _LOGGING: Final = '<configuration><root level="OFF"/></configuration>\n'
 
 
 class OldLauncher:
-    """The jars of one old version; None of them is fetched unless asked for."""
+    """The jars of one old version."""
 
     def __init__(self, version: str) -> None:
         self.version = version
@@ -39,12 +39,16 @@ class OldLauncher:
         java = shutil.which("java")
         if java is None:
             raise FileNotFoundError("java is needed: apt-get install openjdk-17-jdk-headless")
-        for name in ("namesrv", "broker", "tools"):
-            (home / "conf" / f"logback_{name}.xml").write_text(_LOGGING)
+        prepare_logging(home)
         path = artifacts.classpath(artifacts.jars(f"rocketmq-{self.version}"))
-        command = [java, *_OPENED, "-cp", path, *arguments]
-        # Their tools and clients take the home from a variable as well.
+        command = [java, *OPENED, "-cp", path, *arguments]
         return Child(command, log, {**os.environ, "ROCKETMQ_HOME": str(home)})
+
+
+def prepare_logging(home: Path) -> None:
+    (home / "conf").mkdir(parents=True, exist_ok=True)
+    for name in ("namesrv", "broker", "tools"):
+        (home / "conf" / f"logback_{name}.xml").write_text(_LOGGING)
 
 
 def old_name_server(version: str, home: Path) -> RealNameServer:
