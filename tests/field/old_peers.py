@@ -4,6 +4,7 @@ silent where those were. `python -m compat_tests.old.record` makes the record an
 import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -90,16 +91,14 @@ class OldNameServer(OldServer):
 
 
 @asynccontextmanager
-async def old_name_server(version: str) -> AsyncIterator[OldNameServer]:
+async def old_name_server(
+    version: str, kind: type[OldNameServer] = OldNameServer
+) -> AsyncIterator[OldNameServer]:
     """Until the block ends."""
-    found = OldNameServer(version)
+    found = kind(version)
     async with trio.open_nursery() as nursery:
-        (listener,) = await nursery.start(
-            trio.serve_tcp,
-            found.talk,
-            0,
-            host="127.0.0.1",  # type: ignore[arg-type]
-        )
+        serve = partial(trio.serve_tcp, found.talk, 0, host="127.0.0.1")
+        (listener,) = await nursery.start(serve)
         found.addr = f"127.0.0.1:{listener.socket.getsockname()[1]}"
         yield found
         nursery.cancel_scope.cancel()
