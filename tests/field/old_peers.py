@@ -56,8 +56,8 @@ class OldServer:
 class OldNameServer(OldServer):
     """Over real connections: `heard` are the codes of all requests, `fields` those of the last one of each code."""
 
-    def __init__(self, version: str) -> None:
-        super().__init__(version, "namesrv")
+    def __init__(self, version: str, kind: str = "namesrv") -> None:
+        super().__init__(version, kind)
         self.addr = ""
         self.heard: list[int] = []
         self.fields: dict[int, Mapping[str, str]] = {}

@@ -28,12 +28,15 @@ class Master:
 
     async def ask(self, _: str, code: int, __: Any) -> RemotingCommand:
         if code == RequestCode.GET_BROKER_HA_STATUS:
-            if not self.knows_ends:
-                return RemotingCommand(ResponseCode.REQUEST_CODE_NOT_SUPPORTED, 0)
             info = HARuntimeInfo(master=True, master_commit_log_max_offset=self.end)
             return RemotingCommand(ResponseCode.SUCCESS, 0, body=encode_body(info))
         self.asked.append(code)
         return RemotingCommand(ResponseCode.SUCCESS, 0, body=b"%d" % self.asked.count(code))
+
+    async def ask_courteously(self, name: str, code: int, header: Any) -> RemotingCommand | None:
+        if code == RequestCode.GET_BROKER_HA_STATUS and not self.knows_ends:
+            return None
+        return await self.ask(name, code, header)
 
 
 class Bench:
