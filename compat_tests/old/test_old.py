@@ -104,6 +104,8 @@ def commands(mixed: Mixed, file: Path) -> Iterator[Sequence[str]]:
     yield "consumeMessage", "-t", "T"
     yield "printMsg", "-t", "T"
     yield "updateSubGroup", *at, "-g", "G"
+    # As its first member would have it made.
+    yield "updateTopic", *at, "-t", "%RETRY%G", "-r", "1", "-w", "1"
     yield "updateSubGroupList", *at, "-f", str(groups)
     yield "resetOffset", "-g", "G", "-t", "T", "--to", "latest"
     yield "resetOffset", "-g", "G", "-t", "T", "--to", "earliest", "--dry-run"
@@ -127,7 +129,7 @@ def commands(mixed: Mixed, file: Path) -> Iterator[Sequence[str]]:
     yield "deleteExpiredCommitLog", *at
     yield "elasticTopic", "create", *at, "-t", "E", "-q", "4"
     yield "elasticTopic", "show", "-t", "T"
-    yield "drainBroker", *at, "--dry-run"
+    yield "drainBroker", "-b", OLD, "--dry-run"
     yield "updateKvConfig", "-s", "NS", "-k", "k", "-v", "v"
     yield "deleteKvConfig", "-s", "NS", "-k", "k"
     yield ("getNamesrvConfig",)
@@ -136,8 +138,8 @@ def commands(mixed: Mixed, file: Path) -> Iterator[Sequence[str]]:
     yield "wipeWritePerm", "-b", OLD
     yield "addWritePerm", "-b", OLD
     yield "deleteSubGroup", *at, "-g", "G"
-    yield "deleteTopic", *at, "-t", "T"
-    yield "deleteTopic", *at, "-t", "L1"
+    yield "deleteTopic", "-c", "DefaultCluster", "-t", "T"
+    yield "deleteTopic", "-c", "DefaultCluster", "-t", "L1"
 
 
 def complaint(words: Sequence[str], printed: Printed) -> str:
@@ -165,7 +167,9 @@ def _settled(namesrv: str) -> None:
     with BlockingAdminClient(namesrv) as admin:
         addr = admin.cluster_info().broker_addr_table[OLD].broker_addrs[0]
         made = {
-            one for one in ("T", "L1", "L2") if one in admin.all_topics(addr).topic_config_table
+            one
+            for one in ("T", "L1", "L2", "%RETRY%G")
+            if one in admin.all_topics(addr).topic_config_table
         }
         wait_until("the topics are known", lambda: made <= set(admin.topic_names()))
 

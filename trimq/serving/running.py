@@ -49,7 +49,7 @@ async def open_broker(
     plan: ServerPlan, name_servers: NameServers, process: ProcessState
 ) -> AsyncIterator[RunningBroker]:
     """Ports first, then the store, then services, then clients; stopping goes in reverse order."""
-    sockets = listen_broker(plan.listen, plan.replication.ha_listen_port)
+    sockets = listen_broker(plan.listen, plan.replication.ha_listen_port, plan.more_hosts)
     try:
         identity = _identity(plan, sockets)
         clock = Clock()
@@ -176,7 +176,7 @@ async def _listen(
     doorkeeper = Doorkeeper(limits, broker.main.counters, plan.server.balancers)
     tls = server_tls(plan.tls)
     pollers = []
-    for dispatcher, sock in ((broker.main, sockets.main), (broker.vip, sockets.vip)):
+    for dispatcher, socks in ((broker.main, sockets.main), (broker.vip, sockets.vip)):
         server = Server(
             dispatcher,
             listener=broker.parts,
@@ -186,12 +186,14 @@ async def _listen(
             limits=limits,
             doorkeeper=doorkeeper,
         )
-        await nursery.start(server.serve, [sock])
+        await nursery.start(server.serve, socks)
         pollers.append(server.poller)
     if plan.serves_slaves:
         # The main listener's: producers' replies wait for what slaves report.
-        await nursery.start(broker.common.replication.master.serve, sockets.ha, pollers[0])
+        for sock in sockets.ha:
+            await nursery.start(broker.common.replication.master.serve, sock, pollers[0])
     else:
         # Nobody shall wait there.
-        sockets.ha.close()
+        for sock in sockets.ha:
+            sock.close()
         log.info("slaves are not served: haEnable=%s", plan.replication.ha_enable)
