@@ -14,9 +14,7 @@ from compat_tests.servers.processes import Child
 from compat_tests.servers.real import RealBroker, RealNameServer, wait_until_known
 from compat_tests.servers.server import Options
 
-# The first of Apache's that is widely run; the last one that is silent on unknown codes to brokers; the last of 4.x
-# whose servers are published (of 4.9.8 there is only the client); one of 5.x.
-VERSIONS: Final = ("4.2.0", "4.5.2", "4.9.7", "5.1.4")
+VERSIONS: Final = artifacts.OLD_VERSIONS
 # What RocketMQ's own scripts give to Java 9 and later.
 OPENED: Final = (
     "--add-opens=java.base/java.nio=ALL-UNNAMED",
