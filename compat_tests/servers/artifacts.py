@@ -26,8 +26,8 @@ SERVER: Final = "rocketmq-5.5.0"
 CLIENT_5: Final = SERVER
 CLIENT_4: Final = "rocketmq-client-4.9.8"
 PROXY: Final = "rocketmq-proxy-5.5.0"
-# Servers, tools and clients of before: the first of Apache's that is widely run; the last line but one whose brokers
-# are silent on unknown codes; the last of 4.x whose servers are published (of 4.9.8 there is only the client); one of 5.x.
+# Servers, tools and clients of before. 4.9.7 is the last of 4.x whose servers are published: of 4.9.8 there is only the
+# client. The brokers of the first two are silent on what they do not know, and all NameServers of 4.x.
 OLD_VERSIONS: Final = ("4.2.0", "4.5.2", "4.9.7", "5.1.4")
 # The client of RocketMQ 5, which needs the proxy.
 CLIENT_GRPC: Final = "rocketmq-client-java-5.1.0"
@@ -40,7 +40,7 @@ def cache_root() -> Path:
 
 
 def jars(name: str) -> Path:
-    """The folder with every jar of ``name`` (SERVER, CLIENT_4, PROXY, CLIENT_GRPC, an old one), fetched if it is not there yet."""
+    """The folder with every jar of ``name`` (SERVER, CLIENT_4, PROXY, ...), fetched if it is not there yet."""
     lib = cache_root() / name / "lib"
     if not lib.is_dir():
         lib.parent.mkdir(parents=True, exist_ok=True)

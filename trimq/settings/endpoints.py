@@ -132,7 +132,8 @@ def _listen_on_each(endpoint: Endpoint, ha_port: int, more_hosts: Sequence[str])
             for sock in groups[-1]:
                 opened.callback(sock.close)
         opened.pop_all()
-    return BrokerSockets(*map(tuple, zip(*groups, strict=True)), endpoint.port)
+    main, vip, ha = zip(*groups, strict=True)
+    return BrokerSockets(main, vip, ha, endpoint.port)
 
 
 def _listen_all(
