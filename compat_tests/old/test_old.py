@@ -21,6 +21,9 @@ from compat_tests.servers.processes import wait_until
 from compat_tests.servers.real import wait_until_known
 from compat_tests.servers.server import Options
 from trimq.admin.blocking import BlockingAdminClient
+from trimq.admin.messages.pulling import Place
+from trimq.admin.messages.sending import NewMessage
+from trimq.codec.bodies.locks import MessageQueue
 
 OLD: Final = "old-broker"
 OURS: Final = "our-broker"
@@ -216,3 +219,32 @@ def test_an_old_client_with_both_kinds_of_brokers(mixed: Mixed) -> None:
 def _served_by_both(namesrv: str, topic: str) -> None:
     with BlockingAdminClient(namesrv) as admin:
         wait_until("both serve it", lambda: len(admin.topic_route(topic).broker_datas) == 2)
+
+
+def test_our_slave_of_an_old_master(mixed: Mixed) -> None:
+    """It finds the master's log by what the NameServer says, and has its messages, topics and offsets."""
+    both = ";".join(mixed.name_servers)
+    role = {"brokerName": OLD, "brokerRole": "SLAVE", "brokerId": "1"}
+    slave = TrimqServer(mixed.files / "slave", Options(role), namesrv=both)
+    namesrv = mixed.name_servers[0]
+    master = mixed.old.addr
+    assert mixed.tool.run(namesrv, ("updateTopic", "-b", master, "-t", "Copied")).code == 0
+    with ExitStack() as stack:
+        stack.callback(slave.kill)
+        slave.start()
+        admin = stack.enter_context(BlockingAdminClient(namesrv))
+        wait_until("the route is known", lambda: "Copied" in admin.topic_names())
+        queue = MessageQueue(broker_name=OLD, queue_id=0, topic="Copied")
+        for number in range(5):
+            admin.send_to(NewMessage(topic="Copied", body=b"%d" % number), Place(queue, master))
+        admin.commit_offset(master, "Reader", queue, 3)
+
+        def copied() -> bool:
+            if "Copied" not in admin.all_topics(slave.broker_addr).topic_config_table:
+                return False
+            stats = admin.broker_topic_stats(slave.broker_addr, "Copied").offsets
+            return stats[queue].max_offset == 5 and admin.has_offsets(
+                slave.broker_addr, "Reader", "Copied"
+            )
+
+        wait_until("the slave has it all", copied, 200)
