@@ -60,8 +60,8 @@ class NameServerLink:
         self.master_ha_address = ""
         self._state = ""
         self._announcement = announcement
-        self._rivals = RivalWatch(announcement.identity, config)
         self._courtesy = Courtesy()
+        self._rivals = RivalWatch(announcement.identity, config, self._courtesy)
         self._config = config
         self._order_topics = order_topics
         self._progress = progress
@@ -229,7 +229,9 @@ class NameServerLink:
         return await self._courtesy.ask(client, code, header, body) is not None
 
     async def _ask(self, client: Client, code: int, header: Header, body: bytes) -> RemotingCommand:
-        return await client.request(code, header, body, timeout=self._timeout)
+        reply = await client.request(code, header, body, timeout=self._timeout)
+        self._courtesy.answered(reply.version)
+        return reply
 
     # -- one log line per change of state ------------------------------------------------------
 

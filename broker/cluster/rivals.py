@@ -35,11 +35,14 @@ class RivalWatch:
 
     __slots__ = ("_config", "_courtesy", "_identity", "_known")
 
-    def __init__(self, identity: BrokerIdentity, config: BrokerConfig) -> None:
+    def __init__(
+        self, identity: BrokerIdentity, config: BrokerConfig, courtesy: Courtesy | None = None
+    ) -> None:
+        """`courtesy`: what is known of that NameServer."""
         self._identity = identity
         self._config = config
         self._known = ""
-        self._courtesy = Courtesy()
+        self._courtesy = courtesy or Courtesy()
 
     async def look(
         self,
@@ -49,7 +52,7 @@ class RivalWatch:
     ) -> None:
         """Started when the question is on its way: what is sent from then on comes to the NameServer after it.
 
-        Raises PeerGone or CodecError, as any question to the NameServer; a silent one says nothing.
+        Raises TransportError or CodecError, as any question to the NameServer; an old one may say nothing.
         """
         # Nothing is awaited between this and the frame's way into the connection's outbox.
         task_status.started()

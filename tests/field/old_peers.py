@@ -41,6 +41,7 @@ class OldServer:
         self.answers = {int(code): to for code, to in _RECORD[version][kind]["answers"].items()}
         self.silent = frozenset(_RECORD[version][kind]["silent"])
         self.bodies: dict[int, bytes] = {}
+        self.headers: dict[int, dict[str, str]] = {}
 
     def reply(self, command: RemotingCommand) -> RemotingCommand | None:
         """None: silence."""
@@ -50,7 +51,10 @@ class OldServer:
         if command.code in self.bodies:
             code = ResponseCode.SUCCESS
         body = self.bodies.get(command.code, b"")
-        return RemotingCommand(code, command.opaque, RESPONSE_BIT, body=body, version=self.version)
+        fields = self.headers.get(command.code)
+        return RemotingCommand(
+            code, command.opaque, RESPONSE_BIT, None, fields, body, version=self.version
+        )
 
 
 class OldNameServer(OldServer):

@@ -6,6 +6,7 @@ others are asked for once, over one connection; where the log is copied from is 
 """
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,14 +14,19 @@ import trio
 import trio.testing
 
 from tests.field.old_peers import VERSIONS, OldNameServer, old_name_server
+from trimq.base.clock import Clock
 from trimq.broker.cluster.other_brokers import OtherBrokers
+from trimq.broker.cluster.registration import Registration
 from trimq.broker.config import BrokerConfig
-from trimq.broker.services.metadata_sync import MetadataSync
+from trimq.broker.identity import BrokerIdentity
+from trimq.broker.services.metadata_sync import MetadataSync, NoFields
+from trimq.broker.topics.table import Topics
 from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.cluster import ClusterInfo
 from trimq.codec.bodies.replication import HARuntimeInfo
 from trimq.codec.bodies.route import BrokerData
 from trimq.codec.codes import RequestCode
+from trimq.wiring.parts.replication import ToldMaster
 
 TABLES = (
     RequestCode.GET_ALL_TOPIC_CONFIG,
@@ -53,38 +59,46 @@ class Master(OldNameServer):
         await super().talk(stream)
 
 
-@pytest.mark.parametrize("version", VERSIONS)
-async def test_a_slave_follows_what_there_is(
-    tmp_path: Path, nursery: Any, version: str, patient_clock: Any
-) -> None:
-    taken: list[int] = []
+class Slave:
+    """What of a slave follows its master's tables."""
 
-    def follow(code: int) -> Any:
-        async def take(_: bytes) -> None:
-            taken.append(code)
-
-        return take
-
-    async with old_name_server(version) as names, old_name_server(version, Master) as master:
+    def __init__(self, nursery: trio.Nursery, names: OldNameServer, master: OldNameServer) -> None:
+        self.taken: list[int] = []
         data = BrokerData(cluster="C", broker_name="broker-a", broker_addrs={0: master.addr})
         info = ClusterInfo(broker_addr_table={"broker-a": data})
         names.bodies[RequestCode.GET_BROKER_CLUSTER_INFO] = encode_body(info)
-        others = OtherBrokers(BrokerConfig(), [names.addr])
-        nursery.start_soon(others.run)
-        await trio.testing.wait_all_tasks_blocked()
-        sync = MetadataSync(
+        self.others = OtherBrokers(BrokerConfig(), [names.addr])
+        nursery.start_soon(self.others.run)
+        self.sync = MetadataSync(
             "broker-a",
-            others,
-            {code: follow(code) for code in (*TABLES, *OF_5)},
-            follow(TIMERS),
+            self.others,
+            {code: self._follow(code) for code in (*TABLES, *OF_5)},
+            self._follow(TIMERS),
             lambda: 0,
             of_log=(RequestCode.GET_ALL_CONSUMER_OFFSET, RequestCode.GET_ALL_DELAY_OFFSET),
         )
-        nursery.start_soon(sync.follow_tables)
-        nursery.start_soon(sync.follow_timers)
+
+    def _follow(self, code: int) -> Any:
+        async def take(_: bytes) -> None:
+            self.taken.append(code)
+
+        return take
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+async def test_a_slave_follows_what_there_is(
+    nursery: Any, version: str, patient_clock: Any
+) -> None:
+    async with old_name_server(version) as names, old_name_server(version, Master) as master:
+        slave = Slave(nursery, names, master)
+        await trio.testing.wait_all_tasks_blocked()
+        nursery.start_soon(slave.sync.follow_tables)
+        # Something has been answered then.
+        await trio.sleep(0.5)
+        nursery.start_soon(slave.sync.follow_timers)
         await trio.sleep(150)
         nursery.cancel_scope.cancel()
-    assert set(TABLES) <= set(taken)
+    assert set(TABLES) <= set(slave.taken)
     assert isinstance(master, Master)
     assert master.connections == 1
     # Every minute.
@@ -94,3 +108,42 @@ async def test_a_slave_follows_what_there_is(
             assert master.heard.count(code) == 1, code
         else:
             assert master.heard.count(code) >= 2, code
+
+
+async def test_a_new_master_that_hangs_is_not_taken_for_an_old_one(
+    nursery: Any, patient_clock: Any
+) -> None:
+    """Offsets that speak of a log which is not copied yet would be taken over."""
+    async with old_name_server("5.1.4") as names, old_name_server("5.1.4", Master) as master:
+        end = HARuntimeInfo(master=True, master_commit_log_max_offset=100)
+        master.bodies[ENDS] = encode_body(end)
+        master.silent = frozenset([ENDS])
+        slave = Slave(nursery, names, master)
+        await trio.testing.wait_all_tasks_blocked()
+        nursery.start_soon(slave.sync.follow_tables)
+        await trio.sleep(60)
+        assert RequestCode.GET_ALL_TOPIC_CONFIG in slave.taken
+        assert RequestCode.GET_ALL_CONSUMER_OFFSET not in slave.taken
+        assert master.heard.count(ENDS) > 2
+        nursery.cancel_scope.cancel()
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+async def test_where_the_log_is_copied_from(
+    tmp_path: Path, nursery: Any, version: str, patient_clock: Any
+) -> None:
+    """Masters of 4.x do not say it, but NameServers do, to a slave that registers."""
+    config = BrokerConfig(broker_name="broker-a")
+    identity = BrokerIdentity("C", "broker-a", 1, "127.0.0.1:2", "127.0.0.1:3")
+    topics = Topics(config, tmp_path, Clock())
+    async with old_name_server(version) as names, old_name_server(version, Master) as master:
+        names.headers[RequestCode.REGISTER_BROKER] = {"haServerAddr": "127.0.0.1:9"}
+        slave = Slave(nursery, names, master)
+        registration = Registration(config, identity, topics, [names.addr])
+        await nursery.start(registration.run)
+        plan = SimpleNamespace(replication=SimpleNamespace(ha_master_address=None))
+        given: Any = SimpleNamespace(plan=plan, identity=identity)
+        await slave.others.ask("broker-a", RequestCode.GET_ALL_TOPIC_CONFIG, NoFields())
+        found = await ToldMaster(given, slave.others, registration).find()
+        assert found == ("127.0.0.1:9" if version.startswith("4") else None)
+        nursery.cancel_scope.cancel()
