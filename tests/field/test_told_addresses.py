@@ -7,6 +7,7 @@ refused with a sentence. With a listening address of one's own it is a warning: 
 
 import logging
 import re
+import socket
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -151,3 +152,14 @@ async def test_clients_and_slaves_get_through(tmp_path: Path, host: str) -> None
             for one in (port, port - 2, port + 1):
                 stream = await trio.open_tcp_stream(each, one)
                 await stream.aclose()
+
+
+def test_a_machine_with_ipv6_only_tells_its_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    routed = {socket.AF_INET: None, socket.AF_INET6: "2001:db8::7"}
+    monkeypatch.setattr(endpoints, "_own_address", {}.get)
+    monkeypatch.setattr(endpoints, "_routed_address", routed.get)
+    assert endpoints.told_address(Endpoint("::", 1)) == "2001:db8::7"
+    # An address on which nothing would listen is not told.
+    assert endpoints.told_address(Endpoint("0.0.0.0", 1)) == "127.0.0.1"
+    routed[socket.AF_INET] = "192.0.2.7"
+    assert endpoints.told_address(Endpoint("::", 1)) == "192.0.2.7"

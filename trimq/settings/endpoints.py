@@ -164,28 +164,38 @@ def told_address(listening: Endpoint) -> str:
     """The host that clients are told for a listening address.
 
     A wildcard address is of no use to a client, so it becomes the first address of this machine
-    that is not a loopback one (what RocketMQ's ``brokerIP1`` defaults to).
+    that is not a loopback one (what RocketMQ's ``brokerIP1`` defaults to), an IPv4 one if there is any.
     """
     if listening.host not in ("0.0.0.0", "::", ""):
         return address_of(listening.host)
+    families = [socket.AF_INET]
+    if listening.host == "::":
+        families.append(socket.AF_INET6)
+    for family in families:
+        found = _own_address(family) or _routed_address(family)
+        if found is not None:
+            return found
+    return "127.0.0.1"
+
+
+def _own_address(family: socket.AddressFamily) -> str | None:
+    """Of this machine's name; not one that is good for this machine or its own network segment only."""
     try:
-        found = socket.getaddrinfo(socket.gethostname(), None, socket.AF_INET, socket.SOCK_STREAM)
+        found = socket.getaddrinfo(socket.gethostname(), None, family, socket.SOCK_STREAM)
     except OSError:
-        found = []
-    for *_, address in found:
-        if not str(address[0]).startswith("127."):
-            return str(address[0])
-    return _routed_address() or "127.0.0.1"
+        return None
+    hosts = (str(address[0]) for *_, address in found)
+    return next((host for host in hosts if not host.startswith(("127.", "::1", "fe80:"))), None)
 
 
-def _routed_address() -> str | None:
+def _routed_address(family: socket.AddressFamily) -> str | None:
     """The local address that the routing table would use; nothing is sent."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        try:
-            probe.connect(("192.0.2.1", 9))
-        except OSError:
-            return None
-        return str(probe.getsockname()[0])
+    try:
+        with socket.socket(family, socket.SOCK_DGRAM) as probe:
+            probe.connect(("192.0.2.1" if family == socket.AF_INET else "2001:db8::1", 9))
+            return str(probe.getsockname()[0])
+    except OSError:
+        return None
 
 
 def address_of(host: str) -> str:
