@@ -2,7 +2,7 @@
 
 RocketMQ's brokers before 4.9.1 and its NameServers before 5.0 leave a request unanswered that they do not know. So
 the version that the head of every answer carries is looked at first; with an old server a silence means the same as a
-refusal. Which requests those are, tests/admin/test_older_servers.py holds against what real servers have shown.
+refusal. Which requests those are, tests/field/test_new_tools_old_brokers.py holds against what real servers have shown.
 """
 
 from typing import Final

@@ -6,6 +6,7 @@ it is alive (BROKER_HEARTBEAT comes with enableSlaveActingMaster).
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from math import inf
 from typing import Final
 
 import trio
@@ -52,6 +53,7 @@ class Registration:
         self._topics = topics
         self._tell_local = tell_local
         self._parked = trio.lowlevel.ParkingLot()
+        self._waits_until = -inf
         self._announcement = Announcement(config, identity, topics)
         self._links = [
             NameServerLink(
@@ -67,7 +69,8 @@ class Registration:
         async with trio.open_nursery() as links:
             for link in self._links:
                 links.start_soon(link.run)
-            with trio.move_on_after(ACCEPT_SECONDS) as patience:
+            self._waits_until = trio.current_time() + ACCEPT_SECONDS
+            with trio.move_on_at(self._waits_until) as patience:
                 while not all(link.tried for link in self._links):
                     if self.registered_with():
                         patience.deadline = min(
@@ -77,8 +80,9 @@ class Registration:
             task_status.started()
 
     async def accepted(self) -> list[str]:
-        """Wait a while for a first NameServer that accepts. What there is to say of each that has not, then."""
-        with trio.move_on_after(ACCEPT_SECONDS):
+        """Wait for a first NameServer that accepts, as long as the start may take. What there is to say of each that
+        has not, then."""
+        with trio.move_on_at(self._waits_until):
             while self._links and not self.registered_with():
                 await self._parked.park()
         return [f"{link.addr} ({link.trouble})" for link in self._links if not link.registered]

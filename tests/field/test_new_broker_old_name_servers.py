@@ -164,7 +164,7 @@ async def test_one_that_hangs_is_named_and_holds_up_nobody(
         began = trio.current_time()
         async with broker.registered(hung, "127.0.0.1:1") as registration:
             missing = await registration.accepted()
-            assert trio.current_time() - began <= 2 * ACCEPT_SECONDS
+            assert trio.current_time() - began <= ACCEPT_SECONDS + 1
         assert missing[0] == f"{hung} (it has not answered yet)"
         assert re.fullmatch(r"127\.0\.0\.1:1 \(no connection to .*refused\)", missing[1])
 
