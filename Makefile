@@ -62,6 +62,7 @@ compat: $(TREE)/.built $(SPARKING)
 
 # Everything on the real server too, whatever compat_tests/records holds: before a release.
 compat-live: $(TREE)/.built $(SPARKING)
+	$(BIN)/python -m compat_tests.servers.artifacts --old
 	$(COMPAT) compat_tests --live
 
 # What the real server shows, anew: after a change of what is played on it, or of normalise.py. Some of it alone:

@@ -15,6 +15,7 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 from trimq.admin.brokers import cluster, leaving, lite, metadata, namesrv, runtime
 from trimq.admin.connecting.addresses import name_server_list
 from trimq.admin.connecting.link import Link
+from trimq.admin.connecting.older import Peers
 from trimq.admin.connecting.signing import AccessKeys
 from trimq.admin.groups import agreement, groups, offsets, progress
 from trimq.admin.messages import finding, pulling, sending
@@ -43,6 +44,7 @@ class BlockingLink:
         self._tls = tls
         self._keys = keys
         self._clients: dict[str, BlockingClient] = {}
+        self.peers = Peers()
 
     async def ask(
         self,

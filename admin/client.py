@@ -13,6 +13,7 @@ import trio
 
 from trimq.admin.brokers import cluster, leaving, lite, metadata, namesrv, runtime
 from trimq.admin.connecting.addresses import name_server_list
+from trimq.admin.connecting.older import Peers
 from trimq.admin.connecting.signing import AccessKeys
 from trimq.admin.groups import agreement, groups, offsets, progress
 from trimq.admin.messages import finding, pulling, sending
@@ -47,6 +48,7 @@ class AdminClient:
         self._keys = keys
         self._clients: dict[str, Client] = {}
         self._connecting: dict[str, trio.Lock] = {}
+        self.peers = Peers()
 
     @classmethod
     @asynccontextmanager

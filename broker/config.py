@@ -443,6 +443,11 @@ class BrokerConfig:
         live=True,
         long=True,
     )
+    compatible_with_old_name_srv: bool = setting(
+        True,
+        "Ask NameServers for other brokers of this one's name by a route, as those before 5.0 need it.",
+        live=True,
+    )
     compressed_register: bool = setting(False, "Send the registration body compressed.", live=True)
     force_register: bool = setting(True, "Register even when nothing has changed.", live=True)
     enable_single_topic_register: bool = setting(

@@ -15,6 +15,11 @@ def version_name(number: int) -> str:
     return names[min(number, len(names) - 1)]
 
 
+def version_number(name: str) -> int:
+    """513 of `V5_5_0`."""
+    return _names().index(name)
+
+
 @cache
 def _names() -> tuple[str, ...]:
     return (*(f"V3_0_0_{beta}" for beta in _BETAS.split()), *_releases(), "HIGHER_VERSION")

@@ -206,7 +206,34 @@ DIFFERENCES: Final = (
         " should not be open to the network by accident.",
         tests=("tests/trimq/settings/test_options.py::test_a_server_is_open_to_this_machine_only",),
     ),
+    Difference(
+        "A loopback address that clients or slaves are told (`brokerIP1`, `brokerIP2`) is listened on, too, unless it"
+        " was said where to listen. Any other address on which nothing would listen is refused, or warned of if it"
+        " was said.",
+        tests=(
+            "tests/field/test_told_addresses.py::test_an_address_that_is_told_is_served",
+            "tests/field/test_told_addresses.py::test_clients_and_slaves_get_through",
+        ),
+    ),
     # --- the NameServer
+    Difference(
+        "A broker is ready when a first NameServer has accepted it, or after some seconds with a warning that names"
+        " those that have not; the real broker says that it is up before it has registered anywhere.",
+        tests=(
+            "tests/field/test_new_broker_old_name_servers.py"
+            "::test_ready_with_a_warning_that_names_who_is_missing",
+        ),
+    ),
+    Difference(
+        "What an older server leaves unanswered is not asked again for ten minutes, and takes no connection away:"
+        " with `compatibleWithOldNameSrv=false`, `forceRegister=false` or `enableSingleTopicRegister=true` a NameServer"
+        " of 4.x, and a slave's master of 4.x, which the slave finds by its NameServer.",
+        tests=(
+            "tests/field/test_new_broker_old_name_servers.py::test_registered_at_once",
+            "tests/field/test_new_broker_old_name_servers.py::test_new_topics_and_versions_of_tables",
+            "tests/field/test_new_slave_old_master.py::test_a_slave_follows_what_there_is",
+        ),
+    ),
     Difference(
         "Brokers whose names fall into one bucket of Java's hash table are listed by name (the shorter one"
         " first), so that a route is the same from every NameServer and after a broker has come back; the real"

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from trimq.admin.brokers.metadata import all_topics
-from trimq.admin.connecting.link import Link, ask
+from trimq.admin.connecting.link import Link, ask, is_unknown
+from trimq.admin.errors import Refused
 from trimq.admin.messages.pulling import Place, pull
 from trimq.admin.topics.topics import broker_topic_stats
 from trimq.codec.bodies.base import decode_body
@@ -170,7 +171,13 @@ class _Asking:
         return await self.left(SCHEDULE_TOPIC, offsets)
 
     async def timed(self) -> int:
-        answer = await ask(self._link, self._addr, RequestCode.GET_TIMER_METRICS)
+        try:
+            answer = await ask(self._link, self._addr, RequestCode.GET_TIMER_METRICS)
+        except Refused as error:
+            # Brokers of 4.x have no wheel.
+            if not is_unknown(error):
+                raise
+            return 0
         if not answer.body:
             # A broker without a wheel.
             return 0

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from trimq.admin.connecting.link import Link, ask
+from trimq.admin.connecting.older import OWN_SETTING
 from trimq.codec.bodies.base import decode_body
 from trimq.codec.bodies.kv import KVTable
 from trimq.codec.bodies.progress import BrokerStatsData
@@ -38,7 +39,16 @@ async def broker_runtime(link: Link, addr: str) -> dict[str, str]:
 async def broker_config(link: Link, addr: str) -> dict[str, str]:
     """A broker's settings, in the order in which it lists them."""
     answer = await ask(link, addr, RequestCode.GET_BROKER_CONFIG)
-    return read_properties(answer.body.decode())
+    settings = read_properties(answer.body.decode())
+    link.peers.ours[addr] = OWN_SETTING in settings
+    return settings
+
+
+async def is_trimq(link: Link, addr: str) -> bool:
+    """Whether a broker is TriMQ's: others are not asked for what only TriMQ's have. It is asked once."""
+    if addr not in link.peers.ours:
+        await broker_config(link, addr)
+    return link.peers.ours[addr]
 
 
 async def update_broker_config(link: Link, addr: str, settings: Mapping[str, str]) -> str | None:

@@ -3,11 +3,12 @@
 from collections.abc import AsyncIterator, Sequence
 from typing import Final, Protocol
 
+from trimq.admin.connecting.older import Peers
 from trimq.admin.errors import Refused
 from trimq.codec.codes import AnyRequestCode, ResponseCode
 from trimq.codec.frames.command import RemotingCommand
 from trimq.codec.headers.base import Header
-from trimq.remoting.errors import TransportError
+from trimq.remoting.errors import RemotingTimeout, TransportError
 
 SUCCESS: Final = (ResponseCode.SUCCESS,)
 
@@ -35,6 +36,10 @@ class Link(Protocol):
     def now(self) -> int:
         """Wall-clock milliseconds."""
 
+    @property
+    def peers(self) -> Peers:
+        """What is known of the servers."""
+
 
 async def ask(
     link: Link,
@@ -46,11 +51,31 @@ async def ask(
     factor: float = 1,
     accepted: Sequence[int] = SUCCESS,
 ) -> RemotingCommand:
-    """The answer if its code is among the accepted ones, otherwise Refused."""
-    answer = await link.ask(addr, code, header, body, factor)
+    """The answer if its code is among the accepted ones, otherwise Refused.
+
+    Refused with REQUEST_CODE_NOT_SUPPORTED, too, by an old server that says nothing to what it does not know.
+    """
+    peers = link.peers
+    first = peers.first_question(addr, code)
+    if first is not None:
+        peers.answered(addr, (await link.ask(addr, first)).version)
+    if peers.is_unknown(addr, code):
+        raise Refused(addr, code, ResponseCode.REQUEST_CODE_NOT_SUPPORTED, None)
+    try:
+        answer = await link.ask(addr, code, header, body, factor)
+    except RemotingTimeout:
+        if not peers.silent(addr, code):
+            raise
+        raise Refused(addr, code, ResponseCode.REQUEST_CODE_NOT_SUPPORTED, None) from None
+    peers.answered(addr, answer.version)
     if answer.code not in accepted:
         raise Refused(addr, code, answer.code, answer.remark)
     return answer
+
+
+def is_unknown(refused: Refused) -> bool:
+    """Whether the server does not know the request: an older one, or not TriMQ."""
+    return refused.code == ResponseCode.REQUEST_CODE_NOT_SUPPORTED
 
 
 async def ask_any(

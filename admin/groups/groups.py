@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field
 
 from trimq.admin.brokers.cluster import route_addrs, topic_route
-from trimq.admin.connecting.link import Link, ask, ask_any
-from trimq.admin.errors import NotFound
+from trimq.admin.connecting.link import Link, ask, ask_any, is_unknown
+from trimq.admin.errors import NotFound, Refused
 from trimq.codec.bodies.base import decode_body, encode_body
 from trimq.codec.bodies.clients import ConsumerConnection, ProducerConnection
 from trimq.codec.bodies.groups import (
@@ -71,9 +71,16 @@ async def put_group(link: Link, addr: str, group: SubscriptionGroupConfig) -> No
 
 
 async def put_groups(link: Link, addr: str, groups: list[SubscriptionGroupConfig]) -> None:
-    """Create or change many groups on a broker."""
+    """Create or change many groups on a broker; one after the other on an older one."""
     code = RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP_LIST
-    await ask(link, addr, code, body=encode_body(SubscriptionGroupList(group_config_list=groups)))
+    body = encode_body(SubscriptionGroupList(group_config_list=groups))
+    try:
+        await ask(link, addr, code, body=body)
+    except Refused as error:
+        if not is_unknown(error):
+            raise
+        for one in groups:
+            await put_group(link, addr, one)
 
 
 async def groups_of(link: Link, addr: str) -> dict[str, SubscriptionGroupConfig]:

@@ -1,12 +1,12 @@
 """Where a group stands in each queue, with all that an operator wants to know; and moving it."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
 from trimq.admin.brokers.cluster import cluster_info
-from trimq.admin.connecting.link import Link, ask
-from trimq.admin.errors import NotFound
+from trimq.admin.connecting.link import Link, ask, is_unknown
+from trimq.admin.errors import NotFound, Refused
 from trimq.admin.groups.groups import (
     QueueHolder,
     broker_progress,
@@ -26,6 +26,7 @@ from trimq.admin.messages.pulling import Place, search_offset
 from trimq.admin.topics.topics import broker_topic_stats
 from trimq.codec.bodies.base import decode_body
 from trimq.codec.bodies.locks import MessageQueue
+from trimq.codec.bodies.offsets import ConsumerOffsetSerializeWrapper
 from trimq.codec.bodies.progress import OffsetWrapper, QueryConsumeTimeSpanBody, QueueTimeSpan
 from trimq.codec.bodies.queue_tables import TopicOffset
 from trimq.codec.bodies.topics import TopicList
@@ -113,18 +114,30 @@ async def brokers_with_group(link: Link, group: str, topic: str | None = None) -
 
 async def has_offsets(link: Link, addr: str, group: str, topic: str) -> bool:
     """Whether a group has ever committed in a topic on a broker; what it does not have is shown as 0."""
-    header = QueryTopicsByConsumerRequestHeader(group=group)
-    answer = await ask(link, addr, RequestCode.QUERY_TOPICS_BY_CONSUMER, header)
-    return topic in decode_body(TopicList, answer.body).topic_list
+    return topic in await _topics_with_offsets(link, addr, group)
 
 
 async def group_topics(link: Link, addr: str, group: str) -> list[str]:
     """The topics in which a group has offsets on a broker, without its retry and dead-letter topics."""
-    header = QueryTopicsByConsumerRequestHeader(group=group)
-    answer = await ask(link, addr, RequestCode.QUERY_TOPICS_BY_CONSUMER, header)
-    names = decode_body(TopicList, answer.body).topic_list
+    names = await _topics_with_offsets(link, addr, group)
     own = (RETRY_PREFIX, DLQ_PREFIX)
     return sorted(name for name in names if not name.startswith(own))
+
+
+async def _topics_with_offsets(link: Link, addr: str, group: str) -> Collection[str]:
+    header = QueryTopicsByConsumerRequestHeader(group=group)
+    try:
+        answer = await ask(link, addr, RequestCode.QUERY_TOPICS_BY_CONSUMER, header)
+    except Refused as error:
+        if not is_unknown(error):
+            raise
+    else:
+        return decode_body(TopicList, answer.body).topic_list
+    # A broker of 4.x says it of all groups.
+    answer = await ask(link, addr, RequestCode.GET_ALL_CONSUMER_OFFSET, factor=3)
+    table = decode_body(ConsumerOffsetSerializeWrapper, answer.body).offset_table
+    places = (key.partition("@") for key in table)
+    return {topic for topic, _, reader in places if reader == group}
 
 
 async def time_spans(

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from trimq.admin.brokers.cluster import topic_route
+from trimq.admin.brokers.runtime import is_trimq
 from trimq.admin.connecting.link import Link, ask
 from trimq.admin.errors import Invalid, Refused
 from trimq.codec.bodies.base import Body, decode_body, encode_body
@@ -102,7 +103,7 @@ async def elastic_view(link: Link, addr: str, topic: str) -> ElasticView:
 
 
 async def find_elastic_view(link: Link, addr: str, topic: str) -> ElasticView | None:
-    """The same if the topic is elastic there; None otherwise."""
+    """The same if the topic is elastic there; None otherwise, and for every broker that is not TriMQ's."""
     try:
         return await elastic_view(link, addr, topic)
     except Refused as error:
@@ -120,6 +121,8 @@ async def _plan(
 async def _ask(
     link: Link, addr: str, code: OwnRequestCode, topic: str, body: Body | None = None
 ) -> bytes:
+    if not await is_trimq(link, addr):
+        raise Refused(addr, code, ResponseCode.REQUEST_CODE_NOT_SUPPORTED, None)
     header = ElasticTopicRequestHeader(topic=topic)
     data = encode_body(body) if body is not None else b""
     return bytes((await ask(link, addr, code, header, data)).body)

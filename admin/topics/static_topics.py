@@ -5,9 +5,12 @@ Java: MQAdminUtils, TopicQueueMappingUtils.
 
 from collections.abc import Iterable, Mapping
 
+import msgspec
+
 from trimq.admin.brokers.cluster import cluster_info, topic_route
-from trimq.admin.connecting.link import SUCCESS, Link, ask
-from trimq.admin.errors import Invalid, NotFound
+from trimq.admin.brokers.metadata import all_topics
+from trimq.admin.connecting.link import SUCCESS, Link, ask, is_unknown
+from trimq.admin.errors import Invalid, NotFound, Refused
 from trimq.admin.topics.topics import TopicStats
 from trimq.admin.topics.topics import topic_stats as plain_topic_stats
 from trimq.codec.bodies.base import decode_body, encode_body
@@ -53,10 +56,23 @@ async def topic_config(link: Link, addr: str, topic: str) -> TopicConfigAndQueue
     """A topic as a broker keeps it, with its mapping if it is static; NotFound when it has none."""
     header = GetTopicConfigRequestHeader(topic=topic, lo=True)
     accepted = (*SUCCESS, ResponseCode.TOPIC_NOT_EXIST)
-    answer = await ask(link, addr, RequestCode.GET_TOPIC_CONFIG, header, accepted=accepted)
+    try:
+        answer = await ask(link, addr, RequestCode.GET_TOPIC_CONFIG, header, accepted=accepted)
+    except Refused as error:
+        if not is_unknown(error):
+            raise
+        return await _among_all(link, addr, topic)
     if answer.code == ResponseCode.TOPIC_NOT_EXIST:
         raise NotFound(f"{addr} does not have topic {topic!r}")
     return decode_body(TopicConfigAndQueueMapping, answer.body)
+
+
+async def _among_all(link: Link, addr: str, topic: str) -> TopicConfigAndQueueMapping:
+    """The same from a broker of 4.x, which tells of all topics or of none."""
+    found = (await all_topics(link, addr)).topic_config_table.get(topic)
+    if found is None:
+        raise NotFound(f"{addr} does not have topic {topic!r}")
+    return TopicConfigAndQueueMapping(**msgspec.structs.asdict(found))
 
 
 async def topic_configs(link: Link, topic: str) -> Configs:

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from trimq.admin.brokers.cluster import masters, route_addrs
-from trimq.admin.connecting.link import Link, ask, ask_any, ask_name_server
-from trimq.admin.errors import NotFound
+from trimq.admin.connecting.link import Link, ask, ask_any, ask_name_server, is_unknown
+from trimq.admin.errors import NotFound, Refused
 from trimq.codec.bodies.base import decode_body, encode_body
 from trimq.codec.bodies.locks import MessageQueue
 from trimq.codec.bodies.progress import GroupList
@@ -113,10 +113,16 @@ async def put_topic(link: Link, addr: str, topic: TopicConfig) -> None:
 
 
 async def put_topics(link: Link, addr: str, topics: list[TopicConfig]) -> None:
-    """Create or change many topics on a broker."""
+    """Create or change many topics on a broker; one after the other on an older one."""
     code = RequestCode.UPDATE_AND_CREATE_TOPIC_LIST
     body = encode_body(CreateTopicListRequestBody(topic_config_list=topics))
-    await ask(link, addr, code, CreateTopicListRequestHeader(), body)
+    try:
+        await ask(link, addr, code, CreateTopicListRequestHeader(), body)
+    except Refused as error:
+        if not is_unknown(error):
+            raise
+        for one in topics:
+            await put_topic(link, addr, one)
 
 
 async def delete_topic_on_broker(link: Link, addr: str, topic: str) -> None:

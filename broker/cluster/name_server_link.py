@@ -7,6 +7,7 @@ from typing import Final
 import trio
 
 from trimq.broker.cluster.announcement import Announcement
+from trimq.broker.cluster.courtesy import Courtesy
 from trimq.broker.cluster.rivals import RivalWatch
 from trimq.broker.config import BrokerConfig
 from trimq.codec.bodies.base import decode_body
@@ -16,7 +17,11 @@ from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.errors import CodecError
 from trimq.codec.frames.command import RemotingCommand
 from trimq.codec.headers.base import Header, decode_header
-from trimq.codec.headers.namesrv import QueryDataVersionResponseHeader, RegisterTopicRequestHeader
+from trimq.codec.headers.namesrv import (
+    QueryDataVersionResponseHeader,
+    RegisterBrokerResponseHeader,
+    RegisterTopicRequestHeader,
+)
 from trimq.remoting.clients.client import Client, Tls
 from trimq.remoting.errors import PeerGone, TransportError
 
@@ -32,7 +37,8 @@ class NameServerLink:
     """Registers in full when connected and every registerNameServerPeriod, changes at once.
 
     Topics that change are sent alone, with the version of the whole table, as the real broker does.
-    ``progress`` is called whenever ``settled`` may have changed.
+    ``progress`` is called whenever ``settled`` or ``tried`` may have changed. Nothing that an old NameServer may
+    leave unanswered stands before a registration.
     """
 
     def __init__(
@@ -47,9 +53,15 @@ class NameServerLink:
         self.addr = addr
         self._tls = tls
         self.registered = False
+        # Whether the first attempt to register has ended, and why the last one failed.
+        self.tried = False
+        self.trouble = "it has not answered yet"
+        # Of a slave's master.
+        self.master_ha_address = ""
         self._state = ""
         self._announcement = announcement
-        self._rivals = RivalWatch(announcement.identity)
+        self._courtesy = Courtesy()
+        self._rivals = RivalWatch(announcement.identity, config, self._courtesy)
         self._config = config
         self._order_topics = order_topics
         self._progress = progress
@@ -58,7 +70,6 @@ class NameServerLink:
         self._busy = False
         self._wake = trio.Event()
         self._client: Client | None = None
-        self._first_attempt: trio.TaskStatus[None] | None = None
         self._leaving = False
 
     @property
@@ -71,9 +82,12 @@ class NameServerLink:
         self._changed[topic.topic_name] = topic
         self._look()
 
-    async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Keep the registration; started once the first attempt has succeeded or failed."""
-        self._first_attempt = task_status
+    async def run(self) -> None:
+        """Keep the registration."""
+        async with trio.open_nursery() as beside:
+            await self._stay(beside)
+
+    async def _stay(self, beside: trio.Nursery) -> None:
         while True:
             try:
                 fields = self._announcement.identity.zone_fields
@@ -81,10 +95,9 @@ class NameServerLink:
                     self.addr, self._tls, extra_fields=fields, on_closed=self._look
                 ) as client:
                     self._client = client
-                    await self._rivals.look(client, self.addr, self._timeout)
+                    await beside.start(self._look_for_rivals, client)
                     await self._register_all(client)
-                    self._tried()
-                    await self._keep(client)
+                    await self._keep(client, beside)
             except (TransportError, CodecError) as error:
                 self._lost(str(error))
             except Exception as error:
@@ -93,7 +106,6 @@ class NameServerLink:
                 self._lost(str(error))
             finally:
                 self._client = None
-            self._tried()
             await trio.sleep(_PAUSE)
 
     async def leave(self) -> None:
@@ -111,7 +123,18 @@ class NameServerLink:
         else:
             _log.info("unregistered: namesrv=%s", self.addr)
 
-    async def _keep(self, client: Client) -> None:
+    async def _look_for_rivals(
+        self, client: Client, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
+    ) -> None:
+        """Beside the registration, whatever becomes of it; asked before it, which takes a rival's place."""
+        try:
+            await self._rivals.look(client, self.addr, task_status)
+        except (TransportError, CodecError) as error:
+            _log.debug("not asked for rivals: namesrv=%s reason=%s", self.addr, error)
+        except Exception:
+            _log.exception("looking for rivals failed: namesrv=%s", self.addr)
+
+    async def _keep(self, client: Client, beside: trio.Nursery) -> None:
         """Announce changes, and everything again periodically, while the connection lasts."""
         due = self._next_turn()
         while not client.closed:
@@ -122,7 +145,7 @@ class NameServerLink:
                 await self._register_changed(client)
             elif trio.current_time() >= due:
                 due = self._next_turn()
-                await self._rivals.look(client, self.addr, self._timeout)
+                await beside.start(self._look_for_rivals, client)
                 if await self._wants_all(client):
                     await self._register_all(client)
             else:
@@ -135,23 +158,23 @@ class NameServerLink:
         """The connection has ended, or there is something to say."""
         self._wake.set()
 
-    def _tried(self) -> None:
-        if self._first_attempt is not None:
-            self._first_attempt.started()
-            self._first_attempt = None
-
     def _next_turn(self) -> float:
         # As BrokerController.start clamps it.
         period = min(max(self._config.register_name_server_period, 10_000), 60_000)
         return trio.current_time() + period / 1000
 
     async def _wants_all(self, client: Client) -> bool:
-        """Whether the period's full registration is due (BrokerController.needRegister)."""
+        """Whether the period's full registration is due (BrokerController.needRegister).
+
+        It is for a NameServer that does not say what it has.
+        """
         if self._config.force_register or self._config.enable_split_registration:
             return True
         version = self._announcement.version()
         header = self._announcement.query_header()
-        reply = await self._ask(client, RequestCode.QUERY_DATA_VERSION, header, version)
+        reply = await self._courtesy.ask(client, RequestCode.QUERY_DATA_VERSION, header, version)
+        if reply is None:
+            return True
         if reply.code != ResponseCode.SUCCESS:
             return False
         answer = decode_header(QueryDataVersionResponseHeader, reply.ext_fields)
@@ -176,9 +199,9 @@ class NameServerLink:
         self._changed.clear()
         refusal = None
         if self._config.enable_single_topic_register:
-            for topic in topics:
-                await self._register_topic(client, topic)
-        else:
+            # What the NameServer does not take alone goes the usual way.
+            topics = [one for one in topics if not await self._register_topic(client, one)]
+        if topics:
             refusal = await self._register(client, self._announcement.some_topics(topics))
         self._busy = False
         if refusal is None:
@@ -192,29 +215,35 @@ class NameServerLink:
         reply = await self._ask(client, RequestCode.REGISTER_BROKER, header, body)
         if reply.code != ResponseCode.SUCCESS:
             return f"{reply.remark} (code {reply.code})"
+        answer = decode_header(RegisterBrokerResponseHeader, reply.ext_fields)
+        self.master_ha_address = answer.ha_server_addr or ""
         if reply.body:
             self._order_topics(decode_body(KVTable, reply.body))
         return None
 
-    async def _register_topic(self, client: Client, topic: TopicConfig) -> None:
+    async def _register_topic(self, client: Client, topic: TopicConfig) -> bool:
+        """False: this NameServer does not know the request (those before 5.0)."""
         header = RegisterTopicRequestHeader(topic=topic.topic_name)
         body = self._announcement.single_topic(topic)
-        await self._ask(client, RequestCode.REGISTER_TOPIC_IN_NAMESRV, header, body)
+        code = RequestCode.REGISTER_TOPIC_IN_NAMESRV
+        return await self._courtesy.ask(client, code, header, body) is not None
 
     async def _ask(self, client: Client, code: int, header: Header, body: bytes) -> RemotingCommand:
-        return await client.request(code, header, body, timeout=self._timeout)
+        reply = await client.request(code, header, body, timeout=self._timeout)
+        self._courtesy.answered(reply.version)
+        return reply
 
     # -- one log line per change of state ------------------------------------------------------
 
     def _accepted(self) -> None:
-        self.registered = True
+        self.registered = self.tried = True
         if self._state != "registered":
             self._state = "registered"
             _log.info("registered: namesrv=%s", self.addr)
         self._progress()
 
     def _refused(self, why: str) -> None:
-        self.registered = False
+        self.registered, self.tried, self.trouble = False, True, why
         if self._state != "refused":
             self._state = "refused"
             _log.error("registration refused: namesrv=%s reason=%s", self.addr, why)
@@ -222,6 +251,7 @@ class NameServerLink:
 
     def _lost(self, why: str) -> None:
         self.registered = self._busy = False
+        self.tried, self.trouble = True, why
         if self._state != "lost" and not self._leaving:
             self._state = "lost"
             _log.warning("NameServer lost, trying again: namesrv=%s reason=%s", self.addr, why)

@@ -6,6 +6,7 @@ from typing import Final
 
 import trio
 
+from trimq.broker.cluster.courtesy import Courtesy
 from trimq.broker.config import BrokerConfig
 from trimq.codec.bodies.base import decode_body
 from trimq.codec.bodies.cluster import ClusterInfo
@@ -48,6 +49,7 @@ class OtherBrokers:
         self._tls = tls
         self._links: dict[str, _Link] = {}
         self._locks: dict[str, trio.Lock] = {}
+        self._courtesies: dict[str, Courtesy] = {}
         self._nursery: trio.Nursery | None = None
 
     async def run(self) -> None:
@@ -68,7 +70,9 @@ class OtherBrokers:
         try:
             with trio.fail_after(seconds):
                 link = await self._link(name)
-                return await link.client.request(code, header, timeout=seconds)
+                reply = await link.client.request(code, header, timeout=seconds)
+                self._courtesy(name).answered(reply.version)
+                return reply
         except RemotingTimeout as error:
             self._drop(name)
             raise _failed(name, str(error)) from None
@@ -89,6 +93,26 @@ class OtherBrokers:
             raise _failed(name, "no NameServer answers") from None
         except (TransportError, CodecError) as error:
             raise _failed(name, str(error)) from None
+
+    async def ask_courteously(self, name: str, code: int, header: Header) -> RemotingCommand | None:
+        """The same for what an older broker may not know; None when the master does not.
+
+        The silence of one that is old costs no connection, and it is not asked that again for a while.
+        """
+        try:
+            with trio.fail_after(self._config.forward_timeout / 1000):
+                link = await self._link(name)
+            return await self._courtesy(name).ask(link.client, code, header)
+        except RemotingTimeout as error:
+            self._drop(name)
+            raise _failed(name, str(error)) from None
+        except trio.TooSlowError:
+            raise _failed(name, "no connection in time") from None
+        except (TransportError, CodecError) as error:
+            raise _failed(name, str(error)) from None
+
+    def _courtesy(self, name: str) -> Courtesy:
+        return self._courtesies.setdefault(name, Courtesy())
 
     async def _link(self, name: str) -> _Link:
         async with self._locks.setdefault(name, trio.Lock()):

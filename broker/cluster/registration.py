@@ -6,6 +6,8 @@ it is alive (BROKER_HEARTBEAT comes with enableSlaveActingMaster).
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from math import inf
+from typing import Final
 
 import trio
 
@@ -19,6 +21,10 @@ from trimq.codec.bodies.route import QueueData
 from trimq.codec.bodies.topics import TopicConfig
 from trimq.remoting.clients.client import Tls
 from trimq.remoting.contract import Holdback
+
+# A start waits so long for a first NameServer, and so long for the others once one has accepted.
+ACCEPT_SECONDS: Final = 5.0
+OTHERS_SECONDS: Final = 1.0
 
 
 def name_server_list(text: str) -> list[str]:
@@ -47,6 +53,7 @@ class Registration:
         self._topics = topics
         self._tell_local = tell_local
         self._parked = trio.lowlevel.ParkingLot()
+        self._waits_until = -inf
         self._announcement = Announcement(config, identity, topics)
         self._links = [
             NameServerLink(
@@ -58,12 +65,27 @@ class Registration:
         topics.add_listener(self._topic_changed)
 
     async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Background service; started when every NameServer was tried once."""
+        """Background service; started when every NameServer was tried once, or has had its time."""
         async with trio.open_nursery() as links:
-            async with trio.open_nursery() as first_attempts:
-                for link in self._links:
-                    first_attempts.start_soon(links.start, link.run)
+            for link in self._links:
+                links.start_soon(link.run)
+            self._waits_until = trio.current_time() + ACCEPT_SECONDS
+            with trio.move_on_at(self._waits_until) as patience:
+                while not all(link.tried for link in self._links):
+                    if self.registered_with():
+                        patience.deadline = min(
+                            patience.deadline, trio.current_time() + OTHERS_SECONDS
+                        )
+                    await self._parked.park()
             task_status.started()
+
+    async def accepted(self) -> list[str]:
+        """Wait for a first NameServer that accepts, as long as the start may take. What there is to say of each that
+        has not, then."""
+        with trio.move_on_at(self._waits_until):
+            while self._links and not self.registered_with():
+                await self._parked.park()
+        return [f"{link.addr} ({link.trouble})" for link in self._links if not link.registered]
 
     async def settled(self, timeout: float) -> bool:  # noqa: ASYNC109
         """Wait until all reachable NameServers know all topics; False when that takes too long."""
@@ -82,6 +104,11 @@ class Registration:
     def registered_with(self) -> list[str]:
         """The NameServers that accepted the last registration."""
         return [link.addr for link in self._links if link.registered]
+
+    @property
+    def master_ha_address(self) -> str:
+        """Where the master of this slave lets its log be copied, as a NameServer says that has accepted."""
+        return next((link.master_ha_address for link in self._links if link.registered), "")
 
     def _topic_changed(self, topic: TopicConfig) -> None:
         if self._tell_local is not None:

@@ -11,6 +11,7 @@ go there). Here that counts only while the registered master cannot be asked its
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from trimq.broker.cluster.other_brokers import OtherBrokers
@@ -35,12 +36,19 @@ class Told(NamedTuple):
 
 
 class MastersAddress:
-    def __init__(self, configured: str | None, name: str, others: OtherBrokers) -> None:
-        """`name` is that of master and slave."""
+    def __init__(
+        self,
+        configured: str | None,
+        name: str,
+        others: OtherBrokers,
+        registered: Callable[[], str] = str,
+    ) -> None:
+        """`name` is that of master and slave; `registered`: the address that a NameServer has of the master, or ""."""
         self._configured = configured
         self._told: Told | None = None
         self._name = name
         self._others = others
+        self._registered = registered
 
     def tell(self, told: Told) -> None:
         """By EXCHANGE_BROKER_HA_INFO."""
@@ -59,9 +67,12 @@ class MastersAddress:
     async def _asked(self) -> str | None:
         """What the registered master says."""
         try:
-            reply = await self._others.ask(
+            reply = await self._others.ask_courteously(
                 self._name, RequestCode.EXCHANGE_BROKER_HA_INFO, ExchangeHAInfoRequestHeader()
             )
+            if reply is None:
+                # A master of 4.x has to be found by what NameServers have of it.
+                return self._registered() or None
             if reply.code != ResponseCode.SUCCESS:
                 return None
             return decode_header(ExchangeHAInfoResponseHeader, reply.ext_fields).master_ha_address

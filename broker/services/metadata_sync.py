@@ -39,6 +39,15 @@ SOON_SECONDS: Final = 1
 # Between looks at whether the log has come far enough.
 HELD_SECONDS: Final = 0.5
 
+# What RocketMQ's brokers of 4.x do not have. Before 4.9.1 they leave what they do not know unanswered.
+_NOT_OF_4: Final = frozenset(
+    (
+        RequestCode.GET_ALL_MESSAGE_REQUEST_MODE,
+        RequestCode.GET_TIMER_METRICS,
+        RequestCode.GET_TIMER_CHECK_POINT,
+    )
+)
+
 # Takes over a table, from the body of the master's answer.
 Follow = Callable[[bytes], Awaitable[None]]
 
@@ -51,6 +60,10 @@ class Questions(Protocol):
     """`OtherBrokers`."""
 
     async def ask(self, name: str, code: int, header: Header) -> RemotingCommand: ...
+
+    async def ask_courteously(
+        self, name: str, code: int, header: Header
+    ) -> RemotingCommand | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +185,11 @@ class MetadataSync:
         # What the master has is what it had when it was asked: it must have had all of this by then.
         own_end = self._copy.end()
         try:
-            reply = await self._others.ask(self._name, code, _header(code))
+            reply = await self._asked(code)
+            if reply is None:
+                # An older master has nothing of that kind.
+                self._tell(code, "")
+                return
             if reply.code != ResponseCode.SUCCESS:
                 why = f"{reply.remark} (code {reply.code})"
             elif (end := await self._copy.masters_end()) < own_end:
@@ -188,6 +205,11 @@ class MetadataSync:
         except (CodecError, StoreError) as error:
             why = f"its answer cannot be used: {error}"
         self._tell(code, why)
+
+    async def _asked(self, code: int) -> RemotingCommand | None:
+        if code in _NOT_OF_4:
+            return await self._others.ask_courteously(self._name, code, _header(code))
+        return await self._others.ask(self._name, code, _header(code))
 
     def _tell(self, code: int, why: str) -> None:
         """One line when it begins to fail. Without a reason it was read."""

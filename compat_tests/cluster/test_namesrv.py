@@ -25,6 +25,7 @@ from compat_tests.servers.ours import TrimqNameServer, TrimqServer
 from compat_tests.servers.real import RealBroker, RealNameServer
 from compat_tests.servers.server import Options
 from trimq.broker.cluster.rivals import RivalWatch
+from trimq.broker.config import BrokerConfig
 from trimq.broker.identity import BrokerIdentity
 from trimq.remoting.clients.client import Client
 
@@ -261,18 +262,20 @@ def test_both_list_brokers_in_the_same_order(field: Field) -> None:
         field.forgets(topic)
 
 
+@pytest.mark.parametrize("compatible", [True, False])
 @pytest.mark.parametrize("number", [0, 1], ids=["real", "ours"])
 def test_a_broker_learns_of_its_rival(
-    field: Field, caplog: pytest.LogCaptureFixture, number: int
+    field: Field, caplog: pytest.LogCaptureFixture, number: int, compatible: bool
 ) -> None:
     """Whoever keeps the NameServer, and whoever the other broker is: here it is the real one."""
     field.serves("broker-a", "broker-a")
-    watch = RivalWatch(BrokerIdentity("DefaultCluster", "broker-a", 0, "127.0.0.1:1", ""))
+    identity = BrokerIdentity("DefaultCluster", "broker-a", 0, "127.0.0.1:1", "")
+    watch = RivalWatch(identity, BrokerConfig(compatible_with_old_name_srv=compatible))
     addr = field.addrs[number]
 
     async def look() -> None:
         async with Client.connect(addr) as client:
-            await watch.look(client, addr, 10)
+            await watch.look(client, addr)
 
     trio.run(look)
     (line,) = [

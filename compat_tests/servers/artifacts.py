@@ -4,7 +4,8 @@ They live outside the checkout, one folder per version, so that a second run fin
 ``${TRIMQ_CACHE:-${XDG_CACHE_HOME:-~/.cache}}/trimq/<name>/lib``. A ``lib`` folder is renamed into place
 when it is complete, so its existence is the mark of completeness.
 
-``python -m compat_tests.servers.artifacts`` fetches everything and prints where it is.
+``python -m compat_tests.servers.artifacts`` fetches everything and prints where it is, with ``--old`` the old
+servers too, which are played with ``--live`` only.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import hashlib
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -24,6 +26,9 @@ SERVER: Final = "rocketmq-5.5.0"
 CLIENT_5: Final = SERVER
 CLIENT_4: Final = "rocketmq-client-4.9.8"
 PROXY: Final = "rocketmq-proxy-5.5.0"
+# Servers, tools and clients of before. 4.9.7 is the last of 4.x whose servers are published: of 4.9.8 there is only the
+# client. The brokers of the first two are silent on what they do not know, and all NameServers of 4.x.
+OLD_VERSIONS: Final = ("4.2.0", "4.5.2", "4.9.7", "5.1.4")
 # The client of RocketMQ 5, which needs the proxy.
 CLIENT_GRPC: Final = "rocketmq-client-java-5.1.0"
 
@@ -35,7 +40,7 @@ def cache_root() -> Path:
 
 
 def jars(name: str) -> Path:
-    """The folder with every jar of ``name`` (SERVER, CLIENT_4, PROXY, CLIENT_GRPC), fetched if it is not there yet."""
+    """The folder with every jar of ``name`` (SERVER, CLIENT_4, PROXY, ...), fetched if it is not there yet."""
     lib = cache_root() / name / "lib"
     if not lib.is_dir():
         lib.parent.mkdir(parents=True, exist_ok=True)
@@ -135,7 +140,9 @@ def _compile(sources: Iterable[Path], path: str, target: Path) -> None:
 
 
 def main() -> None:
-    for name in (SERVER, CLIENT_4, PROXY, CLIENT_GRPC):
+    names = (SERVER, CLIENT_4, PROXY, CLIENT_GRPC)
+    old = tuple(f"rocketmq-{version}" for version in OLD_VERSIONS)
+    for name in names + old if "--old" in sys.argv[1:] else names:
         print(jars(name))
     for name in (CLIENT_5, CLIENT_4):
         print(java_driver(name))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import Final
 
 from trimq.admin.brokers.cluster import preferred_addr
 from trimq.admin.errors import AdminError
@@ -14,11 +15,14 @@ from trimq.codec.frames.command import RemotingCommand
 from trimq.codec.headers.base import Header, encode_header
 from trimq.codec.headers.topics import GetTopicConfigRequestHeader
 from trimq.codec.names import MASTER_ID
+from trimq.codec.versions import version_number
 from trimq.remoting.clients.blocking import BlockingClient
 from trimq.remoting.errors import TransportError
 from trimq.spark.options.parsing import Connection
 from trimq.spark.reading import kept
 from trimq.spark.reading.outages import Away, Patience
+
+_FIRST_WITH_COMPACTION: Final = version_number("V5_0_0")
 
 
 class BrokerLink:
@@ -36,6 +40,8 @@ class BrokerLink:
         self._patience = Patience(f"broker {broker_name!r}", connection.patience)
         self._judge = ""
         self._compacted: dict[str, bool] = {}
+        # What its last answer said.
+        self._version = _FIRST_WITH_COMPACTION
 
     def start(self, code: RequestCode, fields: dict[str, str] | Header) -> int:
         """Send a request; `finish` waits for its answer. TransportError as it comes."""
@@ -43,7 +49,9 @@ class BrokerLink:
 
     def finish(self, opaque: int) -> RemotingCommand:
         """The answer, whatever its code. TransportError as it comes."""
-        return self._connected().finish(opaque)
+        answer = self._connected().finish(opaque)
+        self._version = answer.version
+        return answer
 
     def request(self, code: RequestCode, header: Header) -> RemotingCommand:
         """Ask and wait for the answer, whatever its code. TransportError as it comes."""
@@ -87,7 +95,12 @@ class BrokerLink:
         self._judge = self.addr
 
     def compacts(self, topic: str) -> bool:
-        """Whether the broker drops messages of the topic that have a newer one with the same key."""
+        """Whether the broker drops messages of the topic that have a newer one with the same key.
+
+        Brokers of 4.x do not, and may be silent on the question.
+        """
+        if self._version < _FIRST_WITH_COMPACTION:
+            return False
         if topic not in self._compacted:
             answer = self.request(
                 RequestCode.GET_TOPIC_CONFIG, GetTopicConfigRequestHeader(topic=topic)

@@ -141,7 +141,7 @@ def _compat_parts() -> list[Part]:
         _compat("replication", "replication/", but=[copies]),
         copies,
         _compat("store", "store/", but=[opened, aging, turns]),
-        _compat("cluster", "cluster/"),
+        _compat("cluster", "cluster/", "old/"),
         _compat("elastic", "elastic/"),
         order,
         _compat("installs", "installs/", busy=True),

@@ -50,7 +50,7 @@ async def open_broker(
     plan: ServerPlan, name_servers: NameServers, process: ProcessState, clock: Clock
 ) -> AsyncIterator[RunningBroker]:
     """Ports first, then the store, then services, then clients; stopping goes in reverse order."""
-    sockets = listen_broker(plan.listen, plan.replication.ha_listen_port)
+    sockets = listen_broker(plan.listen, plan.replication.ha_listen_port, plan.more_hosts)
     try:
         identity = _identity(plan, sockets)
         await trio.to_thread.run_sync(
@@ -146,6 +146,7 @@ async def _serving(
         await services.start(
             process.supervisor.keep_started, "registration", broker.common.registration.run
         )
+        await _say_who_is_missing(broker)
         # What is alive now lives as long as the process.
         garbage = stack.enter_context(frozen_garbage())
         services.start_soon(
@@ -155,6 +156,16 @@ async def _serving(
         with trio.CancelScope(shield=True), trio.move_on_after(_LEAVE_SECONDS):
             await broker.common.registration.leave()
         listeners.cancel_scope.cancel()
+
+
+async def _say_who_is_missing(broker: Broker) -> None:
+    """Ready means that clients find this broker: with a first NameServer, or after a few seconds with a warning."""
+    missing = await broker.common.registration.accepted()
+    if missing:
+        log.warning(
+            "clients of these NameServers do not find this broker yet; they are tried again twice a second: %s",
+            ", ".join(missing),
+        )
 
 
 def _samples(broker: Broker, process: ProcessState) -> Iterator[Sample]:
@@ -169,7 +180,7 @@ async def _listen(
     doorkeeper = Doorkeeper(limits, broker.main.counters, plan.server.balancers)
     tls = server_tls(plan.tls)
     pollers = []
-    for dispatcher, sock in ((broker.main, sockets.main), (broker.vip, sockets.vip)):
+    for dispatcher, socks in ((broker.main, sockets.main), (broker.vip, sockets.vip)):
         server = Server(
             dispatcher,
             listener=broker.parts,
@@ -179,12 +190,14 @@ async def _listen(
             limits=limits,
             doorkeeper=doorkeeper,
         )
-        await nursery.start(server.serve, [sock])
+        await nursery.start(server.serve, socks)
         pollers.append(server.poller)
     if plan.serves_slaves:
         # The main listener's: producers' replies wait for what slaves report.
-        await nursery.start(broker.common.replication.master.serve, sockets.ha, pollers[0])
+        for sock in sockets.ha:
+            await nursery.start(broker.common.replication.master.serve, sock, pollers[0])
     else:
         # Nobody shall wait there.
-        sockets.ha.close()
+        for sock in sockets.ha:
+            sock.close()
         log.info("slaves are not served: haEnable=%s", plan.replication.ha_enable)

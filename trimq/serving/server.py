@@ -19,7 +19,7 @@ from trimq.remoting.serving.dispatch import Dispatcher
 from trimq.remoting.serving.request_log import RequestLog
 from trimq.remoting.serving.server import Server
 from trimq.serving.failures import explained_plainly
-from trimq.serving.reachable import check_reachable
+from trimq.serving.reachable import reachable
 from trimq.serving.ready_line import Ready, broker_line, namesrv_line
 from trimq.serving.running import open_broker
 from trimq.serving.several import check_not_several
@@ -87,7 +87,7 @@ async def open_server(
     """Start everything that the options ask for; leaving the block is the clean shutdown."""
     clock = clock or Clock()
     plan = server_plan(options)
-    check_reachable(plan, options.listen is not None or "bindAddress" in plan.sources.texts)
+    plan = reachable(plan, options.listen is not None or "bindAddress" in plan.sources.texts)
     prepare_store(plan.store.root)
     check_not_several(plan.store.root)
     async with explained_plainly(), AsyncExitStack() as stack:

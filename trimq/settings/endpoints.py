@@ -6,6 +6,7 @@ compute themselves) and on p + 1 for replication, unless ``haListenPort`` names 
 
 import errno
 import socket
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 
@@ -48,11 +49,15 @@ class Endpoint:
 
 def listen(endpoint: Endpoint) -> socket.socket:
     """A listening, non-blocking TCP socket bound to the endpoint."""
-    family = socket.AF_INET6 if ":" in endpoint.host else socket.AF_INET
+    host = endpoint.host and address_of(endpoint.host)
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
     sock = socket.socket(family, socket.SOCK_STREAM)
     try:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        sock.bind((endpoint.host, endpoint.port))
+        if host == "::":
+            # All addresses, whatever this machine's default is.
+            sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+        sock.bind((host, endpoint.port))
         sock.listen(BACKLOG)
         sock.setblocking(False)
     except OSError as error:
@@ -72,26 +77,30 @@ def _why(endpoint: Endpoint, error: OSError) -> str:
 
 @dataclass(frozen=True, slots=True)
 class BrokerSockets:
-    """The listening sockets of a broker: for clients, for those that compute its VIP port, for slaves."""
+    """The listening sockets of a broker: for clients, for those that compute its VIP port, for slaves.
 
-    main: socket.socket
-    vip: socket.socket
-    ha: socket.socket
+    Of each kind one for every address.
+    """
+
+    main: Sequence[socket.socket]
+    vip: Sequence[socket.socket]
+    ha: Sequence[socket.socket]
     port: int
 
     @property
     def ha_port(self) -> int:
-        port: int = self.ha.getsockname()[1]
+        port: int = self.ha[0].getsockname()[1]
         return port
 
     def close(self) -> None:
-        self.main.close()
-        self.vip.close()
-        self.ha.close()
+        for sock in (*self.main, *self.vip, *self.ha):
+            sock.close()
 
 
-def listen_broker(endpoint: Endpoint, ha_port: int = 0) -> BrokerSockets:
-    """Bind a broker's port p, its VIP port p - 2, and `ha_port` or p + 1 for slaves.
+def listen_broker(
+    endpoint: Endpoint, ha_port: int = 0, more_hosts: Sequence[str] = ()
+) -> BrokerSockets:
+    """Bind a broker's port p, its VIP port p - 2, and `ha_port` or p + 1 for slaves, on `more_hosts` too.
 
     With port 0 a p is picked so that p - 2 and p + 1 are free too. The VIP port of an explicit
     port must be free as well: Java clients with ``vipChannelEnabled`` go there without asking.
@@ -101,7 +110,7 @@ def listen_broker(endpoint: Endpoint, ha_port: int = 0) -> BrokerSockets:
             raise AddressSyntaxError(
                 f"a broker also needs its port - 2 and its port + 1: {endpoint} does not have both"
             )
-        return _listen_all(endpoint, ha_port)
+        return _listen_on_each(endpoint, ha_port, more_hosts)
     last: AddressError | None = None
     for _ in range(_ATTEMPTS):
         with listen(endpoint) as probe:
@@ -109,13 +118,28 @@ def listen_broker(endpoint: Endpoint, ha_port: int = 0) -> BrokerSockets:
         if not 1026 <= port <= 65534:
             continue
         try:
-            return _listen_all(Endpoint(endpoint.host, port), ha_port)
+            return _listen_on_each(Endpoint(endpoint.host, port), ha_port, more_hosts)
         except AddressError as error:
             last = error
     raise AddressError(f"no free group of ports on {endpoint.host}: {last}")
 
 
-def _listen_all(endpoint: Endpoint, ha_port: int) -> BrokerSockets:
+def _listen_on_each(endpoint: Endpoint, ha_port: int, more_hosts: Sequence[str]) -> BrokerSockets:
+    with ExitStack() as opened:
+        groups = []
+        for host in (endpoint.host, *more_hosts):
+            groups.append(_listen_all(Endpoint(host, endpoint.port), ha_port))
+            for sock in groups[-1]:
+                opened.callback(sock.close)
+        opened.pop_all()
+    main, vip, ha = zip(*groups, strict=True)
+    return BrokerSockets(main, vip, ha, endpoint.port)
+
+
+def _listen_all(
+    endpoint: Endpoint, ha_port: int
+) -> tuple[socket.socket, socket.socket, socket.socket]:
+    """The ports of one address."""
     with ExitStack() as opened:
         main = listen(endpoint)
         opened.callback(main.close)
@@ -133,35 +157,45 @@ def _listen_all(endpoint: Endpoint, ha_port: int) -> BrokerSockets:
                 f"cannot listen on the port for slaves of {endpoint} (haListenPort, or its port + 1): {error}"
             ) from error
         opened.pop_all()
-    return BrokerSockets(main, vip, ha, endpoint.port)
+    return main, vip, ha
 
 
 def told_address(listening: Endpoint) -> str:
     """The host that clients are told for a listening address.
 
     A wildcard address is of no use to a client, so it becomes the first address of this machine
-    that is not a loopback one (what RocketMQ's ``brokerIP1`` defaults to).
+    that is not a loopback one (what RocketMQ's ``brokerIP1`` defaults to), an IPv4 one if there is any.
     """
     if listening.host not in ("0.0.0.0", "::", ""):
         return address_of(listening.host)
+    families = [socket.AF_INET]
+    if listening.host == "::":
+        families.append(socket.AF_INET6)
+    for family in families:
+        found = _own_address(family) or _routed_address(family)
+        if found is not None:
+            return found
+    return "127.0.0.1"
+
+
+def _own_address(family: socket.AddressFamily) -> str | None:
+    """Of this machine's name; not one that is good for this machine or its own network segment only."""
     try:
-        found = socket.getaddrinfo(socket.gethostname(), None, socket.AF_INET, socket.SOCK_STREAM)
+        found = socket.getaddrinfo(socket.gethostname(), None, family, socket.SOCK_STREAM)
     except OSError:
-        found = []
-    for *_, address in found:
-        if not str(address[0]).startswith("127."):
-            return str(address[0])
-    return _routed_address() or "127.0.0.1"
+        return None
+    hosts = (str(address[0]) for *_, address in found)
+    return next((host for host in hosts if not host.startswith(("127.", "::1", "fe80:"))), None)
 
 
-def _routed_address() -> str | None:
+def _routed_address(family: socket.AddressFamily) -> str | None:
     """The local address that the routing table would use; nothing is sent."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        try:
-            probe.connect(("192.0.2.1", 9))
-        except OSError:
-            return None
-        return str(probe.getsockname()[0])
+    try:
+        with socket.socket(family, socket.SOCK_DGRAM) as probe:
+            probe.connect(("192.0.2.1" if family == socket.AF_INET else "2001:db8::1", 9))
+            return str(probe.getsockname()[0])
+    except OSError:
+        return None
 
 
 def address_of(host: str) -> str:
@@ -176,3 +210,23 @@ def address_of(host: str) -> str:
         raise AddressError(f"'{host}' does not resolve: {why}") from error
     found.sort(key=lambda one: one[0] != socket.AF_INET)
     return str(found[0][4][0])
+
+
+def addresses_of(host: str) -> list[str]:
+    """All IP literals of a host name; none when it does not resolve."""
+    try:
+        found = socket.getaddrinfo(host, None, 0, socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        return []
+    return list(dict.fromkeys(str(one[4][0]).partition("%")[0] for one in found))
+
+
+def is_of_this_machine(address: str) -> bool:
+    """Whether an IP literal is one that this machine can listen on."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    try:
+        with socket.socket(family, socket.SOCK_STREAM) as probe:
+            probe.bind((address, 0))
+    except OSError:
+        return False
+    return True

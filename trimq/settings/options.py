@@ -3,7 +3,7 @@
 import dataclasses
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -72,7 +72,8 @@ class NamesrvPlan:
 class ServerPlan:
     """Typed configs, where they came from, and where to listen.
 
-    ``embedded`` is the NameServer of the same process; None when others are named.
+    ``embedded`` is the NameServer of the same process; None when others are named. ``more_hosts``: where the broker
+    listens as well.
     """
 
     broker: BrokerConfig
@@ -86,6 +87,7 @@ class ServerPlan:
     replication: ReplicationConfig = ReplicationConfig()
     supervised: bool = False
     sources: Sources = Sources()
+    more_hosts: Sequence[str] = ()
 
     @property
     def serves_slaves(self) -> bool:
@@ -297,9 +299,12 @@ def prepare_store(root: Path) -> None:
 
 
 def told_endpoint(plan: ServerPlan, port: int) -> Endpoint:
-    """The address that clients are told: --advertise, else brokerIP1, else where it listens."""
+    """The address that clients are told: --advertise, else brokerIP1, else where it listens.
+
+    `port` is the one that the broker listens on, which port 0 of --advertise means too.
+    """
     if plan.advertise is not None:
-        return dataclasses.replace(plan.advertise, host=told_address(plan.advertise))
+        return Endpoint(told_address(plan.advertise), plan.advertise.port or port)
     if plan.broker.broker_ip1:
         return Endpoint(plan.broker.broker_ip1, port)
     return Endpoint(told_address(plan.listen), port)

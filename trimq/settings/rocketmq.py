@@ -96,7 +96,7 @@ _HARMLESS: Final[Mapping[str, str]] = {
     """,
     _HA: """
         asyncLearner brokerElectionPriority brokerHeartbeatInterval brokerNotActiveTimeoutMillis
-        compatibleWithOldNameSrv dLegerGroup dLegerPeers dLegerSelfId duplicationEnable
+        dLegerGroup dLegerPeers dLegerSelfId duplicationEnable
         enableRemoteEscape haMaxTimeSlaveNotCatchup lockInStrictMode
         maxSlaveResendLength preferredLeaderId replicasPerDiskPartition
         sendHeartbeatTimeoutMillis skipPreOnline storePathBrokerIdentity

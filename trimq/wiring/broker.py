@@ -111,13 +111,14 @@ def common_to_parts(given: Given, name_servers: NameServers, others: OtherBroker
     arrivals = Arrivals(given.config.max_held_pulls)
     of_elastic = elastic.elastic_topics(given, of_topics.table, offset, of_clients, arrivals)
     routes = assignment.cluster_routes(given, name_servers)
+    registered = cluster.registration(given, name_servers, of_topics.table)
     return Common(
         gate=Gate(given.store.flushed_offset),
         requests=RequestCounters(),
         tables=TableWriter(),
         others=others,
         topics=of_topics,
-        registration=cluster.registration(given, name_servers, of_topics.table),
+        registration=registered,
         groups=of_groups,
         clients=of_clients,
         filters=filters.sql_filters(given),
@@ -137,7 +138,7 @@ def common_to_parts(given: Given, name_servers: NameServers, others: OtherBroker
             of_timers,
             of_elastic.maps,
         ),
-        replication=replication.replication(given, others),
+        replication=replication.replication(given, others, registered),
         siblings=siblings.siblings(given),
         order_blocks=OrderBlocks(given.directory, of_topics.table, of_groups, given.clock),
         in_flight=InFlight(given.store, given.clock),

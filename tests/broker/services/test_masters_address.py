@@ -25,7 +25,7 @@ class Others:
     ha_address: str | None = OWN
     has_name_server: bool = True
 
-    async def ask(self, _: str, __: int, ___: Header) -> RemotingCommand:
+    async def ask_courteously(self, _: str, __: int, ___: Header) -> RemotingCommand | None:
         if self.ha_address is None:
             raise RemotingError(ResponseCode.SYSTEM_ERROR, "gone")
         header = ExchangeHAInfoResponseHeader(master_ha_address=self.ha_address)

@@ -29,6 +29,9 @@ class Master:
         self.asked.append(code)
         return RemotingCommand(ResponseCode.SUCCESS, 0, body=b"%d" % self.asked.count(code))
 
+    async def ask_courteously(self, name: str, code: int, header: Any) -> RemotingCommand | None:
+        return await self.ask(name, code, header)
+
     async def masters_end(self) -> int:
         return self.end
 

@@ -4,9 +4,12 @@ import logging
 from pathlib import Path
 
 import pytest
+import trio
+import trio.testing
 
 import trimq
 from trimq.broker.cluster.rivals import RivalWatch
+from trimq.broker.config import BrokerConfig
 from trimq.broker.identity import BrokerIdentity
 from trimq.remoting.clients.client import Client
 
@@ -21,23 +24,33 @@ def said(caplog: pytest.LogCaptureFixture, logger: str) -> list[str]:
     ]
 
 
+async def said_beside(caplog: pytest.LogCaptureFixture, number: int) -> list[str]:
+    """What brokers say when they have asked, which nothing waits for."""
+    with trio.fail_after(30):
+        while len(found := said(caplog, "trimq.broker")) < number:
+            await trio.testing.wait_all_tasks_blocked(0.01)
+    return found
+
+
+@pytest.mark.parametrize("compatible", [True, False])
 async def test_both_brokers_and_the_name_server_say_it_once(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, compatible: bool
 ) -> None:
-    names = {"brokerName": "b"}
+    names = {"brokerName": "b", "compatibleWithOldNameSrv": str(compatible).lower()}
     async with (
         trimq.serve(tmp_path / "a", settings=names) as first,
         trimq.serve(tmp_path / "b", namesrv=first.namesrv_addr, settings=names) as second,
     ):
         assert len(said(caplog, "trimq.namesrv")) == 1
-        (line,) = said(caplog, "trimq.broker")
+        (line,) = await said_beside(caplog, 1)
         assert f"address={second.broker_addr} other={first.broker_addr}" in line
         assert "another brokerName" in line
         # What the displaced one does before it registers again.
-        watch = RivalWatch(BrokerIdentity("DefaultCluster", "b", 0, first.broker_addr, ""))
+        identity = BrokerIdentity("DefaultCluster", "b", 0, first.broker_addr, "")
+        watch = RivalWatch(identity, BrokerConfig(compatible_with_old_name_srv=compatible))
         async with Client.connect(first.namesrv_addr) as client:
-            await watch.look(client, first.namesrv_addr, 5)
-            await watch.look(client, first.namesrv_addr, 5)
+            await watch.look(client, first.namesrv_addr)
+            await watch.look(client, first.namesrv_addr)
         assert (
             f"address={first.broker_addr} other={second.broker_addr}"
             in said(caplog, "trimq.broker")[1]

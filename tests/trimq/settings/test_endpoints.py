@@ -20,8 +20,8 @@ def test_parse_refuses_what_is_not_an_address(text: str) -> None:
 def test_port_0_picks_a_port_with_those_for_vip_and_slaves() -> None:
     sockets = listen_broker(Endpoint("127.0.0.1", 0))
     try:
-        assert sockets.main.getsockname()[1] == sockets.port
-        assert sockets.vip.getsockname()[1] == sockets.port - 2
+        assert sockets.main[0].getsockname()[1] == sockets.port
+        assert sockets.vip[0].getsockname()[1] == sockets.port - 2
         assert sockets.ha_port == sockets.port + 1
     finally:
         sockets.close()

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from trimq.serving.reachable import check_reachable
+from trimq.serving.reachable import reachable
 from trimq.settings.endpoints import AddressSyntaxError, Endpoint
 from trimq.settings.options import ServerOptions, server_plan
 from trimq.settings.parsing import SettingsError
@@ -24,7 +24,7 @@ def check(**options: Any) -> None:
         key: str(options.pop(key)) for key in ("brokerIP1", "bindAddress") if key in options
     }
     given = ServerOptions(store=Path("data"), settings=settings, **options)
-    check_reachable(server_plan(given), given.listen is not None or "bindAddress" in settings)
+    reachable(server_plan(given), given.listen is not None or "bindAddress" in settings)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from functools import partial
 import trio
 
 from trimq.broker.cluster.other_brokers import OtherBrokers
+from trimq.broker.cluster.registration import Registration
 from trimq.broker.delivery.delays import DelayService
 from trimq.broker.groups.offsets import ConsumerOffsets
 from trimq.broker.groups.request_modes import RequestModes
@@ -97,14 +98,19 @@ def _seen_by_slave(slave: Slave, store: MessageStore, now: float) -> HARuntimeIn
     )
 
 
-def replication(given: Given, others: OtherBrokers) -> Replication:
+def replication(given: Given, others: OtherBrokers, registration: Registration) -> Replication:
     """On an open store."""
     config, store = given.plan.replication, given.store
     slaves = Slaves(config, lambda: store.max_physical_offset)
     master = Master(config, store, slaves)
     store.add_write_listener(master.grown)
     store.add_cut_listener(master.cut)
-    address = MastersAddress(config.ha_master_address, given.identity.name, others)
+    address = MastersAddress(
+        config.ha_master_address,
+        given.identity.name,
+        others,
+        lambda: registration.master_ha_address,
+    )
     same_log = SameLog(given.identity.name, others, store)
     slave = None
     if given.plan.is_slave:
