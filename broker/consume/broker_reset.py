@@ -77,7 +77,7 @@ class BrokerReset:
             for queue_id in (*range(topic.read_queue_nums), *self._left(name)):
                 chosen[queue_id] = self._at(name, queue_id, header.timestamp)
                 if len(chosen) % QUEUES_PER_STEP == 0:
-                    yield
+                    yield 0
             return chosen
         if header.offset is None or header.offset == _NO_OFFSET:
             return {header.queue_id: self._at(name, header.queue_id, header.timestamp)}

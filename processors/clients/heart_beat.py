@@ -8,12 +8,10 @@ contradict each other.
 """
 
 import logging
-from collections.abc import Iterator
 from typing import Final
 
-import trio
-
 from trimq.base.clock import Clock
+from trimq.base.step_queue import Steps
 from trimq.broker.filters.sql_filters import SqlFilters
 from trimq.broker.groups.client_record import Client
 from trimq.broker.groups.consumers import Consumers
@@ -35,7 +33,7 @@ from trimq.remoting.contract import (
 log = logging.getLogger("trimq.broker")
 
 # A new group, with its retry topic and its log lines, costs about 0.1 ms.
-_GROUPS_PER_STEP: Final = 50
+_GROUPS_PER_STEP: Final = 20
 
 
 class _Heard:
@@ -99,9 +97,8 @@ class HeartBeat(Processor[None]):
 
     async def _in_steps(self, request: Request[None]) -> Response:
         heard = _Heard(decode_request(HeartbeatData, request.body))
-        await self._filters.expressions.read(self._unread(heard.data))
-        for _ in self._steps(request, heard):
-            await trio.lowlevel.checkpoint()
+        await self._filters.expressions.read(self._unread(heard.data), request.peer)
+        await request.peer.in_turn(self._steps(request, heard))
         return heard.response()
 
     def _unread(self, data: HeartbeatData) -> list[str]:
@@ -113,7 +110,7 @@ class HeartBeat(Processor[None]):
             for text in unread(consumer.group_name, consumer.subscription_data_set)
         ]
 
-    def _steps(self, request: Request[None], heard: "_Heard") -> Iterator[None]:
+    def _steps(self, request: Request[None], heard: "_Heard") -> Steps[None]:
         data = heard.data
         said: list[ConsumerData | ProducerData] = [*data.consumer_data_set, *data.producer_data_set]
         for number, one in enumerate(said, 1):
@@ -127,7 +124,7 @@ class HeartBeat(Processor[None]):
             except LimitReached as error:
                 heard.limit = error
             if number % _GROUPS_PER_STEP == 0:
-                yield
+                yield 0
 
     def _consume(
         self,

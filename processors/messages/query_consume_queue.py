@@ -9,7 +9,8 @@ from trimq.codec.bodies.progress import ConsumeQueueData, QueryConsumeQueueRespo
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.headers.offsets import QueryConsumeQueueRequestHeader
 from trimq.codec.names import REMARK_LEFT
-from trimq.remoting.contract import Processor, RemotingError, Request, Response
+from trimq.processors._steps import WholeProcessor
+from trimq.remoting.contract import RemotingError, Request, Response
 from trimq.store.message_store import MessageStore
 
 # An answer with that many entries is about 1 MB and takes a few tens of milliseconds.
@@ -18,7 +19,7 @@ _MOST_ENTRIES: Final = 10_000
 QueueRequest = Request[QueryConsumeQueueRequestHeader]
 
 
-class QueryConsumeQueue(Processor[QueryConsumeQueueRequestHeader]):
+class QueryConsumeQueue(WholeProcessor[QueryConsumeQueueRequestHeader]):
     """Up to `count` entries from `index` on (AdminBrokerProcessor.queryConsumeQueue).
 
     A batch of a BatchCQ queue has one entry. With a group, its subscription is included too. An
@@ -33,7 +34,7 @@ class QueryConsumeQueue(Processor[QueryConsumeQueueRequestHeader]):
         self._filters = filters
         self._store = store
 
-    def handle(self, request: QueueRequest) -> Response:
+    def answer(self, request: QueueRequest) -> Response:
         header = request.header
         topic = header.topic or ""
         where = f"{header.queue_id}@{topic}"

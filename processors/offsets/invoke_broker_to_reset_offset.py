@@ -7,10 +7,9 @@ from trimq.broker.consume.broker_reset import BrokerReset
 from trimq.broker.consume.client_reset import ClientReset, offset_table
 from trimq.broker.groups.offsets import ConsumerOffsets
 from trimq.broker.topics.table import Topics
-from trimq.codec.bodies.base import encode_body
-from trimq.codec.bodies.progress import ResetOffsetBody
 from trimq.codec.codes import LanguageCode, RequestCode
 from trimq.codec.headers.offsets import ResetOffsetRequestHeader
+from trimq.codec.java.rows import object_steps
 from trimq.processors._steps import AnswerSteps, SteppedProcessor
 from trimq.remoting.contract import Later, Request, Response
 
@@ -44,15 +43,15 @@ class InvokeBrokerToResetOffset(SteppedProcessor[ResetOffsetRequestHeader]):
         """A missing group counts as one named null, as in the real broker."""
         return super().decode_header({"group": "null", **ext_fields})
 
-    def handle(self, request: Asked) -> Response | Later:
+    def handle(self, request: Asked) -> Later:
         """What the broker has reset is stored before it is answered."""
         outcome = super().handle(request)
         if not self._offsets.keeps_resets(request.header.topic):
             return outcome
         return Later(request, partial(self._store_first, outcome), keeps_body=False)
 
-    async def _store_first(self, outcome: Response | Later, request: Asked) -> Response:
-        response = outcome if isinstance(outcome, Response) else await outcome.answer(request)
+    async def _store_first(self, outcome: Later, request: Asked) -> Response:
+        response = await outcome.answer(request)
         await self._offsets.persist_in_steps()
         return response
 
@@ -64,5 +63,6 @@ class InvokeBrokerToResetOffset(SteppedProcessor[ResetOffsetRequestHeader]):
         else:
             for_c = request.language == LanguageCode.CPP
             chosen = yield from self._by_clients.steps(header, topic, for_c)
-        table = offset_table(self._config.broker_name, header.topic, chosen)
-        return lambda: Response(body=encode_body(ResetOffsetBody(offset_table=table)))
+        members = offset_table(self._config.broker_name, header.topic, chosen)
+        table = yield from object_steps(members)
+        return Response(body=b'{"offsetTable":%b}' % table)

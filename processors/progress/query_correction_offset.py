@@ -7,7 +7,8 @@ from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.progress import QueryCorrectionOffsetBody
 from trimq.codec.codes import RequestCode
 from trimq.codec.headers.offsets import QueryCorrectionOffsetHeader
-from trimq.remoting.contract import Processor, Request, Response
+from trimq.processors._steps import WholeProcessor
+from trimq.remoting.contract import Request, Response
 
 _NOTHING_TO_CORRECT: Final = 2**63 - 1
 
@@ -16,7 +17,7 @@ class QueueStarts(Protocol):
     def min_offset(self, topic: str, queue_id: int) -> int: ...
 
 
-class QueryCorrectionOffset(Processor[QueryCorrectionOffsetHeader]):
+class QueryCorrectionOffset(WholeProcessor[QueryCorrectionOffsetHeader]):
     """By queue: the lowest offset of all groups, or the largest long if `compareGroup` is lower.
 
     ConsumerOffsetManager.queryMinOffsetInAllGroup. The real broker deletes the offsets of the groups
@@ -30,7 +31,7 @@ class QueryCorrectionOffset(Processor[QueryCorrectionOffsetHeader]):
         self._offsets = offsets
         self._store = store
 
-    def handle(self, request: Request[QueryCorrectionOffsetHeader]) -> Response:
+    def answer(self, request: Request[QueryCorrectionOffsetHeader]) -> Response:
         header = request.header
         left_out = set((header.filter_groups or "").split(","))
         lowest: dict[int, int] = {}
