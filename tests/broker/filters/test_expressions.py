@@ -5,6 +5,7 @@ import trio
 from trimq.broker.filters.expressions import Expressions
 from trimq.codec.sql.building import Unreadable
 from trimq.codec.sql.expression import Expression
+from trimq.remoting.testing import RecordingPeer
 
 SQL = "SQL92"
 
@@ -12,7 +13,7 @@ SQL = "SQL92"
 async def test_what_was_read_is_known() -> None:
     expressions = Expressions()
     assert expressions.find(SQL, "a > 5") is None
-    await expressions.read(["a > 5", "a >"])
+    await expressions.read(["a > 5", "a >"], RecordingPeer())
     found = expressions.find(SQL, "a > 5")
     assert isinstance(found, Expression)
     assert expressions.find(SQL, "a > 5") is found
@@ -35,25 +36,25 @@ def test_at_a_start_there_is_no_loop() -> None:
 async def test_the_last_ones_are_remembered() -> None:
     expressions = Expressions(remembered=1000)
     texts = [f"a = '{number:050d}'" for number in range(20)]
-    await expressions.read(texts)
+    await expressions.read(texts, RecordingPeer())
     known = [text for text in texts if expressions.find(SQL, text) is not None]
     assert 0 < len(known) < 10
     assert known == texts[-len(known) :]
-    await expressions.read([known[0]])
-    await expressions.read(["b = 5"])
+    await expressions.read([known[0]], RecordingPeer())
+    await expressions.read(["b = 5"], RecordingPeer())
     assert expressions.find(SQL, known[0]) is not None
 
 
 async def test_a_text_beyond_all_limits_is_known_until_the_next_one() -> None:
     expressions = Expressions(remembered=10)
     long = "a = '" + "x" * 5000 + "'"
-    await expressions.read([long])
+    await expressions.read([long], RecordingPeer())
     assert isinstance(expressions.find(SQL, long), Expression)
 
 
 async def test_others_have_their_turn_while_a_long_text_is_read() -> None:
     expressions = Expressions()
-    await expressions.read(["a"])
+    await expressions.read(["a"], RecordingPeer())
     turns = 0
 
     async def count() -> None:
@@ -64,6 +65,6 @@ async def test_others_have_their_turn_while_a_long_text_is_read() -> None:
 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(count)
-        await expressions.read([" OR ".join(["a = 'x'"] * 1000)])
+        await expressions.read([" OR ".join(["a = 'x'"] * 1000)], RecordingPeer())
         nursery.cancel_scope.cancel()
     assert turns > 50
