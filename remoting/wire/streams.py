@@ -177,11 +177,7 @@ class SocketWire(Wire):
         await trio.lowlevel.wait_writable(self._socket)
 
     def is_gone(self) -> bool:
-        if not _HANGUP:
-            return False
-        poll = select.poll()
-        poll.register(self._socket, _HANGUP)
-        return bool(poll.poll(0))
+        return _is_hung_up(self._socket.fileno())
 
     def lend(self) -> socket.socket:
         self._lent = True
@@ -242,8 +238,21 @@ class StreamWire(Wire):
         await self._stream.send_all(b"".join(parts))
         return size
 
+    def is_gone(self) -> bool:
+        below = getattr(self._stream, "transport_stream", None)
+        return isinstance(below, trio.SocketStream) and _is_hung_up(below.socket.fileno())
+
     async def aclose(self) -> None:
         await trio.aclose_forcefully(self._stream)
+
+
+def _is_hung_up(fd: int) -> bool:
+    """Whether the other end sends no more; False where nothing tells."""
+    if not _HANGUP or fd < 0:
+        return False
+    poll = select.poll()
+    poll.register(fd, _HANGUP)
+    return bool(poll.poll(0))
 
 
 def address_of(sock: socket.socket) -> str:
