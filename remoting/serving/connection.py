@@ -125,9 +125,14 @@ class Connection(Peer):
                 self._outbox.close()
                 if self._parked is not None:
                     self._parked.close()
-                self._share.end()
+                self._forget()
                 shared.counters.connections -= 1
                 await self._wire.aclose()
+
+    def _forget(self) -> None:
+        """What it has received is let go at once: the connection itself lives until the collector finds it."""
+        self._share.end()
+        self._receiving.frames.clear()
 
     def finish(self, reason: str) -> None:
         """Stop reading, send the replies, then close: the orderly end."""
@@ -145,7 +150,7 @@ class Connection(Peer):
             self._stop("closed by the peer")
 
     def close(self, reason: str) -> None:
-        self._share.end()
+        self._forget()
         self._outbox.close()
         self._stop(reason)
 
