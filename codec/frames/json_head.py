@@ -40,7 +40,10 @@ _WORDS: Final = struct.Struct(">II")
 FIELDS_LIMIT: Final = 512
 # The other keys of a header, and a few more.
 _OTHER_KEYS: Final = 16
-_KEY: Final = re.compile(rb'"' + every(rb'[^"\\]++|\\.') + rb'"[ \t\r\n]*+(:)?', re.DOTALL)
+# A text that does not end goes to the end: it is not looked for again from its next quote.
+_KEY: Final = re.compile(
+    rb'"' + every(rb'[^"\\]++|\\.') + rb'(?:"[ \t\r\n]*+(:)?|\\?\Z)', re.DOTALL
+)
 
 
 def read_json_head(data: bytes) -> JsonHead:
