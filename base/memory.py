@@ -6,8 +6,16 @@ A JDK 17 asks the same files for `getTotalPhysicalMemorySize` (StoreUtil).
 from __future__ import annotations
 
 import os
+import resource
 from collections.abc import Iterator
 from pathlib import Path
+
+
+def usable_memory() -> int:
+    """Bytes that this process can get at all: its memory, or less by `ulimit -v`."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_AS)
+    memory = physical_memory()
+    return memory if soft == resource.RLIM_INFINITY else min(memory, soft)
 
 
 def physical_memory(proc: Path = Path("/proc"), cgroups: Path = Path("/sys/fs/cgroup")) -> int:

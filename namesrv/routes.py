@@ -266,7 +266,7 @@ class RouteTable:
         mappings = wrapper.topic_queue_mapping_info_map
         name = header.broker_name
         if self._config.delete_topic_with_broker_registration and not mappings:
-            for topic in self.topics.topics_of([name]):
+            for topic in self.topics.served_by(name):
                 if topic not in wrapper.topic_config_table:
                     self.topics.remove(topic, [name])
         read_only = header.broker_id != MASTER_ID and group.enable_acting_master

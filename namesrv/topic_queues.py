@@ -4,11 +4,15 @@ import logging
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Final
 
+from trimq.base.step_queue import Steps
 from trimq.codec.bodies.route import QueueData
 from trimq.codec.bodies.topics import TopicConfig
 from trimq.codec.flags import Perm, TopicSysFlag
 from trimq.namesrv import listing
 from trimq.remoting.allowance import check_room
+
+# Each takes up to 10 us.
+_TOPICS_PER_STEP: Final = 100
 
 _log: Final = logging.getLogger("trimq.namesrv")
 
@@ -40,18 +44,31 @@ class TopicQueues:
         """Every topic that some broker serves."""
         return list(self._table)
 
-    def topics_of(self, broker_names: Iterable[str]) -> list[str]:
+    def topics_of(self, broker_names: Iterable[str]) -> Steps[list[str]]:
         """The topics that at least one of the brokers serves."""
         wanted = set(broker_names)
-        return [topic for topic, brokers in self._table.items() if not wanted.isdisjoint(brokers)]
+        return self._chosen(lambda brokers: not wanted.isdisjoint(brokers))
 
-    def topics_with(self, wanted: Callable[[int], bool]) -> list[str]:
+    def served_by(self, broker_name: str) -> list[str]:
+        """The topics that this broker serves, at once."""
+        return [topic for topic, brokers in self._table.items() if broker_name in brokers]
+
+    def topics_with(self, wanted: Callable[[int], bool]) -> Steps[list[str]]:
         """The topics whose system flag fits; the flag of the first broker listed decides."""
-        return [
-            topic
-            for topic, brokers in self._table.items()
-            if wanted(brokers[listing.grown(brokers)[0]].topic_sys_flag)
-        ]
+        return self._chosen(
+            lambda brokers: wanted(brokers[listing.grown(brokers)[0]].topic_sys_flag)
+        )
+
+    def _chosen(self, fits: Callable[[dict[str, QueueData]], bool]) -> Steps[list[str]]:
+        """Of the topics that there are now; those that go meanwhile are left out."""
+        chosen: list[str] = []
+        for number, topic in enumerate(self.topics(), 1):
+            brokers = self._table.get(topic)
+            if brokers and fits(brokers):
+                chosen.append(topic)
+            if number % _TOPICS_PER_STEP == 0:
+                yield 0
+        return chosen
 
     def brokers(self, topic: str) -> dict[str, QueueData]:
         """Broker name -> queues of one topic; empty for an unknown one."""
@@ -120,7 +137,7 @@ class TopicQueues:
     def remove_broker(self, broker_name: str) -> None:
         """Forget all queues of a broker."""
         self.changes += 1
-        for topic in self.topics_of([broker_name]):
+        for topic in self.served_by(broker_name):
             brokers = self._table[topic]
             del brokers[broker_name]
             if not brokers:

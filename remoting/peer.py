@@ -1,8 +1,12 @@
 """The other end of a connection, as processors and managers see it."""
 
 from collections.abc import Sequence
+from typing import TypeVar
+
+import trio
 
 from trimq.base.file_body import FileBody
+from trimq.base.step_queue import Steps
 from trimq.codec.frames.command import RemotingCommand
 from trimq.codec.headers.base import Header
 
@@ -11,6 +15,7 @@ Buffer = bytes | bytearray | memoryview
 Body = Buffer | Sequence[Buffer]
 # What an answer may have as well.
 ReplyBody = Body | FileBody
+T = TypeVar("T")
 
 
 class Peer:
@@ -62,6 +67,20 @@ class Peer:
         A processor that waits calls this before it fetches a large body: data fetched for a peer
         that does not read would only pile up.
         """
+
+    async def in_turn(self, steps: Steps[T]) -> T:
+        """The outcome of long work for this peer: in steps, between what others want, dropped with the connection.
+
+        A connection has one of them under way, and not before the peer has read enough. What the steps yield is the
+        bytes by which the outcome has grown. Here they are taken one after the other.
+        """
+        while True:
+            await trio.lowlevel.checkpoint()
+            try:
+                next(steps)
+            except StopIteration as end:
+                outcome: T = end.value
+                return outcome
 
     def close(self, reason: str) -> None:
         """End the connection soon; anything queued for it is dropped."""

@@ -51,6 +51,11 @@ async def answer(processor: Processor[Any], request: Request[Any]) -> Response:
     return outcome if isinstance(outcome, Response) else await outcome.answer(request)
 
 
+def answered(processor: Processor[Any], request: Request[Any]) -> Response:
+    """The same without a loop, of what waits for nothing but its turn."""
+    return trio.run(answer, processor, request)
+
+
 def memory_wires() -> tuple[Wire, Wire]:
     """Two ends, joined in memory: with Trio's MockClock a long wait takes no time."""
     near, far = trio.testing.memory_stream_pair()

@@ -31,12 +31,15 @@ _WORK: Final = 500_000
 _QUESTION: Final = 700
 # Questions that are left for later; pulls that would have more are woken for a look.
 _BACKLOG: Final = 20_000
+# So many pulls are woken at a time: each reads and answers in the same round of the loop, where nobody else gets in
+# between.
+_WOKEN_AT_ONCE: Final = 32
 
 
 class _WaitingPull:
     """One pull that waits: where it reads from, which tag hashes or what else it wants, how to wake it."""
 
-    __slots__ = ("codes", "filter", "offset", "passed", "scope", "woken")
+    __slots__ = ("called", "codes", "filter", "offset", "passed", "scope", "woken")
 
     def __init__(
         self,
@@ -50,6 +53,8 @@ class _WaitingPull:
         self.filter = message_filter
         self.scope = scope
         self.passed = False
+        # It is woken, or will be as soon as those before it are.
+        self.called = False
         self.woken = trio.Event()
 
     def pass_by(self) -> None:
@@ -69,6 +74,8 @@ class Arrivals:
         self.waiting = 0
         self._work = 0
         self._backlog: deque[tuple[bytes, _WaitingPull]] = deque()
+        self._called: deque[_WaitingPull] = deque()
+        self._at_once = _WOKEN_AT_ONCE
         self._left_over = trio.Event()
 
     async def wait(
@@ -100,6 +107,7 @@ class Arrivals:
         """The store's listener: wake the pulls that wait for one of these messages."""
         if self._topics:
             self._work = _WORK
+            self._at_once = 0 if self._called else _WOKEN_AT_ONCE
             for message in messages:
                 self._look(message.topic, message.queue_id, message.queue_offset, message)
                 for topic, offset in message.light_queues:
@@ -107,14 +115,30 @@ class Arrivals:
 
     def wake(self, topic: str, queue_id: int) -> None:
         """All pulls that wait for this queue look again."""
+        self._at_once = 0 if self._called else _WOKEN_AT_ONCE
         for waiting in self._topics.get(topic, {}).get(queue_id, ()):
+            self._call(waiting)
+
+    def _call(self, waiting: _WaitingPull) -> None:
+        """Wake it, in turn if there are many."""
+        if waiting.called:
+            return
+        waiting.called = True
+        if self._at_once > 0:
+            self._at_once -= 1
             waiting.woken.set()
+        else:
+            self._called.append(waiting)
+            self._left_over.set()
 
     async def ask_later(self) -> None:
-        """Background service: ask the filters that `arrived` had no time for."""
+        """Background service: ask the filters that `arrived` had no time for, and wake those that it left."""
         while True:
             await self._left_over.wait()
-            while self._backlog:
+            while self._backlog or self._called:
+                for _ in range(min(len(self._called), _WOKEN_AT_ONCE)):
+                    self._called.popleft().woken.set()
+                self._at_once = 0
                 self._work = _WORK
                 while self._backlog and self._work > 0:
                     properties, waiting = self._backlog.popleft()
@@ -127,12 +151,12 @@ class Arrivals:
         if queues is None:
             return
         for waiting in queues.get(queue_id, ()):
-            if offset < waiting.offset or waiting.woken.is_set():
+            if offset < waiting.offset or waiting.called:
                 continue
             if waiting.filter is not None:
                 self._ask_soon(waiting, message.properties)
             elif waiting.codes is None or matches(message.tags_code, waiting.codes):
-                waiting.woken.set()
+                self._call(waiting)
             else:
                 waiting.pass_by()
 
@@ -143,15 +167,15 @@ class Arrivals:
             self._backlog.append((properties, waiting))
             self._left_over.set()
         else:
-            waiting.woken.set()
+            self._call(waiting)
 
     def _ask(self, waiting: _WaitingPull, properties: bytes) -> None:
         message_filter = waiting.filter
-        if waiting.woken.is_set() or message_filter is None:
+        if waiting.called or message_filter is None:
             return
         self._work -= _QUESTION
         if message_filter.matches(properties):
-            waiting.woken.set()
+            self._call(waiting)
         else:
             waiting.pass_by()
         self._work -= message_filter.spent

@@ -1,20 +1,29 @@
 """How far behind a group is in one topic, without what is in flight."""
 
 import logging
+from typing import NamedTuple
 
-import trio
-
+from trimq.base.step_queue import Steps
 from trimq.broker.config import BrokerConfig
 from trimq.broker.figures.stats import BrokerStats
 from trimq.broker.groups.consumers import Consumers
 from trimq.broker.groups.offsets import ConsumerOffsets
-from trimq.broker.steps import QUEUES_PER_STEP
 from trimq.broker.store_views import QueueReader
 from trimq.broker.topics.table import Topics
 from trimq.codec.bodies.locks import MessageQueue
-from trimq.codec.bodies.progress import ConsumeStats, OffsetWrapper
+from trimq.codec.bodies.progress import OffsetWrapper
+from trimq.codec.java import fastjson
+from trimq.codec.java.rows import Rows
 
 log = logging.getLogger("trimq.admin")
+
+
+class TopicBacklog(NamedTuple):
+    """A topic's ConsumeStats as JSON, and the sums of its queues."""
+
+    stats: bytes
+    behind: int
+    in_flight: int
 
 
 class Backlog:
@@ -36,7 +45,7 @@ class Backlog:
         self._store = store
         self._stats = stats
 
-    async def of_topic(self, group: str, name: str, only_ordered: bool) -> ConsumeStats | None:
+    def of_topic(self, group: str, name: str, only_ordered: bool) -> Steps[TopicBacklog | None]:
         """None for a topic that does not count: unknown, not ordered, or no longer subscribed."""
         topic = self._topics.get(name)
         if topic is None:
@@ -48,16 +57,20 @@ class Backlog:
             group, name
         ):
             return None
-        table: dict[MessageQueue, OffsetWrapper] = {}
+        rows = Rows()
+        behind = in_flight = 0
         for queue_id in range(topic.write_queue_nums):
             queue = MessageQueue(
                 broker_name=self._config.broker_name, queue_id=queue_id, topic=name
             )
-            table[queue] = self._queue(group, name, queue_id)
-            if len(table) % QUEUES_PER_STEP == 0:
-                await trio.lowlevel.checkpoint()
-        rate = self._stats.pulled_per_second(group, name)
-        return ConsumeStats(consume_tps=rate, offset_table=table)
+            progress = self._queue(group, name, queue_id)
+            behind += progress.broker_offset - progress.consumer_offset
+            in_flight += progress.pull_offset - progress.consumer_offset
+            if rows.put(queue, progress):
+                yield rows.encode()
+        rate = fastjson.dumps(self._stats.pulled_per_second(group, name))
+        stats = b'{"consumeTps":%b,"offsetTable":%b}' % (rate, rows.object())
+        return TopicBacklog(stats, behind, in_flight)
 
     def _queue(self, group: str, topic: str, queue_id: int) -> OffsetWrapper:
         consumed = max(0, self._offsets.query(group, topic, queue_id))

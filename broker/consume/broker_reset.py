@@ -7,9 +7,10 @@ topics always.
 import logging
 from collections.abc import Callable, Sequence
 
+from trimq.base.step_queue import Steps
 from trimq.broker.groups.offsets import ConsumerOffsets
 from trimq.broker.groups.subscription_groups import SubscriptionGroups
-from trimq.broker.steps import QUEUES_PER_STEP, Steps
+from trimq.broker.steps import QUEUES_PER_STEP
 from trimq.broker.store_views import QueueReader
 from trimq.codec.bodies.topics import TopicConfig
 from trimq.codec.codes import ResponseCode
@@ -19,6 +20,7 @@ from trimq.remoting.contract import RemotingError
 log = logging.getLogger("trimq.admin")
 
 _NO_OFFSET = -1
+_ASSIGNED_PER_STEP = 100
 
 
 class BrokerReset:
@@ -47,7 +49,7 @@ class BrokerReset:
     ) -> Steps[dict[int, int]]:
         """The new offsets by queue id; RemotingError when there is nothing to reset.
 
-        Nothing is changed before the last step.
+        Either all of them are changed or none: also when nobody waits for the answer any more.
         """
         if self._is_slave:
             raise RemotingError(ResponseCode.SYSTEM_ERROR, "Can not reset offset in slave broker")
@@ -62,10 +64,20 @@ class BrokerReset:
         chosen = yield from self._chosen(header, topic)
         if not chosen:
             raise RemotingError(ResponseCode.SYSTEM_ERROR, "No queues to reset.")
-        for queue_id, offset in chosen.items():
-            self._offsets.assign_reset(header.group, header.topic, queue_id, offset)
+        yield from self._assign(header, chosen)
         log.info("offsets reset: group=%s topic=%s to=%s", header.group, header.topic, chosen)
         return chosen
+
+    def _assign(self, header: ResetOffsetRequestHeader, chosen: dict[int, int]) -> Steps[None]:
+        rest = iter(chosen.items())
+        try:
+            for number, (queue_id, offset) in enumerate(rest, 1):
+                self._offsets.assign_reset(header.group, header.topic, queue_id, offset)
+                if number % _ASSIGNED_PER_STEP == 0:
+                    yield 0
+        finally:
+            for queue_id, offset in rest:
+                self._offsets.assign_reset(header.group, header.topic, queue_id, offset)
 
     def _chosen(
         self, header: ResetOffsetRequestHeader, topic: TopicConfig
@@ -77,7 +89,7 @@ class BrokerReset:
             for queue_id in (*range(topic.read_queue_nums), *self._left(name)):
                 chosen[queue_id] = self._at(name, queue_id, header.timestamp)
                 if len(chosen) % QUEUES_PER_STEP == 0:
-                    yield
+                    yield 0
             return chosen
         if header.offset is None or header.offset == _NO_OFFSET:
             return {header.queue_id: self._at(name, header.queue_id, header.timestamp)}

@@ -5,18 +5,20 @@ Broker2Client.resetOffset; in force with useServerSideResetOffset=false.
 """
 
 import logging
+from collections.abc import Iterator
 
+from trimq.base.step_queue import Steps
 from trimq.broker.config import BrokerConfig
 from trimq.broker.groups.consumers import Consumers
 from trimq.broker.groups.offsets import NOT_FOUND, ConsumerOffsets
-from trimq.broker.steps import QUEUES_PER_STEP, Steps
+from trimq.broker.steps import QUEUES_PER_STEP
 from trimq.broker.store_views import QueueReader
-from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.locks import MessageQueue
-from trimq.codec.bodies.progress import MessageQueueForC, ResetOffsetBody, ResetOffsetBodyForC
+from trimq.codec.bodies.progress import MessageQueueForC
 from trimq.codec.bodies.topics import TopicConfig
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.headers.offsets import ResetOffsetRequestHeader
+from trimq.codec.java.rows import array_steps, object_steps
 from trimq.remoting.contract import RemotingError
 
 log = logging.getLogger("trimq.admin")
@@ -57,7 +59,7 @@ class ClientReset:
         for queue_id in range(topic.write_queue_nums):
             chosen[queue_id] = self._chosen(header, queue_id)
             if len(chosen) % QUEUES_PER_STEP == 0:
-                yield
+                yield 0
         group = self._consumers.group(header.group)
         if group is None or not group.members:
             raise RemotingError(
@@ -69,7 +71,8 @@ class ClientReset:
             group=header.group, topic=header.topic, timestamp=header.timestamp
         )
         table = offset_table(self._config.broker_name, header.topic, chosen)
-        body = _for_c(table) if for_c else _for_java(table)
+        rows = yield from array_steps(map(_for_c, table)) if for_c else object_steps(table)
+        body = b'{"offsetTable":%b}' % rows
         for client in group.clients():
             client.peer.oneway(RequestCode.RESET_CONSUMER_CLIENT_OFFSET, told, body)
             log.info(
@@ -92,23 +95,16 @@ class ClientReset:
         return found if header.is_force else min(found, consumed)
 
 
-def offset_table(broker_name: str, topic: str, offsets: Offsets) -> dict[MessageQueue, int]:
+def offset_table(
+    broker_name: str, topic: str, offsets: Offsets
+) -> Iterator[tuple[MessageQueue, int]]:
     """The offsets as clients have them."""
-    return {
-        MessageQueue(broker_name=broker_name, queue_id=queue_id, topic=topic): offset
-        for queue_id, offset in offsets.items()
-    }
+    for queue_id, offset in offsets.items():
+        yield MessageQueue(broker_name=broker_name, queue_id=queue_id, topic=topic), offset
 
 
-def _for_java(table: dict[MessageQueue, int]) -> bytes:
-    return encode_body(ResetOffsetBody(offset_table=table))
-
-
-def _for_c(table: dict[MessageQueue, int]) -> bytes:
-    rows = [
-        MessageQueueForC(
-            broker_name=queue.broker_name, offset=offset, queue_id=queue.queue_id, topic=queue.topic
-        )
-        for queue, offset in table.items()
-    ]
-    return encode_body(ResetOffsetBodyForC(offset_table=rows))
+def _for_c(row: tuple[MessageQueue, int]) -> MessageQueueForC:
+    queue, offset = row
+    return MessageQueueForC(
+        broker_name=queue.broker_name, offset=offset, queue_id=queue.queue_id, topic=queue.topic
+    )

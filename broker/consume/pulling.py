@@ -131,7 +131,7 @@ class Pulling:
                 outcome = await self._read_compacted(outcome)
                 continue
             elif isinstance(outcome, Unread):
-                await self._checks.expressions.read([outcome.text])
+                await self._checks.expressions.read([outcome.text], outcome.pull.peer)
             else:
                 return outcome
             asked = outcome.pull

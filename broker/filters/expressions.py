@@ -1,7 +1,7 @@
 """Expressions that clients have sent, read once each (SelectorParser's cache, FilterFactory).
 
 Reading takes 10 us a token, and lark has to be loaded before the first one: so the loop only looks up what is
-known, and `read` does the rest in steps.
+known, and `read` does the rest in steps, in turn with the other clients' texts.
 """
 
 from collections import OrderedDict
@@ -10,12 +10,15 @@ from typing import Final
 
 import trio
 
+from trimq.base.step_queue import Steps
 from trimq.broker.filters.tags import SQL92, is_tag_type
 from trimq.codec.sql import grammar
 from trimq.codec.sql.building import Unreadable
 from trimq.codec.sql.expression import Expression
+from trimq.remoting.contract import Peer
 
-# What is read takes about thirty times its text.
+# What is read takes about so many times its text.
+_ROOM: Final = 30
 _REMEMBERED: Final = 1 << 20
 # Even a short text takes some room.
 _LEAST: Final = 100
@@ -31,8 +34,6 @@ class Expressions:
         self._remembered = remembered
         self._known: OrderedDict[str, Read] = OrderedDict()
         self._size = 0
-        # However many clients come with new ones, the loop has one step of reading between others.
-        self._reading = trio.Lock()
 
     def find(self, kind: str | None, text: str) -> Read | None:
         """The expression, or why it is none; None when it has not been read yet."""
@@ -43,14 +44,28 @@ class Expressions:
             self._known.move_to_end(text)
         return found
 
-    async def read(self, texts: Iterable[str]) -> None:
-        """Read them, unless they are known; the last one is known afterwards in any case."""
+    async def read(self, texts: Iterable[str], peer: Peer) -> None:
+        """Read them for this peer, unless they are known; the last one is known afterwards in any case."""
         if not grammar.is_loaded():
             await trio.to_thread.run_sync(grammar.load)
         for text in texts:
-            async with self._reading:
+            known = self._known.get(text)
+            found = await peer.in_turn(self._steps(text)) if known is None else known
+            self._remember(text, found)
+
+    def _steps(self, text: str) -> Steps[Read]:
+        """Read it, until somebody else has."""
+        try:
+            parsing = grammar.Parsing(text)
+            for characters in parsing.steps():
+                yield _ROOM * characters
                 known = self._known.get(text)
-                self._remember(text, await _read(text) if known is None else known)
+                if known is not None:
+                    return known
+        except Unreadable as error:
+            # Its traceback would keep alive whatever the frames hold.
+            return error.with_traceback(None)
+        return parsing.expression
 
     def read_now(self, kind: str | None, text: str) -> Read:
         """The same without a loop: at a start."""
@@ -71,17 +86,6 @@ class Expressions:
         while self._size > self._remembered and len(self._known) > 1:
             oldest, _ = self._known.popitem(last=False)
             self._size -= _LEAST + len(oldest)
-
-
-async def _read(text: str) -> Read:
-    try:
-        parsing = grammar.Parsing(text)
-        for _ in parsing.steps():
-            await trio.lowlevel.checkpoint()
-    except Unreadable as error:
-        # Its traceback would keep alive whatever the frames hold.
-        return error.with_traceback(None)
-    return parsing.expression
 
 
 def is_filter(kind: str | None, text: str | None) -> bool:

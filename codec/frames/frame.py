@@ -61,6 +61,12 @@ class FrameBuffer:
         self.frames += 1
         return data[at + 4 : end]
 
+    def clear(self) -> None:
+        """Forget everything: nobody will ask for it."""
+        self._data = b""
+        self._at = 0
+        self._partial = bytearray()
+
     @property
     def pending(self) -> int:
         """Bytes of a frame that is still incomplete."""

@@ -41,7 +41,10 @@ FIELDS_LIMIT: Final = 512
 # The other keys of a header, and a few more.
 _OTHER_KEYS: Final = 16
 _NUMBER_BEHIND: Final = re.compile(rb"[ \t\r\n]*+:[ \t\r\n]*+[\"']?\+?(-?\d{1,10})(?!\d)")
-_KEY: Final = re.compile(rb'"' + every(rb'[^"\\]++|\\.') + rb'"[ \t\r\n]*+(:)?', re.DOTALL)
+# A text that does not end goes to the end: it is not looked for again from its next quote.
+_KEY: Final = re.compile(
+    rb'"' + every(rb'[^"\\]++|\\.') + rb'(?:"[ \t\r\n]*+(:)?|\\?\Z)', re.DOTALL
+)
 
 
 def read_json_head(data: bytes) -> JsonHead:

@@ -12,7 +12,8 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from trimq.codec.sql.building import Building, Unreadable, condition
+from trimq.codec.sql import lexing
+from trimq.codec.sql.building import MOST_NESTED, Building, Unreadable, condition
 from trimq.codec.sql.expression import Expression
 
 if TYPE_CHECKING:
@@ -24,15 +25,10 @@ LONGEST_TEXT: Final = 1 << 16
 _TOKENS_PER_STEP: Final = 50
 _END: Final = "$END"
 _SHOWN: Final = 40
+_SIGNS: Final = frozenset({"_NOT", "_PLUS", "_MINUS"})
 
 
-def _word(text: str) -> str:
-    """A key word in any case that is not the beginning of a name. Python's own `(?i)` knows more letters."""
-    either = "".join(f"[{letter}{letter.lower()}]" for letter in text)
-    return f"/{either}(?![A-Za-z0-9_$])/"
-
-
-_GRAMMAR: Final = rf"""
+_GRAMMAR: Final = f"""
 ?start: any
 
 ?any: all
@@ -40,8 +36,8 @@ _GRAMMAR: Final = rf"""
 ?all: equality
     | all _AND equality                              -> both
 ?equality: comparison
-    | equality "=" comparison                        -> equal
-    | equality "<>" comparison                       -> unequal
+    | equality _EQUAL comparison                        -> equal
+    | equality _UNEQUAL comparison                       -> unequal
     | equality _IS _NULL                             -> is_null
     | equality _IS _NOT _NULL                        -> is_not_null
 ?comparison: unary
@@ -50,12 +46,12 @@ _GRAMMAR: Final = rf"""
     | comparison _NOT PART TEXT                      -> has_no_part
     | comparison _BETWEEN unary _AND unary           -> between
     | comparison _NOT _BETWEEN unary _AND unary      -> not_between
-    | comparison _IN "(" texts ")"                   -> inside
-    | comparison _NOT _IN "(" texts ")"              -> not_inside
-texts: TEXT ("," TEXT)*
+    | comparison _IN _OPEN texts _CLOSE                   -> inside
+    | comparison _NOT _IN _OPEN texts _CLOSE              -> not_inside
+texts: TEXT (_COMMA TEXT)*
 ?unary: primary
-    | "+" unary                                      -> plus
-    | "-" unary                                      -> minus
+    | _PLUS unary                                      -> plus
+    | _MINUS unary                                      -> minus
     | _NOT unary                                     -> negation
 ?primary: TEXT                                       -> text
     | WHOLE                                          -> whole
@@ -64,30 +60,9 @@ texts: TEXT ("," TEXT)*
     | _FALSE                                         -> false
     | _NULL                                          -> null
     | NAME                                           -> name
-    | "(" any ")"                                    -> group
+    | _OPEN any _CLOSE                                    -> group
 
-_NOT.3: {_word("NOT")}
-_AND.3: {_word("AND")}
-_OR.3: {_word("OR")}
-_BETWEEN.3: {_word("BETWEEN")}
-_IN.3: {_word("IN")}
-_TRUE.3: {_word("TRUE")}
-_FALSE.3: {_word("FALSE")}
-_NULL.3: {_word("NULL")}
-_IS.3: {_word("IS")}
-PART.3: {_word("CONTAINS")} | {_word("STARTSWITH")} | {_word("ENDSWITH")}
-SIGN: ">=" | "<=" | ">" | /<(?!>)/
-BROKEN.2: /[0-9]+\.[0-9]*(?:[eE][+-]?[0-9]+)?|\.[0-9]+(?:[eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+/
-WHOLE.1: /0|[1-9][0-9]*[lL]?/
-TEXT: /'(?:[^']|'')*'/
-NAME: /[A-Za-z_$][A-Za-z0-9_$]*/
-
-BLANKS.4: /[ \t\n\r\f]+/
-LINE.4: /--[^\n\r]*(?:\r\n|\n|\r)/
-REMARK.4: /\/\*[^*]*\*(?:\*|[^*\/][^*]*\*)*\//
-%ignore BLANKS
-%ignore LINE
-%ignore REMARK
+%declare {" ".join(lexing.NAMES)}
 """
 
 # How a refusal calls what was expected.
@@ -98,13 +73,13 @@ _CALLED: Final = {
     "NAME": "a name",
     "SIGN": "< <= > >=",
     "PART": "CONTAINS STARTSWITH ENDSWITH",
-    "EQUAL": "=",
-    "__ANON_0": "<>",
-    "LPAR": "(",
-    "RPAR": ")",
-    "COMMA": ",",
-    "PLUS": "+",
-    "MINUS": "-",
+    "_EQUAL": "=",
+    "_UNEQUAL": "<>",
+    "_OPEN": "(",
+    "_CLOSE": ")",
+    "_COMMA": ",",
+    "_PLUS": "+",
+    "_MINUS": "-",
     _END: "the end",
 }
 
@@ -113,10 +88,19 @@ _CALLED: Final = {
 def load() -> "Lark":
     """Load lark and make its tables, once: a tenth of a second, so not on an event loop."""
     from lark import Lark
+    from lark.lexer import Lexer
+
+    class Elsewhere(Lexer):
+        """In place of lark's lexer: the parser is fed."""
+
+        def __init__(self, configuration: Any) -> None: ...
+
+        def lex(self, lexer_state: Any, parser_state: Any) -> Iterator[Any]:
+            return iter(())
 
     # Whatever its types say, it takes any object with a method for each rule.
     building: Any = Building()
-    return Lark(_GRAMMAR, parser="lalr", lexer="basic", transformer=building)
+    return Lark(_GRAMMAR, parser="lalr", lexer=Elsewhere, transformer=building)
 
 
 def is_loaded() -> bool:
@@ -138,10 +122,15 @@ class Parsing:
 
     def __init__(self, text: str) -> None:
         self._text = text
+        # What can only become an expression that is nested too deeply is refused while it is read.
+        self._open = 0
+        self._signs = 0
+        # The token behind the expression, which is ignored.
+        self._unfit: Any = None
 
-    def steps(self) -> Iterator[None]:
-        """Read on; pauses every millisecond or so. Unreadable ends it."""
-        from lark import UnexpectedCharacters, UnexpectedToken
+    def steps(self) -> Iterator[int]:
+        """Read on; says every millisecond or so how many characters it has read since. Unreadable ends it."""
+        from lark import UnexpectedToken
 
         length = len(self._text.encode("utf-16-le", "surrogatepass")) // 2
         if length > LONGEST_TEXT:
@@ -149,29 +138,55 @@ class Parsing:
                 f"an expression of {length} characters is beyond the {LONGEST_TEXT} allowed"
             )
         # Parts of it have no types.
-        parser: Any = load().parse_interactive(self._text)
-        unfit = None
+        parser: Any = load().parse_interactive("")
+        read = 0
         try:
-            tokens = parser.lexer_thread.lex(parser.parser_state)
-            for number, token in enumerate(tokens, 1):
-                try:
-                    parser.feed_token(token)
-                except UnexpectedToken as error:
-                    if _END not in error.expected:
-                        raise
-                    unfit = token
+            for number, (token, end) in enumerate(self._tokens(), 1):
+                if token is not None and not self._goes_on(parser, token):
                     break
                 if number % _TOKENS_PER_STEP == 0:
-                    yield
+                    yield end - read
+                    read = end
             found = parser.feed_eof()
-        except UnexpectedCharacters as error:
-            at = error.pos_in_stream or 0
+        except lexing.NoToken as error:
             raise Unreadable(
-                f"at character {at + 1}: nothing begins with {self._text[at]!r} here"
+                f"at character {error.at + 1}: nothing begins with {self._text[error.at]!r} here"
             ) from None
         except UnexpectedToken as error:
-            raise Unreadable(_unexpected(error.expected, unfit or error.token)) from None
+            raise Unreadable(_unexpected(error.expected, self._unfit or error.token)) from None
         self.expression = Expression(self._text, condition(found))
+
+    def _tokens(self) -> Iterator[tuple[Any, int]]:
+        """Each with its end; None in place of what is skipped."""
+        from lark import Token
+
+        for name, start, end in lexing.tokens(self._text):
+            if name:
+                self._check_nesting(name)
+            yield (Token(name, self._text[start:end], start) if name else None), end
+
+    def _goes_on(self, parser: Any, token: Any) -> bool:
+        """Whether the token continues the expression; if not, it is complete without it."""
+        from lark import UnexpectedToken
+
+        try:
+            parser.feed_token(token)
+        except UnexpectedToken as error:
+            if _END not in error.expected:
+                raise
+            self._unfit = token
+            return False
+        return True
+
+    def _check_nesting(self, name: str) -> None:
+        """Parentheses that are open, and signs and NOT in a row: each is one level."""
+        if name == "_OPEN":
+            self._open += 1
+        elif name == "_CLOSE":
+            self._open -= 1
+        self._signs = self._signs + 1 if name in _SIGNS else 0
+        if max(self._open, self._signs) > MOST_NESTED:
+            raise Unreadable(f"conditions are nested more than {MOST_NESTED} deep")
 
 
 def _unexpected(expected: Iterable[str], token: Any) -> str:

@@ -23,9 +23,9 @@ LONGEST: Final = 2**63 - 1
 _LARGEST_INTEGER: Final = 2**31 - 1
 # String.trim takes these away.
 _BLANKS: Final = "".join(map(chr, range(0x21)))
-_DECIMAL: Final = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?[fFdD]?")
+_DECIMAL: Final = re.compile(r"[+-]?(?:[0-9]++\.?[0-9]*+|\.[0-9]++)(?:[eE][+-]?[0-9]++)?[fFdD]?")
 _HEXADECIMAL: Final = re.compile(
-    r"[+-]?0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?[0-9]+[fFdD]?"
+    r"[+-]?0[xX](?:[0-9a-fA-F]++\.?[0-9a-fA-F]*+|\.[0-9a-fA-F]++)[pP][+-]?[0-9]++[fFdD]?"
 )
 _NAMED: Final = {
     f"{sign}{name}": float(f"{sign}{name}")

@@ -43,7 +43,7 @@ class CheckClientConfig(Processor[None]):
         return self._answer(kind, text)
 
     async def _read(self, kind: str | None, text: str, request: Request[None]) -> Response:
-        await self._expressions.read([text])
+        await self._expressions.read([text], request.peer)
         return self._answer(kind, text)
 
     def _answer(self, kind: str | None, text: str) -> Response:

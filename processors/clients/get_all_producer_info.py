@@ -6,10 +6,11 @@ from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.progress import ProducerInfo, ProducerTableInfo
 from trimq.codec.codes import RequestCode
 from trimq.codec.headers.clients import GetAllProducerInfoRequestHeader
-from trimq.remoting.contract import Processor, Request, Response
+from trimq.processors._steps import WholeProcessor
+from trimq.remoting.contract import Request, Response
 
 
-class GetAllProducerInfo(Processor[GetAllProducerInfoRequestHeader]):
+class GetAllProducerInfo(WholeProcessor[GetAllProducerInfoRequestHeader]):
     """ProducerTableInfo. Addresses are written as Java prints a socket address: `/ip:port`."""
 
     codes = (RequestCode.GET_ALL_PRODUCER_INFO,)
@@ -18,7 +19,7 @@ class GetAllProducerInfo(Processor[GetAllProducerInfoRequestHeader]):
     def __init__(self, producers: Producers) -> None:
         self._producers = producers
 
-    def handle(self, request: Request[GetAllProducerInfoRequestHeader]) -> Response:
+    def answer(self, request: Request[GetAllProducerInfoRequestHeader]) -> Response:
         table = {
             group: [
                 ProducerInfo(

@@ -20,17 +20,18 @@ from trimq.codec.bodies.clients import (
 )
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.headers.clients import ListConnectionsAndMembersRequestHeader
-from trimq.remoting.contract import Processor, RemotingError, Request, Response
+from trimq.processors._steps import WholeProcessor
+from trimq.remoting.contract import RemotingError, Request, Response
 
 
-class GetConsumerConnectionList(Processor[ListConnectionsAndMembersRequestHeader]):
+class GetConsumerConnectionList(WholeProcessor[ListConnectionsAndMembersRequestHeader]):
     codes = (RequestCode.GET_CONSUMER_CONNECTION_LIST,)
     header = ListConnectionsAndMembersRequestHeader
 
     def __init__(self, consumers: Consumers) -> None:
         self._consumers = consumers
 
-    def handle(self, request: Request[ListConnectionsAndMembersRequestHeader]) -> Response:
+    def answer(self, request: Request[ListConnectionsAndMembersRequestHeader]) -> Response:
         name = request.header.consumer_group
         group = self._consumers.group(name)
         if group is None:

@@ -6,17 +6,18 @@ from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.clients import ProducerConnection
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.headers.clients import GetProducerConnectionListRequestHeader
-from trimq.remoting.contract import Processor, RemotingError, Request, Response
+from trimq.processors._steps import WholeProcessor
+from trimq.remoting.contract import RemotingError, Request, Response
 
 
-class GetProducerConnectionList(Processor[GetProducerConnectionListRequestHeader]):
+class GetProducerConnectionList(WholeProcessor[GetProducerConnectionListRequestHeader]):
     codes = (RequestCode.GET_PRODUCER_CONNECTION_LIST,)
     header = GetProducerConnectionListRequestHeader
 
     def __init__(self, producers: Producers) -> None:
         self._producers = producers
 
-    def handle(self, request: Request[GetProducerConnectionListRequestHeader]) -> Response:
+    def answer(self, request: Request[GetProducerConnectionListRequestHeader]) -> Response:
         name = request.header.producer_group
         members = self._producers.group(name)
         if members is None:

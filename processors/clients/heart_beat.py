@@ -10,15 +10,14 @@ contradict each other.
 import logging
 from typing import Final
 
-import trio
-
 from trimq.base.clock import Clock
+from trimq.base.step_queue import Steps
 from trimq.broker.filters.sql_filters import SqlFilters
 from trimq.broker.groups.client_record import Client
 from trimq.broker.groups.consumers import Consumers
 from trimq.broker.groups.joining import GroupTopics
 from trimq.broker.groups.producers import Producers
-from trimq.broker.steps import Pace, Steps, at_once
+from trimq.broker.steps import at_once
 from trimq.codec.bodies.base import decode_request
 from trimq.codec.bodies.heartbeat import ConsumerData, HeartbeatData, ProducerData
 from trimq.codec.codes import RequestCode, ResponseCode
@@ -105,12 +104,8 @@ class HeartBeat(Processor[None]):
 
     async def _in_steps(self, request: Request[None]) -> Response:
         heard = _Heard(decode_request(HeartbeatData, request.body))
-        await self._filters.expressions.read(self._unread(heard.data))
-        pace = Pace()
-        for number, _ in enumerate(self._steps(request, heard), 1):
-            if number % _YIELDS_PER_STEP == 0:
-                await trio.lowlevel.checkpoint()
-            await pace.keep()
+        await self._filters.expressions.read(self._unread(heard.data), request.peer)
+        await request.peer.in_turn(self._steps(request, heard))
         return heard.response()
 
     def _unread(self, data: HeartbeatData) -> list[str]:
@@ -135,7 +130,7 @@ class HeartBeat(Processor[None]):
                     self._producers.register(one.group_name, self._client(request, data))
             except LimitReached as error:
                 heard.limit = error
-            yield
+            yield 0
 
     def _consume(
         self,
@@ -159,7 +154,8 @@ class HeartBeat(Processor[None]):
         changed = self._consumers.fingerprint_changed(
             consumer.group_name, data.heartbeat_fingerprint
         )
-        yield from self._consumers.registering(client, consumer, notify, without_sub=without_sub)
+        for _ in self._consumers.registering(client, consumer, notify, without_sub=without_sub):
+            yield 0
         if not without_sub:
             self._filters.table.register(consumer.group_name, consumer.subscription_data_set)
         return changed

@@ -6,10 +6,11 @@ from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.progress import GroupList
 from trimq.codec.codes import RequestCode
 from trimq.codec.headers.topics import QueryTopicConsumeByWhoRequestHeader
-from trimq.remoting.contract import Processor, Request, Response
+from trimq.processors._steps import WholeProcessor
+from trimq.remoting.contract import Request, Response
 
 
-class QueryTopicConsumeByWho(Processor[QueryTopicConsumeByWhoRequestHeader]):
+class QueryTopicConsumeByWho(WholeProcessor[QueryTopicConsumeByWhoRequestHeader]):
     """Those with members online that have subscribed it, and those with offsets in it."""
 
     codes = (RequestCode.QUERY_TOPIC_CONSUME_BY_WHO,)
@@ -19,7 +20,7 @@ class QueryTopicConsumeByWho(Processor[QueryTopicConsumeByWhoRequestHeader]):
         self._consumers = consumers
         self._offsets = offsets
 
-    def handle(self, request: Request[QueryTopicConsumeByWhoRequestHeader]) -> Response:
+    def answer(self, request: Request[QueryTopicConsumeByWhoRequestHeader]) -> Response:
         topic = request.header.topic
         groups = self._consumers.groups_consuming(topic) | self._offsets.groups_of(topic)
         return Response(body=encode_body(GroupList(group_list=groups)))

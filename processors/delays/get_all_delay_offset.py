@@ -2,14 +2,15 @@
 
 from trimq.broker.delivery.delays import DelayService
 from trimq.codec.codes import RequestCode
-from trimq.remoting.contract import Processor, Request, Response
+from trimq.processors._steps import WholeProcessor
+from trimq.remoting.contract import Request, Response
 
 
-class GetAllDelayOffset(Processor[None]):
+class GetAllDelayOffset(WholeProcessor[None]):
     codes = (RequestCode.GET_ALL_DELAY_OFFSET,)
 
     def __init__(self, delays: DelayService) -> None:
         self._delays = delays
 
-    def handle(self, request: Request[None]) -> Response:
+    def answer(self, request: Request[None]) -> Response:
         return Response(body=self._delays.encoded())

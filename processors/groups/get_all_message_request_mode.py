@@ -2,14 +2,15 @@
 
 from trimq.broker.groups.request_modes import RequestModes
 from trimq.codec.codes import RequestCode
-from trimq.remoting.contract import Processor, Request, Response
+from trimq.processors._steps import WholeProcessor
+from trimq.remoting.contract import Request, Response
 
 
-class GetAllMessageRequestMode(Processor[None]):
+class GetAllMessageRequestMode(WholeProcessor[None]):
     codes = (RequestCode.GET_ALL_MESSAGE_REQUEST_MODE,)
 
     def __init__(self, modes: RequestModes) -> None:
         self._modes = modes
 
-    def handle(self, request: Request[None]) -> Response:
+    def answer(self, request: Request[None]) -> Response:
         return Response(body=self._modes.encoded())

@@ -12,12 +12,12 @@ from trimq.codec.headers.groups import (
     GetAllSubscriptionGroupRequestHeader,
     GetAllSubscriptionGroupResponseHeader,
 )
-from trimq.codec.java import fastjson
-from trimq.processors._tables import encode_members
-from trimq.remoting.contract import Later, Processor, Request, Response
+from trimq.codec.java.rows import object_steps
+from trimq.processors._steps import AnswerSteps, SteppedProcessor
+from trimq.remoting.contract import Request, Response
 
 
-class GetAllSubscriptiongroupConfig(Processor[GetAllSubscriptionGroupRequestHeader]):
+class GetAllSubscriptiongroupConfig(SteppedProcessor[GetAllSubscriptionGroupRequestHeader]):
     """The body is a SubscriptionGroupWrapper; a page has the bans of its own groups."""
 
     codes = (RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG,)
@@ -27,10 +27,7 @@ class GetAllSubscriptiongroupConfig(Processor[GetAllSubscriptionGroupRequestHead
         self._config = config
         self._groups = groups
 
-    def handle(self, request: Request[GetAllSubscriptionGroupRequestHeader]) -> Later:
-        return Later(request, self._answer)
-
-    async def _answer(self, request: Request[GetAllSubscriptionGroupRequestHeader]) -> Response:
+    def steps(self, request: Request[GetAllSubscriptionGroupRequestHeader]) -> AnswerSteps:
         version = encode_body(self._groups.data_version)
         total = len(self._groups)
         chosen = self._chosen(request.header)
@@ -39,8 +36,10 @@ class GetAllSubscriptiongroupConfig(Processor[GetAllSubscriptionGroupRequestHead
             for group, topics in self._groups.forbidden_table().items()
             if group in chosen
         }
-        bans = fastjson.dumps(forbidden)
-        table = await encode_members(chosen)
+        # As of the time of the question, whatever changes in the meantime.
+        members = list(chosen.items())
+        bans = yield from object_steps(forbidden.items())
+        table = yield from object_steps(members)
         return Response(
             header=GetAllSubscriptionGroupResponseHeader(total_group_num=total),
             body=b'{"dataVersion":%b,"forbiddenTable":%b,"subscriptionGroupTable":%b}'

@@ -8,12 +8,13 @@ from trimq.broker.pop.batches import OrderedBatches
 from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.lite import GetBrokerLiteInfoResponseBody
 from trimq.codec.codes import RequestCode
-from trimq.remoting.contract import Processor, Request, Response
+from trimq.processors._steps import WholeProcessor
+from trimq.remoting.contract import Request, Response
 from trimq.store.config import StoreConfig
 from trimq.store.message_store import MessageStore
 
 
-class GetBrokerLiteInfo(Processor[None]):
+class GetBrokerLiteInfo(WholeProcessor[None]):
     codes = (RequestCode.GET_BROKER_LITE_INFO,)
 
     def __init__(
@@ -34,7 +35,7 @@ class GetBrokerLiteInfo(Processor[None]):
         self._store = store
         self._config = config
 
-    def handle(self, request: Request[None]) -> Response:
+    def answer(self, request: Request[None]) -> Response:
         body = GetBrokerLiteInfoResponseBody(
             store_type="default",
             max_lmq_num=self._config.max_lmq_consume_queue_num,

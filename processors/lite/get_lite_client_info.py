@@ -9,13 +9,14 @@ from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.lite import GetLiteClientInfoResponseBody
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.headers.lite import GetLiteClientInfoRequestHeader
-from trimq.remoting.contract import Processor, RemotingError, Request, Response
+from trimq.processors._steps import WholeProcessor
+from trimq.remoting.contract import RemotingError, Request, Response
 
 _UNKNOWN: Final = -1
 _MOST: Final = 10_000
 
 
-class GetLiteClientInfo(Processor[GetLiteClientInfoRequestHeader]):
+class GetLiteClientInfo(WholeProcessor[GetLiteClientInfoRequestHeader]):
     codes = (RequestCode.GET_LITE_CLIENT_INFO,)
     header = GetLiteClientInfoRequestHeader
 
@@ -26,7 +27,7 @@ class GetLiteClientInfo(Processor[GetLiteClientInfoRequestHeader]):
         self._subscriptions = subscriptions
         self._events = events
 
-    def handle(self, request: Request[GetLiteClientInfoRequestHeader]) -> Response:
+    def answer(self, request: Request[GetLiteClientInfoRequestHeader]) -> Response:
         header = request.header
         if header.max_count <= 0:
             raise RemotingError(ResponseCode.SYSTEM_ERROR, "[maxCount] field invalid")

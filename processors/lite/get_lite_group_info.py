@@ -11,13 +11,14 @@ from trimq.codec.bodies.progress import OffsetWrapper
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.headers.lite import GetLiteGroupInfoRequestHeader
 from trimq.codec.names import REMARK_LEFT, lite_queue
-from trimq.remoting.contract import Processor, RemotingError, Request, Response
+from trimq.processors._steps import WholeProcessor
+from trimq.remoting.contract import RemotingError, Request, Response
 from trimq.store.message_store import MessageStore
 
 _NOTHING: Final = -1
 
 
-class GetLiteGroupInfo(Processor[GetLiteGroupInfoRequestHeader]):
+class GetLiteGroupInfo(WholeProcessor[GetLiteGroupInfoRequestHeader]):
     codes = (RequestCode.GET_LITE_GROUP_INFO,)
     header = GetLiteGroupInfoRequestHeader
 
@@ -29,7 +30,7 @@ class GetLiteGroupInfo(Processor[GetLiteGroupInfoRequestHeader]):
         self._offsets = offsets
         self._store = store
 
-    def handle(self, request: Request[GetLiteGroupInfoRequestHeader]) -> Response:
+    def answer(self, request: Request[GetLiteGroupInfoRequestHeader]) -> Response:
         header = request.header
         topic = self._metadata.bound_topic(header.group)
         body = GetLiteGroupInfoResponseBody(

@@ -6,11 +6,12 @@ from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.lite import GetParentTopicInfoResponseBody
 from trimq.codec.codes import RequestCode
 from trimq.codec.headers.lite import GetParentTopicInfoRequestHeader
-from trimq.remoting.contract import Processor, Request, Response
+from trimq.processors._steps import WholeProcessor
+from trimq.remoting.contract import Request, Response
 from trimq.store.message_store import MessageStore
 
 
-class GetParentTopicInfo(Processor[GetParentTopicInfoRequestHeader]):
+class GetParentTopicInfo(WholeProcessor[GetParentTopicInfoRequestHeader]):
     codes = (RequestCode.GET_PARENT_TOPIC_INFO,)
     header = GetParentTopicInfoRequestHeader
 
@@ -19,7 +20,7 @@ class GetParentTopicInfo(Processor[GetParentTopicInfoRequestHeader]):
         self._life = life
         self._store = store
 
-    def handle(self, request: Request[GetParentTopicInfoRequestHeader]) -> Response:
+    def answer(self, request: Request[GetParentTopicInfoRequestHeader]) -> Response:
         topic = self._metadata.topic(request.header.topic)
         name = topic.topic_name
         body = GetParentTopicInfoResponseBody(

@@ -2,11 +2,10 @@
 
 import re
 
-import trio
-
 from trimq.broker.groups.offsets import ConsumerOffsets
 from trimq.codec.codes import RequestCode
-from trimq.remoting.contract import Later, Processor, Request, Response
+from trimq.processors._steps import AnswerSteps, SteppedProcessor
+from trimq.remoting.contract import Request, Response
 
 # A line break in JSON can only be formatting: inside strings it is escaped.
 _FORMATTING = re.compile(rb"\n\t*")
@@ -14,16 +13,13 @@ _BARE_KEY = re.compile(rb"(?<=[{,])(\d+):")
 _OF_PULLS = b'"pullOffsetTable":'
 
 
-class GetAllConsumerOffset(Processor[None]):
+class GetAllConsumerOffset(SteppedProcessor[None]):
     codes = (RequestCode.GET_ALL_CONSUMER_OFFSET,)
 
     def __init__(self, offsets: ConsumerOffsets) -> None:
         self._offsets = offsets
 
-    def handle(self, request: Request[None]) -> Later:
-        return Later(request, self._answer)
-
-    async def _answer(self, request: Request[None]) -> Response:
+    def steps(self, request: Request[None]) -> AnswerSteps:
         body: list[bytes] = []
         of_pulls = False
         for piece in self._offsets.encoded():
@@ -32,5 +28,5 @@ class GetAllConsumerOffset(Processor[None]):
             # one pull at their master, and they get no offsets any more.
             of_pulls = of_pulls or _OF_PULLS in part
             body.append(_BARE_KEY.sub(rb'"\1":', part) if of_pulls else part)
-            await trio.lowlevel.checkpoint()
+            yield len(body[-1])
         return Response(body=b"".join(body))

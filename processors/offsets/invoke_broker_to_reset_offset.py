@@ -7,10 +7,9 @@ from trimq.broker.consume.broker_reset import BrokerReset
 from trimq.broker.consume.client_reset import ClientReset, offset_table
 from trimq.broker.groups.offsets import ConsumerOffsets
 from trimq.broker.topics.table import Topics
-from trimq.codec.bodies.base import encode_body
-from trimq.codec.bodies.progress import ResetOffsetBody
 from trimq.codec.codes import LanguageCode, RequestCode, ResponseCode
 from trimq.codec.headers.offsets import ResetOffsetRequestHeader
+from trimq.codec.java.rows import object_steps
 from trimq.codec.names import REMARK_LEFT
 from trimq.processors._steps import AnswerSteps, SteppedProcessor
 from trimq.remoting.contract import Later, RemotingError, Request, Response
@@ -45,15 +44,15 @@ class InvokeBrokerToResetOffset(SteppedProcessor[ResetOffsetRequestHeader]):
         """A missing group has the offsets of one named null, as in the real broker."""
         return super().decode_header({"group": "null", **ext_fields})
 
-    def handle(self, request: Asked) -> Response | Later:
+    def handle(self, request: Asked) -> Later:
         """What the broker has reset is stored before it is answered."""
         outcome = super().handle(request)
         if not self._offsets.keeps_resets(request.header.topic):
             return outcome
         return Later(request, partial(self._store_first, outcome), keeps_body=False)
 
-    async def _store_first(self, outcome: Response | Later, request: Asked) -> Response:
-        response = outcome if isinstance(outcome, Response) else await outcome.answer(request)
+    async def _store_first(self, outcome: Later, request: Asked) -> Response:
+        response = await outcome.answer(request)
         await self._offsets.persist_in_steps()
         return response
 
@@ -72,7 +71,6 @@ class InvokeBrokerToResetOffset(SteppedProcessor[ResetOffsetRequestHeader]):
             for_c = request.language == LanguageCode.CPP
             chosen = yield from self._by_clients.steps(header, topic, for_c)
             remark = REMARK_LEFT
-        table = offset_table(self._config.broker_name, header.topic, chosen)
-        return lambda: Response(
-            remark=remark, body=encode_body(ResetOffsetBody(offset_table=table))
-        )
+        members = offset_table(self._config.broker_name, header.topic, chosen)
+        table = yield from object_steps(members)
+        return Response(remark=remark, body=b'{"offsetTable":%b}' % table)

@@ -45,7 +45,7 @@ class Notification(Processor[NotificationRequestHeader]):
         return Later(request, partial(self._wait, wanted), keeps_body=False)
 
     async def _read_first(self, text: str, request: Asked) -> Response:
-        await self._checks.expressions.read([text])
+        await self._checks.expressions.read([text], request.peer)
         try:
             wanted = self._check(request.header, request.peer)
         except RemotingError as error:

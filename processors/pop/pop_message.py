@@ -49,7 +49,7 @@ class PopMessage(Processor[PopHeader]):
 
     async def _read_first(self, text: str, request: Asked) -> Response:
         popping, header = self._popping, request.header
-        await popping.expressions.read([text])
+        await popping.expressions.read([text], request.peer)
         try:
             wanted = popping.check(header, request.peer)
         except RemotingError as error:

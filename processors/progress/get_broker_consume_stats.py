@@ -1,20 +1,17 @@
 """GET_BROKER_CONSUME_STATS: how far behind every group of this broker is, topic by topic."""
 
-import trio
-
 from trimq.broker.consume.backlog import Backlog
 from trimq.broker.groups.offsets import ConsumerOffsets
 from trimq.broker.groups.subscription_groups import SubscriptionGroups
 from trimq.broker.identity import BrokerIdentity
-from trimq.broker.steps import QUEUES_PER_STEP
-from trimq.codec.bodies.progress import ConsumeStats
 from trimq.codec.codes import RequestCode
 from trimq.codec.headers.groups import GetConsumeStatsInBrokerHeader
 from trimq.codec.java import fastjson
-from trimq.remoting.contract import Later, Processor, Request, Response
+from trimq.processors._steps import AnswerSteps, SteppedProcessor
+from trimq.remoting.contract import Request, Response
 
 
-class GetBrokerConsumeStats(Processor[GetConsumeStatsInBrokerHeader]):
+class GetBrokerConsumeStats(SteppedProcessor[GetConsumeStatsInBrokerHeader]):
     """ConsumeStatsList; with `isOrder` only ordered topics. One group a step.
 
     AdminBrokerProcessor.fetchAllConsumeStatsInBroker leaves pull offsets at 0, so its sum of
@@ -36,27 +33,19 @@ class GetBrokerConsumeStats(Processor[GetConsumeStatsInBrokerHeader]):
         self._offsets = offsets
         self._backlog = backlog
 
-    def handle(self, request: Request[GetConsumeStatsInBrokerHeader]) -> Later:
-        return Later(request, self._answer)
-
-    async def _answer(self, request: Request[GetConsumeStatsInBrokerHeader]) -> Response:
+    def steps(self, request: Request[GetConsumeStatsInBrokerHeader]) -> AnswerSteps:
         parts: list[bytes] = []
         behind = in_flight = 0
         for group in list(self._groups.all()):
-            found: list[ConsumeStats] = []
+            found: list[bytes] = []
             for topic in sorted(self._offsets.topics_of(group)):
-                stats = await self._backlog.of_topic(group, topic, request.header.is_order)
-                if stats is not None:
-                    found.append(stats)
-            for stats in found:
-                for progress in stats.offset_table.values():
-                    behind += progress.broker_offset - progress.consumer_offset
-                    in_flight += progress.pull_offset - progress.consumer_offset
-            if sum(len(stats.offset_table) for stats in found) > QUEUES_PER_STEP:
-                parts.append(await trio.to_thread.run_sync(fastjson.dumps, {group: found}))
-            else:
-                parts.append(fastjson.dumps({group: found}))
-                await trio.lowlevel.checkpoint()
+                backlog = yield from self._backlog.of_topic(group, topic, request.header.is_order)
+                if backlog is not None:
+                    found.append(backlog.stats)
+                    behind += backlog.behind
+                    in_flight += backlog.in_flight
+            parts.append(b"{%b:[%b]}" % (fastjson.dumps(group), b",".join(found)))
+            yield len(parts[-1])
         head = fastjson.dumps({"brokerAddr": self._identity.address})[:-1]
         body = b'%s,"consumeStatsList":[%s],"totalDiff":%d,"totalInflightDiff":%d}'
         return Response(body=body % (head, b",".join(parts), behind, in_flight))

@@ -6,13 +6,13 @@ from trimq.broker.config import BrokerConfig
 from trimq.broker.figures.stats import BrokerStats
 from trimq.broker.groups.consumers import Consumers
 from trimq.broker.groups.offsets import ConsumerOffsets
-from trimq.broker.steps import QUEUES_PER_STEP
 from trimq.broker.store_views import QueueReader
 from trimq.broker.topics.table import Topics
 from trimq.codec.bodies.locks import MessageQueue
 from trimq.codec.codes import RequestCode
 from trimq.codec.headers.groups import GetConsumeStatsRequestHeader
 from trimq.codec.java import fastjson
+from trimq.codec.java.rows import Rows
 from trimq.processors._steps import AnswerSteps, SteppedProcessor
 from trimq.remoting.contract import Request, Response
 
@@ -43,7 +43,7 @@ class GetConsumeStats(SteppedProcessor[GetConsumeStatsRequestHeader]):
 
     def steps(self, request: Request[GetConsumeStatsRequestHeader]) -> AnswerSteps:
         group = request.header.consumer_group
-        table: dict[MessageQueue, dict[str, int]] = {}
+        rows = Rows()
         rate = 0.0
         for name in self._chosen(request.header):
             topic = self._topics.get(name)
@@ -52,11 +52,11 @@ class GetConsumeStats(SteppedProcessor[GetConsumeStatsRequestHeader]):
                 continue
             for queue_id in range(topic.read_queue_nums):
                 queue = MessageQueue(broker_name=self._broker_name, queue_id=queue_id, topic=name)
-                table[queue] = self._queue(group, name, queue_id)
-                if len(table) % QUEUES_PER_STEP == 0:
-                    yield
+                if rows.put(queue, self._queue(group, name, queue_id)):
+                    yield rows.encode()
             rate += self._stats.pulled_per_second(group, name)
-        return lambda: Response(body=fastjson.dumps({"consumeTps": rate, "offsetTable": table}))
+        body = b'{"consumeTps":%b,"offsetTable":%b}' % (fastjson.dumps(rate), rows.object())
+        return Response(body=body)
 
     def _chosen(self, header: GetConsumeStatsRequestHeader) -> list[str]:
         """Topics named in a list count as they are, others only if the group subscribes them."""

@@ -3,15 +3,14 @@
 from trimq.base.clock import Clock
 from trimq.broker.config import BrokerConfig
 from trimq.broker.groups.offsets import ConsumerOffsets
-from trimq.broker.steps import QUEUES_PER_STEP
 from trimq.broker.store_views import QueueReader
 from trimq.broker.topics.table import Topics
-from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.locks import MessageQueue
-from trimq.codec.bodies.progress import QueryConsumeTimeSpanBody, QueueTimeSpan
+from trimq.codec.bodies.progress import QueueTimeSpan
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.headers.offsets import QueryConsumeTimeSpanRequestHeader
 from trimq.codec.java.moments import local_time
+from trimq.codec.java.rows import Rows
 from trimq.processors._steps import AnswerSteps, SteppedProcessor
 from trimq.remoting.contract import RemotingError, Request, Response
 
@@ -44,13 +43,11 @@ class QueryConsumeTimeSpan(SteppedProcessor[QueryConsumeTimeSpanRequestHeader]):
         topic = self._topics.get(name)
         if topic is None:
             raise RemotingError(ResponseCode.TOPIC_NOT_EXIST, f"topic[{name}] not exist")
-        spans: list[QueueTimeSpan] = []
+        rows = Rows()
         for queue_id in range(topic.write_queue_nums):
-            spans.append(self._span(request.header.group, name, queue_id))
-            if len(spans) % QUEUES_PER_STEP == 0:
-                yield
-        body = QueryConsumeTimeSpanBody(consume_time_span_set=spans)
-        return lambda: Response(body=encode_body(body))
+            if rows.add(self._span(request.header.group, name, queue_id)):
+                yield rows.encode()
+        return Response(body=b'{"consumeTimeSpanSet":%b}' % rows.array())
 
     def _span(self, group: str, topic: str, queue_id: int) -> QueueTimeSpan:
         first = self._store.earliest_store_time(topic, queue_id)

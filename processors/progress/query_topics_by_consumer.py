@@ -6,10 +6,11 @@ from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.topics import TopicList
 from trimq.codec.codes import RequestCode
 from trimq.codec.headers.topics import QueryTopicsByConsumerRequestHeader
-from trimq.remoting.contract import Processor, Request, Response
+from trimq.processors._steps import WholeProcessor
+from trimq.remoting.contract import Request, Response
 
 
-class QueryTopicsByConsumer(Processor[QueryTopicsByConsumerRequestHeader]):
+class QueryTopicsByConsumer(WholeProcessor[QueryTopicsByConsumerRequestHeader]):
     codes = (RequestCode.QUERY_TOPICS_BY_CONSUMER,)
     header = QueryTopicsByConsumerRequestHeader
 
@@ -17,7 +18,7 @@ class QueryTopicsByConsumer(Processor[QueryTopicsByConsumerRequestHeader]):
         self._identity = identity
         self._offsets = offsets
 
-    def handle(self, request: Request[QueryTopicsByConsumerRequestHeader]) -> Response:
+    def answer(self, request: Request[QueryTopicsByConsumerRequestHeader]) -> Response:
         topics = sorted(self._offsets.topics_of(request.header.group))
         body = TopicList(broker_addr=self._identity.address, topic_list=topics)
         return Response(body=encode_body(body))

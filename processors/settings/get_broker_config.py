@@ -4,7 +4,8 @@ from typing import Protocol
 
 from trimq.codec.codes import RequestCode
 from trimq.codec.headers.brokers import GetBrokerConfigResponseHeader
-from trimq.remoting.contract import Processor, Request, Response
+from trimq.processors._steps import WholeProcessor
+from trimq.remoting.contract import Request, Response
 
 
 class Settings(Protocol):
@@ -14,7 +15,7 @@ class Settings(Protocol):
     def text(self) -> str: ...
 
 
-class GetBrokerConfig(Processor[None]):
+class GetBrokerConfig(WholeProcessor[None]):
     """The header has the version of the settings, a DataVersion as JSON."""
 
     codes = (RequestCode.GET_BROKER_CONFIG,)
@@ -22,6 +23,6 @@ class GetBrokerConfig(Processor[None]):
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
 
-    def handle(self, request: Request[None]) -> Response:
+    def answer(self, request: Request[None]) -> Response:
         header = GetBrokerConfigResponseHeader(version=self._settings.version)
         return Response(header=header, body=self._settings.text().encode())

@@ -2,16 +2,17 @@
 
 from trimq.broker.timers.contract import Timers
 from trimq.codec.codes import RequestCode, ResponseCode
-from trimq.remoting.contract import Processor, RemotingError, Request, Response
+from trimq.processors._steps import WholeProcessor
+from trimq.remoting.contract import RemotingError, Request, Response
 
 
-class GetTimerMetrics(Processor[None]):
+class GetTimerMetrics(WholeProcessor[None]):
     codes = (RequestCode.GET_TIMER_METRICS,)
 
     def __init__(self, timers: Timers | None) -> None:
         self._timers = timers
 
-    def handle(self, request: Request[None]) -> Response:
+    def answer(self, request: Request[None]) -> Response:
         if self._timers is None:
             raise RemotingError(ResponseCode.SYSTEM_ERROR, "The timer message store is null")
         return Response(body=self._timers.metrics())

@@ -13,11 +13,12 @@ from trimq.codec.headers.topics import (
     SlavesTopicConfigRequestHeader,
 )
 from trimq.codec.java import fastjson
-from trimq.processors._tables import encode_members
-from trimq.remoting.contract import Later, Processor, Request, Response
+from trimq.codec.java.rows import object_steps
+from trimq.processors._steps import AnswerSteps, SteppedProcessor
+from trimq.remoting.contract import Request, Response
 
 
-class GetAllTopicConfig(Processor[SlavesTopicConfigRequestHeader]):
+class GetAllTopicConfig(SteppedProcessor[SlavesTopicConfigRequestHeader]):
     """The body is a TopicConfigAndMappingSerializeWrapper; a page has the mappings of its own topics."""
 
     codes = (RequestCode.GET_ALL_TOPIC_CONFIG,)
@@ -27,19 +28,18 @@ class GetAllTopicConfig(Processor[SlavesTopicConfigRequestHeader]):
         self._config = config
         self._topics = topics
 
-    def handle(self, request: Request[SlavesTopicConfigRequestHeader]) -> Later:
-        return Later(request, self._answer)
-
-    async def _answer(self, request: Request[SlavesTopicConfigRequestHeader]) -> Response:
+    def steps(self, request: Request[SlavesTopicConfigRequestHeader]) -> AnswerSteps:
         version = encode_body(self._topics.data_version)
         mappings = self._topics.mappings
         mapping_version = encode_body(mappings.data_version)
         total = len(self._topics)
         chosen = self._chosen(request.header)
-        details = fastjson.dumps(
-            {name: detail for name, detail in mappings.all().items() if name in chosen}
+        # As of the time of the question, whatever changes in the meantime.
+        topics = list(chosen.items())
+        details = yield from object_steps(
+            [(name, detail) for name, detail in mappings.all().items() if name in chosen]
         )
-        table = await encode_members(chosen)
+        table = yield from object_steps(topics)
         body = (
             b'{"dataVersion":%b,"mappingDataVersion":%b,"topicConfigTable":%b,'
             b'"topicQueueMappingDetailMap":%b,"topicQueueMappingInfoMap":{}%b}'

@@ -2,13 +2,13 @@
 
 from trimq.broker.config import BrokerConfig
 from trimq.broker.figures.stats import BrokerStats
-from trimq.broker.steps import QUEUES_PER_STEP
 from trimq.broker.store_views import QueueReader
 from trimq.broker.topics.table import Topics
 from trimq.codec.bodies.locks import MessageQueue
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.headers.topics import GetTopicStatsInfoRequestHeader
 from trimq.codec.java import fastjson
+from trimq.codec.java.rows import Rows
 from trimq.processors._steps import AnswerSteps, SteppedProcessor
 from trimq.remoting.contract import RemotingError, Request, Response
 
@@ -32,14 +32,13 @@ class GetTopicStatsInfo(SteppedProcessor[GetTopicStatsInfoRequestHeader]):
         topic = self._topics.get(name)
         if topic is None:
             raise RemotingError(ResponseCode.TOPIC_NOT_EXIST, f"topic[{name}] not exist")
-        table: dict[MessageQueue, dict[str, int]] = {}
+        rows = Rows()
         for queue_id in range(max(topic.write_queue_nums, topic.read_queue_nums)):
             queue = MessageQueue(broker_name=self._broker_name, queue_id=queue_id, topic=name)
-            table[queue] = self._queue(name, queue_id)
-            if len(table) % QUEUES_PER_STEP == 0:
-                yield
-        answer = {"offsetTable": table, "topicPutTps": self._stats.written_per_second(name)}
-        return lambda: Response(body=fastjson.dumps(answer))
+            if rows.put(queue, self._queue(name, queue_id)):
+                yield rows.encode()
+        rate = fastjson.dumps(self._stats.written_per_second(name))
+        return Response(body=b'{"offsetTable":%b,"topicPutTps":%b}' % (rows.object(), rate))
 
     def _queue(self, topic: str, queue_id: int) -> dict[str, int]:
         first = max(0, self._store.min_offset(topic, queue_id))

@@ -17,10 +17,11 @@ listeners too, from the moment that it is leaving.
 
 import logging
 from functools import partial
-from typing import Final
+from typing import Final, TypeVar
 
 import trio
 
+from trimq.base.step_queue import Steps
 from trimq.codec.codes import ResponseCode
 from trimq.codec.frames.command import ONEWAY_BIT, RemotingCommand
 from trimq.codec.headers.base import Header
@@ -28,6 +29,7 @@ from trimq.remoting.errors import PeerGone
 from trimq.remoting.exchange import Response
 from trimq.remoting.peer import Body, Peer
 from trimq.remoting.serving.durable_replies import ParkedReplies
+from trimq.remoting.serving.long_work import LongWork
 from trimq.remoting.serving.questions import Questions
 from trimq.remoting.serving.receiving import PolledReceiving, Receiving
 from trimq.remoting.serving.shared import Shared
@@ -39,6 +41,7 @@ from trimq.remoting.wire.unfinished import FrameWatch
 
 log = logging.getLogger("trimq.remoting")
 
+T = TypeVar("T")
 _BUSY: Final = "[OVERLOAD]system busy, start flow control for a while"
 
 
@@ -47,12 +50,14 @@ class Connection(Peer):
 
     __slots__ = (
         "_idle_since",
+        "_long",
         "_outbox",
         "_parked",
         "_questions",
         "_reason",
         "_receiving",
         "_serving",
+        "_share",
         "_shared",
         "_waiting",
         "_waiting_count",
@@ -68,8 +73,13 @@ class Connection(Peer):
         self._wire = wire
         self._shared = shared
         self.takes_files = wire.takes_views and shared.lane is not None
-        self._outbox = Outbox(wire, limits.outbox_limit, shared.counters, self._stop, shared.lane)
-        self._receiving = Receiving(self, shared, self._outbox)
+        resources = shared.resources
+        self._share = resources.memory.share(self, shared.counters)
+        self._outbox = Outbox(
+            wire, limits.outbox_limit, shared.counters, self._stop, shared.lane, self._share
+        )
+        self._receiving = Receiving(self, shared, self._outbox, self._share)
+        self._long = LongWork(resources.steps, self._outbox, self._receiving, self._share)
         self._parked: ParkedReplies | None = None
         if shared.gates:
             self._parked = ParkedReplies(shared.gates, self._outbox, self._receiving.send)
@@ -86,6 +96,7 @@ class Connection(Peer):
         """Serve until the peer leaves, `close` or `finish` is called, or the protocol is broken."""
         shared = self._shared
         shared.counters.connections += 1
+        self._share.add(self._wire.kept)
         log.debug(
             "connection opened: on=%s peer=%s id=%d",
             shared.listener_name,
@@ -114,8 +125,14 @@ class Connection(Peer):
                 self._outbox.close()
                 if self._parked is not None:
                     self._parked.close()
+                self._forget()
                 shared.counters.connections -= 1
                 await self._wire.aclose()
+
+    def _forget(self) -> None:
+        """What it has received is let go at once: the connection itself lives until the collector finds it."""
+        self._share.end()
+        self._receiving.frames.clear()
 
     def finish(self, reason: str) -> None:
         """Stop reading, send the replies, then close: the orderly end."""
@@ -124,7 +141,16 @@ class Connection(Peer):
     async def room(self) -> None:
         await self._outbox.room()
 
+    async def in_turn(self, steps: Steps[T]) -> T:
+        return await self._long.run(steps, self._look_for_its_end)
+
+    def _look_for_its_end(self) -> None:
+        """Nothing else tells of it while it is not read."""
+        if self._wire.is_gone():
+            self._stop("closed by the peer")
+
     def close(self, reason: str) -> None:
+        self._forget()
         self._outbox.close()
         self._stop(reason)
 
@@ -144,7 +170,8 @@ class Connection(Peer):
         """Called every few seconds; whether a frame that has begun should have ended long ago."""
         frames = self._receiving.frames
         # While we do not read, the peer is not to blame.
-        needed = frames.needed if frames.pending and not self._outbox.full else 0
+        reads = not (self._outbox.full or self._receiving.held)
+        needed = frames.needed if frames.pending and reads else 0
         return self._watch.is_late(frames.frames, needed, now, self._shared.limits.frame_seconds)
 
     def oneway(self, code: int, header: Header | None = None, body: Body = b"") -> None:
@@ -194,7 +221,7 @@ class Connection(Peer):
                 await self._be_polled(wire, self._shared.poller)
             receiving = self._receiving
             while not receiving.over:
-                await self._outbox.room()
+                await self._room_to_read()
                 data = await wire.receive()
                 if data:
                     turn = receiving.received(data)
@@ -242,8 +269,13 @@ class Connection(Peer):
     async def _catch_up(self, turn: Turn | None, must_wait: bool, poller: Poller, fd: int) -> None:
         if turn is not None:
             await self._finish(turn, must_wait)
-        await self._outbox.room()
+        await self._room_to_read()
         poller.resume(fd)
+
+    async def _room_to_read(self) -> None:
+        """Wait while too much is on its way out, or too much long work is asked for."""
+        await self._outbox.room()
+        await self._long.room()
 
     async def _finish(self, turn: Turn, must_wait: bool) -> None:
         """Send the replies, and take the remaining turns."""
@@ -256,7 +288,7 @@ class Connection(Peer):
                 return
             # A large receive is served in pieces: the other connections want their turn too.
             await trio.lowlevel.checkpoint()
-            await self._outbox.room()
+            await self._room_to_read()
             turn = self._receiving.take_turn()
             must_wait = self._receiving.must_wait()
 
@@ -285,6 +317,7 @@ class Connection(Peer):
         self._waiting_count += 1
         counters.waiting += 1
         counters.waiting_bytes += waiting.size
+        self._share.add(waiting.size)
         self._waiting.start_soon(self._answer_later, waiting)
 
     async def _answer_later(self, waiting: WaitingRequest) -> None:
@@ -301,6 +334,7 @@ class Connection(Peer):
             self._waiting_count -= 1
             self._shared.counters.waiting -= 1
             self._shared.counters.waiting_bytes -= waiting.size
+            self._share.add(-waiting.size)
         if request.oneway or response.no_reply:
             return
         replies = [Reply(request.opaque, waiting.coding, response)]

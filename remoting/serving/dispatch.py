@@ -58,6 +58,7 @@ class Dispatcher:
         "_on_request",
         "_routes",
         "_watched",
+        "apart",
         "counters",
         "holdback",
         "request_log",
@@ -83,6 +84,8 @@ class Dispatcher:
         self._on_request = on_request
         # Whether the log wants every request: looked up once a receive.
         self._watched: bool = False
+        # Requests of this receive that come less often than messages, and may cost more.
+        self.apart: int = 0
         self.request_log: RequestLog = RequestLog() if request_log is None else request_log
         self.holdback = holdback
         self.counters: RemotingCounters = RemotingCounters() if counters is None else counters
@@ -100,6 +103,7 @@ class Dispatcher:
     def begin_receive(self) -> None:
         """Call before the requests of one receive."""
         self._watched = self.request_log.on
+        self.apart = 0
 
     def begin(self, command: RemotingCommand, peer: Peer) -> Response | Later:
         """The response, or what to pass to `finish` in a task."""
@@ -117,6 +121,8 @@ class Dispatcher:
         route = self._routes.get(code)
         if route is None:
             return self._unsupported(code, peer)
+        if not route.joins:
+            self.apart += 1
         try:
             request: Request[Any] = Request(
                 code,

@@ -10,6 +10,7 @@ from typing import Final
 
 from trimq.codec.frames.frame import FrameBuffer
 from trimq.remoting.counters import RemotingCounters
+from trimq.remoting.memory import Share
 from trimq.remoting.peer import Peer
 from trimq.remoting.serving.dispatch import Dispatcher
 from trimq.remoting.serving.durable_replies import ParkedReplies
@@ -24,7 +25,7 @@ _SMALL: Final[int] = SMALL
 
 
 class Receiving:
-    """`moved`: something came since this was last set to False. `over`: the connection reads no more.
+    """`moved`: something came since this was last set to False. `over`: the connection reads no more; `held`: not now.
 
     `parked`: replies that wait until their records are durable, if any do. `room`: bytes of replies in a turn.
     """
@@ -35,16 +36,19 @@ class Receiving:
         "_outbox",
         "_peer",
         "_room",
+        "_share",
         "_shared",
         "_unfinished",
         "frames",
+        "held",
         "moved",
         "over",
         "parked",
     )
 
-    def __init__(self, peer: Peer, shared: Shared, outbox: Outbox) -> None:
+    def __init__(self, peer: Peer, shared: Shared, outbox: Outbox, share: Share) -> None:
         self._peer = peer
+        self._share = share
         self._shared = shared
         self._dispatcher: Dispatcher = shared.dispatcher
         self._counters: RemotingCounters = shared.counters
@@ -56,6 +60,7 @@ class Receiving:
         self._unfinished: int = 0
         self.moved: bool = True
         self.over: bool = False
+        self.held: bool = False
 
     def received(self, data: bytes) -> Turn:
         """Handle what came, and write what that staged."""
@@ -89,7 +94,9 @@ class Receiving:
     def _note_unfinished(self, turn: Turn) -> None:
         pending = self.frames.pending
         if (pending > _SMALL or self._unfinished) and not self._peer.closed:
-            self._unfinished = pending
+            before, self._unfinished = self._unfinished, pending
+            # A buffer that grows has an eighth more than is in it.
+            self._share.add(pending + (pending >> 3) - before - (before >> 3))
             self._shared.unfinished.note(self._peer, pending, turn.frames > 0)
 
     def must_wait(self) -> bool:
@@ -150,7 +157,7 @@ class PolledReceiving:
         """There is something to read, or the end."""
         receiving = self._receiving
         try:
-            if receiving.over or self._outbox.full:
+            if receiving.over or receiving.held or self._outbox.full:
                 self._see_to(None, False)
                 return
             data = self._wire.receive_now()

@@ -14,6 +14,7 @@ from trimq.remoting.contract import ConnectionListener
 from trimq.remoting.counters import RemotingCounters
 from trimq.remoting.gate import Awaited
 from trimq.remoting.limits import Limits
+from trimq.remoting.resources import Resources
 from trimq.remoting.serving.connection import Connection
 from trimq.remoting.serving.dispatch import Dispatcher
 from trimq.remoting.serving.doorkeeper import Doorkeeper
@@ -56,15 +57,16 @@ class Server:
         limits: Limits | None = None,
         balancers: Networks = (),
         doorkeeper: Doorkeeper | None = None,
+        resources: Resources | None = None,
     ) -> None:
         """`gates`: what replies with `durable_at` wait for.
 
         `balancers` are trusted when they say whose connection they forward.
 
-        `doorkeeper` is for servers that count their connections together.
+        `doorkeeper` is for servers that count their connections together, `resources` for all of a process.
         """
         self._limits = Limits() if limits is None else limits
-        self._shared = Shared(dispatcher, self._limits, gates, listener)
+        self._shared = Shared(dispatcher, self._limits, gates, listener, resources=resources)
         self._tls = ServerTls() if tls is None else tls
         self._balancers = balancers
         self._connections: set[Connection] = set()

@@ -4,6 +4,7 @@ from trimq.codec.frames.command import JSON
 from trimq.remoting.contract import ConnectionListener
 from trimq.remoting.gate import Awaited
 from trimq.remoting.limits import Limits
+from trimq.remoting.resources import Resources
 from trimq.remoting.serving.dispatch import Dispatcher
 from trimq.remoting.serving.round import Round
 from trimq.remoting.wire.lane import Lane
@@ -25,8 +26,10 @@ class Shared:
         "listener",
         "listener_name",
         "poller",
+        "resources",
         "round",
         "unfinished",
+        "waiting_bytes_limit",
     )
 
     def __init__(
@@ -36,13 +39,17 @@ class Shared:
         gates: tuple[Awaited, ...] = (),
         listener: ConnectionListener | None = None,
         coding: int = JSON,
+        resources: Resources | None = None,
     ) -> None:
         self.dispatcher = dispatcher
         self.limits = limits
         self.gates = gates
         self.listener = listener
         self.counters = dispatcher.counters
-        self.unfinished = Unfinished(limits.unfinished_limit, self.counters)
+        self.resources = Resources() if resources is None else resources
+        memory = self.resources.memory
+        self.unfinished = Unfinished(memory.part(limits.unfinished_limit), self.counters)
+        self.waiting_bytes_limit = memory.part(limits.waiting_bytes_limit)
         # For log lines: one process may listen as a broker and as a NameServer.
         self.listener_name = dispatcher.request_log.listener
         # The header coding of our own requests; a reply always has that of its request.
@@ -61,7 +68,7 @@ class Shared:
         limits = self.limits
         if limits.waiting_limit and count >= limits.waiting_limit:
             return "maxHeldRequestsPerConnection"
-        most = limits.waiting_bytes_limit
+        most = self.waiting_bytes_limit
         if most and self.counters.waiting_bytes + size > most:
             return "maxHeldRequestBytes"
         return None

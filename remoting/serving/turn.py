@@ -28,6 +28,8 @@ _LAST_BINARY_CODE: Final = 32767
 
 # No step may hold the event loop for long: this many requests take a few milliseconds.
 _FRAMES_PER_TURN: Final = 128
+# And this many of those that do not come with every message: one may take as much as all others together.
+_APART_PER_TURN: Final = 8
 
 # And copies of stored messages, which short requests may ask for: with so many bytes the others have their turn.
 _COPIED_PER_TURN: Final = 256 * 1024
@@ -110,7 +112,12 @@ def begin_turn(
     turn = Turn()
     dispatcher.begin_receive()
     try:
-        while room > 0 and turn.frames < _FRAMES_PER_TURN and turn.copied < _COPIED_PER_TURN:
+        while (
+            room > 0
+            and turn.frames < _FRAMES_PER_TURN
+            and turn.copied < _COPIED_PER_TURN
+            and dispatcher.apart < _APART_PER_TURN
+        ):
             frame = frames.next_frame()
             if frame is None:
                 break

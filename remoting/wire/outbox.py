@@ -9,11 +9,13 @@ Hot: compiled by mypyc when a compiler is there.
 import logging
 from collections import deque
 from collections.abc import Awaitable, Callable
+from mmap import mmap
 
 import trio
 
 from trimq.base.file_body import FileBody
 from trimq.remoting.counters import RemotingCounters
+from trimq.remoting.memory import Share
 from trimq.remoting.peer import Buffer
 from trimq.remoting.wire.lane import Lane, Mailing
 from trimq.remoting.wire.streams import Wire, remove
@@ -28,6 +30,7 @@ class Outbox:
         "_buffers",
         "_closed",
         "_counters",
+        "_kept",
         "_lane",
         "_lent",
         "_limit",
@@ -35,6 +38,7 @@ class Outbox:
         "_nursery",
         "_on_broken",
         "_sending",
+        "_share",
         "_waiters",
         "_wire",
         "moved",
@@ -48,12 +52,17 @@ class Outbox:
         counters: RemotingCounters,
         on_broken: Callable[[str], None],
         lane: Lane | None = None,
+        share: Share | None = None,
     ) -> None:
+        """`share`: of the memory for all connections."""
         self._wire = wire
         self._limit = limit
         self._counters = counters
         self._on_broken = on_broken
         self._lane = lane
+        self._share = share
+        # Bytes that are in no file, as counted in the share: never more than are left.
+        self._kept = 0
         self._buffers: deque[Buffer] = deque()
         # What a thread sends, one after the other. The first is with a thread, or waits for the
         # socket, while `_sending`.
@@ -93,10 +102,15 @@ class Outbox:
                 if sent == size:
                     return
         self.size += size - sent
+        kept = 0
+        for buffer in buffers:
+            if not _is_mapped(buffer):
+                kept += len(buffer)
         self._buffers.extend(buffers)
         remove(self._buffers, sent)
         if not self._sending:
             self._start()
+        self._keep(self._kept + max(kept - sent, 0))
 
     def put_files(self, head: bytes, body: FileBody) -> None:
         """Let a thread send it: for a peer that takes files."""
@@ -136,7 +150,14 @@ class Outbox:
         if not self._lent:
             self._drop_mailings()
         self.size = 0
+        self._keep(0)
         self._wake()
+
+    def _keep(self, kept: int) -> None:
+        """Count it in the share, which may close this connection too."""
+        before, self._kept = self._kept, kept
+        if self._share is not None and kept != before:
+            self._share.add(kept - before)
 
     def _drop_mailings(self) -> None:
         while self._mailings:
@@ -207,6 +228,8 @@ class Outbox:
             self.moved = True
             self._counters.bytes_out += sent
             self.size -= sent
+            if self._kept > self.size:
+                self._keep(self.size)
             self._wake()
 
     def _wake(self) -> None:
@@ -219,3 +242,8 @@ class Outbox:
     def _break(self, error: Exception) -> None:
         self.close()
         self._on_broken(f"send failed: {error}")
+
+
+def _is_mapped(buffer: Buffer) -> bool:
+    """Whether its bytes are a file's, and need no memory of this process."""
+    return isinstance(buffer, memoryview) and isinstance(buffer.obj, mmap)

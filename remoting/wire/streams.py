@@ -6,6 +6,7 @@ the same work through several more calls a message. Streams are for TLS and for 
 Hot: compiled by mypyc when a compiler is there.
 """
 
+import select
 import socket
 from collections import deque
 from contextlib import suppress
@@ -30,16 +31,23 @@ _PAUSE: Final = 8
 
 # What a stream, which takes one buffer at a time, gets joined into one piece.
 _STREAM_CHUNK: Final = 256 * 1024
+# What TLS keeps for a connection: its state, and a record in each direction.
+_OF_TLS: Final = 64 * 1024
+
+# Linux tells of an end that is behind bytes which have not been read.
+_HANGUP: Final = getattr(select, "POLLRDHUP", 0)
 
 
 class Wire:
     """Both directions of one connection; one task receives, one sends.
 
-    `takes_views`: bytes to send are handed to the kernel as they are. TLS looks at them.
+    `takes_views`: bytes to send are handed to the kernel as they are. TLS looks at them. `kept`: bytes of memory that
+    it takes by itself.
     """
 
     __slots__ = ()
     takes_views: ClassVar[bool] = False
+    kept: ClassVar[int] = 0
 
     async def receive(self) -> bytes:
         """The next bytes; empty at the end."""
@@ -56,6 +64,10 @@ class Wire:
     async def writable(self) -> None:
         """Wait until something can be sent."""
         raise NotImplementedError
+
+    def is_gone(self) -> bool:
+        """Whether the other end has closed it, as far as that can be known without reading."""
+        return False
 
     def lend(self) -> socket.socket:
         """The socket, for a thread that sends; it stays open until `back`."""
@@ -164,6 +176,9 @@ class SocketWire(Wire):
     async def writable(self) -> None:
         await trio.lowlevel.wait_writable(self._socket)
 
+    def is_gone(self) -> bool:
+        return _is_hung_up(self._socket.fileno())
+
     def lend(self) -> socket.socket:
         self._lent = True
         return self._socket
@@ -201,6 +216,7 @@ class StreamWire(Wire):
     """Any Trio stream: TLS over a socket, memory streams in tests."""
 
     __slots__ = ("_stream",)
+    kept = _OF_TLS
 
     def __init__(self, stream: trio.abc.Stream) -> None:
         self._stream = stream
@@ -222,8 +238,21 @@ class StreamWire(Wire):
         await self._stream.send_all(b"".join(parts))
         return size
 
+    def is_gone(self) -> bool:
+        below = getattr(self._stream, "transport_stream", None)
+        return isinstance(below, trio.SocketStream) and _is_hung_up(below.socket.fileno())
+
     async def aclose(self) -> None:
         await trio.aclose_forcefully(self._stream)
+
+
+def _is_hung_up(fd: int) -> bool:
+    """Whether the other end sends no more; False where nothing tells."""
+    if not _HANGUP or fd < 0:
+        return False
+    poll = select.poll()
+    poll.register(fd, _HANGUP)
+    return bool(poll.poll(0))
 
 
 def address_of(sock: socket.socket) -> str:

@@ -1,18 +1,13 @@
 """Frames that have begun and not ended: all their bytes share a budget, and each has a time limit."""
 
-from typing import Final, Protocol
+from typing import Final
 
 from trimq.remoting.counters import RemotingCounters
+from trimq.remoting.memory import Holder
 
 # Smaller remainders are not counted: a receive may end anywhere in a frame.
 SMALL: Final = 4096
 _BYTES_PER_SECOND: Final = 64 * 1024
-
-
-class Holder(Protocol):
-    """A connection that holds the bytes of an unfinished frame."""
-
-    def close(self, reason: str) -> None: ...
 
 
 class Unfinished:

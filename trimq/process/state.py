@@ -7,14 +7,16 @@ from trimq.logs.setup import dropped_lines
 from trimq.process.loop_steps import LoopSteps
 from trimq.process.metrics import Sample
 from trimq.process.supervision import Supervisor
+from trimq.remoting.resources import Resources
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessState:
-    """One supervisor keeps all services going; the loop's steps are those of all servers."""
+    """One supervisor keeps all services going; all servers run in one loop, and divide its resources."""
 
     supervisor: Supervisor = field(default_factory=Supervisor)
     steps: LoopSteps = field(default_factory=LoopSteps)
+    resources: Resources = field(default_factory=Resources)
 
     def samples(self) -> Iterator[Sample]:
         """One scrape; it begins a new measurement of the longest step."""
@@ -31,6 +33,25 @@ class ProcessState:
             "Longest step of the event loop since the last scrape.",
             "gauge",
             steps.take_longest(),
+        )
+        resources = self.resources
+        yield Sample(
+            "trimq_network_memory_bytes",
+            "Memory kept for connections: unfinished frames, waiting requests, answers on their way.",
+            "gauge",
+            resources.memory.total,
+        )
+        yield Sample(
+            "trimq_long_work_waiting",
+            "Long answers that are being made, in steps.",
+            "gauge",
+            resources.steps.waiting,
+        )
+        yield Sample(
+            "trimq_long_work_steps",
+            "Steps of long answers.",
+            "counter",
+            resources.steps.steps,
         )
         yield Sample(
             "trimq_log_lines_dropped",

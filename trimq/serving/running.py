@@ -141,7 +141,7 @@ async def _serving(
         # Listeners end first: their last replies may wait for a flush.
         stack.callback(services.cancel_scope.cancel)
         listeners = await stack.enter_async_context(trio.open_nursery())
-        await _listen(plan, broker, sockets, listeners)
+        await _listen(plan, broker, sockets, process, listeners)
         # Registered means findable: from here on clients come.
         await services.start(
             process.supervisor.keep_started, "registration", broker.common.registration.run
@@ -174,7 +174,11 @@ def _samples(broker: Broker, process: ProcessState) -> Iterator[Sample]:
 
 
 async def _listen(
-    plan: ServerPlan, broker: Broker, sockets: BrokerSockets, nursery: trio.Nursery
+    plan: ServerPlan,
+    broker: Broker,
+    sockets: BrokerSockets,
+    process: ProcessState,
+    nursery: trio.Nursery,
 ) -> None:
     limits = limits_of(plan.server)
     doorkeeper = Doorkeeper(limits, broker.main.counters, plan.server.balancers)
@@ -189,6 +193,7 @@ async def _listen(
             gates=broker.gates,
             limits=limits,
             doorkeeper=doorkeeper,
+            resources=process.resources,
         )
         await nursery.start(server.serve, socks)
         pollers.append(server.poller)

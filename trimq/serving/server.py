@@ -13,7 +13,6 @@ from trimq.broker.services.siblings import Siblings
 from trimq.process.loop_steps import watched
 from trimq.process.state import ProcessState
 from trimq.process.stop_signals import stop_signals
-from trimq.process.supervision import Supervisor
 from trimq.process.tls import server_tls
 from trimq.remoting.serving.dispatch import Dispatcher
 from trimq.remoting.serving.request_log import RequestLog
@@ -33,7 +32,7 @@ from trimq.settings.options import (
     prepare_store,
     server_plan,
 )
-from trimq.settings.process import limits_of
+from trimq.settings.process import limits_of, resources_of
 from trimq.wiring.namesrv import Namesrv, build_namesrv
 from trimq.wiring.parts.cluster import NameServers
 
@@ -92,15 +91,13 @@ async def open_server(
     check_not_several(plan.store.root)
     async with explained_plainly(), AsyncExitStack() as stack:
         namesrv_addr = plan.broker.namesrv_addr or ""
-        process = ProcessState()
+        process = ProcessState(resources=resources_of(plan.server))
         stack.enter_context(watched(process.steps))
         namesrv: Namesrv | None = None
         if plan.embedded is not None:
             namesrv = made_namesrv(plan.embedded, clock)
             namesrv_addr = str(
-                await stack.enter_async_context(
-                    open_namesrv(namesrv, plan.embedded, process.supervisor)
-                )
+                await stack.enter_async_context(open_namesrv(namesrv, plan.embedded, process))
             )
         tell_local = namesrv.routes.register_topic if namesrv is not None else None
         name_servers = NameServers(name_server_list(namesrv_addr), tell_local)
@@ -122,7 +119,7 @@ def made_namesrv(plan: NamesrvPlan, clock: Clock | None = None) -> Namesrv:
 
 @asynccontextmanager
 async def open_namesrv(
-    namesrv: Namesrv, plan: NamesrvPlan, supervisor: Supervisor
+    namesrv: Namesrv, plan: NamesrvPlan, process: ProcessState
 ) -> AsyncIterator[Endpoint]:
     """Serve a NameServer until the block ends; yields the address it really listens on."""
     server = Server(
@@ -132,12 +129,13 @@ async def open_namesrv(
         balancers=plan.server.balancers,
         # Java clients connect to every NameServer that they know, and send to one.
         limits=replace(limits_of(plan.server), first_byte_seconds=0),
+        resources=process.resources,
     )
     sock = listen(plan.listen)
     bound = Endpoint(plan.listen.host, sock.getsockname()[1])
     async with trio.open_nursery() as nursery:
         for name, service in namesrv.parts.services.items():
-            nursery.start_soon(supervisor.keep, name, service)
+            nursery.start_soon(process.supervisor.keep, name, service)
         await nursery.start(server.serve, [sock])
         yield bound
         nursery.cancel_scope.cancel()
@@ -156,7 +154,8 @@ async def run_namesrv(options: NamesrvOptions, ready: Ready) -> None:
     plan = namesrv_plan(options)
     with stop_signals() as stop:
         namesrv = made_namesrv(plan)
-        async with open_namesrv(namesrv, plan, Supervisor()) as bound:
+        process = ProcessState(resources=resources_of(plan.server))
+        async with open_namesrv(namesrv, plan, process) as bound:
             ready(namesrv_line(str(bound)))
             await stop.wait()
 

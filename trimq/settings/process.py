@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 from trimq.base.declaring import limit, setting
 from trimq.remoting.limits import Limits
+from trimq.remoting.memory import NetworkMemory, budget
+from trimq.remoting.resources import Resources
 from trimq.remoting.wire.proxy_protocol import Networks, parse_networks
 from trimq.settings.descriptors import room_for_connections
 
@@ -85,6 +87,19 @@ class ServerConfig:
     max_held_request_bytes: int = limit(
         256 * 1024 * 1024, "Bytes that all waiting requests together may keep.", long=True
     )
+    max_network_bytes: int = limit(
+        512 * 1024 * 1024,
+        "Bytes that all connections together may keep: unfinished frames, waiting requests, long answers, replies "
+        "that are not read, TLS. Never more than a quarter of the memory that the process may use (control groups and "
+        "`ulimit -v` count); unfinished frames and waiting requests get half of it each at most. When it is used up, "
+        "the connection that keeps most is closed.",
+        long=True,
+    )
+
+
+def resources_of(config: ServerConfig) -> Resources:
+    """What all servers of this process divide."""
+    return Resources(NetworkMemory(budget(config.max_network_bytes)))
 
 
 def _share_of(room: int, of_address: int) -> int:

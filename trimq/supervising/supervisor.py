@@ -11,13 +11,14 @@ from contextlib import AsyncExitStack
 import trio
 
 from trimq.process.metrics import metrics_server
+from trimq.process.state import ProcessState
 from trimq.process.stop_signals import STOP_SECONDS, stop_signals
-from trimq.process.supervision import Supervisor
 from trimq.serving.failures import explained_plainly
 from trimq.serving.ready_line import Ready, broker_line
 from trimq.serving.server import made_namesrv, open_namesrv
 from trimq.settings.endpoints import Endpoint
 from trimq.settings.options import ServerOptions, metrics_endpoint, prepare_store
+from trimq.settings.process import resources_of
 from trimq.supervising.child import Child
 from trimq.supervising.family import Family, family_of
 from trimq.supervising.page import FamilyPage
@@ -67,7 +68,8 @@ async def _namesrv(family: Family, stack: AsyncExitStack) -> str:
     if plan.embedded is None:
         return plan.broker.namesrv_addr or ""
     namesrv = made_namesrv(plan.embedded)
-    return str(await stack.enter_async_context(open_namesrv(namesrv, plan.embedded, Supervisor())))
+    process = ProcessState(resources=resources_of(plan.server))
+    return str(await stack.enter_async_context(open_namesrv(namesrv, plan.embedded, process)))
 
 
 def reachable(namesrv: str) -> str:

@@ -6,16 +6,17 @@ from trimq.codec.headers.namesrv import (
     WipeWritePermOfBrokerResponseHeader,
 )
 from trimq.namesrv.topic_queues import TopicQueues
-from trimq.remoting.contract import Processor, Request, Response
+from trimq.processors._steps import WholeProcessor
+from trimq.remoting.contract import Request, Response
 
 
-class WipeWritePermOfBroker(Processor[WipeWritePermOfBrokerRequestHeader]):
+class WipeWritePermOfBroker(WholeProcessor[WipeWritePermOfBrokerRequestHeader]):
     codes = (RequestCode.WIPE_WRITE_PERM_OF_BROKER,)
     header = WipeWritePermOfBrokerRequestHeader
 
     def __init__(self, topics: TopicQueues) -> None:
         self._topics = topics
 
-    def handle(self, request: Request[WipeWritePermOfBrokerRequestHeader]) -> Response:
+    def answer(self, request: Request[WipeWritePermOfBrokerRequestHeader]) -> Response:
         count = self._topics.wipe_write(request.header.broker_name or "")
         return Response(header=WipeWritePermOfBrokerResponseHeader(wipe_topic_count=count))

@@ -3,18 +3,19 @@
 from typing import Protocol
 
 from trimq.codec.codes import RequestCode
-from trimq.remoting.contract import Processor, Request, Response
+from trimq.processors._steps import WholeProcessor
+from trimq.remoting.contract import Request, Response
 
 
 class Settings(Protocol):
     def text(self) -> str: ...
 
 
-class GetNamesrvConfig(Processor[None]):
+class GetNamesrvConfig(WholeProcessor[None]):
     codes = (RequestCode.GET_NAMESRV_CONFIG,)
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
 
-    def handle(self, request: Request[None]) -> Response:
+    def answer(self, request: Request[None]) -> Response:
         return Response(body=self._settings.text().encode())

@@ -8,16 +8,17 @@ from trimq.codec.bodies.topics import TopicList
 from trimq.codec.codes import RequestCode
 from trimq.codec.java.tables import concurrent_order
 from trimq.namesrv.routes import RouteTable
-from trimq.remoting.contract import Processor, Request, Response
+from trimq.processors._steps import WholeProcessor
+from trimq.remoting.contract import Request, Response
 
 
-class GetSystemTopicListFromNs(Processor[None]):
+class GetSystemTopicListFromNs(WholeProcessor[None]):
     codes = (RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_NS,)
 
     def __init__(self, routes: RouteTable) -> None:
         self._routes = routes
 
-    def handle(self, request: Request[None]) -> Response:
+    def answer(self, request: Request[None]) -> Response:
         names: list[str] = []
         for cluster, brokers in self._routes.clusters().items():
             names += [cluster, *brokers]

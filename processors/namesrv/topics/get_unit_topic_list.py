@@ -1,21 +1,21 @@
 """GET_UNIT_TOPIC_LIST: the topics of units."""
 
-from trimq.codec.bodies.base import encode_body
-from trimq.codec.bodies.topics import TopicList
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.namesrv.config import NamesrvConfig
 from trimq.namesrv.topic_queues import TopicQueues, is_unit
-from trimq.remoting.contract import Processor, RemotingError, Request, Response
+from trimq.processors._steps import AnswerSteps, SteppedProcessor, topic_list
+from trimq.remoting.contract import RemotingError, Request
 
 
-class GetUnitTopicList(Processor[None]):
+class GetUnitTopicList(SteppedProcessor[None]):
     codes = (RequestCode.GET_UNIT_TOPIC_LIST,)
 
     def __init__(self, topics: TopicQueues, config: NamesrvConfig) -> None:
         self._topics = topics
         self._config = config
 
-    def handle(self, request: Request[None]) -> Response:
+    def steps(self, request: Request[None]) -> AnswerSteps:
         if not self._config.enable_topic_list:
             raise RemotingError(ResponseCode.SYSTEM_ERROR, "disable")
-        return Response(body=encode_body(TopicList(topic_list=self._topics.topics_with(is_unit))))
+        names = yield from self._topics.topics_with(is_unit)
+        return (yield from topic_list(names))

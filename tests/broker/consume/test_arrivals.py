@@ -195,3 +195,30 @@ async def test_what_was_left_for_later_may_be_gone(mock_clock, arrivals, nursery
     nursery.start_soon(arrivals.ask_later)
     await wait_all_tasks_blocked()
     assert all(waiting.ended == pytest.approx(2) for waiting in pulls)
+
+
+async def test_many_pulls_are_woken_one_group_after_the_other(mock_clock, arrivals, nursery):
+    """Each reads and answers in the round in which it wakes: 500 of them would keep everybody waiting."""
+    answered: list[int] = []
+
+    async def pull(number: int) -> None:
+        assert await arrivals.wait("T", 0, 0, None, 60)
+        answered.append(number)
+
+    async with trio.open_nursery() as pulls:
+        for number in range(500):
+            pulls.start_soon(pull, number)
+        await wait_all_tasks_blocked()
+        nursery.start_soon(arrivals.ask_later)
+        await wait_all_tasks_blocked()
+        arrivals.arrived([message(0)])
+        before, rounds = 0, 0
+        while len(answered) < 500:
+            await trio.lowlevel.checkpoint()
+            assert len(answered) - before <= 64
+            before, rounds = len(answered), rounds + 1
+            # More messages change nothing for those that are called already.
+            arrivals.arrived([message(rounds)])
+        assert rounds >= 500 // 64
+    assert arrivals.waiting == 0
+    assert sorted(answered) == list(range(500))

@@ -28,7 +28,7 @@ from trimq.processors.clients.get_producer_connection_list import GetProducerCon
 from trimq.processors.clients.lock_batch_mq import LockBatchMq
 from trimq.processors.clients.unlock_batch_mq import UnlockBatchMq
 from trimq.remoting.contract import RemotingError, Request
-from trimq.remoting.testing import RecordingPeer, answer
+from trimq.remoting.testing import RecordingPeer, answer, answered
 
 QUEUE = MessageQueue(broker_name="b", queue_id=1, topic="T")
 
@@ -61,12 +61,12 @@ def test_consumer_connections(broker: Any) -> None:
     processor = broker.processor(GetConsumerConnectionList)
     request = broker.request(203, ListConnectionsAndMembersRequestHeader(consumer_group="g"))
     with pytest.raises(RemotingError) as refused:
-        processor.handle(request)
+        answered(processor, request)
     assert refused.value.code == ResponseCode.CONSUMER_NOT_ONLINE
     assert refused.value.remark == "the consumer group[g] not online"
     join(broker, "c1", language=99)
     join(broker, "c2")
-    body = json.loads(processor.handle(request).body)
+    body = json.loads(answered(processor, request).body)
     assert body["connectionSet"] == [
         {"clientAddr": "10.0.0.49:4000", "clientId": "c1", "version": 317},
         {"clientAddr": "10.0.0.50:4000", "clientId": "c2", "language": "GO", "version": 317},
@@ -81,7 +81,7 @@ def test_what_each_member_wants_is_answered_on_request(broker: Any) -> None:
 
     def told(**asked: Any) -> dict[str, Any]:
         header = ListConnectionsAndMembersRequestHeader(consumer_group="g", **asked)
-        answer: dict[str, Any] = json.loads(processor.handle(broker.request(203, header)).body)
+        answer: dict[str, Any] = json.loads(answered(processor, broker.request(203, header)).body)
         return answer
 
     start = broker.clock.now
@@ -108,11 +108,11 @@ def test_producer_connections(broker: Any) -> None:
     processor = broker.processor(GetProducerConnectionList)
     request = broker.request(204, GetProducerConnectionListRequestHeader(producer_group="p"))
     with pytest.raises(RemotingError) as refused:
-        processor.handle(request)
+        answered(processor, request)
     assert refused.value.code == ResponseCode.SYSTEM_ERROR
     assert refused.value.remark == "the producer group[p] not exist"
     broker.producers.register("p", Client(RecordingPeer(), "c1", 0, 513, broker.clock.now))
-    assert json.loads(processor.handle(request).body) == {
+    assert json.loads(answered(processor, request).body) == {
         "connectionSet": [
             {"clientAddr": "127.0.0.1:40000", "clientId": "c1", "language": "JAVA", "version": 513}
         ]

@@ -29,7 +29,7 @@ from trimq.processors.clients.query_subscription_by_consumer import QuerySubscri
 from trimq.processors.clients.query_topic_consume_by_who import QueryTopicConsumeByWho
 from trimq.processors.progress.query_topics_by_consumer import QueryTopicsByConsumer
 from trimq.remoting.contract import RemotingError
-from trimq.remoting.testing import RecordingPeer, answer
+from trimq.remoting.testing import RecordingPeer, answer, answered
 from trimq.store.messages.message import Message
 
 
@@ -119,9 +119,9 @@ async def test_consuming_a_missing_message(broker: Any) -> None:
 def test_producers_of_all_groups(broker: Any) -> None:
     processor = broker.processor(GetAllProducerInfo)
     request = broker.request(328, GetAllProducerInfoRequestHeader())
-    assert processor.handle(request).body == b'{"data":{}}'
+    assert answered(processor, request).body == b'{"data":{}}'
     broker.producers.register("p", Client(RecordingPeer(), "c1", 9, 317, broker.clock.now))
-    assert json.loads(processor.handle(request).body)["data"] == {
+    assert json.loads(answered(processor, request).body)["data"] == {
         "p": [
             {
                 "clientId": "c1",
@@ -139,10 +139,10 @@ def test_who_reads_what(broker: Any) -> None:
     broker.offsets.commit("c", "h", "T", 0, 1)
     by_topic = broker.processor(QueryTopicConsumeByWho)
     header = QueryTopicConsumeByWhoRequestHeader(topic="T")
-    assert by_topic.handle(broker.request(300, header)).body == b'{"groupList":["g","h"]}'
+    assert answered(by_topic, broker.request(300, header)).body == b'{"groupList":["g","h"]}'
     by_group = broker.processor(QueryTopicsByConsumer)
     request = broker.request(343, QueryTopicsByConsumerRequestHeader(group="h"))
-    assert json.loads(by_group.handle(request).body) == {
+    assert json.loads(answered(by_group, request).body) == {
         "brokerAddr": "127.0.0.1:10911",
         "topicList": ["T"],
     }

@@ -14,6 +14,7 @@ from trimq.codec.errors import CodecError
 from trimq.processors.groups.get_all_message_request_mode import GetAllMessageRequestMode
 from trimq.processors.groups.set_message_request_mode import SetMessageRequestMode
 from trimq.remoting.contract import RemotingError
+from trimq.remoting.testing import answered
 
 POP = {"topic": "T", "consumerGroup": "G", "mode": "POP", "popShareQueueNum": 2}
 
@@ -33,7 +34,7 @@ def put(broker: Any, **fields: object) -> Any:
 
 
 def everything(broker: Any) -> Any:
-    answer = GetAllMessageRequestMode(broker.modes).handle(broker.request(402, None))
+    answer = answered(GetAllMessageRequestMode(broker.modes), broker.request(402, None))
     return json.loads(answer.body)
 
 

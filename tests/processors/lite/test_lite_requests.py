@@ -25,6 +25,7 @@ from trimq.processors.lite.get_lite_topic_info import GetLiteTopicInfo
 from trimq.processors.lite.get_parent_topic_info import GetParentTopicInfo
 from trimq.processors.lite.trigger_lite_dispatch import TriggerLiteDispatch
 from trimq.remoting.contract import RemotingError
+from trimq.remoting.testing import answered
 
 
 @pytest.fixture
@@ -40,7 +41,7 @@ def checks(broker: Any) -> LiteMetadata:
 def test_a_broker_tells_lite_topics_and_their_groups(broker: Any, checks: LiteMetadata) -> None:
     processor = broker.processor(GetBrokerLiteInfo)
     broker.offsets.commit("client", "G", "Plain", 0, 1)
-    answer = processor.handle(broker.request(200_000, None))
+    answer = answered(processor, broker.request(200_000, None))
     body = decode_body(GetBrokerLiteInfoResponseBody, bytes(answer.body))
     assert (body.topic_meta, body.group_meta) == ({"Parent": 60}, {"Parent": ["Bound"]})
     assert (body.store_type, body.offset_table_size, body.current_lmq_num) == ("default", 1, 0)
@@ -48,7 +49,7 @@ def test_a_broker_tells_lite_topics_and_their_groups(broker: Any, checks: LiteMe
 
 def test_an_empty_lite_topic(broker: Any, checks: LiteMetadata) -> None:
     header: Any = headers.GetParentTopicInfoRequestHeader(topic="Parent")
-    answer = broker.processor(GetParentTopicInfo).handle(broker.request(0, header))
+    answer = answered(broker.processor(GetParentTopicInfo), broker.request(0, header))
     parent = decode_body(GetParentTopicInfoResponseBody, bytes(answer.body))
     assert (parent.ttl, parent.groups, parent.lite_topic_count) == (60, ["Bound"], 0)
     header = headers.GetLiteTopicInfoRequestHeader(parent_topic="Parent", lite_topic="one")
@@ -63,13 +64,13 @@ def test_a_group_that_has_nothing_to_read(broker: Any, checks: LiteMetadata) -> 
         header: Any = headers.GetLiteGroupInfoRequestHeader(
             group="Bound", lite_topic=lite_topic, top_k=0 if lite_topic else 5
         )
-        answer = broker.processor(GetLiteGroupInfo).handle(broker.request(0, header))
+        answer = answered(broker.processor(GetLiteGroupInfo), broker.request(0, header))
         group = decode_body(GetLiteGroupInfoResponseBody, bytes(answer.body))
         assert (group.parent_topic, group.total_lag_count) == ("Parent", behind)
     header = headers.GetLiteClientInfoRequestHeader(
         parent_topic="Parent", group="Bound", client_id="c"
     )
-    answer = broker.processor(GetLiteClientInfo).handle(broker.request(0, header))
+    answer = answered(broker.processor(GetLiteClientInfo), broker.request(0, header))
     client = decode_body(GetLiteClientInfoResponseBody, bytes(answer.body))
     assert (client.lite_topic_count, client.last_access_time) == (-1, -1)
     header = headers.TriggerLiteDispatchRequestHeader(group="Bound")
@@ -116,7 +117,7 @@ def test_what_a_question_has_to_say(
     broker: Any, checks: LiteMetadata, processor: Any, header: Any, remark: str
 ) -> None:
     with pytest.raises(RemotingError, match=remark) as refusal:
-        broker.processor(processor).handle(broker.request(0, header))
+        answered(broker.processor(processor), broker.request(0, header))
     assert refusal.value.code == ResponseCode.SYSTEM_ERROR
 
 

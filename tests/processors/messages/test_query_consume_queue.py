@@ -10,6 +10,7 @@ from trimq.codec.bodies.heartbeat import ConsumerData, SubscriptionData
 from trimq.codec.headers.offsets import QueryConsumeQueueRequestHeader
 from trimq.processors.messages.query_consume_queue import QueryConsumeQueue
 from trimq.remoting.contract import RemotingError
+from trimq.remoting.testing import answered
 from trimq.store.messages.message import Message
 
 
@@ -25,7 +26,7 @@ class Entries:
     def ask(self, **fields: Any) -> Any:
         values = {"topic": "T", "queue_id": 0, "index": 0, "count": 10, **fields}
         header = QueryConsumeQueueRequestHeader(**values)
-        return self.processor.handle(self.broker.request(321, header))
+        return answered(self.processor, self.broker.request(321, header))
 
 
 def test_entries_of_a_consume_queue(broker: Any) -> None:

@@ -25,7 +25,7 @@ from trimq.processors.progress.query_consume_time_span import QueryConsumeTimeSp
 from trimq.processors.progress.query_correction_offset import QueryCorrectionOffset
 from trimq.remoting.contract import RemotingError, Request
 from trimq.remoting.exchange import Later
-from trimq.remoting.testing import RecordingPeer, answer
+from trimq.remoting.testing import RecordingPeer, answer, answered
 from trimq.store.messages.message import Message
 
 LONGEST = 2**63 - 1
@@ -269,7 +269,7 @@ def spans(moving: Moving) -> list[dict[str, Any]]:
     broker = moving.broker
     processor = broker.processor(QueryConsumeTimeSpan)
     header = headers.QueryConsumeTimeSpanRequestHeader(topic="T", group="g")
-    body = json.loads(processor.handle(broker.request(303, header)).body)
+    body = json.loads(answered(processor, broker.request(303, header)).body)
     found: list[dict[str, Any]] = body["consumeTimeSpanSet"]
     return found
 
@@ -293,7 +293,7 @@ def test_times_of_an_unknown_topic(broker: Any) -> None:
     processor = broker.processor(QueryConsumeTimeSpan)
     header = headers.QueryConsumeTimeSpanRequestHeader(topic="U", group="g")
     with pytest.raises(RemotingError) as refused:
-        processor.handle(broker.request(303, header))
+        answered(processor, broker.request(303, header))
     assert refused.value.code == ResponseCode.TOPIC_NOT_EXIST
 
 
@@ -307,7 +307,7 @@ def test_the_lowest_offset_of_all_groups(moving: Moving) -> None:
         header = headers.QueryCorrectionOffsetHeader(
             topic="T", compare_group=compared, filter_groups=left_out
         )
-        body = fastjson.loads(processor.handle(moving.broker.request(308, header)).body)
+        body = fastjson.loads(answered(processor, moving.broker.request(308, header)).body)
         return dict(body["correctionOffsets"])
 
     assert ask("nobody") == {"0": 3, "1": 0}

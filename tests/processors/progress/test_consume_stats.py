@@ -7,6 +7,7 @@ from trimq.codec.bodies.heartbeat import ConsumerData, SubscriptionData
 from trimq.codec.headers import groups as headers
 from trimq.codec.java import fastjson
 from trimq.processors.progress.get_consume_stats import GetConsumeStats
+from trimq.remoting.testing import answered
 
 
 class Queues:
@@ -37,7 +38,7 @@ class Stats:
 
     def ask(self, **asked: Any) -> dict[str, dict[str, int]]:
         header = headers.GetConsumeStatsRequestHeader(consumer_group="g", **asked)
-        body = fastjson.loads(self.processor.handle(self.broker.request(208, header)).body)
+        body = fastjson.loads(answered(self.processor, self.broker.request(208, header)).body)
         assert body["consumeTps"] == 0
         table = body["offsetTable"]
         return {fastjson.loads(queue)["topic"]: progress for queue, progress in table.items()}

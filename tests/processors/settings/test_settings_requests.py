@@ -10,7 +10,7 @@ from trimq.processors.settings.get_broker_config import GetBrokerConfig
 from trimq.processors.settings.set_commitlog_read_mode import SetCommitlogReadMode
 from trimq.processors.settings.update_broker_config import UpdateBrokerConfig
 from trimq.remoting.contract import RemotingError
-from trimq.remoting.testing import answer
+from trimq.remoting.testing import answer, answered
 
 
 class Settings:
@@ -32,7 +32,7 @@ class Settings:
 
 
 def test_settings_as_text(broker: Any) -> None:
-    answer = GetBrokerConfig(Settings()).handle(broker.request(26, None))
+    answer = answered(GetBrokerConfig(Settings()), broker.request(26, None))
     assert (answer.header.version, answer.body) == ('{"counter":1}', b"a=1\n")
 
 

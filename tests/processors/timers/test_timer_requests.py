@@ -8,6 +8,7 @@ from trimq.processors.timers.get_timer_check_point import GetTimerCheckPoint
 from trimq.processors.timers.get_timer_metrics import GetTimerMetrics
 from trimq.processors.timers.switch_timer_engine import SwitchTimerEngine
 from trimq.remoting.contract import RemotingError
+from trimq.remoting.testing import RecordingPeer, answered
 from trimq.store.config import StoreConfig
 
 
@@ -22,9 +23,10 @@ class Wheel:
 def asked(processor: Any, **fields: str) -> tuple[int, str | None, bytes]:
     class Request:
         header = processor.decode_header(fields) if processor.header else None
+        peer = RecordingPeer()
 
     try:
-        response = processor.handle(Request())
+        response = answered(processor, Request())
     except RemotingError as error:
         return error.code, error.remark, b""
     return response.code, response.remark, response.body

@@ -29,7 +29,7 @@ from trimq.processors.topics.update_and_create_static_topic import UpdateAndCrea
 from trimq.processors.topics.update_and_create_topic import UpdateAndCreateTopic
 from trimq.processors.topics.update_and_create_topic_list import UpdateAndCreateTopicList
 from trimq.remoting.contract import RemotingError
-from trimq.remoting.testing import answer
+from trimq.remoting.testing import answer, answered
 from trimq.store.messages.message import Message
 
 INVALID = ResponseCode.INVALID_PARAMETER
@@ -281,7 +281,7 @@ def test_one_topic(broker: Any) -> None:
 
 
 def test_system_topics(broker: Any) -> None:
-    body = broker.processor(GetSystemTopicListFromBroker).handle(broker.request(305, None)).body
+    body = answered(broker.processor(GetSystemTopicListFromBroker), broker.request(305, None)).body
     names = json.loads(body)["topicList"]
     assert {"TBW102", "DefaultCluster", "RMQ_SYS_TRACE_TOPIC", "rmq_sys_wheel_timer"} <= set(names)
 
@@ -291,11 +291,11 @@ def test_topic_stats(broker: Any) -> None:
     processor = broker.processor(GetTopicStatsInfo)
     header = headers.GetTopicStatsInfoRequestHeader(topic="T")
     name = broker.config.broker_name
-    assert processor.handle(broker.request(202, header)).body.decode() == (
+    assert answered(processor, broker.request(202, header)).body.decode() == (
         f'{{"offsetTable":{{{{"brokerName":"{name}","queueId":0,"topic":"T"}}:'
         '{"lastUpdateTimestamp":0,"maxOffset":0,"minOffset":0}},"topicPutTps":0.0}'
     )
     with pytest.raises(RemotingError) as refused:
-        processor.handle(broker.request(202, headers.GetTopicStatsInfoRequestHeader(topic="U")))
+        answered(processor, broker.request(202, headers.GetTopicStatsInfoRequestHeader(topic="U")))
     assert refused.value.code == ResponseCode.TOPIC_NOT_EXIST
     assert refused.value.remark == "topic[U] not exist"

@@ -1,0 +1,14 @@
+"""What the servers of a process divide among their connections: memory, and the loop's time for long work."""
+
+from trimq.base.step_queue import StepQueue
+from trimq.remoting.memory import NetworkMemory
+
+
+class Resources:
+    """One object for all servers of a process. Without a limit on memory, if none is given."""
+
+    __slots__ = ("memory", "steps")
+
+    def __init__(self, memory: NetworkMemory | None = None, steps: StepQueue | None = None) -> None:
+        self.memory = NetworkMemory() if memory is None else memory
+        self.steps = StepQueue() if steps is None else steps
