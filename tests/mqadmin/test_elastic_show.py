@@ -21,11 +21,11 @@ from trimq.codec.bodies.elastic_admin import (
 )
 from trimq.codec.bodies.route import BrokerData, TopicRouteData
 from trimq.codec.bodies.topics import TopicConfig
+from trimq.codec.java.moments import local_seconds
 from trimq.mqadmin.cli import main
 from trimq.mqadmin.common.elastic_text import show_groups, show_old_producers
 from trimq.mqadmin.framework import Run
 from trimq.mqadmin.output import Output
-from trimq.mqadmin.text.java import local_seconds
 from trimq.testing import TestServer, running_server
 
 TOPIC = "Shown"

@@ -7,9 +7,9 @@ import click
 import pytest
 
 from trimq.admin.groups.progress import Side
+from trimq.codec.java.moments import compact_time, local_seconds, local_time
 from trimq.mqadmin.commands.reset_offset import target_of
 from trimq.mqadmin.text import moments
-from trimq.mqadmin.text.java import compact_time, local_seconds, local_time
 from trimq.mqadmin.text.moments import moment, start_moment
 
 # 2026-01-31T23:59:59.999Z, and what the clock shows.
