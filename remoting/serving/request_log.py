@@ -80,7 +80,8 @@ class RequestLog:
             log.warning(
                 "request refused peer=%s reason=%s times=%d on=%s",
                 peer.remote_addr,
-                error,
+                # Not the error itself: who keeps the line would keep the connection.
+                str(error),
                 times,
                 self.listener,
             )
