@@ -289,15 +289,14 @@ class Reviving:
         except (StoreNotWritable, DiskFull):
             raise
         except (StoreError, PutRefused) as error:
-            log.warning("checkpoint is put off: %s reason=%s", _named(one), error)
+            log.warning("checkpoint is put off: which=%s reason=%s", _named(one), error)
             return False
         except Exception:
             # A bug, or a record that nobody has thought of.
             one.tries += 1
             is_last = one.tries >= _TRIES
-            log.exception(
-                "checkpoint %s: %s", "is given up" if is_last else "is put off", _named(one)
-            )
+            what = "is given up" if is_last else "is put off"
+            log.exception(f"checkpoint {what}: which=%s", _named(one))
             return is_last
         return True
 
