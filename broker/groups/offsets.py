@@ -304,7 +304,7 @@ class ConsumerOffsets:
         """A deleted topic's offsets (cleanOffsetByTopic)."""
         for key in self._pairs.of_topic(topic):
             self._forget(key)
-            log.info("offsets deleted with their topic: %s", key)
+            log.info("offsets deleted with their topic: offsets=%s", key)
             yield
         if self._light is not None:
             count = yield from self._light.forget_topic(topic)

@@ -86,7 +86,7 @@ def refuse_databases(root: Path, leave: bool) -> None:
     if leave:
         for one in found:
             log.warning(
-                "a RocksDB database is left as it is (leavePendingMessages=true), with %s: path=%s",
+                "a RocksDB database is left as it is (leavePendingMessages=true): with=%s path=%s",
                 one.holds,
                 root / one.folder,
             )
