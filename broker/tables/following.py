@@ -45,8 +45,8 @@ class Following:
         if master != self._told:
             self._told = msgspec.structs.replace(master)
             log.warning(
-                f"the master's {self._what} are older than this slave's: what is missing here is taken over, and what is"
-                " here stays: changes=%d here=%d",
+                f"the master's {self._what} are older than this slave's: what is missing here is taken over, the rest"
+                " stays: changes=%d here=%d",
                 master.counter,
                 own.counter,
             )

@@ -11,7 +11,9 @@ _LONG: Final = 2**63
 
 def _local(millis: int) -> tuple[time.struct_time, int, int]:
     """Local time, its year as Java counts it (before the year 1 from there), and the milliseconds."""
-    seconds, rest = divmod(min(max(millis, -_LONG), _LONG - 1), 1000)
+    if not -_LONG <= millis < _LONG:
+        millis = -_LONG if millis < 0 else _LONG - 1
+    seconds, rest = divmod(millis, 1000)
     moment = time.localtime(seconds)
     year = moment.tm_year
     return moment, year if year > 0 else 1 - year, rest
@@ -19,16 +21,16 @@ def _local(millis: int) -> tuple[time.struct_time, int, int]:
 
 def local_seconds(millis: int, between: str = " ") -> str:
     """`2026-01-31 23:59:59`; `between` stands between day and time."""
-    moment, year, _ = _local(millis)
-    return (
-        f"{year:04d}-{moment.tm_mon:02d}-{moment.tm_mday:02d}{between}"
-        f"{moment.tm_hour:02d}:{moment.tm_min:02d}:{moment.tm_sec:02d}"
-    )
+    return local_time(millis, between, "")[:-3]
 
 
 def local_time(millis: int, between: str = " ", point: str = ",") -> str:
     """`2026-01-31 23:59:59,999` (UtilAll.timeMillisToHumanString2)."""
-    return f"{local_seconds(millis, between)}{point}{_local(millis)[2]:03d}"
+    moment, year, rest = _local(millis)
+    return (
+        f"{year:04d}-{moment.tm_mon:02d}-{moment.tm_mday:02d}{between}"
+        f"{moment.tm_hour:02d}:{moment.tm_min:02d}:{moment.tm_sec:02d}{point}{rest:03d}"
+    )
 
 
 def compact_time(millis: int) -> str:

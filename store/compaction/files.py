@@ -15,6 +15,8 @@ from trimq.store.disk.files import make_durable_directory, sync_directory
 
 log = logging.getLogger("trimq.store")
 
+# Bytes of a name in a folder.
+_LONGEST: Final = 255
 # Bytes that RocketMQ's table of keys takes for each.
 _KEY_BYTES: Final = 24
 
@@ -71,12 +73,18 @@ class CompactionFiles:
 
     def has(self, topic: str) -> bool:
         """Whether there are files of this topic."""
-        return any((root / topic).is_dir() for root in self._roots)
+        return _is_plain(topic) and any((root / topic).is_dir() for root in self._roots)
 
     def delete_topic(self, topic: str, queue_ids: list[int]) -> None:
         """Unlike RocketMQ, which leaves the files and refuses what a new topic of that name gets. Blocks."""
         self._positions.forget(topic, queue_ids)
         for root in self._roots:
-            if (root / topic).is_dir():
+            if _is_plain(topic) and (root / topic).is_dir():
                 shutil.rmtree(root / topic)
                 sync_directory(root)
+
+
+def _is_plain(topic: str) -> bool:
+    """Whether it can be a folder's name, and only that: clients may ask for the deletion of any."""
+    plain = topic not in ("", ".", "..") and "/" not in topic and "\0" not in topic
+    return plain and len(topic.encode(errors="replace")) <= _LONGEST

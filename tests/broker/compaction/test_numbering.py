@@ -2,11 +2,13 @@
 
 import os
 import shutil
+from pathlib import Path
 
 import pytest
 
 from tests.broker.compaction.test_compaction import Side, side
 from tests.store.cleaning import clean, write_all
+from trimq.store.compaction.files import CompactionFiles
 
 __all__ = ["side"]
 OLD = [b"old %d" % number for number in range(20)]
@@ -151,3 +153,13 @@ async def test_files_of_a_topic_that_is_not_compacted_any_more_go_with_it(side: 
     side.create()
     await send(side, 3)
     assert await side.bodies() == [b"new 0", b"new 1", b"new 2"]
+
+
+@pytest.mark.parametrize("topic", ["", ".", "..", "../compactionLog", "a/b", "a\0b", "a" * 256])
+def test_what_is_no_folder_of_a_topic_is_never_deleted(tmp_path: Path, topic: str) -> None:
+    files = CompactionFiles(StoreConfig(root=tmp_path))
+    kept = tmp_path / "compaction/compactionLog/a/b"
+    kept.mkdir(parents=True)
+    assert not files.has(topic)
+    files.delete_topic(topic, [0])
+    assert kept.is_dir()
