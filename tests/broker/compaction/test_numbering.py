@@ -9,6 +9,7 @@ import pytest
 from tests.broker.compaction.test_compaction import Side, side
 from tests.store.cleaning import clean, write_all
 from trimq.store.compaction.files import CompactionFiles
+from trimq.store.config import StoreConfig
 
 __all__ = ["side"]
 OLD = [b"old %d" % number for number in range(20)]
