@@ -7,7 +7,7 @@ import pytest
 from trimq.processors.timers.get_timer_check_point import GetTimerCheckPoint
 from trimq.processors.timers.get_timer_metrics import GetTimerMetrics
 from trimq.processors.timers.switch_timer_engine import SwitchTimerEngine
-from trimq.remoting.contract import RemotingError
+from trimq.remoting.contract import RemotingError, Request
 from trimq.remoting.testing import RecordingPeer, answered
 from trimq.store.config import StoreConfig
 
@@ -21,12 +21,9 @@ class Wheel:
 
 
 def asked(processor: Any, **fields: str) -> tuple[int, str | None, bytes]:
-    class Request:
-        header = processor.decode_header(fields) if processor.header else None
-        peer = RecordingPeer()
-
+    header = processor.decode_header(fields) if processor.header else None
     try:
-        response = answered(processor, Request())
+        response = answered(processor, Request(0, header, RecordingPeer()))
     except RemotingError as error:
         return error.code, error.remark, b""
     return response.code, response.remark, response.body
