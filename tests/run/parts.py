@@ -34,11 +34,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NoReturn
 
-from tests.run import again, report
+from tests.run import again, memory, report
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 RESULTS: Final = ROOT / "build" / "parts"
 COMPILED: Final = ROOT / "build" / "compiled"
+BYTE_CODE: Final = ROOT / "build" / "byte-code"
 # How many runs can be looked at later.
 KEPT: Final = 10
 # How long a part may take to end what it started.
@@ -59,6 +60,8 @@ class Part:
     busy: bool = False
     # Whether what fails in it is played again, alone.
     again: bool = False
+    # Whether its processes share their byte code; not where they see to it themselves.
+    compiles_once: bool = True
 
     @property
     def files(self) -> list[str]:
@@ -69,7 +72,9 @@ class Part:
         option = f"--junitxml={xml}"
         if self.words[0] == "make":
             return [*self.words, f"PYTEST_REPORT={option}"]
-        return [sys.executable, "-m", "pytest", option, *self.words]
+        place = memory.folder(self.name) if self.again else None
+        options = [option] if place is None else [option, f"--basetemp={place}"]
+        return [sys.executable, "-m", "pytest", *options, *self.words]
 
 
 @dataclass(frozen=True)
@@ -107,10 +112,15 @@ def _files(folder: str, *names: str) -> list[str]:
 
 
 def _unit(name: str, folder: Path) -> list[Part]:
-    """All unit tests in two parts of about the same time."""
-    apart = ("tests/store", "tests/spark", "tests/codec")
-    rest = ("tests/", *(f"--ignore={word}" for word in apart))
-    return [Part(f"{name}-store", apart, folder, busy=True), Part(name, rest, folder, busy=True)]
+    """All unit tests, the part that mostly waits first."""
+    store = ("tests/store", "tests/spark", "tests/codec")
+    broker = ("tests/broker", "tests/processors", "tests/popping", "tests/hostile", "tests/field")
+    rest = ("tests/", *(f"--ignore={word}" for word in (*store, *broker)))
+    return [
+        Part(name, rest, folder),
+        Part(f"{name}-broker", broker, folder, busy=True),
+        Part(f"{name}-store", store, folder, busy=True),
+    ]
 
 
 def _compat_parts() -> list[Part]:
@@ -153,16 +163,36 @@ def _compat_parts() -> list[Part]:
 _MAKE: Final = ("make", "--no-print-directory", "BUILT=yes")
 
 
+def _is_compiled() -> bool:
+    return any(COMPILED.glob("codec/**/*.so"))
+
+
 def _compiled_parts() -> list[Part]:
     """None where nothing could be compiled."""
-    return _unit("compiled", COMPILED) if any(COMPILED.glob("codec/**/*.so")) else []
+    return _unit("compiled", COMPILED) if _is_compiled() else []
+
+
+def _compiled_briefly() -> list[Part]:
+    """The tests of the packages with compiled modules; the others see nothing new there, and take most of the time."""
+    packages = (
+        "broker",
+        "codec",
+        "native",
+        "popping",
+        "processors",
+        "remoting",
+        "replication",
+        "store",
+    )
+    words = [f"tests/{package}" for package in packages]
+    return [Part("compiled", words, COMPILED, busy=True)] if _is_compiled() else []
 
 
 def _first() -> Group:
     build = Part("build", ("make", "--no-print-directory", "build/compiled/.built"))
     bare = Part("unit-bare", (*_MAKE, "unit-bare"))
     lint = Part("lint", (*_MAKE, "lint"))
-    return Group([lint, *_unit("unit", ROOT)[::-1], build, bare], beside=3, busy=3)
+    return Group([lint, *_unit("unit", ROOT), build, bare], beside=LANES, busy=LANES)
 
 
 def _second() -> Group:
@@ -170,7 +200,7 @@ def _second() -> Group:
     compat = _compat_parts()
     # In the middle: at the end they would have the machine to themselves, and they wait half of their time.
     middle = next(at for at, part in enumerate(compat) if part.name == "java") + 1
-    parts = [*compat[:middle], *reversed(_compiled_parts()), *compat[middle:], smoke]
+    parts = [*compat[:middle], *_compiled_briefly(), *compat[middle:], smoke]
     return Group(parts, beside=LANES, busy=1)
 
 
@@ -211,8 +241,18 @@ class Running:
                 stdout=sink,
                 stderr=subprocess.STDOUT,
                 cwd=part.folder,
+                env=self._environment(part),
                 start_new_session=True,
             )
+
+    @staticmethod
+    def _environment(part: Part) -> dict[str, str]:
+        """Its processes keep their byte code, whatever is exported: without it each server compiles 400 files first."""
+        environment = dict(os.environ)
+        if part.compiles_once:
+            environment.pop("PYTHONDONTWRITEBYTECODE", None)
+            environment["PYTHONPYCACHEPREFIX"] = str(BYTE_CODE)
+        return environment
 
     @property
     def pid(self) -> int:
@@ -222,6 +262,8 @@ class Running:
         """Its outcome; whatever it left behind ends here."""
         self._process.returncode = os.waitstatus_to_exitcode(status)
         self.signal(signal.SIGKILL)
+        if not self._process.returncode:
+            memory.clear(self.part.name)
         cpu = usage.ru_utime + usage.ru_stime
         seconds = time.monotonic() - self.began
         return report.Outcome(self.part.name, self._process.returncode, seconds, cpu, self._xml)
@@ -305,7 +347,7 @@ def _show(log: Path, outcome: report.Outcome) -> None:
 def own_folder() -> Path:
     """For what this run prints and reports; `latest` leads there. Only the newest of those that have ended stay."""
     RESULTS.mkdir(parents=True, exist_ok=True)
-    ended = [old for old in sorted(RESULTS.glob("*-*-*")) if not _is_running(old)]
+    ended = [old for old in sorted(RESULTS.glob("*-*-*")) if not memory.is_running(old)]
     for old in ended[: -(KEPT - 1)]:
         shutil.rmtree(old, ignore_errors=True)
     folder = RESULTS / f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
@@ -314,16 +356,6 @@ def own_folder() -> Path:
     latest.symlink_to(folder.name)
     latest.replace(RESULTS / "latest")
     return folder
-
-
-def _is_running(folder: Path) -> bool:
-    try:
-        os.kill(int(folder.name.rpartition("-")[2]), 0)
-    except ProcessLookupError:
-        return False
-    except (PermissionError, ValueError):
-        pass
-    return True
 
 
 @contextmanager
@@ -350,6 +382,7 @@ def main(names: Sequence[str]) -> int:
 
 def _main(names: Sequence[str]) -> int:
     results = own_folder()
+    memory.clear_after_others()
     outcomes: list[report.Outcome] = []
     mended: list[again.Second] = []
     code = 0

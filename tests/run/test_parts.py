@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.run import again, parts, report
+from tests.run import again, memory, parts, report
 from tests.run.parts import GROUPS, ROOT, Group, Part
 
 FILE = """
@@ -207,3 +207,34 @@ def collected(one: Part) -> set[str]:
         files = [path] if path.is_file() else path.rglob("test_*.py")
         found |= {str(each.relative_to(ROOT)) for each in files}
     return found - left_out
+
+
+def test_stores_are_in_memory_where_that_is_large(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, results: Path
+) -> None:
+    monkeypatch.setattr(memory, "SHARED", tmp_path / "shared")
+    assert memory.folder("any") is None
+    memory.SHARED.mkdir()
+    monkeypatch.setattr(memory, "NEEDED", 1 << 60)
+    assert memory.folder("any") is None
+    monkeypatch.setattr(memory, "NEEDED", 1)
+    left = memory.SHARED / f"{memory.PREFIX}{2**30}"
+    left.mkdir()
+    others = memory.SHARED / f"{memory.PREFIX}1"
+    others.mkdir()
+    good, bad = compared(tmp_path, "good"), compared(tmp_path, "bad")
+    for one, ends in ((good, "True"), (bad, "False")):
+        (one.folder / f"test_{one.name}.py").write_text(
+            f"def test_it(tmp_path):\n    (tmp_path / 'store').touch()\n    assert {ends}\n"
+        )
+    done = outcomes_of(Group([good, bad]), results)
+    assert {name: one.code for name, one in done.items()} == {"good": 0, "bad": 1}
+    own = memory.SHARED / f"{memory.PREFIX}{os.getpid()}"
+    if sys.platform == "linux":
+        # Its stores are there to be looked at.
+        assert (own / "bad/test_it0/store").exists()
+        assert not (own / "good").exists()
+    memory.clear_after_others()
+    assert not left.exists()
+    assert others.exists()
+    assert own.exists() == (sys.platform == "linux")
