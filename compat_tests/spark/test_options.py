@@ -13,7 +13,7 @@ import pytest
 
 from compat_tests.servers.artifacts import ROOT
 from compat_tests.servers.jvm import Launcher
-from compat_tests.spark.stages.stage import QUEUES, Side, sides, spark_session, until
+from compat_tests.spark.stages.stage import QUEUES, Side, is_haste, sides, spark_session, until
 from trimq.spark.versions import has_streams
 
 pyspark = pytest.importorskip(
@@ -137,13 +137,25 @@ class Query:
             namesrv=side.namesrv, topic=topic, startingOffsets="earliest", **texts
         )
         writer = stream.load().writeStream.format("noop")
-        writer = writer.option("checkpointLocation", str(folder / f"{topic}-{side.namesrv[-5:]}"))
-        self.query = writer.start()
+        self._writer = writer.option(
+            "checkpointLocation", str(folder / f"{topic}-{side.namesrv[-5:]}")
+        )
+        self.query = self._writer.start()
+        # Rows by number of the batch.
+        self._done: dict[int, int] = {}
 
     def batches(self) -> list[int]:
-        """Their rows; a first one is empty where there was nothing."""
-        done = {one.batchId: one.numInputRows for one in self.query.recentProgress}
-        return [rows for _, rows in sorted(done.items()) if rows]
+        """Their rows; a first one is empty where there was nothing.
+
+        A query that ended because Spark did not wait for its Python goes on from its checkpoint.
+        """
+        self._done |= {one.batchId: one.numInputRows for one in self.query.recentProgress}
+        error = self.query.exception()
+        if error is not None:
+            if not is_haste(error):
+                raise error
+            self.query = self._writer.start()
+        return [rows for _, rows in sorted(self._done.items()) if rows]
 
 
 @needs_streams
