@@ -1,4 +1,4 @@
-# TriMQ's commands. `make serve` runs it, `make test` runs every test.
+# TriMQ's commands. `make serve` runs it, `make test` tests it.
 # PYTHON is the interpreter that the environment in $(VENV) is made with (3.11 or newer).
 PYTHON ?= python3
 VENV ?= .venv
@@ -132,7 +132,7 @@ docs: $(TESTING)
 
 help:
 	@echo 'make serve           a NameServer on 9876 and a broker on 10911, data in ./data'
-	@echo 'make test            everything: lint, unit, unit-bare, compiled, compat, bench-smoke; says what each part cost'
+	@echo 'make test            lint, unit, unit-bare, compiled, compat (half of its long parts a day, TRIMQ_TURN=all: all), bench-smoke'
 	@echo 'make unit            tests that need nothing but Python'
 	@echo 'make unit-bare       some of them without what Linux has and macOS lacks'
 	@echo 'make lint            ruff, mypy --strict, import contract'

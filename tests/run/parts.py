@@ -28,190 +28,22 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NoReturn
 
 from tests.run import again, memory, report
+from tests.run.part import ROOT, Group, Part
+from tests.run.table import GROUPS, not_played
 
-ROOT: Final = Path(__file__).resolve().parents[2]
 RESULTS: Final = ROOT / "build" / "parts"
-COMPILED: Final = ROOT / "build" / "compiled"
 BYTE_CODE: Final = ROOT / "build" / "byte-code"
 # How many runs can be looked at later.
 KEPT: Final = 10
 # How long a part may take to end what it started.
 GRACE: Final = 60.0
 SILENCE: Final = 60.0
-# Where most parts wait.
-LANES: Final = 4
-
-
-@dataclass(frozen=True)
-class Part:
-    """A session of pytest with `words`, in `folder`; or a target of make, if they begin with that."""
-
-    name: str
-    words: Sequence[str]
-    folder: Path = ROOT
-    # Whether it computes more than it waits.
-    busy: bool = False
-    # Whether what fails in it is played again, alone.
-    again: bool = False
-    # Whether its processes share their byte code; not where they see to it themselves.
-    compiles_once: bool = True
-
-    @property
-    def files(self) -> list[str]:
-        """What it tests: folders and files, as they are named."""
-        return [word for word in self.words if not word.startswith("-") and "/" in word]
-
-    def command(self, xml: Path) -> list[str]:
-        option = f"--junitxml={xml}"
-        if self.words[0] == "make":
-            return [*self.words, f"PYTEST_REPORT={option}"]
-        place = memory.folder(self.name) if self.again else None
-        options = [option] if place is None else [option, f"--basetemp={place}"]
-        return [sys.executable, "-m", "pytest", *options, *self.words]
-
-
-@dataclass(frozen=True)
-class Group:
-    """Parts, and how many of them run at a time: of the busy ones `busy`, but more of them when nothing else is left.
-
-    A busy part keeps one core of two, and parts that mostly wait share the other one. The long ones come first.
-    """
-
-    parts: Sequence[Part]
-    beside: int = 2
-    busy: int = 2
-
-    def next(self, waiting: Sequence[Part], running: Iterable[Part]) -> Part | None:
-        """Which one of those that wait begins now beside those that run; None: none yet."""
-        now = list(running)
-        if len(now) >= self.beside:
-            return None
-        full = sum(part.busy for part in now) >= self.busy
-        fitting = [part for part in waiting if not (full and part.busy)]
-        if not fitting and len(now) < self.beside // 2:
-            fitting = list(waiting)
-        return next(iter(fitting), None)
-
-
-def _compat(name: str, *where: str, but: Iterable[Part] = (), busy: bool = False) -> Part:
-    """Files and folders of compat_tests, without what is in other parts."""
-    left_out = [f"--ignore={file}" for part in but for file in part.files]
-    words = ("-p", "no:randomly", *(f"compat_tests/{w}" for w in where), *left_out)
-    return Part(name, words, busy=busy, again=True)
-
-
-def _files(folder: str, *names: str) -> list[str]:
-    return [f"{folder}/test_{name}.py" for name in names]
-
-
-def _unit(name: str, folder: Path) -> list[Part]:
-    """All unit tests, the part that mostly waits first."""
-    store = ("tests/store", "tests/spark", "tests/codec")
-    broker = ("tests/broker", "tests/processors", "tests/popping", "tests/hostile", "tests/field")
-    rest = ("tests/", *(f"--ignore={word}" for word in (*store, *broker)))
-    return [
-        Part(name, rest, folder),
-        Part(f"{name}-broker", broker, folder, busy=True),
-        Part(f"{name}-store", store, folder, busy=True),
-    ]
-
-
-def _compat_parts() -> list[Part]:
-    """The long ones first, and none so long that the others wait for it in the end."""
-    java = _compat("java", "scenarios/test_java.py", busy=True)
-    order = _compat("order", "scenarios/test_order.py")
-    proxy = _compat("proxy", *_files("scenarios", "grpc", "grpc_go", "proxy_page"))
-    delayed = _compat("clients-delayed", *_files("scenarios", "timers", "transactions", "restart"))
-    asking = _compat("clients-asking", *_files("scenarios", "filters", "reply", "trace"))
-    opened = _compat("store-opened", *_files("store", "interop", "index"))
-    aging = _compat("store-aging", *_files("store", "retention", "compaction", "timers"))
-    turns = _compat("store-turns", *_files("store", "pops", "pop_kills", "transactions", "blocks"))
-    away = _compat("spark-away", *_files("spark", "streams", "outages", "losses", "kills"))
-    copies = _compat("replication-copies", *_files("replication", "copies", "sync_master"))
-    return [
-        turns,
-        aging,
-        _compat("spark", "spark/", but=[away]),
-        _compat("clients", "scenarios/", but=[java, order, proxy, delayed, asking]),
-        _compat("mqadmin", "mqadmin/"),
-        away,
-        delayed,
-        asking,
-        _compat("wire", "wire/", busy=True),
-        java,
-        opened,
-        proxy,
-        _compat("replication", "replication/", but=[copies]),
-        copies,
-        _compat("store", "store/", but=[opened, aging, turns]),
-        _compat("cluster", "cluster/", "old/"),
-        _compat("elastic", "elastic/"),
-        order,
-        _compat("installs", "installs/", busy=True),
-        _compat("reports", "reports/"),
-        _compat("filters", "filters/"),
-    ]
-
-
-_MAKE: Final = ("make", "--no-print-directory", "BUILT=yes")
-
-
-def _is_compiled() -> bool:
-    return any(COMPILED.glob("codec/**/*.so"))
-
-
-def _compiled_parts() -> list[Part]:
-    """None where nothing could be compiled."""
-    return _unit("compiled", COMPILED) if _is_compiled() else []
-
-
-def _compiled_briefly() -> list[Part]:
-    """The tests of the packages with compiled modules; the others see nothing new there, and take most of the time."""
-    packages = (
-        "broker",
-        "codec",
-        "native",
-        "popping",
-        "processors",
-        "remoting",
-        "replication",
-        "store",
-    )
-    words = [f"tests/{package}" for package in packages]
-    return [Part("compiled", words, COMPILED, busy=True)] if _is_compiled() else []
-
-
-def _first() -> Group:
-    build = Part("build", ("make", "--no-print-directory", "build/compiled/.built"))
-    bare = Part("unit-bare", (*_MAKE, "unit-bare"))
-    lint = Part("lint", (*_MAKE, "lint"))
-    return Group([lint, *_unit("unit", ROOT), build, bare], beside=LANES, busy=LANES)
-
-
-def _second() -> Group:
-    smoke = Part("bench-smoke", (*_MAKE, "bench-smoke"), busy=True)
-    compat = _compat_parts()
-    # In the middle: at the end they would have the machine to themselves, and they wait half of their time.
-    middle = next(at for at, part in enumerate(compat) if part.name == "java") + 1
-    parts = [*compat[:middle], *_compiled_briefly(), *compat[middle:], smoke]
-    return Group(parts, beside=LANES, busy=1)
-
-
-# By the names that the Makefile uses: what a group is may depend on what the one before it has made.
-GROUPS: Final[Mapping[str, Callable[[], Group]]] = {
-    "unit": lambda: Group(_unit("unit", ROOT)),
-    "compiled": lambda: Group(_compiled_parts()),
-    "compat": lambda: Group(_compat_parts(), beside=LANES, busy=1),
-    "first": _first,
-    "second": _second,
-}
 
 
 def group(name: str) -> Group:
@@ -394,6 +226,8 @@ def _main(names: Sequence[str]) -> int:
     finally:
         print(report.text(outcomes))
         print(again.text(mended))
+        if left := not_played(names):
+            print(f"\nnot played today but tomorrow, or by 'make compat': {', '.join(left)}")
         print(f"\nall of it is in {results}", flush=True)
     return code
 

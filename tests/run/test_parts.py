@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.run import again, memory, parts, report
+from tests.run import again, memory, parts, report, table
 from tests.run.parts import GROUPS, ROOT, Group, Part
 
 FILE = """
@@ -238,3 +238,22 @@ def test_stores_are_in_memory_where_that_is_large(
     assert not left.exists()
     assert others.exists()
     assert own.exists() == (sys.platform == "linux")
+
+
+def test_live_parts_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two days play everything; and what a day leaves out is said."""
+    every = {part.name for part in GROUPS["compat"]().parts}
+    played = {}
+    for turn in ("0", "1", "all"):
+        monkeypatch.setenv("TRIMQ_TURN", turn)
+        played[turn] = {part.name for part in GROUPS["second"]().parts} & every
+        assert set(table.not_played(["first", "second"])) == every - played[turn]
+    assert played["0"] | played["1"] == played["all"] == every
+    assert played["0"] != played["1"]
+    # The other groups leave nothing out.
+    assert table.not_played(["compat"]) == []
+    monkeypatch.delenv("TRIMQ_TURN")
+    assert table.todays_turn() in (0, 1)
+    monkeypatch.setenv("TRIMQ_TURN", "2")
+    with pytest.raises(SystemExit, match="TRIMQ_TURN=2: 0, 1 or all"):
+        table.todays_turn()

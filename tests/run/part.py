@@ -1,0 +1,66 @@
+"""A part of `make test`, and a group of parts that run side by side."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from tests.run import memory
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A session of pytest with `words`, in `folder`; or a target of make, if they begin with that."""
+
+    name: str
+    words: Sequence[str]
+    folder: Path = ROOT
+    # Whether it computes more than it waits.
+    busy: bool = False
+    # Whether what fails in it is played again, alone.
+    again: bool = False
+    # Whether its processes share their byte code; not where they see to it themselves.
+    compiles_once: bool = True
+    # On which days `make test` plays it: even ones (0), odd ones (1) of the calendar's count, or all.
+    turn: int | None = None
+
+    @property
+    def files(self) -> list[str]:
+        """What it tests: folders and files, as they are named."""
+        return [word for word in self.words if not word.startswith("-") and "/" in word]
+
+    def command(self, xml: Path) -> list[str]:
+        option = f"--junitxml={xml}"
+        if self.words[0] == "make":
+            return [*self.words, f"PYTEST_REPORT={option}"]
+        place = memory.folder(self.name) if self.again else None
+        options = [option] if place is None else [option, f"--basetemp={place}"]
+        return [sys.executable, "-m", "pytest", *options, *self.words]
+
+
+@dataclass(frozen=True)
+class Group:
+    """Parts, and how many of them run at a time: of the busy ones `busy`, but more of them when nothing else is left.
+
+    A busy part keeps one core of two, and parts that mostly wait share the other one. The long ones come first.
+    """
+
+    parts: Sequence[Part]
+    beside: int = 2
+    busy: int = 2
+
+    def next(self, waiting: Sequence[Part], running: Iterable[Part]) -> Part | None:
+        """Which one of those that wait begins now beside those that run; None: none yet."""
+        now = list(running)
+        if len(now) >= self.beside:
+            return None
+        full = sum(part.busy for part in now) >= self.busy
+        fitting = [part for part in waiting if not (full and part.busy)]
+        if not fitting and len(now) < self.beside // 2:
+            fitting = list(waiting)
+        return next(iter(fitting), None)

@@ -1,0 +1,163 @@
+"""Which parts `make test` has, by the names that the Makefile uses."""
+
+from __future__ import annotations
+
+import datetime
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from tests.run.part import ROOT, Group, Part
+
+COMPILED: Final = ROOT / "build" / "compiled"
+# Where most parts wait.
+LANES: Final = 4
+
+
+def _compat(
+    name: str,
+    *where: str,
+    but: Iterable[Part] = (),
+    busy: bool = False,
+    turn: int | None = None,
+) -> Part:
+    """Files and folders of compat_tests, without what is in other parts."""
+    left_out = [f"--ignore={file}" for part in but for file in part.files]
+    words = ("-p", "no:randomly", *(f"compat_tests/{w}" for w in where), *left_out)
+    return Part(name, words, busy=busy, again=True, turn=turn)
+
+
+def _files(folder: str, *names: str) -> list[str]:
+    return [f"{folder}/test_{name}.py" for name in names]
+
+
+def _unit(name: str, folder: Path) -> list[Part]:
+    """All unit tests; the part that mostly waits begins first."""
+    store = ("tests/store", "tests/spark", "tests/codec")
+    broker = ("tests/broker", "tests/processors", "tests/popping", "tests/hostile", "tests/field")
+    rest = ("tests/", *(f"--ignore={word}" for word in (*store, *broker)))
+    return [
+        Part(name, rest, folder),
+        Part(f"{name}-broker", broker, folder, busy=True),
+        Part(f"{name}-store", store, folder, busy=True),
+    ]
+
+
+def _compat_parts() -> list[Part]:
+    """The long ones first, and none so long that the others wait for it in the end.
+
+    What costs most takes turns: `make test` plays one half of those parts today and the other one tomorrow.
+    """
+    java = _compat("java", "scenarios/test_java.py", busy=True)
+    order = _compat("order", "scenarios/test_order.py", turn=1)
+    proxy = _compat("proxy", *_files("scenarios", "grpc", "grpc_go", "proxy_page"), turn=1)
+    delayed = _compat(
+        "clients-delayed", *_files("scenarios", "timers", "transactions", "restart"), turn=1
+    )
+    asking = _compat("clients-asking", *_files("scenarios", "filters", "reply", "trace"), turn=0)
+    opened = _compat("store-opened", *_files("store", "interop", "index"), turn=0)
+    aging = _compat("store-aging", *_files("store", "retention", "compaction", "timers"), turn=0)
+    turns = _compat(
+        "store-turns", *_files("store", "pops", "pop_kills", "transactions", "blocks"), turn=1
+    )
+    away = _compat("spark-away", *_files("spark", "streams", "outages", "losses", "kills"), turn=1)
+    copies = _compat("replication-copies", *_files("replication", "copies", "sync_master"), turn=0)
+    return [
+        turns,
+        aging,
+        _compat("spark", "spark/", but=[away], turn=0),
+        _compat("clients", "scenarios/", but=[java, order, proxy, delayed, asking]),
+        _compat("mqadmin", "mqadmin/"),
+        away,
+        delayed,
+        asking,
+        _compat("wire", "wire/", busy=True),
+        java,
+        opened,
+        proxy,
+        _compat("replication", "replication/", but=[copies], turn=1),
+        copies,
+        _compat("store", "store/", but=[opened, aging, turns], turn=0),
+        _compat("cluster", "cluster/", "old/"),
+        _compat("elastic", "elastic/", turn=0),
+        order,
+        replace(_compat("installs", "installs/", busy=True), compiles_once=False),
+        _compat("reports", "reports/"),
+        _compat("filters", "filters/"),
+    ]
+
+
+_MAKE: Final = ("make", "--no-print-directory", "BUILT=yes")
+
+
+def _is_compiled() -> bool:
+    return any(COMPILED.glob("codec/**/*.so"))
+
+
+def _compiled_parts() -> list[Part]:
+    """None where nothing could be compiled."""
+    return _unit("compiled", COMPILED) if _is_compiled() else []
+
+
+def _compiled_briefly() -> list[Part]:
+    """The tests of the packages with compiled modules; the others see nothing new there, and take most of the time."""
+    packages = (
+        "broker",
+        "codec",
+        "native",
+        "popping",
+        "processors",
+        "remoting",
+        "replication",
+        "store",
+    )
+    words = [f"tests/{package}" for package in packages]
+    return [Part("compiled", words, COMPILED, busy=True)] if _is_compiled() else []
+
+
+def _first() -> Group:
+    build = Part("build", ("make", "--no-print-directory", "build/compiled/.built"))
+    bare = Part("unit-bare", (*_MAKE, "unit-bare"))
+    lint = Part("lint", (*_MAKE, "lint"))
+    return Group([lint, *_unit("unit", ROOT), build, bare], beside=LANES, busy=LANES)
+
+
+def _second() -> Group:
+    smoke = Part("bench-smoke", (*_MAKE, "bench-smoke"), busy=True)
+    compat = [part for part in _compat_parts() if _is_played(part)]
+    # In the middle: at the end they would have the machine to themselves, and they wait half of their time.
+    middle = len(compat) // 2
+    parts = [*compat[:middle], *_compiled_briefly(), *compat[middle:], smoke]
+    return Group(parts, beside=LANES, busy=1)
+
+
+def todays_turn() -> int | None:
+    """Which turn of the live parts `make test` plays: TRIMQ_TURN (0, 1 or all; None is all), or the day's."""
+    told = os.environ.get("TRIMQ_TURN", "")
+    if told not in ("", "0", "1", "all"):
+        raise SystemExit(f"TRIMQ_TURN={told}: 0, 1 or all")
+    if told == "all":
+        return None
+    return int(told) if told else datetime.date.today().toordinal() % 2
+
+
+def _is_played(part: Part) -> bool:
+    turn = todays_turn()
+    return turn is None or part.turn is None or part.turn == turn
+
+
+def not_played(names: Iterable[str]) -> list[str]:
+    """The parts that are left to the other day, for whoever runs these groups."""
+    return [one.name for one in _compat_parts() if "second" in names and not _is_played(one)]
+
+
+# By the names that the Makefile uses: what a group is may depend on what the one before it has made.
+GROUPS: Final[Mapping[str, Callable[[], Group]]] = {
+    "unit": lambda: Group(_unit("unit", ROOT)),
+    "compiled": lambda: Group(_compiled_parts()),
+    "compat": lambda: Group(_compat_parts(), beside=LANES, busy=1),
+    "first": _first,
+    "second": _second,
+}
