@@ -132,7 +132,7 @@ docs: $(TESTING)
 
 help:
 	@echo 'make serve           a NameServer on 9876 and a broker on 10911, data in ./data'
-	@echo 'make test            lint, unit, unit-bare, compiled, compat (half of its long parts a day, TRIMQ_TURN=all: all), bench-smoke'
+	@echo 'make test            lint, unit, unit-bare, compiled, compat (a quarter of its long parts a day, TRIMQ_TURN=all: all), bench-smoke'
 	@echo 'make unit            tests that need nothing but Python'
 	@echo 'make unit-bare       some of them without what Linux has and macOS lacks'
 	@echo 'make lint            ruff, mypy --strict, import contract'

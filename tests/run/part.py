@@ -26,7 +26,7 @@ class Part:
     again: bool = False
     # Whether its processes share their byte code; not where they see to it themselves.
     compiles_once: bool = True
-    # On which days `make test` plays it: even ones (0), odd ones (1) of the calendar's count, or all.
+    # On which days `make test` plays it (`table.TURNS`); None: on all.
     turn: int | None = None
 
     @property
@@ -61,6 +61,6 @@ class Group:
             return None
         full = sum(part.busy for part in now) >= self.busy
         fitting = [part for part in waiting if not (full and part.busy)]
-        if not fitting and len(now) < self.beside // 2:
+        if not fitting and len(now) < (self.beside + 1) // 2:
             fitting = list(waiting)
         return next(iter(fitting), None)

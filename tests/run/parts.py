@@ -227,7 +227,9 @@ def _main(names: Sequence[str]) -> int:
         print(report.text(outcomes))
         print(again.text(mended))
         if left := not_played(names):
-            print(f"\nnot played today but tomorrow, or by 'make compat': {', '.join(left)}")
+            print(
+                f"\nnot played today but within four days, or by 'make compat': {', '.join(left)}"
+            )
         print(f"\nall of it is in {results}", flush=True)
     return code
 
