@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import pytest
@@ -24,7 +25,7 @@ from compat_tests.servers.jvm import Launcher
 from compat_tests.servers.ours import TrimqNameServer, TrimqServer
 from compat_tests.servers.real import RealBroker, RealNameServer, RealServer
 from compat_tests.servers.server import Options
-from compat_tests.spark.stages.stage import Side, spark_session, until
+from compat_tests.spark.stages.stage import Side, at_leisure, spark_session, until
 from trimq.spark.versions import has_streams
 
 pyspark = pytest.importorskip(
@@ -143,6 +144,11 @@ class Queries:
             .start()
         )
 
+    def begin(self, stand: Stand, kind: str, fail: str) -> None:
+        """Start it, and wait until it has read what there was."""
+        self.start(stand, kind, fail)
+        until(lambda: len(self.rows(kind, fail)) == FIRST)
+
     def rows(self, kind: str, fail: str, topic: str = "Out-1") -> list[int]:
         error = self.error(kind, fail)
         assert error is None, error
@@ -171,8 +177,7 @@ def queries(spark: Any, stands: dict[str, Stand]) -> Iterator[Queries]:
         # One after the other: each starts a process of its own.
         for kind, stand in stands.items():
             for fail in BOTH:
-                found.start(stand, kind, fail)
-                until(lambda kind=kind, fail=fail: len(found.rows(kind, fail)) == FIRST)
+                at_leisure(partial(found.begin, stand, kind, fail))
         yield found
     finally:
         found.stop()

@@ -18,6 +18,7 @@ from compat_tests.servers.jvm import Launcher
 from compat_tests.servers.ours import TrimqServer
 from compat_tests.servers.real import RealServer
 from compat_tests.servers.server import Options, Server
+from compat_tests.spark.stages.home import use_unpacked_home
 from trimq.admin import BlockingAdminClient, NewMessage
 from trimq.admin.errors import NotFound
 from trimq.codec.bodies.topics import TopicConfig
@@ -194,6 +195,7 @@ def sides(launch: Launcher, folder: Path, **more: str) -> Iterator[dict[str, Sid
 def spark_session(master: str = "local[2]") -> Iterator[Any]:
     """A session of two threads; of `local[2,4]` tasks that fail run four times, as on a cluster."""
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    use_unpacked_home()
     from trimq.spark import session
 
     made = session(master, CONFIG)

@@ -1,0 +1,48 @@
+"""Spark as it is installed, but with its Python packages as folders.
+
+Spark starts a Python for each plan and each stream, which takes its packages from zip files and so compiles all of
+them each time: a second of a core, of which a busy machine makes more than the ten that Spark waits.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+from compat_tests.servers.artifacts import cache_root
+
+
+def unpacked_home() -> Path:
+    """A folder for SPARK_HOME, of links to the installed package; made when it is first asked for."""
+    import py4j
+    import pyspark
+
+    installed = Path(pyspark.__file__).parent
+    packages = {"pyspark": installed, "py4j": Path(py4j.__file__).parent}
+    home = cache_root() / "spark-homes" / f"{pyspark.__version__}{str(installed).replace('/', '-')}"
+    if home.is_dir():
+        return home
+    home.parent.mkdir(parents=True, exist_ok=True)
+    partial = Path(tempfile.mkdtemp(prefix="partial-", dir=home.parent))
+    for entry in installed.iterdir():
+        if entry.name != "python":
+            (partial / entry.name).symlink_to(entry)
+    # Spark names the files; Python takes a folder just as well.
+    for archive in (installed / "python" / "lib").glob("*.zip"):
+        name = archive.name.partition(".zip")[0].partition("-")[0]
+        folder = partial / "python" / "lib" / archive.name
+        folder.mkdir(parents=True)
+        (folder / name).symlink_to(packages[name])
+    try:
+        partial.rename(home)
+    except OSError:
+        # Somebody else was first.
+        if not home.is_dir():
+            raise
+    return home
+
+
+def use_unpacked_home() -> None:
+    """From now on, for sessions of this process; not where SPARK_HOME says otherwise."""
+    os.environ.setdefault("SPARK_HOME", str(unpacked_home()))
