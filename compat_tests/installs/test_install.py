@@ -26,6 +26,7 @@ from compat_tests.installs.installs import (
     headerless_compiler,
     run_python,
 )
+from compat_tests.servers.artifacts import pins
 from compat_tests.spark.stages import foreign
 
 # What the foreign project's tests need.
@@ -63,12 +64,8 @@ class Made:
 
     def _install_wheel(self) -> Installation:
         made = Installation.empty(self.folder / "plain")
-        pins = [
-            line
-            for line in (ROOT / "requirements" / "test.txt").read_text().splitlines()
-            if line.partition("==")[0].lower() in PYTEST
-        ]
-        made.pip_install(self.wheel, *pins)
+        wanted = [pin for pin in pins("test.txt") if pin.partition("==")[0] in PYTEST]
+        made.pip_install(self.wheel, *wanted)
         return made
 
     def _without_headers(self) -> Installation:

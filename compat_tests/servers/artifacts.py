@@ -33,6 +33,12 @@ OLD_VERSIONS: Final = ("4.2.0", "4.5.2", "4.9.7", "5.1.4")
 CLIENT_GRPC: Final = "rocketmq-client-java-5.1.0"
 
 
+def pins(lock: str) -> list[str]:
+    """Requirements of a file in `requirements/`, without their hashes, which pip takes in a file only."""
+    lines = (ROOT / "requirements" / lock).read_text().splitlines()
+    return [line.removesuffix(" \\") for line in lines if line and line[0] not in "# "]
+
+
 def cache_root() -> Path:
     """Where everything fetched or compiled is kept."""
     base = os.environ.get("TRIMQ_CACHE") or os.environ.get("XDG_CACHE_HOME") or "~/.cache"

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from compat_tests.servers.artifacts import ROOT, cache_root
+from compat_tests.servers.artifacts import ROOT, cache_root, pins
 
 VERSIONS: Final = ("4.0.5", "4.1.4", "4.2.1", "4.3.0")
 LOCKS: Final = ("runtime.txt", "test.txt", "spark.txt")
@@ -28,9 +28,8 @@ def environment(version: str) -> Path:
         subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
         wanted = []
         for lock in LOCKS:
-            lines = (ROOT / "requirements" / lock).read_text().splitlines()
             # Each Spark brings its own py4j.
-            wanted += [line for line in lines if not line.startswith(("pyspark=", "py4j="))]
+            wanted += [pin for pin in pins(lock) if not pin.startswith(("pyspark=", "py4j="))]
         pip = [str(python), "-m", "pip", "install", "--quiet", *wanted, f"pyspark=={version}"]
         subprocess.run(pip, check=True)
         ready.touch()

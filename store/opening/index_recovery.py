@@ -177,7 +177,7 @@ class IndexRecovery:
             try:
                 if lengths[name] != full:
                     raise CodecError(f"it has {lengths[name]} bytes instead of {full}")
-                if clean and not any_used(path):
+                if (clean or self._speaks_of_more_than(files)) and not any_used(path):
                     raise CodecError("its header is empty")
                 file = IndexFile.found(str(path), self._index.shape)
                 check_header(file, self._index.shape)
@@ -189,6 +189,10 @@ class IndexRecovery:
                 break
             files.append(file)
         return files
+
+    def _speaks_of_more_than(self, files: list[IndexFile]) -> bool:
+        """Whether the checkpoint vouches for entries behind theirs: the next file is not a new one."""
+        return self._timestamp > (files[-1].header.end_timestamp if files else 0)
 
     def _keep_to(self, last_offset: int) -> None:
         """Drop the entries of later messages, and slots that point to entries that do not count."""

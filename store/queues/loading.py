@@ -4,16 +4,37 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_left
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from trimq.store.disk.aside import is_damage
 from trimq.store.disk.files import OpenFiles, remove, resize
 from trimq.store.errors import StoreDamaged
 
 # Entries read at once to find a file's end: more than fit into a page, so the hole after it is
 # seen.
 BLOCK: Final = 256
+
+
+@contextmanager
+def unreadable_is_damage(directory: str) -> Iterator[None]:
+    """StoreDamaged with what to do, where a file of a queue is none, or the system will never read it."""
+    try:
+        yield
+    except OSError as error:
+        if not is_damage(error):
+            raise
+        path = Path(error.filename or directory)
+        raise StoreDamaged(path, 0, f"{error.strerror}: {_made_anew(str(path.parent))}") from error
+
+
+def _made_anew(directory: str) -> str:
+    return (
+        f"stop, move {directory} and the store's file checkpoint away, and start; the queue is made anew from the"
+        " commit log"
+    )
 
 
 def find_files(
@@ -42,8 +63,8 @@ def find_files(
             raise StoreDamaged(
                 Path(path),
                 length,
-                f"that is its length; {setting} says {file_size}. If that has not changed: stop, move {directory} and"
-                " the store's file checkpoint away, and start; the queue is made anew from the commit log",
+                f"that is its length; {setting} says {file_size}. If that has not changed: "
+                + _made_anew(directory),
             )
     kept = names[_leftovers(directory, names, file_size, is_expired) :]
     for name in names[: len(names) - len(kept)]:

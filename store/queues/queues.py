@@ -26,8 +26,11 @@ from trimq.store.queues.bounds import Believed
 from trimq.store.queues.kinds import PLAIN, bit_maps_of, kinds_of
 from trimq.store.queues.light_names import LightNames
 from trimq.store.queues.light_queue import light_kind
+from trimq.store.queues.loading import unreadable_is_damage
 from trimq.store.queues.queue import FoundEntries, Queue, QueueKind
 
+# With more of them, a descriptor is opened for each write (`open_files`).
+_MANY_QUEUES: Final = 1024
 # So many queues of a topic are deleted in one step.
 _FEW_QUEUES: Final = 16
 
@@ -219,12 +222,13 @@ class Queues:
             raise StoreError(f"{topic!r} cannot be a topic's name")
         queues: dict[int, Queue] = {}
         if topic in self._unlisted:
-            kind = self.kind_of(topic)
-            for queue_id in numbered(kind.directory_of(topic)):
-                queue = queues[queue_id] = self._make(topic, queue_id)
-                entries = found.get(queue_id) if found is not None else None
-                queue.load(self._bounds, -1 if entries is None else entries.first)
-                queue.prepare()
+            directory = self.kind_of(topic).directory_of(topic)
+            with unreadable_is_damage(directory):
+                for queue_id in numbered(directory):
+                    queue = queues[queue_id] = self._make(topic, queue_id)
+                    entries = found.get(queue_id) if found is not None else None
+                    queue.load(self._bounds, -1 if entries is None else entries.first)
+                    queue.prepare()
             self._unlisted.discard(topic)
         self._topics[topic] = queues
         return queues
@@ -303,6 +307,11 @@ class Queues:
                 # The message itself is stored. The queue keeps its turn in `write_some`, which
                 # tries again and reports.
                 return
+
+    @property
+    def many_are_dirty(self) -> bool:
+        """Whether thousands have entries for the next round."""
+        return len(self._dirty) > _MANY_QUEUES
 
     @property
     def clean(self) -> bool:

@@ -6,6 +6,8 @@ from typing import Final
 
 import pytest
 
+from compat_tests.servers.artifacts import pins
+
 ROOT: Final = Path(__file__).resolve().parents[2]
 PIN: Final = re.compile(r"[\w-]+==\S+( ;.*?)?(\s+--hash=sha256:[0-9a-f]{64})+\s*")
 
@@ -13,9 +15,9 @@ PIN: Final = re.compile(r"[\w-]+==\S+( ;.*?)?(\s+--hash=sha256:[0-9a-f]{64})+\s*
 @pytest.mark.parametrize("name", ["runtime", "test", "spark"])
 def test_each_version_has_its_hashes(name: str) -> None:
     text = (ROOT / "requirements" / f"{name}.txt").read_text().replace("\\\n", "")
-    pins = [line for line in text.splitlines() if not line.startswith("#")]
-    assert pins
-    assert not [pin for pin in pins if not PIN.fullmatch(pin)]
+    locked = [line for line in text.splitlines() if not line.startswith("#")]
+    assert locked
+    assert not [pin for pin in locked if not PIN.fullmatch(pin)]
 
 
 def test_no_lock_is_installed_without_them() -> None:
@@ -23,3 +25,11 @@ def test_no_lock_is_installed_without_them() -> None:
     installs = [line for line in lines if "pip install" in line and " -r " in line]
     assert len(installs) == 3
     assert all("--require-hashes" in line for line in installs)
+
+
+@pytest.mark.parametrize("name", ["build", "runtime", "test", "spark"])
+def test_pins_fit_a_command_line(name: str) -> None:
+    """Hashes do not: pip takes them in a file only."""
+    found = pins(f"{name}.txt")
+    assert found
+    assert not [pin for pin in found if not re.fullmatch(r"[\w-]+==[\w.]+( ;.*)?", pin)]
