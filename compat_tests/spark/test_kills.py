@@ -91,10 +91,12 @@ def check_no_hole(rows: list[Any]) -> None:
 
 
 def beside(*jobs: Callable[[], object]) -> None:
-    """All at once; the first error of any."""
+    """All at once; the errors of all, because one that fails may take the others along."""
     with ThreadPoolExecutor(len(jobs)) as pool:
-        for running in [pool.submit(job) for job in jobs]:
-            running.result()
+        running = [pool.submit(job) for job in jobs]
+    errors = [error for one in running if (error := one.exception()) is not None]
+    if errors:
+        raise BaseExceptionGroup("on one server or both", errors)
 
 
 def on_both(servers: dict[str, Stand], job: Callable[[Stand], object]) -> None:
