@@ -284,6 +284,11 @@ def _check_host(key: str, text: str | None) -> None:
 
 def prepare_store(root: Path) -> None:
     """Make the store directory; an error names it and says why it cannot be used."""
+    if root.is_symlink() and not root.exists():
+        raise settings.SettingsError(
+            f"the store directory {root} is a link to {root.readlink()}, which is not there;"
+            " make that folder, mount its disk, or choose another with --store"
+        )
     try:
         make_durable_directory(root)
         if not os.access(root, os.W_OK | os.X_OK):

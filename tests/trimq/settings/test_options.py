@@ -8,7 +8,7 @@ import pytest
 
 from trimq.serving.reachable import reachable
 from trimq.settings.endpoints import AddressSyntaxError, Endpoint
-from trimq.settings.options import ServerOptions, server_plan
+from trimq.settings.options import ServerOptions, prepare_store, server_plan
 from trimq.settings.parsing import SettingsError
 
 
@@ -90,3 +90,15 @@ def test_a_slave_with_an_address_that_is_none_does_not_start(address: str) -> No
         server_plan(given)
     settings["haMasterAddress"] = "no.such.host.invalid:10912"
     assert server_plan(given).replication.ha_master_address
+
+
+def test_a_store_that_is_a_link_to_nowhere(tmp_path: Path) -> None:
+    link = tmp_path / "store"
+    link.symlink_to(tmp_path / "disk" / "store")
+    with pytest.raises(
+        SettingsError, match=r"is a link to .*/disk/store, which is not there; make"
+    ):
+        prepare_store(link)
+    assert not (tmp_path / "disk").exists()
+    (tmp_path / "disk" / "store").mkdir(parents=True)
+    prepare_store(link)
