@@ -31,8 +31,8 @@ DIFFERENCES: Final = (
     # --- long answers
     Difference(
         "Answers that take long (settings and statistics of topics with thousands of queues, tables of all groups) are"
-        " made in steps, one at a time for a connection, and a connection that asks for 64 of them is not read until half"
-        " are done: its other requests wait, too. With RocketMQ a few threads make them, everybody's behind each other.",
+        " made in steps, one at a time for a connection, and a connection that asks for 64 of them is not read until"
+        " half are done: its other requests wait, too. With RocketMQ a few threads make them, one behind the other.",
         tests=(
             "tests/remoting/serving/test_long_work.py::test_beyond_so_many_the_connection_is_not_read",
             "tests/remoting/serving/test_long_work.py::test_answers_that_are_not_read_are_not_made",
