@@ -39,9 +39,6 @@ log = logging.getLogger("trimq.store")
 # TIMER_BLANK_SLOTS: this many units stay free between the oldest slot and the newest.
 BLANK_SLOTS: Final = 60
 
-# How many records in front of the checkpoint tell whether the wheel is the one that it speaks of.
-LAST_RECORDS: Final = 200
-
 # The queue offset of the timer message at a physical offset, of this size; None when it is in no queue.
 FindQueueOffset = Callable[[int, int], int | None]
 
@@ -83,7 +80,6 @@ class Recovery:
         """
         state = self._state
         read_time = self._read_time(now, window)
-        whole = whole or self._lacks_slots(read_time)
         start = self._log.begin if whole else starting_point(self._log, state.log_position)
         tail = Records(self._log, start)
         for _ in tail:
@@ -98,27 +94,6 @@ class Recovery:
         found = self._add_tail(min(start, end), read_time, put_off, find)
         queue_offset, done_before = self._queue_offset(end, find)
         return Recovered(queue_offset, read_time, done_before, found, put_off, cut, len(broken))
-
-    def _lacks_slots(self, read_time: int) -> bool:
-        """Whether records that were on the wheel at the checkpoint have no slot: its bytes are lost, zeros mostly.
-
-        What was delivered since then lost its slot, too, and may be put there again (`Feeding` passes it over).
-        """
-        end = self._state.log_position
-        first = max(self._log.begin, end - LAST_RECORDS * RECORD_SIZE)
-        for position, record in Records(self._log, starting_point(self._log, first)):
-            if position >= end:
-                return False
-            time = self._slot_time(record.time)
-            if time >= read_time and self._wheel.slot(time) is None:
-                log.warning(
-                    "timer wheel lacks slots, they are made anew from the timer log: wheel=%s time=%d record=%d",
-                    self._wheel.path,
-                    time,
-                    position,
-                )
-                return True
-        return False
 
     def _read_time(self, now: int, window: int) -> int:
         """Where the checkpoint says, however long that is ago: what waits since then is due.
