@@ -74,17 +74,20 @@ class Turn:
             found += seen["body"]
             offset = int(seen["ext"]["nextBeginOffset"])
 
-    def settled(self, gone: str = "0:body of 000") -> list[str]:
-        """The same, when that one is gone, all files but the last are thinned out, and nothing more is rewritten."""
+    def settled(self, last: int, gone: str = "0:body of 000") -> list[str]:
+        """The same, when the last message is there and that one is gone, all files but the last are thinned out, and
+        nothing more is rewritten.
+        """
         deadline = time.monotonic() + PATIENCE
         before = self.contents()
         while time.monotonic() < deadline:
             time.sleep(TURN_SECONDS)
             now = self.contents()
-            if now == before and gone not in now and len(now) <= MOST:
+            whole = now != [] and now[-1].endswith(f"body of {last:03d}")
+            if now == before and whole and gone not in now and len(now) <= MOST:
                 return now
             before = now
-        raise AssertionError("the queue is rewritten for ever")
+        raise AssertionError(f"the queue is rewritten for ever, or lacks {last}: {before}")
 
 
 @contextmanager
@@ -111,7 +114,7 @@ def played(one: Turn) -> list[Any]:
     stage = one.stage
     seen.append(reading.reply(stage.ask(send(b"x", properties=properties(UNIQ_KEY="U"))), brief))
     one.send(0)
-    contents = one.settled()
+    contents = one.settled(COUNT - 1)
     seen.append(contents)
     last = int(contents[-1].split(":")[0])
     for offset in (0, RARE, RARE + 1, last - 20, last, last + 1, last + 2, last + 100):
@@ -121,7 +124,7 @@ def played(one: Turn) -> list[Any]:
     for code in (MAX_OFFSET, MIN_OFFSET):
         seen.append(reading.reply(stage.ask(queue_question(code)), brief))
     one.send(COUNT, 30)
-    seen.append(one.settled(contents[1]))
+    seen.append(one.settled(COUNT + 29, contents[1]))
     return seen
 
 
@@ -159,7 +162,7 @@ def test_in_turn(tmp_path: Path, kill: bool) -> None:
     with turn(real) as one:
         one.create()
         one.send(0)
-        theirs = one.settled()
+        theirs = one.settled(COUNT - 1)
         newest_are_there(theirs, COUNT)
         topic = one.topic
     before = position_in(real.broker.store, topic)
@@ -174,7 +177,7 @@ def test_in_turn(tmp_path: Path, kill: bool) -> None:
             ours.kill9()
             after = Turn(ours)
         with after.stage:
-            mine = after.settled(theirs[1])
+            mine = after.settled(2 * COUNT - 1, theirs[1])
         newest_are_there(mine, 2 * COUNT)
     assert len(mine) < COUNT
     assert position_in(ours.store, topic) > before
@@ -184,4 +187,4 @@ def test_in_turn(tmp_path: Path, kill: bool) -> None:
     with turn(real, in_order=False) as one:
         assert one.contents() == mine
         one.send(2 * COUNT, 20)
-        newest_are_there(one.settled(mine[1]), 2 * COUNT + 20)
+        newest_are_there(one.settled(2 * COUNT + 19, mine[1]), 2 * COUNT + 20)
