@@ -75,7 +75,7 @@ def _compat_parts() -> list[Part]:
         aging,
         _compat("spark", "spark/", but=[away], turn=1),
         _compat("clients", "scenarios/", but=[java, order, proxy, delayed, asking]),
-        _compat("mqadmin", "mqadmin/"),
+        _compat("mqadmin", "mqadmin/", turn=2),
         away,
         delayed,
         asking,
