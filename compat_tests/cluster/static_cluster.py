@@ -5,6 +5,7 @@ Raw frames ask both brokers at every step, so that refusals and forwarded answer
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -34,6 +35,8 @@ OFFSETS: Final = (-1, 0, 2, 3, 9_999, 10_000, 10_001, 10_002, 20_000, 20_001, 99
 # What no two servers have in common, or what depends on the order in which a tool counts.
 OWN_FIELDS: Final = frozenset({"msgId", "transactionId", "MSG_REGION", "TRACE_ON"})
 GROUP: Final = "StaticGroup"
+# Brokers close a connection that is silent for 120 s, and a tool's JVM has taken longer on a busy machine.
+IDLE_SECONDS: Final = 60.0
 SUCCESS: Final = 0
 SYSTEM_ERROR: Final = 1
 Seen = dict[str, Any]
@@ -93,16 +96,15 @@ class StaticTopic:
         self._cluster = cluster
         self._tool = tool
         self.name = name
-        self._links: dict[str, Link] = {}
+        # With the time when it was used last.
+        self._links: dict[str, tuple[Link, float]] = {}
         # The queue's number: which of the two it is, chance decides.
         self.number = -1
 
     def life(self) -> Seen:
         """All that is seen from its creation on, by what was done before."""
         with ExitStack() as stack, BlockingAdminClient(self._cluster.namesrv_addr) as admin:
-            for name, addr in self._cluster.brokers.items():
-                link = self._links[name] = Link(addr)
-                stack.callback(link.close)
+            stack.callback(self._close_links)
             self._brokers_know_each_other()
             seen: Seen = {"not there": self._asked(A, self._send("early"))}
             seen["made"] = self._run("updateStaticTopic", "-b", f"{A},{B}", "-qn", "2")
@@ -121,6 +123,21 @@ class StaticTopic:
             seen["four queues"] = self._place(admin)
             seen["not shrunk"] = self._run("updateStaticTopic", "-b", A, "-qn", "3")
             return seen
+
+    def _link(self, broker: str) -> Link:
+        """Its connection; another one when the tool took so long that a broker may have closed it as idle."""
+        link, used_at = self._links.pop(broker, (None, 0.0))
+        now = time.monotonic()
+        if link is None or now - used_at > IDLE_SECONDS:
+            if link is not None:
+                link.close()
+            link = Link(self._cluster.brokers[broker])
+        self._links[broker] = link, now
+        return link
+
+    def _close_links(self) -> None:
+        while self._links:
+            self._links.popitem()[1][0].close()
 
     def _run(self, command: str, *words: str) -> bool:
         """Whether the tool says that it has done it."""
@@ -144,7 +161,7 @@ class StaticTopic:
     def _knows(self, broker: str, topic: str) -> bool:
         """Whether the broker finds out where the queues that it leads begin."""
         frames = (self._frame(asks.queue_question(MIN_OFFSET), topic, n) for n in range(2))
-        return all(self._links[broker].ask(frame).code != SYSTEM_ERROR for frame in frames)
+        return all(self._link(broker).ask(frame).code != SYSTEM_ERROR for frame in frames)
 
     def _look(self, admin: BlockingAdminClient, leaders: set[str]) -> Seen:
         """The route, and what both brokers say to everything that clients ask."""
@@ -205,7 +222,7 @@ class StaticTopic:
             self.name,
             self.number,
         )
-        link = self._links[broker]
+        link = self._link(broker)
         opaque = link.post(pull)
         is_held = not link.has_reply(opaque, 0.5)
         with_other = Link(self._cluster.brokers[broker])
@@ -266,7 +283,7 @@ class StaticTopic:
 
     def _reply(self, broker: str, frame: Frame, number: int | None = None) -> Frame:
         asked = self._frame(frame, self.name, self.number if number is None else number)
-        return self._links[broker].ask(asked)
+        return self._link(broker).ask(asked)
 
     def _frame(self, frame: Frame, topic: str, number: int) -> Frame:
         names = {"$T": topic, "$G": f"{GROUP}{topic}", "$P": "StaticProducer"}
