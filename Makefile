@@ -54,7 +54,7 @@ NOT_BARE := no_trio or hot_cold_and_blocking or without_nowait or kill_changes_n
 unit-bare: $(TESTING)
 	PYTHONPATH=tests/bare $(BIN)/python -m pytest $(PYTEST_REPORT) $(BARE_TESTS) -k 'not ($(NOT_BARE))'
 
-# Tests mostly wait, for servers, for Spark, for brokers that are away: four parts of them run at a time.
+# Tests mostly wait, for servers, for Spark, for brokers that are away: three parts of them run at a time.
 COMPAT := $(BIN)/python -m pytest -p no:randomly --durations=10
 compat: $(TREE)/.built $(SPARKING)
 	$(BIN)/python -m compat_tests.servers.artifacts

@@ -24,6 +24,8 @@ class Part:
     busy: bool = False
     # Whether what fails in it is played again, alone.
     again: bool = False
+    # Whether its folders are in memory, where that is large.
+    in_memory: bool = False
     # Whether its processes share their byte code; not where they see to it themselves.
     compiles_once: bool = True
     # On which days `make test` plays it (`table.TURNS`); None: on all.
@@ -38,7 +40,7 @@ class Part:
         option = f"--junitxml={xml}"
         if self.words[0] == "make":
             return [*self.words, f"PYTEST_REPORT={option}"]
-        place = memory.folder(self.name) if self.again else None
+        place = memory.folder(self.name) if self.in_memory else None
         options = [option] if place is None else [option, f"--basetemp={place}"]
         return [sys.executable, "-m", "pytest", *options, *self.words]
 

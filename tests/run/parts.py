@@ -7,10 +7,9 @@ silence for a hang. At the end come a table, the slowest tests, and what was ski
 part that failed no other one begins. The exit code is that of the first part that failed; Ctrl-C ends everything
 that was started.
 
-What failed in a comparison with real servers and clients is played again, alone, when its group has ended: on two
-cores, three other such parts can starve it beyond any patience. What passes then counts as passed, and stands
-in the output with its first failure and a count (tests/run/again.py). Unit tests, and more than a few,
-are not played again.
+Up to three tests that failed in a group are played again, alone, when it has ended: on two cores, other parts can
+starve one beyond any patience. What passes then counts as passed, and stands in the output with its first failure and
+a count (tests/run/again.py). Of more than a few, none is played again.
 
 Each run keeps what its parts have printed and reported in a folder of its own, `build/parts/TIME-PROCESS`: another
 run in the same clone touches nothing there. `build/parts/latest` leads to the newest. What it may not do is build: two

@@ -32,7 +32,7 @@ def _compat(
     left_out = [f"--ignore={file}" for part in but for file in part.files]
     only = ("-k", named) if named else ()
     words = ("-p", "no:randomly", *(f"compat_tests/{w}" for w in where), *left_out, *only)
-    return Part(name, words, busy=busy, again=True, turn=turn)
+    return Part(name, words, busy=busy, again=True, in_memory=True, turn=turn)
 
 
 def _files(folder: str, *names: str) -> list[str]:
@@ -45,9 +45,9 @@ def _unit(name: str, folder: Path) -> list[Part]:
     broker = ("tests/broker", "tests/processors", "tests/popping", "tests/hostile", "tests/field")
     rest = ("tests/", *(f"--ignore={word}" for word in (*store, *broker)))
     return [
-        Part(name, rest, folder),
-        Part(f"{name}-broker", broker, folder, busy=True),
-        Part(f"{name}-store", store, folder, busy=True),
+        Part(name, rest, folder, again=True),
+        Part(f"{name}-broker", broker, folder, busy=True, again=True),
+        Part(f"{name}-store", store, folder, busy=True, again=True),
     ]
 
 
@@ -121,7 +121,7 @@ def _compiled_briefly() -> list[Part]:
         "store",
     )
     words = [f"tests/{package}" for package in packages]
-    return [Part("compiled", words, COMPILED, busy=True)] if _is_compiled() else []
+    return [Part("compiled", words, COMPILED, busy=True, again=True)] if _is_compiled() else []
 
 
 def _first() -> Group:

@@ -110,7 +110,8 @@ def compared(tmp_path: Path, kind: str, repeated: bool = True) -> Part:
     folder.mkdir()
     (folder / f"test_{kind}.py").write_text(STARVED.format(kind=kind))
     (folder / "pytest.ini").write_text("[pytest]\n")
-    return Part(kind, ("-p", "no:cacheprovider", f"./test_{kind}.py"), folder, again=repeated)
+    words = ("-p", "no:cacheprovider", f"./test_{kind}.py")
+    return Part(kind, words, folder, again=repeated, in_memory=True)
 
 
 @pytest.mark.parametrize(
