@@ -115,8 +115,7 @@ async def _flush(store: MessageStore, gate: Gate) -> None:
 async def write_derived(store: MessageStore, config: StoreConfig) -> None:
     """Consume queues are written behind, a few at a time, then a checkpoint vouches for them.
 
-    After a crash the log is scanned from there: so it is written after some time or some bytes. Thousands of queues
-    that get a message now and then are written for a checkpoint only: each costs a call however little it has.
+    After a crash the log is scanned from there: so it is written after some time or some bytes.
     """
     interval = config.flush_consume_queue_thorough_interval / 1000
     due_at = trio.current_time() + interval
@@ -124,16 +123,10 @@ async def write_derived(store: MessageStore, config: StoreConfig) -> None:
     while True:
         await trio.sleep(config.flush_interval_consume_queue / 1000)
         try:
-            is_due = (
-                trio.current_time() >= due_at
-                or store.max_physical_offset - done_at >= config.checkpoint_bytes
-            )
-            if not is_due and store.many_queues_wait:
-                continue
             while store.write_derived():
                 await trio.lowlevel.checkpoint()
             written = store.max_physical_offset
-            if is_due or written - done_at >= config.checkpoint_bytes:
+            if trio.current_time() >= due_at or written - done_at >= config.checkpoint_bytes:
                 due_at = trio.current_time() + interval
                 await trio.to_thread.run_sync(store.plan_checkpoint().run)
                 done_at = written
