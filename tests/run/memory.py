@@ -12,7 +12,7 @@ from typing import Final
 
 SHARED: Final = Path("/dev/shm")
 PREFIX: Final = "trimq-parts-"
-# What four parts have filled at a time, and twice that.
+# Room for the stores of the parts that run at a time, and for the JVMs beside them.
 NEEDED: Final = 12 << 30
 
 

@@ -45,4 +45,5 @@ def unpacked_home() -> Path:
 
 def use_unpacked_home() -> None:
     """From now on, for sessions of this process; not where SPARK_HOME says otherwise."""
-    os.environ.setdefault("SPARK_HOME", str(unpacked_home()))
+    if "SPARK_HOME" not in os.environ:
+        os.environ["SPARK_HOME"] = str(unpacked_home())

@@ -99,12 +99,6 @@ async def clients(nursery, writes, asks):
         each.close()
 
 
-def send_together(clients, bodies):
-    for client, body in zip(clients, bodies, strict=True):
-        client.sendall(frame(2, body))
-    delivered(*clients)
-
-
 def delivered(*clients):
     """All that was sent is with the server: on a busy machine the kernel delivers later than it sends."""
     unacknowledged = array("i", [0])
@@ -117,7 +111,9 @@ def delivered(*clients):
 
 async def asked(clients, *bodies):
     """One request of each client, all there before the server looks."""
-    send_together(clients, bodies)
+    for client, body in zip(clients, bodies, strict=True):
+        client.sendall(frame(2, body))
+    delivered(*clients)
     return [await trio.to_thread.run_sync(answers, client) for client in clients]
 
 

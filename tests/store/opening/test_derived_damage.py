@@ -1,5 +1,5 @@
-"""Damage of every file of a store: what can be made anew is, with one line that says so; what cannot is refused in
-words that say what to do. Never a traceback, never a silent loss.
+"""Damage of files of a store, after a stop and after a kill: what can be made anew is, what can be done without is set
+aside with a line, and what cannot is refused in words that say what to do.
 """
 
 import os
@@ -218,8 +218,7 @@ def damaged(
 def test_what_can_be_made_anew_is(
     stores: dict[str, Path], memory_path: Path, what: str, how: str, damage: Any
 ) -> None:
-    found = damaged(stores, memory_path, how, MADE_ANEW[what], damage, also_twin=False)
-    one, _ = found
+    one, _ = damaged(stores, memory_path, how, MADE_ANEW[what], damage, also_twin=False)
     one.open()
     for topic in ("T", "B", "C"):
         for number, record in enumerate(one.bodies(topic)[:COUNT]):
@@ -239,8 +238,7 @@ def test_what_can_be_done_without_is(
     damage: Any,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    found = damaged(stores, memory_path, how, SPARE[what], damage, also_twin=True)
-    one, path = found
+    one, path = damaged(stores, memory_path, how, SPARE[what], damage, also_twin=True)
     one.open()
     assert (one.root / "damaged").is_dir() == (
         f"set aside, and what was in it made anew: path={path}" in caplog.text
@@ -253,8 +251,7 @@ def test_what_can_be_done_without_is(
 def test_what_cannot_is_refused_in_words(
     stores: dict[str, Path], memory_path: Path, what: str, how: str, damage: Any
 ) -> None:
-    found = damaged(stores, memory_path, how, KEPT[what], damage, also_twin=True)
-    one, path = found
+    one, path = damaged(stores, memory_path, how, KEPT[what], damage, also_twin=True)
     before = {each.name: each.read_bytes() for each in path.parent.iterdir() if each.is_file()}
     said = ""
     try:
@@ -279,8 +276,9 @@ def test_queues_are_refused_in_words_or_read(
     stores: dict[str, Path], memory_path: Path, what: str, how: str, damage: Any
 ) -> None:
     """Their topic alone: a queue is examined when it is first used, and then the log is not read from its beginning."""
-    found = damaged(stores, memory_path, how, DERIVED_BUT_REFUSED[what], damage, also_twin=False)
-    one, path = found
+    one, path = damaged(
+        stores, memory_path, how, DERIVED_BUT_REFUSED[what], damage, also_twin=False
+    )
     said = ""
     try:
         one.open()
