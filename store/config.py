@@ -133,7 +133,11 @@ class StoreConfig:
         live=True,
     )
     flush_interval_consume_queue: int = setting(
-        1000, "Milliseconds between two writes of consume-queue entries.", at_least=1, live=True
+        1000,
+        "Milliseconds between two writes of consume-queue entries; those of more than 1024 queues are written for"
+        " a checkpoint only.",
+        at_least=1,
+        live=True,
     )
     flush_consume_queue_thorough_interval: int = setting(
         5000,

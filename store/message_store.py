@@ -393,6 +393,11 @@ class MessageStore(ReadableStore):
         if self._copied is not None:
             self._copied.show()
 
+    @property
+    def many_queues_wait(self) -> bool:
+        """Whether so many queues have new entries that to write them often costs more than it is worth."""
+        return self._queues.many_are_dirty
+
     def write_derived(self) -> bool:
         """Write some consume queues' new entries to their files; True when more are waiting.
 

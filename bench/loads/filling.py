@@ -19,6 +19,8 @@ from trimq.remoting.clients.blocking import BlockingClient
 QUEUES: Final = 4
 _BATCH: Final = 100
 _TOPICS_A_REQUEST: Final = 500
+_QUIET_SECONDS: Final = 7
+_FILES_SECONDS: Final = 300
 
 
 def create_topics(addr: str, names: list[str], queues: int) -> None:
@@ -70,6 +72,19 @@ def wait_for_route(namesrv_addr: str, topic: str) -> None:
             return answer.code == ResponseCode.SUCCESS
 
         wait_until(f"a route of {topic}", is_known)
+
+
+def wait_for_queue_files(store: Path) -> None:
+    """Until no more queue files appear: where thousands were deleted a moment ago, ext4 is slow to make new ones."""
+    before, deadline = -1, time.monotonic() + _FILES_SECONDS
+    while time.monotonic() < deadline:
+        found = sum(1 for _ in (store / "consumequeue").glob("*/*/*"))
+        if found == before:
+            return
+        before = found
+        # Longer than it takes until queues are written for a checkpoint.
+        time.sleep(_QUIET_SECONDS)
+    raise RuntimeError(f"queue files still appear in {store} after {_FILES_SECONDS} s: {before}")
 
 
 def forget_pages(folder: Path) -> None:

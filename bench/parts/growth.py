@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from bench.loads import loadgen
-from bench.loads.filling import create_topics
+from bench.loads.filling import create_topics, wait_for_queue_files
 from bench.pages.costs import MICROS, Points, fit_words, table_of
 from bench.run import Run
 from bench.servers.process import usage
@@ -176,7 +176,8 @@ def _topics(run: Run, kind: str, steps: tuple[int, ...], points: Points) -> None
             flags = _timed(run, topic="Topic", topics=step, queues=TOPIC_QUEUES)
             # Every queue gets its first message, and the file for it, beforehand.
             _load(server, {**flags, "count": max(step, ACTIVE) * TOPIC_QUEUES})
-            time.sleep(2)
+            if not run.smoke:
+                wait_for_queue_files(store_of(server))
             _warm_up(run, kind, f"topics: {step}", server, flags)
             for _ in range(run.rounds):
                 points.add(step, _load(server, flags))

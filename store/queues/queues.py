@@ -29,6 +29,8 @@ from trimq.store.queues.light_queue import light_kind
 from trimq.store.queues.loading import unreadable_is_damage
 from trimq.store.queues.queue import FoundEntries, Queue, QueueKind
 
+# With more of them, a descriptor is opened for each write (`open_files`).
+_MANY_QUEUES: Final = 1024
 # So many queues of a topic are deleted in one step.
 _FEW_QUEUES: Final = 16
 
@@ -305,6 +307,11 @@ class Queues:
                 # The message itself is stored. The queue keeps its turn in `write_some`, which
                 # tries again and reports.
                 return
+
+    @property
+    def many_are_dirty(self) -> bool:
+        """Whether thousands have entries for the next round."""
+        return len(self._dirty) > _MANY_QUEUES
 
     @property
     def clean(self) -> bool:
