@@ -17,8 +17,8 @@ log = logging.getLogger("trimq.store")
 
 # Bytes of a name in a folder.
 _LONGEST: Final = 255
-# Bytes that RocketMQ's table of keys takes for each.
-_KEY_BYTES: Final = 24
+# Bytes that the table of keys takes for each, measured for up to four million; RocketMQ's takes 24.
+_KEY_BYTES: Final = 140
 
 
 class CompactionFiles:
