@@ -289,8 +289,8 @@ class StoreConfig:
     )
     max_offset_map_size: int = setting(
         100 * 1024 * 1024,
-        "140 bytes of it are one key (RocketMQ: 24) that a rewriting of a compacted log looks at; with more, it takes more"
-        " turns.",
+        "140 bytes of it are one key (RocketMQ: 24) that a rewriting of a compacted log looks at; with more, it takes"
+        " more turns.",
         at_least=1,
     )
     file_reserved_time: int = setting(
