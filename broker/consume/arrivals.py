@@ -19,6 +19,7 @@ from typing import Final
 
 import trio
 
+from trimq.base.turnstile import Turnstile
 from trimq.codec.names import LIGHT_QUEUE_ID
 from trimq.store.messages.filter import MessageFilter
 from trimq.store.messages.message import Dispatched
@@ -33,7 +34,9 @@ _QUESTION: Final = 700
 _BACKLOG: Final = 20_000
 # So many pulls are woken at a time: each reads and answers in the same round of the loop, where nobody else gets in
 # between.
-_WOKEN_AT_ONCE: Final = 32
+_WOKEN_AT_ONCE: Final = 16
+# Seconds that one whose time is up waits for its turn, at most; PullRequestHoldService looks every five seconds.
+_LONGEST_TURN: Final = 1.0
 
 
 class _WaitingPull:
@@ -77,6 +80,7 @@ class Arrivals:
         self._called: deque[_WaitingPull] = deque()
         self._at_once = _WOKEN_AT_ONCE
         self._left_over = trio.Event()
+        self._expired = Turnstile(_LONGEST_TURN)
 
     async def wait(
         self,
@@ -101,6 +105,8 @@ class Arrivals:
                 await waiting.woken.wait()
             finally:
                 self._remove(topic, queue_id, waiting)
+        if scope.cancelled_caught:
+            await self._expired.turn()
         return True
 
     def arrived(self, messages: list[Dispatched]) -> None:

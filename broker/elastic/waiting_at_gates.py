@@ -5,6 +5,8 @@ They wait apart from the arrivals: each message behind the start would wake them
 
 import trio
 
+from trimq.base.turnstile import Turnstile
+
 FIRST_PAUSE_SECONDS = 0.05
 LAST_PAUSE_SECONDS = 1.0
 WAITING_LIMIT = 100_000
@@ -20,6 +22,7 @@ class Gates:
         self._waiting: dict[Where, set[trio.Event]] = {}
         # By queue: how long its last pull was held.
         self._pauses: dict[Where, dict[int, float]] = {}
+        self._expired = Turnstile(LAST_PAUSE_SECONDS)
         self.waiting = 0
         self.openings = 0
         """How often a gate has opened: a look is out of date when this has grown since."""
@@ -33,8 +36,10 @@ class Gates:
         self._waiting.setdefault(where, set()).add(opened)
         self.waiting += 1
         try:
-            with trio.move_on_after(seconds):
+            with trio.move_on_after(seconds) as scope:
                 await opened.wait()
+            if scope.cancelled_caught:
+                await self._expired.turn()
         finally:
             self.waiting -= 1
             events = self._waiting[where]

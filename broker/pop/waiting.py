@@ -12,6 +12,7 @@ from typing import Final, Protocol
 
 import trio
 
+from trimq.base.turnstile import Turnstile
 from trimq.broker.config import BrokerConfig
 from trimq.codec.names import LIGHT_QUEUE_ID, RETRY_PREFIX
 from trimq.codec.records.properties import find_property
@@ -23,6 +24,8 @@ from trimq.store.messages.tag_matching import matches
 _ALL_QUEUES: Final = -1
 # Whoever waits is answered so many milliseconds before its time is up (PopRequest.isTimeout).
 _AHEAD: Final = 50
+# Seconds that one whose time is up waits for its turn, at most.
+_LONGEST_TURN: Final = 0.25
 _ORIGIN_GROUP: Final = ORIGIN_GROUP.encode()
 
 
@@ -83,6 +86,7 @@ class PopWaits:
         self._topics: dict[str, dict[str, dict[int, list[_Wait]]]] = {}
         self._next = -1 if latest_first else 0
         self._number = 0
+        self._expired = Turnstile(_LONGEST_TURN)
         self.waiting = 0
         self.news = 0
         """How often there was something to wake for: a look is out of date when this has grown since."""
@@ -111,7 +115,7 @@ class PopWaits:
         wait = _Wait(trio.current_time() + seconds, self._number, codes, message_filter)
         insort(waits, wait)
         self.waiting += 1
-        with trio.move_on_after(seconds):
+        with trio.move_on_after(seconds) as scope:
             try:
                 await wait.woken.wait()
             except trio.Cancelled:
@@ -121,6 +125,8 @@ class PopWaits:
                 raise
             finally:
                 self._remove(topic, group, queue_id, wait)
+        if scope.cancelled_caught:
+            await self._expired.turn()
         return Waited.WOKEN if wait.woken.is_set() else Waited.TIME_OUT
 
     def arrived(self, messages: list[Dispatched]) -> None:

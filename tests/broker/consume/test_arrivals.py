@@ -194,7 +194,8 @@ async def test_what_was_left_for_later_may_be_gone(mock_clock, arrivals, nursery
     assert arrivals.waiting == 0
     nursery.start_soon(arrivals.ask_later)
     await wait_all_tasks_blocked()
-    assert all(waiting.ended == pytest.approx(2) for waiting in pulls)
+    # In turn, within a second.
+    assert all(2 <= waiting.ended <= 3 for waiting in pulls)
 
 
 async def test_many_pulls_are_woken_one_group_after_the_other(mock_clock, arrivals, nursery):
