@@ -37,8 +37,9 @@ log = logging.getLogger("trimq.remoting")
 # accept() failed because something ran out; trying again at once would only waste processor time.
 _EXHAUSTED: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 _EXHAUSTED_PAUSE: Final = 0.1
-# Hundreds that connect at once must not keep others waiting for long.
-_ACCEPT_IN_A_ROW: Final = 8
+# Hundreds that connect at once must not keep others waiting: a connection costs as much as ten sends, and between two
+# rounds of the loop each sender that waits for its answer gets one send in.
+_ACCEPT_IN_A_ROW: Final = 2
 _SWEEPS_PER_IDLE_TIME: Final = 24
 _LONGEST_PAUSE: Final = 5
 _SUM_SECONDS: Final = 60
