@@ -15,19 +15,13 @@ LISTEN ?= 127.0.0.1:10911
 # A copy of the tree with its hot modules compiled.
 TREE := build/compiled
 
-# What `make serve` runs: TriMQ as `pip install .` installs it. The source tree stays free of compiled modules.
-CAN_COMPILE := $(shell test "$$TRIMQ_COMPILE" != 0 && command -v $${CC:-cc} >/dev/null \
-  && $(PYTHON) -c 'import os, sysconfig; os.stat(sysconfig.get_path("include") + "/Python.h")' 2>/dev/null && echo yes)
-SERVED := build/$(if $(CAN_COMPILE),served-compiled,served-plain)
-SOURCES := $(shell find -L trimq -name '*.py' -o -name '*.c') $(wildcard pyspark_*.py)
-
 .PHONY: help serve test unit unit-bare compat compat-live compat-record compiled compat-mutants bench bench-smoke bench-store bench-spark spark-versions soak soak-kills soak-spark lint fmt docs clean
 
 .DEFAULT_GOAL := help
 
-serve: $(SERVED)/.installed
-	@exec env PYTHONPATH=$(abspath $(SERVED)) $(SERVED)/bin/trimq server \
-	  --namesrv-listen $(NAMESRV_LISTEN) --listen $(LISTEN) --store ./data
+# Plain Python at once, and compiled as soon as that is there.
+serve: $(INSTALLED)
+	@exec $(BIN)/python building/serving.py --namesrv-listen $(NAMESRV_LISTEN) --listen $(LISTEN) --store ./data
 
 # Parts run side by side (tests/run), and their times stand at the end. Spark first, so that no test of it
 # is skipped. PYTEST_REPORT is an option of pytest's.
@@ -167,17 +161,10 @@ $(BIN)/python:
 	  || { echo "Python's venv module is missing: on Debian run 'apt-get install python3-venv'" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
-# Plain Python: what is compiled is in $(TREE) and $(SERVED).
+# Plain Python: what is compiled is in $(TREE), and in build/served-* for `make serve`.
 $(INSTALLED): $(BIN)/python pyproject.toml $(LOCK)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $(LOCK)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
-	@touch $@
-
-$(SERVED)/.installed: $(INSTALLED) $(SOURCES) setup.py mypyc.ini building/compiling.py requirements/build.txt
-	@echo 'make serve: $(if $(CAN_COMPILE),compiling TriMQ once takes a minute or two ("TRIMQ_COMPILE=0 make serve" \
-	does not),installing TriMQ)' >&2
-	@rm -rf $(SERVED)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --target $(SERVED) .
 	@touch $@
 
 $(TESTING): $(INSTALLED) $(TEST_LOCK)
