@@ -19,8 +19,11 @@ class Turnstile:
 
     __slots__ = ("_longest", "_next")
 
-    def __init__(self, longest: float) -> None:
-        """Nobody waits for longer than `longest` seconds: beyond that, many go on at once again."""
+    def __init__(self, longest: float = 1.0) -> None:
+        """Nobody waits for longer than `longest` seconds: beyond that, many go on at once again.
+
+        A second is little where RocketMQ looks every five (PullRequestHoldService).
+        """
         self._longest = longest
         self._next = 0.0
         """When the next one would have its turn, if there were no `_AT_ONCE`."""

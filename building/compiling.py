@@ -15,11 +15,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final
 
+from lacking import NO_COMPILER, NO_HEADERS, VARIABLE
 from setuptools import Extension
 from setuptools.command.build_ext import build_ext
 from setuptools.command.build_py import build_py
 
-WISH: Final = os.environ.get("TRIMQ_COMPILE", "auto")
+WISH: Final = os.environ.get(VARIABLE, "auto")
 OPTIMISATION: Final = os.environ.get("MYPYC_OPT_LEVEL", "3")
 # The one library that all compiled modules share; without a name from us mypyc puts it beside
 # `trimq`.
@@ -35,8 +36,6 @@ REASON: Final = "trimq/plain.txt"
 # setup.py also runs just to report a name and a version.
 BUILDING: Final = frozenset(("bdist_wheel", "build", "build_ext", "install"))
 
-NO_COMPILER: Final = "no C compiler works here (Debian: apt-get install gcc python3-dev; macOS: xcode-select --install)"
-NO_HEADERS: Final = "Python's header files are missing (Debian: apt-get install python3-dev)"
 NO_MYPY: Final = "mypy is not installed (pip install -r requirements/build.txt)"
 NOT_CPYTHON: Final = "only CPython runs compiled modules"
 FAILED: Final = "'TRIMQ_COMPILE=1 pip install -v .' shows how"

@@ -20,14 +20,20 @@ import subprocess
 import sys
 import sysconfig
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import Final, NoReturn
 
+from lacking import NO_COMPILER, NO_HEADERS, VARIABLE
+
 ROOT: Final = Path(__file__).resolve().parents[1]
-WISH: Final = "TRIMQ_COMPILE"
 # Beside the sources.
 MADE_FROM: Final = ("setup.py", "mypyc.ini", "pyproject.toml", "requirements/build.txt")
 LOWEST: Final = 19
+_PIP_INSTALL: Final = (
+    *(sys.executable, "-m", "pip", "install"),
+    *("--quiet", "--disable-pip-version-check", "--no-deps"),
+)
 
 
 class Served:
@@ -35,9 +41,16 @@ class Served:
 
     def __init__(self, root: Path = ROOT) -> None:
         self._root = root
-        self.folder = root / "build" / f"served-{_key(root)}"
         self.log = root / "build" / "served.log"
-        self._failed = self.folder.with_suffix(".failed")
+
+    @cached_property
+    def folder(self) -> Path:
+        """All sources are read for it: only where something is, or may be, compiled."""
+        return self._root / "build" / f"served-{_key(self._root)}"
+
+    @property
+    def _failed(self) -> Path:
+        return self.folder.with_suffix(".failed")
 
     @property
     def is_built(self) -> bool:
@@ -66,9 +79,9 @@ class Served:
         shutil.rmtree(unfinished, ignore_errors=True)
         with self.log.open("w") as log:
             done = subprocess.run(
-                [*_pip(), "--target", str(unfinished), str(self._root)],
+                [*_PIP_INSTALL, "--target", str(unfinished), str(self._root)],
                 check=False,
-                env=os.environ | {WISH: "1"},
+                env=os.environ | {VARIABLE: "1"},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -76,19 +89,16 @@ class Served:
         if done.returncode:
             self._failed.touch()
             return
+        if Served(self._root).folder != self.folder:
+            # The sources were changed meanwhile: nobody knows of which state it is.
+            shutil.rmtree(unfinished)
+            return
         self._failed.unlink(missing_ok=True)
         before = [path for path in self.folder.parent.glob("served-*") if path != unfinished]
         unfinished.rename(self.folder)
         # The newest may still run.
         for path in sorted(before, key=lambda one: one.stat().st_mtime)[:-1]:
             shutil.rmtree(path) if path.is_dir() else path.unlink()
-
-
-def _pip() -> list[str]:
-    return [
-        *(sys.executable, "-m", "pip", "install", "--quiet"),
-        *("--disable-pip-version-check", "--no-deps"),
-    ]
 
 
 def _key(root: Path) -> str:
@@ -113,28 +123,33 @@ def _sources(root: Path) -> Iterator[Path]:
 
 def obstacle() -> str:
     """Why nothing is compiled; empty: it may be tried."""
-    if os.environ.get(WISH) == "0":
-        return f"{WISH}=0"
+    if os.environ.get(VARIABLE) == "0":
+        return f"{VARIABLE}=0"
     if shutil.which(os.environ.get("CC", "cc")) is None:
-        return "there is no C compiler (Debian: apt-get install gcc python3-dev; macOS: xcode-select --install)"
+        return NO_COMPILER
     if not Path(sysconfig.get_path("include"), "Python.h").exists():
-        return "Python's header files are missing (Debian: apt-get install python3-dev)"
+        return NO_HEADERS
     return ""
 
 
 def chosen(served: Served) -> tuple[bool, str]:
     """Whether the compiled one runs, and a line for the user; starts compiling where that is to happen beside."""
-    missing = obstacle()
-    if os.environ.get(WISH) == "1":
-        print("compiling TriMQ, which takes a minute or more", file=sys.stderr)
-        if missing or not served.build(again=True):
-            raise SystemExit(f"make serve: {missing or f'compiling failed, see {served.log}'}")
-    if served.is_built and not missing:
-        return True, ""
+    missing, must = obstacle(), os.environ.get(VARIABLE) == "1"
     if missing:
+        if must:
+            raise SystemExit(f"make serve: {missing}")
         return False, f"plain Python: {missing}"
+    if must and not served.is_built:
+        print("make serve: compiling TriMQ, which takes a minute or more", file=sys.stderr)
+        if not served.build(again=True):
+            raise SystemExit(f"make serve: compiling failed, see {served.log}")
+    if served.is_built:
+        return True, ""
     if served.has_failed:
-        return False, f"plain Python: compiling failed, see {served.log} ({WISH}=1 tries it again)"
+        return (
+            False,
+            f"plain Python: compiling failed, see {served.log} ({VARIABLE}=1 tries it again)",
+        )
     # It outlives the server, and Ctrl-C is not for it.
     subprocess.Popen(
         [sys.executable, __file__, "--build"],
@@ -145,7 +160,7 @@ def chosen(served: Served) -> tuple[bool, str]:
     )
     return False, (
         "plain Python for now; it is compiled meanwhile, and the next start uses that"
-        f" ({WISH}=0 does not, {WISH}=1 waits for it)"
+        f" ({VARIABLE}=0 does not, {VARIABLE}=1 waits for it)"
     )
 
 

@@ -19,7 +19,7 @@ from trimq.remoting.clients.blocking import BlockingClient
 QUEUES: Final = 4
 _BATCH: Final = 100
 _TOPICS_A_REQUEST: Final = 500
-_QUIET_SECONDS: Final = 7
+_QUIET_SECONDS: Final = 22
 _FILES_SECONDS: Final = 300
 
 
@@ -82,7 +82,7 @@ def wait_for_queue_files(store: Path) -> None:
         if found == before:
             return
         before = found
-        # Longer than it takes until queues are written for a checkpoint.
+        # Longer than the pause between two checkpoints, for which thousands of queues are written.
         time.sleep(_QUIET_SECONDS)
     raise RuntimeError(f"queue files still appear in {store} after {_FILES_SECONDS} s: {before}")
 

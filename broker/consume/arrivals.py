@@ -35,8 +35,6 @@ _BACKLOG: Final = 20_000
 # So many pulls are woken at a time: each reads and answers in the same round of the loop, where nobody else gets in
 # between.
 _WOKEN_AT_ONCE: Final = 16
-# Seconds that one whose time is up waits for its turn, at most; PullRequestHoldService looks every five seconds.
-_LONGEST_TURN: Final = 1.0
 
 
 class _WaitingPull:
@@ -80,7 +78,7 @@ class Arrivals:
         self._called: deque[_WaitingPull] = deque()
         self._at_once = _WOKEN_AT_ONCE
         self._left_over = trio.Event()
-        self._expired = Turnstile(_LONGEST_TURN)
+        self._expired = Turnstile()
 
     async def wait(
         self,

@@ -22,7 +22,7 @@ class Gates:
         self._waiting: dict[Where, set[trio.Event]] = {}
         # By queue: how long its last pull was held.
         self._pauses: dict[Where, dict[int, float]] = {}
-        self._expired = Turnstile(LAST_PAUSE_SECONDS)
+        self._expired = Turnstile()
         self.waiting = 0
         self.openings = 0
         """How often a gate has opened: a look is out of date when this has grown since."""

@@ -98,9 +98,9 @@ def one_per_file_system(paths: Iterable[str]) -> list[str]:
     """Any folder of the store may be a link to, or the root of, another file system."""
     found: dict[int, str] = {}
     for path in paths:
-        # Of tens of thousands, while the loop waits: `suppress` takes as long as the call.
-        try:  # noqa: SIM105
-            found.setdefault(os.stat(path).st_dev, path)
+        try:
+            device = os.stat(path).st_dev
         except FileNotFoundError:
-            pass
+            continue
+        found.setdefault(device, path)
     return list(found.values())

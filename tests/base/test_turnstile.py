@@ -4,7 +4,6 @@ from collections import Counter
 
 import pytest
 import trio
-import trio.testing
 
 from trimq.base.turnstile import Turnstile
 from trimq.broker.config import BrokerConfig

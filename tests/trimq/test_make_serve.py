@@ -32,6 +32,8 @@ class Machine:
         self.serving, self.root = serving, root
         self.fails = False
         self.installed = 0
+        # What somebody writes into the module meanwhile.
+        self.edit = ""
         self.beside: list[list[str]] = []
         for name in serving.MADE_FROM:
             (root / name).parent.mkdir(exist_ok=True, parents=True)
@@ -49,6 +51,8 @@ class Machine:
         target = Path(words[words.index("--target") + 1])
         (target / "bin").mkdir(parents=True)
         (target / "hot.so").write_text(self.module.read_text())
+        if self.edit:
+            self.module.write_text(self.edit)
         return SimpleNamespace(returncode=int(self.fails))
 
     @property
@@ -107,6 +111,22 @@ def test_what_was_interrupted_is_begun_anew(machine: Machine) -> None:
     assert machine.start()[0] is False
     assert machine.served.build()
     assert not (machine.served.folder / "left").exists()
+
+
+def test_sources_that_change_meanwhile_are_compiled_anew(machine: Machine) -> None:
+    machine.edit = "one = 2\n"
+    assert not machine.served.build()
+    assert machine.served.build()
+    assert (machine.served.folder / "hot.so").read_text() == "one = 2\n"
+
+
+def test_nothing_is_read_where_nothing_is_compiled(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(machine.serving, "obstacle", lambda: "TRIMQ_COMPILE=0")
+    machine.module.unlink()
+    (machine.root / "setup.py").unlink()
+    assert machine.start() == (False, "plain Python: TRIMQ_COMPILE=0")
 
 
 def test_a_failure_is_said_and_not_repeated(

@@ -66,6 +66,30 @@ async def test_many_queues_are_written_for_a_checkpoint(
         nursery.cancel_scope.cancel()
 
 
+async def test_a_checkpoint_that_takes_long_is_rarer(
+    store: MessageStore,
+    memory_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    """A tenth of the time is for them; after 20 seconds the next one comes all the same."""
+    took, began = 0.0, []
+
+    async def run(act: Any) -> None:
+        began.append(trio.current_time())
+        await trio.sleep(took)
+        act()
+
+    monkeypatch.setattr(trio.to_thread, "run_sync", run)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(write_derived, store, StoreConfig(root=memory_path))
+        for took, pause in ((0.0, 5), (1.0, 10), (5.0, 25)):
+            await trio.sleep(120)
+            apart = began[-1] - began[-2]
+            assert pause <= apart <= pause + 2, (took, apart)
+        nursery.cancel_scope.cancel()
+
+
 async def test_much_in_many_queues_is_not_waited_for(
     store: MessageStore,
     memory_path: Path,
