@@ -17,7 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from tests.broker.elastic.conftest import GROUP, TOPIC, ElasticBroker
 from tests.broker.elastic.ledger import Written
-from tests.broker.elastic.members import FIRST, LAST, Group, deliver
+from tests.broker.elastic.members import FIRST, LAST, LOCK_MILLIS, Group, deliver
 from tests.broker.produce.conftest import Producing, block
 from trimq.broker.delivery.delays import DelayService
 from trimq.broker.elastic.model import Move
@@ -28,6 +28,8 @@ from trimq.store.messages.message import Dispatched, Message
 
 PARTITIONS, QUEUES, AT_FIRST = 8, 4, 2
 DELAY_MILLIS = 2_000
+# How often members renew their locks.
+RENEW_MILLIS = 20_000
 # So many examples are asked for by --soak.
 LONG = 1000
 
@@ -163,11 +165,13 @@ class Ordered(RuleBasedStateMachine):
         for queue in range(QUEUES):
             if queue not in group.owner:
                 group.take(queue)
-        # As members do every 20 s; a reset waits for whoever may hold a queue, and after a kill nobody may have locked.
-        group.lock()
         held_up = self.elastic.groups.held_up_by(group.name, TOPIC)
         for _ in range(3 * len(self.written.at) + QUEUES * len(held_up) + 9):
             self.elastic.tend()
+            # A reset waits for whoever may hold a queue: after a kill nobody may have locked, and who gave up a queue
+            # that has left the route before a reset can have held it for a lock's time after the broker's start.
+            self.elastic.broker.clock.now += RENEW_MILLIS
+            group.lock()
             group.give_up_left()
             for queue in range(QUEUES):
                 group.drain(queue)
@@ -441,3 +445,20 @@ STEPS = 40 if EXAMPLES < LONG else 350
 
 TestOrdered = Ordered.TestCase
 TestOrdered.settings = settings(max_examples=EXAMPLES, stateful_step_count=STEPS)
+
+
+def test_a_reset_of_a_queue_that_leaves_the_route_holds_a_group_up_for_a_locks_time_only() -> None:
+    """It may have been held before the broker's start: for so long nobody gets messages, and then everybody."""
+    state = Ordered()
+    state.begin()
+    state.reset(one=0, queue=QUEUES - 1, share=0, ahead=False, copies=True, late=False)
+    state.send(partition=1, count=1, tag="b")
+    state.elastic.tend()
+    (group,) = state.groups
+    group.give_up_left()
+    group.drain(1)
+    assert group.ledger.missing()
+    state.elastic.broker.clock.now += LOCK_MILLIS
+    group.drain(1)
+    assert not group.ledger.missing()
+    state.teardown()
