@@ -258,9 +258,9 @@ class Unsynced:
     def add_directories(self, paths: Iterable[str]) -> None:
         self._directories.update(paths)
 
-    def take(self) -> tuple[list[str], list[str]]:
+    def take(self) -> tuple[set[str], set[str]]:
         """Files and directories, some of them gone by now; the next checkpoint starts from nothing."""
-        taken = list(self._files), list(self._directories)
+        taken = self._files, self._directories
         self._files, self._directories = set(), set()
         return taken
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from time import perf_counter
 from typing import Final
 
 from trimq.codec.names import LMQ_PREFIX
@@ -327,14 +328,19 @@ class Queues:
         self._round += self._dirty
         self._dirty = []
 
-    def write_some(self, limit: int) -> None:
-        """Write up to `limit` queues of the round. On StoreError the rest stays for later."""
+    def write_some(self, seconds: float) -> None:
+        """Write queues of the round until so many seconds are over, one at least: the disk decides what a new file
+        takes. On StoreError the rest stays for later.
+        """
+        until = perf_counter() + seconds
         try:
-            for _ in range(min(limit, len(self._round))):
+            while self._round:
                 queue = self._round[-1]
                 queue.write_out()
                 queue.dirty = False
                 self._round.pop()
+                if perf_counter() >= until:
+                    return
         except OSError as error:
             raise store_error(error, "writing consume queues") from error
 

@@ -10,7 +10,7 @@ import copy
 import errno
 import os
 import threading
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -33,7 +33,7 @@ class Checkpointing:
     def __init__(
         self,
         log: CommitLog,
-        unsynced: tuple[list[str], list[str]],
+        unsynced: tuple[set[str], set[str]],
         checkpoint: Checkpoint,
         file: Path,
         index: IndexWriting | None = None,
@@ -74,9 +74,13 @@ class Checkpointing:
             self.done = True
         except OSError as error:
             raise store_error(error, "writing the checkpoint") from error
+        # One by one, others in between: hundreds of thousands of paths are freed in one step of the loop otherwise.
+        for paths in (self.files, self.directories):
+            while paths:
+                paths.pop()
 
 
-def sync_all(files: list[str], directories: list[str]) -> None:
+def sync_all(files: Collection[str], directories: Collection[str]) -> None:
     """The files of a topic deleted in the meantime are gone; nothing vouches for them."""
     if len(files) + len(directories) > SYNCED_ONE_BY_ONE:
         try:
