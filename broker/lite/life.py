@@ -21,6 +21,8 @@ log = logging.getLogger("trimq.lite")
 _MINUTE: Final = 60_000
 # Seconds between two looks whether the broker has been up for long enough.
 _EARLY: Final = 20
+# Lite topics that are listed to be deleted.
+_AT_A_TIME: Final = 1000
 
 
 class LiteLife:
@@ -86,12 +88,16 @@ class LiteLife:
         if not self._metadata.is_lite(topic):
             return
         stay: set[str] = set()
-        # What came meanwhile goes as well: a delayed message, perhaps.
-        while queues := [queue for queue in self.queues_of(topic) if queue not in stay]:
+        # What came meanwhile goes as well: a delayed message, perhaps. Few at a time: a list of all of them is long.
+        while queues := self._some(topic, stay):
             for queue in queues:
                 if not (yield from self._delete(queue)):
                     stay.add(queue)
                 yield
+
+    def _some(self, topic: str, but: set[str]) -> list[str]:
+        first = self._store.lite_queues(topic, _AT_A_TIME + len(but))
+        return [queue for queue in first if queue not in but]
 
     def _delete(self, queue: str) -> Steps[bool]:
         """In one step what a message that comes next would find; False: its files could not be deleted."""

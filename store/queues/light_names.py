@@ -5,6 +5,8 @@ Hot: compiled by mypyc when a compiler is there.
 
 from __future__ import annotations
 
+from itertools import islice
+
 from trimq.codec.names import LITE_START, is_lite_queue
 
 # What stands for the parent of a light queue that is no lite topic's.
@@ -45,9 +47,9 @@ class LightNames:
         """Topics that have lite topics."""
         return [parent for parent in self._by_parent if parent != _NONE]
 
-    def of_parent(self, topic: str) -> list[str]:
-        """The light queues of a topic's lite topics, in the order in which they came."""
-        return list(self._by_parent.get(topic, ())) if topic else []
+    def of_parent(self, topic: str, most: int | None = None) -> list[str]:
+        """The light queues of a topic's lite topics, in the order in which they came; `most`: of the first ones."""
+        return list(islice(self._by_parent.get(topic, ()), most)) if topic else []
 
     def count_of_parent(self, topic: str) -> int:
         return len(self._by_parent.get(topic, ())) if topic else 0

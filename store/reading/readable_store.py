@@ -252,9 +252,9 @@ class ReadableStore:
         """The same in any order, for whoever goes through all of them."""
         return self._queues.topic_names()
 
-    def lite_queues(self, topic: str) -> list[str]:
+    def lite_queues(self, topic: str, most: int | None = None) -> list[str]:
         """The light queues of a topic's lite topics."""
-        return self._queues.light.of_parent(topic)
+        return self._queues.light.of_parent(topic, most)
 
     def count_lite_queues(self, topic: str) -> int:
         return self._queues.light.count_of_parent(topic)
