@@ -145,7 +145,7 @@ def _arguments() -> argparse.Namespace:
         "--against",
         type=Path,
         metavar="PATH",
-        help="another checkout, compiled by 'make build/compiled/.built' there, beside this one",
+        help="another checkout, compiled by 'make tree' there, beside this one",
     )
     parser.add_argument("--keep", action="store_true", help="write what --against found, too")
     parser.add_argument(

@@ -46,7 +46,7 @@ class Served:
     @cached_property
     def folder(self) -> Path:
         """All sources are read for it: only where something is, or may be, compiled."""
-        return self._root / "build" / f"served-{_key(self._root)}"
+        return self._root / "build" / f"served-{sources_key(self._root)}"
 
     @property
     def _failed(self) -> Path:
@@ -101,7 +101,7 @@ class Served:
             shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
-def _key(root: Path) -> str:
+def sources_key(root: Path) -> str:
     """Of the interpreter and all that is compiled or installed."""
     found = hashlib.sha256(sys.version.encode())
     for path in _sources(root):

@@ -41,6 +41,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="play everything live and record what the real server did",
     )
     parser.addoption(
+        "--recorded",
+        action="store_true",
+        help="nothing is played on the real server, what is recorded counts: needs neither Java nor the real one",
+    )
+    parser.addoption(
         "--kills",
         type=int,
         default=2,
@@ -78,6 +83,8 @@ def _launcher(config: pytest.Config) -> Launcher:
 
 def pytest_report_header(config: pytest.Config) -> str:
     subject = ", ".join(_builds(config)) or "the real one itself"
+    if config.getoption("--recorded"):
+        return f"what the real RocketMQ 5.5.0 has shown, by compat_tests/records; compared with it: {subject}"
     return f"real RocketMQ 5.5.0: {_launcher(config).description}; compared with it: {subject}"
 
 
@@ -89,7 +96,7 @@ def _builds(config: pytest.Config) -> dict[str, Path]:
     if subject == "trimq":
         return found
     if subject not in found:
-        raise pytest.UsageError("nothing is compiled: run 'make build/compiled/.built' first")
+        raise pytest.UsageError("nothing is compiled: run 'make tree' first")
     return {subject: found[subject]}
 
 
@@ -119,6 +126,7 @@ def stage(
     records = Records(
         live=request.config.getoption("--live") or request.config.getoption("--subject") == "real",
         writing=request.config.getoption("--record"),
+        only=request.config.getoption("--recorded"),
     )
     made = Stage(launch, folder, cases, _builds(request.config), records)
     request.config.stash[_STAGE] = made

@@ -43,7 +43,7 @@ def make(
         return TrimqServer(home, options)
     tree = other if kind == OTHER else COMPILED
     if tree is None or not compiled_in(tree):
-        raise SystemExit(f"nothing compiled in {tree}: run it by make, or 'make compiled' first")
+        raise SystemExit(f"nothing compiled in {tree}: run 'make tree' first")
     return TrimqServer(home, options, tree=tree)
 
 

@@ -29,7 +29,7 @@ class Against:
 
 
 def against(path: Path, this: Path = ROOT) -> Against:
-    """`path` is a checkout in which `make build/compiled/.built` has run.
+    """`path` is a checkout in which `make tree` has run.
 
     NotThere: it is none, it is this one, or nothing is compiled in one of them.
     """
@@ -40,7 +40,7 @@ def against(path: Path, this: Path = ROOT) -> Against:
         raise NotThere(f"{path} is this tree: --against takes another checkout (git worktree add)")
     for tree in (path, this):
         if not compiled_in(tree / "build" / "compiled"):
-            raise NotThere(f"nothing is compiled in {tree}: run 'make build/compiled/.built' there")
+            raise NotThere(f"nothing is compiled in {tree}: run 'make tree' there")
     return Against(path / "build" / "compiled", _commit(this), _commit(path))
 
 

@@ -32,6 +32,10 @@ RENEW: Final = (
     "compat_tests/records/{name}.json is not what the real server shows now: if that is right, "
     "'make compat-record' renews it"
 )
+NO_RECORD: Final = (
+    "compat_tests/records/{name}.json has no outcome of this, or has it of other sources: 'make compat-record' "
+    "plays it on the real server, which needs JDK 17 and Maven"
+)
 # The Java client notes how far the queue reached when it pulled: one message further, or not yet.
 _CHANCE: Final = re.compile(r"\.properties\.MAX_OFFSET: real '\d+', ours '\d+'$")
 
@@ -110,8 +114,15 @@ def _meaning(file: Path) -> bytes:
 class Records:
     """The records of one session of tests."""
 
-    def __init__(self, *, live: bool, writing: bool, folder: Path = FOLDER) -> None:
-        """`live`: nothing is taken from a record. `writing`: what is seen live becomes the record."""
+    def __init__(
+        self, *, live: bool, writing: bool, only: bool = False, folder: Path = FOLDER
+    ) -> None:
+        """`live`: nothing is taken from a record. `writing`: what is seen live becomes the record. `only`: nothing is
+        played live, and what is not recorded fails.
+        """
+        if only and (live or writing):
+            raise ValueError("--recorded plays nothing live, --live and --record do: one of them")
+        self.only = only
         self._live = live or writing
         self._writing = writing
         self._folder = folder
@@ -130,13 +141,15 @@ class Records:
 
     def is_due(self, name: str, today: datetime.date | None = None) -> bool:
         """Whether what is called so is played live although there is a record."""
-        return self._live or is_of_the_day(name, today)
+        return self._live or (not self.only and is_of_the_day(name, today))
 
     def outcome(self, subject: Subject, case: str, play: Callable[[], Seen]) -> Seen:
         """What the real server shows of a case: by the record, or by `play` on it, which then has to agree."""
         recorded = self.find(subject).get(case)
         if recorded is not None and not self.is_due(f"{subject.name}: {case}"):
             return recorded
+        if self.only:
+            raise AssertionError(NO_RECORD.format(name=subject.name))
         live = play()
         assert live.error is None, f"on the real server: {live.error}"
         if recorded is not None:

@@ -17,7 +17,15 @@ import pytest
 
 from compat_tests.comparing.java_exceptions import forgive_java_exceptions, without_java_exceptions
 from compat_tests.comparing.normalise import differences
-from compat_tests.comparing.records import Seen, Subject, assert_still, settings_text, with_imports
+from compat_tests.comparing.records import (
+    NO_RECORD,
+    Records,
+    Seen,
+    Subject,
+    assert_still,
+    settings_text,
+    with_imports,
+)
 from compat_tests.comparing.selection import is_for_the_plain_build
 from compat_tests.scenarios.driver import Outcome, new_run
 from compat_tests.scenarios.stage import (
@@ -77,11 +85,12 @@ def play(server: Server, cases: list[Case]) -> dict[str, Seen]:
 
 
 def wants(
-    side: str, group: Group, is_due: Callable[[str], bool], recorded: dict[str, Seen]
+    side: str, group: Group, records: Records, recorded: dict[str, Seen]
 ) -> Callable[[Case], bool]:
     """Which cases are played on a side of the servers."""
+    is_due = records.is_due
     if side == REAL:
-        return lambda case: case.name not in recorded or is_due(case.name)
+        return lambda case: not records.only and (case.name not in recorded or is_due(case.name))
     if side == PLAIN and COMPILED in group.ours:
         return lambda case: is_due(case.name) or is_for_the_plain_build(case.name)
     return lambda case: True
@@ -93,7 +102,7 @@ def play_group(
     """What these cases show, by side of the servers."""
 
     def play_on(side: str) -> dict[str, Seen]:
-        wanted = wants(side, group, stage.records.is_due, recorded)
+        wanted = wants(side, group, stage.records, recorded)
         chosen = [case for case in selected if wanted(case)]
         return play(group.side(side), chosen) if chosen else {}
 
@@ -134,10 +143,11 @@ def test_same_answer(played: Played, stage: Stage, wire: Case) -> None:
 def play_alone(stage: Stage, wire: Case, sides: Iterable[str]) -> dict[str, Seen]:
     """What the case shows on the real server and on these sides when nothing else is played there."""
     group = stage.group(SERVERS[MODULE_OF[wire.name]])
-    found = {
-        side: play(group.side(side), [wire])[wire.name] for side in dict.fromkeys([REAL, *sides])
-    }
-    return {**found, REAL: as_compared(found[REAL])}
+    played = dict.fromkeys([*([] if stage.records.only else [REAL]), *sides])
+    found = {side: play(group.side(side), [wire])[wire.name] for side in played}
+    if REAL in found:
+        found[REAL] = as_compared(found[REAL])
+    return found
 
 
 def as_compared(seen: Seen) -> Seen:
@@ -153,7 +163,7 @@ def check(stage: Stage, wire: Case, recorded: Seen | None, seen: Mapping[str, Se
             assert_still(subject, recorded, live)
         stage.records.keep(subject, {wire.name: live})
     real = live or recorded
-    assert real is not None
+    assert real is not None, NO_RECORD.format(name=subject.name)
     for side in sorted(seen.keys() - {REAL}):
         check_same(real, seen[side], wire, side)
 

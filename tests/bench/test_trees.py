@@ -52,7 +52,7 @@ def test_commits_are_named(checkout):
     [
         ("nowhere", "nowhere is no checkout of TriMQ"),
         ("this", "this is this tree: --against takes another checkout"),
-        ("plain", "nothing is compiled in .*plain: run 'make build/compiled/.built' there"),
+        ("plain", "nothing is compiled in .*plain: run 'make tree' there"),
     ],
 )
 def test_what_cannot_be_compared_is_reported(checkout, tmp_path, other, said):

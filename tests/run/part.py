@@ -15,7 +15,7 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 
 @dataclass(frozen=True)
 class Part:
-    """A session of pytest with `words`, in `folder`; or a target of make, if they begin with that."""
+    """A session of pytest with `words`, in `folder`; by the first word, also a target of make or a Python program."""
 
     name: str
     words: Sequence[str]
@@ -28,18 +28,31 @@ class Part:
     in_memory: bool = False
     # Whether its processes share their byte code; not where they see to it themselves.
     compiles_once: bool = True
-    # On which days `make test` plays it (`table.TURNS`); None: on all.
+    # When it is played where a change may touch everything (`table.TURNS`); None: each time.
     turn: int | None = None
+    # Without one of these it cannot be played (tests/run/tools.py).
+    tools: Sequence[str] = ()
+    # What else stands in the way of playing it; empty: nothing.
+    why_not: str = ""
+    # What it took when that was measured; 0: it was not.
+    seconds: int = 0
+    # Before all others on PYTHONPATH.
+    path: str = ""
 
     @property
     def files(self) -> list[str]:
         """What it tests: folders and files, as they are named."""
         return [word for word in self.words if not word.startswith("-") and "/" in word]
 
+    @property
+    def options(self) -> list[str]:
+        """What decides how its tests are played, whichever they are."""
+        return [word for word in self.words if word in ("--live", "--recorded")]
+
     def command(self, xml: Path) -> list[str]:
         option = f"--junitxml={xml}"
-        if self.words[0] == "make":
-            return [*self.words, f"PYTEST_REPORT={option}"]
+        if self.words[0] in ("make", sys.executable):
+            return list(self.words)
         place = memory.folder(self.name) if self.in_memory else None
         options = [option] if place is None else [option, f"--basetemp={place}"]
         return [sys.executable, "-m", "pytest", *options, *self.words]

@@ -1,9 +1,10 @@
-"""Runs parts of `make test` side by side, and tells what each of them cost.
+"""Runs parts of the tests side by side, and tells what each of them cost.
 
 ``python -m tests.run.parts GROUP...`` runs groups of `GROUPS` one after the other, and the parts of a group side by
 side, as many at a time as the group says; the name of a part stands for a group of it alone. What a part prints
 is shown in one piece when it has ended; until then a line a minute says what is running, because some observers take
-silence for a hang. At the end come a table, the slowest tests, and what was skipped and why. Behind a group with a
+silence for a hang. At the end come a table, the slowest tests, what was skipped and why, and which parts
+were not played for want of a tool (tests/run/tools.py). Behind a group with a
 part that failed no other one begins. The exit code is that of the first part that failed; Ctrl-C ends everything
 that was started.
 
@@ -32,9 +33,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, NoReturn
 
-from tests.run import again, memory, report
+from tests.run import again, memory, plan, report, tools
 from tests.run.part import ROOT, Group, Part
-from tests.run.table import GROUPS, not_played
+from tests.run.table import GROUPS
 
 RESULTS: Final = ROOT / "build" / "parts"
 BYTE_CODE: Final = ROOT / "build" / "byte-code"
@@ -80,6 +81,8 @@ class Running:
     def _environment(part: Part) -> dict[str, str]:
         """Its processes keep their byte code, whatever is exported: without it each server compiles 400 files first."""
         environment = dict(os.environ)
+        if part.path:
+            environment["PYTHONPATH"] = part.path
         if part.compiles_once:
             environment.pop("PYTHONDONTWRITEBYTECODE", None)
             environment["PYTHONPYCACHEPREFIX"] = str(BYTE_CODE)
@@ -207,6 +210,7 @@ def _building(names: Sequence[str]) -> Iterator[None]:
 
 
 def main(names: Sequence[str]) -> int:
+    tools.refuse_missing()
     with _building(names):
         return _main(names)
 
@@ -216,19 +220,19 @@ def _main(names: Sequence[str]) -> int:
     memory.clear_after_others()
     outcomes: list[report.Outcome] = []
     mended: list[again.Second] = []
+    left: list[plan.Left] = []
     code = 0
     try:
         for name in names:
-            code = _ended(group(name), results, outcomes, mended)
+            made, others = plan.playable(group(name))
+            left += others
+            code = _ended(made, results, outcomes, mended)
             if code:
                 break
     finally:
         print(report.text(outcomes))
         print(again.text(mended))
-        if left := not_played(names):
-            print(
-                f"\nnot played today but within four days, or by 'make compat': {', '.join(left)}"
-            )
+        print(plan.text(left))
         print(f"\nall of it is in {results}", flush=True)
     return code
 
@@ -246,8 +250,9 @@ def _ended(
     chosen = again.chosen(own, parts)
     for first, names in chosen.items():
         # One after the other: nothing runs beside it.
-        words = ("-p", "no:randomly", *names)
-        run(Group([Part(f"{first}-again", words, parts[first].folder)]), results, outcomes)
+        part = parts[first]
+        words = ("-p", "no:randomly", *part.options, *names)
+        run(Group([Part(f"{first}-again", words, part.folder)]), results, outcomes)
         seconds += again.seconds(next(one for one in own if one.name == first), outcomes[-1], names)
     passed = again.passed(chosen, seconds)
     return next((one.code for one in own if one.code and one.name not in passed), 0)

@@ -1,9 +1,10 @@
-"""Which parts `make test` has, by the names that the Makefile uses."""
+"""Which parts the tests have, by the names that the Makefile uses: what each plays, needs, and took once."""
 
 from __future__ import annotations
 
 import datetime
 import os
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -14,134 +15,219 @@ from tests.run.part import ROOT, Group, Part
 COMPILED: Final = ROOT / "build" / "compiled"
 # Where most parts wait. With four the machine was never idle, but clients and Spark's workers were often too late.
 LANES: Final = 3
-# The longest comparisons take turns.
+# The longest comparisons take turns where a change may touch everything (tests/run/proof.py).
 TURNS: Final = 4
 # Hundreds of clients in one JVM: beside other scenarios they starve them, and these them.
 CROWDED: Final = "many_connections"
+REAL: Final = ("JDK 17", "Maven")
+REAL_AND_GO: Final = (*REAL, "Go")
 
 
-def _compat(
+def _live(
     name: str,
-    *where: str,
-    but: Iterable[Part] = (),
+    where: str,
+    tests: str = "",
+    *,
+    named: str = "",
     busy: bool = False,
     turn: int | None = None,
-    named: str = "",
+    tools: tuple[str, ...] = REAL,
+    seconds: int = 0,
 ) -> Part:
-    """Files and folders of compat_tests, without what is in other parts; of them the tests that are `named` (-k)."""
-    left_out = [f"--ignore={file}" for part in but for file in part.files]
+    """Folders of compat_tests, but for what other parts name; or some tests of a folder. `named`: as by -k."""
+    files = [f"compat_tests/{where}/test_{one}.py" for one in tests.split()]
+    folders = [f"compat_tests/{one}/" for one in where.split()]
     only = ("-k", named) if named else ()
-    words = ("-p", "no:randomly", *(f"compat_tests/{w}" for w in where), *left_out, *only)
-    return Part(name, words, busy=busy, again=True, in_memory=True, turn=turn)
+    return Part(
+        name,
+        ("-p", "no:randomly", *(files or folders), *only),
+        busy=busy,
+        again=True,
+        in_memory=True,
+        # What is installed anew sees to it itself.
+        compiles_once=name != "installs",
+        turn=turn,
+        tools=tools,
+        seconds=seconds,
+    )
 
 
-def _files(folder: str, *names: str) -> list[str]:
-    return [f"{folder}/test_{name}.py" for name in names]
+# Where a real RocketMQ, its clients and tools, or Spark take part. The long ones first, and none so long that the
+# others wait for it in the end. Seconds: beside two others, on two cores.
+_LIVE: Final = (
+    _live("store-turns", "store", "pops pop_kills transactions blocks", turn=2, seconds=420),
+    _live("store-aging", "store", "retention compaction timers", turn=3, seconds=420),
+    _live("spark", "spark", turn=1, seconds=400),
+    _live("clients", "scenarios", tools=REAL_AND_GO, seconds=380),
+    _live("mqadmin", "mqadmin", turn=2, seconds=360),
+    _live("spark-away", "spark", "streams outages losses kills", turn=1, seconds=350),
+    _live(
+        "clients-delayed",
+        *("scenarios", "timers transactions restart"),
+        turn=3,
+        tools=REAL_AND_GO,
+        seconds=340,
+    ),
+    _live(
+        "clients-asking",
+        *("scenarios", "filters reply trace"),
+        turn=3,
+        tools=REAL_AND_GO,
+        seconds=330,
+    ),
+    _live("wire", "wire", busy=True, seconds=300),
+    _live("java", "scenarios", "java", named=f"not {CROWDED}", busy=True, turn=0, seconds=300),
+    _live("java-many", "scenarios", "java", named=CROWDED, busy=True, turn=2, seconds=200),
+    _live("store-opened", "store", "interop index", turn=0, seconds=280),
+    _live("proxy", "scenarios", "grpc grpc_go proxy_page", turn=2, tools=REAL_AND_GO, seconds=280),
+    _live("replication", "replication", turn=1, seconds=260),
+    _live("replication-copies", "replication", "copies sync_master", turn=1, seconds=260),
+    _live("store", "store", turn=0, seconds=240),
+    _live("cluster", "cluster old", seconds=200),
+    _live("elastic", "elastic", turn=2, seconds=200),
+    _live("order", "scenarios", "order", turn=0, tools=REAL_AND_GO, seconds=180),
+    _live("installs", "installs", busy=True, tools=(), seconds=170),
+    _live("reports", "reports", seconds=120),
+    _live("filters", "filters", seconds=60),
+)
+
+
+def live_parts() -> list[Part]:
+    """Each file in one of them: what one names, those that play the whole folder leave out."""
+    named = {file for part in _LIVE for file in part.files if file.endswith(".py")}
+    return [
+        replace(part, words=(*part.words, *(f"--ignore={file}" for file in _below(part, named))))
+        for part in _LIVE
+    ]
+
+
+def _below(part: Part, files: Iterable[str]) -> list[str]:
+    folders = tuple(file for file in part.files if not file.endswith(".py"))
+    return sorted(file for file in files if folders and file.startswith(folders))
+
+
+# Unit tests that start processes, or networks of several: of the proof.
+PROCESSES: Final = (
+    "tests/trimq/replication",
+    "tests/trimq/serving",
+    "tests/trimq/supervising",
+    "tests/history",
+    "tests/net",
+    "tests/trimq/test_snippets.py",
+    "tests/trimq/settings/test_extremes.py",
+    "tests/run/test_parts.py",
+    "tests/run/test_runs_in_one_clone.py",
+)
+_STORE: Final = ("tests/store", "tests/spark", "tests/codec")
+_BROKER: Final = (
+    "tests/broker",
+    "tests/processors",
+    "tests/popping",
+    "tests/hostile",
+    "tests/field",
+)
+_COMPILED: Final = (
+    "tests/broker",
+    "tests/codec",
+    "tests/native",
+    "tests/popping",
+    "tests/processors",
+    "tests/remoting",
+    "tests/replication",
+    "tests/store",
+)
 
 
 def _unit(name: str, folder: Path) -> list[Part]:
-    """All unit tests; the part that mostly waits begins first."""
-    store = ("tests/store", "tests/spark", "tests/codec")
-    broker = ("tests/broker", "tests/processors", "tests/popping", "tests/hostile", "tests/field")
-    rest = ("tests/", *(f"--ignore={word}" for word in (*store, *broker)))
+    """All unit tests that stay in their process."""
+    left_out = [f"--ignore={word}" for word in (*_STORE, *_BROKER, *PROCESSES)]
     return [
-        Part(name, rest, folder, again=True),
-        Part(f"{name}-broker", broker, folder, busy=True, again=True),
-        Part(f"{name}-store", store, folder, busy=True, again=True),
+        Part(f"{name}-store", _STORE, folder, busy=True, again=True),
+        Part(f"{name}-broker", _BROKER, folder, busy=True, again=True),
+        Part(name, ("tests/", *left_out), folder, again=True),
     ]
 
 
-def _compat_parts() -> list[Part]:
-    """The long ones first, and none so long that the others wait for it in the end.
-
-    What costs most takes turns: `make test` plays a quarter of those parts today, and in four days all.
-    """
-    java = _compat("java", "scenarios/test_java.py", busy=True, turn=0, named=f"not {CROWDED}")
-    order = _compat("order", "scenarios/test_order.py", turn=0)
-    proxy = _compat("proxy", *_files("scenarios", "grpc", "grpc_go", "proxy_page"), turn=2)
-    delayed = _compat(
-        "clients-delayed", *_files("scenarios", "timers", "transactions", "restart"), turn=3
-    )
-    asking = _compat("clients-asking", *_files("scenarios", "filters", "reply", "trace"), turn=3)
-    opened = _compat("store-opened", *_files("store", "interop", "index"), turn=0)
-    aging = _compat("store-aging", *_files("store", "retention", "compaction", "timers"), turn=3)
-    turns = _compat(
-        "store-turns", *_files("store", "pops", "pop_kills", "transactions", "blocks"), turn=2
-    )
-    away = _compat("spark-away", *_files("spark", "streams", "outages", "losses", "kills"), turn=1)
-    copies = _compat("replication-copies", *_files("replication", "copies", "sync_master"), turn=1)
-    return [
-        turns,
-        aging,
-        _compat("spark", "spark/", but=[away], turn=1),
-        _compat("clients", "scenarios/", but=[java, order, proxy, delayed, asking]),
-        _compat("mqadmin", "mqadmin/", turn=2),
-        away,
-        delayed,
-        asking,
-        _compat("wire", "wire/", busy=True),
-        java,
-        _compat("java-many", "scenarios/test_java.py", busy=True, turn=2, named=CROWDED),
-        opened,
-        proxy,
-        _compat("replication", "replication/", but=[copies], turn=1),
-        copies,
-        _compat("store", "store/", but=[opened, aging, turns], turn=0),
-        _compat("cluster", "cluster/", "old/"),
-        _compat("elastic", "elastic/", turn=2),
-        order,
-        replace(_compat("installs", "installs/", busy=True), compiles_once=False),
-        _compat("reports", "reports/"),
-        _compat("filters", "filters/"),
-    ]
+def _compiled(parts: Iterable[Part]) -> list[Part]:
+    """Of `build/compiled`, where something could be compiled."""
+    why_not = "" if any(COMPILED.glob("codec/**/*.so")) else "nothing is compiled in build/compiled"
+    return [replace(part, why_not=why_not, tools=("C compiler",)) for part in parts]
 
 
-_MAKE: Final = ("make", "--no-print-directory", "BUILT=yes")
+# Without a compiler it is a plain copy.
+_BUILD: Final = Part("build", (sys.executable, "building/tree.py"))
+_MAKE: Final = ("make", "--no-print-directory")
+_LINT: Final = Part("lint", (*_MAKE, "lint"))
+_RECORDED: Final = Part(
+    "recorded",
+    ("-p", "no:randomly", "compat_tests/wire", "--recorded"),
+    busy=True,
+    again=True,
+    in_memory=True,
+)
+_SMOKE: Final = Part(
+    "smoke",
+    (
+        *("-p", "no:randomly", "--live"),
+        "compat_tests/scenarios/test_java.py::test_same_outcome[java-4.9.8-main-send_sync]",
+        "compat_tests/scenarios/test_java.py::test_same_outcome[java-5.5.0-main-send_sync]",
+        "compat_tests/scenarios/test_go.py::test_same_outcome[go-2.1.2-main-send_sync]",
+    ),
+    again=True,
+    in_memory=True,
+    tools=REAL_AND_GO,
+)
 
 
-def _is_compiled() -> bool:
-    return any(COMPILED.glob("codec/**/*.so"))
-
-
-def _compiled_parts() -> list[Part]:
-    """None where nothing could be compiled."""
-    return _unit("compiled", COMPILED) if _is_compiled() else []
-
-
-def _compiled_briefly() -> list[Part]:
-    """The tests of the packages with compiled modules; the others see nothing new there, and take most of the time."""
-    packages = (
-        "broker",
-        "codec",
-        "native",
-        "popping",
-        "processors",
-        "remoting",
-        "replication",
-        "store",
-    )
-    words = [f"tests/{package}" for package in packages]
-    return [Part("compiled", words, COMPILED, busy=True, again=True)] if _is_compiled() else []
+# Some unit tests without what not every system has (tests/bare takes it away), but for those that replace just that,
+# or see Trio loaded.
+_BARE: Final = Part(
+    "unit-bare",
+    (
+        "tests/remoting",
+        "tests/trimq/serving/test_server.py",
+        "tests/trimq/serving/test_kill_server.py",
+        "tests/trimq/commands/test_cli.py",
+        "tests/store/disk/test_system.py",
+        "tests/store/reading/test_reading.py",
+        "tests/store/appending",
+        "tests/store/opening/test_recovery.py",
+        "tests/store/opening/test_refused_stores.py",
+        "tests/store/opening/test_believed_checkpoint.py",
+        "tests/store/opening/test_kill.py",
+        "tests/store/checking/test_check.py",
+        "-k",
+        "not (no_trio or hot_cold_and_blocking or without_nowait or kill_changes_no_queue_file or one_write_for_all)",
+    ),
+    path="tests/bare",
+)
 
 
 def _first() -> Group:
-    build = Part("build", ("make", "--no-print-directory", "build/compiled/.built"))
-    bare = Part("unit-bare", (*_MAKE, "unit-bare"))
-    lint = Part("lint", (*_MAKE, "lint"))
-    return Group([lint, *_unit("unit", ROOT), build, bare], beside=LANES, busy=LANES)
+    return Group([_BUILD, *_unit("unit", ROOT), _LINT], beside=LANES, busy=LANES)
 
 
 def _second() -> Group:
-    smoke = Part("bench-smoke", (*_MAKE, "bench-smoke"), busy=True)
-    compat = [part for part in _compat_parts() if _is_played(part)]
+    """On what the first ones have built."""
+    compiled = _compiled([Part("compiled", _COMPILED, COMPILED, busy=True, again=True)])
+    return Group([*compiled, _RECORDED, _SMOKE], beside=LANES, busy=2)
+
+
+def _proof() -> Group:
+    smoke = Part("bench-smoke", (*_MAKE, "bench-smoke"), busy=True, tools=("Go", "C compiler"))
+    processes = Part("processes", PROCESSES, again=True, seconds=300)
+    live = live_parts()
     # In the middle: at the end they would have the machine to themselves, and they wait half of their time.
-    middle = len(compat) // 2
-    parts = [*compat[:middle], *_compiled_briefly(), *compat[middle:], smoke]
-    return Group(parts, beside=LANES, busy=1)
+    middle = len(live) // 2
+    return Group(
+        [*live[:middle], processes, *live[middle:], _BARE, smoke],
+        beside=LANES,
+        busy=1,
+    )
 
 
 def todays_turn() -> int | None:
-    """Which turn of the live parts `make test` plays: TRIMQ_TURN (a number, or all, which is None), or the day's."""
+    """Whose turn it is, of the parts that take turns: TRIMQ_TURN (a number, or all: None), or the day's."""
     told = os.environ.get("TRIMQ_TURN", "")
     if told == "all":
         return None
@@ -152,21 +238,13 @@ def todays_turn() -> int | None:
     return int(told)
 
 
-def _is_played(part: Part) -> bool:
-    turn = todays_turn()
-    return turn is None or part.turn is None or part.turn == turn
-
-
-def not_played(names: Iterable[str]) -> list[str]:
-    """The parts that are left to other days, for whoever runs these groups."""
-    return [one.name for one in _compat_parts() if "second" in names and not _is_played(one)]
-
-
-# By the names that the Makefile uses: what a group is may depend on what the one before it has made.
+# What a group is may depend on what the one before it has made.
 GROUPS: Final[Mapping[str, Callable[[], Group]]] = {
+    "build": lambda: Group([_BUILD]),
     "unit": lambda: Group(_unit("unit", ROOT)),
-    "compiled": lambda: Group(_compiled_parts()),
-    "compat": lambda: Group(_compat_parts(), beside=LANES, busy=1),
+    "unit-bare": lambda: Group([_BARE]),
+    "compiled": lambda: Group(_compiled(_unit("compiled", COMPILED))),
     "first": _first,
     "second": _second,
+    "proof": _proof,
 }

@@ -6,11 +6,12 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests.run import again, memory, parts, report, table
+from tests.run import again, memory, parts, report, table, tools
 from tests.run.parts import GROUPS, ROOT, Group, Part
 
 FILE = """
@@ -190,16 +191,26 @@ def test_ctrl_c_ends_what_was_started(tmp_path: Path) -> None:
 
 def test_all_tests_are_in_parts() -> None:
     """Whoever adds a folder to compat_tests adds it to a part."""
-    named = {Path(file).parts[1] for one in GROUPS["compat"]().parts for file in one.files}
+    live = table.live_parts()
+    named = {Path(file).parts[1] for one in live for file in one.files}
     folders = {path.parent.name for path in (ROOT / "compat_tests").glob("*/test_*.py")}
     assert folders == named
     everything = {
         str(path.relative_to(ROOT)) for path in (ROOT / "compat_tests").rglob("test_*.py")
     }
-    played = [file for one in GROUPS["compat"]().parts for file in collected(one)]
+    played = [file for one in live for file in collected(one)]
     # Where several parts share a file, each names other tests of it.
     assert set(played) == everything
     assert len(played) == len(everything) + 1
+
+
+def test_each_unit_test_is_in_one_part() -> None:
+    """Those that start processes are of the proof."""
+    processes = next(one for one in GROUPS["proof"]().parts if one.name == "processes")
+    played = [file for one in (*GROUPS["unit"]().parts, processes) for file in collected(one)]
+    everything = {str(path.relative_to(ROOT)) for path in (ROOT / "tests").rglob("test_*.py")}
+    assert set(played) == everything
+    assert len(played) == len(everything)
 
 
 def collected(one: Part) -> set[str]:
@@ -209,7 +220,7 @@ def collected(one: Part) -> set[str]:
         path = ROOT / file
         files = [path] if path.is_file() else path.rglob("test_*.py")
         found |= {str(each.relative_to(ROOT)) for each in files}
-    return found - left_out
+    return {file for file in found if not file.startswith(tuple(left_out))}
 
 
 def test_stores_are_in_memory_where_that_is_large(
@@ -243,22 +254,54 @@ def test_stores_are_in_memory_where_that_is_large(
     assert own.exists() == (sys.platform == "linux")
 
 
-def test_live_parts_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Some days play everything; and what a day leaves out is said."""
-    every = {part.name for part in GROUPS["compat"]().parts}
-    played = {}
-    for turn in (*map(str, range(table.TURNS)), "all"):
-        monkeypatch.setenv("TRIMQ_TURN", turn)
-        played[turn] = {part.name for part in GROUPS["second"]().parts} & every
-        assert set(table.not_played(["first", "second"])) == every - played[turn]
-    assert played.pop("all") == every
-    assert set().union(*played.values()) == every
-    each_day = set.intersection(*played.values())
-    assert all(each_day < names < every for names in played.values())
-    # The other groups leave nothing out.
-    assert table.not_played(["compat"]) == []
-    monkeypatch.delenv("TRIMQ_TURN")
-    assert table.todays_turn() in range(table.TURNS)
-    monkeypatch.setenv("TRIMQ_TURN", "4")
-    with pytest.raises(SystemExit, match="TRIMQ_TURN=4: it is 0 to 3, or all"):
-        table.todays_turn()
+def test_a_part_that_lacks_a_tool_is_left_and_said(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    results: Path,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    lacking = tools.Tool("moon", lambda: False, "wait for it")
+    monkeypatch.setattr(tools, "TOOLS", {"moon": lacking})
+    passing, failing = part(tmp_path, "passes"), part(tmp_path, "fails")
+    group = Group(
+        [
+            passing,
+            replace(failing, tools=("moon",)),
+            replace(failing, name="other", why_not="not today"),
+        ]
+    )
+    monkeypatch.setattr(parts, "GROUPS", {"both": lambda: group})
+    assert parts.main(["both"]) == 0
+    said = capfd.readouterr().out
+    assert re.search(r"^ +fails +no moon here: wait for it$", said, re.MULTILINE)
+    assert re.search(r"^ +other +not today$", said, re.MULTILINE)
+    monkeypatch.setenv(tools.VARIABLE, "all")
+    with pytest.raises(SystemExit):
+        parts.main(["both"])
+    assert "moon is missing: wait for it" in capfd.readouterr().err
+    monkeypatch.setenv(tools.VARIABLE, "sun")
+    with pytest.raises(SystemExit, match="TRIMQ_REQUIRE=sun: it is 'all', or of moon"):
+        parts.main(["both"])
+
+
+def test_each_tool_that_is_here_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A JDK is one of the right age; and nothing is found on a path without programs."""
+    for name, says, is_here in (
+        ("new", "javac 21.0.1", True),
+        ("right", "javac 17.0.2", True),
+        ("old", "javac 1.8.0_292", False),
+        ("broken", "no", False),
+    ):
+        folder = tmp_path / name
+        folder.mkdir()
+        for program in ("java", "javac", "go", "mvn", "cc", "ip", "tc", "nft"):
+            (folder / program).write_text(f"#!/bin/sh\necho {says}\n")
+            (folder / program).chmod(0o755)
+        monkeypatch.setenv("PATH", str(folder))
+        monkeypatch.delenv("CC", raising=False)
+        assert tools.TOOLS["JDK 17"].is_here() == is_here
+        assert not tools.missing(["Go", "Maven", "networks"])
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("TRIMQ_CACHE", str(tmp_path))
+    names = ("JDK 17", "Maven", "Go", "C compiler", "networks")
+    assert [tool.name for tool in tools.missing(names)] == list(names)

@@ -22,7 +22,7 @@ def test_each_version_has_its_hashes(name: str) -> None:
 
 def test_no_lock_is_installed_without_them() -> None:
     lines = (ROOT / "Makefile").read_text().splitlines()
-    installs = [line for line in lines if "pip install" in line and " -r " in line]
+    installs = [line for line in lines if "$(PIP)" in line and " -r " in line]
     assert len(installs) == 3
     assert all("--require-hashes" in line for line in installs)
 

@@ -46,9 +46,7 @@ def test_python_of_the_testing_page_runs(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(shutil.which("javac") is None, reason="javac is not installed")
-@pytest.mark.skipif(
-    not JARS.is_dir(), reason="RocketMQ's jars are not there: make compat gets them"
-)
+@pytest.mark.skipif(not JARS.is_dir(), reason="RocketMQ's jars are not there: make proof gets them")
 def test_java_compiles(tmp_path: Path) -> None:
     """By one compiler: most of its time it loads itself."""
     pages = {page: snippets(page, "java") for page in ("README.md", "docs/testing.md")}
