@@ -40,11 +40,12 @@ OTHER: Final = "it is played whatever has changed"
 
 @dataclass(frozen=True)
 class Choice:
-    """Whether a part is played, and why or why not: one sentence."""
+    """Whether a part is played, and why or why not: one sentence. `widely`: only for what touches all live parts."""
 
     part: Part
     is_played: bool
     why: str
+    widely: bool = False
 
 
 def choose(
@@ -55,24 +56,32 @@ def choose(
     `changed` are paths as git says them, or None if nobody knows; `due` the names of those that have been left out for
     too long (played.due).
     """
-    files = None if changed is None else sorted(set(changed))
     every = {part.name: reads.of(part) for part in parts}
-    chosen = []
-    for part in parts:
-        why = _why(part.name, every, files)
-        if why is None and part.name in due:
-            why = DUE
-        chosen.append(Choice(part, why is not None, why or UNCHANGED))
-    return chosen
-
-
-def _why(name: str, every: Mapping[str, Reads], changed: Sequence[str] | None) -> str | None:
-    if not every[name].own:
-        return OTHER
     if changed is None:
-        return UNKNOWN
-    found = (_touched(name, every, file) for file in changed)
-    return next((why for why in found if why is not None), None)
+        return [
+            Choice(part, True, OTHER, False)
+            if not every[part.name].own
+            else Choice(part, True, UNKNOWN, True)
+            for part in parts
+        ]
+    live = [name for name, one in every.items() if one.own]
+    whys: dict[str, list[tuple[bool, str]]] = {name: [] for name in live}
+    for file in sorted(set(changed)):
+        found = {name: why for name in live if (why := _touched(name, every, file)) is not None}
+        for name, why in found.items():
+            whys[name].append((len(found) == len(live) > 1, why))
+    return [_choice(part, whys.get(part.name), part.name in due) for part in parts]
+
+
+def _choice(part: Part, whys: Sequence[tuple[bool, str]] | None, is_due: bool) -> Choice:
+    """`whys`: of each file that touches it, whether it touches all parts, and why; None: it is no live part."""
+    if whys is None:
+        return Choice(part, True, OTHER)
+    own = [why for widely, why in whys if not widely]
+    if own or not whys:
+        why = own[0] if own else DUE if is_due else UNCHANGED
+        return Choice(part, bool(own) or is_due, why)
+    return Choice(part, True, DUE if is_due else whys[0][1], not is_due)
 
 
 def _touched(name: str, every: Mapping[str, Reads], file: str) -> str | None:

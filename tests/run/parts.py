@@ -1,12 +1,12 @@
 """Runs parts of the tests side by side, and tells what each of them cost.
 
-``python -m tests.run.parts GROUP...`` runs groups of `GROUPS` one after the other, and the parts of a group side by
-side, as many at a time as the group says; the name of a part stands for a group of it alone. What a part prints
-is shown in one piece when it has ended; until then a line a minute says what is running, because some observers take
-silence for a hang. At the end come a table, the slowest tests, what was skipped and why, and which parts
-were not played for want of a tool (tests/run/tools.py). Behind a group with a
-part that failed no other one begins. The exit code is that of the first part that failed; Ctrl-C ends everything
-that was started.
+``python -m tests.run.parts [--since COMMIT] GROUP...`` runs groups of `GROUPS` one after the other, and the parts of a
+group side by side, as many at a time as the group says; the name of a part stands for a group of it alone. What a
+part prints is shown in one piece when it has ended; until then a line a minute says what is running, because some
+observers take silence for a hang. At the end come a table, the slowest tests, what was skipped and why, and which
+parts were not played, for want of a tool (tests/run/tools.py) or because no change since COMMIT can touch them.
+Behind a group with a part that failed no other one begins. The exit code is that of the first part that failed;
+Ctrl-C ends everything that was started.
 
 Up to three tests that failed in a group are played again, alone, when it has ended: on two cores, other parts can
 starve one beyond any patience. What passes then counts as passed, and stands in the output with its first failure and
@@ -19,6 +19,7 @@ runs that make `build/compiled` would take it away from each other, so the secon
 
 from __future__ import annotations
 
+import argparse
 import fcntl
 import os
 import resource
@@ -35,10 +36,12 @@ from typing import Final, NoReturn
 
 from tests.run import again, memory, plan, report, tools
 from tests.run.part import ROOT, Group, Part
-from tests.run.table import GROUPS
+from tests.run.table import GROUPS, todays_turn
 
 RESULTS: Final = ROOT / "build" / "parts"
 BYTE_CODE: Final = ROOT / "build" / "byte-code"
+# Of whose parts some may be left out.
+PROOF: Final = "proof"
 # How many runs can be looked at later.
 KEPT: Final = 10
 # How long a part may take to end what it started.
@@ -209,13 +212,14 @@ def _building(names: Sequence[str]) -> Iterator[None]:
         yield
 
 
-def main(names: Sequence[str]) -> int:
+def main(names: Sequence[str], since: str = "") -> int:
+    """`since`: a commit; of the group `proof` only what changes since then can touch is played."""
     tools.refuse_missing()
     with _building(names):
-        return _main(names)
+        return _main(names, since)
 
 
-def _main(names: Sequence[str]) -> int:
+def _main(names: Sequence[str], since: str) -> int:
     results = own_folder()
     memory.clear_after_others()
     outcomes: list[report.Outcome] = []
@@ -226,9 +230,15 @@ def _main(names: Sequence[str]) -> int:
         for name in names:
             made, others = plan.playable(group(name))
             left += others
+            if since and name == PROOF:
+                made, others, why = plan.chosen(made, since, todays_turn())
+                left += others
+                print("\n".join(["played:", *why]), flush=True)
             code = _ended(made, results, outcomes, mended)
             if code:
                 break
+        if code == 0 and PROOF in names:
+            plan.note(outcomes)
     finally:
         print(report.text(outcomes))
         print(again.text(mended))
@@ -267,6 +277,10 @@ if __name__ == "__main__":
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, interrupted)
     try:
-        sys.exit(main(sys.argv[1:]))
+        arguments = argparse.ArgumentParser("python -m tests.run.parts")
+        arguments.add_argument("--since", default="", metavar="COMMIT")
+        arguments.add_argument("names", nargs="+", metavar="GROUP")
+        asked = arguments.parse_args()
+        sys.exit(main(asked.names, asked.since))
     except KeyboardInterrupt:
         sys.exit(130)

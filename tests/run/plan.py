@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
-from tests.run import tools
+from tests.run import choosing, played, report, tools
 from tests.run.part import Group, Part
+from tests.run.table import live_parts
+
+LANDED: Final = "landed"
+OTHER_TURN: Final = "its turn comes within four days, or with TRIMQ_TURN=all"
 
 
 @dataclass(frozen=True)
@@ -37,3 +42,36 @@ def text(left: Sequence[Left]) -> str:
         return "\nnot played: nothing, every tool is here"
     lines = ["", "not played:"]
     return "\n".join([*lines, *(f"    {one.name:<20}{one.why}" for one in left)])
+
+
+def chosen(group: Group, since: str, turn: int | None) -> tuple[Group, list[Left], list[str]]:
+    """What a change since that commit can touch, the parts that are left, and a line for each of those that are played.
+
+    `since` may be `landed`: what landed last. A part that takes turns, and is chosen only for what touches all parts,
+    waits for its turn; None: it does not.
+    """
+    commit = (played.landed() if since == LANDED else since) or ""
+    choices = choosing.choose(group.parts, choosing.changed_files(commit), played.due(group.parts))
+    waiting = {
+        one.part.name: OTHER_TURN
+        for one in choices
+        if one.widely and None not in (turn, one.part.turn) and one.part.turn != turn
+    }
+    left = [
+        Left(one.part.name, waiting.get(one.part.name, one.why))
+        for one in choices
+        if not one.is_played or one.part.name in waiting
+    ]
+    names = {one.name for one in left}
+    why = [f"    {one.part.name:<20}{one.why}" for one in choices if one.part.name not in names]
+    parts = [part for part in group.parts if part.name not in names]
+    return replace(group, parts=parts), left, why
+
+
+def note(outcomes: Sequence[report.Outcome]) -> None:
+    """Which live parts have passed, for `tests/run/played.json`: as of what landed last, which this stands on."""
+    live = {part.name for part in live_parts()}
+    passed = [one.name for one in outcomes if one.name in live and one.code == 0]
+    landed = played.landed()
+    if passed and landed is not None:
+        played.note(passed, landed)

@@ -1,13 +1,16 @@
 """When each live part was last played: no part goes unplayed for more than five landings.
 
 `played.json` holds the last commits that landed, the newest last, and by part the landing at which it was last played
-and passed.
+and passed. Who lands something notes that with the next change:
+
+    python -m tests.run.played COMMIT
 """
 
 from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -75,3 +78,7 @@ def note(parts: Iterable[str], landed: str, file: Path | None = None) -> None:
     known.parts |= dict.fromkeys(parts, landed)
     known.parts = {name: commit for name, commit in known.parts.items() if commit in known.landed}
     known.write(file or FILE)
+
+
+if __name__ == "__main__":
+    note([], sys.argv[1])

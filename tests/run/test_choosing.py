@@ -9,9 +9,9 @@ import pytest
 from tests.run import reads, watched
 from tests.run.choosing import DUE, OTHER, UNCHANGED, UNKNOWN, Choice, choose
 from tests.run.part import ROOT, Part
-from tests.run.table import GROUPS
+from tests.run.table import live_parts
 
-PARTS = GROUPS["compat"]().parts
+PARTS = live_parts()
 EVERY = {part.name for part in PARTS}
 SCENARIOS = {"clients", "clients-asking", "clients-delayed", "java", "java-many", "order", "proxy"}
 

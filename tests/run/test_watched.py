@@ -9,10 +9,10 @@ import pytest
 
 from tests.run import reads, watched
 from tests.run.part import ROOT, Part
-from tests.run.table import GROUPS
+from tests.run.table import live_parts
 from tests.run.watched import EVERYWHERE, SUBJECTS, lies_in, subjects_of
 
-PARTS = GROUPS["compat"]().parts
+PARTS = live_parts()
 # They look at what belongs to no subject.
 PLAIN = {"java-many", "store-opened"}
 SUFFIXES = {".py", ".pyi", ".c", ".h"}

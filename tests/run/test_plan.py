@@ -1,0 +1,84 @@
+"""What `make proof SINCE=` plays of a group, and what it says of each part."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from tests.run import choosing, plan, played, table
+from tests.run.part import Group, Part
+from tests.run.report import Outcome
+
+LANDED = "a" * 40
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_due(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(played, "landed", lambda: LANDED)
+    monkeypatch.setattr(played, "due", lambda parts: [])
+
+
+def chosen(
+    monkeypatch: pytest.MonkeyPatch, changed: Sequence[str] | None, turn: int | None = 0
+) -> tuple[list[str], dict[str, str]]:
+    """Names of those that are played, and why each of the others is not."""
+    asked = []
+
+    def changed_files(since: str) -> list[str] | None:
+        asked.append(since)
+        return None if changed is None else list(changed)
+
+    monkeypatch.setattr(choosing, "changed_files", changed_files)
+    group, left, why = plan.chosen(Group(table.live_parts()), plan.LANDED, turn)
+    assert asked == [LANDED]
+    assert [line.split()[0] for line in why] == [part.name for part in group.parts]
+    return [part.name for part in group.parts], {one.name: one.why for one in left}
+
+
+def of_turn(turn: int) -> set[str]:
+    return {part.name for part in table.live_parts() if part.turn in (None, turn)}
+
+
+@pytest.mark.parametrize(
+    "changed", [["store/appending/appender.py"], ["compat_tests/conftest.py"], None]
+)
+def test_what_touches_all_parts_plays_those_whose_turn_it_is(
+    monkeypatch: pytest.MonkeyPatch, changed: list[str] | None
+) -> None:
+    every = {part.name for part in table.live_parts()}
+    for turn in range(table.TURNS):
+        names, left = chosen(monkeypatch, changed, turn)
+        assert set(names) == of_turn(turn)
+        assert left == dict.fromkeys(every - of_turn(turn), plan.OTHER_TURN)
+    names, left = chosen(monkeypatch, changed, None)
+    assert (set(names), left) == (every, {})
+    assert set().union(*map(of_turn, range(table.TURNS))) == every
+
+
+def test_what_touches_a_part_itself_waits_for_no_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    (elastic,) = (part for part in table.live_parts() if part.name == "elastic")
+    assert elastic.turn not in (None, 0)
+    names, left = chosen(monkeypatch, ["broker/elastic/maps.py", "store/appending/appender.py"], 0)
+    assert "elastic" in names
+    assert left["spark"] == plan.OTHER_TURN
+    names, left = chosen(monkeypatch, ["broker/elastic/maps.py"], 0)
+    assert "elastic" in names
+    assert left["spark"] == choosing.UNCHANGED
+
+
+def test_a_part_that_is_due_waits_for_no_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(played, "due", lambda parts: ["elastic", "spark"])
+    names, _ = chosen(monkeypatch, ["store/appending/appender.py"], 0)
+    assert {"elastic", "spark"} <= set(names)
+    names, _ = chosen(monkeypatch, ["CHANGELOG.md"], 0)
+    assert names == ["spark", "elastic"]
+
+
+def test_what_has_passed_is_noted(monkeypatch: pytest.MonkeyPatch, tmp_path: object) -> None:
+    noted = []
+    monkeypatch.setattr(played, "note", lambda names, landed: noted.append((names, landed)))
+    none = Part("lint", ("make", "lint"))
+    codes = {"elastic": 0, "spark": 1, none.name: 0}
+    plan.note([Outcome(name, code, 1.0, 1.0, table.ROOT) for name, code in codes.items()])
+    assert noted == [(["elastic"], LANDED)]
