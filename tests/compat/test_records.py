@@ -163,3 +163,21 @@ def test_how_far_a_queue_reached_when_it_was_pulled_is_chance() -> None:
     missing = Seen({"messages": [{"properties": {}, "offset": "0"}]})
     with pytest.raises(AssertionError, match="MAX_OFFSET"):
         assert_still(SUBJECT, seen("1"), missing)
+
+
+def test_on_a_machine_without_the_real_server_nothing_is_played_live(tmp_path: Path) -> None:
+    """On no day of the ten; and what is not recorded, or of other sources, fails instead of being passed over."""
+    write(tmp_path)
+    only = Records(live=False, writing=False, only=True, folder=tmp_path)
+    first = datetime.date(2026, 1, 1).toordinal()
+    for day in range(PARTS):
+        assert not only.is_due("locks: of two", datetime.date.fromordinal(first + day))
+
+    def play() -> Seen:
+        raise NotImplementedError
+
+    assert only.outcome(SUBJECT, "pull", play) == SEEN["pull"]
+    with pytest.raises(AssertionError, match="make compat-record"):
+        only.outcome(SUBJECT, "new", play)
+    with pytest.raises(ValueError, match="--recorded plays nothing live"):
+        Records(live=True, writing=False, only=True, folder=tmp_path)
