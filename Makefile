@@ -35,6 +35,8 @@ compiled: $(TESTING)
 # A copy of the tree in build/compiled with its hot modules compiled: what benchmarks measure.
 tree: $(TESTING)
 	@$(BIN)/python building/tree.py
+pythons: $(TESTING)
+	$(BIN)/python -m tests.run.pythons
 lint: $(TESTING)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
