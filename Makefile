@@ -22,7 +22,8 @@ FETCHED := $(BIN)/python -m compat_tests.servers.artifacts
 # Plain Python at once, and compiled as soon as that is there.
 serve: $(INSTALLED)
 	@exec $(BIN)/python building/serving.py --namesrv-listen $(NAMESRV_LISTEN) --listen $(LISTEN) --store ./data
-test: $(TESTING)
+# Where no tool may be missing (TRIMQ_REQUIRE), Spark is installed, too.
+test: $(if $(TRIMQ_REQUIRE),$(SPARKING),$(TESTING))
 	@$(PARTS) first second
 # Spark first, so that no test of it is skipped.
 proof: $(SPARKING)

@@ -118,7 +118,8 @@ PROCESSES: Final = (
     "tests/run/test_parts.py",
     "tests/run/test_runs_in_one_clone.py",
 )
-_STORE: Final = ("tests/store", "tests/spark", "tests/codec")
+_STORE: Final = ("tests/store", "tests/codec")
+_SPARK: Final = ("tests/spark",)
 _BROKER: Final = (
     "tests/broker",
     "tests/processors",
@@ -139,18 +140,19 @@ _COMPILED_TOO: Final = ("tests/broker", "tests/replication", "tests/store")
 
 def _unit(name: str, folder: Path) -> list[Part]:
     """All unit tests that stay in their process."""
-    left_out = [f"--ignore={word}" for word in (*_STORE, *_BROKER, *PROCESSES)]
+    left_out = [f"--ignore={word}" for word in (*_STORE, *_SPARK, *_BROKER, *PROCESSES)]
     return [
         Part(f"{name}-store", _STORE, folder, busy=True, again=True),
         Part(f"{name}-broker", _BROKER, folder, busy=True, again=True),
         Part(name, ("tests/", *left_out), folder, again=True),
+        Part(f"{name}-spark", _SPARK, folder, again=True, tools=("Spark",)),
     ]
 
 
 def _compiled(parts: Iterable[Part]) -> list[Part]:
     """Of `build/compiled`, where something could be compiled."""
     why_not = "" if any(COMPILED.glob("codec/**/*.so")) else "nothing is compiled in build/compiled"
-    return [replace(part, why_not=why_not, tools=("C compiler",)) for part in parts]
+    return [replace(part, why_not=why_not, tools=(*part.tools, "C compiler")) for part in parts]
 
 
 # Without a compiler it is a plain copy.

@@ -6,6 +6,7 @@ or says `all`.
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
 import subprocess
@@ -55,6 +56,10 @@ def _compiler() -> bool:
     )
 
 
+def _spark() -> bool:
+    return all(importlib.util.find_spec(name) is not None for name in ("pyspark", "pyarrow"))
+
+
 def _has(*programs: str) -> Callable[[], bool]:
     return lambda: all(map(shutil.which, programs))
 
@@ -66,6 +71,7 @@ TOOLS: Final[Mapping[str, Tool]] = {
         Tool("Maven", _rocketmq, "apt-get install maven"),
         Tool("Go", _has("go"), "apt-get install golang-go"),
         Tool("C compiler", _compiler, "apt-get install gcc python3-dev"),
+        Tool("Spark", _spark, ".venv/bin/pip install -r requirements/spark.txt (450 MB)"),
         Tool("root", lambda: os.geteuid() == 0, "run it as root, in a container perhaps"),
         Tool("networks", _has("ip", "tc", "nft"), "apt-get install iproute2 nftables"),
     )
