@@ -22,6 +22,8 @@ class _Counter:
 def work_of(act: Callable[[], object]) -> int:
     """The byte codes that run until it returns."""
     counter, before = _Counter(), sys.gettrace()
+    # Python 3.12 tells of byte codes only if some frame has asked for it before.
+    sys._getframe().f_trace_opcodes = True
     sys.settrace(counter)
     try:
         act()
