@@ -55,7 +55,8 @@ compat-mutants: $(TESTING)
 	$(BIN)/python -m compat_tests.mutants.run
 bench: tree
 	$(BIN)/python -m bench
-bench-smoke: tree
+# As a part of the proof it stands on what that has built.
+bench-smoke: $(if $(BUILT),,tree)
 	cd bench/loadgen && go vet . && go test .
 	$(BIN)/python -m bench --smoke
 bench-spark: $(SPARKING)

@@ -21,43 +21,57 @@ TREE: Final = ROOT / "build" / "compiled"
 MARK: Final = ".built"
 # Of the checkout, what is no source.
 LEFT_OUT: Final = frozenset(("build", "data", "dist", ".git", ".venv", ".editable"))
-CACHES: Final = (
-    "*.egg-info",
-    "__pycache__",
-    ".mypy_cache",
-    ".ruff_cache",
-    ".pytest_cache",
-    ".hypothesis",
-)
+CACHES: Final = ("__pycache__", ".mypy_cache", ".ruff_cache", ".pytest_cache", ".hypothesis")
 
 
 def refresh(root: Path, tree: Path, key: str) -> bool:
-    """Whether it has to be compiled: not if that was done of the same sources."""
+    """Whether it has to be compiled: not if that was done of the same sources.
+
+    What is as it should be is not touched: somebody may run there.
+    """
     mark = tree / MARK
     is_made = mark.exists() and mark.read_text() == key
-    if is_made:
-        _empty_but_for_compiled(tree)
-    else:
+    if not is_made:
         shutil.rmtree(tree, ignore_errors=True)
-    others = shutil.ignore_patterns(*CACHES)
-
-    def left_out(folder: str, names: list[str]) -> set[str]:
-        first = LEFT_OUT if Path(folder) == root else frozenset()
-        return set(others(folder, names)) | (first & set(names)) | _compiled(names)
-
-    shutil.copytree(root, tree, symlinks=True, ignore=left_out, dirs_exist_ok=True)
+    wanted = _files(root, LEFT_OUT)
+    for name in wanted:
+        _copy(root / name, tree / name)
+    for name in _files(tree, frozenset(("build",))) - wanted - {MARK}:
+        (tree / name).unlink()
     return not is_made
 
 
-def _compiled(names: list[str]) -> set[str]:
-    return {name for name in names if name.endswith(".so")}
+def _files(root: Path, left_out: frozenset[str]) -> set[str]:
+    """Files and links, but for what is compiled or a cache, by their paths from the root."""
+    found: set[str] = set()
+    for folder, folders, names in os.walk(root):
+        here = os.path.relpath(folder, root)
+        skipped = {*CACHES, *(left_out if here == "." else ())}
+        links = [name for name in folders if os.path.islink(os.path.join(folder, name))]
+        folders[:] = [
+            name
+            for name in folders
+            if name not in skipped and name not in links and not name.endswith(".egg-info")
+        ]
+        files = [name for name in (*names, *links) if not name.endswith(".so")]
+        found |= {os.path.normpath(os.path.join(here, name)) for name in files} - skipped
+    return found
 
 
-def _empty_but_for_compiled(tree: Path) -> None:
-    for folder, folders, names in os.walk(tree):
-        links = [name for name in folders if Path(folder, name).is_symlink()]
-        for name in {*names, *links} - _compiled(names) - {MARK}:
-            Path(folder, name).unlink()
+def _copy(source: Path, target: Path) -> None:
+    if source.is_symlink():
+        if not target.is_symlink() or target.readlink() != source.readlink():
+            target.unlink(missing_ok=True)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.symlink_to(source.readlink())
+        return
+    now = source.stat()
+    if target.exists():
+        then = target.stat()
+        if (then.st_size, then.st_mtime_ns) == (now.st_size, now.st_mtime_ns):
+            return
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy2(source, target)
 
 
 def main() -> int:

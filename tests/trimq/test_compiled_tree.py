@@ -53,6 +53,10 @@ def test_what_is_compiled_stays_while_it_is_of_these_sources(made: ModuleType, r
         made.MARK,
     }
     assert compiled.read_text() == "compiled"
+    # Nothing is touched that is as it should be: a server may run there.
+    before = {name: (tree / name).lstat() for name in files(tree)}
+    assert not made.refresh(root, tree, "one")
+    assert {name: (tree / name).lstat() for name in files(tree)} == before
     # Other sources: nothing stays.
     assert made.refresh(root, tree, "two")
     assert not compiled.exists()
