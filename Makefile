@@ -37,7 +37,7 @@ compiled: $(TESTING)
 tree: $(TESTING)
 	@$(BIN)/python building/tree.py
 pythons: $(TESTING)
-	$(BIN)/python -m tests.run.pythons
+	$(BIN)/python -m tests.run.pythons $(PYTHONS)
 lint: $(TESTING)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .

@@ -55,6 +55,7 @@ def _live(
 # Where a real RocketMQ, its clients and tools, or Spark take part. The long ones first, and none so long that the
 # others wait for it in the end. Seconds: beside two others, on two cores.
 _LIVE: Final = (
+    _live("installs", "installs", busy=True, tools=(), seconds=450),
     _live("store-turns", "store", "pops pop_kills transactions blocks", turn=2, seconds=420),
     _live("store-aging", "store", "retention compaction timers", turn=3, seconds=420),
     _live("spark", "spark", turn=1, seconds=400),
@@ -86,7 +87,6 @@ _LIVE: Final = (
     _live("cluster", "cluster old", seconds=200),
     _live("elastic", "elastic", turn=2, seconds=200),
     _live("order", "scenarios", "order", turn=0, tools=REAL_AND_GO, seconds=180),
-    _live("installs", "installs", busy=True, tools=(), seconds=170),
     _live("reports", "reports", seconds=120),
     _live("filters", "filters", seconds=60),
 )
@@ -217,7 +217,7 @@ def _second() -> Group:
 
 
 def _proof() -> Group:
-    processes = Part("processes", PROCESSES, again=True, seconds=300)
+    processes = Part("processes", PROCESSES, again=True, seconds=540)
     compiled, smoke = _compiled(
         [
             Part("compiled-store", _COMPILED_TOO, COMPILED, busy=True, again=True),
