@@ -6,6 +6,7 @@ as they were when it was recorded; a tenth of all cases, another one every day, 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -38,8 +39,10 @@ from compat_tests.scenarios.stage import (
     Stage,
 )
 from compat_tests.servers.server import Server
+from compat_tests.wire import asks
 from compat_tests.wire.case import Case
 from compat_tests.wire.cases.catalogue import cases_by_module, servers_by_module
+from compat_tests.wire.link import Link
 from compat_tests.wire.runner import play_all
 from compat_tests.wire.stage import Place
 from docs.differences import deliberate_cases
@@ -74,7 +77,19 @@ class Played:
     live: dict[str, dict[str, Seen]] = field(default_factory=dict)
 
 
+def begin_with_a_half(server: Server) -> None:
+    """A case takes up the first record of the log: which of those that play at a time wrote that would be chance."""
+    link = Link(server.broker_addr)
+    half = asks.properties(UNIQ_KEY="First", TRAN_MSG="true", PGROUP="First")
+    born = int(time.time() * 1000)
+    topic, group = "BenchmarkTest", "First"
+    fields = {"topic": topic, "producerGroup": group, "properties": half, "bornTimestamp": born}
+    link.ask(asks.send(b"first", queueId=0, **fields))
+    link.close()
+
+
 def play(server: Server, cases: list[Case]) -> dict[str, Seen]:
+    begin_with_a_half(server)
     run = new_run()
     place = Place(server.namesrv_addr, server.broker_addr, run)
     outcomes = {
