@@ -66,7 +66,9 @@ bench-store: $(TESTING)
 	$(BIN)/python -m bench.store --write-docs
 spark-versions: $(SPARKING)
 	$(BIN)/python -m compat_tests.spark.run_versions
-soak soak-kills soak-spark: $(SPARKING)
+soak soak-kills: $(TESTING)
+	$(BIN)/python -m tests.run.soak $@
+soak-spark: $(SPARKING)
 	$(BIN)/python -m tests.run.soak $@
 docs: $(TESTING)
 	$(BIN)/python -m docs.generate

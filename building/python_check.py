@@ -9,7 +9,7 @@ if sys.version_info < (3, 11):  # noqa: UP036  # it is there for just those
         )
     )
 try:
-    import ensurepip  # noqa: F401
-    import venv  # noqa: F401
+    for name in ("ensurepip", "venv"):
+        __import__(name)
 except ImportError:
     sys.exit("Python's venv module is missing: on Debian run 'apt-get install python3-venv'")

@@ -18,13 +18,12 @@ import os
 import shutil
 import subprocess
 import sys
-import sysconfig
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import Final, NoReturn
 
-from lacking import NO_COMPILER, NO_HEADERS, VARIABLE
+from lacking import VARIABLE, in_the_way
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 # Beside the sources.
@@ -125,11 +124,7 @@ def obstacle() -> str:
     """Why nothing is compiled; empty: it may be tried."""
     if os.environ.get(VARIABLE) == "0":
         return f"{VARIABLE}=0"
-    if shutil.which(os.environ.get("CC", "cc")) is None:
-        return NO_COMPILER
-    if not Path(sysconfig.get_path("include"), "Python.h").exists():
-        return NO_HEADERS
-    return ""
+    return in_the_way()
 
 
 def chosen(served: Served) -> tuple[bool, str]:

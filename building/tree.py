@@ -19,7 +19,7 @@ from serving import ROOT, obstacle, sources_key
 
 TREE: Final = ROOT / "build" / "compiled"
 MARK: Final = ".built"
-# Of the checkout, what is no source.
+# Of the checkout, what is not a source.
 LEFT_OUT: Final = frozenset(("build", "data", "dist", ".git", ".venv", ".editable"))
 CACHES: Final = ("__pycache__", ".mypy_cache", ".ruff_cache", ".pytest_cache", ".hypothesis")
 

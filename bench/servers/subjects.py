@@ -43,7 +43,9 @@ def make(
         return TrimqServer(home, options)
     tree = other if kind == OTHER else COMPILED
     if tree is None or not compiled_in(tree):
-        raise SystemExit(f"nothing compiled in {tree}: run 'make tree' first")
+        raise SystemExit(
+            f"nothing compiled in {tree}: run 'make tree' there, where a C compiler is"
+        )
     return TrimqServer(home, options, tree=tree)
 
 

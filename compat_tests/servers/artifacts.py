@@ -31,6 +31,7 @@ PROXY: Final = "rocketmq-proxy-5.5.0"
 OLD_VERSIONS: Final = ("4.2.0", "4.5.2", "4.9.7", "5.1.4")
 # The client of RocketMQ 5, which needs the proxy.
 CLIENT_GRPC: Final = "rocketmq-client-java-5.1.0"
+NEEDED: Final = (SERVER, CLIENT_4, PROXY, CLIENT_GRPC)
 
 
 def pins(lock: str) -> list[str]:
@@ -157,10 +158,14 @@ def main() -> int:
     return 0
 
 
+def are_here() -> bool:
+    """Whether all are that every run needs."""
+    return all((cache_root() / name / "lib").is_dir() for name in NEEDED)
+
+
 def _fetch_all() -> None:
-    names = (SERVER, CLIENT_4, PROXY, CLIENT_GRPC)
     old = tuple(f"rocketmq-{version}" for version in OLD_VERSIONS)
-    for name in names + old if "--old" in sys.argv[1:] else names:
+    for name in NEEDED + old if "--old" in sys.argv[1:] else NEEDED:
         print(jars(name))
     for name in (CLIENT_5, CLIENT_4):
         print(java_driver(name))

@@ -16,7 +16,7 @@ _FOREIGN: Final = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX")
 def changed_files(since: str, folder: Path = ROOT) -> list[str] | None:
     """What the work tree in `folder` has changed since that commit: new files too, and both names of what has moved.
 
-    None when nobody can say: there is no git, this is no clone, or the clone has no such commit.
+    None when nobody can say: there is no git, this is not a clone, or the clone has no such commit.
     """
     top = _git(folder, "rev-parse", "--show-toplevel")
     commit = _git(folder, "rev-parse", "--verify", "--quiet", f"{since}^{{commit}}")

@@ -13,11 +13,8 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from tests.run import reads, watched
-from tests.run.changed import changed_files
 from tests.run.part import Part
 from tests.run.reads import Reads
-
-__all__ = ["Choice", "changed_files", "choose"]
 
 # What starts the servers and plays on them, for all.
 SHARED: Final = (
@@ -57,16 +54,11 @@ def choose(
     too long (played.due).
     """
     every = {part.name: reads.of(part) for part in parts}
-    if changed is None:
-        return [
-            Choice(part, True, OTHER, False)
-            if not every[part.name].own
-            else Choice(part, True, UNKNOWN, True)
-            for part in parts
-        ]
     live = [name for name, one in every.items() if one.own]
-    whys: dict[str, list[tuple[bool, str]]] = {name: [] for name in live}
-    for file in sorted(set(changed)):
+    whys: dict[str, list[tuple[bool, str]]] = {
+        name: [(True, UNKNOWN)] if changed is None else [] for name in live
+    }
+    for file in sorted(set(changed or ())):
         found = {name: why for name in live if (why := _touched(name, every, file)) is not None}
         for name, why in found.items():
             whys[name].append((len(found) == len(live) > 1, why))
@@ -74,7 +66,7 @@ def choose(
 
 
 def _choice(part: Part, whys: Sequence[tuple[bool, str]] | None, is_due: bool) -> Choice:
-    """`whys`: of each file that touches it, whether it touches all parts, and why; None: it is no live part."""
+    """`whys`: of each file that touches it, whether it touches all parts, and why; None: it is not a live part."""
     if whys is None:
         return Choice(part, True, OTHER)
     own = [why for widely, why in whys if not widely]

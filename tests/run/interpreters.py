@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
-ROOT: Final = Path(__file__).resolve().parents[2]
+from tests.run.part import ROOT
+
 MADE: Final = ROOT / "build" / "pythons"
 VERSIONS: Final = ("3.11", "3.12", "3.13", "3.14")
 ASK: Final = (

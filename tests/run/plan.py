@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from tests.run import choosing, played, report, tools
+from tests.run import changed, choosing, played, report, tools
 from tests.run.part import Group, Part
 from tests.run.table import live_parts
 
@@ -51,7 +51,7 @@ def chosen(group: Group, since: str, turn: int | None) -> tuple[Group, list[Left
     waits for its turn; None: it does not.
     """
     commit = (played.landed() if since == LANDED else since) or ""
-    choices = choosing.choose(group.parts, choosing.changed_files(commit), played.due(group.parts))
+    choices = choosing.choose(group.parts, changed.changed_files(commit), played.due(group.parts))
     waiting = {
         one.part.name: OTHER_TURN
         for one in choices

@@ -26,7 +26,8 @@ from typing import Final
 
 from compat_tests.installs.installs import copy_checkout
 from tests.run import report
-from tests.run.interpreters import ROOT, VERSIONS, Interpreter, candidates, find
+from tests.run.interpreters import VERSIONS, Interpreter, candidates, find
+from tests.run.part import ROOT
 
 LOCKS: Final = tuple(ROOT / "requirements" / name for name in ("runtime.txt", "test.txt"))
 UNIT: Final = ("tests/",)

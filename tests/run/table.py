@@ -15,7 +15,7 @@ from tests.run.part import ROOT, Group, Part
 COMPILED: Final = ROOT / "build" / "compiled"
 # Where most parts wait. With four the machine was never idle, but clients and Spark's workers were often too late.
 LANES: Final = 3
-# The longest comparisons take turns where a change may touch everything (tests/run/proof.py).
+# The longest comparisons take turns where a change may touch everything (tests/run/plan.py).
 TURNS: Final = 4
 # Hundreds of clients in one JVM: beside other scenarios they starve them, and these them.
 CROWDED: Final = "many_connections"

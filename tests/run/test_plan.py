@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from tests.run import changed as changed_module
 from tests.run import choosing, plan, played, table
 from tests.run.part import Group, Part
 from tests.run.report import Outcome
@@ -29,7 +30,7 @@ def chosen(
         asked.append(since)
         return None if changed is None else list(changed)
 
-    monkeypatch.setattr(choosing, "changed_files", changed_files)
+    monkeypatch.setattr(changed_module, "changed_files", changed_files)
     group, left, why = plan.chosen(Group(table.live_parts()), plan.LANDED, turn)
     assert asked == [LANDED]
     assert [line.split()[0] for line in why] == [part.name for part in group.parts]

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import runpy
 import shutil
 import subprocess
 import sys
-import sysconfig
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
+
+from compat_tests.servers import artifacts
+from tests.run.part import ROOT
 
 VARIABLE: Final = "TRIMQ_REQUIRE"
 JAVA: Final = 17
@@ -43,17 +45,13 @@ def _java() -> bool:
 
 def _rocketmq() -> bool:
     """Its jars, or Maven, which fetches them."""
-    from compat_tests.servers import artifacts
-
-    return (artifacts.cache_root() / artifacts.SERVER / "lib").is_dir() or bool(shutil.which("mvn"))
+    return artifacts.are_here() or bool(shutil.which("mvn"))
 
 
 def _compiler() -> bool:
-    """As setup.py finds it: a compiler, and Python's headers."""
-    headers = sysconfig.get_paths()
-    return shutil.which(os.environ.get("CC", "cc").split()[0]) is not None and any(
-        Path(headers[name], "Python.h").exists() for name in ("include", "platinclude")
-    )
+    """With Python's headers, as `make serve` looks for them. Its module is of the folder that builds, not a package."""
+    in_the_way: Callable[[], str] = runpy.run_path(str(ROOT / "building/lacking.py"))["in_the_way"]
+    return not in_the_way()
 
 
 def _spark() -> bool:

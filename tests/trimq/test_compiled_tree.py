@@ -21,7 +21,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """A checkout in small: a package behind a link, a test, and what is no source."""
+    """A small checkout: a package behind a link, a test, and what is not a source."""
     root = tmp_path / "checkout"
     for name in ("codec", "tests", "build", ".git", "trimq"):
         (root / name).mkdir(parents=True)

@@ -4,6 +4,7 @@ import fcntl
 import importlib
 import shutil
 import sys
+import sysconfig
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -175,7 +176,7 @@ def test_the_obstacles(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CC", "no-such-compiler")
     assert "no C compiler" in serving.obstacle()
     monkeypatch.setenv("CC", sys.executable)
-    monkeypatch.setattr(serving.sysconfig, "get_path", lambda _: "/nowhere")
+    monkeypatch.setattr(sysconfig, "get_path", lambda _: "/nowhere")
     assert "header files are missing" in serving.obstacle()
     monkeypatch.setenv("TRIMQ_COMPILE", "0")
     assert serving.obstacle() == "TRIMQ_COMPILE=0"
