@@ -23,6 +23,10 @@ def test_mutated_inputs_have_the_same_outcome_in_c_and_in_python(kind):
 @pytest.mark.parametrize("kind", fuzz.KINDS, ids=lambda kind: kind.__name__)
 def test_every_reference_is_given_back(kind, monkeypatch):
     monkeypatch.setattr(references, "ROUNDS", 500)
-    references.blocks_after(kind, 1)
-    before = references.blocks_after(kind, 1)
-    assert references.blocks_after(kind, 1) - before <= references.NOISE
+    assert references.grown(kind) <= references.NOISE
+
+
+def test_what_is_never_given_back_is_noticed(monkeypatch):
+    monkeypatch.setattr(references, "ROUNDS", 500)
+    kept = []
+    assert references.grown(lambda chance: kept.append(chance.random())) >= 500
