@@ -18,15 +18,29 @@ def changed_files(since: str, folder: Path = ROOT) -> list[str] | None:
 
     None when nobody can say: there is no git, this is not a clone, or the clone has no such commit.
     """
-    top = _git(folder, "rev-parse", "--show-toplevel")
-    commit = _git(folder, "rev-parse", "--verify", "--quiet", f"{since}^{{commit}}")
-    if top is None or commit is None or Path(top.strip()).resolve() != folder.resolve():
+    commit = _commit(since, folder)
+    if not _is_clone(folder) or commit is None:
         return None
-    differing = _git(folder, "diff", "-z", "--name-only", "--no-renames", commit.strip())
+    differing = _git(folder, "diff", "-z", "--name-only", "--no-renames", commit)
     new = _git(folder, "ls-files", "-z", "--others", "--exclude-standard")
     if differing is None or new is None:
         return None
     return sorted({name for name in f"{differing}\0{new}".split("\0") if name})
+
+
+def is_unknown(since: str, folder: Path = ROOT) -> bool:
+    """Whether git can say that this clone has no such commit."""
+    return _is_clone(folder) and _commit(since, folder) is None
+
+
+def _is_clone(folder: Path) -> bool:
+    top = _git(folder, "rev-parse", "--show-toplevel")
+    return top is not None and Path(top.strip()).resolve() == folder.resolve()
+
+
+def _commit(since: str, folder: Path) -> str | None:
+    found = _git(folder, "rev-parse", "--verify", "--quiet", f"{since}^{{commit}}")
+    return None if found is None else found.strip()
 
 
 def _git(folder: Path, *words: str) -> str | None:

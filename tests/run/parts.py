@@ -214,6 +214,7 @@ def _building(names: Sequence[str]) -> Iterator[None]:
 
 def main(names: Sequence[str], since: str = "") -> int:
     """`since`: a commit; of the group `proof` only what changes since then can touch is played."""
+    plan.refuse_unknown(since)
     tools.refuse_missing()
     with _building(names):
         return _main(names, since)

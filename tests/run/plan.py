@@ -44,6 +44,18 @@ def text(left: Sequence[Left]) -> str:
     return "\n".join([*lines, *(f"    {one.name:<20}{one.why}" for one in left)])
 
 
+def refuse_unknown(since: str) -> None:
+    """SystemExit for a commit that git does not know, as that would play everything without a need.
+
+    What landed last is another matter: a clone may hold less than all of the history.
+    """
+    if since not in ("", LANDED) and changed.is_unknown(since):
+        raise SystemExit(
+            f"SINCE={since}: there is no such commit here. Name one that `git log` shows, a branch or a tag;"
+            f" {LANDED} stands for what landed last, and make proof without SINCE plays everything"
+        )
+
+
 def chosen(group: Group, since: str, turn: int | None) -> tuple[Group, list[Left], list[str]]:
     """What a change since that commit can touch, the parts that are left, and a line for each of those that are played.
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.run.changed import changed_files
+from tests.run.changed import changed_files, is_unknown
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="there is no git")
 WHO = ("-c", "user.name=T", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false")
@@ -83,3 +83,12 @@ def test_another_repository_of_the_environment_is_not_asked(
     monkeypatch.setenv("GIT_DIR", str(tmp_path / "nothing"))
     monkeypatch.setenv("GIT_INDEX_FILE", str(tmp_path / "index"))
     assert changed_files("HEAD", clone) == []
+
+
+def test_a_commit_that_the_clone_does_not_have(clone: Path, tmp_path: Path) -> None:
+    for known in ("HEAD", git(clone, "rev-parse", "--short", "HEAD")):
+        assert not is_unknown(known, clone)
+    for wrong in ("HAED", "0" * 40, "--output=x", ""):
+        assert is_unknown(wrong, clone)
+    # Whether it is there cannot be said where there is no clone.
+    assert not is_unknown("HAED", tmp_path)

@@ -83,3 +83,15 @@ def test_what_has_passed_is_noted(monkeypatch: pytest.MonkeyPatch, tmp_path: obj
     codes = {"elastic": 0, "spark": 1, none.name: 0}
     plan.note([Outcome(name, code, 1.0, 1.0, table.ROOT) for name, code in codes.items()])
     assert noted == [(["elastic"], LANDED)]
+
+
+def test_a_commit_that_is_not_there_is_refused_but_for_what_landed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(changed_module, "is_unknown", lambda since: True)
+    with pytest.raises(SystemExit, match="SINCE=HAED: there is no such commit here"):
+        plan.refuse_unknown("HAED")
+    for since in ("", plan.LANDED):
+        plan.refuse_unknown(since)
+    monkeypatch.setattr(changed_module, "is_unknown", lambda since: False)
+    plan.refuse_unknown("HEAD")
