@@ -6,17 +6,28 @@ anything else.
 
 import re
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 _PARSER: Any = re._parser  # type: ignore[attr-defined]  # there is no other way to what a pattern consists of
 Next = Callable[[int], int | None]
 
 
+@cache
+def _parts(pattern: "re.Pattern[Any]") -> list[Any]:
+    return list(_PARSER.parse(pattern.pattern, pattern.flags & ~re.UNICODE))
+
+
+@cache
+def _way(kind: Any) -> str:
+    return f"_{str(kind).lower()}"
+
+
 class Counting:
     """One pattern and one text. `looks`: how many characters were looked at."""
 
     def __init__(self, pattern: "re.Pattern[Any]", text: Any) -> None:
-        self._parsed = list(_PARSER.parse(pattern.pattern, pattern.flags & ~re.UNICODE))
+        self._parsed = _parts(pattern)
         self._all = bool(pattern.flags & re.DOTALL)
         self._text = text if isinstance(text, str) else text.decode("latin-1")
         self.looks = 0
@@ -40,9 +51,7 @@ class Counting:
         if not parts:
             return then(at)
         (kind, value), rest = parts[0], parts[1:]
-        return getattr(self, f"_{str(kind).lower()}")(
-            value, at, lambda end: self._sequence(rest, end, then)
-        )
+        return getattr(self, _way(kind))(value, at, lambda end: self._sequence(rest, end, then))
 
     def _one(self, at: int, fits: Callable[[str], bool], then: Next) -> int | None:
         self.looks += 1

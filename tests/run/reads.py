@@ -66,13 +66,18 @@ def _of(words: tuple[str, ...]) -> Reads:
 
 def own_tests(part: Part) -> frozenset[str]:
     """The test files that pytest finds for it in compat_tests; none for a part of another kind."""
-    left_out = {word.partition("=")[2] for word in part.words if word.startswith("--ignore=")}
+    return frozenset(file for file in all_tests(part) if file.startswith(f"{TESTS}/"))
+
+
+def all_tests(part: Part) -> set[str]:
+    """The test files that pytest finds for it, in any folder."""
+    left_out = [word.partition("=")[2] for word in part.words if word.startswith("--ignore=")]
     found = set[str]()
     for name in part.files:
         path = ROOT / name
-        for file in [path] if path.is_file() else path.rglob("test_*.py"):
-            found.add(file.relative_to(ROOT).as_posix())
-    return frozenset(file for file in found - left_out if file.startswith(f"{TESTS}/"))
+        files = [path] if path.is_file() else path.rglob("test_*.py")
+        found |= {file.relative_to(ROOT).as_posix() for file in files}
+    return {file for file in found if not file.startswith(tuple(left_out))}
 
 
 def _beside(own: Iterable[str]) -> Iterator[str]:

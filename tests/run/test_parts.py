@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.run import again, memory, parts, report, table, tools
+from tests.run import again, memory, parts, reads, report, table, tools
 from tests.run.parts import GROUPS, ROOT, Group, Part
 
 FILE = """
@@ -200,7 +200,7 @@ def test_all_tests_are_in_parts() -> None:
     everything = {
         str(path.relative_to(ROOT)) for path in (ROOT / "compat_tests").rglob("test_*.py")
     }
-    played = [file for one in live for file in collected(one)]
+    played = [file for one in live for file in reads.all_tests(one)]
     # Where several parts share a file, each names other tests of it.
     assert set(played) == everything
     assert len(played) == len(everything) + 1
@@ -209,20 +209,10 @@ def test_all_tests_are_in_parts() -> None:
 def test_each_unit_test_is_in_one_part() -> None:
     """Those that start processes are of the proof."""
     processes = next(one for one in GROUPS["proof"]().parts if one.name == "processes")
-    played = [file for one in (*GROUPS["unit"]().parts, processes) for file in collected(one)]
+    played = [file for one in (*GROUPS["unit"]().parts, processes) for file in reads.all_tests(one)]
     everything = {str(path.relative_to(ROOT)) for path in (ROOT / "tests").rglob("test_*.py")}
     assert set(played) == everything
     assert len(played) == len(everything)
-
-
-def collected(one: Part) -> set[str]:
-    left_out = {word.partition("=")[2] for word in one.words if word.startswith("--ignore=")}
-    found = set[str]()
-    for file in one.files:
-        path = ROOT / file
-        files = [path] if path.is_file() else path.rglob("test_*.py")
-        found |= {str(each.relative_to(ROOT)) for each in files}
-    return {file for file in found if not file.startswith(tuple(left_out))}
 
 
 def test_stores_are_in_memory_where_that_is_large(
