@@ -45,7 +45,7 @@ from bench.parts import (
 )
 from bench.run import Run
 from bench.servers import trees
-from bench.servers.subjects import OTHER, OURS, REAL
+from bench.servers.subjects import COMPILED, OTHER, OURS, REAL, compiled_for_tests
 from compat_tests.servers.jvm import prefer_short_lived
 
 
@@ -165,6 +165,8 @@ def _arguments() -> argparse.Namespace:
         parser.error(f"no such part: {', '.join(sorted(unknown))}; there are {', '.join(PARTS)}")
     if words.keep and words.against is None:
         parser.error("--keep goes with --against: other runs are kept anyway")
+    if not words.smoke and compiled_for_tests(COMPILED):
+        parser.error("build/compiled was made for tests, without optimisation: run 'make tree'")
     try:
         words.against = None if words.against is None else trees.against(words.against)
     except trees.NotThere as missing:

@@ -1,17 +1,20 @@
 """A copy of the tree in `build/compiled`, its hot modules compiled: tests and benchmarks run there.
 
-    python building/tree.py
+    python building/tree.py [--quick]
 
 What is compiled is made anew only when something that it is made from has changed; the rest is copied each time.
+`--quick`: without optimisation, which is enough for tests and takes half of the time, unless the other one is there.
 TRIMQ_COMPILE decides as for setup.py; where nothing can be compiled, the copy stays plain.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -19,18 +22,21 @@ from serving import ROOT, obstacle, sources_key
 
 TREE: Final = ROOT / "build" / "compiled"
 MARK: Final = ".built"
+# The C compiler's -O (building/compiling.py): what users run, and what tests make do with.
+LEVEL: Final = "MYPYC_OPT_LEVEL"
+FULL, QUICK = "3", "0"
 # Of the checkout, what is not a source.
 LEFT_OUT: Final = frozenset(("build", "data", "dist", ".git", ".venv", ".editable"))
 CACHES: Final = ("__pycache__", ".mypy_cache", ".ruff_cache", ".pytest_cache", ".hypothesis")
 
 
-def refresh(root: Path, tree: Path, key: str) -> bool:
-    """Whether it has to be compiled: not if that was done of the same sources.
+def refresh(root: Path, tree: Path, made_of: Collection[str]) -> bool:
+    """Whether it has to be compiled: not if that was done, and is one of `made_of`.
 
     What is as it should be is not touched: somebody may run there.
     """
     mark = tree / MARK
-    is_made = mark.exists() and mark.read_text() == key
+    is_made = mark.exists() and mark.read_text() in made_of
     if not is_made:
         shutil.rmtree(tree, ignore_errors=True)
     wanted = _files(root, LEFT_OUT)
@@ -74,18 +80,29 @@ def _copy(source: Path, target: Path) -> None:
     shutil.copy2(source, target)
 
 
-def main() -> int:
-    key = " ".join((sources_key(ROOT), os.environ.get("MYPYC_OPT_LEVEL", ""), obstacle()))
-    if not refresh(ROOT, TREE, key):
+def keys(is_quick: bool, environment: Mapping[str, str]) -> list[str]:
+    """What the compiled tree may be made of, and how; the first is how it is made if it is none of them."""
+    wished = environment.get(LEVEL) or (QUICK if is_quick else FULL)
+    levels = dict.fromkeys((wished, FULL) if is_quick else (wished,))
+    return [f"{sources_key(ROOT)} -O{level} {obstacle()}" for level in levels]
+
+
+def main(is_quick: bool) -> int:
+    made_of = keys(is_quick, os.environ)
+    if not refresh(ROOT, TREE, made_of):
         print(f"{TREE.relative_to(ROOT)}: nothing that is compiled has changed")
         return 0
+    level = made_of[0].split()[1].removeprefix("-O")
     command = [sys.executable, "setup.py", "--quiet", "build_ext", "--inplace"]
-    code = subprocess.run(command, cwd=TREE, check=False).returncode
+    environment = {**os.environ, LEVEL: level}
+    code = subprocess.run(command, cwd=TREE, env=environment, check=False).returncode
     # A compiler that has failed is tried again.
     if code == 0 and (obstacle() or any(TREE.glob("codec/**/*.so"))):
-        (TREE / MARK).write_text(key)
+        (TREE / MARK).write_text(made_of[0])
     return code
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    parser = argparse.ArgumentParser(prog="python building/tree.py")
+    parser.add_argument("--quick", action="store_true", help="without optimisation, for tests")
+    sys.exit(main(parser.parse_args().quick))

@@ -54,6 +54,12 @@ def compiled_in(tree: Path) -> bool:
     return any(tree.glob("codec/**/frame*.so"))
 
 
+def compiled_for_tests(tree: Path) -> bool:
+    """Whether it was compiled without optimisation, as `make test` does (building/tree.py): no figure counts there."""
+    mark = tree / ".built"
+    return mark.is_file() and " -O3 " not in f"{mark.read_text()} "
+
+
 @contextmanager
 def started(
     kind: str, home: Path, settings: dict[str, str] | None = None, other: Path | None = None

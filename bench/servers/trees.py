@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from bench.servers.subjects import KINDS, OTHER, OURS, REAL, ROOT, compiled_in
+from bench.servers.subjects import KINDS, OTHER, OURS, REAL, ROOT, compiled_for_tests, compiled_in
 
 _UNKNOWN: Final = "no commit"
 
@@ -41,6 +41,8 @@ def against(path: Path, this: Path = ROOT) -> Against:
     for tree in (path, this):
         if not compiled_in(tree / "build" / "compiled"):
             raise NotThere(f"nothing is compiled in {tree}: run 'make tree' there")
+        if compiled_for_tests(tree / "build" / "compiled"):
+            raise NotThere(f"{tree} was compiled for tests, slowly: run 'make tree' there")
     return Against(path / "build" / "compiled", _commit(this), _commit(path))
 
 

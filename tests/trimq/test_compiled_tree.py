@@ -8,6 +8,8 @@ from types import ModuleType
 
 import pytest
 
+from bench.servers.subjects import compiled_for_tests
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -37,7 +39,7 @@ def files(tree: Path) -> set[str]:
 def test_what_is_compiled_stays_while_it_is_of_these_sources(made: ModuleType, root: Path) -> None:
     tree = root / "build" / "compiled"
     sources = {"codec/file.py", "tests/file.py", "trimq/file.py"}
-    assert made.refresh(root, tree, "one")
+    assert made.refresh(root, tree, ["one"])
     assert files(tree) == sources
     assert (tree / "trimq/codec").is_symlink()
     compiled = tree / "codec" / "file.so"
@@ -46,7 +48,7 @@ def test_what_is_compiled_stays_while_it_is_of_these_sources(made: ModuleType, r
     # A test that has changed, one that has gone, and what stands in a checkout from another compilation.
     (root / "tests/file.py").rename(root / "tests/other.py")
     (root / "codec/stale.so").write_text("of another tree")
-    assert not made.refresh(root, tree, "one")
+    assert not made.refresh(root, tree, ["one"])
     assert files(tree) == sources - {"tests/file.py"} | {
         "tests/other.py",
         "codec/file.so",
@@ -55,17 +57,39 @@ def test_what_is_compiled_stays_while_it_is_of_these_sources(made: ModuleType, r
     assert compiled.read_text() == "compiled"
     # Nothing is touched that is as it should be: a server may run there.
     before = {name: (tree / name).lstat() for name in files(tree)}
-    assert not made.refresh(root, tree, "one")
+    assert not made.refresh(root, tree, ["one"])
     assert {name: (tree / name).lstat() for name in files(tree)} == before
     # Other sources: nothing stays.
-    assert made.refresh(root, tree, "two")
+    assert made.refresh(root, tree, ["two"])
     assert not compiled.exists()
     assert not (tree / made.MARK).exists()
 
 
 def test_an_interrupted_compilation_is_begun_anew(made: ModuleType, root: Path) -> None:
     tree = root / "build" / "compiled"
-    assert made.refresh(root, tree, "one")
+    assert made.refresh(root, tree, ["one"])
     (tree / "codec" / "half.so").write_text("")
-    assert made.refresh(root, tree, "one")
+    assert made.refresh(root, tree, ["one"])
     assert not (tree / "codec" / "half.so").exists()
+
+
+def test_tests_take_what_is_there_at_its_best_and_else_what_comes_soon(made: ModuleType) -> None:
+    (full,) = made.keys(False, {})
+    assert full.split()[1:] == ["-O3", *made.obstacle().split()]
+    quick, *others = made.keys(True, {})
+    assert "-O0" in quick
+    assert others == [full]
+    # Who wishes for something gets that.
+    assert made.keys(False, {made.LEVEL: "2"}) == [full.replace("-O3", "-O2")]
+    assert made.keys(True, {made.LEVEL: "3"}) == [full]
+
+
+def test_no_benchmark_takes_what_was_made_for_tests(made: ModuleType, root: Path) -> None:
+    compiled = root / "build" / "compiled"
+    compiled.mkdir()
+    assert not compiled_for_tests(compiled)
+    (full,), (quick, _) = made.keys(False, {}), made.keys(True, {})
+    (compiled / made.MARK).write_text(full)
+    assert not compiled_for_tests(compiled)
+    (compiled / made.MARK).write_text(quick)
+    assert compiled_for_tests(compiled)
