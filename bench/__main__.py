@@ -32,6 +32,7 @@ from bench.parts import (
     growth,
     many,
     memory,
+    minutes,
     official,
     pending,
     pop_times,
@@ -62,6 +63,7 @@ class Part:
 
 
 PARTS = {
+    "minutes": Part("The first minutes", minutes.measure),
     "started": Part("Just started: the first half minute", started.measure),
     "official": Part("The official benchmark programs", official.measure),
     "backlog": Part("The official Consumer on a backlog", backlog.measure),

@@ -91,8 +91,12 @@ def run_once(name: str, words: list[str], home: Path, seconds: float) -> dict[st
     return found
 
 
+def compiled(name: str, home: Path, client: str = artifacts.SERVER) -> Path:
+    """The folder of its classes, for that client."""
+    return _compiled(name, home, artifacts.classpath(artifacts.jars(client)))
+
+
 def _compiled(name: str, home: Path, lib: str) -> Path:
-    """The folder of its classes."""
     classes = home / "classes"
     if not (classes / f"{name}.class").exists():
         source = _SOURCES / f"{name}.java"
