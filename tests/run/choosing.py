@@ -37,7 +37,7 @@ OTHER: Final = "it is played whatever has changed"
 
 @dataclass(frozen=True)
 class Choice:
-    """Whether a part is played, and why or why not: one sentence. `widely`: only for what touches all live parts."""
+    """Whether a part is played, and why or why not: one sentence. `widely`: for nothing that is its own, so that it may wait for its turn."""
 
     part: Part
     is_played: bool
@@ -68,7 +68,7 @@ def choose(
 def _choice(part: Part, whys: Sequence[tuple[bool, str]] | None, is_due: bool) -> Choice:
     """`whys`: of each file that touches it, whether it touches all parts, and why; None: it is not a live part."""
     if whys is None:
-        return Choice(part, True, OTHER)
+        return Choice(part, True, OTHER, part.turn is not None)
     own = [why for widely, why in whys if not widely]
     if own or not whys:
         why = own[0] if own else DUE if is_due else UNCHANGED

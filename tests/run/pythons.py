@@ -28,6 +28,7 @@ from compat_tests.installs.installs import copy_checkout
 from tests.run import report
 from tests.run.interpreters import VERSIONS, Interpreter, candidates, find
 from tests.run.part import ROOT
+from tests.run.table import PROCESSES
 
 LOCKS: Final = tuple(ROOT / "requirements" / name for name in ("runtime.txt", "test.txt"))
 UNIT: Final = ("tests/",)
@@ -73,7 +74,9 @@ def install(one: Interpreter) -> list[str]:
     tree = one.home / "tree"
     shutil.rmtree(tree, ignore_errors=True)
     copy_checkout(tree)
-    _pip(one, "--no-deps", "--force-reinstall", str(tree))
+    # Without optimisation, unless somebody wants it: that takes a third.
+    level = os.environ.get("MYPYC_OPT_LEVEL", "0")
+    _pip(one, "--no-deps", "--force-reinstall", str(tree), MYPYC_OPT_LEVEL=level)
     libraries = sorted((one.home / "venv").glob("lib/python3.*/site-packages/trimq/**/*.so"))
     folders: set[str] = set()
     for library in libraries:
@@ -84,9 +87,9 @@ def install(one: Interpreter) -> list[str]:
     return [*tests, *BESIDE] if tests else []
 
 
-def _pip(one: Interpreter, *words: str) -> None:
+def _pip(one: Interpreter, *words: str, **also: str) -> None:
     pip = [str(one.python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    done = _run(one, [*pip, *words], "pip")
+    done = _run(one, [*pip, *words], "pip", **also)
     if done.returncode:
         raise CannotInstall(reason((one.home / "pip.txt").read_text()))
 
@@ -132,7 +135,7 @@ def play(
     return Row(one.name, build, found, seconds, bool(code), note)
 
 
-def rows_of(one: Interpreter, chosen: Sequence[str]) -> Iterator[Row]:
+def rows_of(one: Interpreter, unit: Sequence[str], chosen: Sequence[str]) -> Iterator[Row]:
     """The source tree, then what was installed; `chosen` takes the place of what is played otherwise."""
     try:
         prepare(one)
@@ -141,7 +144,7 @@ def rows_of(one: Interpreter, chosen: Sequence[str]) -> Iterator[Row]:
         yield Row(one.name, failed=True, note=str(error))
         return
     # What a test starts elsewhere has the source tree too, by its path.
-    yield play(one, "plain", chosen or UNIT, ROOT, {"PYTHONPATH": str(ROOT)})
+    yield play(one, "plain", chosen or unit, ROOT, {"PYTHONPATH": str(ROOT)})
     build = "compiled" if installed else "installed"
     yield play(one, build, chosen or [*installed, PLUGIN], one.home / "tree", {})
 
@@ -167,20 +170,34 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument(
         "--oldest-and-newest", action="store_true", help="of those that are there, the two"
     )
+    parser.add_argument(
+        "--others", action="store_true", help="but for the version that this runs on"
+    )
+    parser.add_argument(
+        "--brief", action="store_true", help="without the tests that start processes"
+    )
     parser.add_argument("--tests", nargs="+", metavar="PATH", default=[], help="only these")
     options = parser.parse_args(words)
     found = find(candidates())
     there = [version for version in options.only if version in found]
     if options.oldest_and_newest:
         there = [version for version in there if version in (there[0], there[-1])]
+    if options.others:
+        there = [version for version in there if version != running()]
+    unit = [*UNIT, *(f"--ignore={path}" for path in PROCESSES if options.brief)]
     rows: list[Row] = []
     for version in options.only:
         if version in there:
-            rows += rows_of(found[version], options.tests)
+            rows += rows_of(found[version], unit, options.tests)
         elif version not in found:
             rows.append(Row(version, note=f"not found; pyenv install {version} gets it"))
     print(table(rows))
-    return int(not there or any(row.failed for row in rows))
+    return int(not (there or options.others) or any(row.failed for row in rows))
+
+
+def running() -> str:
+    """The version of this interpreter, whose tests whoever starts this has played."""
+    return "{}.{}".format(*sys.version_info)
 
 
 if __name__ == "__main__":

@@ -206,6 +206,12 @@ _BARE: Final = Part(
     path="tests/bare",
 )
 
+# The newest Python of the machine, and the oldest, but for the one of `make test`.
+_PYTHONS: Final = (
+    *(sys.executable, "-m", "tests.run.pythons"),
+    *("--oldest-and-newest", "--others", "--brief"),
+)
+
 
 def _first() -> Group:
     return Group([_QUICK, *_unit("unit", ROOT), _LINT], beside=LANES, busy=LANES)
@@ -225,11 +231,12 @@ def _proof() -> Group:
             Part("bench-smoke", (*_MAKE, "BUILT=yes", "bench-smoke"), busy=True, tools=("Go",)),
         ]
     )
+    pythons = Part("pythons", _PYTHONS, busy=True, turn=3, compiles_once=False)
     live = live_parts()
     # In the middle: at the end they would have the machine to themselves, and they wait half of their time.
     middle = len(live) // 2
     return Group(
-        [*live[:middle], processes, compiled, *live[middle:], _BARE, smoke],
+        [*live[:middle], processes, compiled, pythons, *live[middle:], _BARE, smoke],
         beside=LANES,
         busy=1,
     )

@@ -125,6 +125,21 @@ def test_the_oldest_and_the_newest_of_those_that_are_there(
     assert {line.split()[0] for line in shown if line[:2] == "3."} == {"3.11.0", "3.13.0", "3.14"}
 
 
+def test_others_than_the_one_that_plays_the_rest(
+    fake: Fake, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pythons, "running", lambda: "3.11")
+    fake("python3.11", "3, 11, 7")
+    # Nothing else is there, which is no fault.
+    assert main(["--oldest-and-newest", "--others", "--brief"]) == 0
+    assert "3.11.7" not in capsys.readouterr().out
+    fake("python3.13", "3, 13, 0", code="1", outcome="<failure/>")
+    assert main(["--oldest-and-newest", "--others", "--brief"]) == 1
+    shown = capsys.readouterr().out
+    assert "3.11.7" not in shown
+    assert "3.13.0   plain" in shown
+
+
 def test_nothing_was_played(fake: Fake, capsys: pytest.CaptureFixture[str]) -> None:
     fake("python3.11", "3, 11, 7")
     assert main(["--only", "3.14"]) == 1
