@@ -37,7 +37,10 @@ OTHER: Final = "it is played whatever has changed"
 
 @dataclass(frozen=True)
 class Choice:
-    """Whether a part is played, and why or why not: one sentence. `widely`: for nothing that is its own, so that it may wait for its turn."""
+    """Whether a part is played, and why or why not: one sentence.
+
+    `widely`: for nothing that is its own, so that it may wait for its turn.
+    """
 
     part: Part
     is_played: bool
