@@ -7,15 +7,15 @@ from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 import trio
 
 from compat_tests.mqadmin.exchanges import Exchange
+from compat_tests.mqadmin.masks import Addressed
 from compat_tests.mqadmin.peers import Peers, Role, open_peers
 from compat_tests.mqadmin.places import RECORDED, Move, Places
-from compat_tests.mqadmin.tools import OurTool, Printed
-from compat_tests.servers.server import Server
+from compat_tests.mqadmin.tools import Printed
 from trimq.codec.frames.command import RemotingCommand, decode_command, encode_command
 from trimq.codec.frames.frame import FRAME_LIMIT, FrameBuffer
 
@@ -23,12 +23,18 @@ from trimq.codec.frames.frame import FRAME_LIMIT, FrameBuffer
 STAGE: Final = "/stage"
 
 
+class Tool(Protocol):
+    def run(self, namesrv: str, words: Sequence[str]) -> Printed: ...
+
+    def interrupt(self, namesrv: str, words: Sequence[str], lines: int) -> Printed: ...
+
+
 class RelayedTool:
     """Looks like the tool that it runs; `lines` are the exchanges of each command line since they were cleared."""
 
     name = "ours"
 
-    def __init__(self, tool: OurTool, server: Server, folder: Path) -> None:
+    def __init__(self, tool: Tool, server: Addressed, folder: Path) -> None:
         """`folder` holds the server's files."""
         self._tool = tool
         self._server = server
@@ -45,9 +51,6 @@ class RelayedTool:
 
     def interrupt(self, namesrv: str, words: Sequence[str], lines: int) -> Printed:
         return self._relayed(words, lambda where, moved: self._tool.interrupt(where, moved, lines))
-
-    def close(self) -> None:
-        self._tool.close()
 
     @property
     def _real(self) -> Places:

@@ -6,16 +6,28 @@ printed then.
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
-from compat_tests.comparing.records import Records
+from compat_tests.comparing.records import FOLDER, Records
 from compat_tests.mqadmin import recorded
 from compat_tests.mqadmin.case import AdminCase
 from compat_tests.mqadmin.cases.catalogue import CASES
 from compat_tests.mqadmin.cases.failures import FAILURES
 from compat_tests.mqadmin.texts import check_failure
+
+
+def test_all_is_recorded_and_nothing_else(records: Records) -> None:
+    """A record of a case that is gone is to be deleted by hand: a line."""
+    if records.writing:
+        pytest.skip("not all is written yet")
+    files = [file for file in (FOLDER / "mqadmin").glob("*.json") if file.stem != "bodies"]
+    kept = [name for file in files for name in json.loads(file.read_bytes())["outcomes"]]
+    cases = {str(case) for case in CASES}
+    assert recorded.LIVE.keys() <= cases
+    assert sorted(kept) == sorted([*(cases - recorded.LIVE.keys()), *(f[0] for f in FAILURES)])
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -12,9 +15,13 @@ from compat_tests.comparing.records import Records
 from compat_tests.mqadmin import recorded
 from compat_tests.mqadmin.case import case
 from compat_tests.mqadmin.exchanges import Exchange
+from compat_tests.mqadmin.peers import open_peers
 from compat_tests.mqadmin.places import RECORDED, Move, Places
 from compat_tests.mqadmin.recorded import Recorded
+from compat_tests.mqadmin.relay import RelayedTool
 from compat_tests.mqadmin.replay import ByHeart
+from compat_tests.mqadmin.tools import Printed
+from trimq.admin.blocking import BlockingAdminClient
 from trimq.codec.codes import RequestCode
 from trimq.codec.frames.command import RESPONSE_BIT, RemotingCommand
 
@@ -132,6 +139,44 @@ def test_answers_to_one_question_come_in_their_order(tmp_path: Path) -> None:
 
     assert [trio.run(ask), trio.run(ask)] == ["b:1", "b:2"]
     server.check()
+
+
+class InProcess:
+    """Prints the address of the first master, and a file's name that it was told."""
+
+    def run(self, namesrv: str, words: Sequence[str]) -> Printed:
+        with BlockingAdminClient(namesrv) as admin:
+            (addr,) = admin.masters("C")
+            folder = admin.broker_config(addr)["folder"]
+        return Printed(f"{addr} {folder} {' '.join(words)}", "", 0)
+
+    def interrupt(self, namesrv: str, words: Sequence[str], lines: int) -> Printed:
+        raise NotImplementedError
+
+
+async def test_what_a_relayed_tool_hears_is_noted_and_what_it_prints_is_unchanged(
+    tmp_path: Path,
+) -> None:
+    info = (
+        b'{"brokerAddrTable":{"b":{"brokerName":"b","cluster":"C","brokerAddrs":{"0":"%s"}}},'
+        b'"clusterAddrTable":{"C":["b"]}}'
+    )
+    table = exchange(
+        RequestCode.GET_BROKER_CLUSTER_INFO, {}, answer=info % RECORDED.broker_addr.encode()
+    )
+    config = exchange(RequestCode.GET_BROKER_CONFIG, {}, answer=f"folder={tmp_path}/x".encode())
+    server = ByHeart([table, replace(config, role="broker")])
+    async with open_peers(server.answer) as real:
+        relayed = RelayedTool(InProcess(), real.places, tmp_path)
+        words = ["-b", real.places.broker_addr]
+        run = partial(relayed.run, real.places.namesrv_addr, words)
+        printed = await trio.to_thread.run_sync(run)
+    assert server.unknown == []
+    addr = real.places.broker_addr
+    assert printed.out == f"{addr} {tmp_path}/x -b {addr}"
+    ((first, second),) = relayed.lines
+    assert (first.role, first.answer.body) == ("namesrv", table.answer.body)
+    assert (second.role, second.answer.body) == ("broker", b"folder=/stage/x")
 
 
 def kept(folder: Path, answer: bytes, *names: str) -> None:
