@@ -84,7 +84,8 @@ class Exchange:
 def described(role: Role, question: RemotingCommand) -> str:
     """A question in one line."""
     fields = " ".join(f"{name}={value}" for name, value in sorted(question.ext_fields.items()))
-    body = f" body={_text(question.body)[:300]}" if question.body else ""
+    shown = question.body[:300].decode(errors="replace")
+    body = f" body={shown}" if shown else ""
     names = {int(code): code.name for code in RequestCode}
     return f"{role}: {names.get(question.code, question.code)} {fields}{body}"
 
