@@ -48,7 +48,7 @@ compat-live: tree $(SPARKING)
 	$(FETCHED) --old
 	$(BIN)/python -m pytest -p no:randomly --durations=10 compat_tests --live
 # What the real server shows, anew. Some of it alone: make compat-record RECORDED=compat_tests/wire
-RECORDED := compat_tests/scenarios compat_tests/wire
+RECORDED := compat_tests/scenarios compat_tests/wire compat_tests/mqadmin/test_mqadmin.py
 compat-record: tree
 	$(BIN)/python -m pytest -p no:randomly --durations=10 --record $(RECORDED)
 compat-mutants: $(TESTING)

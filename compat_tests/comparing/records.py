@@ -124,7 +124,7 @@ class Records:
             raise ValueError("--recorded plays nothing live, --live and --record do: one of them")
         self.only = only
         self._live = live or writing
-        self._writing = writing
+        self.writing = writing
         self._folder = folder
         # Kept to be written at the end.
         self._fresh: dict[Subject, dict[str, Seen]] = {}
@@ -133,7 +133,7 @@ class Records:
 
     def find(self, subject: Subject) -> dict[str, Seen]:
         """What was seen of each case; none without a record that counts, or when it is written anew."""
-        if self._writing:
+        if self.writing:
             return {}
         if subject not in self._found:
             self._found[subject] = self._read(subject.name, subject.fingerprint())
@@ -159,7 +159,7 @@ class Records:
 
     def keep(self, subject: Subject, seen: Mapping[str, Seen]) -> None:
         """Outcomes of the real server that a check has found good."""
-        if self._writing:
+        if self.writing:
             self._fresh.setdefault(subject, {}).update(seen)
 
     def write(self) -> None:

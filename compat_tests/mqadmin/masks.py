@@ -8,9 +8,18 @@ behind them part of the pattern.
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import Final, Protocol
 
-from compat_tests.servers.server import Server
+
+class Addressed(Protocol):
+    """Whose addresses are masked: a server, or what stands for one."""
+
+    @property
+    def namesrv_addr(self) -> str: ...
+
+    @property
+    def broker_addr(self) -> str: ...
+
 
 # (pattern, what takes its place, why it may differ), applied in this order.
 MASKS: Final[tuple[tuple[str, str, str], ...]] = (
@@ -36,7 +45,7 @@ MASKS: Final[tuple[tuple[str, str, str], ...]] = (
 )
 
 
-def mask(text: str, server: Server) -> str:
+def mask(text: str, server: Addressed) -> str:
     """The text with everything replaced that belongs to this run alone."""
     host, port = server.broker_addr.rsplit(":", 1)
     values = {

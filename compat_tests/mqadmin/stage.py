@@ -2,60 +2,39 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Final, TypeVar
 
-from compat_tests.mqadmin.case import BROKER, CLUSTER, AdminCase
-from compat_tests.mqadmin.masks import mask
+from compat_tests.mqadmin.case import CLUSTER, AdminCase
+from compat_tests.mqadmin.exchanges import Exchange
+from compat_tests.mqadmin.filling import (
+    MOVED,
+    MOVER,
+    SETTINGS,
+    admin_of,
+    fill,
+    wait_until_consumed,
+)
+from compat_tests.mqadmin.recorded import Recorded, used_values
+from compat_tests.mqadmin.relay import RelayedTool
+from compat_tests.mqadmin.texts import shown, with_files, words_of, write_files
 from compat_tests.mqadmin.tools import OfficialTool, OurTool, Printed, temporary
-from compat_tests.servers.artifacts import ROOT
 from compat_tests.servers.jvm import Launcher
 from compat_tests.servers.ours import TrimqServer
 from compat_tests.servers.processes import wait_until
 from compat_tests.servers.real import RealServer
-from compat_tests.servers.server import Options, Server
+from compat_tests.servers.server import Server
 from trimq.admin.blocking import BlockingAdminClient
 from trimq.admin.brokers.namesrv import ORDER_TOPICS
 from trimq.admin.errors import AdminError, NotFound
-from trimq.admin.messages.finding import MessageQuery
-from trimq.codec.names import TRACE_TOPIC
-from trimq.codec.records.record import parse_record
-from trimq.mqadmin.common.traces import traces_of
-from trimq.remoting.errors import TransportError
-
-VECTORS: Final = ROOT / "tests" / "vectors"
-
-SENT: Final = "AdminSent"
-# A topic whose messages leave traces, and who consumes it.
-TRACED: Final = "AdminTraced"
-TRACER: Final = "AdminTracer"
-TRACE_MAKER: Final = "AdminTraceMaker"
-# Clients do not make the topic of their traces.
-SETTINGS: Final = Options(settings={"traceTopicEnable": "true"})
-MEMBER: Final = "AdminMember"
-MAKER: Final = "AdminMaker"
-# A group that cases move, with its topic; and one whose two members want different tags.
-MOVER, MOVED = "AdminMover", "AdminMoved"
-SPLIT: Final = "AdminSplit"
-# (body, key, tag, queue) of each message that the stage sends.
-MESSAGES: Final = (
-    ("body-0", "key-0", "TagA", 0),
-    ("body-1", "key-1", "TagB", 1),
-    ("body-2", "key-2", "TagA", 2),
-    ("body-3", "key-1", "TagA", 1),
-)
 
 R = TypeVar("R")
 # Commands behind which the real broker still has to put messages into their queues, or topics into routes.
 SENDING: Final = frozenset({"sendMessage", "checkMsgSendRT", "sendMsgStatus"})
 CREATING: Final = frozenset({"updateTopic", "updateStaticTopic"})
-# For the stage's own questions: what is compared is what the tools print.
-ANSWER_SECONDS: Final = 30.0
 KINDS: Final = ("real", "trimq")
 # The sides that are compared with the official tool on the real server.
 Side = tuple[str, str]
@@ -69,17 +48,22 @@ class AdminStage:
     The servers take their turns beside each other: mostly a tool waits, or its server.
     """
 
-    def __init__(self, launch: Launcher, folder: Path, tree: Path) -> None:
+    def __init__(
+        self, launch: Launcher, folder: Path, tree: Path, *, recording: bool = False
+    ) -> None:
+        """`recording`: what our tool asks the real server is kept, see `recorded`."""
         self._stack = ExitStack()
         self._printed: dict[str, dict[Side, list[Printed]]] = {}
         # Cases that differed at first.
         self._played_again: set[str] = set()
+        # By case, where it is recorded.
+        self._heard: dict[str, list[list[Exchange]]] = {}
         self._folder = folder
         self._pool = self._stack.enter_context(ThreadPoolExecutor(len(KINDS)))
         try:
             self.ours = self._our_tool(folder)
             self.official: dict[str, OfficialTool] = {}
-            self._our_tools: dict[str, OurTool] = {}
+            self._our_tools: dict[str, OurTool | RelayedTool] = {}
             for kind in KINDS:
                 self._tools_folder(kind).mkdir()
                 tool = self.official[kind] = OfficialTool(self._tools_folder(kind))
@@ -89,8 +73,14 @@ class AdminStage:
             self._stack.callback(real.kill)
             trimq = TrimqServer(folder / "trimq", SETTINGS, tree=tree)
             self._stack.callback(trimq.stop)
-            self.servers: dict[str, Server] = {"real": real, "trimq": trimq}
-            self._files = _write_files(folder)
+            self.servers: dict[str, RealServer | TrimqServer] = {"real": real, "trimq": trimq}
+            self._relayed: RelayedTool | None = None
+            if recording:
+                self._relayed = RelayedTool(
+                    self._our_tool(self._tools_folder("real")), real, folder
+                )
+                self._our_tools["real"] = self._relayed
+            self._files = write_files(folder)
             self._words = self._beside(self._begin)
         except BaseException:
             self._stack.close()
@@ -121,21 +111,37 @@ class AdminStage:
 
     def shown(self, case: AdminCase, side: Side) -> str:
         """The case's text without what belongs to this run."""
-        text = "".join(one.out for one in self.printed(case)[side])
-        text = text.replace(str(self._out(case, side)), "<out>")
-        text = text.replace(str(temporary(self._tools_folder(side[1]))), "<tmp>")
-        text = mask(text, self.servers[side[1]])
-        for pattern, replacement in case.masks:
-            text = re.sub(pattern, replacement, text)
-        return text
+        temp = temporary(self._tools_folder(side[1]))
+        server, out = self.servers[side[1]], self._out(case, side)
+        return shown(case, self.printed(case)[side], server, out, temp)
+
+    def fail(self, line: str, kind: str) -> Printed:
+        """What our tool says of a line that cannot be done."""
+        if self._relayed is not None:
+            self._relayed.lines.clear()
+        return self._our_tools[kind].run(self.servers[kind].namesrv_addr, self.words(line, kind))
+
+    def recorded(self, case: AdminCase) -> Recorded:
+        """What the real server and the official tool on it have shown of a case, to be kept."""
+        return self._recorded(case.lines, self._heard[str(case)], self.shown(case, REFERENCE))
+
+    def recorded_failure(self, line: str) -> Recorded:
+        """The same of the line that has failed last."""
+        assert self._relayed is not None
+        return self._recorded([line], list(self._relayed.lines), "")
+
+    def _recorded(self, lines: Sequence[str], heard: list[list[Exchange]], text: str) -> Recorded:
+        assert self._relayed is not None
+        move = self._relayed.recording.text
+        values = used_values(lines, self._words["real"])
+        moved = {name: move(value) for name, value in values.items()}
+        return Recorded(moved, heard, move(text))
 
     def words(
         self, line: str, kind: str, case: AdminCase | None = None, out: Path | None = None
     ) -> list[str]:
         """A command line with this server's names in it."""
-        slug = re.sub(r"\W", "", str(case).title())
-        values = {**self._words[kind], "topic": f"Topic{slug}", "group": f"Group{slug}", "out": out}
-        return [word.format(**values) for word in line.split(" ")]
+        return words_of(line, self._words[kind], case, out)
 
     def _beside(self, act: Callable[[str], R]) -> dict[str, R]:
         """What acting on each server gives, all at once."""
@@ -147,10 +153,16 @@ class AdminStage:
     def _begin(self, kind: str) -> dict[str, str]:
         server = self.servers[kind]
         server.start()
-        return self._fill(server, self.official[kind])
+        return {**fill(server, self.official[kind]), **self._files}
 
     def _run_on(self, case: AdminCase, kind: str) -> dict[Side, list[Printed]]:
-        return {(tool, kind): self._run(case, (tool, kind)) for tool in ("official", "ours")}
+        found = {("official", kind): self._run(case, ("official", kind))}
+        if kind == "real" and self._relayed is not None:
+            self._relayed.lines.clear()
+        found["ours", kind] = self._run(case, ("ours", kind))
+        if kind == "real" and self._relayed is not None:
+            self._heard[str(case)] = list(self._relayed.lines)
+        return found
 
     def _out(self, case: AdminCase, side: Side) -> Path:
         return self._folder / "out" / "-".join(side) / str(case)
@@ -165,7 +177,7 @@ class AdminStage:
         try:
             printed = []
             for line in lines:
-                printed.append(_with_files(tool.run(server.namesrv_addr, line)))
+                printed.append(with_files(tool.run(server.namesrv_addr, line)))
                 _settle(server, line)
             if endless is not None:
                 count = case.interrupted_after
@@ -185,72 +197,6 @@ class AdminStage:
                     admin.delete_topic(name, CLUSTER)
             with suppress(AdminError):
                 admin.delete_group(server.broker_addr, group, True)
-
-    def _traced(self, official: OfficialTool, ns: str, admin: BlockingAdminClient) -> str:
-        """The id of a message whose sending and consumption have been traced by the official client."""
-        message_id = official.ask("trace", ns, TRACE_MAKER, TRACED, "traced").out.strip()
-        query = MessageQuery(topic=TRACE_TOPIC, key=message_id)
-
-        def kinds() -> set[str]:
-            with suppress(AdminError, TransportError):
-                found = admin.query_messages(query)
-                return {one.kind for message in found for one in traces_of(message, message_id)}
-            return set()
-
-        wait_until("both traces are stored", lambda: len(kinds()) == 2)
-        return message_id
-
-    def _fill(self, server: Server, official: OfficialTool) -> dict[str, str]:
-        """Topics, messages, clients: by the official tool and client only."""
-        ns = server.namesrv_addr
-        # A held pull learns of a reset when it ends: after 15 seconds otherwise.
-        setting = ["-b", server.broker_addr, "-k", "longPollingEnable", "-v", "false"]
-        official.run(ns, ["updateBrokerConfig", *setting])
-        for topic in (SENT, MOVED, SPLIT):
-            _create(official, server, topic, 4)
-        for queue in range(4):
-            where = ["-b", BROKER, "-i", str(queue)]
-            _send(official, ns, "-t", MOVED, "-p", f"moved-{queue}", *where)
-        for body, key, tag, queue in MESSAGES:
-            where = ["-b", BROKER, "-i", str(queue)]
-            _send(official, ns, "-t", SENT, "-p", body, "-k", key, "-c", tag, *where)
-        official.ask("consumer", ns, MEMBER, SENT, "TagA || TagB")
-        official.ask("producer", ns, MAKER, SENT)
-        official.ask("consumer", ns, MOVER, MOVED, "*")
-        for tag in ("TagA", "TagB"):
-            # Members that are new may differ: the tools wait two minutes.
-            official.ask("consumer", ns, SPLIT, SPLIT, tag, "300")
-        _create(official, server, TRACED, 1)
-        official.ask("consumer", ns, TRACER, TRACED, "*", "traced")
-        with admin_of(server) as admin:
-            wait_until_consumed(admin, MEMBER, SENT)
-            wait_until_consumed(admin, MOVER, MOVED)
-            pulled = admin.pull(admin.place_of(SENT, BROKER, 2), 0)
-            assert pulled.messages, f"{server}: {pulled.status}"
-            message = pulled.messages[0]
-            (client,) = admin.consumer_connection(MEMBER).connection_set
-            traced = self._traced(official, ns, admin)
-            wait_until_consumed(admin, TRACER, TRACED, queues=1)
-            for group in (MEMBER, MOVER, SPLIT, TRACER):
-                wait_until_retries_are_read(admin, group)
-        return {
-            "b": server.broker_addr,
-            "sent": SENT,
-            "member": MEMBER,
-            "maker": MAKER,
-            "mover": MOVER,
-            "moved": MOVED,
-            "split": SPLIT,
-            **self._files,
-            "client": client.client_id or "",
-            "offset_id": message.offset_id,
-            "unique_id": message.message_id,
-            "traced": traced,
-        }
-
-
-def admin_of(server: Server) -> BlockingAdminClient:
-    return BlockingAdminClient(server.namesrv_addr, timeout=ANSWER_SECONDS)
 
 
 def _settle(server: Server, line: Sequence[str]) -> None:
@@ -275,82 +221,3 @@ def _has_route(admin: BlockingAdminClient, topic: str) -> bool:
     with suppress(NotFound):
         return bool(admin.topic_route(topic))
     return False
-
-
-def _create(official: OfficialTool, server: Server, topic: str, queues: int) -> None:
-    words = ["updateTopic", "-b", server.broker_addr, "-t", topic]
-    words += ["-r", str(queues), "-w", str(queues)]
-
-    def is_created() -> bool:
-        return "success" in official.run(server.namesrv_addr, words).out
-
-    # The tool gives a busy broker 5 s.
-    wait_until(f"{topic} is there", is_created)
-
-
-def _send(official: OfficialTool, ns: str, *words: str) -> None:
-    """By the official tool, which sends nothing while the NameServer does not know of a new topic yet."""
-
-    def sent() -> bool:
-        printed = official.run(ns, ["sendMessage", *words])
-        assert "SEND_OK" in printed.out or f"The broker[{BROKER}] not exist" in printed.err, printed
-        return "SEND_OK" in printed.out
-
-    wait_until("the topic has a route", sent)
-
-
-def _with_files(printed: Printed) -> Printed:
-    """The text, and behind it what is in the files that it names."""
-    named = re.findall(r"(?:written to file|export) (\S+)", printed.out)
-    texts = [f"\n{name}:\n{Path(name).read_text()}\n" for name in named]
-    return replace(printed, out="".join([printed.out, *texts]))
-
-
-def wait_until_consumed(
-    admin: BlockingAdminClient, group: str, topic: str, queues: int = 4
-) -> None:
-    """Until the group has committed the end of all queues."""
-
-    def is_consumed() -> bool:
-        with suppress(AdminError, TransportError):
-            stats = admin.consume_stats(group, topic)
-            return len(stats.offsets) == queues and not stats.behind
-        return False
-
-    wait_until(f"{group} has consumed everything", is_consumed)
-
-
-def wait_until_retries_are_read(admin: BlockingAdminClient, group: str) -> None:
-    """Until the group has an offset in its retry topic."""
-
-    def are_read() -> bool:
-        with suppress(AdminError, TransportError):
-            return any(
-                queue.topic == f"%RETRY%{group}" for queue in admin.consume_stats(group).offsets
-            )
-        return False
-
-    wait_until(f"{group} reads its retries", are_read)
-
-
-def _printable_log() -> bytes:
-    """Golden records, without those that the official tool fails to print: a % is a format to it."""
-    data = (VECTORS / "commitlog-head.bin").read_bytes()
-    records, at = [], 0
-    while at < len(data):
-        size = parse_record(data, at).total_size
-        records.append(data[at : at + size])
-        at += size
-    return b"".join(record for record in records if b"%" not in record)
-
-
-def _write_files(folder: Path) -> dict[str, str]:
-    """Lists for the commands that read them from files."""
-    texts = {
-        "topics_file": '[{"topicName":"ListedTopic","readQueueNums":2,"writeQueueNums":3,"perm":6}]',
-        "groups_file": '[{"groupName":"ListedGroup","retryMaxTimes":3}]',
-    }
-    for name, text in texts.items():
-        (folder / name).write_text(text)
-    (folder / "log_file").write_bytes(_printable_log())
-    return {name: str(folder / name) for name in (*texts, "log_file")}

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
-import re
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from compat_tests.comparing.records import Records
+from compat_tests.mqadmin import recorded
 from compat_tests.mqadmin.case import BROKER, AdminCase
-from compat_tests.mqadmin.cases import groups
 from compat_tests.mqadmin.cases.catalogue import CASES
+from compat_tests.mqadmin.cases.failures import FAILURES
 from compat_tests.mqadmin.draining import ROUTE_SECONDS, Producer, commit
-from compat_tests.mqadmin.stage import COMPARED, REFERENCE, SENT, AdminStage, Side
+from compat_tests.mqadmin.filling import SENT
+from compat_tests.mqadmin.stage import COMPARED, REFERENCE, AdminStage, Side
+from compat_tests.mqadmin.texts import check_codes, check_failure
 from compat_tests.mqadmin.tools import Printed
 from compat_tests.servers.processes import free_port, wait_until
 from trimq.admin.blocking import BlockingAdminClient
@@ -31,7 +34,12 @@ def test_every_command_is_compared() -> None:
 @pytest.mark.parametrize("side", COMPARED, ids="-on-".join)
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_same_text(
-    stage: AdminStage, case: AdminCase, side: Side, capsys: pytest.CaptureFixture[str]
+    stage: AdminStage,
+    case: AdminCase,
+    side: Side,
+    records: Records,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     """A case that differs is run once more on all sides, as scenarios and wire cases are: a tool gives a server 5 s."""
     try:
@@ -42,6 +50,10 @@ def test_same_text(
         with capsys.disabled():
             print(f"\n{case} is run again: {' | '.join(str(crowded).splitlines()[:4])[:400]}")
         check(stage, case, side)
+    if records.writing and side == ("ours", "real") and str(case) not in recorded.LIVE:
+        found = stage.recorded(case)
+        recorded.check(case, found, tmp_path)
+        recorded.keep(records, case, found)
 
 
 def check(stage: AdminStage, case: AdminCase, side: Side) -> None:
@@ -52,74 +64,25 @@ def check(stage: AdminStage, case: AdminCase, side: Side) -> None:
         assert sorted(shown.splitlines()) == sorted(reference.splitlines())
     elif not case.differs:
         assert shown == reference
-    *before, last = stage.printed(case)[side]
-    assert not [one for one in before if one.code not in (0, None)]
-    if side[1] in case.refused_by:
-        # The official tool says so in its text, or in a stack trace.
-        assert last.code in (1, None)
-        assert side[0] == "official" or last.err.startswith("mqadmin: ")
-    else:
-        assert last.code in (0, None), last.err
-
-
-# (command line, exit code, what standard error must say)
-FAILURES = (
-    ("topicRoute -t NoSuchTopic", 1, "has no route for topic 'NoSuchTopic'"),
-    ("topicStatus -t NoSuchTopic", 1, "has no route for topic 'NoSuchTopic'"),
-    ("topicClusterList -t NoSuchTopic", 1, "has no route for topic 'NoSuchTopic'"),
-    ("consumerProgress -g NoSuchGroup", 1, "no broker knows group 'NoSuchGroup'"),
-    ("consumerConnection -g NoSuchGroup", 1, "has no route for topic '%RETRY%NoSuchGroup'"),
-    ("producerConnection -g NoSuchGroup -t {sent}", 1, "no producer of group 'NoSuchGroup'"),
-    ("queryMsgById -t {sent} -i FFFF", 1, "there is no message FFFF"),
-    ("queryMsgByUniqueKey -t {sent} -i FFFF", 1, "there is no message FFFF"),
-    ("queryMsgByKey -t {sent} -k no-such-key", 1, "no message with key 'no-such-key'"),
-    ("queryMsgByOffset -t {sent} -b broker-a -i 0 -o 999", 1, "has no message at 999"),
-    ("queryMsgByOffset -t {sent} -b nobody -i 0 -o 0", 1, "'nobody' does not have topic"),
-    ("deleteTopic -t {sent} -c Nowhere", 1, "no cluster 'Nowhere'.*DefaultCluster"),
-    ("updateTopic -c Nowhere -t T", 1, "no cluster 'Nowhere'"),
-    ("updateTopic -b 127.0.0.1:1 -t T", 1, "no connection to 127.0.0.1:1"),
-    ("updateTopic -b {b} -t bad*name", 1, "refused UPDATE_AND_CREATE_TOPIC"),
-    ("updateOrderConf -t Unordered -m get", 1, "no entry 'Unordered'"),
-    ("wipeWritePerm", 2, "Missing option '-b'"),
-    ("updateTopic -t T", 2, "give either -b or -c"),
-    ("updateTopic -b here -t T", 2, "'here' is not HOST:PORT"),
-    ("updateTopic -b {b} -t T -o maybe", 2, "neither true nor false"),
-    ("topicRoute -t T --no-such-flag", 2, "No such option"),
-    ("topicRout -t T", 2, "Did you mean topicRoute"),
-    *groups.FAILURES,
-    ("switchTimerEngine -b {b} -e R", 1, "refused SWITCH_TIMER_ENGINE"),
-    ("switchTimerEngine -b {b} -e X", 2, "'X' is not one of 'R', 'F'"),
-    ("setCommitLogReadAheadMode -b {b} -m 7", 2, "'7' is not one of '0', '1'"),
-    ("addBroker -c {b} -b x.conf", 1, "does not know ADD_BROKER"),
-    ("removeBroker -c {b} -b DefaultCluster:broker-a:0", 1, "does not know REMOVE_BROKER"),
-    ("removeBroker -c {b} -b broker-a", 2, "is not CLUSTER:NAME:ID"),
-    ("exportMetadata -c Nowhere", 1, "no cluster 'Nowhere'"),
-    ("exportMetadata -b {b} -f {out}", 2, "either topics .-t. or groups"),
-    ("exportConfigs -c DefaultCluster -f /dev/null/x", 1, "cannot write /dev/null/x"),
-    ("queryMsgTraceById -i FFFF", 1, "no trace of message FFFF"),
-    ("clusterRT -c Nowhere", 1, "no cluster 'Nowhere'"),
-    ("dumpCompactionLog -f /no/such/file", 1, "cannot read /no/such/file"),
-    ("updateStaticTopic -b nobody -t T -qn 4", 1, "no broker 'nobody'"),
-    ("updateStaticTopic -b broker-a -t {sent} -qn 4", 1, "is not a static topic on broker"),
-    ("remappingStaticTopic -b broker-a -t NoSuchTopic", 1, "no broker has topic"),
-    ("getLiteTopicInfo -p {sent} -l one", 1, "type not match"),
-    ("triggerLiteDispatch -p {sent} -g {member}", 1, "is not a LITE group"),
-    ("updateTopic -b {b} -t {sent} --drain", 2, "--drain needs the number of queues"),
-    ("updateTopic -b {b} -t {sent} --drain -w 2 -p 6", 2, "leave out -a, -p"),
-    ("updateTopic -b {b} -t {sent} --drain -w 3 -r 2", 2, "-r must be at least -w"),
-    ("updateTopic -b {b} -t NoSuchTopic --drain -w 2", 1, "does not have topic 'NoSuchTopic'"),
-    ("createUser -u me", 2, "is about access control"),
-)
+    check_codes(case, stage.printed(case)[side], side[1], ours=side[0] == "ours")
 
 
 @pytest.mark.parametrize("kind", ["real", "trimq"])
 @pytest.mark.parametrize(("line", "code", "sentence"), FAILURES, ids=[f[0] for f in FAILURES])
 def test_failures_are_sentences(
-    stage: AdminStage, kind: str, line: str, code: int, sentence: str
+    stage: AdminStage,
+    kind: str,
+    line: str,
+    code: int,
+    sentence: str,
+    records: Records,
+    tmp_path: Path,
 ) -> None:
-    printed = stage.ours.run(stage.servers[kind].namesrv_addr, stage.words(line, kind))
-    assert (printed.code, "Traceback" in printed.err) == (code, False), printed.err
-    assert re.search(sentence, printed.err), printed.err
+    check_failure(stage.fail(line, kind), code, sentence)
+    if records.writing and kind == "real":
+        found = stage.recorded_failure(line)
+        check_failure(recorded.play_failure(line, found, tmp_path), code, sentence)
+        recorded.keep_failure(records, line, found)
 
 
 def test_no_name_server_answers(stage: AdminStage) -> None:

@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
-from compat_tests.mqadmin.stage import BROKER, MEMBER, MOVED, MOVER, SENT, AdminStage
+from compat_tests.mqadmin.case import BROKER
+from compat_tests.mqadmin.filling import MEMBER, MOVED, MOVER, SENT
+from compat_tests.mqadmin.stage import AdminStage
 from compat_tests.mqadmin.tools import Printed
 from compat_tests.servers.jvm import Launcher
 from compat_tests.servers.ours import builds

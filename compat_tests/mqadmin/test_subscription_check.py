@@ -10,8 +10,10 @@ from typing import Any
 
 import pytest
 
+from compat_tests.mqadmin.case import BROKER
+from compat_tests.mqadmin.filling import MEMBER, SENT, SPLIT, admin_of
 from compat_tests.mqadmin.hand_members import HandMember, Wishes
-from compat_tests.mqadmin.stage import BROKER, MEMBER, SENT, SPLIT, AdminStage, admin_of
+from compat_tests.mqadmin.stage import AdminStage
 from compat_tests.servers.processes import wait_until
 from trimq.admin.blocking import BlockingAdminClient
 from trimq.admin.errors import AdminError, NotFound

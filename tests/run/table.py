@@ -164,7 +164,13 @@ _MAKE: Final = ("make", "--no-print-directory")
 _LINT: Final = Part("lint", (*_MAKE, "lint"))
 _RECORDED: Final = Part(
     "recorded",
-    ("-p", "no:randomly", "compat_tests/wire", "--recorded"),
+    (
+        "-p",
+        "no:randomly",
+        "compat_tests/wire",
+        "compat_tests/mqadmin/test_recorded.py",
+        "--recorded",
+    ),
     busy=True,
     again=True,
     in_memory=True,
