@@ -1,0 +1,118 @@
+"""Have the real RocketMQ 5.5.0 write the stores anew, and answer what it is asked about them.
+
+    python -m compat_tests.store.recorded.record [NAME...]
+
+Needs what `make proof` needs. A store and its answers are kept only when the real broker, started again over what it
+had left, has given them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+import time
+from pathlib import Path
+from typing import Any, Final
+
+from compat_tests.comparing.records import FOLDER
+from compat_tests.servers import containers
+from compat_tests.servers.processes import HOST, wait_until
+from compat_tests.servers.real import RealBroker
+from compat_tests.servers.server import Options
+from compat_tests.store.recorded.asking import Asking, Entry, stage_of
+from compat_tests.store.recorded.author import Author
+from compat_tests.store.recorded.catalogue import RECIPES
+from compat_tests.store.recorded.later import Arrivals
+from compat_tests.store.recorded.packing import pack
+from compat_tests.store.recorded.recipe import Recipe
+from compat_tests.store.turns import is_written
+
+RECORDED: Final = FOLDER / "store"
+TABLES: Final = ("consumerOffset.json", "delayOffset.json")
+
+
+def record(recipe: Recipe, home: Path) -> tuple[bytes, dict[str, Any]]:
+    """The packed store, and what its broker says about it."""
+    broker = RealBroker(containers.launcher(), home, f"{HOST}:1", Options(recipe.settings))
+    try:
+        author = write(broker, recipe)
+        packed = pack(broker.store)
+        broker.start()
+        with stage_of(broker.addr) as stage:
+            author.stage = stage
+            asked, appended = Asking(stage), Asking(stage)
+            recipe.ask(author, asked)
+            recipe.go_on(author, appended)
+            arrivals = Arrivals(stage)
+            recipe.arrive(arrivals)
+    finally:
+        broker.kill()
+    answers = {
+        "settings": recipe.settings,
+        "killed": recipe.kill,
+        "answers": asked.entries,
+        "appended": appended.entries,
+        "arrivals": arrivals.entries,
+    }
+    return packed, answers
+
+
+def write(broker: RealBroker, recipe: Recipe) -> Author:
+    broker.start()
+    with stage_of(broker.addr) as stage:
+        author = Author(stage)
+        recipe.write(author)
+    if recipe.kill:
+        wait_for_tables(broker.store)
+        broker.kill()
+    else:
+        broker.stop()
+    return author
+
+
+def wait_for_tables(store: Path) -> None:
+    """The tables are written every few seconds: a killed broker has lost what was not."""
+    began = time.time()
+    for name in TABLES:
+        wait_until(f"{name} is written", lambda: is_written(store / "config" / name, began))  # noqa: B023
+
+
+def text(answers: dict[str, Any]) -> str:
+    """A line for each question, so that a diff shows what is answered otherwise."""
+    lines = []
+    for name, value in answers.items():
+        whole = _lines(value) if isinstance(value, list) else _compact(value)
+        lines.append(f"{json.dumps(name)}: {whole}")
+    return "{" + ",\n".join(lines) + "}\n"
+
+
+def _lines(entries: list[Entry]) -> str:
+    return "[\n" + ",\n".join(_compact(entry) for entry in entries) + "\n]"
+
+
+def _compact(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*", default=[one.file for one in RECIPES])
+    chosen = parser.parse_args().names
+    RECORDED.mkdir(exist_ok=True)
+    for recipe in RECIPES:
+        name = recipe.file
+        if name not in chosen:
+            continue
+        began = time.monotonic()
+        with tempfile.TemporaryDirectory() as folder:
+            packed, answers = record(recipe, Path(folder))
+        (RECORDED / f"{name}.zst").write_bytes(packed)
+        (RECORDED / f"{name}.json").write_text(text(answers))
+        print(
+            f"{name}: {len(packed)} bytes, {len(answers['answers'])} answers, {time.monotonic() - began:.0f} s"
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,158 @@
+"""Stores that the real broker 5.5.0 wrote, opened by ours: every answer is the real one's, as it was recorded.
+
+`recorded/` has them written and the real broker asked, and says how that is done anew.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+import zstandard
+
+from compat_tests.comparing.normalise import differences
+from compat_tests.servers.ours import TrimqServer
+from compat_tests.servers.server import Options
+from compat_tests.store.recorded.asking import Entry, answer, stage_of
+from compat_tests.store.recorded.catalogue import RECIPES
+from compat_tests.store.recorded.later import arrived
+from compat_tests.store.recorded.packing import filled, unpack
+from compat_tests.store.recorded.record import RECORDED
+from compat_tests.wire.stage import Stage
+from trimq.settings import parsing
+from trimq.store.config import StoreConfig
+from trimq.store.message_store import MessageStore
+
+STORES: Final = [recipe.file for recipe in RECIPES]
+SHOWN: Final = 10
+# Whatever holds messages, and where they are.
+MESSAGES: Final = ("commitlog", "consumequeue", "consumequeue_ext", "batchconsumequeue")
+# Folders of a machine, in files of bytes or text.
+FOLDERS: Final = (b"/tmp/", b"/home/", b"/root/", b"/work/", b"/var/", b"/dev/")
+
+
+class Recorded:
+    """One of the stores, unpacked, and what the real broker says about it."""
+
+    def __init__(self, name: str, home: Path) -> None:
+        self.says: dict[str, Any] = json.loads((RECORDED / f"{name}.json").read_bytes())
+        self.ours = TrimqServer(home, Options(self.says["settings"]))
+        self.root = self.ours.store
+        unpack((RECORDED / f"{name}.zst").read_bytes(), self.root)
+
+
+@pytest.fixture
+def recorded(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Recorded]:
+    one = Recorded(getattr(request, "param", STORES[0]), tmp_path)
+    yield one
+    one.ours.kill()
+
+
+every_store = pytest.mark.parametrize("recorded", STORES, indirect=True)
+
+
+def wrong(stage: Stage, entries: list[Entry]) -> list[str]:
+    """Where ours answers otherwise than the real one did."""
+    found = []
+    for entry in entries:
+        asked = f"{entry['code']} {entry['ext']}"
+        found += [f"{asked}: {line}" for line in differences(entry["answer"], answer(stage, entry))]
+    return found
+
+
+def differing_arrivals(stage: Stage, entries: list[Entry]) -> list[str]:
+    found = []
+    for entry in entries:
+        came = arrived(stage, entry, len(entry["found"]))
+        found += [f"{entry['how']}: {line}" for line in differences(entry["found"], came)]
+    return found
+
+
+Images = dict[str, list[tuple[int, bytes]]]
+
+
+def images(root: Path, *folders: str) -> Images:
+    """What is in the files, by name; files that are empty yet count as well as no file."""
+    return {
+        path.relative_to(root).as_posix(): found
+        for folder in folders
+        for path in sorted((root / folder).rglob("*"))
+        if path.is_file() and (found := filled(path))
+    }
+
+
+def overwritten(before: Images, root: Path) -> list[str]:
+    """The files in which something else stands where something stood."""
+    found = []
+    for name, extents in before.items():
+        with (root / name).open("rb") as file:
+            for at, part in extents:
+                file.seek(at)
+                if file.read(len(part)) != part:
+                    found.append(f"{name} from {at} on")
+    return found
+
+
+@every_store
+def test_ours_answers_as_the_real_one(recorded: Recorded) -> None:
+    """And goes on at the same places, and delivers what was left to be delivered."""
+    before = images(recorded.root, *MESSAGES)
+    recorded.ours.start()
+    with stage_of(recorded.ours.broker_addr) as stage:
+        for part in ("answers", "appended"):
+            assert_none(part, wrong(stage, recorded.says[part]))
+        assert_none("arrivals", differing_arrivals(stage, recorded.says["arrivals"]))
+    recorded.ours.stop()
+    assert overwritten(before, recorded.root) == []
+
+
+def assert_none(part: str, found: list[str]) -> None:
+    assert found == [], "\n".join([f"{len(found)} differences in {part}", *found[:SHOWN]])
+
+
+@every_store
+def test_opening_and_closing_changes_no_file(recorded: Recorded) -> None:
+    kinds = (*MESSAGES, "index")
+    before = images(recorded.root, *kinds)
+    config = parsing.build(StoreConfig, recorded.says["settings"], root=recorded.root)
+    store = MessageStore(config, lambda: int(time.time() * 1000))
+    store.open()
+    store.close()
+    after = images(recorded.root, *kinds)
+    assert after.keys() == before.keys()
+    assert [name for name in before if after[name] != before[name]] == []
+
+
+def test_a_wrong_record_is_noticed(recorded: Recorded) -> None:
+    """One byte of one message is another one; and one answer is."""
+    log = recorded.root / "commitlog" / f"{0:020d}"
+    ((_, data), *_) = filled(log)
+    at = data.index(b"body of 8 ")
+    with log.open("r+b") as file:
+        file.seek(at)
+        file.write(b"B")
+    recorded.ours.start()
+    answers = recorded.says["answers"]
+    with stage_of(recorded.ours.broker_addr) as stage:
+        assert any("body of 8 " in line.lower() for line in wrong(stage, answers))
+        (first,) = [
+            entry
+            for entry in answers
+            if entry["ext"].get("topic") == "Audit"
+            and entry["reader"] == "messages"
+            and entry["answer"]["code"] == 0
+        ]
+        assert wrong(stage, [first]) == []
+        first["answer"]["body"][0]["body"] = "another one"
+        assert any("another one" in line for line in wrong(stage, [first]))
+
+
+@pytest.mark.parametrize("name", STORES)
+def test_records_name_no_machine(name: str) -> None:
+    store = zstandard.ZstdDecompressor().decompress((RECORDED / f"{name}.zst").read_bytes())
+    for data in (store, (RECORDED / f"{name}.json").read_bytes()):
+        assert [folder for folder in FOLDERS if folder in data] == []
