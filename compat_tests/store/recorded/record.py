@@ -12,6 +12,7 @@ import argparse
 import json
 import tempfile
 import time
+import traceback
 from pathlib import Path
 from typing import Any, Final
 
@@ -100,18 +101,27 @@ def main() -> None:
     parser.add_argument("names", nargs="*", default=[one.file for one in RECIPES])
     chosen = parser.parse_args().names
     RECORDED.mkdir(exist_ok=True)
+    failed = []
     for recipe in RECIPES:
-        name = recipe.file
-        if name not in chosen:
-            continue
-        began = time.monotonic()
-        with tempfile.TemporaryDirectory() as folder:
-            packed, answers = record(recipe, Path(folder))
-        (RECORDED / f"{name}.zst").write_bytes(packed)
-        (RECORDED / f"{name}.json").write_text(text(answers))
-        print(
-            f"{name}: {len(packed)} bytes, {len(answers['answers'])} answers, {time.monotonic() - began:.0f} s"
-        )
+        if recipe.file in chosen:
+            try:
+                keep(recipe)
+            except Exception:
+                # The others do not depend on it.
+                traceback.print_exc()
+                failed.append(recipe.file)
+    if failed:
+        raise SystemExit(f"not recorded: {', '.join(failed)}")
+
+
+def keep(recipe: Recipe) -> None:
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        packed, answers = record(recipe, Path(folder))
+    (RECORDED / f"{recipe.file}.zst").write_bytes(packed)
+    (RECORDED / f"{recipe.file}.json").write_text(text(answers))
+    seconds = time.monotonic() - began
+    print(f"{recipe.file}: {len(packed)} bytes, {seconds:.0f} s", flush=True)
 
 
 if __name__ == "__main__":
