@@ -5,12 +5,11 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pytest
 import zstandard
@@ -21,7 +20,7 @@ from compat_tests.store.recorded.asking import Entry, answer, stage_of
 from compat_tests.store.recorded.catalogue import RECIPES
 from compat_tests.store.recorded.later import arrived
 from compat_tests.store.recorded.packing import filled, unpack
-from compat_tests.store.recorded.record import RECORDED
+from compat_tests.store.recorded.record import RECORDED, load
 from compat_tests.wire.stage import Stage
 from trimq.settings import parsing
 from trimq.store.config import StoreConfig
@@ -41,7 +40,7 @@ class Recorded:
     """One of the stores, unpacked, and what the real broker says about it."""
 
     def __init__(self, name: str, home: Path) -> None:
-        self.says: dict[str, Any] = json.loads((RECORDED / f"{name}.json").read_bytes())
+        self.says = load(name)
         self.root = home / "store"
         unpack((RECORDED / f"{name}.zst").read_bytes(), self.root)
 

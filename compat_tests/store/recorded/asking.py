@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import zlib
 from typing import Any, Final
 
 from compat_tests.servers.processes import PATIENCE
@@ -19,6 +20,7 @@ EVER: Final = (1 << 63) - 1
 # Of what is written anew: the moment and the connection are those of the run. A committed copy of a half that was
 # put back names the place that it was sent to on the real broker, and that of the newest half on ours.
 OF_THE_RUN: Final = ("bornHost", "storeTimestamp", "storeHost", "preparedOffset")
+FEW: Final = 24
 # Most messages have these: a record leaves them out.
 USUAL: Final = {
     "version": 1,
@@ -46,9 +48,19 @@ def places(body: bytes) -> list[int]:
 def messages(body: bytes) -> list[dict[str, Any]]:
     """Every field that is not the usual one."""
     return [
-        {name: value for name, value in one.items() if value != USUAL.get(name)}
-        for one in reading.as_records(body)
+        {
+            **{name: value for name, value in one.items() if value != USUAL.get(name)},
+            "body": payload(record.body),
+        }
+        for one, record in zip(reading.as_records(body), read_records(body), strict=True)
     ]
+
+
+def payload(body: bytes) -> Any:
+    """A few words as they are, anything else by length and checksum."""
+    if len(body) <= FEW and body.isascii():
+        return body.decode()
+    return {"length": len(body), "crc": zlib.crc32(body)}
 
 
 def timeless(body: bytes) -> list[dict[str, Any]]:

@@ -24,6 +24,7 @@ from compat_tests.servers.server import Options
 from compat_tests.store.recorded.asking import Asking, Entry, stage_of
 from compat_tests.store.recorded.author import Author
 from compat_tests.store.recorded.catalogue import RECIPES
+from compat_tests.store.recorded.deltas import restored, shortened
 from compat_tests.store.recorded.later import Arrivals
 from compat_tests.store.recorded.packing import pack
 from compat_tests.store.recorded.recipe import Recipe
@@ -82,10 +83,16 @@ def wait_for_tables(store: Path) -> None:
 def text(answers: dict[str, Any]) -> str:
     """A line for each question, so that a diff shows what is answered otherwise."""
     lines = []
-    for name, value in answers.items():
+    for name, value in shortened(answers).items():
         whole = _lines(value) if isinstance(value, list) else _compact(value)
         lines.append(f"{json.dumps(name)}: {whole}")
     return "{" + ",\n".join(lines) + "}\n"
+
+
+def load(name: str) -> dict[str, Any]:
+    """What the real broker says about a store, by the name of its file."""
+    said: dict[str, Any] = restored(json.loads((RECORDED / f"{name}.json").read_bytes()))
+    return said
 
 
 def _lines(entries: list[Entry]) -> str:
