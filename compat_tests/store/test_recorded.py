@@ -18,8 +18,9 @@ from compat_tests.comparing.normalise import differences
 from compat_tests.servers.server import Options
 from compat_tests.store.recorded.asking import Entry, answer, stage_of
 from compat_tests.store.recorded.catalogue import RECIPES
+from compat_tests.store.recorded.deltas import restored, shortened
 from compat_tests.store.recorded.later import arrived
-from compat_tests.store.recorded.packing import filled, unpack
+from compat_tests.store.recorded.packing import filled, pack, unpack
 from compat_tests.store.recorded.record import RECORDED, load
 from compat_tests.wire.stage import Stage
 from trimq.settings import parsing
@@ -40,6 +41,7 @@ class Recorded:
     """One of the stores, unpacked, and what the real broker says about it."""
 
     def __init__(self, name: str, home: Path) -> None:
+        self.name = name
         self.says = load(name)
         self.root = home / "store"
         unpack((RECORDED / f"{name}.zst").read_bytes(), self.root)
@@ -73,11 +75,8 @@ def wrong(stage: Stage, entries: list[Entry]) -> list[str]:
 
 
 def differing_arrivals(stage: Stage, entries: list[Entry]) -> list[str]:
-    found = []
-    for entry in entries:
-        came = arrived(stage, entry, len(entry["found"]))
-        found += [f"{entry['how']}: {line}" for line in differences(entry["found"], came)]
-    return found
+    came = arrived(stage, [(entry, len(entry["found"])) for entry in entries])
+    return list(differences([entry["found"] for entry in entries], came))
 
 
 Images = dict[str, list[tuple[int, bytes]]]
@@ -174,6 +173,24 @@ def test_a_wrong_record_is_noticed(recorded: Recorded) -> None:
         assert wrong(stage, [first]) == []
         first["answer"]["body"][0]["body"] = "another one"
         assert any("another one" in line for line in wrong(stage, [first]))
+
+
+def test_every_recipe_has_its_record() -> None:
+    """A recipe that was changed is recorded anew; of what is written only the settings can be seen here."""
+    assert {file.stem for file in RECORDED.iterdir()} == set(STORES)
+    for recipe in RECIPES:
+        says = load(recipe.file)
+        assert (says["settings"], says["killed"]) == (recipe.settings, recipe.kill)
+        came = [len(entry["found"]) for entry in says["arrivals"]]
+        assert came == [count for _, count in recipe.arrivals]
+
+
+@every_store
+def test_a_record_is_kept_as_it_was(recorded: Recorded) -> None:
+    packed = (RECORDED / f"{recorded.name}.zst").read_bytes()
+    read = zstandard.ZstdDecompressor().decompress
+    assert read(pack(recorded.root)) == read(packed)
+    assert restored(shortened(recorded.says)) == recorded.says
 
 
 @pytest.mark.parametrize("name", STORES)

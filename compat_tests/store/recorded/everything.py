@@ -22,7 +22,7 @@ RETRY: Final = f"%RETRY%{GROUP}"
 SCHEDULE: Final = "SCHEDULE_TOPIC_XXXX"
 HALVES: Final = "RMQ_SYS_TRANS_HALF_TOPIC"
 TOPIC_CONFIG: Final = 351
-IPV6: Final = b"PROXY TCP6 2001:db8::1 2001:db8::2 7 10911\r\n"
+PROXIED: Final = b"PROXY TCP6 2001:db8::1 2001:db8::2 7 10911\r\n"
 
 
 def write_plain(author: Author, count: int) -> None:
@@ -34,7 +34,7 @@ def write_plain(author: Author, count: int) -> None:
 
 
 def write_odd(author: Author) -> None:
-    """Batches, packed bodies, bodies that are no text, large ones, hosts with IPv6 addresses."""
+    """Batches, packed bodies, bodies that are no text, large ones, what came through a proxy."""
     for number in range(4):
         items = [(b"item %d" % at, texts(500 + number * 10 + at)) for at in range(number + 1)]
         author.send_batch(ORDERS, number, batch_body(items), {"UNIQ_KEY": f"B{number:04d}"})
@@ -46,7 +46,7 @@ def write_odd(author: Author) -> None:
     author.send(ORDERS, 1, body, texts(602), sysFlag=packed)
     author.send(ORDERS, 2, bytes(range(128, 256)), texts(603))
     author.send(ORDERS, 3, b"large " * 2000, texts(604))
-    author.stage.open("broker-6", IPV6)
+    author.stage.open("broker-6", PROXIED)
     for number in range(610, 614):
         author.send(ORDERS, number % 4, b"from afar", texts(number), on="broker-6")
 
@@ -130,6 +130,32 @@ def go_on_with_everything(author: Author, asking: Asking) -> None:
     asking.key(ORDERS, "k900", reader="found")
 
 
+def write_afar(author: Author) -> None:
+    author.create(ORDERS, 2)
+    for number in range(8):
+        author.send(ORDERS, number % 2, b"from afar %d" % number, texts(number))
+    author.send_batch(ORDERS, 0, batch_body([(b"item", texts(20)), (b"other", texts(21))]), {})
+    author.half(ORDERS, 0, b"not decided", texts(30))
+    author.settle()
+
+
+def ask_afar(author: Author, asking: Asking) -> None:
+    for queue_id in range(2):
+        asking.queue(ORDERS, queue_id)
+    asking.queue(HALVES, 0, searched=False)
+    asking.key(ORDERS, "k6")
+    asking.place(author.places[3])
+
+
+def go_on_from_here(author: Author, asking: Asking) -> None:
+    """With addresses of IPv4, behind them."""
+    for queue_id in range(2):
+        asking.show(sending(ORDERS, queue_id, b"from here", texts(40)), "sent")
+        author.wait_for(ORDERS, queue_id, 1)
+        end = author.ends[ORDERS, queue_id]
+        asking.show(pull_at(ORDERS, queue_id, end), "timeless")
+
+
 STORES: Final = (
     Recipe(
         "defaults",
@@ -146,4 +172,5 @@ STORES: Final = (
         go_on_with_everything,
         kill=True,
     ),
+    Recipe("addresses of IPv6", TIMELESS, write_afar, ask_afar, go_on_from_here, ipv6=True),
 )

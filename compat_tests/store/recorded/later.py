@@ -87,30 +87,33 @@ ONCE: Final[dict[str, Callable[[Stage, Entry], list[Any]]]] = {"popped": popped,
 WHOLE: Final = {"pulled": pulled}
 
 
-def arrived(stage: Stage, entry: Entry, count: int) -> list[Any]:
-    """What has come when so much is there, and what comes in a while after it; without an order."""
-    entry = dict(entry)
-    found: list[Any] = []
-    deadline = time.monotonic() + PATIENCE
-    quiet = 0.0
-    while time.monotonic() < (quiet or deadline):
-        how = entry["how"]
-        found = found + ONCE[how](stage, entry) if how in ONCE else WHOLE[how](stage, entry)
-        if len(found) >= count and not quiet:
-            quiet = time.monotonic() + QUIET_SECONDS
-        time.sleep(0.1)
-    return sorted(found, key=repr)
+class _Arrival:
+    """What has come so far."""
 
-
-class Arrivals:
-    """Waits on the real broker, and keeps what came."""
-
-    def __init__(self, stage: Stage) -> None:
+    def __init__(self, stage: Stage, entry: Entry, count: int) -> None:
         self._stage = stage
-        self.entries: list[Entry] = []
+        self._entry = dict(entry)
+        self._count = count
+        self.found: list[Any] = []
 
-    def expect(self, how: str, count: int, **where: object) -> None:
-        entry = {"how": how, **where}
-        found = arrived(self._stage, entry, count)
-        assert len(found) == count, found
-        self.entries.append({**entry, "found": found})
+    def look(self) -> bool:
+        """Whether so much is there now."""
+        how = self._entry["how"]
+        if how in ONCE:
+            self.found += ONCE[how](self._stage, self._entry)
+        else:
+            self.found = WHOLE[how](self._stage, self._entry)
+        return len(self.found) >= self._count
+
+
+def arrived(stage: Stage, expected: list[tuple[Entry, int]]) -> list[list[Any]]:
+    """For each, what has come when so much is there, and what comes in a while after it; without an order."""
+    waiting = [_Arrival(stage, entry, count) for entry, count in expected]
+    deadline = time.monotonic() + PATIENCE
+    while not all([one.look() for one in waiting]) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    if waiting:
+        time.sleep(QUIET_SECONDS)
+    for one in waiting:
+        one.look()
+    return [sorted(one.found, key=repr) for one in waiting]

@@ -6,9 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from compat_tests.store.recorded.asking import Asking
+from compat_tests.store.recorded.asking import Asking, Entry
 from compat_tests.store.recorded.author import Author
-from compat_tests.store.recorded.later import Arrivals
 
 # Nothing that depends on when a store is opened: what is pending is due in ten years, halves are not asked about, no
 # file grows old.
@@ -42,9 +41,11 @@ class Recipe:
     ask: Callable[[Author, Asking], None]
     # After the questions: what is written into the store that was opened again.
     go_on: Callable[[Author, Asking], None] = nothing
-    # What comes to consumers of that store by itself.
-    arrive: Callable[[Arrivals], None] = lambda _: None
+    # What comes to consumers of that store by itself, and how much of it.
+    arrivals: tuple[tuple[Entry, int], ...] = ()
     kill: bool = False
+    # The broker that writes has an address of IPv6, and so have its clients.
+    ipv6: bool = False
 
     @property
     def file(self) -> str:

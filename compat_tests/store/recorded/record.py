@@ -25,12 +25,13 @@ from compat_tests.store.recorded.asking import Asking, Entry, stage_of
 from compat_tests.store.recorded.author import Author
 from compat_tests.store.recorded.catalogue import RECIPES
 from compat_tests.store.recorded.deltas import restored, shortened
-from compat_tests.store.recorded.later import Arrivals
+from compat_tests.store.recorded.later import arrived
 from compat_tests.store.recorded.packing import pack
 from compat_tests.store.recorded.recipe import Recipe
 from compat_tests.store.turns import is_written
 
 RECORDED: Final = FOLDER / "store"
+LOOPBACK_6: Final = "::1"
 TABLES: Final = ("consumerOffset.json", "delayOffset.json")
 
 
@@ -46,23 +47,31 @@ def record(recipe: Recipe, home: Path) -> tuple[bytes, dict[str, Any]]:
             asked, appended = Asking(stage), Asking(stage)
             recipe.ask(author, asked)
             recipe.go_on(author, appended)
-            arrivals = Arrivals(stage)
-            recipe.arrive(arrivals)
+            came = arrived(stage, list(recipe.arrivals))
     finally:
         broker.kill()
+    assert [len(found) for found in came] == [count for _, count in recipe.arrivals], came
     answers = {
         "settings": recipe.settings,
         "killed": recipe.kill,
         "answers": asked.entries,
         "appended": appended.entries,
-        "arrivals": arrivals.entries,
+        "arrivals": [
+            {**entry, "found": found}
+            for (entry, _), found in zip(recipe.arrivals, came, strict=True)
+        ],
     }
     return packed, answers
 
 
 def write(broker: RealBroker, recipe: Recipe) -> Author:
+    usual, addr = broker.settings, broker.addr
+    if recipe.ipv6:
+        broker.settings = {**usual, "bindAddress": LOOPBACK_6, "brokerIP1": LOOPBACK_6}
+        addr = addr.replace(HOST, LOOPBACK_6)
     broker.start()
-    with stage_of(broker.addr) as stage:
+    broker.settings = usual
+    with stage_of(addr) as stage:
         author = Author(stage)
         recipe.write(author)
     if recipe.kill:

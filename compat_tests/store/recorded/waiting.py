@@ -7,7 +7,7 @@ from typing import Final
 
 from compat_tests.store.recorded.asking import Asking
 from compat_tests.store.recorded.author import GROUP, Author
-from compat_tests.store.recorded.later import Arrivals, popping
+from compat_tests.store.recorded.later import popping
 from compat_tests.store.recorded.recipe import TIMELESS, Recipe, texts
 from compat_tests.wire.asks import ask, create_group, query_offset
 from compat_tests.wire.records import read_records
@@ -71,13 +71,12 @@ def ask_waiting(_: Author, asking: Asking) -> None:
     asking.show(query_offset(topic=LATER, queueId=0, consumerGroup=GROUP))
 
 
-def arrive(arrivals: Arrivals) -> None:
-    arrivals.expect("asked", 3)
-    arrivals.expect("pulled", 6, topic=LATER, queue=0)
-    arrivals.expect("popped", 3, topic=JOBS)
-
-
+ARRIVALS: Final = (
+    ({"how": "asked"}, 3),
+    ({"how": "pulled", "topic": LATER, "queue": 0}, 6),
+    ({"how": "popped", "topic": JOBS}, 3),
+)
 STORES: Final = (
-    Recipe("waiting", WAITING, write_waiting, ask_waiting, arrive=arrive),
-    Recipe("waiting, killed", WAITING, write_waiting, ask_waiting, arrive=arrive, kill=True),
+    Recipe("waiting", WAITING, write_waiting, ask_waiting, arrivals=ARRIVALS),
+    Recipe("waiting, killed", WAITING, write_waiting, ask_waiting, arrivals=ARRIVALS, kill=True),
 )
