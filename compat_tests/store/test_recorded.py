@@ -19,6 +19,7 @@ from compat_tests.servers.server import Options
 from compat_tests.store.recorded.asking import Entry, answer, stage_of
 from compat_tests.store.recorded.catalogue import RECIPES
 from compat_tests.store.recorded.deltas import restored, shortened
+from compat_tests.store.recorded.kinds import BATCHES
 from compat_tests.store.recorded.later import arrived
 from compat_tests.store.recorded.packing import filled, pack, unpack
 from compat_tests.store.recorded.record import RECORDED, load
@@ -121,18 +122,37 @@ def assert_none(part: str, found: list[str]) -> None:
 
 @every_store
 def test_opening_and_closing_changes_no_file(recorded: Recorded) -> None:
-    kinds = (*MESSAGES, "index")
-    before = images(recorded.root, *kinds)
-    config = parsing.build(StoreConfig, recorded.says["settings"], root=recorded.root)
-    store = MessageStore(config, lambda: int(time.time() * 1000))
-    store.open()
-    store.close()
-    after = images(recorded.root, *kinds)
+    before = images(recorded.root, *MESSAGES, "index")
+    # What lies in the folders says which kind a queue is of.
+    open_and_close(recorded, recorded.root, {})
+    after = images(recorded.root, *MESSAGES, "index")
     if recorded.says["killed"]:
         # The index is not believed, and made anew: files of it are called after the moment.
         before, after = unnamed(before), unnamed(after)
     assert after.keys() == before.keys()
     assert [name for name in before if after[name] != before[name]] == []
+
+
+@every_store
+def test_what_is_made_from_the_log_has_the_real_brokers_bytes(
+    recorded: Recorded, tmp_path: Path
+) -> None:
+    """Queues of all kinds and their extensions, and the index."""
+    theirs = unnamed(images(recorded.root, *MESSAGES, "index"))
+    alone = tmp_path / "alone"
+    alone.mkdir()
+    (recorded.root / "commitlog").rename(alone / "commitlog")
+    open_and_close(recorded, alone, {BATCHES: "BatchCQ"})
+    ours = unnamed(images(alone, *MESSAGES, "index"))
+    assert ours.keys() == theirs.keys()
+    assert [name for name in theirs if ours[name] != theirs[name]] == []
+
+
+def open_and_close(recorded: Recorded, root: Path, queue_types: dict[str, str]) -> None:
+    config = parsing.build(StoreConfig, recorded.says["settings"], root=root)
+    store = MessageStore(config, lambda: int(time.time() * 1000))
+    store.open(queue_types)
+    store.close()
 
 
 def unnamed(files: Images) -> Images:
