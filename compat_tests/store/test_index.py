@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -166,19 +165,6 @@ def assert_real(broker: Real, count: int, last_twice: bool = False) -> None:
 
 def images(root: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted((root / "index").iterdir())}
-
-
-def test_the_same_messages_make_the_same_files(broker: Real, tmp_path: Path) -> None:
-    broker.start()
-    write_real(broker, 0, COUNT)
-    time.sleep(1.1)
-    write_real(broker, COUNT, 20)
-    broker.stop()
-    shutil.copytree(broker.store / "commitlog", tmp_path / "ours" / "commitlog")
-    open_ours(tmp_path / "ours").close()
-    theirs = images(broker.store)
-    assert len(theirs) == 3
-    assert list(images(tmp_path / "ours").values()) == list(theirs.values())
 
 
 @pytest.mark.parametrize("end", ["close", "kill", "kill after a checkpoint"])

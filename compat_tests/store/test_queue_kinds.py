@@ -7,7 +7,6 @@ with enableConsumeQueueExt.
 from __future__ import annotations
 
 import random
-import shutil
 import struct
 import time
 from collections.abc import Iterator
@@ -173,17 +172,6 @@ def our_ends(store: MessageStore) -> list[int]:
     ]
 
 
-def files(root: Path, *names: str) -> dict[str, bytes]:
-    """What the folders hold, without the zeros at each file's end."""
-    return {
-        str(path.relative_to(root)): path.read_bytes().rstrip(b"\0")
-        for name in names
-        for topic in (TOPIC, BATCHES)
-        for path in sorted((root / name / topic).rglob("0*"))
-        if path.is_file()
-    }
-
-
 def tags_codes(root: Path) -> list[int]:
     """What TOPIC's entries have for a tags code."""
     folder = root / "consumequeue" / TOPIC
@@ -215,23 +203,6 @@ def test_ours_opens_the_real_brokers(broker: Real, kill: bool) -> None:
         len(queue) + 10 for queue in written[BATCHES]
     ]
     store.close()
-
-
-def test_what_is_rebuilt_has_the_real_brokers_bytes(broker: Real) -> None:
-    start(broker)
-    for number in range(400):
-        broker.send(number % QUEUES, b"%d" % number, f"Tag{number % 3}" if number % 4 else "")
-    send_batches(broker, 300, seed=3)
-    broker.stop()
-    kinds = ("consumequeue", "consumequeue_ext", "batchconsumequeue")
-    before = files(broker.store, *kinds)
-    assert len(before) > 30
-    for kind in kinds:
-        shutil.rmtree(broker.store / kind)
-    open_ours(broker.store).close()
-    after = files(broker.store, *kinds)
-    assert after.keys() == before.keys()
-    assert [name for name in before if before[name] != after[name]] == []
 
 
 @pytest.mark.parametrize("end", ["close", "kill"])
