@@ -10,6 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
+import trio.testing
 import trustme
 from hypothesis import HealthCheck, settings
 
@@ -75,6 +76,12 @@ def kills(request: pytest.FixtureRequest) -> Kills:
     if seed is None:
         seed = 1 if count is None else random.randrange(1 << 30)
     return Kills(FEW_KILLS if count is None else count, seed)
+
+
+@pytest.fixture
+def patient_clock() -> trio.testing.MockClock:
+    """For peers behind sockets: it stands still while anybody works, and jumps when nothing has come for a moment."""
+    return trio.testing.MockClock(autojump_threshold=0.05)
 
 
 @pytest.fixture

@@ -16,9 +16,9 @@ from compat_tests.mqadmin.tools import OfficialTool, OurTool, Printed, temporary
 from compat_tests.servers.artifacts import ROOT
 from compat_tests.servers.jvm import Launcher
 from compat_tests.servers.ours import TrimqServer
-from compat_tests.servers.processes import wait_until
 from compat_tests.servers.real import RealServer
 from compat_tests.servers.server import Options, Server
+from tests.patience import until
 from trimq.admin.blocking import BlockingAdminClient
 from trimq.admin.brokers.namesrv import ORDER_TOPICS
 from trimq.admin.errors import AdminError, NotFound
@@ -197,7 +197,7 @@ class AdminStage:
                 return {one.kind for message in found for one in traces_of(message, message_id)}
             return set()
 
-        wait_until("both traces are stored", lambda: len(kinds()) == 2)
+        until(lambda: len(kinds()) == 2, "both traces are stored")
         return message_id
 
     def _fill(self, server: Server, official: OfficialTool) -> dict[str, str]:
@@ -265,10 +265,10 @@ def _settle(server: Server, line: Sequence[str]) -> None:
             return admin.broker_runtime(server.broker_addr)["dispatchBehindBytes"] == "0"
 
         if line[0] in SENDING:
-            wait_until("all messages are in their queues", is_quiet)
+            until(is_quiet, "all messages are in their queues")
         else:
             topic = line[line.index("-t") + 1]
-            wait_until(f"{topic} has a route", lambda: _has_route(admin, topic))
+            until(lambda: _has_route(admin, topic), f"{topic} has a route")
 
 
 def _has_route(admin: BlockingAdminClient, topic: str) -> bool:
@@ -285,7 +285,7 @@ def _create(official: OfficialTool, server: Server, topic: str, queues: int) -> 
         return "success" in official.run(server.namesrv_addr, words).out
 
     # The tool gives a busy broker 5 s.
-    wait_until(f"{topic} is there", is_created)
+    until(is_created, f"{topic} is there")
 
 
 def _send(official: OfficialTool, ns: str, *words: str) -> None:
@@ -296,7 +296,7 @@ def _send(official: OfficialTool, ns: str, *words: str) -> None:
         assert "SEND_OK" in printed.out or f"The broker[{BROKER}] not exist" in printed.err, printed
         return "SEND_OK" in printed.out
 
-    wait_until("the topic has a route", sent)
+    until(sent, "the topic has a route")
 
 
 def _with_files(printed: Printed) -> Printed:
@@ -317,7 +317,7 @@ def wait_until_consumed(
             return len(stats.offsets) == queues and not stats.behind
         return False
 
-    wait_until(f"{group} has consumed everything", is_consumed)
+    until(is_consumed, f"{group} has consumed everything")
 
 
 def wait_until_retries_are_read(admin: BlockingAdminClient, group: str) -> None:
@@ -330,7 +330,7 @@ def wait_until_retries_are_read(admin: BlockingAdminClient, group: str) -> None:
             )
         return False
 
-    wait_until(f"{group} reads its retries", are_read)
+    until(are_read, f"{group} reads its retries")
 
 
 def _printable_log() -> bytes:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from tests.patience import until
 from trimq.admin.blocking import BlockingAdminClient
 from trimq.admin.brokers.leaving import HALVES, POPPED, Remainder, _without_offsets
 from trimq.admin.messages.sending import NewMessage
@@ -158,13 +159,6 @@ def pop(server: TestServer) -> None:
 def test_whose_a_retry_topic_is(topic: str, group: str) -> None:
     assert list(_without_offsets([topic], ["T@A", "T@A_B"])) == [(topic, group)]
     assert not list(_without_offsets([topic], [f"{topic}@{group}"]))
-
-
-def until(holds: Any, what: str) -> None:
-    deadline = time.monotonic() + 60
-    while not holds():
-        assert time.monotonic() < deadline, what
-        time.sleep(0.05)
 
 
 def test_it_waits_for_the_group_and_unregisters(

@@ -9,7 +9,8 @@ import trio
 import trio.lowlevel
 import trio.testing
 
-from tests.replication.links import FAST, by_hand, serving, until
+from tests.patience import until_in_trio
+from tests.replication.links import FAST, by_hand, serving
 from tests.store.conftest import Bench
 from trimq.base.clock import Clock
 from trimq.codec.layouts.ha import MASTER_HEAD, SLAVE_REPORT
@@ -28,22 +29,16 @@ async def test_queues_follow_little_in_the_step_that_brought_it(
     async with serving(store) as running, trio.open_nursery() as nursery:
         slave = Slave(FAST, copied, running.where, Clock())
         nursery.start_soon(slave.run)
-        await until(lambda: slave.master is not None, "the master")
+        await until_in_trio(lambda: slave.master is not None, "the master")
         for at in range(5):
             store.put(bench.message(b"m" * at))
-            await until(lambda: copied.end == store.max_physical_offset, "the message")
+            await until_in_trio(lambda: copied.end == store.max_physical_offset, "the message")
             assert slave.behind == 0
             assert copy.max_offset("T", 0) == at + 1
         nursery.cancel_scope.cancel()
 
 
 QUIET = ReplicationConfig(ha_send_heartbeat_interval=60_000, ha_housekeeping_interval=1000)
-
-
-@pytest.fixture
-def patient_clock() -> trio.testing.MockClock:
-    """Stands still while anybody works, however slow the machine: it jumps when nothing has come for a moment."""
-    return trio.testing.MockClock(autojump_threshold=0.02)
 
 
 async def test_a_slave_that_falls_silent_is_given_up(
@@ -60,8 +55,8 @@ async def test_a_slave_that_falls_silent_is_given_up(
         assert len(list(running.slaves)) == 1
         await trio.sleep(0.99)
         assert len(list(running.slaves)) == 1
-        await until(lambda: not list(running.slaves), "the end of the link")
-        await until(lambda: "reason=silent for 1 s" in caplog.text, "why")
+        await until_in_trio(lambda: not list(running.slaves), "the end of the link")
+        await until_in_trio(lambda: "reason=silent for 1 s" in caplog.text, "why")
 
 
 async def test_a_master_that_falls_silent_is_given_up(
@@ -88,7 +83,7 @@ async def test_a_master_that_falls_silent_is_given_up(
         nursery.start_soon(trio.serve_listeners, serve, [listener])
         nursery.start_soon(slave.run)
         await trio.sleep(2.4)
-        await until(lambda: "reason=silent for 1 s" in caplog.text, "it does not say so")
+        await until_in_trio(lambda: "reason=silent for 1 s" in caplog.text, "it does not say so")
         nursery.cancel_scope.cancel()
 
 
@@ -109,10 +104,10 @@ async def test_queues_that_cannot_follow_at_once_follow_later(
         slave = Slave(FAST, copied, running.where, Clock())
         nursery.start_soon(slave.run)
         nursery.start_soon(slave.derive)
-        await until(lambda: slave.master is not None, "the master")
+        await until_in_trio(lambda: slave.master is not None, "the master")
         store.put(bench.message(b"m"))
-        await until(lambda: copied.end == store.max_physical_offset, "the message")
-        await until(lambda: slave.behind == 0, "the queues")
+        await until_in_trio(lambda: copied.end == store.max_physical_offset, "the message")
+        await until_in_trio(lambda: slave.behind == 0, "the queues")
         (link,) = running.slaves
         assert link.acked == copied.end
         nursery.cancel_scope.cancel()
@@ -136,12 +131,14 @@ async def test_a_slave_without_its_master_says_whom_it_looks_for(
             assert min(slave.read_at, slave.wrote_at) >= began
             store.put(bench.message(b"m"))
             nursery.start_soon(slave.run)
-            await until(lambda: slave.max_offset == store.max_physical_offset, "the message")
+            await until_in_trio(
+                lambda: slave.max_offset == store.max_physical_offset, "the message"
+            )
             assert slave.sought == slave.master == running.address
-        await until(lambda: slave.master is None, "the end of the link")
+        await until_in_trio(lambda: slave.master is None, "the end of the link")
         assert slave.sought == running.address
         lost_at = clock.millis()
-        await until(lambda: slave.read_at > lost_at, "another attempt")
+        await until_in_trio(lambda: slave.read_at > lost_at, "another attempt")
         assert slave.master is None
         nursery.cancel_scope.cancel()
 
@@ -159,7 +156,7 @@ async def test_a_slave_that_gets_nothing_more_has_no_speed(
             Clock(),
         )
         nursery.start_soon(slave.run)
-        await until(lambda: slave.master is not None, "the master")
+        await until_in_trio(lambda: slave.master is not None, "the master")
         for _ in range(30):
             store.put(bench.message(b"m" * 100))
             await trio.sleep(0.1)
