@@ -14,6 +14,7 @@ import trio.testing
 import trustme
 from hypothesis import HealthCheck, settings
 
+from tests.run.meter import Meter
 from trimq import compiled
 
 # Fixtures of the store's tests make a folder of their own for each example.
@@ -47,6 +48,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         # A shell lets its jobs in the background ignore it, and what they start inherits that.
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    config.pluginmanager.register(Meter())
     settings.load_profile("wide" if config.getoption("--soak") else "same")
 
 
@@ -81,7 +83,7 @@ def kills(request: pytest.FixtureRequest) -> Kills:
 @pytest.fixture
 def patient_clock() -> trio.testing.MockClock:
     """For peers behind sockets: it stands still while anybody works, and jumps when nothing has come for a moment."""
-    return trio.testing.MockClock(autojump_threshold=0.05)
+    return trio.testing.MockClock(autojump_threshold=0.01)
 
 
 @pytest.fixture

@@ -38,6 +38,8 @@ async def test_queues_follow_little_in_the_step_that_brought_it(
         nursery.cancel_scope.cancel()
 
 
+# Each of its heartbeats costs the patience of a clock.
+SELDOM = ReplicationConfig(ha_send_heartbeat_interval=500, ha_housekeeping_interval=5000)
 QUIET = ReplicationConfig(ha_send_heartbeat_interval=60_000, ha_housekeeping_interval=1000)
 
 
@@ -49,8 +51,8 @@ async def test_a_slave_that_falls_silent_is_given_up(
     store = benches[0].open()
     caplog.set_level(logging.INFO, "trimq.replication")
     async with serving(store, QUIET) as running, by_hand(running, 0) as stream:
-        for _ in range(15):
-            await trio.sleep(0.1)
+        for _ in range(5):
+            await trio.sleep(0.3)
             await stream.send_all(SLAVE_REPORT.build({"max_offset": 0}))
         assert len(list(running.slaves)) == 1
         await trio.sleep(0.99)
@@ -71,8 +73,8 @@ async def test_a_master_that_falls_silent_is_given_up(
         return f"{host}:{port}"
 
     async def serve(stream: trio.SocketStream) -> None:
-        for _ in range(15):
-            await trio.sleep(0.1)
+        for _ in range(5):
+            await trio.sleep(0.3)
             await stream.send_all(MASTER_HEAD.build({"offset": 0, "size": 0}))
         await trio.sleep(0.99)
         assert slave.master is not None
@@ -83,12 +85,14 @@ async def test_a_master_that_falls_silent_is_given_up(
         nursery.start_soon(trio.serve_listeners, serve, [listener])
         nursery.start_soon(slave.run)
         await trio.sleep(2.4)
-        await until_in_trio(lambda: "reason=silent for 1 s" in caplog.text, "it does not say so")
+        await until_in_trio(lambda: "reason=silent for 1 s" in caplog.text, "it says so", pause=1)
         nursery.cancel_scope.cancel()
 
 
 async def test_queues_that_cannot_follow_at_once_follow_later(
-    benches: tuple[Bench, Bench], caplog: pytest.LogCaptureFixture
+    benches: tuple[Bench, Bench],
+    caplog: pytest.LogCaptureFixture,
+    patient_clock: trio.testing.MockClock,
 ) -> None:
     bench, other = benches
     store, copy = bench.open(), other.open()
@@ -100,14 +104,14 @@ async def test_queues_that_cannot_follow_at_once_follow_later(
 
     copy.give_effect("T", effect)
     copied = copy.follow()
-    async with serving(store) as running, trio.open_nursery() as nursery:
-        slave = Slave(FAST, copied, running.where, Clock())
+    async with serving(store, SELDOM) as running, trio.open_nursery() as nursery:
+        slave = Slave(SELDOM, copied, running.where, Clock())
         nursery.start_soon(slave.run)
         nursery.start_soon(slave.derive)
         await until_in_trio(lambda: slave.master is not None, "the master")
         store.put(bench.message(b"m"))
         await until_in_trio(lambda: copied.end == store.max_physical_offset, "the message")
-        await until_in_trio(lambda: slave.behind == 0, "the queues")
+        await until_in_trio(lambda: slave.behind == 0, "the queues", pause=1)
         (link,) = running.slaves
         assert link.acked == copied.end
         nursery.cancel_scope.cancel()
@@ -150,16 +154,16 @@ async def test_a_slave_that_gets_nothing_more_has_no_speed(
     store = bench.open()
     async with serving(store, QUIET) as running, trio.open_nursery() as nursery:
         slave = Slave(
-            ReplicationConfig(ha_send_heartbeat_interval=300, ha_housekeeping_interval=60_000),
+            ReplicationConfig(ha_send_heartbeat_interval=2000, ha_housekeeping_interval=60_000),
             other.open().follow(),
             running.where,
             Clock(),
         )
         nursery.start_soon(slave.run)
         await until_in_trio(lambda: slave.master is not None, "the master")
-        for _ in range(30):
-            store.put(bench.message(b"m" * 100))
-            await trio.sleep(0.1)
+        for _ in range(6):
+            store.put(bench.message(b"m" * 500))
+            await trio.sleep(0.5)
         (link,) = running.slaves
         now = trio.current_time()
         assert slave.bytes_per_second(now) > 0
