@@ -2,9 +2,10 @@
 
 Counted is the time in which the process waited and a clock ended it: `time.sleep`, `Event.wait` whose time was up, and
 Trio's loops that slept until a deadline, in any thread. Not counted is what is computed, by anybody on the machine: of
-a sleep in another thread, or of a server in one, only what the test's own thread has waited meanwhile, which the
-system says (Linux; elsewhere other threads do not count). Nor a loop for which threads work, nor asking again and
-again whether something holds (tests/patience.py).
+a sleep in another thread, or of a server in one, only what the test's own thread and other loops have waited meanwhile,
+which the system says (Linux; elsewhere other threads do not count). Nor is a loop for which threads work, nor what the
+test's own thread does not sleep itself while a process lives that it has started, nor asking again and again whether
+something holds (tests/patience.py).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import subprocess
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -37,12 +39,17 @@ class Clocks(trio.abc.Instrument):
     def __init__(self) -> None:
         self._spans: list[Span] = []
         self._own = threading.get_ident()
-        self._busy = Path(f"/proc/self/task/{threading.get_native_id()}/schedstat")
-        self._waits_for_a_child = self._asks = 0
+        # As the system calls them: of the test, and of loops.
+        self._threads = {self._own: threading.get_native_id()}
+        self._asks = 0
+        self._children = weakref.WeakSet[subprocess.Popen[Any]]()
+        self._began = self._own_times()
         self._loops: dict[int, tuple[float, float] | None] = {}
 
     def clear(self) -> None:
         self._spans = []
+        self._threads = {self._own: self._threads[self._own]}
+        self._began = self._own_times()
 
     @property
     def seconds(self) -> float:
@@ -53,38 +60,49 @@ class Clocks(trio.abc.Instrument):
             last = max(last, end)
         return total
 
-    def _now(self) -> tuple[float, float]:
-        """The moment, and how long the test's thread has computed, or wanted to: -1 if nobody knows."""
-        if threading.get_ident() == self._own:
+    @property
+    def haste(self) -> float:
+        """1, or less where the test's own thread had to wait for a processor: the share of its time that it had one.
+
+        The broker rests for as long as its work took (broker/tables/writer.py), so there are tests that wait by the
+        clock for longer where others compute.
+        """
+        ran, waited = (now - then for now, then in zip(self._own_times(), self._began, strict=True))
+        return ran / (ran + waited) if ran > 0 else 1.0
+
+    def _own_times(self) -> tuple[int, int]:
+        return _times_of(self._threads[self._own]) or (0, 0)
+
+    def now(self) -> tuple[float, float]:
+        """The moment, and how long the test's thread and other loops have computed, or wanted to: -1 if nobody knows.
+
+        The test's own thread needs not ask: it waits itself.
+        """
+        here = threading.get_ident()
+        if here == self._own:
             return time.perf_counter(), 0
-        with suppress(OSError, ValueError):
-            ran, waited, _ = map(int, self._busy.read_bytes().split())
-            if ran:
-                return time.perf_counter(), (ran + waited) / 1e9
-        return time.perf_counter(), -1
+        times = [_times_of(id_) for thread, id_ in list(self._threads.items()) if thread != here]
+        worked = sum(sum(one) for one in times if one)
+        return time.perf_counter(), worked / 1e9 if worked else -1
 
     def _note(self, since: tuple[float, float], most: float) -> None:
         """`most`: what was asked for; on a busy machine a sleep takes longer."""
-        (begin, worked), (end, works) = since, self._now()
+        (begin, worked), (end, works) = since, self.now()
         waited = min(end - begin - (works - worked), most)
-        if worked >= 0 and waited >= SHORTEST and not self._waits_for_a_child:
+        if worked >= 0 and waited >= SHORTEST:
             self._spans.append((end - waited, end))
 
-    @contextmanager
-    def sleeping(self, seconds: float) -> Iterator[None]:
-        since = self._now()
-        yield
-        self._note(since, seconds)
+    def slept(self, since: tuple[float, float], seconds: float) -> None:
+        """Told by whoever has slept for so long, as it asked for."""
+        if threading.get_ident() == self._own or not self._has_children():
+            self._note(since, seconds)
 
-    @contextmanager
-    def waiting_for_a_child(self) -> Iterator[None]:
-        """Whatever ticks in other threads meanwhile."""
-        own = threading.get_ident() == self._own
-        self._waits_for_a_child += own
-        try:
-            yield
-        finally:
-            self._waits_for_a_child -= own
+    def _has_children(self) -> bool:
+        return any(child.returncode is None for child in list(self._children))
+
+    def born(self, child: subprocess.Popen[Any]) -> None:
+        """While it lives, it may be what is waited for."""
+        self._children.add(child)
 
     @contextmanager
     def asking(self, cushion: float) -> Iterator[None]:
@@ -97,8 +115,9 @@ class Clocks(trio.abc.Instrument):
             self._asks -= own
 
     def before_io_wait(self, timeout: float) -> None:
-        waits = SHORTEST <= timeout < LONGEST and not _threads_work()
-        self._loops[threading.get_ident()] = self._now() if waits else None
+        self._threads.setdefault(threading.get_ident(), threading.get_native_id())
+        waits = SHORTEST <= timeout < LONGEST and not (_threads_work() or self._has_children())
+        self._loops[threading.get_ident()] = self.now() if waits else None
 
     def after_io_wait(self, timeout: float) -> None:
         since = self._loops.pop(threading.get_ident(), None)
@@ -106,6 +125,14 @@ class Clocks(trio.abc.Instrument):
         asks = self._asks and timeout <= LOOK and threading.get_ident() == self._own
         if since is not None and not asks and time.perf_counter() - since[0] >= timeout:
             self._note(since, timeout)
+
+
+def _times_of(thread: int) -> tuple[int, int] | None:
+    """How long it has computed, and wanted to, in nanoseconds; None: it is gone, or the system does not say."""
+    with suppress(OSError, ValueError):
+        ran, waited, _ = map(int, Path(f"/proc/self/task/{thread}/schedstat").read_bytes().split())
+        return ran, waited
+    return None
 
 
 def _threads_work() -> bool:
@@ -117,16 +144,17 @@ def watch(clocks: Clocks, patch: pytest.MonkeyPatch) -> None:
     sleep, run, wait = time.sleep, trio.run, threading.Event.wait
 
     def counted_sleep(seconds: float) -> None:
-        with clocks.sleeping(seconds):
-            sleep(seconds)
+        since = clocks.now()
+        sleep(seconds)
+        clocks.slept(since, seconds)
 
     def counted_wait(event: threading.Event, timeout: float | None = None) -> bool:
         if timeout is None or event.is_set():
             return wait(event, timeout)
-        since = clocks._now()
+        since = clocks.now()
         found = wait(event, timeout)
         if not found:
-            clocks._note(since, timeout)
+            clocks.slept(since, timeout)
         return found
 
     def counted_run(
@@ -138,8 +166,7 @@ def watch(clocks: Clocks, patch: pytest.MonkeyPatch) -> None:
     patch.setattr(threading.Event, "wait", counted_wait)
     patch.setattr(trio, "run", counted_run)
     patch.setattr(trio.testing, "wait_all_tasks_blocked", _looking(clocks))
-    for name in ("wait", "communicate"):
-        _exempt(clocks, patch, name)
+    patch.setattr(subprocess.Popen, "__init__", _noting_children(clocks))
 
 
 def _looking(clocks: Clocks) -> Callable[..., Any]:
@@ -152,11 +179,11 @@ def _looking(clocks: Clocks) -> Callable[..., Any]:
     return counted
 
 
-def _exempt(clocks: Clocks, patch: pytest.MonkeyPatch, name: str) -> None:
-    act = getattr(subprocess.Popen, name)
+def _noting_children(clocks: Clocks) -> Callable[..., None]:
+    begin = subprocess.Popen.__init__
 
-    def waiting(process: subprocess.Popen[Any], *args: Any, **options: Any) -> Any:
-        with clocks.waiting_for_a_child():
-            return act(process, *args, **options)
+    def noted(process: subprocess.Popen[Any], *args: Any, **options: Any) -> None:
+        begin(process, *args, **options)
+        clocks.born(process)
 
-    patch.setattr(subprocess.Popen, name, waiting)
+    return noted

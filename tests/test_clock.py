@@ -21,7 +21,11 @@ from tests.run.part import ROOT
 # What the tests here sleep, and how much of that the rest may hide or add.
 WHILE, LITTLE = 0.06, 0.03
 CONFTEST = """
+from tests.clock import Clocks
 from tests.run.meter import Meter
+
+# Whatever else the machine does.
+Clocks.haste = 1.0
 
 def pytest_addoption(parser):
     parser.addoption("--soak", action="store_true")
@@ -71,6 +75,14 @@ def test_what_is_computed_does_not_count(clocks: Clocks) -> None:
     assert clocks.seconds == 0
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="the system does not say what a thread did")
+def test_a_test_that_waits_for_a_processor_has_more_time(clocks: Clocks) -> None:
+    assert 0 < clocks.haste <= 1
+    clocks._own_times = lambda: (5_000, 8_000)  # type: ignore[method-assign]
+    clocks._began = (3_000, 2_000)
+    assert clocks.haste == 0.25
+
+
 def test_asking_whether_something_holds_does_not_count(clocks: Clocks) -> None:
     began = time.monotonic()
     until(lambda: time.monotonic() > began + WHILE)
@@ -105,15 +117,18 @@ def test_others_count_while_the_test_waits_for_them(clocks: Clocks) -> None:
     thread.start()
     while thread.is_alive():
         pass
-    assert clocks.seconds < LITTLE
+    assert clocks.seconds < WHILE / 2
 
 
 def test_a_child_is_not_the_clock(clocks: Clocks) -> None:
-    thread = threading.Thread(target=time.sleep, args=(WHILE / 2,))
-    thread.start()
-    subprocess.run([sys.executable, "-c", f"import time; time.sleep({WHILE})"], check=True)
-    thread.join()
+    process = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    in_thread(time.sleep, WHILE)
+    in_thread(trio.run, trio.sleep, WHILE)
     assert clocks.seconds == 0
+    # That is a sleep whatever lives.
+    time.sleep(WHILE)
+    assert clocks.seconds == pytest.approx(WHILE, abs=0.001)
+    process.communicate(b"\n")
 
 
 def test_several_at_a_time_count_once(clocks: Clocks) -> None:

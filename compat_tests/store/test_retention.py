@@ -31,9 +31,9 @@ from compat_tests.store.retention_sides import (
     Disk,
     Side,
     fill_disk,
-    until,
 )
 from compat_tests.wire import asks, records
+from tests.patience import until
 from trimq.store.config import StoreConfig
 from trimq.store.message_store import MessageStore
 from trimq.store.messages.message import Message

@@ -26,7 +26,7 @@ class Meter:
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_teardown(self, item: pytest.Item) -> Iterator[None]:
         result = yield
-        seconds = self._clocks.seconds
+        seconds = self._clocks.seconds * self._clocks.haste
         if slow.of_a_unit(item.nodeid) and seconds > slow.MOST_SECONDS:
             self.waited[item.nodeid] = seconds
         if (said := slow.complaint(item.nodeid, seconds)) and not item.config.getoption("--soak"):

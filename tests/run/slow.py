@@ -15,6 +15,24 @@ SLOW: Final[Mapping[str, str]] = {
     "tests/field/test_new_slave_old_master.py::test_a_slave_follows_what_there_is": (
         "two minutes and a half of a patient clock, which jumps sixty times"
     ),
+    "tests/trimq/clock/test_server.py::test_a_server_whose_clock_is_set": (
+        "a whole server, whose delayed messages are due after a second of the system's time"
+    ),
+    "tests/hostile/test_growing_tables.py::test_tables_have_an_end": (
+        "thousands of topics and groups, and the broker rests between two writes of a table"
+    ),
+    "tests/hostile/test_growing_tables.py::test_what_is_answered_is_in_the_file_also_when_that_takes_longer": (
+        "the broker rests between two writes of a table"
+    ),
+    "tests/mqadmin/test_half_dead_cluster.py::test_what_can_be_done_is_done_and_the_rest_is_reported": (
+        "commands that give up on a dead broker, each after 0.2 s"
+    ),
+    "tests/spark/test_sending.py::test_a_slow_broker_gets_nothing_twice": (
+        "an answer that comes when its sender, on a thread, waits no more"
+    ),
+    "tests/bench/test_smoke.py::test_every_part_runs_and_its_output_stays_in_one_piece": (
+        "what the run looks for now and then is the end of processes"
+    ),
     "tests/mqadmin/test_drain_broker.py::test_what_was_popped_and_is_done_holds_up_nothing": (
         "a server's thread looks for popped messages whose time is over at intervals of its own"
     ),
