@@ -26,7 +26,7 @@ from tests.run.part import ROOT, Part
 ROUNDS: Final = 5
 BUSY: Final = 4
 # It ends with whoever has started it, even if that is killed.
-COMPUTES: Final = "import os\nparent = os.getppid()\nwhile os.getppid() == parent: pass"
+COMPUTES: Final = "import os, sys\nwhile os.getppid() == int(sys.argv[1]): pass"
 # Of pytest, beside failures: no test was there.
 NONE: Final = 5
 
@@ -37,7 +37,7 @@ def busy(count: int) -> Iterator[list[subprocess.Popen[bytes]]]:
     found: list[subprocess.Popen[bytes]] = []
     try:
         for _ in range(count):
-            found.append(subprocess.Popen([sys.executable, "-c", COMPUTES]))
+            found.append(subprocess.Popen([sys.executable, "-c", COMPUTES, str(os.getpid())]))
         yield found
     finally:
         for one in found:

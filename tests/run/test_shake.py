@@ -36,10 +36,15 @@ def test_busy_processes_end_with_the_block() -> None:
 
 def test_they_end_with_whoever_has_started_them() -> None:
     words = (
-        "import subprocess, sys; print(subprocess.Popen([sys.executable, '-c', sys.argv[1]]).pid)"
+        "import os, subprocess, sys; command = [sys.executable, '-c', sys.argv[1], str(os.getpid())];"
+        "print(subprocess.Popen(command, stdout=subprocess.DEVNULL).pid)"
     )
     started = subprocess.run(
-        [sys.executable, "-c", words, shake.COMPUTES], check=True, capture_output=True, text=True
+        [sys.executable, "-c", words, shake.COMPUTES],
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
+        timeout=60,
     )
     pid = int(started.stdout)
     until(lambda: not is_there(pid), "it ends")
