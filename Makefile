@@ -15,7 +15,7 @@ PARTS := $(BIN)/python -m tests.run.parts
 WITH_ENGINE := $(BIN)/python -m compat_tests.servers.containers
 FETCHED := $(BIN)/python -m compat_tests.servers.artifacts
 
-.PHONY: help serve test proof unit unit-bare compiled tree lint pythons fmt docs clean
+.PHONY: help serve test proof unit unit-bare shake compiled tree lint pythons fmt docs clean
 .PHONY: compat-live compat-record compat-mutants bench bench-smoke bench-store bench-spark spark-versions soak soak-kills soak-spark
 .DEFAULT_GOAL := help
 
@@ -31,6 +31,8 @@ proof: $(SPARKING)
 	@$(WITH_ENGINE) $(PARTS) $(if $(SINCE),--since $(SINCE)) build proof
 unit unit-bare: $(TESTING)
 	@$(PARTS) $@
+shake: $(TESTING)
+	@$(BIN)/python -m tests.run.shake $(SHAKE)
 compiled: $(TESTING)
 	@$(PARTS) quick compiled
 # A copy of the tree in build/compiled with its hot modules compiled: what benchmarks measure.

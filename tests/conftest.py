@@ -10,9 +10,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
+import trio.testing
 import trustme
 from hypothesis import HealthCheck, settings
 
+from tests.run.meter import Meter
 from trimq import compiled
 
 # Fixtures of the store's tests make a folder of their own for each example.
@@ -46,6 +48,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         # A shell lets its jobs in the background ignore it, and what they start inherits that.
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    config.pluginmanager.register(Meter())
     settings.load_profile("wide" if config.getoption("--soak") else "same")
 
 
@@ -75,6 +78,12 @@ def kills(request: pytest.FixtureRequest) -> Kills:
     if seed is None:
         seed = 1 if count is None else random.randrange(1 << 30)
     return Kills(FEW_KILLS if count is None else count, seed)
+
+
+@pytest.fixture
+def patient_clock() -> trio.testing.MockClock:
+    """For peers behind sockets: it stands still while anybody works, and jumps when nothing has come for a moment."""
+    return trio.testing.MockClock(autojump_threshold=0.01)
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import Final
 
-from compat_tests.servers.processes import wait_until
+from tests.patience import until
 from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.topics import CreateTopicListRequestBody, TopicConfig
 from trimq.codec.codes import RequestCode, ResponseCode
@@ -71,7 +71,7 @@ def wait_for_route(namesrv_addr: str, topic: str) -> None:
             answer = client.request(RequestCode.GET_ROUTEINFO_BY_TOPIC, asked)
             return answer.code == ResponseCode.SUCCESS
 
-        wait_until(f"a route of {topic}", is_known)
+        until(is_known, f"a route of {topic}")
 
 
 def wait_for_queue_files(store: Path) -> None:

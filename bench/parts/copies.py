@@ -27,9 +27,9 @@ from bench.servers.subjects import (
 )
 from compat_tests.servers.jvm import JvmLauncher
 from compat_tests.servers.ours import TrimqServer
-from compat_tests.servers.processes import wait_until
 from compat_tests.servers.real import RealBroker
 from compat_tests.servers.server import Options
+from tests.patience import until
 from trimq.codec.bodies.base import decode_body
 from trimq.codec.bodies.replication import HARuntimeInfo
 from trimq.codec.codes import RequestCode
@@ -129,7 +129,7 @@ def _catching_up(run: Run, kind: str) -> None:
             fill(master.broker_addr, TOPIC, 100, size)
             with BlockingClient(master.broker_addr, timeout=30) as client:
                 slave.start()
-                wait_until("the slave has the beginning", lambda: _is_even(client), _LIMIT_SECONDS)
+                until(lambda: _is_even(client), "the slave has the beginning", _LIMIT_SECONDS)
                 slave.stop()
                 bytes_ = BACKLOG // (200 if run.smoke else 1)
                 fill(master.broker_addr, TOPIC, bytes_ // (size + _REST) // 100 * 100, size)
@@ -165,7 +165,7 @@ def _caught_up(
             raise RuntimeError("the slave did not catch up")
         time.sleep(0.005)
     with BlockingClient(_address(slave), timeout=30) as asked:
-        wait_until("its queues have all", lambda: _is_dispatched(asked), _LIMIT_SECONDS)
+        until(lambda: _is_dispatched(asked), "its queues have all", _LIMIT_SECONDS)
     readable = max(time.monotonic() - began, copied)
     # In a smoke run there is so little that it may have all of it at the first look.
     return max(end - first, 1), copied, readable, _cpu(pids) - before
@@ -221,7 +221,7 @@ def _pair(run: Run, kind: str, home: str, **settings: str) -> Iterator[Subject]:
         try:
             with BlockingClient(master.broker_addr, timeout=30) as client:
                 # A real one learns of its master with its next registration.
-                wait_until("the slave is there", lambda: _links(client) == 1, _LIMIT_SECONDS)
+                until(lambda: _links(client) == 1, "the slave is there", _LIMIT_SECONDS)
             yield master
         finally:
             slave.stop()
@@ -249,7 +249,7 @@ def _beside(run: Run, kind: str) -> None:
                 "send", master.broker_addr, seconds=run.seconds, warmup=run.ramp, **words
             )
             with BlockingClient(master.broker_addr, timeout=30) as client:
-                wait_until("the slave has all", lambda: _is_even(client), _LIMIT_SECONDS)
+                until(lambda: _is_even(client), "the slave has all", _LIMIT_SECONDS)
             spent = _cpu(pids) - before
             run.figures.add(f"sends/s, {ASYNC}", kind, found.rate)
             run.figures.add(f"p99, ms, {ASYNC}", kind, found.p99_ms)

@@ -16,8 +16,9 @@ from bench.run import Run
 from bench.servers.process import usage
 from bench.servers.subjects import OURS, Subject
 from compat_tests.elastic import journals
-from compat_tests.elastic.playing import GO, Played, eventually
+from compat_tests.elastic.playing import GO, Played
 from compat_tests.servers import artifacts
+from tests.patience import until
 from trimq.admin.blocking import BlockingAdminClient
 from trimq.codec.bodies.topics import TopicConfig
 
@@ -175,8 +176,7 @@ def _come(one: Played) -> None:
         late = [call for call in calls[-KEYS:] if call.began - call.stored > _LATE_NANOS]
         return len({call.queue for call in calls}) == QUEUES and len(calls) > KEYS and not late
 
-    if not eventually(keeps_up, _PATIENCE_SECONDS):
-        raise RuntimeError(f"{one.client} does not get the messages of all queues in time")
+    until(keeps_up, f"{one.client} gets the messages of all queues", _PATIENCE_SECONDS, pause=0.5)
 
 
 def _change(admin: BlockingAdminClient, addr: str, topics: Sequence[str], number: int) -> None:
@@ -185,10 +185,12 @@ def _change(admin: BlockingAdminClient, addr: str, topics: Sequence[str], number
     for topic in topics:
         admin.elastic_move(addr, topic, donor, (donor + 1) % QUEUES)
     for topic in topics:
-        if not eventually(
-            partial(_has_passed, admin, addr, topic, number + 1), _PATIENCE_SECONDS, 0.2
-        ):
-            raise RuntimeError(f"change {number + 1} of {topic} was not passed")
+        until(
+            partial(_has_passed, admin, addr, topic, number + 1),
+            f"change {number + 1} of {topic} is passed",
+            _PATIENCE_SECONDS,
+            pause=0.2,
+        )
     time.sleep(_BETWEEN_SECONDS)
 
 

@@ -13,7 +13,8 @@ from bench.pages.verdicts import of_promise
 from bench.run import Run
 from bench.servers.process import settled_anonymous_mib, usage
 from bench.servers.subjects import OURS, REAL, Subject
-from compat_tests.servers.processes import HOST, free_port, wait_until
+from compat_tests.servers.processes import HOST, free_port
+from tests.patience import until
 from trimq.codec.bodies.base import decode_body
 from trimq.codec.bodies.kv import KVTable
 from trimq.codec.codes import RequestCode
@@ -96,7 +97,7 @@ def _fill(run: Run, server: Subject) -> None:
 
 def _settle(run: Run, server: Subject) -> None:
     with BlockingClient(server.broker_addr) as client:
-        wait_until("all are on the wheel", lambda: _behind(client) == 0, LIMIT_SECONDS)
+        until(lambda: _behind(client) == 0, "all are on the wheel", LIMIT_SECONDS)
     time.sleep(0.1 if run.smoke else SETTLE_SECONDS)
 
 
@@ -148,7 +149,7 @@ def _kill(run: Run, kind: str, server: Subject) -> None:
     server.start()
     run.figures.add(READY, kind, time.monotonic() - began)
     with BlockingClient(server.broker_addr) as client:
-        wait_until("all are on the wheel again", lambda: _behind(client) == 0, LIMIT_SECONDS)
+        until(lambda: _behind(client) == 0, "all are on the wheel again", LIMIT_SECONDS)
     time.sleep(0.1 if run.smoke else SETTLE_SECONDS)
     run.figures.add(AFTER, kind, settled_anonymous_mib(server.broker_pid))
 

@@ -16,12 +16,12 @@ from typing import Any, Final, Protocol
 from compat_tests.mqadmin.tools import Printed
 from compat_tests.servers.jvm import IDLE, Launcher
 from compat_tests.servers.ours import TrimqServer
-from compat_tests.servers.processes import wait_until
 from compat_tests.servers.real import RealBroker, RealNameServer, wait_until_known
 from compat_tests.servers.server import Options
 from compat_tests.wire import asks, reading, records
 from compat_tests.wire.frames import Frame
 from compat_tests.wire.link import Link
+from tests.patience import until
 from trimq.admin.blocking import BlockingAdminClient
 from trimq.admin.errors import AdminError
 from trimq.admin.topics.static_topics import leaders_of
@@ -156,7 +156,7 @@ class StaticTopic:
             self._tool.run(
                 self._cluster.namesrv_addr, ["remappingStaticTopic", "-t", plain, "-b", target]
             )
-            wait_until(f"{target} asks the other broker", partial(self._knows, target, plain))
+            until(partial(self._knows, target, plain), f"{target} asks the other broker")
 
     def _knows(self, broker: str, topic: str) -> bool:
         """Whether the broker finds out where the queues that it leads begin."""
@@ -209,8 +209,8 @@ class StaticTopic:
         if sent.code != SUCCESS:
             return
         last = asks.pull(queueOffset=int(sent.ext["queueOffset"]))
-        wait_until(
-            f"{broker} serves the last message", lambda: self._reply(broker, last).code == SUCCESS
+        until(
+            lambda: self._reply(broker, last).code == SUCCESS, f"{broker} serves the last message"
         )
 
     def _held(self, broker: str) -> Any:
@@ -265,7 +265,7 @@ class StaticTopic:
             led = {name for name, one in mappings.items() if self.number in one.curr_id_map}
             return led == leaders and len({one.epoch for one in mappings.values()}) == 1
 
-        wait_until(f"the route of {self.name} leads to {leaders}", is_told)
+        until(is_told, f"the route of {self.name} leads to {leaders}")
 
     def _send(self, body: str) -> Frame:
         properties = asks.properties(UNIQ_KEY=f"U{body}", WAIT="true")

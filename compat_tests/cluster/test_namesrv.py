@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -24,21 +23,11 @@ from compat_tests.servers.jvm import Launcher
 from compat_tests.servers.ours import TrimqNameServer, TrimqServer
 from compat_tests.servers.real import RealBroker, RealNameServer
 from compat_tests.servers.server import Options
+from tests.patience import until
 from trimq.broker.cluster.rivals import RivalWatch
 from trimq.broker.config import BrokerConfig
 from trimq.broker.identity import BrokerIdentity
 from trimq.remoting.clients.client import Client
-
-# The broker registers every 30 s; more than one round must fit, since on a busy machine one may time out.
-PATIENCE: Final = 150
-
-
-def eventually(holds: Callable[[], bool], what: str, seconds: float = PATIENCE) -> None:
-    deadline = time.monotonic() + seconds
-    while not holds():
-        if time.monotonic() > deadline:
-            pytest.fail(f"not within {seconds} s: {what}")
-        time.sleep(0.1)
 
 
 class Field:
@@ -93,7 +82,7 @@ class Field:
     def serves(self, topic: str, broker: str, yes: bool = True) -> None:
         """Wait until both NameServers say whether a broker serves a topic."""
         for addr in self.addrs:
-            eventually(
+            until(
                 lambda addr=addr: (f"'{broker}'" in str(ask_once(addr, 105, topic=topic))) is yes,
                 f"{broker} serves {topic} at {addr}: {yes}",
             )
@@ -101,7 +90,7 @@ class Field:
     def forgets(self, topic: str) -> None:
         """Wait until no broker serves a topic in either NameServer."""
         for addr in self.addrs:
-            eventually(
+            until(
                 lambda addr=addr: ask_once(addr, 105, topic=topic)[0] == 17,
                 f"{topic} is gone at {addr}",
             )
@@ -352,7 +341,7 @@ def test_ordered_topics_come_back_to_both_brokers(field: Field) -> None:
     words = ("updateOrderConf", "-m", "put", "-t", "Sorted", "-v", value)
     field.mqadmin(namesrvs, *words)
     for broker in (field.real_broker.addr, field.our_broker.broker_addr):
-        eventually(
+        until(
             lambda broker=broker: "'order': True" in str(ask_once(broker, 351, topic="Sorted")),
             f"Sorted is ordered on {broker}",
         )

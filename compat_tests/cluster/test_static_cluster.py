@@ -22,7 +22,7 @@ from compat_tests.cluster.static_cluster import (
 from compat_tests.mqadmin.tools import OfficialTool, OurTool
 from compat_tests.servers.jvm import Launcher
 from compat_tests.servers.ours import builds
-from compat_tests.servers.processes import wait_until
+from tests.patience import until
 
 FOLLOWED, FOLLOWER = "StaticFollowed", "StaticFollower"
 
@@ -51,7 +51,7 @@ class Clusters:
 
     def _wait_for(self, kind: str, bodies: list[str], seconds: float = 240) -> None:
         try:
-            wait_until("everything is consumed", lambda: self.received(kind) == bodies, seconds)
+            until(lambda: self.received(kind) == bodies, "everything is consumed", seconds)
         except AssertionError as error:
             raise AssertionError(f"{error}: {self.received(kind)} of {bodies}") from error
 
@@ -75,7 +75,7 @@ class Clusters:
                 where = ["-b", "__syslo__global__", "-i", str(number % 2)]
                 words = ["sendMessage", "-t", FOLLOWED, "-p", bodies[-1], *where]
                 # The tool asks for the route each time, and gives up when a busy server is late.
-                wait_until("it is sent", partial(self._sends, namesrv, words))
+                until(partial(self._sends, namesrv, words), "it is sent")
             if len(bodies) == 4:
                 # A group without an offset begins at a queue's end when that is not the first part of it.
                 self._wait_for(kind, bodies)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -127,13 +127,3 @@ def expected(sent: Mapping[str, int], group: str) -> dict[str, int]:
     if group != "tagged":
         return dict(sent)
     return {f"key-{key}": sent[f"key-{key}"] for key in range(0, len(sent), RARE_EVERY)}
-
-
-def eventually(holds: Callable[[], bool], seconds: float, pause: float = 0.5) -> bool:
-    """Whether it held in time."""
-    deadline = time.monotonic() + seconds
-    while not holds():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(pause)
-    return True

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -20,14 +20,17 @@ from typing import Final
 import pytest
 
 from compat_tests.elastic import journals
-from compat_tests.elastic.playing import Played, eventually, expected
+from compat_tests.elastic.playing import Played, expected
 from compat_tests.servers import containers
 from compat_tests.servers.ours import TrimqServer
 from compat_tests.servers.real import RealServer
+from tests.patience import until
 from trimq.admin.blocking import BlockingAdminClient
 from trimq.codec.bodies.elastic_admin import ElasticVersion, ElasticView
 
+SLOW_PAUSE: Final = 0.5
 PATIENCE_SECONDS: Final = 300
+SLOW_PAUSE: Final = 0.5
 # Clients ask for routes every 30 s, rebalance every 20 s; scaling waits 90 s at most.
 CHANGED_SECONDS: Final = 300
 # A member has queues after that, unless they were a killed one's: its locks are held for 60 s.
@@ -80,6 +83,11 @@ class Gates:
                             }
 
 
+def comes(holds: Callable[[], bool], what: str | Callable[[], str]) -> None:
+    """Asked seldom: each question reads journals, or is one to a broker that is at work."""
+    until(holds, what, PATIENCE_SECONDS, pause=SLOW_PAUSE)
+
+
 def scaled(admin: BlockingAdminClient, addr: str, topics: Sequence[str], queues: int) -> None:
     """Of all topics at a time, until all changes have happened."""
     for topic in topics:
@@ -89,8 +97,11 @@ def scaled(admin: BlockingAdminClient, addr: str, topics: Sequence[str], queues:
         # Queues at the end leave the route later, when everybody has read them.
         return sum(one.partitions > 0 for one in view.queues) == queues
 
-    assert eventually(
-        lambda: all(is_done(admin.elastic_view(addr, topic)) for topic in topics), CHANGED_SECONDS
+    until(
+        lambda: all(is_done(admin.elastic_view(addr, topic)) for topic in topics),
+        "the route has the queues",
+        CHANGED_SECONDS,
+        pause=SLOW_PAUSE,
     )
 
 
@@ -114,7 +125,7 @@ def play(
                 one.send(plan.keys, plan.pause_millis, plan.least)
             time.sleep(JOINED_SECONDS)
             # On a busy machine nine processes may not have begun by then.
-            assert eventually(partial(has_consumed, played, "killed"), PATIENCE_SECONDS)
+            comes(partial(has_consumed, played, "killed"), "all consume")
             for one in played:
                 one.kill("killed")
                 one.take("leaves", "all:*:", "tagged:rare:")
@@ -124,7 +135,7 @@ def play(
             for one in played:
                 # Queues at the end are in the route as long as the lagging group has not read them.
                 one.take("late", "late:*:")
-            assert eventually(partial(have_begun, played), PATIENCE_SECONDS)
+            comes(partial(have_begun, played), "late ones have begun")
             for one in played:
                 one.lifted.touch()
                 one.leave("leaves")
@@ -223,7 +234,7 @@ def come_back(
         with BlockingAdminClient(server.namesrv_addr) as admin:
             return [is_left(admin, server.broker_addr, one.topic) for one in played]
 
-    assert eventually(lambda: all(left()), PATIENCE_SECONDS), left()
+    comes(lambda: all(left()), lambda: f"queues have left: {left()}")
     for one in played:
         one.take("after", "after:*:")
     back: set[int] = set()
@@ -233,13 +244,13 @@ def come_back(
         back.update(number for number, gone in enumerate(left()) if not gone)
         return len(back) == len(played)
 
-    assert eventually(all_came_back, PATIENCE_SECONDS), (back, left())
+    comes(all_came_back, lambda: f"all came back: {back} {left()}")
     for one, numbers in zip(played, sent, strict=True):
         found = one.order("after", numbers, PATIENCE_SECONDS)
         with capsys.disabled():
             print(f"\n    {one.client}, after: {found}", end="")
         assert (found.broken, found.missing) == (0, 0)
-    assert eventually(lambda: all(left()), PATIENCE_SECONDS), left()
+    comes(lambda: all(left()), lambda: f"queues have left: {left()}")
 
 
 def opened(
@@ -261,7 +272,7 @@ def opened(
             one.take("opened", "opened:*:", namesrv=real.namesrv_addr)
         for one, numbers in zip(played, sent, strict=True):
             wanted = {(key, number) for key, count in numbers.items() for number in range(count)}
-            assert eventually(partial(has_got, one, "opened", wanted), PATIENCE_SECONDS), one.client
+            comes(partial(has_got, one, "opened", wanted), one.client)
     finally:
         for one in played:
             one.end()

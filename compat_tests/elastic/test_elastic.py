@@ -21,7 +21,7 @@ import pytest
 from compat_tests.elastic.playing import GO, go_program
 from compat_tests.servers import artifacts
 from compat_tests.servers.ours import TrimqServer
-from compat_tests.servers.processes import wait_until
+from tests.patience import until
 from trimq.admin.blocking import BlockingAdminClient
 from trimq.admin.errors import AdminError
 from trimq.codec.bodies.topics import TopicConfig
@@ -76,7 +76,7 @@ def convert(admin: BlockingAdminClient, addr: str, topics: Sequence[str]) -> Non
     time.sleep(15)
     for topic in topics:
         # The Java client's program is compiled first.
-        wait_until(f"{topic} is consumed", partial(is_consumed, admin, topic))
+        until(partial(is_consumed, admin, topic), f"{topic} is consumed")
     for topic in topics:
         admin.elastic_create(addr, topic)
     for topic in topics:
@@ -117,10 +117,12 @@ def test_a_converted_topic_under_kills(tmp_path: Path, capsys: pytest.CaptureFix
                 is_reached(server, topic, 24)
             time.sleep(pause)
             killed(server)
-        deadline = time.monotonic() + 240
-        while not all([is_reached(server, topic, 24) for topic in topics]):
-            assert time.monotonic() < deadline, server.log()[-3000:]
-            time.sleep(1)
+        until(
+            lambda: all([is_reached(server, topic, 24) for topic in topics]),
+            lambda: f"all have their queues: {server.log()[-3000:]}",
+            240,
+            pause=1,
+        )
         killed(server)
         seen = [ended(process) for process in playing]
         with BlockingAdminClient(server.namesrv_addr) as admin:

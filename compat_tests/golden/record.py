@@ -29,6 +29,7 @@ from typing import Any, Final, NamedTuple
 
 from compat_tests.wire import frames, records
 from compat_tests.wire.frames import Frame
+from tests.patience import until
 
 HERE: Final = Path(__file__).parent
 DEFAULT_LIB: Final = Path.home() / ".cache" / "trimq" / "rocketmq-5.5.0" / "lib"
@@ -238,11 +239,11 @@ def provoke_wide_record(broker_port: int) -> None:
 
 def wait_for_wide_record(store: Path) -> None:
     """Un-acknowledged, the message comes back on its retry topic after its invisible time."""
-    deadline = time.monotonic() + 60
-    while not any(record.magic == records.MAGIC_V2 for record in log_records(store)):
-        if time.monotonic() > deadline:
-            raise RuntimeError("no record with a wide topic length within a minute")
-        time.sleep(1)
+    until(
+        lambda: any(record.magic == records.MAGIC_V2 for record in log_records(store)),
+        "a record with a wide topic length",
+        pause=1,
+    )
 
 
 def log_records(store: Path) -> Iterator[records.Record]:

@@ -7,8 +7,8 @@ from typing import Final
 
 from compat_tests.mqadmin.case import BROKER
 from compat_tests.mqadmin.tools import OfficialTool
-from compat_tests.servers.processes import wait_until
 from compat_tests.servers.server import Options, Server
+from tests.patience import until
 from trimq.admin.blocking import BlockingAdminClient
 from trimq.admin.errors import AdminError
 from trimq.admin.messages.finding import MessageQuery
@@ -102,7 +102,7 @@ def _traced(official: OfficialTool, ns: str, admin: BlockingAdminClient) -> str:
             return {one.kind for message in found for one in traces_of(message, message_id)}
         return set()
 
-    wait_until("both traces are stored", lambda: len(kinds()) == 2)
+    until(lambda: len(kinds()) == 2, "both traces are stored")
     return message_id
 
 
@@ -118,7 +118,7 @@ def _create(official: OfficialTool, server: Server, topic: str, queues: int) -> 
         return "success" in official.run(server.namesrv_addr, words).out
 
     # The tool gives a busy broker 5 s.
-    wait_until(f"{topic} is there", is_created)
+    until(is_created, f"{topic} is there")
 
 
 def _send(official: OfficialTool, ns: str, *words: str) -> None:
@@ -129,7 +129,7 @@ def _send(official: OfficialTool, ns: str, *words: str) -> None:
         assert "SEND_OK" in printed.out or f"The broker[{BROKER}] not exist" in printed.err, printed
         return "SEND_OK" in printed.out
 
-    wait_until("the topic has a route", sent)
+    until(sent, "the topic has a route")
 
 
 def wait_until_consumed(
@@ -143,7 +143,7 @@ def wait_until_consumed(
             return len(stats.offsets) == queues and not stats.behind
         return False
 
-    wait_until(f"{group} has consumed everything", is_consumed)
+    until(is_consumed, f"{group} has consumed everything")
 
 
 def wait_until_retries_are_read(admin: BlockingAdminClient, group: str) -> None:
@@ -156,4 +156,4 @@ def wait_until_retries_are_read(admin: BlockingAdminClient, group: str) -> None:
             )
         return False
 
-    wait_until(f"{group} reads its retries", are_read)
+    until(are_read, f"{group} reads its retries")

@@ -24,9 +24,9 @@ from compat_tests.mqadmin.texts import shown, with_files, words_of, write_files
 from compat_tests.mqadmin.tools import OfficialTool, OurTool, Printed, temporary
 from compat_tests.servers.jvm import Launcher
 from compat_tests.servers.ours import TrimqServer
-from compat_tests.servers.processes import wait_until
 from compat_tests.servers.real import RealServer
 from compat_tests.servers.server import Server
+from tests.patience import until
 from trimq.admin.blocking import BlockingAdminClient
 from trimq.admin.brokers.namesrv import ORDER_TOPICS
 from trimq.admin.errors import AdminError, NotFound
@@ -211,10 +211,10 @@ def _settle(server: Server, line: Sequence[str]) -> None:
             return admin.broker_runtime(server.broker_addr)["dispatchBehindBytes"] == "0"
 
         if line[0] in SENDING:
-            wait_until("all messages are in their queues", is_quiet)
+            until(is_quiet, "all messages are in their queues")
         else:
             topic = line[line.index("-t") + 1]
-            wait_until(f"{topic} has a route", lambda: _has_route(admin, topic))
+            until(lambda: _has_route(admin, topic), f"{topic} has a route")
 
 
 def _has_route(admin: BlockingAdminClient, topic: str) -> bool:

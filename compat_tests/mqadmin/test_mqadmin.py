@@ -18,7 +18,8 @@ from compat_tests.mqadmin.filling import SENT
 from compat_tests.mqadmin.stage import COMPARED, REFERENCE, AdminStage, Side
 from compat_tests.mqadmin.texts import check_codes, check_failure
 from compat_tests.mqadmin.tools import Printed
-from compat_tests.servers.processes import free_port, wait_until
+from compat_tests.servers.processes import free_port
+from tests.patience import until
 from trimq.admin.blocking import BlockingAdminClient
 from trimq.admin.errors import AdminError
 from trimq.admin.messages.sending import NewMessage
@@ -120,7 +121,7 @@ def _consume(stage: AdminStage, kind: str, group: str, topic: str, queues: int) 
                 return sum(queue.topic == topic for queue in owned) == queues
             return False
 
-        wait_until(f"{group} has its queues", begun)
+        until(begun, f"{group} has its queues")
 
 
 def _update(stage: AdminStage, kind: str, topic: str, flags: str) -> Printed:
@@ -135,11 +136,11 @@ def test_a_drain_loses_no_message(stage: AdminStage, kind: str) -> None:
     _update(stage, kind, topic, "-r 6 -w 6")
     _consume(stage, kind, group, topic, 6)
     with Producer(server, topic) as producer:
-        wait_until("messages came", lambda: len(producer.accepted) > 100)
+        until(lambda: len(producer.accepted) > 100, "messages came")
         settle = 3 * ROUTE_SECONDS
         done = _update(stage, kind, topic, f"-w 2 --drain --drain-settle {settle}")
         reached = len(producer.accepted)
-        wait_until("more came", lambda: len(producer.accepted) > reached + 100)
+        until(lambda: len(producer.accepted) > reached + 100, "more came")
     assert (done.code, producer.failure) == (0, None), done.err
     assert _queues(stage, kind, topic) == (2, 2)
     sent = set(producer.accepted)
@@ -148,7 +149,7 @@ def test_a_drain_loses_no_message(stage: AdminStage, kind: str) -> None:
     def received() -> set[str]:
         return set(stage.official[kind].ask("received", group).out.split())
 
-    wait_until("everything is consumed", lambda: received() == sent)
+    until(lambda: received() == sent, "everything is consumed")
     first, *_, last = done.out.splitlines()
     queues = "2 write queues, 6 read queues; queues 2-5 are being drained."
     assert first == f"{server.broker_addr}: {queues}"
@@ -162,7 +163,7 @@ def test_a_drain_that_ends_early_says_how_to_go_on(stage: AdminStage, kind: str)
     with BlockingAdminClient(server.namesrv_addr) as admin:
         admin.send(NewMessage(topic=topic, body=b"unread"), BROKER, 3)
         place = admin.place_of(topic, BROKER, 3)
-        wait_until("it is in its queue", lambda: admin.max_offset(place) == 1)
+        until(lambda: admin.max_offset(place) == 1, "it is in its queue")
     commit(server, stuck, topic, 3, 0)
     flags = "-r 2 -w 2 --drain --drain-settle 0"
     late = _update(stage, kind, topic, f"{flags} --drain-timeout 1")
@@ -205,7 +206,7 @@ def test_official_clients_use_a_static_topic(stage: AdminStage, kind: str) -> No
     def received() -> list[str]:
         return sorted(stage.official[kind].ask("received", group).out.split())
 
-    wait_until("everything is consumed", lambda: received() == bodies)
+    until(lambda: received() == bodies, "everything is consumed")
     seen = stage.ours.run(server.namesrv_addr, ["tail", topic, "--format", "%b"]).out
     assert sorted(seen.split()) == bodies
 
@@ -232,7 +233,7 @@ def test_messages_are_sent_from_a_file_and_seen(
             words = ["--file", str(source), "--lines", "-c", tag, "-k", f"key-{tag} all"]
             sent = run("sendMessage", "-t", topic, *words, "--property", "colour=red")
             assert (sent.code, sent.err, sent.out.count("SEND_OK")) == (0, "", 10)
-        wait_until("all are seen", lambda: numbers("-N", "100") == list(range(20)))
+        until(lambda: numbers("-N", "100") == list(range(20)), "all are seen")
         assert numbers("-N", "3") == [17, 18, 19]
         assert numbers("-N", "3", "--tag", "A") == [7, 8, 9]
         assert numbers("--key", "key-B", "--since", "-1h") == list(range(10, 20))

@@ -17,6 +17,7 @@ from compat_tests.mqadmin.tools import Printed
 from compat_tests.servers.jvm import Launcher
 from compat_tests.servers.ours import builds
 from compat_tests.servers.server import Server
+from tests.patience import until
 from trimq.admin.blocking import BlockingAdminClient
 from trimq.codec.bodies.groups import SubscriptionGroupConfig
 from trimq.codec.bodies.locks import MessageQueue
@@ -59,11 +60,8 @@ class Side:
         """How many messages the moved group has consumed so far."""
         return int(self.stage.official[self.kind].ask("count", self.server.namesrv_addr, MOVER).out)
 
-    def wait_for(self, count: int, seconds: float = 120) -> None:
-        deadline = time.monotonic() + seconds
-        while self.consumed() < count:
-            assert time.monotonic() < deadline, f"{self.consumed()} of {count} messages"
-            time.sleep(0.1)
+    def wait_for(self, count: int) -> None:
+        until(lambda: self.consumed() >= count, lambda: f"{self.consumed()} of {count} messages")
 
     @contextmanager
     def resets_by_members(self) -> Iterator[None]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections import Counter
 from contextlib import ExitStack, suppress
 from typing import Any
@@ -14,7 +13,7 @@ from compat_tests.mqadmin.case import BROKER
 from compat_tests.mqadmin.filling import MEMBER, SENT, SPLIT, admin_of
 from compat_tests.mqadmin.hand_members import HandMember, Wishes
 from compat_tests.mqadmin.stage import AdminStage
-from compat_tests.servers.processes import wait_until
+from tests.patience import until
 from trimq.admin.blocking import BlockingAdminClient
 from trimq.admin.errors import AdminError, NotFound
 from trimq.remoting.errors import TransportError
@@ -44,13 +43,7 @@ def joined(
         all_.callback(member.close)
         assert member.join(wishes).code == 0
     with BlockingAdminClient(server.namesrv_addr) as admin:
-        deadline = time.monotonic() + 60
-        while True:
-            with suppress(NotFound):
-                admin.topic_route(f"%RETRY%{group}")
-                return
-            assert time.monotonic() < deadline
-            time.sleep(0.1)
+        until(lambda: admin.topic_route(f"%RETRY%{group}"), "it is known", excused=(NotFound,))
 
 
 def shared(found: dict[str, Any]) -> list[dict[str, Any]]:
@@ -126,7 +119,7 @@ def shares(admin: BlockingAdminClient) -> list[int]:
 def test_official_consumers_with_two_tags(stage: AdminStage, kind: str) -> None:
     with admin_of(stage.servers[kind]) as admin:
         # The second one may have come a moment ago.
-        wait_until("each member has two queues", lambda: shares(admin) == [2, 2])
+        until(lambda: shares(admin) == [2, 2], "each member has two queues")
     code, found = check(stage, kind, SPLIT)
     assert code == 1
     (dispute,) = found["disputes"]
@@ -153,14 +146,11 @@ def test_an_official_consumer_that_is_refused_disturbs_nobody(stage: AdminStage)
         try:
             for tag in ("TagA", "TagB"):
                 stage.official["trimq"].ask("consumer", server.namesrv_addr, group, SENT, tag)
-            deadline = time.monotonic() + 60
-            while True:
-                found = admin.group_agreement(server.broker_addr, group)
-                holders = admin.queue_holders(group)
-                if len({one for one in holders if one.topic == SENT}) == 4:
-                    break
-                assert time.monotonic() < deadline, holders
-                time.sleep(0.2)
+            until(
+                lambda: len({one for one in admin.queue_holders(group) if one.topic == SENT}) == 4,
+                lambda: f"all queues are held: {admin.queue_holders(group)}",
+            )
+            found = admin.group_agreement(server.broker_addr, group)
         finally:
             admin.update_broker_config(server.broker_addr, {setting: "false"})
     (member,) = found.members

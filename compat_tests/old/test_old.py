@@ -17,9 +17,9 @@ from compat_tests.mqadmin.tools import OurTool, Printed
 from compat_tests.old.servers import VERSIONS, OldBroker, is_fetched, old_name_server
 from compat_tests.old.tools import OldTool
 from compat_tests.servers.ours import TrimqNameServer, TrimqServer
-from compat_tests.servers.processes import wait_until
 from compat_tests.servers.real import wait_until_known
 from compat_tests.servers.server import Options
+from tests.patience import until
 from trimq.admin.blocking import BlockingAdminClient
 from trimq.admin.messages.pulling import Place
 from trimq.admin.messages.sending import NewMessage
@@ -174,7 +174,7 @@ def _settled(namesrv: str) -> None:
             for one in ("T", "L1", "L2", "%RETRY%G")
             if one in admin.all_topics(addr).topic_config_table
         }
-        wait_until("the topics are known", lambda: made <= set(admin.topic_names()))
+        until(lambda: made <= set(admin.topic_names()), "the topics are known")
 
 
 def test_an_old_tool_on_our_broker(mixed: Mixed) -> None:
@@ -218,7 +218,7 @@ def test_an_old_client_with_both_kinds_of_brokers(mixed: Mixed) -> None:
 
 def _served_by_both(namesrv: str, topic: str) -> None:
     with BlockingAdminClient(namesrv) as admin:
-        wait_until("both serve it", lambda: len(admin.topic_route(topic).broker_datas) == 2)
+        until(lambda: len(admin.topic_route(topic).broker_datas) == 2, "both serve it")
 
 
 def test_our_slave_of_an_old_master(mixed: Mixed) -> None:
@@ -233,7 +233,7 @@ def test_our_slave_of_an_old_master(mixed: Mixed) -> None:
         stack.callback(slave.kill)
         slave.start()
         admin = stack.enter_context(BlockingAdminClient(namesrv))
-        wait_until("the route is known", lambda: "Copied" in admin.topic_names())
+        until(lambda: "Copied" in admin.topic_names(), "the route is known")
         queue = MessageQueue(broker_name=OLD, queue_id=0, topic="Copied")
         for number in range(5):
             admin.send_to(NewMessage(topic="Copied", body=b"%d" % number), Place(queue, master))
@@ -247,4 +247,4 @@ def test_our_slave_of_an_old_master(mixed: Mixed) -> None:
                 slave.broker_addr, "Reader", "Copied"
             )
 
-        wait_until("the slave has it all", copied, 200)
+        until(copied, "the slave has it all", 200)

@@ -7,7 +7,7 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,6 +21,7 @@ from compat_tests.servers.server import Options
 from compat_tests.wire import records
 from compat_tests.wire.frames import Frame
 from compat_tests.wire.link import Link
+from tests.patience import until
 
 PAIRS: Final = ("real-real", "real-ours", "ours-real", "ours-ours")
 NAME: Final = "pair"
@@ -34,7 +35,6 @@ SETTINGS: Final = {
 SEND, PULL, OFFSET, CREATE_TOPIC, MAX_OFFSET, MIN_OFFSET = 10, 11, 14, 17, 30, 31
 HA_STATUS: Final = 907
 SUCCESS: Final = 0
-PATIENCE: Final = 120.0
 # Brokers of both kinds close a connection on which nothing was said for two minutes: the other side of a pair may
 # take longer than that to start.
 IDLE_SECONDS: Final = 60.0
@@ -235,7 +235,7 @@ class Pair:
         """
         self.master.create("Joined", 1)
         self.master.send("Joined", b"first")
-        eventually(self._has_joined, "the slave has what its master's log begins with")
+        until(self._has_joined, "the slave has what its master's log begins with")
         return self
 
     def _has_joined(self) -> bool:
@@ -247,14 +247,14 @@ class Pair:
     def settle(self, topic: str, queues: int = 2) -> None:
         """Until the slave's queues are where the master's are."""
 
-        eventually(self.master.has_queued, "the master's queues have what was sent")
+        until(self.master.has_queued, "the master's queues have what was sent")
 
         def even() -> bool:
             sides = (self.master, self.slave)
             ends = [[side.max_offset(topic, queue) for queue in range(queues)] for side in sides]
             return ends[0] == ends[1]
 
-        eventually(even, f"the slave has {topic}")
+        until(even, f"the slave has {topic}")
 
     def end(self) -> None:
         for side in (self.slave, self.master):
@@ -273,13 +273,6 @@ def skip_unless_live(request: pytest.FixtureRequest, *kinds: str) -> None:
         pytest.skip(
             "a pair that `make compat-live` plays: its slave, a real one, waits for a minute"
         )
-
-
-def eventually(holds: Callable[[], bool], what: str, seconds: float = PATIENCE) -> None:
-    deadline = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < deadline, f"not within {seconds} s: {what}"
-        time.sleep(0.1)
 
 
 def logs(store: Path) -> dict[str, bytes]:

@@ -16,10 +16,10 @@ from compat_tests.replication.pairs import (
     SUCCESS,
     Pair,
     check_clean,
-    eventually,
     logs,
     skip_unless_live,
 )
+from tests.patience import until
 
 TOPIC = "Copied"
 LARGE = 100_000
@@ -51,7 +51,7 @@ def check_copies(pair: Pair) -> None:
     pair.settle(TOPIC)
     for queue in (0, 1):
         wanted = pair.master.bodies(TOPIC, queue)
-        eventually(partial(has_all, pair, queue, wanted), "the slave has all", 90)
+        until(partial(has_all, pair, queue, wanted), "the slave has all", 90)
     pair.slave.stop()
     pair.master.stop()
     of_master, of_slave = logs(pair.master.store), logs(pair.slave.store)
@@ -71,7 +71,7 @@ def test_from_the_first_message(pair: Pair) -> None:
     pair.slave.start()
     sent = fill(pair, "a", 40)
     pair.settle(TOPIC)
-    eventually(lambda: pair.slave.bodies(TOPIC, 0) == sent[::2], "the slave knows the topic", 90)
+    until(lambda: pair.slave.bodies(TOPIC, 0) == sent[::2], "the slave knows the topic", 90)
     # Over the ends of files, with what is left of them.
     fill(pair, "b", 30, LARGE)
     pair.settle(TOPIC)
@@ -110,7 +110,7 @@ def test_a_master_that_comes_back_empty(pair: Pair) -> None:
     pair.slave.start()
     sent = fill(pair, "a", 40)
     pair.settle(TOPIC)
-    eventually(lambda: pair.slave.bodies(TOPIC, 0) == sent[::2], "the slave knows the topic", 90)
+    until(lambda: pair.slave.bodies(TOPIC, 0) == sent[::2], "the slave knows the topic", 90)
     pair.master.stop()
     shutil.rmtree(pair.master.store)
     pair.master.start()

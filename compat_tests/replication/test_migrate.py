@@ -15,11 +15,12 @@ from pathlib import Path
 
 import pytest
 
-from compat_tests.replication.pairs import LOG_FILE, NAME, SUCCESS, Pair, eventually
+from compat_tests.replication.pairs import LOG_FILE, NAME, SUCCESS, Pair
 from compat_tests.servers.artifacts import ROOT
 from compat_tests.servers.processes import HOST, free_port
 from compat_tests.wire.frames import Frame
 from compat_tests.wire.link import Closed, Link, NoReply
+from tests.patience import until
 
 TOPIC = "Moving"
 SEND, COMMIT, QUERY, ROUTE = 10, 15, 14, 105
@@ -74,7 +75,7 @@ def test_from_rocketmq_to_trimq(tmp_path: Path, capsys: pytest.CaptureFixture[st
     pair.master.create(TOPIC, queues=1)
     for at in range(20):
         assert pair.master.send(TOPIC, b"m%d" % at).code == SUCCESS
-    eventually(lambda: len(pair.master.bodies(TOPIC)) == 20, "its queue has all")
+    until(lambda: len(pair.master.bodies(TOPIC)) == 20, "its queue has all")
     commit = {"consumerGroup": "G", "topic": TOPIC, "queueId": 0, "commitOffset": 7}
     assert pair.master.ask(COMMIT, commit).code == SUCCESS
     new = f"{HOST}:{free_port()}"
@@ -107,11 +108,11 @@ def test_from_rocketmq_to_trimq(tmp_path: Path, capsys: pytest.CaptureFixture[st
         stopping.start()
         stopping.join(300)
         assert done.exists(), (tmp_path / "log").read_text()[-4000:]
-        eventually(lambda: _send(new).code == SUCCESS, "the new master takes messages")
+        until(lambda: _send(new).code == SUCCESS, "the new master takes messages")
         query = {"consumerGroup": "G", "topic": TOPIC, "queueId": "0"}
         assert _ask(new, Frame(QUERY, ext=query)).ext["offset"] == "7"
         moved = time.monotonic()
-        eventually(lambda: producer.times[-1] > moved, "the producer has found it")
+        until(lambda: producer.times[-1] > moved, "the producer has found it")
         producer.end()
         assert _end(new) >= 21 + len(producer.times)
         with capsys.disabled():

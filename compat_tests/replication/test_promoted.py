@@ -14,9 +14,9 @@ from compat_tests.replication.pairs import (
     Pair,
     Side,
     check_clean,
-    eventually,
     skip_unless_live,
 )
+from tests.patience import until
 
 TOPIC = "Promoted"
 COMMIT, QUERY = 15, 14
@@ -38,7 +38,7 @@ def test_a_slaves_store_becomes_a_masters(pair: Pair, taker: str, tmp_path: Path
     for at in range(6):
         assert pair.master.send(TOPIC, b"m%d" % at).code == SUCCESS
     # A group begins with its first reader.
-    eventually(lambda: len(pair.master.bodies(TOPIC)) == 6, "its queue has all")
+    until(lambda: len(pair.master.bodies(TOPIC)) == 6, "its queue has all")
     commit = {"consumerGroup": "G", "topic": TOPIC, "queueId": 0, "commitOffset": 4}
     assert pair.master.ask(COMMIT, commit).code == SUCCESS
     now = int(time.time() * 1000)
@@ -47,19 +47,19 @@ def test_a_slaves_store_becomes_a_masters(pair: Pair, taker: str, tmp_path: Path
         sent = pair.master.send(TOPIC, name, properties=f"TIMER_DELIVER_MS\x01{due}\x02")
         assert sent.code == SUCCESS
     assert pair.master.send(TOPIC, b"delayed", properties="DELAY\x014\x02").code == SUCCESS
-    eventually(lambda: b"soon" in pair.master.bodies(TOPIC), "it came in time")
+    until(lambda: b"soon" in pair.master.bodies(TOPIC), "it came in time")
     # Tables are asked for when a slave starts, by the real one ten seconds later.
     pair.slave.start()
     pair.settle(TOPIC, 1)
-    eventually(lambda: bool(pair.slave.bodies(TOPIC)), "the slave knows the topic", 90)
+    until(lambda: bool(pair.slave.bodies(TOPIC)), "the slave knows the topic", 90)
     # What waited on the master comes whenever it is due.
-    eventually(lambda: pair.slave.bodies(TOPIC) == pair.master.bodies(TOPIC), "it has all")
+    until(lambda: pair.slave.bodies(TOPIC) == pair.master.bodies(TOPIC), "it has all")
     query = {"consumerGroup": "G", "topic": TOPIC, "queueId": 0}
     if pair.master.kind == "real" == pair.slave.kind:
         # Its slaves cannot read the offsets of a master from which anybody has pulled.
         assert pair.slave.ask(QUERY, query).ext.get("offset") != "4"
     else:
-        eventually(
+        until(
             lambda: pair.slave.ask(QUERY, query).ext.get("offset") == "4",
             "the slave has the offset",
         )
@@ -75,12 +75,12 @@ def test_a_slaves_store_becomes_a_masters(pair: Pair, taker: str, tmp_path: Path
     try:
         if not pair.master.kind == "real" == pair.slave.kind:
             assert promoted.ask(QUERY, query).ext.get("offset") == "4"
-        eventually(lambda: len(promoted.bodies(TOPIC)) >= 9, "what waited is delivered", 90)
+        until(lambda: len(promoted.bodies(TOPIC)) >= 9, "what waited is delivered", 90)
         bodies = promoted.bodies(TOPIC)
         assert bodies[:6] == [b"m%d" % at for at in range(6)]
         assert sorted(bodies[6:]) == [b"delayed", b"later", b"soon"]
         assert promoted.send(TOPIC, b"new").code == SUCCESS
-        eventually(lambda: promoted.bodies(TOPIC)[-1] == b"new", "it is a master")
+        until(lambda: promoted.bodies(TOPIC)[-1] == b"new", "it is a master")
         promoted.stop()
         check_clean(promoted.store)
     finally:

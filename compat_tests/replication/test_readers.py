@@ -13,8 +13,9 @@ from typing import Final
 import pytest
 
 from compat_tests.replication import readers
-from compat_tests.replication.pairs import SUCCESS, Pair, Side, eventually, skip_unless_live
+from compat_tests.replication.pairs import SUCCESS, Pair, Side, skip_unless_live
 from compat_tests.scenarios.driver import Driver
+from tests.patience import until
 
 RUNTIME_INFO: Final = 28
 # A client without a master's address asks for routes every 30 s (Go), and a real slave for topics every 60 s.
@@ -59,7 +60,7 @@ def has_all(pair: Pair, topic: str, queues: int) -> bool:
 
 def settle(pair: Pair, queues: int, topics: Sequence[str]) -> None:
     for topic in topics:
-        eventually(partial(has_all, pair, topic, queues), f"the slave has {topic}", 150)
+        until(partial(has_all, pair, topic, queues), f"the slave has {topic}", 150)
 
 
 def test_without_a_master_they_read_on_from_the_slave(pair: Pair, tmp_path: Path) -> None:

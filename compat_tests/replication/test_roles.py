@@ -15,9 +15,9 @@ from compat_tests.replication.pairs import (
     SUCCESS,
     Pair,
     Side,
-    eventually,
     skip_unless_live,
 )
+from tests.patience import until
 
 TOPIC = "Roles"
 SEND_BACK, END, QUERY_OFFSET, COMMIT, RECALL, RESET = 36, 37, 14, 15, 370, 222
@@ -42,7 +42,7 @@ def test_what_a_slave_answers(pair: Pair) -> None:
         assert pair.master.send(TOPIC, b"m%d" % at).code == SUCCESS
     pair.settle(TOPIC)
     slave = pair.slave
-    eventually(lambda: slave.bodies(TOPIC) == [b"m0", b"m1", b"m2"], "the slave knows the topic")
+    until(lambda: slave.bodies(TOPIC) == [b"m0", b"m1", b"m2"], "the slave knows the topic")
     sent = slave.send(TOPIC, b"x")
     assert (sent.code, sent.remark) == BUSY
     back = slave.ask(SEND_BACK, {"group": "G", "offset": 0, "delayLevel": 0})
@@ -88,7 +88,7 @@ def test_who_copies_whom(pair: Pair) -> None:
         links = status(pair.master)["haConnectionInfo"]
         return len(links) == 1 and links[0]["diff"] == 0
 
-    eventually(is_even, "the slave has reported")
+    until(is_even, "the slave has reported")
     of_master = status(pair.master)
     end = of_master["masterCommitLogMaxOffset"]
     assert of_master["master"]
@@ -116,12 +116,12 @@ def test_offsets_before_a_slave_s_first_message(pair: Pair) -> None:
     big = b"x" * 60_000
     for _ in range(30):
         assert pair.master.send(TOPIC, big).code == SUCCESS
-    eventually(pair.master.has_queued, "the master's queues")
+    until(pair.master.has_queued, "the master's queues")
     pair.slave.start()
     pair.settle(TOPIC)
     low = pair.slave.min_offset(TOPIC)
     assert 0 < low < 30
-    eventually(lambda: pair.slave.bodies(TOPIC) != [], "the slave knows the topic")
+    until(lambda: pair.slave.bodies(TOPIC) != [], "the slave knows the topic")
     before = pair.slave.pull(TOPIC, 0, low - 1)
     assert (before.code, before.ext["suggestWhichBrokerId"]) == (20, "0")
     assert (before.ext["nextBeginOffset"], before.ext["minOffset"]) == (str(low - 1), str(low))
@@ -136,7 +136,7 @@ def test_what_a_slave_keeps_of_its_master(pair: Pair) -> None:
         return found
 
     assert client()["masterFlushOffset"] == 0
-    eventually(lambda: client()["transferredByteInSecond"] < 100, "heartbeats only")
+    until(lambda: client()["transferredByteInSecond"] < 100, "heartbeats only")
     assert pair.slave.ask(RESET_FLUSHED, {"masterFlushOffset": 100}).code == SUCCESS
     assert client()["masterFlushOffset"] == 100
     # Without a number it changes nothing.
@@ -148,7 +148,7 @@ def test_what_a_slave_keeps_of_its_master(pair: Pair) -> None:
     pair.slave.start()
     assert client()["masterFlushOffset"] == 100
     known = pair.master.ask(HA_INFO).ext["masterHaAddress"]
-    eventually(lambda: client()["masterAddr"] == known, "the slave has found its master")
+    until(lambda: client()["masterAddr"] == known, "the slave has found its master")
     pair.master.stop(kill=True)
     time.sleep(3)
     assert client()["masterAddr"] == known

@@ -13,10 +13,10 @@ from compat_tests.replication.pairs import (
     SUCCESS,
     Pair,
     check_clean,
-    eventually,
     logs,
     skip_unless_live,
 )
+from tests.patience import until
 
 TOPIC = "Safe"
 FLUSH_SLAVE_TIMEOUT = 12
@@ -51,15 +51,15 @@ def test_until_the_slave_has_it(pair: Pair) -> None:
     # Nobody is there: it is stored all the same, and its producer is told so.
     assert timed(pair) == (FLUSH_SLAVE_TIMEOUT, True, True)
     # On a busy machine an answer that waits for nobody may take a second now and then.
-    eventually(lambda: timed(pair, "WAIT\x01false\x02") == IN_TIME, "an answer that does not wait")
+    until(lambda: timed(pair, "WAIT\x01false\x02") == IN_TIME, "an answer that does not wait")
     pair.slave.start()
-    eventually(lambda: timed(pair)[0] == SUCCESS, "the slave acknowledges")
+    until(lambda: timed(pair)[0] == SUCCESS, "the slave acknowledges")
     # And so may a slave's report.
-    eventually(lambda: [timed(pair) for _ in range(5)] == [IN_TIME] * 5, "none waits in vain")
+    until(lambda: [timed(pair) for _ in range(5)] == [IN_TIME] * 5, "none waits in vain")
     pair.slave.stop()
     assert timed(pair) == (FLUSH_SLAVE_TIMEOUT, True, True)
     pair.slave.start()
-    eventually(lambda: timed(pair)[0] == SUCCESS, "the slave is back")
+    until(lambda: timed(pair)[0] == SUCCESS, "the slave is back")
     pair.settle(TOPIC)
     pair.slave.stop()
     pair.master.stop()

@@ -24,8 +24,9 @@ from compat_tests.mqadmin.hand_members import HandMember, Wishes
 from compat_tests.reports.browser import Browser, browser, find
 from compat_tests.servers.jvm import Launcher
 from compat_tests.servers.ours import TrimqServer
-from compat_tests.servers.processes import free_port, wait_until
+from compat_tests.servers.processes import free_port
 from compat_tests.spark.stages.stage import QUEUES, Side, sides, spark_session
+from tests.patience import until
 from trimq.codec.bodies.groups import SubscriptionGroupConfig
 from trimq.codec.bodies.locks import MessageQueue
 from trimq.commands.cli import main
@@ -312,7 +313,7 @@ def test_a_store_directory_says_the_same(
     side = servers["real"]
     # Written every 5 s, 10 s after the start: a first file may be from before the commits.
     file = side.store / "config" / "consumerOffset.json"
-    wait_until("offsets are written", lambda: file.exists() and "@Readers" in file.read_text())
+    until(lambda: file.exists() and "@Readers" in file.read_text(), "offsets are written")
     done = report("--store", side.store, "--json", "-", "--max-lag", 5)
     assert done.exit_code == 1, done.stderr
     # A queue without a committed offset has no row here.

@@ -10,7 +10,8 @@ import sys
 from pathlib import Path
 
 from compat_tests.servers.artifacts import ROOT
-from compat_tests.servers.processes import HOST, free_port, wait_until
+from compat_tests.servers.processes import HOST, free_port
+from tests.patience import until
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.headers.namesrv import GetRouteInfoRequestHeader
 from trimq.remoting.clients.blocking import BlockingClient
@@ -40,11 +41,11 @@ def test_five_commands(tmp_path: Path) -> None:
             start_new_session=True,
         )
     try:
-        wait_until("the proxy is ready", lambda: b"startup successfully" in log.read_bytes(), 300)
+        until(lambda: b"startup successfully" in log.read_bytes(), "the proxy is ready", 300)
         last = commands()[4].replace("9876", ports["9876"])
         subprocess.run(last, shell=True, check=True, cwd=tmp_path, env={**os.environ, "PATH": path})
         remoting = f"{HOST}:{ports['8080']}"
-        wait_until("the proxy knows the topic", lambda: knows(remoting, "Orders"))
+        until(lambda: knows(remoting, "Orders"), "the proxy knows the topic")
     finally:
         os.killpg(shell.pid, signal.SIGKILL)
         shell.wait()

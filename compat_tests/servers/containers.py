@@ -23,7 +23,8 @@ from typing import Any, Final
 
 from compat_tests.servers import artifacts
 from compat_tests.servers.jvm import JvmLauncher, Launcher, Running
-from compat_tests.servers.processes import PATIENCE, STOP_SECONDS, Child, NotReady
+from compat_tests.servers.processes import STOP_SECONDS, Child, NotReady
+from tests.patience import PATIENCE
 
 BASE: Final = "local/jre17:bookworm"
 IMAGE: Final = f"trimq-compat/{artifacts.SERVER.replace('-', ':')}"

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from compat_tests.servers import artifacts
-from compat_tests.servers.processes import PATIENCE, STOP_SECONDS, Child
+from compat_tests.servers.processes import STOP_SECONDS, Child
+from tests.patience import PATIENCE
 
 # For a JVM that lives for seconds: optimising its code and threads of collectors would cost it more than they save.
 SHORT_LIVED: Final = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")

@@ -10,13 +10,13 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO, Final
 
+from tests.patience import PATIENCE
+
 HOST = "127.0.0.1"
-# For what takes a moment, or its server's next round: beside three other parts of the tests that is ten times as long.
-PATIENCE: Final = 120.0
 # A real broker that has nothing else to do stops in a second or two, and has taken 20 s beside others. One that is
 # killed then has not written what it keeps in memory.
 STOP_SECONDS: Final = 180.0
@@ -138,14 +138,3 @@ class Child:
 
     def wait(self, timeout: float) -> int:
         return self._process.wait(timeout)
-
-
-def wait_until(what: str, done: Callable[[], bool], seconds: float = PATIENCE) -> None:
-    """Poll; AssertionError when it takes longer than that."""
-    began = time.monotonic()
-    while not done():
-        waited = time.monotonic() - began
-        if waited > seconds:
-            raise AssertionError(f"not within {seconds} s: {what}")
-        # Most of what is awaited is there in a moment.
-        time.sleep(0.01 if waited < 0.2 else 0.1)

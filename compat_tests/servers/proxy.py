@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Final
 
 from compat_tests.servers import artifacts
-from compat_tests.servers.processes import HOST, free_port, wait_until
+from compat_tests.servers.processes import HOST, free_port
+from tests.patience import until
 
 MAIN: Final = "org.apache.rocketmq.proxy.ProxyStartup"
 HEAP: Final = ["-Xms256m", "-Xmx512m", "-XX:+UseSerialGC"]
@@ -65,9 +66,9 @@ class Proxy:
                 env=home,
                 preexec_fn=end_with_parent,  # noqa: PLW1509 - no thread runs here
             )
-        wait_until(
-            "the proxy is ready",
+        until(
             lambda: READY in self._log.read_bytes() or process.poll() is not None,
+            "the proxy is ready",
             START_SECONDS,
         )
         if process.poll() is not None:

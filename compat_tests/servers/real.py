@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Final
 
 from compat_tests.servers.jvm import IDLE, SHORT_LIVED, Launcher, Running
-from compat_tests.servers.processes import HOST, free_port, wait_until
+from compat_tests.servers.processes import HOST, free_port
 from compat_tests.servers.server import Options, Tls, write_broker_conf
+from tests.patience import until
 from trimq.admin.blocking import BlockingAdminClient
 from trimq.codec.codes import RequestCode
 from trimq.remoting.clients.blocking import BlockingClient
@@ -240,8 +241,8 @@ def wait_until_routed(namesrv: str, topic: str = "SELF_TEST_TOPIC") -> None:
 def wait_until_known(namesrv: str, brokers: Collection[str]) -> None:
     """Return when the NameServer knows the brokers of these names; see `wait_until_routed`."""
     with BlockingAdminClient(namesrv, timeout=REGISTERED_SECONDS) as admin:
-        wait_until(
-            f"{namesrv} knows {', '.join(brokers)}",
+        until(
             lambda: set(brokers) <= set(admin.cluster_info().broker_addr_table),
+            f"{namesrv} knows {', '.join(brokers)}",
             REGISTERED_SECONDS,
         )

@@ -16,8 +16,9 @@ from typing import Any
 import pytest
 
 from compat_tests.servers.jvm import Launcher
-from compat_tests.spark.stages.stage import at_leisure, is_haste, spark_session, until
+from compat_tests.spark.stages.stage import at_leisure, is_haste, spark_session
 from compat_tests.spark.stages.stand import Stand, stands
+from tests.patience import until
 from trimq.spark.versions import has_streams
 
 pyspark = pytest.importorskip(
@@ -235,8 +236,8 @@ class Jobs:
         for fail, seen in self._streamed.items():
             until(
                 lambda seen=seen: self._go_on() and len(_all(seen)) >= stored,
-                240,
                 lambda seen=seen: f"{len(_all(seen))} of {stored} rows; {self.state(Counter())}",
+                240,
             )
             self._queries[fail].stop()
             check_no_hole(_all(seen))
@@ -284,8 +285,8 @@ def killed(spark: Any, stand: Stand, folder: Path, source: random.Random, kills:
                 stand.start()
                 until(
                     lambda before=before: jobs.moved(before, running),
+                    lambda before=before: str(jobs.state(before)),
                     240,
-                    lambda before=before: jobs.state(before),
                 )
         except BaseException:
             # Nothing waits for a broker that does not come back.

@@ -18,7 +18,8 @@ import pytest
 
 from compat_tests.servers.jvm import Launcher
 from compat_tests.servers.server import Server
-from compat_tests.spark.stages.stage import QUEUES, Side, sides, until
+from compat_tests.spark.stages.stage import QUEUES, Side, sides
+from tests.patience import until
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.headers.send import SendMessageRequestHeaderV2
 from trimq.remoting.clients.blocking import BlockingClient
@@ -226,7 +227,7 @@ def delete(side: Side, left: int) -> None:
             admin.clean_broker(side.server.broker_addr, RequestCode.DELETE_EXPIRED_COMMITLOG)
             return len(files(side)) <= left
 
-        until(gone, 180)
+        until(gone, seconds=180)
 
 
 def test_killed_brokers_are_waited_for(

@@ -13,7 +13,8 @@ import pytest
 
 from compat_tests.servers.artifacts import ROOT
 from compat_tests.servers.jvm import Launcher
-from compat_tests.spark.stages.stage import QUEUES, Side, is_haste, sides, spark_session, until
+from compat_tests.spark.stages.stage import QUEUES, Side, is_haste, sides, spark_session
+from tests.patience import until
 from trimq.spark.versions import has_streams
 
 pyspark = pytest.importorskip(

@@ -25,7 +25,8 @@ from compat_tests.servers.jvm import Launcher
 from compat_tests.servers.ours import TrimqNameServer, TrimqServer
 from compat_tests.servers.real import RealBroker, RealNameServer, RealServer
 from compat_tests.servers.server import Options
-from compat_tests.spark.stages.stage import Side, at_leisure, spark_session, until
+from compat_tests.spark.stages.stage import Side, at_leisure, spark_session
+from tests.patience import until
 from trimq.spark.versions import has_streams
 
 pyspark = pytest.importorskip(
@@ -202,7 +203,7 @@ def test_a_frozen_broker_is_waited_for(stands: dict[str, Stand]) -> None:
                 parts = reader.partitions(end, reader.latestOffset(end, ALL))
                 return numbers(reader, parts)
 
-            until(lambda: new() == list(range(FIRST, FIRST + MORE)), 30)
+            until(lambda: new() == list(range(FIRST, FIRST + MORE)), seconds=30)
 
     beside(job)
 
@@ -309,7 +310,7 @@ def test_a_nameserver_that_is_away_and_forgets(stands: dict[str, Stand], queries
             stand.namesrv.stop()
             # A query that knows its routes needs no NameServer.
             sent = stand.side.send_packed("Named")
-            until(lambda: count(reader, start) == len(sent), 30)
+            until(lambda: count(reader, start) == len(sent), seconds=30)
             with pytest.raises(SparkSourceError, match=r"no NameServer of .* can be reached"):
                 RocketMQBatchReader(
                     given(stand, topic="Named", outageTimeoutMs="0"), ["body"]
@@ -321,7 +322,7 @@ def test_a_nameserver_that_is_away_and_forgets(stands: dict[str, Stand], queries
             )
             assert sum(part.parts[0].count for part in once.partitions()) == len(sent)
             stand.side.send("Named", range(MORE))
-            until(lambda: count(reader, start) == len(sent) + MORE, 30)
+            until(lambda: count(reader, start) == len(sent) + MORE, seconds=30)
 
     beside(job)
 

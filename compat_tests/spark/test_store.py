@@ -26,8 +26,8 @@ from compat_tests.spark.stages.stage import (
     Side,
     sides,
     spark_session,
-    until,
 )
+from tests.patience import until
 from trimq.admin import BlockingAdminClient, NewMessage
 from trimq.codec.bodies.groups import SubscriptionGroupConfig
 from trimq.codec.bodies.locks import MessageQueue

@@ -28,8 +28,8 @@ from compat_tests.spark.stages.stage import (
     at_leisure,
     sides,
     spark_session,
-    until,
 )
+from tests.patience import until
 from trimq.admin import BlockingAdminClient
 from trimq.codec.codes import RequestCode
 from trimq.spark.versions import has_streams
@@ -302,7 +302,7 @@ def expire(spark: Any, side: Side) -> int:
             (queue,) = admin.topic_stats("Expiring").offsets.values()
             return queue.min_offset == left
 
-        until(gone, 180)
+        until(gone, seconds=180)
     return left
 
 

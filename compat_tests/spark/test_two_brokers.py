@@ -16,7 +16,8 @@ from compat_tests.servers.jvm import IDLE, Launcher
 from compat_tests.servers.ours import TrimqServer
 from compat_tests.servers.real import RealBroker, RealNameServer, RealServer
 from compat_tests.servers.server import Options
-from compat_tests.spark.stages.stage import at_leisure, spark_session, until
+from compat_tests.spark.stages.stage import at_leisure, spark_session
+from tests.patience import until
 from trimq.admin import BlockingAdminClient
 from trimq.admin.errors import NotFound
 from trimq.codec.bodies.topics import TopicConfig

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
@@ -25,8 +24,6 @@ BATCH_FILE: Final = 46 * 20
 # Messages in every batch.
 BATCH: Final = 3
 DISK_MEGABYTES: Final = 300
-# Both kinds look at their files a minute after the start and then as often as they are told to.
-PATIENCE: Final = 240
 # Both close a connection on which nothing was said for two minutes, and one side may wait that long for the other.
 IDLE_SECONDS: Final = 60
 BATCH_TOPICS: Final = ("Batches", "EarlyBatches")
@@ -187,10 +184,3 @@ def fill_disk(store: Path, percent: float) -> None:
 
 def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
-
-
-def until(condition: Callable[[], object], what: str) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < deadline, f"not within {PATIENCE} s: {what}"
-        time.sleep(0.2)

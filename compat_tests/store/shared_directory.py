@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from compat_tests.servers import containers, real
-from compat_tests.servers.processes import HOST, wait_until
+from compat_tests.servers.processes import HOST
 from compat_tests.servers.server import Options
 from compat_tests.wire import records
 from compat_tests.wire.frames import Frame
 from compat_tests.wire.link import Link
 from compat_tests.wire.records import Record
+from tests.patience import until
 from trimq.codec.flags import SysFlag
 from trimq.codec.records.batch import BatchItem, join_batch
 from trimq.store.config import StoreConfig
@@ -117,9 +118,11 @@ class Real:
         On a busy machine a moment is long, and nothing may come for a while: so it is known what must come.
         """
         for (topic, queue_id), end in self._ends.items():
-            wait_until(
+            until(
+                lambda queue_id=queue_id, topic=topic, end=end: (
+                    self.offset(MAX, queue_id, topic=topic) >= end
+                ),
                 f"queue {queue_id} of {topic} reaches {end}",
-                lambda: self.offset(MAX, queue_id, topic=topic) >= end,  # noqa: B023
             )
         self._ends.clear()
 

@@ -10,12 +10,13 @@ from typing import Final
 import pytest
 
 from compat_tests.store.shared_directory import SETTINGS
-from compat_tests.store.turns import Sides, eventually
+from compat_tests.store.turns import Sides
 from compat_tests.wire.asks import query_offset
 from compat_tests.wire.cases import lite_topics, orderly_pops
 from compat_tests.wire.frames import Frame
 from compat_tests.wire.records import read_records
 from compat_tests.wire.stage import Stage
+from tests.patience import until
 
 LIGHT: Final = {
     **SETTINGS,
@@ -28,7 +29,6 @@ SUCCESS, NOTHING = 0, 210
 HELD_MILLIS: Final = 900_000
 # Of what is awaited after the last change.
 INVISIBLE_MILLIS: Final = 50_000
-PATIENCE: Final = 120.0
 # Offsets and blocks are written every 5 s, by the real broker from its tenth second on.
 WRITTEN_SECONDS: Final = 16.0
 TURNS: Final = pytest.mark.parametrize(
@@ -90,12 +90,8 @@ def test_a_block_holds_under_the_other_broker(
     stop(sides, kill)
 
     stage = sides.start(first)
-    found: list[bytes] = []
-    deadline = time.monotonic() + PATIENCE
-    while not found and time.monotonic() < deadline:
-        found = bodies(in_order(stage, "c"))
-        assert not found or time.time() >= due, "it came too early"
-        time.sleep(0.2)
+    found = until(lambda: bodies(in_order(stage, "c")), "they come again", pause=0.2)
+    assert time.time() >= due, "it came too early"
     assert found == [b"m3", b"m4"]
 
 
@@ -108,7 +104,7 @@ def lite(stage: Stage, *expected: bytes) -> Frame:
         found.append(stage.ask(lite_topics.pop()))
         return bodies(found[-1]) != []
 
-    eventually(come, f"{expected} by a lite pop", PATIENCE)
+    until(come, f"{expected} by a lite pop")
     assert bodies(found[-1]) == list(expected)
     return found[-1]
 

@@ -23,6 +23,7 @@ from compat_tests.wire import reading
 from compat_tests.wire.asks import create_topic, properties, pull, queue_question, send
 from compat_tests.wire.cases.filtering import brief
 from compat_tests.wire.stage import Place, Stage
+from tests.patience import PATIENCE
 
 SETTINGS: Final = {
     "compactionCqMappedFileSize": "460",
@@ -38,7 +39,6 @@ COUNT: Final = 60
 MOST: Final = KEYS + 1 + 9
 # Both rewrite a queue after at most twice the interval and a second.
 TURN_SECONDS: Final = 2.5
-PATIENCE: Final = 60.0
 MAX_OFFSET, MIN_OFFSET = 30, 31
 
 

@@ -16,7 +16,6 @@ import pytest
 
 from compat_tests.servers.containers import launcher
 from compat_tests.servers.ours import TrimqServer
-from compat_tests.servers.processes import wait_until
 from compat_tests.servers.real import RealServer
 from compat_tests.servers.server import Options, Server
 from compat_tests.wire.asks import (
@@ -31,6 +30,7 @@ from compat_tests.wire.asks import (
 )
 from compat_tests.wire.cases.filtering import brief, sql
 from compat_tests.wire.stage import Place, Stage
+from tests.patience import until
 from trimq.broker.filters.bloom import Bloom
 from trimq.codec.entries.extension_unit import FIRST_ADDRESS, bit_map_with
 from trimq.codec.entries.queue import parse_all
@@ -63,7 +63,7 @@ class Turn:
             known = properties(UNIQ_KEY=f"U{number}", n=str(number % ROUND))
             self.stage.must(send(b"%d" % number, properties=known))
         # The real broker fills its queues in the background.
-        wait_until("the queue has all", lambda: self.end() == first + ROUND)
+        until(lambda: self.end() == first + ROUND, "the queue has all")
 
     def end(self) -> int:
         return int(self.stage.must(queue_question(MAX_OFFSET)).ext["offset"])

@@ -13,9 +13,9 @@ import pytest
 from compat_tests.servers.held_disk import HeldDisk, can_be_held
 from compat_tests.servers.jvm import JvmLauncher
 from compat_tests.servers.ours import TrimqNameServer, TrimqServer
-from compat_tests.servers.processes import wait_until
 from compat_tests.servers.real import RealBroker
 from compat_tests.servers.server import Options
+from tests.patience import until
 from tests.trimq.serving.asks import max_offset, pull, send
 from trimq.codec.codes import ResponseCode
 
@@ -63,7 +63,7 @@ def seen(addr: str, offset: int, wait_millis: int = 0) -> list[object]:
 
 def play(addr: str, disk: HeldDisk) -> list[object]:
     # A JVM's first flush may take longer than the time-out.
-    wait_until("a message is flushed in time", lambda: send(addr, 1, b"before").code == 0)
+    until(lambda: send(addr, 1, b"before").code == 0, "a message is flushed in time")
     noted: list[object] = [send(addr, 0, b"first").code, seen(addr, 0, 15_000)]
     disk.hold()
     noted += ["held", send(addr, 0, b"second", UNAWAITED).code]

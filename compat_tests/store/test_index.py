@@ -19,6 +19,7 @@ from compat_tests.store.shared_directory import (
     Real,
 )
 from compat_tests.wire import records
+from tests.patience import until
 from trimq.store.config import StoreConfig
 from trimq.store.message_store import MessageStore
 from trimq.store.messages.message import Message
@@ -88,12 +89,8 @@ def write_real(broker: Real, first: int, count: int) -> None:
 
 def await_real(broker: Real, number: int) -> None:
     """The entries come a moment after the answers."""
-    deadline = time.monotonic() + 60
-    while not ask_real(broker, (f"Tag{number % 3}", "T")) or not ask_real(
-        broker, (f"U{number}", "U")
-    ):
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    for question in ((f"Tag{number % 3}", "T"), (f"U{number}", "U")):
+        until(lambda question=question: ask_real(broker, question), f"{question} has an answer")
 
 
 def questions(count: int) -> list[Question]:

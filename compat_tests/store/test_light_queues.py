@@ -10,17 +10,17 @@ from typing import Final
 import pytest
 
 from compat_tests.store.shared_directory import SETTINGS
-from compat_tests.store.turns import Sides, eventually
+from compat_tests.store.turns import Sides
 from compat_tests.wire.asks import commit_offset, create_topic, properties, pull, query_offset, send
 from compat_tests.wire.records import read_properties, read_records
 from compat_tests.wire.stage import Stage
+from tests.patience import until
 from trimq.store.checking.check import StoreCheck
 
 NAMES: Final = ("%LMQ%a", "%LMQ%b", "%LMQ%$$T$lite")
 GROUP: Final = "%LMQ%$G"
 LIGHT: Final = {**SETTINGS, "enableLmq": "true", "enableMultiDispatch": "true"}
 ROUND: Final = 30
-PATIENCE: Final = 120.0
 
 
 class Writer:
@@ -48,7 +48,7 @@ class Writer:
 
     def check(self, stage: Stage) -> None:
         for name, wanted in self.wanted.items():
-            eventually(lambda: len(read(stage, name)) >= len(wanted), name, PATIENCE)  # noqa: B023
+            until(lambda name=name, wanted=wanted: len(read(stage, name)) >= len(wanted), name)
             found = read(stage, name)
             assert [number for number, _ in found] == wanted, name
             assert [offset for _, offset in found] == list(range(len(wanted))), name

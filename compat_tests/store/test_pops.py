@@ -16,6 +16,7 @@ from compat_tests.wire.asks import ask, create_topic, send
 from compat_tests.wire.frames import Frame
 from compat_tests.wire.records import Record, read_records
 from compat_tests.wire.stage import Stage
+from tests.patience import PATIENCE
 
 POP, ACK, CHANGE = 200050, 200051, 200053
 SUCCESS, NOTHING = 0, 210
@@ -23,7 +24,6 @@ SUCCESS, NOTHING = 0, 210
 INVISIBLE_MILLIS = (30_000, 120_000, 480_000)
 # An acknowledgement has to come so long before its message is due.
 IN_TIME_SECONDS = 5.0
-PATIENCE = 120.0
 # flushConsumerOffsetInterval and a little more.
 OFFSETS_WRITTEN_SECONDS = 7.0
 

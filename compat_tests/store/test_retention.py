@@ -26,15 +26,14 @@ from compat_tests.store.retention_sides import (
     LOG_FILE,
     MAX,
     MIN,
-    PATIENCE,
     QUEUE_FILE,
     VIEW,
     Disk,
     Side,
     fill_disk,
-    until,
 )
 from compat_tests.wire import asks, records
+from tests.patience import until
 from trimq.store.config import StoreConfig
 from trimq.store.message_store import MessageStore
 from trimq.store.messages.message import Message
@@ -78,13 +77,15 @@ class Pair:
 
     def same_at_rest(self, look: Callable[[Side], Any]) -> Any:
         """What both show once nothing is under way: threads of the real broker build queues and files."""
-        deadline = time.monotonic() + PATIENCE
-        while time.monotonic() < deadline:
+        seen: list[Any] = []
+
+        def is_same() -> bool:
             ours, real = self.both(look)
-            if ours == real:
-                return ours
-            time.sleep(0.5)
-        return self.same(look)
+            seen.append(ours)
+            return bool(ours == real)
+
+        until(is_same, "both show the same", pause=0.5)
+        return seen[-1]
 
 
 @pytest.fixture(scope="module")

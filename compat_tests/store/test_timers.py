@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 from compat_tests.store.shared_directory import SETTINGS, SUCCESS, TOPIC, Real, open_ours
-from compat_tests.store.turns import eventually
 from compat_tests.wire.frames import Frame
 from compat_tests.wire.link import Link
+from tests.patience import until
 from trimq.codec.records.properties import parse_properties
 from trimq.codec.records.record import Record, parse_record
 
@@ -26,7 +26,6 @@ SEND, MAX = 10, 30
 TIMERS = {**SETTINGS, "timerRollWindowSlot": "6"}
 DELAYS = (1500, 2000, 2500, 4000, 4500, 7000, 9000, 14_000)
 ROLLS = 6000
-PATIENCE = 120.0
 
 
 class Ours:
@@ -143,7 +142,7 @@ class Ledger:
             answer = broker.ask(MAX, {"topic": TOPIC, "queueId": 0})
             return int(answer.ext["offset"]) >= count
 
-        eventually(holds, f"{count} messages delivered", PATIENCE)
+        until(holds, f"{count} messages delivered")
 
     def check(self, root: Path, twice: bool = False) -> None:
         """`twice`: the real broker delivers again what was delivered after a checkpoint."""

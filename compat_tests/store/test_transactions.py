@@ -15,13 +15,14 @@ from typing import Final
 import pytest
 
 from compat_tests.store.shared_directory import SETTINGS
-from compat_tests.store.turns import Sides, eventually
+from compat_tests.store.turns import Sides
 from compat_tests.wire.asks import PULL_SUBSCRIPTION, create_topic, heartbeat, pull
 from compat_tests.wire.cases.transactions import COMMIT, ROLLBACK, end, half
 from compat_tests.wire.frames import Frame
 from compat_tests.wire.link import NoReply
 from compat_tests.wire.records import Record, read_properties, read_records
 from compat_tests.wire.stage import Stage
+from tests.patience import PATIENCE, until
 
 CHECK: Final = 39
 OP_TOPIC: Final = "RMQ_SYS_TRANS_OP_HALF_TOPIC"
@@ -37,8 +38,6 @@ ASKING: Final = {
     # The real broker writes its ops so much later, and loses what it has not written, even when it is stopped.
     "transactionOpBatchInterval": "100",
 }
-# A JVM that has just started asks late, and on a busy machine its rounds are late too.
-PATIENCE: Final = 90.0
 
 
 class Producer:
@@ -98,7 +97,7 @@ def written_ops(stage: Stage) -> list[str]:
 
 def wait_for_ops(stage: Stage, ended: set[str]) -> None:
     """Until those are written, and those of a round that has just put back what is pending."""
-    eventually(lambda: ended <= set(written_ops(stage)), "the ops are written", PATIENCE)
+    until(lambda: ended <= set(written_ops(stage)), "the ops are written")
     # Two rounds with nothing pending write none; else the moment is one behind the ops of a round.
     seen, still = len(written_ops(stage)), time.monotonic()
     while time.monotonic() < still + ROUND_SECONDS * 2:

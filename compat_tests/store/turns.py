@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Final
-
-import pytest
 
 from compat_tests.servers import containers
 from compat_tests.servers.ours import TrimqServer
@@ -82,11 +79,3 @@ def is_written(file: Path, since: float) -> bool:
         return file.stat().st_mtime > since
     except FileNotFoundError:
         return False
-
-
-def eventually(holds: Callable[[], bool], what: str, seconds: float) -> None:
-    deadline = time.monotonic() + seconds
-    while not holds():
-        if time.monotonic() > deadline:
-            pytest.fail(f"not within {seconds} s: {what}")
-        time.sleep(0.1)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
 
 from bench.servers.fleet import Fleet
+from tests.patience import until
 
 
 class Sleeper:
@@ -35,15 +35,10 @@ class Sleeper:
             raise RuntimeError("not running")
         return self.process.pid
 
-    def is_stopped(self, seconds=60):
-        """Whether the kernel has stopped it, which it does a moment after the signal."""
-        wanted = time.monotonic() + seconds
-        while time.monotonic() < wanted:
-            stat = Path(f"/proc/{self.broker_pid}/stat").read_text()
-            if stat.rpartition(")")[2].split()[0] == "T":
-                return True
-            time.sleep(0.01)
-        return False
+    def becomes(self, *states):
+        """The kernel has stopped it, or not any more, a moment after the signal: T is stopped."""
+        stat = Path(f"/proc/{self.broker_pid}/stat")
+        return until(lambda: stat.read_text().rpartition(")")[2].split()[0] in states)
 
 
 @pytest.fixture
@@ -59,12 +54,12 @@ def servers(tmp_path):
 def test_only_the_one_whose_turn_it_is_runs(servers):
     fleet = Fleet(servers, catch_up_seconds=0)
     assert set(fleet.start()) == {"real", "compiled"}
-    assert all(server.is_stopped() for server in servers.values())
+    assert all(server.becomes("T") for server in servers.values())
     with fleet.turn("real") as server:
         assert server is servers["real"]
-        assert not server.is_stopped(0.2)
-        assert servers["compiled"].is_stopped()
-    assert servers["real"].is_stopped()
+        assert server.becomes("R", "S")
+        assert servers["compiled"].becomes("T")
+    assert servers["real"].becomes("T")
     fleet.stop()
     assert all(server.process is None for server in servers.values())
 
@@ -75,7 +70,7 @@ def test_a_server_may_be_restarted_in_its_turn(servers):
     with fleet.turn("compiled") as server:
         server.stop()
         server.start()
-    assert server.is_stopped()
+    assert server.becomes("T")
     fleet.stop()
 
 

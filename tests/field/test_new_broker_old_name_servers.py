@@ -32,12 +32,6 @@ REGISTER = RequestCode.REGISTER_BROKER
 SENTENCE = "two brokers have the same name and id"
 
 
-@pytest.fixture
-def patient_clock() -> trio.testing.MockClock:
-    """Stands still while anybody works, however slow the machine: it jumps when nothing has come for long."""
-    return trio.testing.MockClock(autojump_threshold=0.05)
-
-
 class Broker:
     """What registers."""
 

@@ -36,12 +36,6 @@ OF_5 = (RequestCode.GET_ALL_MESSAGE_REQUEST_MODE, RequestCode.GET_TIMER_METRICS)
 TIMERS = RequestCode.GET_TIMER_CHECK_POINT
 
 
-@pytest.fixture
-def patient_clock() -> trio.testing.MockClock:
-    """Stands still while anybody works, however slow the machine: it jumps when nothing has come for long."""
-    return trio.testing.MockClock(autojump_threshold=0.05)
-
-
 class Master(OldNameServer):
     """The broker, and how often somebody connects."""
 

@@ -101,7 +101,7 @@ async def test_long_answers_that_are_not_read_do_not_fill_the_memory(child: Chil
             )
             assert answer.code == 0
             most = max(most, child.resident())
-            await trio.sleep(0.01)
+            await trio.sleep(0.004)
         for stream in streams:
             await trio.aclose_forcefully(stream)
         assert (

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from tests.patience import until
 from trimq.admin.blocking import BlockingAdminClient
 from trimq.admin.brokers.leaving import HALVES, POPPED, Remainder, _without_offsets
 from trimq.admin.messages.sending import NewMessage
@@ -29,9 +30,29 @@ TOPIC, GROUP = "Leaving", "Readers"
 
 @pytest.fixture
 def server() -> Iterator[TestServer]:
-    settings = {"brokerName": "broker-a", "messageDelayLevel": "4s 1h", "reviveInterval": 60_000}
+    settings = {"brokerName": "broker-a", "messageDelayLevel": "1s 1h", "reviveInterval": 60_000}
     with running_server(settings=settings) as started:
         yield started
+
+
+class Hurried:
+    """For a command that looks at the clock and sleeps: whole seconds take a moment."""
+
+    passed = 0.0
+
+    def monotonic(self) -> float:
+        return time.monotonic() + self.passed
+
+    def sleep(self, seconds: float) -> None:
+        self.passed += seconds
+        time.sleep(0.001)
+
+
+@pytest.fixture
+def hurried(monkeypatch: pytest.MonkeyPatch) -> Hurried:
+    clock = Hurried()
+    monkeypatch.setattr(drain_broker, "time", clock)
+    return clock
 
 
 @pytest.fixture
@@ -134,7 +155,7 @@ def pop(server: TestServer) -> None:
         topic=TOPIC,
         queue_id=0,
         max_msg_nums=1,
-        invisible_time=1000,
+        invisible_time=100,
         poll_time=0,
         born_time=int(time.time() * 1000),
         init_mode=0,
@@ -160,15 +181,11 @@ def test_whose_a_retry_topic_is(topic: str, group: str) -> None:
     assert not list(_without_offsets([topic], [f"{topic}@{group}"]))
 
 
-def until(holds: Any, what: str) -> None:
-    deadline = time.monotonic() + 60
-    while not holds():
-        assert time.monotonic() < deadline, what
-        time.sleep(0.05)
-
-
 def test_it_waits_for_the_group_and_unregisters(
-    server: TestServer, admin: BlockingAdminClient, monkeypatch: pytest.MonkeyPatch
+    server: TestServer,
+    admin: BlockingAdminClient,
+    hurried: Hurried,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for _ in range(3):
         send(admin)
@@ -192,18 +209,17 @@ def test_it_waits_for_the_group_and_unregisters(
 
 
 def test_it_waits_for_routes_and_delayed_messages(
-    server: TestServer, admin: BlockingAdminClient
+    server: TestServer, admin: BlockingAdminClient, hurried: Hurried
 ) -> None:
     send(admin, DELAY="1")
-    began = time.monotonic()
     done = run(server, "--drain-settle", "4")
     assert done.exit_code == 0, done.output
-    assert time.monotonic() - began >= 4
+    assert hurried.passed >= 4
     assert "delayed messages 1" in done.output
 
 
 def test_who_gives_up_is_told_how_to_undo_it(
-    server: TestServer, admin: BlockingAdminClient
+    server: TestServer, admin: BlockingAdminClient, hurried: Hurried
 ) -> None:
     for _ in range(3):
         send(admin)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from click.testing import CliRunner
 
+from tests.patience import until
 from trimq.admin.blocking import BlockingAdminClient
 from trimq.admin.messages.sending import NewMessage
 from trimq.admin.topics import elastic
@@ -85,8 +86,7 @@ def test_for_programs(show: Callable[..., str]) -> None:
 def test_queues_that_are_to_leave_the_route(show: Callable[..., str], server: TestServer) -> None:
     with BlockingAdminClient(server.namesrv_addr) as admin:
         admin.elastic_scale(server.broker_addr, TOPIC, 1)
-        while admin.elastic_view(server.broker_addr, TOPIC).pending:
-            time.sleep(0.1)
+        until(lambda: not admin.elastic_view(server.broker_addr, TOPIC).pending)
     why = "no group has read the topic yet, and queue 2 has messages"
     assert f"queues 1 to 3 are to leave the route: {why}" in show().splitlines()
     done = CliRunner().invoke(
@@ -176,10 +176,7 @@ def test_producers_that_seem_to_have_the_old_list(
         # Of a topic that was made elastic nothing is said.
         assert "#Address" not in show()
         assert json.loads(show("--json"))["oldQueues"] == 0
-    deadline = time.monotonic() + 60
-    while json.loads(show("--json", "-t", "Old"))["oldProducers"]:
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    until(lambda: not json.loads(show("--json", "-t", "Old"))["oldProducers"])
 
 
 def test_old_producers_have_names_and_are_not_all_shown(capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from tests.net.spaces import Net, remove_leftovers
-from tests.trimq.supervising.test_running_family import is_gone, until
+from tests.patience import until
+from tests.trimq.supervising.test_running_family import is_gone
 
 ROOT = Path(__file__).parents[2]
 # Seconds in which a byte comes that comes at all, mostly.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
 
 import trio
 import trio.lowlevel
@@ -45,13 +44,6 @@ async def serving(store: MessageStore, config: ReplicationConfig = FAST) -> Asyn
         finally:
             nursery.cancel_scope.cancel()
             running.sock.close()
-
-
-async def until(holds: Any, what: str) -> None:
-    with trio.move_on_after(60) as patience:
-        while not holds():  # noqa: ASYNC110 - looks at what tells nobody
-            await trio.sleep(0.01)
-    assert not patience.cancelled_caught, what
 
 
 @asynccontextmanager

@@ -10,7 +10,8 @@ import pytest
 import trio
 import trio.lowlevel
 
-from tests.replication.links import Running, by_hand, piece, serving, until
+from tests.patience import until_in_trio
+from tests.replication.links import Running, by_hand, piece, serving
 from tests.store.conftest import Bench
 from trimq.codec.layouts.ha import SLAVE_REPORT
 from trimq.replication.admission import MOST_LINKS, MOST_OF_ADDRESS, SILENT_SECONDS
@@ -45,11 +46,11 @@ async def test_silent_links_keep_no_slave_out(
     store = bench.open()
     store.put(bench.message(b"m"))
     async with serving(store) as running, links(running, MOST_LINKS, of_address) as silent:
-        await until(lambda: len(running.slaves) == MOST_LINKS, "all are there")
+        await until_in_trio(lambda: len(running.slaves) == MOST_LINKS, "all are there")
         async with by_hand(running, 0) as slave:
             assert (await piece(slave))[0] == 0
             assert await silent[0].receive_some() == b""
-        await until(lambda: len(running.slaves) == MOST_LINKS - 1, "one of them has left")
+        await until_in_trio(lambda: len(running.slaves) == MOST_LINKS - 1, "one of them has left")
 
 
 async def test_silent_links_of_one_address_need_no_more_than_its_places(
@@ -59,7 +60,7 @@ async def test_silent_links_of_one_address_need_no_more_than_its_places(
     count = 3 * MOST_OF_ADDRESS
     async with serving(bench.open()) as running, links(running, count, count) as streams:
         assert await streams[2 * MOST_OF_ADDRESS - 1].receive_some() == b""
-        await until(lambda: len(running.slaves) == MOST_OF_ADDRESS, "the others have left")
+        await until_in_trio(lambda: len(running.slaves) == MOST_OF_ADDRESS, "the others have left")
 
 
 @pytest.mark.parametrize(
@@ -74,7 +75,7 @@ async def test_so_many_slaves_and_no_more(
         serving(bench.open()) as running,
         links(running, count, of_address, report=0) as streams,
     ):
-        await until(
+        await until_in_trio(
             lambda: sum(link.sent_to == 0 for link in running.slaves) == count, "all have reported"
         )
         host = streams[-1].socket.getsockname()[0]

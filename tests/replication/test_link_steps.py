@@ -9,7 +9,8 @@ import trio
 import trio.lowlevel
 import trio.testing
 
-from tests.replication.links import FAST, by_hand, serving, until
+from tests.patience import until_in_trio
+from tests.replication.links import FAST, by_hand, serving
 from tests.store.conftest import Bench
 from trimq.base.clock import Clock
 from trimq.codec.layouts.ha import MASTER_HEAD, SLAVE_REPORT
@@ -28,22 +29,18 @@ async def test_queues_follow_little_in_the_step_that_brought_it(
     async with serving(store) as running, trio.open_nursery() as nursery:
         slave = Slave(FAST, copied, running.where, Clock())
         nursery.start_soon(slave.run)
-        await until(lambda: slave.master is not None, "the master")
+        await until_in_trio(lambda: slave.master is not None, "the master")
         for at in range(5):
             store.put(bench.message(b"m" * at))
-            await until(lambda: copied.end == store.max_physical_offset, "the message")
+            await until_in_trio(lambda: copied.end == store.max_physical_offset, "the message")
             assert slave.behind == 0
             assert copy.max_offset("T", 0) == at + 1
         nursery.cancel_scope.cancel()
 
 
+# Each of its heartbeats costs the patience of a clock.
+SELDOM = ReplicationConfig(ha_send_heartbeat_interval=500, ha_housekeeping_interval=5000)
 QUIET = ReplicationConfig(ha_send_heartbeat_interval=60_000, ha_housekeeping_interval=1000)
-
-
-@pytest.fixture
-def patient_clock() -> trio.testing.MockClock:
-    """Stands still while anybody works, however slow the machine: it jumps when nothing has come for a moment."""
-    return trio.testing.MockClock(autojump_threshold=0.02)
 
 
 async def test_a_slave_that_falls_silent_is_given_up(
@@ -54,14 +51,14 @@ async def test_a_slave_that_falls_silent_is_given_up(
     store = benches[0].open()
     caplog.set_level(logging.INFO, "trimq.replication")
     async with serving(store, QUIET) as running, by_hand(running, 0) as stream:
-        for _ in range(15):
-            await trio.sleep(0.1)
+        for _ in range(5):
+            await trio.sleep(0.3)
             await stream.send_all(SLAVE_REPORT.build({"max_offset": 0}))
         assert len(list(running.slaves)) == 1
         await trio.sleep(0.99)
         assert len(list(running.slaves)) == 1
-        await until(lambda: not list(running.slaves), "the end of the link")
-        await until(lambda: "reason=silent for 1 s" in caplog.text, "why")
+        await until_in_trio(lambda: not list(running.slaves), "the end of the link")
+        await until_in_trio(lambda: "reason=silent for 1 s" in caplog.text, "why")
 
 
 async def test_a_master_that_falls_silent_is_given_up(
@@ -76,8 +73,8 @@ async def test_a_master_that_falls_silent_is_given_up(
         return f"{host}:{port}"
 
     async def serve(stream: trio.SocketStream) -> None:
-        for _ in range(15):
-            await trio.sleep(0.1)
+        for _ in range(5):
+            await trio.sleep(0.3)
             await stream.send_all(MASTER_HEAD.build({"offset": 0, "size": 0}))
         await trio.sleep(0.99)
         assert slave.master is not None
@@ -88,12 +85,14 @@ async def test_a_master_that_falls_silent_is_given_up(
         nursery.start_soon(trio.serve_listeners, serve, [listener])
         nursery.start_soon(slave.run)
         await trio.sleep(2.4)
-        await until(lambda: "reason=silent for 1 s" in caplog.text, "it does not say so")
+        await until_in_trio(lambda: "reason=silent for 1 s" in caplog.text, "it says so", pause=1)
         nursery.cancel_scope.cancel()
 
 
 async def test_queues_that_cannot_follow_at_once_follow_later(
-    benches: tuple[Bench, Bench], caplog: pytest.LogCaptureFixture
+    benches: tuple[Bench, Bench],
+    caplog: pytest.LogCaptureFixture,
+    patient_clock: trio.testing.MockClock,
 ) -> None:
     bench, other = benches
     store, copy = bench.open(), other.open()
@@ -105,14 +104,14 @@ async def test_queues_that_cannot_follow_at_once_follow_later(
 
     copy.give_effect("T", effect)
     copied = copy.follow()
-    async with serving(store) as running, trio.open_nursery() as nursery:
-        slave = Slave(FAST, copied, running.where, Clock())
+    async with serving(store, SELDOM) as running, trio.open_nursery() as nursery:
+        slave = Slave(SELDOM, copied, running.where, Clock())
         nursery.start_soon(slave.run)
         nursery.start_soon(slave.derive)
-        await until(lambda: slave.master is not None, "the master")
+        await until_in_trio(lambda: slave.master is not None, "the master")
         store.put(bench.message(b"m"))
-        await until(lambda: copied.end == store.max_physical_offset, "the message")
-        await until(lambda: slave.behind == 0, "the queues")
+        await until_in_trio(lambda: copied.end == store.max_physical_offset, "the message")
+        await until_in_trio(lambda: slave.behind == 0, "the queues", pause=1)
         (link,) = running.slaves
         assert link.acked == copied.end
         nursery.cancel_scope.cancel()
@@ -136,12 +135,14 @@ async def test_a_slave_without_its_master_says_whom_it_looks_for(
             assert min(slave.read_at, slave.wrote_at) >= began
             store.put(bench.message(b"m"))
             nursery.start_soon(slave.run)
-            await until(lambda: slave.max_offset == store.max_physical_offset, "the message")
+            await until_in_trio(
+                lambda: slave.max_offset == store.max_physical_offset, "the message"
+            )
             assert slave.sought == slave.master == running.address
-        await until(lambda: slave.master is None, "the end of the link")
+        await until_in_trio(lambda: slave.master is None, "the end of the link")
         assert slave.sought == running.address
         lost_at = clock.millis()
-        await until(lambda: slave.read_at > lost_at, "another attempt")
+        await until_in_trio(lambda: slave.read_at > lost_at, "another attempt")
         assert slave.master is None
         nursery.cancel_scope.cancel()
 
@@ -153,16 +154,16 @@ async def test_a_slave_that_gets_nothing_more_has_no_speed(
     store = bench.open()
     async with serving(store, QUIET) as running, trio.open_nursery() as nursery:
         slave = Slave(
-            ReplicationConfig(ha_send_heartbeat_interval=300, ha_housekeeping_interval=60_000),
+            ReplicationConfig(ha_send_heartbeat_interval=2000, ha_housekeeping_interval=60_000),
             other.open().follow(),
             running.where,
             Clock(),
         )
         nursery.start_soon(slave.run)
-        await until(lambda: slave.master is not None, "the master")
-        for _ in range(30):
-            store.put(bench.message(b"m" * 100))
-            await trio.sleep(0.1)
+        await until_in_trio(lambda: slave.master is not None, "the master")
+        for _ in range(6):
+            store.put(bench.message(b"m" * 500))
+            await trio.sleep(0.5)
         (link,) = running.slaves
         now = trio.current_time()
         assert slave.bytes_per_second(now) > 0

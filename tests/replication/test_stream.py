@@ -14,7 +14,8 @@ import trio
 import trio.lowlevel
 
 from tests.interpreted import needs_plain_slaves
-from tests.replication.links import FAST, by_hand, exactly, piece, serving, until
+from tests.patience import until_in_trio
+from tests.replication.links import FAST, by_hand, exactly, piece, serving
 from tests.store.conftest import Bench
 from trimq.base.clock import Clock
 from trimq.codec.layouts.ha import MASTER_HEAD, SLAVE_REPORT
@@ -35,12 +36,14 @@ async def test_a_slave_follows_and_acknowledges(benches: tuple[Bench, Bench]) ->
         slave = Slave(FAST, copied, running.where, Clock())
         nursery.start_soon(slave.run)
         nursery.start_soon(slave.derive)
-        await until(lambda: copied.end == store.max_physical_offset, "the backlog")
+        await until_in_trio(lambda: copied.end == store.max_physical_offset, "the backlog")
         for at in range(30):
             store.put(bench.message(b"n" * at))
-        await until(lambda: slave.behind == 0 and copied.end == store.max_physical_offset, "all")
+        await until_in_trio(
+            lambda: slave.behind == 0 and copied.end == store.max_physical_offset, "all"
+        )
         (link,) = running.slaves
-        await until(lambda: link.acked == store.max_physical_offset, "its report")
+        await until_in_trio(lambda: link.acked == store.max_physical_offset, "its report")
         nursery.cancel_scope.cancel()
     # It begins with what was its master's last file.
     assert copy.min_physical_offset == last_file
@@ -86,7 +89,7 @@ async def test_nothing_goes_to_a_slave_that_is_ahead_or_too_far_behind(
                 assert running.master.astray() == ["127.0.0.1"]
         # One that was right and then says more than there is.
         async with by_hand(running, end) as stream:
-            await until(lambda: running.slaves.copied.offset == end, "it counts")
+            await until_in_trio(lambda: running.slaves.copied.offset == end, "it counts")
             assert not running.master.astray()
             await stream.send_all(SLAVE_REPORT.build({"max_offset": end + 500}))
             assert await stream.receive_some() == b""
@@ -134,7 +137,9 @@ async def test_reports_are_read_however_they_are_cut(benches: tuple[Bench, Bench
             for at in range(0, len(data), 3):
                 await stream.send_all(data[at : at + 3])
                 await trio.sleep(0.005)
-            await until(lambda: [link.acked for link in running.slaves] == [end], "the last one")
+            await until_in_trio(
+                lambda: [link.acked for link in running.slaves] == [end], "the last one"
+            )
 
 
 @pytest.mark.parametrize(
@@ -169,7 +174,9 @@ async def test_a_slave_drops_a_master_that_makes_no_sense(
     async with trio.open_nursery() as nursery:
         nursery.start_soon(trio.serve_listeners, play, listeners)
         nursery.start_soon(slave.run)
-        await until(lambda: any("master lost" in r.getMessage() for r in caplog.records), "lost")
+        await until_in_trio(
+            lambda: any("master lost" in r.getMessage() for r in caplog.records), "lost"
+        )
         nursery.cancel_scope.cancel()
     (line,) = [r.getMessage() for r in caplog.records if "master lost" in r.getMessage()][:1]
     assert why in line
@@ -196,7 +203,7 @@ async def test_what_a_master_has_alone_opens_no_gate(benches: tuple[Bench, Bench
             assert running.slaves.copied.offset == 0
             end = store.max_physical_offset
             await stream.send_all(SLAVE_REPORT.build({"max_offset": end}))
-            await until(lambda: running.slaves.copied.offset == end, "it has it")
+            await until_in_trio(lambda: running.slaves.copied.offset == end, "it has it")
 
 
 @needs_plain_slaves
@@ -225,7 +232,7 @@ async def test_what_a_slow_slave_left_goes_out_before_what_is_new(
     # This slave says nothing while it reads.
     patient = ReplicationConfig()
     async with serving(store, patient) as running, by_hand(running, end) as stream:
-        await until(
+        await until_in_trio(
             lambda: [link.sent_to for link in running.slaves] == [store.max_physical_offset], "even"
         )
         begin = at = store.max_physical_offset
@@ -283,23 +290,23 @@ async def test_a_slaves_full_disk(
         nursery.start_soon(slave.run)
         nursery.start_soon(slave.derive)
         store.put(bench.message(b"first"))
-        await until(lambda: copied.end == store.max_physical_offset, "the first")
+        await until_in_trio(lambda: copied.end == store.max_physical_offset, "the first")
         had = copied.end
         disk.room = room
         with caplog.at_level(logging.ERROR, "trimq.replication"):
             for at in range(60):
                 store.put(bench.message(b"m" * at))
-            await until(lambda: len(caplog.records) == 1, "what it says")
+            await until_in_trio(lambda: len(caplog.records) == 1, "what it says")
             for at in range(3):
                 store.put(bench.message(b"n" * at))
-                await until(lambda: copied.end < store.max_physical_offset, "no room")
+                await until_in_trio(lambda: copied.end < store.max_physical_offset, "no room")
                 assert copied.end <= had + room
                 assert max((link.acked for link in running.slaves), default=0) <= copied.end
         assert [record.levelname for record in caplog.records] == ["ERROR"]
         assert "No space left" in caplog.text
         disk.room = 1 << 40
-        await until(lambda: copied.end == store.max_physical_offset, "the rest")
-        await until(lambda: slave.behind == 0, "the queues")
+        await until_in_trio(lambda: copied.end == store.max_physical_offset, "the rest")
+        await until_in_trio(lambda: slave.behind == 0, "the queues")
         nursery.cancel_scope.cancel()
     assert copy.max_offset("T", 0) == store.max_offset("T", 0) == 64
     assert log_of(other) == log_of(bench)
@@ -323,10 +330,10 @@ async def test_a_masters_full_disk_while_a_slave_follows(
                 store.stage(bench.message(b"lost" * at))
             with pytest.raises(StoreError):
                 store.write_staged()
-            await until(lambda: copied.end == store.max_physical_offset, "what there is")
+            await until_in_trio(lambda: copied.end == store.max_physical_offset, "what there is")
             disk.room = 1 << 40
             store.put(bench.message(b"after"))
-        await until(lambda: copied.end == store.max_physical_offset, "the rest")
+        await until_in_trio(lambda: copied.end == store.max_physical_offset, "the rest")
         nursery.cancel_scope.cancel()
     assert log_of(other) == log_of(bench)
     assert store.max_offset("T", 0) == 8
@@ -344,7 +351,7 @@ async def test_a_cut_ends_every_link(benches: tuple[Bench, Bench], slow: bool) -
     async with serving(store, ReplicationConfig()) as running:
         store.add_cut_listener(running.master.cut)
         async with by_hand(running, end) as stream:
-            await until(lambda: [link.sent_to for link in running.slaves] == [end], "even")
+            await until_in_trio(lambda: [link.sent_to for link in running.slaves] == [end], "even")
             sent = 0
             if slow:
                 for _ in range(400):
@@ -375,6 +382,6 @@ async def test_an_address_that_is_none(
     slave = Slave(FAST, benches[1].open().follow(), where, Clock())
     async with trio.open_nursery() as nursery:
         nursery.start_soon(slave.run)
-        await until(lambda: "set haMasterAddress here" in caplog.text, "it does not say so")
+        await until_in_trio(lambda: "set haMasterAddress here" in caplog.text, "it does not say so")
         nursery.cancel_scope.cancel()
     assert f"master={address}" in caplog.text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 from tests.run import report
@@ -54,6 +55,12 @@ def passed(chosen: Mapping[str, Sequence[str]], seconds: Sequence[Second]) -> se
     """The parts whose failed tests all passed alone."""
     good = {one.name for one in seconds if one.passed}
     return {part for part, names in chosen.items() if good >= set(names)}
+
+
+def write(seconds: Sequence[Second], file: Path) -> None:
+    """The names of those that passed only then, one a line; an empty file: there is none."""
+    names = sorted({one.name for one in seconds if one.passed})
+    file.write_text("".join(f"{name}\n" for name in names))
 
 
 def text(seconds: Sequence[Second]) -> str:

@@ -10,7 +10,7 @@ Ctrl-C ends everything that was started.
 
 Up to three tests that failed in a group are played again, alone, when it has ended: on two cores, other parts can
 starve one beyond any patience. What passes then counts as passed, and stands in the output with its first failure and
-a count (tests/run/again.py). Of more than a few, none is played again.
+a count (tests/run/again.py), and by name in again.txt. Of more than a few, none is played again.
 
 Each run keeps what its parts have printed and reported in a folder of its own, `build/parts/TIME-PROCESS`: another
 run in the same clone touches nothing there. `build/parts/latest` leads to the newest. What it may not do is build: two
@@ -42,6 +42,8 @@ RESULTS: Final = ROOT / "build" / "parts"
 BYTE_CODE: Final = ROOT / "build" / "byte-code"
 # Of whose parts some may be left out.
 PROOF: Final = "proof"
+# The names of tests that passed only when they were played again, in the folder of the run.
+AGAIN: Final = "again.txt"
 # How many runs can be looked at later.
 KEPT: Final = 10
 # How long a part may take to end what it started.
@@ -243,6 +245,7 @@ def _main(names: Sequence[str], since: str) -> int:
     finally:
         print(report.text(outcomes))
         print(again.text(mended))
+        again.write(mended, results / AGAIN)
         print(plan.text(left))
         print(f"\nall of it is in {results}", flush=True)
     return code

@@ -140,6 +140,8 @@ def test_what_failed_beside_others_is_played_again_alone(
     assert (f"passed  test_{kind}.py::test_starved" in said) == repeated
     assert (f"FAILED  test_{kind}.py::test_broken" in said) == (kind == "broken")
     assert f"played again, alone: {count}" in said
+    listed = (results / "latest" / parts.AGAIN).read_text().splitlines()
+    assert listed == ([f"test_{kind}.py::test_starved"] if repeated else [])
 
 
 def test_many_failures_are_not_played_again(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 import trio
 import trio.testing
 
+from tests.patience import until_in_trio
 from trimq.base.clock import TrioClock
 from trimq.broker.services.housekeeping import clean_log, delete_old_files, no_look, trim_queues
 from trimq.store.config import StoreConfig
@@ -74,20 +75,13 @@ async def house(tmp_path: Path, nursery: trio.Nursery) -> Any:
     house.store.abandon()
 
 
-async def until(condition: Any, seconds: float) -> None:
-    deadline = trio.current_time() + seconds
-    while not condition():
-        assert trio.current_time() < deadline
-        await trio.sleep(seconds / 10)
-
-
 async def test_files_go_at_their_hour(autojump_clock: Any, house: House) -> None:
     assert len(house.files()) == 5
     # START is 13 minutes past the hour.
     await trio.sleep(100 * 60)
     assert len(house.files()) == 5
-    await until(lambda: len(house.files()) == 1, 20 * 60)
-    await until(lambda: house.store.min_offset("T", 0) == 16, 60)
+    await until_in_trio(lambda: len(house.files()) == 1, seconds=20 * 60, pause=120)
+    await until_in_trio(lambda: house.store.min_offset("T", 0) == 16, seconds=60, pause=6)
     assert len(list((house.config.consume_queue / "T" / "0").iterdir())) == 1
 
 
@@ -95,10 +89,10 @@ async def test_a_full_disk_is_found_and_left_behind(autojump_clock: Any, house: 
     house.disk_use = 0.91
     await trio.sleep(55)
     assert house.store.writable
-    await until(lambda: not house.store.writable, 10)
-    await until(lambda: len(house.files()) == 1, 10)
+    await until_in_trio(lambda: not house.store.writable, seconds=10, pause=1)
+    await until_in_trio(lambda: len(house.files()) == 1, seconds=10, pause=1)
     house.disk_use = 0.8
-    await until(lambda: house.store.writable, 700)
+    await until_in_trio(lambda: house.store.writable, seconds=700, pause=70)
 
 
 async def test_a_failure_does_not_end_it(
@@ -113,9 +107,9 @@ async def test_a_failure_does_not_end_it(
     with monkeypatch.context() as patch:
         patch.setattr(house.store.cleaning, "unlink", failing)
         house.disk_use = 0.88
-        await until(lambda: "trying again" in caplog.text, 70)
+        await until_in_trio(lambda: "trying again" in caplog.text, seconds=70, pause=7)
         assert len(house.files()) == 5
-    await until(lambda: len(house.files()) == 1, 700)
+    await until_in_trio(lambda: len(house.files()) == 1, seconds=700, pause=70)
 
 
 async def test_a_pause_between_two_files(autojump_clock: Any, house: House) -> None:

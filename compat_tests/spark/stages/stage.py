@@ -19,6 +19,7 @@ from compat_tests.servers.ours import TrimqServer
 from compat_tests.servers.real import RealServer
 from compat_tests.servers.server import Options, Server
 from compat_tests.spark.stages.home import use_unpacked_home
+from tests.patience import until
 from trimq.admin import BlockingAdminClient, NewMessage
 from trimq.admin.errors import NotFound
 from trimq.codec.bodies.topics import TopicConfig
@@ -132,16 +133,6 @@ class Side:
 
 def _count(admin: BlockingAdminClient, topic: str) -> int:
     return sum(one.max_offset for one in admin.topic_stats(topic).offsets.values())
-
-
-def until(
-    holds: Callable[[], object], seconds: float = 90, state: Callable[[], object] = str
-) -> None:
-    """Wait until it holds. `state`: what to say when it does not come to that."""
-    deadline = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < deadline, state()
-        time.sleep(0.05)
 
 
 def at_leisure(job: Callable[[], R]) -> R:

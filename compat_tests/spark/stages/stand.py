@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -12,7 +13,8 @@ from compat_tests.servers.jvm import Launcher
 from compat_tests.servers.ours import TrimqNameServer, TrimqServer
 from compat_tests.servers.real import RealBroker, RealServer
 from compat_tests.servers.server import Options
-from compat_tests.spark.stages.stage import Side, until
+from compat_tests.spark.stages.stage import Side
+from tests.patience import until
 from trimq.admin import BlockingAdminClient
 
 KINDS = ("real", "trimq")
@@ -67,6 +69,8 @@ class Stand:
         seen = [-1]
 
         def same() -> bool:
+            # Asked again at once it would hardly have grown.
+            time.sleep(0.05)
             seen.append(self.count(topic))
             return seen[-1] == seen[-2]
 

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from compat_tests.comparing.records import FOLDER
 from compat_tests.servers import containers
-from compat_tests.servers.processes import HOST, wait_until
+from compat_tests.servers.processes import HOST
 from compat_tests.servers.real import RealBroker
 from compat_tests.servers.server import Options
 from compat_tests.store.recorded.asking import Asking, Entry, stage_of
@@ -29,6 +29,7 @@ from compat_tests.store.recorded.later import arrived
 from compat_tests.store.recorded.packing import pack
 from compat_tests.store.recorded.recipe import Recipe
 from compat_tests.store.turns import is_written
+from tests.patience import until
 
 RECORDED: Final = FOLDER / "store"
 LOOPBACK_6: Final = "::1"
@@ -86,7 +87,7 @@ def wait_for_tables(store: Path) -> None:
     """The tables are written every few seconds: a killed broker has lost what was not."""
     began = time.time()
     for name in TABLES:
-        wait_until(f"{name} is written", lambda: is_written(store / "config" / name, began))  # noqa: B023
+        until(lambda: is_written(store / "config" / name, began), f"{name} is written")  # noqa: B023
 
 
 def text(answers: dict[str, Any]) -> str:

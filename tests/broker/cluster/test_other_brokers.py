@@ -23,12 +23,6 @@ from trimq.settings.endpoints import Endpoint, listen
 NAME = "broker-a"
 
 
-@pytest.fixture
-def patient_clock() -> trio.testing.MockClock:
-    """Stands still while anybody works, however slow the machine: it jumps when nothing has come for long."""
-    return trio.testing.MockClock(autojump_threshold=0.1)
-
-
 class Names(Processor[None]):
     """A NameServer and the broker in one: it says that the broker is here."""
 

@@ -1,13 +1,14 @@
 """A broker's compaction topics: what pulls get, and what is left after a restart and a deletion."""
 
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import trio
 
+from tests.patience import until_in_trio
 from tests.store.cleaning import steps_of_round, steps_of_trimming, write_all
 from trimq.base.clock import TrioClock
 from trimq.broker.compaction.compaction import Compaction
@@ -107,21 +108,20 @@ async def test_messages_outlive_their_log_file(side: Side) -> None:
     assert (await side.bodies())[0] == b"first"
 
 
-async def until_rewritten(compaction: Compaction) -> None:
-    for _ in range(600):
-        if compaction.rewritten:
-            return
-        await trio.sleep(0.1)
-    raise AssertionError("nothing was rewritten in a minute")
+async def test_rewritten_when_its_time_has_come(
+    side: Side, autojump_clock: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def at_once(act: Callable[..., Any], *arguments: Any, **_: Any) -> Any:
+        return act(*arguments)
 
-
-async def test_rewritten_when_its_time_has_come(side: Side) -> None:
+    # Threads take real time.
+    monkeypatch.setattr(trio.to_thread, "run_sync", at_once)
     for number in range(60):
         side.put(f"k{number % 3}", b"%d" % number)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(side.compaction.keep_copied)
         nursery.start_soon(side.compaction.keep_rewritten)
-        await until_rewritten(side.compaction)
+        await until_in_trio(lambda: side.compaction.rewritten, pause=1)
         nursery.cancel_scope.cancel()
     found = await side.bodies()
     assert len(found) < 30

@@ -5,12 +5,12 @@ import ssl
 import subprocess
 import sys
 import threading
-import time
 
 import pytest
 import trio
 import trustme
 
+from tests.patience import until
 from trimq.codec.frames.command import RemotingCommand, decode_command, encode_command
 from trimq.codec.frames.frame import FrameBuffer
 from trimq.codec.headers.base import Header
@@ -250,5 +250,4 @@ def test_a_connection_is_idle_when_nothing_is_owed_on_it(peer):
     assert not client.idle
     with BlockingClient(peer(behave).addr) as client:
         client.request(3)
-        while client.idle:
-            time.sleep(0.001)
+        until(lambda: not client.idle)

@@ -10,6 +10,7 @@ import pytest
 import trio
 from trio.testing import MockClock
 
+from tests.patience import until_in_trio
 from trimq.codec.codes import ResponseCode
 from trimq.codec.frames.command import RemotingCommand, encode_command
 from trimq.remoting.clients.client import Client
@@ -66,11 +67,6 @@ class Running:
     def address(self) -> str:
         return f"127.0.0.1:{self.port}"
 
-    async def until(self, condition: Callable[[], bool]) -> None:
-        with trio.fail_after(600):
-            while not condition():
-                await trio.testing.wait_all_tasks_blocked(0.001)
-
 
 Start = Callable[..., Any]
 
@@ -113,14 +109,16 @@ async def test_unfinished_frames_have_a_budget(start: Start) -> None:
         streams = [await stack.enter_async_context(await running.connect()) for _ in range(6)]
         for number, stream in enumerate(streams[:4], 1):
             await stream.send_all(HALF)
-            await running.until(lambda number=number: unfinished.total == number * len(HALF))
+            await until_in_trio(
+                lambda number=number: unfinished.total == number * len(HALF), pause=0
+            )
         await streams[4].send_all(HALF + bytes(50_000))
         assert await closed(streams[0])
         assert unfinished.total <= 1_000_000
         client = await stack.enter_async_context(Client.connect(running.address))
         assert (await client.request(ECHO, body=b"x" * 300_000)).code == 0
         assert refusals(running) == {"maxUnfinishedFrameBytes": 2}
-    await running.until(lambda: unfinished.total == 0)
+    await until_in_trio(lambda: unfinished.total == 0, pause=0)
 
 
 async def test_a_frame_has_to_end_in_time(start: Start, mock_clock: MockClock) -> None:
@@ -134,7 +132,9 @@ async def test_a_frame_has_to_end_in_time(start: Start, mock_clock: MockClock) -
             before = running.server.counters.bytes_in
             await slow.send_all(frame[8 + number : 9 + number])
             await lively.send_all(frame[8:] + frame[:8])
-            await running.until(lambda before=before: running.server.counters.bytes_in > before)
+            await until_in_trio(
+                lambda before=before: running.server.counters.bytes_in > before, pause=0
+            )
             await lively.receive_some()
             for _ in range(2):
                 mock_clock.jump(5)
@@ -150,7 +150,7 @@ async def test_a_client_that_sends_nothing_is_not_waited_for(
 ) -> None:
     running = await start(first_byte_seconds=10)
     async with await running.connect() as silent, await running.connect() as speaker:
-        await running.until(lambda: running.server.door.inside == 2)
+        await until_in_trio(lambda: running.server.door.inside == 2, pause=0)
         await speaker.send_all(encode_command(RemotingCommand(ECHO, 1)))
         assert await speaker.receive_some()
         mock_clock.jump(11)
@@ -165,13 +165,13 @@ async def test_requests_that_wait_have_a_budget_of_bytes(start: Start) -> None:
     counters = running.server.counters
     async with Client.connect(running.address) as client, trio.open_nursery() as nursery:
         nursery.start_soon(client.request, FOREVER, None, b"x" * 60_000, 600)
-        await running.until(lambda: counters.waiting == 1)
+        await until_in_trio(lambda: counters.waiting == 1, pause=0)
         assert 60_000 <= counters.waiting_bytes < 70_000
         answer = await client.request(FOREVER, None, b"x" * 60_000)
         assert answer.code == ResponseCode.SYSTEM_BUSY
         assert "maxHeldRequestBytes" in (answer.remark or "")
         nursery.cancel_scope.cancel()
-    await running.until(lambda: counters.waiting == 0)
+    await until_in_trio(lambda: counters.waiting == 0, pause=0)
     assert counters.waiting_bytes == 0
     assert refusals(running) == {"maxHeldRequestBytes": 1}
 
@@ -182,7 +182,7 @@ async def test_the_body_of_a_held_pull_is_not_kept(start: Start) -> None:
     async with Client.connect(running.address) as client, trio.open_nursery() as nursery:
         for _ in range(5):
             nursery.start_soon(client.request, PULL, None, b"x" * 800_000, 600)
-        await running.until(lambda: counters.waiting == 5)
+        await until_in_trio(lambda: counters.waiting == 5, pause=0)
         assert counters.waiting_bytes < 5 * 4096
         nursery.cancel_scope.cancel()
 

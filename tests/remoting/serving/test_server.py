@@ -14,6 +14,7 @@ import trio
 import trio.testing
 import trustme
 
+from tests.patience import until_in_trio
 from trimq.codec.frames.command import RemotingCommand, decode_command, encode_command
 from trimq.codec.frames.frame import FrameBuffer
 from trimq.remoting.clients.client import Client
@@ -66,12 +67,6 @@ class Running:
         host, port = self.addr.split(":")
         await stream.socket.connect((host, int(port)))
         return stream
-
-    async def until(self, condition):
-        """Let the server work until this holds."""
-        with trio.fail_after(60):
-            while not condition():
-                await trio.testing.wait_all_tasks_blocked(0.001)
 
 
 @pytest.fixture
@@ -136,9 +131,9 @@ async def test_a_slow_reader_stops_being_read_and_loses_nothing(start):
     count = 60
     async with await running.raw(receive_buffer=4096) as stream:
         await stream.send_all(b"".join(frame(n, 12) for n in range(count)))
-        await running.until(lambda: running.server.connections)
+        await until_in_trio(lambda: running.server.connections, pause=0)
         (peer,) = running.server.connections
-        await running.until(lambda: peer._outbox.full)
+        await until_in_trio(lambda: peer._outbox.full, pause=0)
         # One reply beyond the bound at most, however many requests are there.
         assert peer._outbox.size < limit + 2 * len(BIG) + 1000
         # The others are served meanwhile.
@@ -164,7 +159,7 @@ async def test_requests_that_wait_do_not_pile_up_replies_for_a_slow_reader(start
     )
     async with await running.raw(receive_buffer=4096) as stream:
         await stream.send_all(b"".join(frame(n, 11) for n in range(100)))
-        await running.until(lambda: running.server.connections)
+        await until_in_trio(lambda: running.server.connections, pause=0)
         (peer,) = running.server.connections
         most = 0
         seen = []
@@ -182,20 +177,20 @@ async def test_a_client_that_never_reads_is_closed_when_idle_for_long(start, nur
     running = await start(limits=Limits(outbox_limit=100_000, idle_seconds=0.25))
     async with await running.raw(receive_buffer=4096) as stream:
         await stream.send_all(b"".join(frame(n, 12) for n in range(50)))
-        await running.until(lambda: running.server.counters.closed_idle == 1)
-        await running.until(lambda: not running.server.connections)
+        await until_in_trio(lambda: running.server.counters.closed_idle == 1, pause=0)
+        await until_in_trio(lambda: not running.server.connections, pause=0)
 
 
 async def test_an_idle_connection_is_closed_and_counted_once(start):
     running = await start(limits=Limits(idle_seconds=60))
     async with await running.raw() as stream:
         await stream.send_all(frame(1, 10))
-        await running.until(lambda: running.server.counters.frames_in == 1)
+        await until_in_trio(lambda: running.server.counters.frames_in == 1, pause=0)
         for _ in range(3):
             # The first look sees that it has moved; the third comes before it is gone.
             running.server._close_idle(trio.current_time() + 100)
             running.server._close_idle(trio.current_time() + 200)
-        await running.until(lambda: not running.server.connections)
+        await until_in_trio(lambda: not running.server.connections, pause=0)
     assert running.server.counters.closed_idle == 1
 
 
@@ -224,7 +219,7 @@ async def test_a_thousand_connections_leave_nothing_behind(start):
         async with trio.open_nursery() as nursery:
             for number in range(100):
                 nursery.start_soon(visit, batch * 100 + number)
-    await running.until(lambda: not server.connections and server.door.inside == 0)
+    await until_in_trio(lambda: not server.connections and server.door.inside == 0, pause=0)
     assert server.counters.connections == 0
     assert server.counters.waiting == 0
     gc.collect()
@@ -256,13 +251,13 @@ async def test_what_is_not_a_frame_closes_only_its_connection(start, caplog, bad
 async def test_connections_above_the_limit_are_refused(start, caplog):
     running = await start(limits=Limits(connection_limit=2))
     async with await running.raw(), await running.raw():
-        await running.until(lambda: running.server.door.inside == 2)
+        await until_in_trio(lambda: running.server.door.inside == 2, pause=0)
         for _ in range(2):
             async with await running.raw() as third:
                 assert await ended(third)
     assert running.server.counters.refused == 2
     assert len([r for r in caplog.records if "limit=maxConnections" in r.getMessage()]) == 1
-    await running.until(lambda: running.server.door.inside == 0)
+    await until_in_trio(lambda: running.server.door.inside == 0, pause=0)
     async with Client.connect(running.addr) as client:
         assert (await client.request(10)).code == 0
 
@@ -272,7 +267,7 @@ async def test_shutdown_answers_what_was_received_and_closes(start):
     running = await start(Do(11, lambda _: Response(durable_at=7)), gates=(Awaited(gate, 5, 10),))
     async with await running.raw() as stream, await running.raw() as silent:
         await stream.send_all(frame(1, 11) + frame(2, 12))
-        await running.until(lambda: running.server.counters.frames_in == 2)
+        await until_in_trio(lambda: running.server.counters.frames_in == 2, pause=0)
         running.scope.cancel()
         await trio.testing.wait_all_tasks_blocked(0.01)
         with pytest.raises(RemotingConnectError):
@@ -290,9 +285,9 @@ async def test_shutdown_does_not_wait_for_ever(start):
     running = await start(limits=Limits(outbox_limit=100_000, drain_seconds=0.05))
     async with await running.raw(receive_buffer=4096) as stream:
         await stream.send_all(b"".join(frame(n, 12) for n in range(50)))
-        await running.until(lambda: running.server.connections)
+        await until_in_trio(lambda: running.server.connections, pause=0)
         (peer,) = running.server.connections
-        await running.until(lambda: peer._outbox.full)
+        await until_in_trio(lambda: peer._outbox.full, pause=0)
         running.scope.cancel()
         with trio.fail_after(60):
             await running.ended.wait()
@@ -331,7 +326,7 @@ async def test_tls_and_plain_text_share_a_port(start, certificates):
         async with Client.connect(running.addr, tls) as client:
             assert (await client.request(12)).body == BIG + BIG
             assert (await client.request(10, body=BIG)).body == BIG
-    await running.until(lambda: not running.server.connections)
+    await until_in_trio(lambda: not running.server.connections, pause=0)
 
 
 async def test_tls_is_refused_when_disabled_and_demanded_when_enforced(start, certificates, caplog):
@@ -366,7 +361,7 @@ async def test_a_failed_handshake_harms_nobody(start, certificates, caplog):
     running = await start(tls=ServerTls(source=context))
     async with await running.raw() as stream:
         await stream.send_all(b"\x16\x03\x01\x00\x05hello")
-        await running.until(lambda: running.server.counters.errors == 1)
+        await until_in_trio(lambda: running.server.counters.errors == 1, pause=0)
     with pytest.raises(RemotingConnectError, match="certificate"):
         async with Client.connect(running.addr, ssl.create_default_context()):
             pytest.fail("an unknown authority was trusted")

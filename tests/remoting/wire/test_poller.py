@@ -8,6 +8,7 @@ from time import perf_counter
 import pytest
 import trio
 
+from tests.patience import until_in_trio
 from trimq.codec.frames.command import RemotingCommand, decode_command, encode_command
 from trimq.codec.frames.frame import FrameBuffer
 from trimq.remoting.contract import Processor, Response
@@ -55,18 +56,12 @@ async def polled():
     poller.close()
 
 
-async def settle(condition):
-    with trio.fail_after(10):
-        while not condition():
-            await trio.lowlevel.checkpoint()
-
-
 async def test_everybody_gets_a_turn_before_somebody_gets_a_second(polled):
     make, calls, _ = polled
     pipes = [make(name) for name in "abc"]
     for pipe in pipes:
         os.write(pipe.write, b"xyz")
-    await settle(lambda: len(calls) == 9)
+    await until_in_trio(lambda: len(calls) == 9, pause=0.001)
     assert [{name for name, _ in calls[at : at + 3]} for at in (0, 3, 6)] == [set("abc")] * 3
 
 
@@ -77,7 +72,7 @@ async def test_a_slow_one_does_not_eat_the_turns_of_others(polled, monkeypatch):
     monkeypatch.setattr("trimq.remoting.wire.poller._MOST_SECONDS", 0.0)
     for pipe in pipes:
         os.write(pipe.write, b"xyz")
-    await settle(lambda: len(calls) == 9)
+    await until_in_trio(lambda: len(calls) == 9, pause=0.001)
     assert [{name for name, _ in calls[at : at + 3]} for at in (0, 3, 6)] == [set("abc")] * 3
 
 
@@ -87,14 +82,14 @@ async def test_paused_means_not_called(polled):
     poller.pause(one.read)
     os.write(one.write, b"1")
     os.write(other.write, b"2")
-    await settle(lambda: calls)
+    await until_in_trio(lambda: calls, pause=0.001)
     assert calls == [("other", b"2")]
     # Even its end: that would be reported again and again.
     os.close(one.write)
     one.write = os.dup(one.read)
     await trio.sleep(0.01)
     poller.resume(one.read)
-    await settle(lambda: len(calls) >= 2)
+    await until_in_trio(lambda: len(calls) >= 2, pause=0.001)
     assert calls[1] == ("one", b"1")
 
 
@@ -112,7 +107,7 @@ async def test_removed_while_it_is_ready(polled):
         poller.remove(one.read)
         poller.add(one.read, partial(called, one, other))
         os.write(one.write, b"1")
-    await settle(lambda: calls)
+    await until_in_trio(lambda: calls, pause=0.001)
     await trio.sleep(0.01)
     assert len(calls) == 1
 

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import until
 from tests.trimq.replication.pair import Broker, Pair
 from tests.trimq.replication.test_promoted_offsets import commit, offset_at
-from tests.trimq.supervising.test_running_family import has_topic, send, until
+from tests.trimq.supervising.test_running_family import AWAY, has_topic, send
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.headers.pull import PullMessageRequestHeader
 from trimq.codec.headers.topics import DeleteTopicRequestHeader
@@ -99,7 +100,11 @@ def test_the_slave_keeps_what_only_it_has(
     commit(master, COUNT)
     slave.end(signal.SIGTERM)
     slave.start()
-    until(lambda: offset_at(slave) == COUNT and has_topic(slave.addr, NEW), "the slave has it all")
+    until(
+        lambda: offset_at(slave) == COUNT and has_topic(slave.addr, NEW),
+        "the slave has it all",
+        excused=AWAY,
+    )
     master.end(signal.SIGTERM)
     assert callable(lose)
     lose(master.store, tmp_path / "copy")
@@ -108,7 +113,7 @@ def test_the_slave_keeps_what_only_it_has(
     assert send(master.addr, OLD) == ResponseCode.SUCCESS
     slave.end(signal.SIGTERM)
     slave.start()
-    until(lambda: told in slave.said(), "the slave says what is wrong")
+    until(lambda: told in slave.said(), "the slave says what is wrong", excused=AWAY)
     for topic in (OLD, NEW):
         assert readable(slave, topic) >= COUNT
     slave.end(signal.SIGTERM)
@@ -126,7 +131,7 @@ def test_a_master_that_has_outgrown_its_slave_is_another_one(pair: Pair) -> None
     master, slave = pair.master, pair.slave
     pair.start()
     fill(master, OLD)
-    until(lambda: readable(slave, OLD) == COUNT, "the slave has it all")
+    until(lambda: readable(slave, OLD) == COUNT, "the slave has it all", excused=AWAY)
     slave.end(signal.SIGTERM)
     master.end(signal.SIGTERM)
     shutil.rmtree(master.store)
@@ -134,7 +139,11 @@ def test_a_master_that_has_outgrown_its_slave_is_another_one(pair: Pair) -> None
     for _ in range(2):
         fill(master, OLD)
     slave.start()
-    until(lambda: "this store has what the master lacks: keep it" in slave.said(), "it says so")
+    until(
+        lambda: "this store has what the master lacks: keep it" in slave.said(),
+        "it says so",
+        excused=AWAY,
+    )
     assert readable(slave, OLD) == COUNT
 
 
@@ -144,15 +153,17 @@ def test_a_topic_that_is_deleted_and_made_anew(pair: Pair) -> None:
     master, slave = pair.master, pair.slave
     fill(master, OLD)
     fill(master, NEW)
-    until(lambda: readable(slave, NEW) == COUNT, "the slave has it all")
+    until(lambda: readable(slave, NEW) == COUNT, "the slave has it all", excused=AWAY)
     with BlockingClient(master.addr, timeout=30) as client:
         for topic in (OLD, NEW):
             header = DeleteTopicRequestHeader(topic=topic)
             assert client.request(RequestCode.DELETE_TOPIC_IN_BROKER, header).code == 0
     assert send(master.addr, OLD) == ResponseCode.SUCCESS
-    until(lambda: readable(slave, OLD) == 1, "the slave has the new one")
+    until(lambda: readable(slave, OLD) == 1, "the slave has the new one", excused=AWAY)
     slave.end(signal.SIGTERM)
     slave.start()
-    until(lambda: not has_topic(slave.addr, NEW), "the deletion is here")
-    until(lambda: not (slave.store / "consumequeue" / NEW).exists(), "with its queues")
+    until(lambda: not has_topic(slave.addr, NEW), "the deletion is here", excused=AWAY)
+    until(
+        lambda: not (slave.store / "consumequeue" / NEW).exists(), "with its queues", excused=AWAY
+    )
     assert readable(slave, OLD) == 1

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import until
 from tests.trimq.replication.pair import Broker, Pair
-from tests.trimq.supervising.test_running_family import send, until
+from tests.trimq.supervising.test_running_family import AWAY, send
 from trimq.codec.bodies.base import decode_body, encode_body
 from trimq.codec.bodies.groups import SubscriptionGroupConfig
 from trimq.codec.bodies.offsets import ConsumerOffsetSerializeWrapper
@@ -55,7 +56,7 @@ def test_offsets_come_no_sooner_than_the_log(pair: Pair) -> None:
     commit(pair.master, 1)
     pair.slave.end(signal.SIGTERM)
     pair.slave.start()
-    until(lambda: offset_at(pair.slave) == 1, "the slave has the offset")
+    until(lambda: offset_at(pair.slave) == 1, "the slave has the offset", excused=AWAY)
     pair.relay.cut()
     assert send(pair.master.addr, TOPIC) == ResponseCode.SUCCESS
     commit(pair.master, 2)
@@ -65,7 +66,7 @@ def test_offsets_come_no_sooner_than_the_log(pair: Pair) -> None:
     time.sleep(2)
     assert offset_at(pair.slave) == 1
     pair.relay.heal()
-    until(lambda: offset_at(pair.slave) == 2, "the slave's log has come that far")
+    until(lambda: offset_at(pair.slave) == 2, "the slave's log has come that far", excused=AWAY)
 
 
 def test_a_slave_that_becomes_the_master_has_no_offset_behind_a_queues_end(pair: Pair) -> None:
@@ -87,7 +88,7 @@ def test_a_slave_that_becomes_the_master_has_no_offset_behind_a_queues_end(pair:
         assert offset_at(master) == 1
     told = f"its group goes on at the end: group={GROUP} topic={TOPIC} queue=0 from=9 to=1"
     # A thread writes the log, when it gets a core.
-    until(lambda: told in master.said(), "it says so")
+    until(lambda: told in master.said(), "it says so", excused=AWAY)
     assert master.said().count(told) == 1
 
 
@@ -101,9 +102,9 @@ def test_queues_of_a_topic_that_was_deleted_before_the_slave_came(pair: Pair) ->
         assert answer.code == ResponseCode.SUCCESS
     pair.slave.start()
     queues = pair.slave.store / "consumequeue"
-    until((queues / TOPIC).exists, "queues follow the log")
-    until(lambda: not (queues / "Deleted").exists(), "the deleted topic has none")
+    until((queues / TOPIC).exists, "queues follow the log", excused=AWAY)
+    until(lambda: not (queues / "Deleted").exists(), "the deleted topic has none", excused=AWAY)
     # It says so when that is done, and a thread writes the log.
     told = "topic deleted that the master has deleted: topic=Deleted"
-    until(lambda: told in pair.slave.said(), "it says so")
+    until(lambda: told in pair.slave.said(), "it says so", excused=AWAY)
     assert (queues / TOPIC).exists()

@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 
 from compat_tests.servers.processes import free_port
+from tests.patience import until
 from tests.trimq.replication.pair import Pair, Process
-from tests.trimq.supervising.test_running_family import send, until
+from tests.trimq.supervising.test_running_family import AWAY, send
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.headers.namesrv import GetRouteInfoRequestHeader
 from trimq.codec.headers.pull import PullMessageRequestHeader
@@ -61,7 +62,7 @@ def test_a_slave_answers_readers_with_and_without_its_master(pair: Pair) -> None
         with BlockingClient(slave, timeout=PATIENCE) as client:
             return client.request(RequestCode.PULL_MESSAGE, pull(0)).code == ResponseCode.SUCCESS
 
-    until(has_first, "the slave has the topic and its message")
+    until(has_first, "the slave has the topic and its message", excused=AWAY)
     with BlockingClient(slave, timeout=120) as client:
         asked = client.start(RequestCode.PULL_MESSAGE, pull(1, 60_000))
         time.sleep(0.5)
@@ -159,7 +160,11 @@ def test_a_name_server_that_comes_back_empty_is_complete_soon(tmp_path: Path) ->
             names[0].end()
             # The other one goes on, and so does the broker.
             before = application.done
-            until(lambda before=before: application.done > before + 5, "sends and pulls go on")
+            until(
+                lambda before=before: application.done > before + 5,
+                "sends and pulls go on",
+                excused=AWAY,
+            )
             assert brokers_of(addresses[1]) == {addr}
             names[0] = Process(["namesrv", "--listen", addresses[0]], tmp_path / "again")
             names[0].ready("namesrv")

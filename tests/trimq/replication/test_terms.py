@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.history.calls import Change
 from tests.history.committed import Periods
 from tests.history.running import Plan, Run
+from tests.patience import until
 from tests.trimq.replication.cuttable import ASKED, PROGRAM, done_of
 from tests.trimq.replication.pair import NAME, Broker, Pair
 from tests.trimq.replication.test_pair_history import check_copies, checked
@@ -26,7 +26,6 @@ from trimq.codec.headers.send import SendMessageRequestHeaderV2
 from trimq.remoting.clients.blocking import BlockingClient
 
 PLAN = Plan(seconds=3, periods=Periods(save=4.2, sync=75), groups={}, between=0.002, timeout=30)
-PATIENCE = 60
 # What a slave says when its link has ended.
 LOST = "master lost"
 NO_WAIT = "WAIT\x01false\x02"
@@ -52,13 +51,6 @@ def state(broker: Broker) -> HARuntimeInfo:
     with BlockingClient(broker.addr, timeout=30) as client:
         body = client.request(RequestCode.GET_BROKER_HA_STATUS).body
     return decode_body(HARuntimeInfo, body)
-
-
-def until(holds: Callable[[], Any], what: str) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not holds():
-        assert time.monotonic() < deadline, what
-        time.sleep(0.02)
 
 
 def cut(broker: Broker, offset: int) -> int:

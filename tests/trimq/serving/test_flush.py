@@ -3,12 +3,12 @@
 import json
 import os
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.patience import until
 from tests.trimq.serving.asks import max_offset, pull, send
 from trimq.broker.services.background import is_flush_due
 from trimq.codec.codes import RequestCode, ResponseCode
@@ -30,10 +30,7 @@ class SlowDisk:
 
     def wait_begun(self, syncs: int) -> None:
         """Until so many have begun: a thread that is to sync may get a core later than who asks for it."""
-        deadline = time.monotonic() + 60
-        while self.syncs < syncs:
-            assert time.monotonic() < deadline, "nothing is synced"
-            time.sleep(0.001)
+        until(lambda: self.syncs >= syncs, "something is synced")
 
     def _sync(self, fd: int) -> None:
         if "/commitlog/" in os.readlink(f"/proc/self/fd/{fd}"):
@@ -58,8 +55,7 @@ def log_end(client: BlockingClient) -> int:
 def wait_log(server: TestServer, end: int) -> None:
     """Until that much is written."""
     with BlockingClient(server.broker_addr, timeout=60) as client:
-        while log_end(client) < end:
-            time.sleep(0.001)
+        until(lambda: log_end(client) >= end, "that much is written")
 
 
 def test_one_sync_for_all_that_wait(tmp_path: Path, slow: SlowDisk) -> None:

@@ -11,6 +11,7 @@ from collections import Counter
 from pathlib import Path
 
 from tests.conftest import Kills
+from tests.patience import until
 from tests.trimq.serving.forge import Forge
 from tests.trimq.serving.killed import OFTEN_CHECKPOINTED, Server, pull_all
 from trimq.codec.bodies.base import decode_body
@@ -35,7 +36,6 @@ SETTINGS = {
 # A recall that is answered so long before the time counts.
 IN_TIME_MILLIS = 1200
 # Recovering, rolling and delivering, on a busy machine.
-PATIENCE = 90.0
 
 
 class Sent:
@@ -120,11 +120,11 @@ def waiting(client: BlockingClient) -> int:
 
 def wait_until_all_is_out(client: BlockingClient, last_due: int) -> None:
     """Recalls count downwards, so it may be zero too early; nobody waits after the last time."""
-    deadline = time.monotonic() + PATIENCE
     # Asked from the beginning: a connection that sends nothing for ten seconds is closed (firstByteSeconds).
-    while waiting(client) or now_millis() < last_due + 3000:
-        assert time.monotonic() < deadline, f"{waiting(client)} wait still"
-        time.sleep(0.2)
+    until(
+        lambda: not waiting(client) and now_millis() >= last_due + 3000,
+        lambda: f"{waiting(client)} wait still",
+    )
 
 
 def in_time(one: Sent, downs: list[tuple[int, int]]) -> bool:

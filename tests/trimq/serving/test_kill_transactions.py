@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from tests.conftest import Kills
+from tests.patience import PATIENCE
 from tests.trimq.serving.forge import Forge
 from tests.trimq.serving.killed import OFTEN_CHECKPOINTED, Server, encode, pull_all
 from trimq.codec.bodies.base import encode_body
@@ -35,7 +36,6 @@ GROUP: Final = "Payers"
 # Halves that may be without an answer at a time.
 PIPELINED: Final = 32
 # How long a producer goes on after the last kill until everything is decided.
-PATIENCE: Final = 60.0
 SETTINGS: Final = {
     **OFTEN_CHECKPOINTED,
     "mappedFileSizeCommitLog": 256 * 1024,

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tests.patience import until
 from tests.popping.clients import GROUP, TOPIC, Consumer, now_millis, prepare
 from tests.popping.journal import PLAIN, Journal, Popped, Reader
 from tests.trimq.serving.forge import Forge
 from tests.trimq.serving.killed import OFTEN_CHECKPOINTED, Server
-from tests.trimq.supervising.test_running_family import until
 from trimq.codec.codes import RequestCode, ResponseCode
 from trimq.codec.headers.send import SendMessageRequestHeaderV2
 from trimq.remoting.clients.blocking import BlockingClient

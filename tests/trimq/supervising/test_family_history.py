@@ -16,7 +16,8 @@ from tests.history.calls import Change
 from tests.history.clients import Members
 from tests.history.committed import Periods
 from tests.history.running import Plan, Run, check_store, play
-from tests.trimq.supervising.test_running_family import PATIENCE, Family, until
+from tests.patience import PATIENCE, until
+from tests.trimq.supervising.test_running_family import AWAY, Family
 from trimq.remoting.clients.blocking import BlockingClient
 from trimq.remoting.errors import TransportError
 
@@ -71,10 +72,14 @@ def test_brokers_that_are_killed_at_random(
             # That number would be all processes of the test's own group.
             assert before
             os.kill(before, signal.SIGKILL)
-            until(lambda: pid_of(family, one.broker) not in (0, before), "there is a new process")
+            until(
+                lambda: pid_of(family, one.broker) not in (0, before),
+                "there is a new process",
+                excused=AWAY,
+            )
             assert one.master is not None
             addr = one.master
-            until(lambda: answers(addr), "it is back on its port")
+            until(lambda: answers(addr), "it is back on its port", excused=AWAY)
 
     times = 40 if request.config.getoption("--soak") else 3
     plan = Plan(seconds=times + 1, periods=PERIODS, between=0.004, queues=2)

@@ -9,6 +9,7 @@ import trio
 
 import trimq
 from docs.request_codes import broker_and_namesrv
+from tests.patience import until_in_trio
 from trimq.admin.client import AdminClient
 from trimq.admin.messages.sending import NewMessage
 from trimq.codec.codes import RequestCode, ResponseCode
@@ -149,9 +150,7 @@ async def test_who_waits_for_what_is_cut_off_is_told_at_once(
                 codes.append(answer.code)
 
             nursery.start_soon(send)
-            with trio.fail_after(20):
-                while not store.max_physical_offset:  # noqa: ASYNC110 - nobody tells
-                    await trio.sleep(0.01)
+            await until_in_trio(lambda: store.max_physical_offset)
             assert codes == []
             store.cut(0)
         assert codes == [ResponseCode.FLUSH_SLAVE_TIMEOUT]
