@@ -375,8 +375,9 @@ DIFFERENCES: Final = (
         ),
     ),
     Difference(
-        "An END for a place where the half message lay before it was put back decides it where it lies now; the"
-        " real broker then asks about it once more.",
+        "An END for a place where the half message lay before it was put back decides it where it lies now, and the"
+        " committed message names that place (preparedTransactionOffset); the real broker names the older one, and asks"
+        " about the half once more.",
         tests=(
             "tests/broker/transactions/test_checking.py"
             "::test_an_end_for_an_older_place_decides_the_half_where_it_lies",
