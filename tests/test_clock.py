@@ -41,6 +41,9 @@ def test_quick():
 
 def test_slow():
     time.sleep(0.25)
+
+def test_very_slow():
+    time.sleep(1.1)
 """
 
 
@@ -157,8 +160,8 @@ def test_a_unit_test_that_waits_fails_and_is_named(tmp_path: Path) -> None:
 
     done = play()
     assert done.returncode == 1
-    assert "tests/test_file.py::test_slow waited for 0.25 s by the clock: use" in done.stdout
-    assert "2 passed, 1 error" in done.stdout
+    assert "tests/test_file.py::test_very_slow waited for 1.10 s by the clock: use" in done.stdout
+    assert "3 passed, 1 error" in done.stdout
     assert "  0.25 s  tests/test_file.py::test_slow: NO REASON" in done.stdout
     # Which looks further, and may take hours.
     assert play("--soak").returncode == 0

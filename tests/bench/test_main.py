@@ -27,6 +27,7 @@ def ran(monkeypatch):
         monkeypatch.setattr(command, "PARTS", {"one": command.Part("One", part)})
         monkeypatch.setattr(report, "write_section", lambda *section, **_: kept.append(section))
         monkeypatch.setattr(docs, "write", lambda *_: [])
+        monkeypatch.setattr(command, "compiled_for_tests", lambda _: False)
         # It is the test that gets signals.
         monkeypatch.setattr(command.signal, "signal", lambda *_: None)
         monkeypatch.setattr(sys, "argv", ["bench", *words])
@@ -58,6 +59,15 @@ def test_figures_that_count_are_kept(ran):
 )
 def test_the_kinds_of_servers_can_be_chosen(ran, words, kinds):
     assert ran(*words)[0].kinds == kinds
+
+
+def test_what_was_compiled_for_tests_is_refused(monkeypatch, capsys):
+    monkeypatch.setattr(command, "PARTS", {"one": None})
+    monkeypatch.setattr(command, "compiled_for_tests", lambda _: True)
+    monkeypatch.setattr(sys, "argv", ["bench", "one"])
+    with pytest.raises(SystemExit):
+        command.main()
+    assert "run 'make tree'" in capsys.readouterr().err
 
 
 def test_a_part_that_fails_fails_the_command(ran):

@@ -35,6 +35,12 @@ SLOW: Final[Mapping[str, str]] = {
     "tests/spark/test_sending.py::test_a_slow_broker_gets_nothing_twice": (
         "an answer that comes when its sender, on a thread, waits no more"
     ),
+    "tests/spark/offsets/test_bulk.py::test_few_questions_and_the_same_answers": (
+        "hundreds of questions at the pace that a broker is asked with"
+    ),
+    "tests/hostile/test_hostile_clients.py::test_a_client_that_never_reads_does_not_fill_the_memory": (
+        "a server on a thread stops reading, which the client sees as nothing that happens"
+    ),
     "tests/bench/test_smoke.py::test_every_part_runs_and_its_output_stays_in_one_piece": (
         "what the run looks for now and then is the end of processes"
     ),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from tests.patience import until
 from trimq.admin import NewMessage
 from trimq.admin.blocking import BlockingAdminClient
 from trimq.admin.groups.progress import waiting_millis
@@ -96,16 +96,12 @@ def test_patterns_and_bounds_of_delays(server: TestServer) -> None:
 
 
 def test_a_snapshot_of_the_store(server: TestServer, tmp_path: Path) -> None:
-    done = threading.Event()
-    for _ in range(600):
-        try:
-            table = store_folder.snapshot(store_folder.FolderSource(server.store)).table
-            ends = {row["maxOffset"] for row in rows(table, None).values()}
-            if rows(table, "G") and ends == {5}:
-                break
-        except SparkSourceError:
-            pass
-        done.wait(0.1)
+    def look() -> pa.Table | None:
+        table = store_folder.snapshot(store_folder.FolderSource(server.store)).table
+        ends = {row["maxOffset"] for row in rows(table, None).values()}
+        return table if rows(table, "G") and ends == {5} else None
+
+    table = until(look, "all is written", excused=(SparkSourceError,))
     (only,) = rows(table, "G").values()
     live = rows(cluster.snapshot(ClusterSource(name_servers=server.namesrv_addr)).table, "G")[0]
     same = ("minOffset", "maxOffset", "committed", "lastReadAt", "delayExact")

@@ -8,6 +8,7 @@ import pytest
 import trio
 import trio.testing
 
+from tests.patience import until_in_trio
 from tests.remoting.serving.test_server import Do, Running, answers, echo, ended, frame
 from trimq.base.file_body import FileBody
 from trimq.remoting.clients.client import Client
@@ -96,7 +97,7 @@ async def test_they_arrive_whole_between_other_replies(start, files):
         )
         got = {command.opaque: command.body for command in await answers(stream, len(codes))}
     assert got == {n: DATA if code == 20 else b"x%d" % n for n, code in enumerate(codes)}
-    await running.until(lambda: [body.closed for body in files.bodies] == [1, 1, 1])
+    await until_in_trio(lambda: [body.closed for body in files.bodies] == [1, 1, 1], pause=0)
     assert threading.main_thread() not in {
         thread for body in files.bodies for thread in body.threads
     }
@@ -107,7 +108,7 @@ async def test_a_disk_that_takes_its_time_holds_up_nobody_else(start, files):
     running = await start()
     async with await running.raw() as stream, Client.connect(running.addr) as other:
         await stream.send_all(frame(1, 20) + frame(2, 10, b"behind it"))
-        await running.until(lambda: files.bodies and files.bodies[0].threads)
+        await until_in_trio(lambda: files.bodies and files.bodies[0].threads, pause=0)
         assert (await other.request(10, body=b"x")).body == b"x"
         files.options["go"].set()
         got = await answers(stream, 2)
@@ -118,9 +119,9 @@ async def test_a_slow_reader_gets_everything_and_stops_being_read(start, files):
     running = await start(limits=Limits(outbox_limit=2 * len(DATA)))
     async with await running.raw(receive_buffer=4096) as stream:
         await stream.send_all(b"".join(frame(n, 20) for n in range(8)))
-        await running.until(lambda: running.server.connections)
+        await until_in_trio(lambda: running.server.connections, pause=0)
         (peer,) = running.server.connections
-        await running.until(lambda: peer._outbox.full)
+        await until_in_trio(lambda: peer._outbox.full, pause=0)
         assert len(files.bodies) <= 3
         async with Client.connect(running.addr) as other:
             assert (await other.request(10, body=b"x")).body == b"x"
@@ -137,7 +138,7 @@ async def test_what_cannot_be_read_ends_that_connection_only(start, files, caplo
         with trio.fail_after(30):
             assert await ended(stream)
     assert "bad disk" in caplog.text
-    await running.until(lambda: files.bodies[0].closed == 1)
+    await until_in_trio(lambda: files.bodies[0].closed == 1, pause=0)
     async with Client.connect(running.addr) as other:
         assert (await other.request(10, body=b"x")).body == b"x"
 
@@ -148,14 +149,14 @@ async def test_a_peer_that_leaves_meanwhile_costs_nothing(start, files):
     running = await start(limits=Limits(drain_seconds=0, outbox_limit=99 << 20))
     async with await running.raw() as stream:
         await stream.send_all(b"".join(frame(n, 20) for n in range(3)))
-        await running.until(lambda: files.bodies and files.bodies[0].threads)
+        await until_in_trio(lambda: files.bodies and files.bodies[0].threads, pause=0)
         (peer,) = running.server.connections
         fd = peer._wire.fileno()
-    await running.until(lambda: not running.server.connections)
+    await until_in_trio(lambda: not running.server.connections, pause=0)
     assert peer._wire.fileno() == fd
     assert all(body.closed == 0 for body in files.bodies[:1])
     files.options["go"].set()
-    await running.until(lambda: all(body.closed == 1 for body in files.bodies))
+    await until_in_trio(lambda: all(body.closed == 1 for body in files.bodies), pause=0)
     assert peer._wire.fileno() == -1
 
 
@@ -164,7 +165,7 @@ async def test_the_server_ends_while_one_is_under_way(start, files):
     running = await start(limits=Limits(drain_seconds=0))
     async with await running.raw() as stream:
         await stream.send_all(frame(1, 20))
-        await running.until(lambda: files.bodies and files.bodies[0].threads)
+        await until_in_trio(lambda: files.bodies and files.bodies[0].threads, pause=0)
         running.scope.cancel()
         files.options["go"].set()
         with trio.fail_after(30):
