@@ -17,7 +17,8 @@ from typing import Final
 
 from bench.loads.resident import Resident, compiled
 from bench.run import Run
-from bench.servers.subjects import OURS, PURE, ROOT
+from bench.servers.subjects import OURS, PURE
+from compat_tests.installs.installs import copy_checkout
 
 READY: Final = "clone to ready (make serve), s"
 MESSAGE: Final = "clone to the first message of a Java client, s"
@@ -25,8 +26,8 @@ AGAIN: Final = "make serve once more, to ready, s"
 BUILT: Final = "clone to the compiled build, made beside it, s"
 INSTALLED: Final = "pip install . into a new environment, s"
 TOPIC: Final = "FirstMinutes"
-# Of the environment that stays: how to reach a package index, and nothing that was made before.
-KEPT: Final = ("PATH", "PIP_", "SSL_CERT_", "REQUESTS_CA_", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
+# Of the environment, what belongs to whoever runs this and would decide something there.
+OWN: Final = ("TRIMQ_", "MYPYC_", "PYTHON", "VIRTUAL_ENV", "MAKE", "MFLAGS")
 LIMIT_SECONDS: Final = 1200
 
 
@@ -44,8 +45,8 @@ def measure(run: Run) -> str:
             run.figures.add(INSTALLED, OURS, _install(folder))
         shutil.rmtree(folder)
     return (
-        "A clone of this checkout and an empty home, so that everything comes from the package index. `make serve` "
-        "is plain Python at once, and compiles beside itself at the lowest priority; the next start uses that. "
+        "A copy of this checkout as a clone has it, and an empty cache: everything comes from the package index. "
+        "`make serve` is plain Python at once, and compiles beside itself at the lowest priority; the next start uses that. "
         f"The message is counted when the client has its answer, its JVM's start included.\n\n{run.figures.table()}"
     )
 
@@ -56,7 +57,7 @@ def _clone(run: Run, folder: Path, java_home: Path) -> None:
         environment["TRIMQ_COMPILE"] = "0"
     clone = folder / "clone"
     began = time.monotonic()
-    subprocess.run(["git", "clone", "--quiet", str(ROOT), str(clone)], check=True)
+    copy_checkout(clone)
     with _served(clone, environment) as namesrv:
         run.figures.add(READY, PURE, time.monotonic() - began)
         words = [namesrv, TOPIC, "1", "128", "sync", "1"]
@@ -72,10 +73,10 @@ def _clone(run: Run, folder: Path, java_home: Path) -> None:
 
 
 def _empty(folder: Path) -> dict[str, str]:
-    """Whoever comes for the first time has nothing in a cache."""
-    home = tempfile.mkdtemp(prefix="home-", dir=folder)
-    found = {name: text for name, text in os.environ.items() if name.upper().startswith(KEPT)}
-    return {**found, "HOME": home, "TMPDIR": str(folder)}
+    """Whoever comes for the first time has nothing in a cache, and a way to a package index."""
+    cache = tempfile.mkdtemp(prefix="cache-", dir=folder)
+    found = {name: text for name, text in os.environ.items() if not name.startswith(OWN)}
+    return {**found, "PIP_CACHE_DIR": cache, "TMPDIR": str(folder)}
 
 
 @contextmanager
@@ -122,8 +123,7 @@ def _built(clone: Path) -> float:
 
 def _install(folder: Path) -> float:
     environment, target = _empty(folder), folder / "installed"
-    clone = folder / "installed-from"
-    subprocess.run(["git", "clone", "--quiet", str(ROOT), str(clone)], check=True)
+    clone = copy_checkout(folder / "installed-from")
     subprocess.run([sys.executable, "-m", "venv", str(target)], env=environment, check=True)
     began = time.monotonic()
     pip = [str(target / "bin" / "python"), "-m", "pip", "install", "--quiet", str(clone)]
