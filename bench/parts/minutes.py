@@ -46,7 +46,8 @@ def measure(run: Run) -> str:
         shutil.rmtree(folder)
     return (
         "A copy of this checkout as a clone has it, and an empty cache: everything comes from the package index. "
-        "`make serve` is plain Python at once, and compiles beside itself at the lowest priority; the next start uses that. "
+        "`make serve` is plain Python at once, and compiles beside itself at the lowest priority; the next start uses "
+        "that. "
         f"The message is counted when the client has its answer, its JVM's start included.\n\n{run.figures.table()}"
     )
 
