@@ -15,6 +15,7 @@ import pytest
 import zstandard
 
 from compat_tests.comparing.normalise import differences
+from compat_tests.servers.artifacts import ROOT
 from compat_tests.servers.server import Options
 from compat_tests.store.recorded.asking import Entry, answer, stage_of
 from compat_tests.store.recorded.catalogue import RECIPES
@@ -35,7 +36,7 @@ SHOWN: Final = 10
 # Whatever holds messages, and where they are.
 MESSAGES: Final = ("commitlog", "consumequeue", "consumequeue_ext", "batchconsumequeue")
 # Folders of a machine, in files of bytes or text.
-FOLDERS: Final = (b"/tmp/", b"/home/", b"/root/", b"/work/", b"/var/", b"/dev/")
+FOLDERS: Final = (b"/tmp/", b"/home/", b"/root/", b"/var/", b"/dev/", str(ROOT).encode())
 
 
 class Recorded:
