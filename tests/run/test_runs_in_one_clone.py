@@ -72,7 +72,11 @@ def test_a_second_run_leaves_the_first_ones_reports_alone(tmp_path: Path) -> Non
     for run, printed in ((first, firsts), (second, seconds)):
         (folder,) = tmp_path.glob(f"*-*-{run.pid}")
         assert f"all of it is in {folder}" in printed
-        assert sorted(file.name for file in folder.iterdir()) == ["part.txt", "part.xml"]
+        assert sorted(file.name for file in folder.iterdir()) == [
+            "again.txt",
+            "part.txt",
+            "part.xml",
+        ]
         row = next(
             line
             for line in printed.splitlines()
