@@ -28,9 +28,10 @@ from tests.patience import until
 from trimq.admin.blocking import BlockingAdminClient
 from trimq.codec.bodies.elastic_admin import ElasticVersion, ElasticView
 
-SLOW_PAUSE: Final = 0.5
 PATIENCE_SECONDS: Final = 300
 SLOW_PAUSE: Final = 0.5
+# A broker beside JVMs that start may be late; what is looked at is what it says.
+ANSWER_SECONDS: Final = 60.0
 # Clients ask for routes every 30 s, rebalance every 20 s; scaling waits 90 s at most.
 CHANGED_SECONDS: Final = 300
 # A member has queues after that, unless they were a killed one's: its locks are held for 60 s.
@@ -73,7 +74,7 @@ class Gates:
             thread.join()
 
     def _watch(self) -> None:
-        with BlockingAdminClient(self._server.namesrv_addr) as admin:
+        with BlockingAdminClient(self._server.namesrv_addr, timeout=ANSWER_SECONDS) as admin:
             while not self._ended.wait(0.3):
                 for topic in self._topics:
                     for group in admin.elastic_view(self._server.broker_addr, topic).groups:
@@ -115,7 +116,7 @@ def play(
 ) -> list[ElasticView]:
     """From the first send to the last change; every member that is to come and go has done so."""
     addr, topics = server.broker_addr, [one.topic for one in played]
-    with BlockingAdminClient(server.namesrv_addr) as admin:
+    with BlockingAdminClient(server.namesrv_addr, timeout=ANSWER_SECONDS) as admin:
         for topic in topics:
             admin.elastic_create(addr, topic, plan.counts[0])
         with gates.watched():
@@ -140,7 +141,7 @@ def play(
                 one.lifted.touch()
                 one.leave("leaves")
     # A connection that nobody uses for two minutes is closed.
-    with BlockingAdminClient(server.namesrv_addr) as admin:
+    with BlockingAdminClient(server.namesrv_addr, timeout=ANSWER_SECONDS) as admin:
         return [admin.elastic_view(addr, topic) for topic in topics]
 
 
@@ -184,7 +185,7 @@ def check(plan: Plan, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
             try:
                 again += judge(one, numbers, view, capsys)
             except AssertionError:
-                with BlockingAdminClient(server.namesrv_addr) as admin:
+                with BlockingAdminClient(server.namesrv_addr, timeout=ANSWER_SECONDS) as admin:
                     print(admin.elastic_view(server.broker_addr, one.topic))
                 print(server.log()[-3000:])
                 raise
@@ -231,7 +232,7 @@ def come_back(
 
     def left() -> list[bool]:
         # A connection that nobody uses for two minutes is closed.
-        with BlockingAdminClient(server.namesrv_addr) as admin:
+        with BlockingAdminClient(server.namesrv_addr, timeout=ANSWER_SECONDS) as admin:
             return [is_left(admin, server.broker_addr, one.topic) for one in played]
 
     comes(lambda: all(left()), lambda: f"queues have left: {left()}")
