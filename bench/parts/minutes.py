@@ -19,6 +19,7 @@ from bench.loads.resident import Resident, compiled
 from bench.run import Run
 from bench.servers.subjects import OURS, PURE
 from compat_tests.installs.installs import copy_checkout
+from tests.patience import until
 
 READY: Final = "clone to ready (make serve), s"
 MESSAGE: Final = "clone to the first message of a Java client, s"
@@ -111,15 +112,14 @@ def _served(clone: Path, environment: dict[str, str]) -> Iterator[str]:
 
 def _built(clone: Path) -> float:
     """When the compiled build was there."""
-    limit = time.monotonic() + LIMIT_SECONDS
-    while time.monotonic() < limit:
-        made = [path for path in clone.glob("build/served-*") if path.suffix != ".new"]
-        if any(path.suffix == ".failed" for path in made):
-            raise RuntimeError((clone / "build" / "served.log").read_text()[-4000:])
-        if made:
-            return time.monotonic()
-        time.sleep(0.5)
-    raise RuntimeError(f"nothing was compiled in {LIMIT_SECONDS} s")
+
+    def made() -> list[Path]:
+        return [path for path in clone.glob("build/served-*") if path.suffix != ".new"]
+
+    found = until(made, "something is compiled", LIMIT_SECONDS, pause=0.5)
+    if any(path.suffix == ".failed" for path in found):
+        raise RuntimeError((clone / "build" / "served.log").read_text()[-4000:])
+    return time.monotonic()
 
 
 def _install(folder: Path) -> float:

@@ -74,7 +74,7 @@ class Gates:
             thread.join()
 
     def _watch(self) -> None:
-        with BlockingAdminClient(self._server.namesrv_addr, timeout=ANSWER_SECONDS) as admin:
+        with patient_admin(self._server) as admin:
             while not self._ended.wait(0.3):
                 for topic in self._topics:
                     for group in admin.elastic_view(self._server.broker_addr, topic).groups:
@@ -82,6 +82,10 @@ class Gates:
                             self.closed |= {
                                 (topic, group.group, one.version) for one in group.waits
                             }
+
+
+def patient_admin(server: TrimqServer | RealServer) -> BlockingAdminClient:
+    return BlockingAdminClient(server.namesrv_addr, timeout=ANSWER_SECONDS)
 
 
 def comes(holds: Callable[[], bool], what: str | Callable[[], str]) -> None:
@@ -116,7 +120,7 @@ def play(
 ) -> list[ElasticView]:
     """From the first send to the last change; every member that is to come and go has done so."""
     addr, topics = server.broker_addr, [one.topic for one in played]
-    with BlockingAdminClient(server.namesrv_addr, timeout=ANSWER_SECONDS) as admin:
+    with patient_admin(server) as admin:
         for topic in topics:
             admin.elastic_create(addr, topic, plan.counts[0])
         with gates.watched():
@@ -141,7 +145,7 @@ def play(
                 one.lifted.touch()
                 one.leave("leaves")
     # A connection that nobody uses for two minutes is closed.
-    with BlockingAdminClient(server.namesrv_addr, timeout=ANSWER_SECONDS) as admin:
+    with patient_admin(server) as admin:
         return [admin.elastic_view(addr, topic) for topic in topics]
 
 
@@ -185,7 +189,7 @@ def check(plan: Plan, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
             try:
                 again += judge(one, numbers, view, capsys)
             except AssertionError:
-                with BlockingAdminClient(server.namesrv_addr, timeout=ANSWER_SECONDS) as admin:
+                with patient_admin(server) as admin:
                     print(admin.elastic_view(server.broker_addr, one.topic))
                 print(server.log()[-3000:])
                 raise
@@ -232,7 +236,7 @@ def come_back(
 
     def left() -> list[bool]:
         # A connection that nobody uses for two minutes is closed.
-        with BlockingAdminClient(server.namesrv_addr, timeout=ANSWER_SECONDS) as admin:
+        with patient_admin(server) as admin:
             return [is_left(admin, server.broker_addr, one.topic) for one in played]
 
     comes(lambda: all(left()), lambda: f"queues have left: {left()}")
@@ -264,7 +268,7 @@ def opened(
     real = RealServer(containers.launcher(), home)
     try:
         real.start()
-        with BlockingAdminClient(real.namesrv_addr) as admin:
+        with patient_admin(real) as admin:
             for one in played:
                 topic = admin.topics_of(real.broker_addr)[one.topic]
                 topic.read_queue_nums = queues

@@ -32,7 +32,6 @@ class ByHeart:
 
     def __init__(self, heard: Sequence[Exchange]) -> None:
         self._waiting = list(heard)
-        self._all = tuple(heard)
         self.unknown: list[str] = []
 
     async def answer(self, role: Role, question: RemotingCommand) -> RemotingCommand:

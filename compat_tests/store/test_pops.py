@@ -14,11 +14,12 @@ from compat_tests.store.shared_directory import SETTINGS
 from compat_tests.store.turns import Sides
 from compat_tests.wire.asks import ask, create_topic, send
 from compat_tests.wire.frames import Frame
+from compat_tests.wire.popped import pop
 from compat_tests.wire.records import Record, read_records
 from compat_tests.wire.stage import Stage
 from tests.patience import PATIENCE
 
-POP, ACK, CHANGE = 200050, 200051, 200053
+ACK, CHANGE = 200051, 200053
 SUCCESS, NOTHING = 0, 210
 # Long enough for a change of brokers; the second and the third where that has taken longer.
 INVISIBLE_MILLIS = (30_000, 120_000, 480_000)
@@ -37,20 +38,12 @@ class Consumer:
         self.due: dict[bytes, float] = {}
 
     def pop(self, stage: Stage, poll_millis: int = 0) -> list[Record]:
-        fields = {
-            "consumerGroup": "$G",
-            "topic": "$T",
-            "queueId": -1,
-            "maxMsgNums": 32,
-            "invisibleTime": self._invisible_millis,
-            "pollTime": poll_millis,
-            "bornTime": int(time.time() * 1000),
-            "initMode": 0,
-            "expType": "TAG",
-            "exp": "*",
-            "order": False,
-        }
-        answer = stage.ask(ask(POP, fields))
+        frame = pop(
+            invisibleTime=self._invisible_millis,
+            pollTime=poll_millis,
+            bornTime=int(time.time() * 1000),
+        )
+        answer = stage.ask(frame)
         assert answer.code in {SUCCESS, NOTHING}, (answer.code, answer.remark)
         found = read_records(answer.body) if answer.code == SUCCESS else []
         for record in found:

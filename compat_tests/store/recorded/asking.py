@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import time
 import zlib
 from typing import Any, Final
 
-from compat_tests.servers.processes import PATIENCE
 from compat_tests.wire import reading
 from compat_tests.wire.asks import PULL_SUBSCRIPTION, ask, pull, queue_question
 from compat_tests.wire.frames import Frame
 from compat_tests.wire.reading import Reader
 from compat_tests.wire.records import read_records
 from compat_tests.wire.stage import Place, Stage
+from tests.patience import until
 
 SUCCESS: Final = 0
 QUERY, SEARCH, MAX, MIN, EARLIEST, VIEW = 12, 29, 30, 31, 32, 33
@@ -183,8 +182,6 @@ def end_of(stage: Stage, topic: str, queue_id: int) -> int:
 
 def wait_for_end(stage: Stage, topic: str, queue_id: int, end: int) -> None:
     """The real broker's queues are filled in the background, and what is delayed comes when it is due."""
-    deadline = time.monotonic() + PATIENCE
-    while end_of(stage, topic, queue_id) < end:
-        if time.monotonic() > deadline:
-            raise TimeoutError(f"queue {queue_id} of {topic} does not reach {end}")
-        time.sleep(0.05)
+    until(
+        lambda: end_of(stage, topic, queue_id) >= end, f"queue {queue_id} of {topic} reaches {end}"
+    )

@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from typing import Final
 
-from compat_tests.servers.processes import PATIENCE
 from compat_tests.store.recorded.asking import Asking, pull_at
 from compat_tests.store.recorded.author import Author, sending, sending_batch
 from compat_tests.store.recorded.recipe import SMALL, TIMELESS, Recipe, texts
 from compat_tests.wire.asks import queue_question
 from compat_tests.wire.records import batch_body, read_records
+from tests.patience import PATIENCE
 
 BATCHES: Final = "Batches"
 EXTENDED: Final = "Extended"

@@ -6,17 +6,18 @@ import time
 from collections.abc import Callable
 from typing import Any, Final
 
-from compat_tests.servers.processes import PATIENCE
 from compat_tests.store.recorded.asking import Entry, pull_at
 from compat_tests.store.recorded.author import GROUP, PRODUCER
 from compat_tests.wire import reading
-from compat_tests.wire.asks import ask, heartbeat
+from compat_tests.wire.asks import heartbeat
 from compat_tests.wire.frames import Frame
 from compat_tests.wire.link import NoReply
+from compat_tests.wire.popped import pop
 from compat_tests.wire.records import read_properties, read_records
 from compat_tests.wire.stage import Stage
+from tests.patience import PATIENCE
 
-CHECK, POP = 39, 200050
+CHECK: Final = 39
 # What came twice would be there by then.
 QUIET_SECONDS: Final = 3.0
 # Times and places of the run in which a message was delivered.
@@ -46,20 +47,13 @@ def pulled(stage: Stage, entry: Entry) -> list[Any]:
 
 
 def popping(topic: str, invisible_millis: int, poll_millis: int = 0) -> Frame:
-    fields = {
-        "consumerGroup": GROUP,
-        "topic": topic,
-        "queueId": -1,
-        "maxMsgNums": 32,
-        "invisibleTime": invisible_millis,
-        "pollTime": poll_millis,
-        "bornTime": int(time.time() * 1000),
-        "initMode": 0,
-        "expType": "TAG",
-        "exp": "*",
-        "order": False,
-    }
-    return ask(POP, fields)
+    return pop(
+        consumerGroup=GROUP,
+        topic=topic,
+        invisibleTime=invisible_millis,
+        pollTime=poll_millis,
+        bornTime=int(time.time() * 1000),
+    )
 
 
 def popped(stage: Stage, entry: Entry) -> list[Any]:

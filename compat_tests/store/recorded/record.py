@@ -13,6 +13,7 @@ import json
 import tempfile
 import time
 import traceback
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -87,7 +88,7 @@ def wait_for_tables(store: Path) -> None:
     """The tables are written every few seconds: a killed broker has lost what was not."""
     began = time.time()
     for name in TABLES:
-        until(lambda: is_written(store / "config" / name, began), f"{name} is written")  # noqa: B023
+        until(partial(is_written, store / "config" / name, began), f"{name} is written")
 
 
 def text(answers: dict[str, Any]) -> str:
