@@ -234,11 +234,13 @@ class Jobs:
         assert found.keys() == set(range(self._written))
         self.done["rows"], self.done["twice"] = len(found), len(rows) - len(found)
         for fail, seen in self._streamed.items():
-            until(
-                lambda seen=seen: self._go_on() and len(_all(seen)) >= stored,
-                lambda seen=seen: f"{len(_all(seen))} of {stored} rows; {self.state(Counter())}",
-                240,
-            )
+            # How far it is behind grows with the kills, and it reads 300 rows a second: it has to get on.
+            while (had := len(_all(seen))) < stored:
+                until(
+                    lambda seen=seen, had=had: self._go_on() and len(_all(seen)) > had,
+                    lambda had=had: f"{had} of {stored} rows; {self.state(Counter())}",
+                    240,
+                )
             self._queries[fail].stop()
             check_no_hole(_all(seen))
             assert numbers(_all(seen)) == found
