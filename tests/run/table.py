@@ -91,7 +91,7 @@ _LIVE: Final = (
     _live("elastic", "elastic", turn=2, seconds=200),
     _live("order", "scenarios", "order", turn=0, tools=REAL_AND_GO, seconds=180),
     _live("reports", "reports", seconds=120),
-    _live("filters", "filters", seconds=60),
+    _live("filters", "filters drift", seconds=80),
 )
 
 
