@@ -10,16 +10,15 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # Where `make serve` listens; port 0 picks a free one.
 NAMESRV_LISTEN ?= 127.0.0.1:9876
 LISTEN ?= 127.0.0.1:10911
-# What is tested, in parts that run side by side (tests/run/table.py), and where the real RocketMQ runs.
+# What is tested, in parts that run side by side (tests/run/table.py), which RocketMQ it is compared with, and where.
+export TRIMQ_REFERENCE := $(REFERENCE)
 PARTS := $(BIN)/python -m tests.run.parts
 WITH_ENGINE := $(BIN)/python -m compat_tests.servers.containers
 FETCHED := $(BIN)/python -m compat_tests.servers.artifacts
 
 .PHONY: help serve test proof unit unit-bare shake compiled tree lint pythons fmt docs clean
-.PHONY: compat-live compat-record compat-mutants bench bench-smoke bench-store bench-spark spark-versions soak soak-kills soak-spark
+.PHONY: compat-live compat-record compat-mutants drift bench bench-smoke bench-store bench-spark spark-versions soak soak-kills soak-spark
 .DEFAULT_GOAL := help
-
-# Plain Python at once, and compiled as soon as that is there.
 serve: $(INSTALLED)
 	@exec $(BIN)/python building/serving.py --namesrv-listen $(NAMESRV_LISTEN) --listen $(LISTEN) --store ./data
 # Where no tool may be missing (TRIMQ_REQUIRE), Spark is installed, too.
@@ -68,10 +67,11 @@ bench-store: $(TESTING)
 	$(BIN)/python -m bench.store --write-docs
 spark-versions: $(SPARKING)
 	$(BIN)/python -m compat_tests.spark.run_versions
-soak soak-kills: $(TESTING)
-	$(BIN)/python -m tests.run.soak $@
 soak-spark: $(SPARKING)
+soak soak-kills soak-spark: $(TESTING)
 	$(BIN)/python -m tests.run.soak $@
+drift: $(TESTING)
+	@$(BIN)/python -m compat_tests.drift $(OLD) $(NEW) $(if $(KEEP),--keep)
 docs: $(TESTING)
 	$(BIN)/python -m docs.generate
 fmt: $(TESTING)

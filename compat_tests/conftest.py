@@ -17,6 +17,7 @@ from compat_tests.servers.containers import launcher
 from compat_tests.servers.jvm import Launcher, prefer_short_lived
 from compat_tests.servers.ours import builds
 from compat_tests.servers.server import Server
+from compat_tests.servers.versions import REFERENCE
 
 _LAUNCHER = pytest.StashKey[Launcher]()
 _STAGE = pytest.StashKey[Stage]()
@@ -84,8 +85,10 @@ def _launcher(config: pytest.Config) -> Launcher:
 def pytest_report_header(config: pytest.Config) -> str:
     subject = ", ".join(_builds(config)) or "the real one itself"
     if config.getoption("--recorded"):
-        return f"what the real RocketMQ 5.5.0 has shown, by compat_tests/records; compared with it: {subject}"
-    return f"real RocketMQ 5.5.0: {_launcher(config).description}; compared with it: {subject}"
+        return f"what the real RocketMQ {REFERENCE} has shown, by compat_tests/records; compared with it: {subject}"
+    return (
+        f"real RocketMQ {REFERENCE}: {_launcher(config).description}; compared with it: {subject}"
+    )
 
 
 def _builds(config: pytest.Config) -> dict[str, Path]:

@@ -197,9 +197,7 @@ BLOCKS: Final = (
         "README.md",
         "official",
         _AFTER_README,
-        _readme(
-            "RocketMQ 5.5.0 and TriMQ (compiled), both warm, with the official client:", OFFICIAL
-        ),
+        _readme("RocketMQ and TriMQ (compiled), both warm, with the official client:", OFFICIAL),
     ),
     Block(
         "README.md",

@@ -8,11 +8,17 @@ from typing import Final
 
 from bench.loads.settling import WarmUp
 from bench.servers.subjects import KINDS, OTHER, OURS, PURE, REAL
+from compat_tests.servers.versions import REFERENCE
 
 # Two trees are as fast as each other when no more than this lies between their figures.
 SAME: Final = 0.03
 _ORDER: Final = (REAL, OTHER, *(kind for kind in KINDS if kind != REAL))
-_HEAD: Final = {REAL: "real 5.5.0", OURS: "TriMQ", PURE: "TriMQ, pure Python", OTHER: "that tree"}
+_HEAD: Final = {
+    REAL: f"real {REFERENCE}",
+    OURS: "TriMQ",
+    PURE: "TriMQ, pure Python",
+    OTHER: "that tree",
+}
 
 
 class Figures:

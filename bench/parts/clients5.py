@@ -21,6 +21,7 @@ from bench.servers.process import usage
 from bench.servers.proxies import Proxies, proxies
 from bench.servers.subjects import Subject
 from compat_tests.servers import artifacts
+from compat_tests.servers.versions import module_version
 from trimq.codec.bodies.base import encode_body
 from trimq.codec.bodies.groups import SubscriptionGroupConfig
 from trimq.codec.bodies.topics import CreateTopicListRequestBody, TopicConfig
@@ -74,10 +75,10 @@ def measure(run: Run) -> str:
         )
     return (
         f"{MESSAGES:,} messages of {SIZE} B in {QUEUES} queues are popped by a group of Java's push consumer, whose "
-        "mode was set as `mqadmin setConsumeMode` does; each turn has a group of its own. Behind one proxy 5.5.0 "
-        f"with 512 MB, rocketmq-client-java 5.1.0: {THREADS} threads send; as many receive 32 at a time from the "
-        f"same messages and acknowledge each; they send to {LITE_TOPICS:,} lite topics in turn while a lite push "
-        f"consumer reads all of them.\n\n{run.figures.table()}\n\n{run.figures.warm_up_table()}\n\n"
+        "mode was set as `mqadmin setConsumeMode` does; each turn has a group of its own. Behind one proxy "
+        f"{module_version('proxy')} with 512 MB, rocketmq-client-java 5.1.0: {THREADS} threads send; as many receive "
+        f"32 at a time from the same messages and acknowledge each; they send to {LITE_TOPICS:,} lite topics in turn "
+        f"while a lite push consumer reads all of them.\n\n{run.figures.table()}\n\n{run.figures.warm_up_table()}\n\n"
         f"{verdicts.of_rates(run.figures, [PUSH, SEND, RECEIVE, LITE_SEND, LITE_CONSUMED])}"
     )
 

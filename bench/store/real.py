@@ -16,6 +16,7 @@ from compat_tests.servers.jvm import JvmLauncher
 from compat_tests.servers.ours import TrimqServer
 from compat_tests.servers.real import RealServer
 from compat_tests.servers.server import Options
+from compat_tests.servers.versions import REFERENCE
 
 REAL_HEAP: Final = ("-Xms2g", "-Xmx2g", "-XX:MaxDirectMemorySize=2g")
 LOADS: Final = (Load(16, 128), Load(16, 1024), Load(16, 64 * 1024))
@@ -33,7 +34,7 @@ def run(folder: Path, scale: Scale) -> Section:
         "Through the official clients",
         [
             Table(
-                "Beside the real broker 5.5.0",
+                f"Beside the real broker {REFERENCE}",
                 "Counted when rates have settled: the official benchmark Producer, then a push consumer that reads "
                 "what it sent; MB are "
                 "those of the bodies. Clients, NameServer and broker share the cores, so this is not the "

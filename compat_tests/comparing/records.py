@@ -1,9 +1,9 @@
-"""What was seen on the real server, kept: the real 5.5.0 does not change, and most of a run is waiting for it.
+"""What was seen on the real server, kept: a version of it does not change, and most of a run is waiting for it.
 
-``records/SUBJECT.json`` holds the normalised outcomes of a subject, by case, and the fingerprint of everything that
-they depend on: the server's version and settings, the sources of who asks, and how outcomes are normalised. A record
-with another fingerprint does not count. Every day another tenth is played on the real server all the same, and a
-record that differs from a live run fails.
+``records/SUBJECT.json`` holds the normalised outcomes of a subject, by case and by version of the server, and the
+fingerprint of everything else that they depend on: the server's settings, the sources of who asks, and how outcomes are
+normalised. A record with another fingerprint does not count. Every day another tenth is played on the real server all
+the same, and a record that differs from a live run fails.
 
 ``make compat-live`` plays everything live, ``make compat-record`` writes the records.
 """
@@ -21,10 +21,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from compat_tests.comparing.normalise import differences, normalise
+from compat_tests.comparing.record_files import RecordFile
 from compat_tests.comparing.selection import is_of_the_day
 from compat_tests.scenarios.driver import Outcome
 from compat_tests.servers import artifacts
 from compat_tests.servers.server import COMMON_SETTINGS, Server
+from compat_tests.servers.versions import REFERENCE
 
 FOLDER: Final = artifacts.TESTS / "records"
 SHOWN: Final = 20
@@ -33,8 +35,8 @@ RENEW: Final = (
     "'make compat-record' renews it"
 )
 NO_RECORD: Final = (
-    "compat_tests/records/{name}.json has no outcome of this, or has it of other sources: 'make compat-record' "
-    "plays it on the real server, which needs JDK 17 and Maven"
+    f"compat_tests/records/{{name}}.json has no outcome of this from {REFERENCE}, or has it of other sources: "
+    "'make compat-record' plays it on the real server, which needs JDK 17 and Maven"
 )
 # The Java client notes how far the queue reached when it pulled: one message further, or not yet.
 _CHANCE: Final = re.compile(r"\.properties\.MAX_OFFSET: real '\d+', ours '\d+'$")
@@ -65,7 +67,7 @@ class Subject:
     def fingerprint(self) -> str:
         """Changes when anything changes that the real server's outcomes depend on."""
         digest = hashlib.sha256()
-        digest.update("\0".join((artifacts.SERVER, *self.about)).encode())
+        digest.update("\0".join(self.about).encode())
         for file in self.sources:
             digest.update(b"\0" + file.name.encode() + b"\0" + _meaning(file))
         return digest.hexdigest()
@@ -115,10 +117,16 @@ class Records:
     """The records of one session of tests."""
 
     def __init__(
-        self, *, live: bool, writing: bool, only: bool = False, folder: Path = FOLDER
+        self,
+        *,
+        live: bool,
+        writing: bool,
+        only: bool = False,
+        folder: Path = FOLDER,
+        version: str = REFERENCE,
     ) -> None:
         """`live`: nothing is taken from a record. `writing`: what is seen live becomes the record. `only`: nothing is
-        played live, and what is not recorded fails.
+        played live, and what is not recorded fails. `version`: of the real server.
         """
         if only and (live or writing):
             raise ValueError("--recorded plays nothing live, --live and --record do: one of them")
@@ -126,6 +134,7 @@ class Records:
         self._live = live or writing
         self.writing = writing
         self._folder = folder
+        self._version = version
         # Kept to be written at the end.
         self._fresh: dict[Subject, dict[str, Seen]] = {}
         # A fingerprint reads many files, and every case asks.
@@ -163,31 +172,29 @@ class Records:
             self._fresh.setdefault(subject, {}).update(seen)
 
     def write(self) -> None:
-        """The record holds what was kept; what is not played this time stays, if it still counts."""
+        """The record holds what was kept; what is not played this time stays, if it still counts.
+
+        So does what other versions have shown.
+        """
         for subject, seen in self._fresh.items():
-            mark = subject.fingerprint()
-            whole = {**self._read(subject.name, mark), **seen}
             file = self._folder / f"{subject.name}.json"
+            record = self._counting(file, subject.fingerprint()) or RecordFile(
+                subject.fingerprint()
+            )
+            own = record.seen.setdefault(self._version, {})
+            own.update({case: one.outcome for case, one in seen.items()})
             file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(_text(mark, whole))
+            file.write_text(record.text(lambda one, other: not compared(one, other)))
 
     def _read(self, name: str, mark: str) -> dict[str, Seen]:
-        file = self._folder / f"{name}.json"
-        if not file.exists():
-            return {}
-        record = json.loads(file.read_bytes())
-        if record["fingerprint"] != mark:
-            return {}
-        return {case: Seen(outcome) for case, outcome in record["outcomes"].items()}
+        record = self._counting(self._folder / f"{name}.json", mark)
+        outcomes = record.seen.get(self._version, {}) if record else {}
+        return {case: Seen(outcome) for case, outcome in outcomes.items()}
 
-
-def _text(fingerprint: str, seen: Mapping[str, Seen]) -> str:
-    """A line for each case, so that a change of the record shows which one it is."""
-    lines = [
-        f"{json.dumps(case)}: {json.dumps(seen[case].outcome, sort_keys=True)}"
-        for case in sorted(seen)
-    ]
-    return f'{{"fingerprint": "{fingerprint}", "outcomes": {{\n' + ",\n".join(lines) + "\n}}\n"
+    @staticmethod
+    def _counting(file: Path, mark: str) -> RecordFile | None:
+        record = RecordFile.read(file)
+        return record if record is not None and record.fingerprint == mark else None
 
 
 def compared(real: object, other: object) -> list[str]:

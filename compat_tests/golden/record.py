@@ -27,12 +27,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from compat_tests.servers import artifacts
 from compat_tests.wire import frames, records
 from compat_tests.wire.frames import Frame
 from tests.patience import until
 
 HERE: Final = Path(__file__).parent
-DEFAULT_LIB: Final = Path.home() / ".cache" / "trimq" / "rocketmq-5.5.0" / "lib"
+DEFAULT_LIB: Final = artifacts.cache_root() / artifacts.SERVER / "lib"
 DEFAULT_OUT: Final = HERE.parents[1] / "tests" / "vectors"
 SERVER: Final = "127.0.0.1"
 PROXY: Final = "127.0.0.2"

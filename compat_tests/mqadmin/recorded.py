@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
+from compat_tests.comparing.record_files import RecordFile
 from compat_tests.comparing.records import NO_RECORD, Records, Seen, Subject, settings_text
 from compat_tests.mqadmin.case import AdminCase
 from compat_tests.mqadmin.cases import groups
@@ -24,7 +25,7 @@ from compat_tests.mqadmin.tools import Printed
 from compat_tests.servers.artifacts import TESTS
 
 _HERE: Final = Path(__file__).parent
-_DRIVER: Final = TESTS / "scenarios/java/shim/rocketmq-5.5.0/driver/AdminTool.java"
+_DRIVER: Final = TESTS / "scenarios/java/shim/rocketmq-5/driver/AdminTool.java"
 # Beside the addresses, and the names that are always the same.
 _VALUES: Final = ("client", "offset_id", "unique_id", "traced")
 # Whose commands stay live, and why.
@@ -142,12 +143,13 @@ def _play(case: AdminCase, recorded: Recorded, folder: Path) -> list[Printed]:
 def forget_unused(folder: Path) -> None:
     """Of the answers that are kept once, those that are in no record any more."""
     file = folder / f"{_BODIES.name}.json"
-    if file.exists():
+    record = RecordFile.read(file)
+    if record is not None:
         others = [one.read_text() for one in file.parent.glob("*.json") if one != file]
-        lines = file.read_text().splitlines()
-        kept = [line for line in lines[1:-1] if any(line[1:13] in text for text in others)]
-        body = ",\n".join(line.removesuffix(",") for line in kept)
-        file.write_text(f"{lines[0]}\n{body}\n{lines[-1]}\n")
+        for bodies in record.seen.values():
+            for digest in [one for one in bodies if not any(one in text for text in others)]:
+                del bodies[digest]
+        file.write_text(record.text(lambda one, other: one == other))
 
 
 def _mark(case: AdminCase) -> str:

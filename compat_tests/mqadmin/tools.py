@@ -34,7 +34,7 @@ def temporary(folder: Path) -> Path:
 
 
 class OfficialTool:
-    """java/shim/rocketmq-5.5.0/driver/AdminTool.java: the real mqadmin, started once."""
+    """java/shim/rocketmq-5/driver/AdminTool.java: the real mqadmin, started once."""
 
     name = "official"
 

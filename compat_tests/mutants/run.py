@@ -23,6 +23,7 @@ from compat_tests.servers.containers import launcher
 from compat_tests.servers.ours import COMMAND, TrimqServer
 from compat_tests.servers.real import RealServer
 from compat_tests.servers.server import Server
+from compat_tests.servers.versions import REFERENCE
 
 Seen = dict[str, list[str]]
 # pytest's exit codes.
@@ -37,7 +38,7 @@ class Run:
         self._folder = folder
         self._real: dict[str, object] = {}
         launch = launcher()
-        print(f"real RocketMQ 5.5.0: {launch.description}", flush=True)
+        print(f"real RocketMQ {REFERENCE}: {launch.description}", flush=True)
         real = RealServer(launch, folder / "real").start()
         try:
             for name, outcome in play(JAVA_5, real, scenarios, folder).items():

@@ -20,18 +20,25 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
+from compat_tests.servers import versions
+
 TESTS: Final = Path(__file__).resolve().parents[1]
 ROOT: Final = TESTS.parent
-SERVER: Final = "rocketmq-5.5.0"
-CLIENT_5: Final = SERVER
+SERVER: Final = f"rocketmq-{versions.REFERENCE}"
+CLIENT_5: Final = f"rocketmq-{versions.module_version('client')}"
 CLIENT_4: Final = "rocketmq-client-4.9.8"
-PROXY: Final = "rocketmq-proxy-5.5.0"
+PROXY: Final = f"rocketmq-proxy-{versions.module_version('proxy')}"
 # Servers, tools and clients of before. 4.9.7 is the last of 4.x whose servers are published: of 4.9.8 there is only the
 # client. The brokers of the first two are silent on what they do not know, and all NameServers of 4.x.
 OLD_VERSIONS: Final = ("4.2.0", "4.5.2", "4.9.7", "5.1.4")
 # The client of RocketMQ 5, which needs the proxy.
 CLIENT_GRPC: Final = "rocketmq-client-java-5.1.0"
-NEEDED: Final = (SERVER, CLIENT_4, PROXY, CLIENT_GRPC)
+NEEDED: Final = tuple(dict.fromkeys((SERVER, CLIENT_5, CLIENT_4, PROXY, CLIENT_GRPC)))
+# What these are called in this file, by what their version is of.
+_MADE: Final = {
+    **{f"rocketmq-{version}": versions.SERVER_MODULES for version in versions.VERSIONS},
+    **{f"rocketmq-proxy-{version}": versions.PROXY_MODULES for version in versions.VERSIONS},
+}
 
 
 def pins(lock: str) -> list[str]:
@@ -49,16 +56,44 @@ def cache_root() -> Path:
 def jars(name: str) -> Path:
     """The folder with every jar of ``name`` (SERVER, CLIENT_4, PROXY, ...), fetched if it is not there yet."""
     lib = cache_root() / name / "lib"
+    if lib.is_dir() and not _is_as_listed(lib, name):
+        # A module has appeared that was taken from the version before.
+        lib.rename(Path(tempfile.mkdtemp(prefix="lib.old.", dir=lib.parent)) / "lib")
     if not lib.is_dir():
         lib.parent.mkdir(parents=True, exist_ok=True)
         partial = Path(tempfile.mkdtemp(prefix="lib.", dir=lib.parent))
         try:
-            _fetch(TESTS / "scenarios" / "java" / f"pom-{name}.xml", partial)
+            _fetch(_pom(name, partial), partial)
+            (partial / "pom.xml").unlink(missing_ok=True)
             partial.chmod(0o755)
             _rename_into_place(partial, lib)
         finally:
             shutil.rmtree(partial, ignore_errors=True)
     return lib
+
+
+def _pom(name: str, folder: Path) -> Path:
+    """What Maven is told to fetch."""
+    if name not in _MADE:
+        return TESTS / "scenarios" / "java" / f"pom-{name}.xml"
+    file = folder / "pom.xml"
+    file.write_text(versions.pom(name, name.rsplit("-", 1)[1], _MADE[name]))
+    return file
+
+
+def _is_as_listed(lib: Path, name: str) -> bool:
+    """Whether its modules are of the versions that `versions` says."""
+    if name not in _MADE:
+        return True
+    version = name.rsplit("-", 1)[1]
+    found = {
+        module: {file.name for file in lib.glob(f"rocketmq-{module}-[0-9]*.jar")}
+        for module in versions.MODULES
+    }
+    return all(
+        names <= {f"rocketmq-{module}-{versions.module_version(module, version)}.jar"}
+        for module, names in found.items()
+    )
 
 
 def _fetch(pom: Path, target: Path) -> None:
@@ -89,14 +124,15 @@ def classpath(folder: Path) -> str:
 
 def java_sources(client: str) -> list[Path]:
     """The scenario driver's sources for the client ``client``."""
-    sources = sorted((TESTS / "scenarios" / "java" / "src").rglob("*.java"))
-    return sources + sorted((TESTS / "scenarios" / "java" / "shim" / client).rglob("*.java"))
+    java = TESTS / "scenarios" / "java"
+    shim = "rocketmq-5" if client in _MADE else client
+    return sorted((java / "src").rglob("*.java")) + sorted((java / "shim" / shim).rglob("*.java"))
 
 
 def java_driver(client: str) -> str:
     """The class path of the compiled scenario driver and of the client ``client``.
 
-    Same sources for both client lines; what moved between them is in ``java/shim/<client>``. Classes are
+    Same sources for both client lines; what moved between them is in ``java/shim``. Classes are
     cached under the hash of the sources, so an edit compiles anew and nothing else does.
     """
     return _with_classes(client, java_sources(client), classpath(jars(client)))

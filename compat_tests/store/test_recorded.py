@@ -1,4 +1,4 @@
-"""Stores that the real broker 5.5.0 wrote, opened by ours: every answer is the real one's, as it was recorded.
+"""Stores that the real broker wrote, opened by ours: every answer is the real one's, as recorded.
 
 `recorded/` has them written and the real broker asked, and says how that is done anew.
 """
@@ -17,6 +17,7 @@ import zstandard
 from compat_tests.comparing.normalise import differences
 from compat_tests.servers.artifacts import ROOT
 from compat_tests.servers.server import Options
+from compat_tests.servers.versions import USUAL
 from compat_tests.store.recorded.asking import Entry, answer, stage_of
 from compat_tests.store.recorded.catalogue import RECIPES
 from compat_tests.store.recorded.deltas import restored, shortened
@@ -31,7 +32,7 @@ from trimq.store.errors import StoreDamaged
 from trimq.store.message_store import MessageStore
 from trimq.testing import running_server
 
-STORES: Final = [recipe.file for recipe in RECIPES]
+STORES: Final = [f"{USUAL}/{recipe.file}" for recipe in RECIPES]
 SHOWN: Final = 10
 # Whatever holds messages, and where they are.
 MESSAGES: Final = ("commitlog", "consumequeue", "consumequeue_ext", "batchconsumequeue")
@@ -198,9 +199,9 @@ def test_a_wrong_record_is_noticed(recorded: Recorded) -> None:
 
 def test_every_recipe_has_its_record() -> None:
     """A recipe that was changed is recorded anew; of what is written only the settings can be seen here."""
-    assert {file.stem for file in RECORDED.iterdir()} == set(STORES)
+    assert {f"{file.parent.name}/{file.stem}" for file in RECORDED.glob("*/*")} == set(STORES)
     for recipe in RECIPES:
-        says = load(recipe.file)
+        says = load(f"{USUAL}/{recipe.file}")
         assert (says["settings"], says["killed"]) == (recipe.settings, recipe.kill)
         came = [len(entry["found"]) for entry in says["arrivals"]]
         assert came == [count for _, count in recipe.arrivals]

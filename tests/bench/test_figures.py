@@ -5,6 +5,7 @@ from __future__ import annotations
 from bench.loads.settling import WarmUp
 from bench.pages.figures import Figures
 from bench.servers.subjects import OTHER, OURS, PURE, REAL
+from compat_tests.servers.versions import REFERENCE
 
 
 def figures(**values):
@@ -18,7 +19,7 @@ def figures(**values):
 def test_beside_the_real_broker_each_of_ours_has_a_ratio():
     found = figures(**{REAL: [100, 90, 300], OURS: [150, 140, 130], PURE: [50]})
     assert found.table().splitlines() == [
-        "| figure | real 5.5.0 | TriMQ | ratio | TriMQ, pure Python | ratio |",
+        f"| figure | real {REFERENCE} | TriMQ | ratio | TriMQ, pure Python | ratio |",
         "|---|---:|---:|---:|---:|---:|",
         "| sends/s | 100.0 | 140.0 | 1.40 | 50.0 | 0.50 |",
     ]
@@ -43,7 +44,7 @@ def test_a_tree_that_is_slower_or_faster_is_not_within_three_percent():
 def test_two_trees_may_have_the_real_broker_beside_them():
     found = figures(**{REAL: [50], OTHER: [100], OURS: [100]})
     head, _, row = found.table().splitlines()
-    assert head.startswith("| figure | real 5.5.0 | that tree | this tree |")
+    assert head.startswith(f"| figure | real {REFERENCE} | that tree | this tree |")
     assert row == "| sends/s | 50.0 | 100.0 | 100.0 | 1.000 | 1.00 to 1.00 | yes | 2.00 |"
 
 
@@ -60,7 +61,7 @@ def test_every_row_says_how_both_servers_were_warmed():
     found.warmed("pulls/s", OURS, WarmUp(15, True, (1.0, 1.0, 1.0)))
     found.warmed("pulls/s", OURS, WarmUp(20, True, (1.0, 1.0, 1.0)))
     assert found.warm_up_table().splitlines() == [
-        "| warmed by | real 5.5.0 | TriMQ |",
+        f"| warmed by | real {REFERENCE} | TriMQ |",
         "|---|---:|---:|",
         "| sends/s | 90 s, not settled (10% apart) | 15 s |",
         "| pulls/s | - | 15 s; 20 s |",

@@ -18,6 +18,7 @@ from compat_tests.comparing.selection import PARTS, is_for_the_plain_build
 from compat_tests.scenarios.batches import MAIN, TLS
 from compat_tests.scenarios.driver import JAVA_4, JAVA_5
 from compat_tests.scenarios.recorded import subject
+from compat_tests.servers.versions import VERSIONS
 
 SETTINGS = {"autoCreateTopicEnable": "false"}
 SUBJECT = subject(JAVA_5, MAIN, SETTINGS)
@@ -77,6 +78,41 @@ def test_a_record_written_again_is_the_same_file(tmp_path: Path) -> None:
     before = file.read_bytes()
     write(tmp_path, dict(reversed(SEEN.items())))
     assert file.read_bytes() == before
+
+
+def of_version(folder: Path, version: str, seen: dict[str, Seen] | None = None) -> dict[str, Seen]:
+    """What is found of that version, when `seen` was recorded on it."""
+    records = Records(live=False, writing=seen is not None, folder=folder, version=version)
+    if seen is not None:
+        records.keep(SUBJECT, seen)
+        records.write()
+    return Records(live=False, writing=False, folder=folder, version=version).find(SUBJECT)
+
+
+def test_each_version_of_the_real_server_has_its_own_outcomes(tmp_path: Path) -> None:
+    old, new = VERSIONS[0], VERSIONS[-1]
+    newer = {"send": SEEN["send"], "pull": Seen([2]), "added": Seen(None)}
+    older = {**SEEN, "gone": Seen(7)}
+    assert of_version(tmp_path, old, older) == older
+    assert of_version(tmp_path, new) == {}
+    assert of_version(tmp_path, new, newer) == newer
+    assert of_version(tmp_path, old) == older
+    # The older one again: what is equal stays where it is.
+    (file,) = files(tmp_path)
+    before = file.read_bytes()
+    assert of_version(tmp_path, old, older) == older
+    assert file.read_bytes() == before
+
+
+def test_what_two_versions_show_alike_is_stored_once(tmp_path: Path) -> None:
+    for version in VERSIONS:
+        of_version(tmp_path, version, SEEN)
+    (file,) = files(tmp_path)
+    text = file.read_text()
+    assert [text.count(f'"{case}"') for case in SEEN] == [1, 1]
+    of_version(tmp_path, VERSIONS[0], {"send": Seen("other")})
+    text = file.read_text()
+    assert [text.count(f'"{case}"') for case in SEEN] == [2, 1]
 
 
 def test_only_a_writing_session_writes(tmp_path: Path) -> None:

@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from compat_tests.servers import artifacts
+
 ROOT = Path(__file__).parents[2]
-JARS = Path.home() / ".cache/trimq/rocketmq-5.5.0/lib"
+JARS = artifacts.cache_root() / artifacts.CLIENT_5 / "lib"
 PAGES = ("README.md", "docs/testing.md", "docs/configuration.md", "docs/mqadmin.md")
 
 

@@ -1,9 +1,9 @@
-"""Have the real RocketMQ 5.5.0 write the stores anew, and answer what it is asked about them.
+"""Have the real RocketMQ write the stores anew, and answer what it is asked about them.
 
     python -m compat_tests.store.recorded.record [NAME...]
 
-Needs what `make proof` needs. A store and its answers are kept only when the real broker, started again over what it
-had left, has given them.
+Needs what `make proof` needs; TRIMQ_REFERENCE says which version it is. A store and its answers are kept
+only when the real broker, started again over what it had left, has given them.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from compat_tests.servers import containers
 from compat_tests.servers.processes import HOST
 from compat_tests.servers.real import RealBroker
 from compat_tests.servers.server import Options
+from compat_tests.servers.versions import REFERENCE
 from compat_tests.store.recorded.asking import Asking, Entry, stage_of
 from compat_tests.store.recorded.author import Author
 from compat_tests.store.recorded.catalogue import RECIPES
@@ -101,7 +102,7 @@ def text(answers: dict[str, Any]) -> str:
 
 
 def load(name: str) -> dict[str, Any]:
-    """What the real broker says about a store, by the name of its file."""
+    """What the real broker says about a store, by its version and the name of its file."""
     said: dict[str, Any] = restored(json.loads((RECORDED / f"{name}.json").read_bytes()))
     return said
 
@@ -118,7 +119,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", default=[one.file for one in RECIPES])
     chosen = parser.parse_args().names
-    RECORDED.mkdir(exist_ok=True)
+    (RECORDED / REFERENCE).mkdir(parents=True, exist_ok=True)
     failed = []
     for recipe in RECIPES:
         if recipe.file in chosen:
@@ -136,8 +137,8 @@ def keep(recipe: Recipe) -> None:
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         packed, answers = record(recipe, Path(folder))
-    (RECORDED / f"{recipe.file}.zst").write_bytes(packed)
-    (RECORDED / f"{recipe.file}.json").write_text(text(answers))
+    (RECORDED / REFERENCE / f"{recipe.file}.zst").write_bytes(packed)
+    (RECORDED / REFERENCE / f"{recipe.file}.json").write_text(text(answers))
     seconds = time.monotonic() - began
     print(f"{recipe.file}: {len(packed)} bytes, {seconds:.0f} s", flush=True)
 
