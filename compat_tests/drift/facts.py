@@ -118,6 +118,15 @@ def _commands(path: PurePosixPath, root: Node) -> Iterator[tuple[Fact, str]]:
                     yield Fact(COMMAND, f"{name} -{words[0]}"), f"{long}, {value}"
 
 
+def _links(path: PurePosixPath, root: Node) -> Iterator[tuple[Fact, str]]:
+    """What stands at the end of many remarks."""
+    if path.stem == "FAQUrl":
+        for field in java.fields(root):
+            if field.is_constant and field.default.startswith('"'):
+                digest = hashlib.sha256(field.default.encode()).hexdigest()[:8]
+                yield Fact(REMARK, f"{field.owner}.{field.name}"), f"1 texts, {digest}"
+
+
 def _remarks(path: PurePosixPath, root: Node) -> Iterator[tuple[Fact, str]]:
     if "processor" not in path.parts:
         return
@@ -142,5 +151,5 @@ def _layouts(path: PurePosixPath, root: Node) -> Iterator[tuple[Fact, str]]:
 
 _Reader = Callable[[PurePosixPath, Node], Iterator[tuple[Fact, str]]]
 _READERS: Final[tuple[_Reader, ...]] = (
-    *(_codes, _fields, _metrics, _commands, _remarks, _layouts),
+    *(_codes, _fields, _metrics, _commands, _remarks, _links, _layouts),
 )

@@ -100,6 +100,8 @@ def test_name_server_settings(server: TestServer, admin: BlockingAdminClient) ->
     admin.update_name_server_config({"deleteTopicWithBrokerRegistration": "true"})
     config = admin.name_server_config()[server.namesrv_addr]
     assert config["deleteTopicWithBrokerRegistration"] == "true"
+    # Otherwise the next topic that a broker registers by itself takes all others away.
+    admin.update_name_server_config({"deleteTopicWithBrokerRegistration": "false"})
 
 
 def test_what_is_refused_or_unknown(server: TestServer, admin: BlockingAdminClient) -> None:

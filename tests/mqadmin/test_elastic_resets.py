@@ -71,6 +71,7 @@ async def committed(server: TestServer, admin: AdminClient, topic: str) -> list[
 
 
 async def test_one_queue_of_an_online_group(server: TestServer, admin: AdminClient) -> None:
+    await admin.move_group(server.broker_addr, "G", "Elastic", Target(Side.EARLIEST))
     queue = ("-b", server.broker_addr, "-q", "1", "-s", "now", "-o", "1")
     code, text = await run(server, "resetOffsetByTime", "-g", "G", "-t", "Elastic", *queue)
     assert code == 0, text

@@ -99,7 +99,7 @@ HALF_DONE = (
     ("resetOffsetByTime -g G -t Read -s 0", r"(?m)^alive +1 +0 *$"),
     ("skipAccumulatedMessage -g G -t Read", r"(?m)^alive +1 +1 *$"),
     ("resetOffset -g G -t Read --to earliest", r"(?m)^Read +alive +1 +1 +0$"),
-    ("resetOffset -g G --all-topics --to latest", r"(?m)^Read +alive +1 +0 +1$"),
+    ("resetOffset -g G --all-topics --to latest", r"(?m)^Read +alive +1 +1 +1$"),
     ("statsAll -t Read", r"(?m)^Read +G +0 "),
     ("haStatus -c DefaultCluster", "#SlaveNum\t0"),
     ("setConsumeMode -c DefaultCluster -t Read -g G -m PULL", "set consume mode to .* success"),
@@ -112,6 +112,8 @@ HALF_DONE = (
 def test_the_living_part_is_shown(
     server: TestServer, dead_addr: str, line: str, shown: str
 ) -> None:
+    with BlockingAdminClient(server.namesrv_addr) as admin:
+        admin.move_group(server.broker_addr, "G", "Read", Target(Side.LATEST))
     done = run(server, *line.split(" "))
     assert done.returncode == 1
     assert re.search(shown, done.stdout), done.stdout
