@@ -38,6 +38,9 @@ SLOW: Final[Mapping[str, str]] = {
     "tests/spark/offsets/test_bulk.py::test_few_questions_and_the_same_answers": (
         "hundreds of questions at the pace that a broker is asked with"
     ),
+    "tests/spark/offsets/test_bulk.py::test_lists_are_cut": (
+        "hundreds of questions at the pace that a broker is asked with"
+    ),
     "tests/hostile/test_hostile_clients.py::test_a_client_that_never_reads_does_not_fill_the_memory": (
         "a server on a thread stops reading, which the client sees as nothing that happens"
     ),
