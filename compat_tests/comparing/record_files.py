@@ -45,11 +45,8 @@ class RecordFile:
         """`is_equal`: of two outcomes, whether the difference between them is chance."""
         versions = [version for version in VERSIONS if version in self.seen]
         newest = self.seen[versions[-1]] if versions else {}
-        # What only an older one was asked has no place of its own.
-        lost = {case for version in versions for case in self.seen[version]} - newest.keys()
         others = {
-            version: _others(newest, self.seen[version], lost, is_equal)
-            for version in versions[:-1]
+            version: _others(newest, self.seen[version], is_equal) for version in versions[:-1]
         }
         head = json.dumps({"fingerprint": self.fingerprint, "versions": versions})
         return (
@@ -67,14 +64,12 @@ def _of(newest: Outcomes, others: Mapping[str, list[Any]]) -> Outcomes:
     return {case: seen for case, seen in newest.items() if case not in others} | own
 
 
-def _others(
-    newest: Outcomes, older: Outcomes, lost: set[str], is_equal: Callable[[Any, Any], bool]
-) -> Outcomes:
+def _others(newest: Outcomes, older: Outcomes, is_equal: Callable[[Any, Any], bool]) -> Outcomes:
     missing: Outcomes = {case: [] for case in newest.keys() - older.keys()}
     differing = {
         case: [seen]
         for case, seen in older.items()
-        if case in lost or not is_equal(newest[case], seen)
+        if case not in newest or not is_equal(newest[case], seen)
     }
     return missing | differing
 

@@ -178,9 +178,8 @@ class Records:
         """
         for subject, seen in self._fresh.items():
             file = self._folder / f"{subject.name}.json"
-            record = self._counting(file, subject.fingerprint()) or RecordFile(
-                subject.fingerprint()
-            )
+            mark = subject.fingerprint()
+            record = self._counting(file, mark) or RecordFile(mark)
             own = record.seen.setdefault(self._version, {})
             own.update({case: one.outcome for case, one in seen.items()})
             file.parent.mkdir(parents=True, exist_ok=True)

@@ -97,16 +97,17 @@ def main() -> int:
     except sources.CannotFetch as error:
         print(error, file=sys.stderr)
         return 1
+    whole = page(told.old, told.new, modules, found)
     if told.json:
         for fact, old, new in found:
             ours = file_of(fact)
             print(json.dumps({**fact._asdict(), "old": old, "new": new, "ours": ours}))
     else:
-        print(page(told.old, told.new, modules, found), end="")
+        print(whole, end="")
     if told.keep:
         FOLDER.mkdir(exist_ok=True)
         file = FOLDER / f"{told.old}-to-{told.new}.md"
-        file.write_text(page(told.old, told.new, modules, found))
+        file.write_text(whole)
         print(f"kept: {file.relative_to(ROOT)}", file=sys.stderr)
     return 0
 

@@ -99,12 +99,14 @@ def _kind_of_fields(path: PurePosixPath) -> str | None:
 
 def _metrics(path: PurePosixPath, root: Node) -> Iterator[tuple[Fact, str]]:
     if "MetricsConstant" in path.stem:
-        for field in java.fields(root):
-            if field.is_constant and field.default.startswith('"'):
-                yield Fact(METRIC, f"{field.owner}.{field.name}"), field.default.strip('"')
+        for name, text in _constant_texts(root):
+            yield Fact(METRIC, name), text
 
 
 def _commands(path: PurePosixPath, root: Node) -> Iterator[tuple[Fact, str]]:
+    # Most files are of other parts, and a walk through a whole file costs.
+    if "command" not in path.parts:
+        return
     for name in java.returned_texts(root, "commandName")[:1]:
         yield Fact(COMMAND, name), "is there"
         for call in java.calls(root):
@@ -121,10 +123,20 @@ def _commands(path: PurePosixPath, root: Node) -> Iterator[tuple[Fact, str]]:
 def _links(path: PurePosixPath, root: Node) -> Iterator[tuple[Fact, str]]:
     """What stands at the end of many remarks."""
     if path.stem == "FAQUrl":
-        for field in java.fields(root):
-            if field.is_constant and field.default.startswith('"'):
-                digest = hashlib.sha256(field.default.encode()).hexdigest()[:8]
-                yield Fact(REMARK, f"{field.owner}.{field.name}"), f"1 texts, {digest}"
+        for name, text in _constant_texts(root):
+            yield Fact(REMARK, name), _digest([text])
+
+
+def _constant_texts(root: Node) -> Iterator[tuple[str, str]]:
+    for field in java.fields(root):
+        if field.is_constant and field.default.startswith('"'):
+            yield f"{field.owner}.{field.name}", field.default.strip('"')
+
+
+def _digest(texts: list[str]) -> str:
+    """What is kept of texts: how many, and whether they are the same."""
+    digest = hashlib.sha256("\0".join(sorted(texts)).encode()).hexdigest()[:8]
+    return f"{len(texts)} texts, {digest}"
 
 
 def _remarks(path: PurePosixPath, root: Node) -> Iterator[tuple[Fact, str]]:
@@ -137,8 +149,7 @@ def _remarks(path: PurePosixPath, root: Node) -> Iterator[tuple[Fact, str]]:
             said.setdefault(f"{call.owner}.{call.method}", []).extend(texts)
     for name, texts in said.items():
         if texts:
-            digest = hashlib.sha256("\0".join(sorted(texts)).encode()).hexdigest()[:8]
-            yield Fact(REMARK, name), f"{len(texts)} texts, {digest}"
+            yield Fact(REMARK, name), _digest(texts)
 
 
 def _layouts(path: PurePosixPath, root: Node) -> Iterator[tuple[Fact, str]]:

@@ -40,13 +40,8 @@ _ENDS: Final = re.compile(r"(RequestHeader|ResponseHeader|RequestBody|ResponseBo
 
 def file_of(fact: Fact) -> str:
     """Its path in the checkout; empty: none was found."""
-    words = [*_words(fact)]
-    for place in PLACES[fact.kind]:
-        for word in words:
-            for path, text in _texts(place):
-                if re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", text):
-                    return path
-    return ""
+    found = (_paths(place).get(word) for place in PLACES[fact.kind] for word in _words(fact))
+    return next((path for path in found if path), "")
 
 
 def _words(fact: Fact) -> Iterable[str]:
@@ -70,8 +65,12 @@ def snake(name: str) -> str:
 
 
 @cache
-def _texts(place: str) -> list[tuple[str, str]]:
-    """(path, text and name) of our sources there."""
+def _paths(place: str) -> dict[str, str]:
+    """By word, the first of our sources there that has it in its text or as its name."""
     root = ROOT / place
     files: list[Path] = [root] if root.is_file() else sorted(root.rglob("*.py"))
-    return [(str(file.relative_to(ROOT)), f"{file.stem}\n{file.read_text()}") for file in files]
+    found: dict[str, str] = {}
+    for file in files:
+        for word in re.findall(r"[\w-]+", f"{file.stem}\n{file.read_text()}"):
+            found.setdefault(word, str(file.relative_to(ROOT)))
+    return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import sys
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -50,14 +51,14 @@ def jar_of(module: str, version: str) -> Path | None:
 
 def jars_of(version: str) -> dict[str, Path]:
     """By module, those that can be had. CannotFetch if there is none."""
-    print(f"sources of {version}: ", end="", flush=True)
+    print(f"sources of {version}: ", end="", file=sys.stderr, flush=True)
     found = {}
     for module in MODULES:
         jar = jar_of(module, version)
         if jar is not None:
             found[module] = jar
-            print(module, end=" ", flush=True)
-    print(flush=True)
+            print(module, end=" ", file=sys.stderr, flush=True)
+    print(file=sys.stderr)
     if not found:
         raise CannotFetch(f"Maven finds no sources of RocketMQ {version}")
     return found

@@ -37,10 +37,7 @@ FOUND: Final = {
 
 @pytest.fixture(scope="module")
 def files() -> dict[str, bytes]:
-    try:
-        jars = [sources.jar_of(module, VERSION) for module in ("remoting", "common", "broker")]
-    except sources.CannotFetch as error:
-        pytest.skip(str(error))
+    jars = [sources.jar_of(module, VERSION) for module in ("remoting", "common", "broker")]
     return {name: text for jar in jars if jar is not None for name, text in sources.texts(jar)}
 
 

@@ -34,10 +34,10 @@ OLD_VERSIONS: Final = ("4.2.0", "4.5.2", "4.9.7", "5.1.4")
 # The client of RocketMQ 5, which needs the proxy.
 CLIENT_GRPC: Final = "rocketmq-client-java-5.1.0"
 NEEDED: Final = tuple(dict.fromkeys((SERVER, CLIENT_5, CLIENT_4, PROXY, CLIENT_GRPC)))
-# What these are called in this file, by what their version is of.
+# Those whose projects for Maven are made by `versions.pom`: of which version, and with which modules.
 _MADE: Final = {
-    **{f"rocketmq-{version}": versions.SERVER_MODULES for version in versions.VERSIONS},
-    **{f"rocketmq-proxy-{version}": versions.PROXY_MODULES for version in versions.VERSIONS},
+    **{f"rocketmq-{one}": (one, versions.SERVER_MODULES) for one in versions.VERSIONS},
+    **{f"rocketmq-proxy-{one}": (one, versions.PROXY_MODULES) for one in versions.VERSIONS},
 }
 
 
@@ -77,7 +77,7 @@ def _pom(name: str, folder: Path) -> Path:
     if name not in _MADE:
         return TESTS / "scenarios" / "java" / f"pom-{name}.xml"
     file = folder / "pom.xml"
-    file.write_text(versions.pom(name, name.rsplit("-", 1)[1], _MADE[name]))
+    file.write_text(versions.pom(name, *_MADE[name]))
     return file
 
 
@@ -85,7 +85,7 @@ def _is_as_listed(lib: Path, name: str) -> bool:
     """Whether its modules are of the versions that `versions` says."""
     if name not in _MADE:
         return True
-    version = name.rsplit("-", 1)[1]
+    version, _ = _MADE[name]
     found = {
         module: {file.name for file in lib.glob(f"rocketmq-{module}-[0-9]*.jar")}
         for module in versions.MODULES

@@ -65,12 +65,14 @@ def missing(file: Path = _LIST) -> dict[str, list[str]]:
     return found
 
 
+_LACKING: Final[Mapping[str, Iterable[str]]] = missing()
+
+
 def module_version(
-    module: str, version: str = REFERENCE, lacking: Mapping[str, Iterable[str]] | None = None
+    module: str, version: str = REFERENCE, lacking: Mapping[str, Iterable[str]] = _LACKING
 ) -> str:
     """Of which version this module is where that version is played."""
-    table = missing() if lacking is None else lacking
-    while module in table.get(version, ()):
+    while module in lacking.get(version, ()):
         version = VERSIONS[VERSIONS.index(version) - 1]
     return version
 
