@@ -30,6 +30,11 @@ class RecordFile:
     fingerprint: str
     seen: dict[str, Outcomes] = field(default_factory=dict)
 
+    @property
+    def newest(self) -> str:
+        """The newest version that something is recorded of."""
+        return max(self.seen, key=VERSIONS.index)
+
     @classmethod
     def read(cls, file: Path) -> RecordFile | None:
         """None: there is no such file."""

@@ -139,6 +139,7 @@ class Records:
         self._fresh: dict[Subject, dict[str, Seen]] = {}
         # A fingerprint reads many files, and every case asks.
         self._found: dict[Subject, dict[str, Seen]] = {}
+        self._changed: dict[Subject, dict[str, Seen]] = {}
 
     def find(self, subject: Subject) -> dict[str, Seen]:
         """What was seen of each case; none without a record that counts, or when it is written anew."""
@@ -147,6 +148,15 @@ class Records:
         if subject not in self._found:
             self._found[subject] = self._read(subject.name, subject.fingerprint())
         return self._found[subject]
+
+    def newer(self, subject: Subject, case: str) -> Seen | None:
+        """What the newest version of the real server has shown of a case, where that is something else than this
+        version shows: TriMQ does as the newest does, and an older one says only that nothing else has changed.
+        """
+        if subject not in self._changed:
+            file = self._folder / f"{subject.name}.json"
+            self._changed[subject] = self._changes(file, subject.fingerprint())
+        return self._changed[subject].get(case)
 
     def is_due(self, name: str, today: datetime.date | None = None) -> bool:
         """Whether what is called so is played live although there is a record."""
@@ -189,6 +199,17 @@ class Records:
         record = self._counting(self._folder / f"{name}.json", mark)
         outcomes = record.seen.get(self._version, {}) if record else {}
         return {case: Seen(outcome) for case, outcome in outcomes.items()}
+
+    def _changes(self, file: Path, mark: str) -> dict[str, Seen]:
+        record = self._counting(file, mark)
+        if record is None or record.newest == self._version:
+            return {}
+        own, newest = record.seen.get(self._version, {}), record.seen[record.newest]
+        return {
+            case: Seen(outcome)
+            for case, outcome in newest.items()
+            if case in own and compared(outcome, own[case])
+        }
 
     @staticmethod
     def _counting(file: Path, mark: str) -> RecordFile | None:

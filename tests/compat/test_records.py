@@ -115,6 +115,22 @@ def test_what_two_versions_show_alike_is_stored_once(tmp_path: Path) -> None:
     assert [text.count(f'"{case}"') for case in SEEN] == [2, 1]
 
 
+def test_where_versions_differ_the_newest_says_what_is_wanted(tmp_path: Path) -> None:
+    old, new = VERSIONS[0], VERSIONS[-1]
+    of_version(tmp_path, old, {**SEEN, "gone": Seen(7)})
+    of_version(tmp_path, new, {"send": SEEN["send"], "pull": Seen([2]), "added": Seen(None)})
+    wanted = {}
+    for version in (old, new):
+        records = Records(live=False, writing=False, folder=tmp_path, version=version)
+        cases = ("send", "pull", "gone", "added", "nothing of that name")
+        found = {case: records.newer(SUBJECT, case) for case in cases}
+        wanted[version] = {case: seen for case, seen in found.items() if seen is not None}
+    assert wanted == {old: {"pull": Seen([2])}, new: {}}
+    # Of a record of other sources nothing is wanted.
+    records = Records(live=False, writing=False, folder=tmp_path, version=old)
+    assert records.newer(replace(SUBJECT, about=("changed",)), "pull") is None
+
+
 def test_only_a_writing_session_writes(tmp_path: Path) -> None:
     records = reading(tmp_path)
     records.keep(SUBJECT, SEEN)
