@@ -160,7 +160,7 @@ def _with_classes(name: str, sources: Sequence[Path], path: str) -> str:
         classes.parent.mkdir(parents=True, exist_ok=True)
         partial = Path(tempfile.mkdtemp(prefix=f"{name}.", dir=classes.parent))
         try:
-            _compile(sources, path, partial)
+            compile_java(sources, path, partial)
             _rename_into_place(partial, classes)
         finally:
             shutil.rmtree(partial, ignore_errors=True)
@@ -174,12 +174,13 @@ def _digest(files: Iterable[Path]) -> str:
     return digest.hexdigest()[:16]
 
 
-def _compile(sources: Iterable[Path], path: str, target: Path) -> None:
+def compile_java(sources: Iterable[Path], path: str, target: Path) -> None:
+    """Their classes, into the folder `target`. RuntimeError with what javac says."""
     command = ["javac", "-nowarn", "-encoding", "UTF-8", "--release", "11", "-cp", path]
     command += ["-d", str(target), *map(str, sources)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise RuntimeError(f"javac refused the driver:\n{done.stderr[-6000:]}")
+        raise RuntimeError(f"javac refused:\n{done.stderr[-6000:]}")
 
 
 def main() -> int:

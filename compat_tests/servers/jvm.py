@@ -14,6 +14,8 @@ from compat_tests.servers import artifacts
 from compat_tests.servers.processes import STOP_SECONDS, Child
 from tests.patience import PATIENCE
 
+# A folder of classes that come before the server's own: of a version that nobody has released.
+PATCHED: Final = "TRIMQ_PATCHED_CLASSES"
 # For a JVM that lives for seconds: optimising its code and threads of collectors would cost it more than they save.
 SHORT_LIVED: Final = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 # For a broker that does little: TimerFlushService goes through its wheel every second, and takes a sixth of a core for
@@ -86,5 +88,8 @@ class JvmLauncher:
             raise FileNotFoundError(
                 "java is needed for the real RocketMQ: apt-get install openjdk-17-jdk-headless"
             )
-        command = [java, "-cp", artifacts.classpath(lib), *arguments]
+        path = artifacts.classpath(lib)
+        if PATCHED in os.environ:
+            path = f"{os.environ[PATCHED]}:{path}"
+        command = [java, "-cp", path, *arguments]
         return Child(command, log, {**os.environ, "ROCKETMQ_HOME": str(home)})
