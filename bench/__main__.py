@@ -6,6 +6,9 @@ else should run meanwhile.
 
 With --against PATH two trees are measured in turn in the same run: this one, and another checkout of TriMQ whose
 build/compiled was made there too. Ratios are this tree's figures over that tree's; only --keep writes them.
+
+With --before two versions of the real broker are measured in turn, and this tree's compiled build beside them:
+TRIMQ_REFERENCE=5.5.1 python -m bench --before ceiling
 """
 
 import argparse
@@ -16,6 +19,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from bench import smoke
 from bench.loads import loadgen
@@ -48,6 +52,7 @@ from bench.run import Run
 from bench.servers import trees
 from bench.servers.subjects import COMPILED, OTHER, OURS, REAL, compiled_for_tests
 from compat_tests.servers.jvm import prefer_short_lived
+from compat_tests.servers.versions import REFERENCE, before
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +91,8 @@ PARTS = {
     "many": Part("A hundred thousand of everything: the longest step", many.measure),
     "unacked": Part("A million popped messages that nobody acknowledges", unacked.measure),
 }
+# Where two versions of the real broker are compared in one run: --before.
+VERSIONED: Final = ("official", "ceiling", "pops")
 # What waits longest in a smoke run: for the first look at old files, for what official programs report.
 LONG = (
     "tail",
@@ -151,6 +158,11 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument("--keep", action="store_true", help="write what --against found, too")
     parser.add_argument(
+        "--before",
+        action="store_true",
+        help=f"the real broker of the version before, too, in a section of its own: {', '.join(VERSIONED)}",
+    )
+    parser.add_argument(
         "--smoke",
         action="store_true",
         help="one very short round, mostly of TriMQ, two parts beside each other; keeps nothing",
@@ -165,6 +177,10 @@ def _arguments() -> argparse.Namespace:
     unknown = set(words.parts) - set(PARTS)
     if unknown:
         parser.error(f"no such part: {', '.join(sorted(unknown))}; there are {', '.join(PARTS)}")
+    if words.before and (not words.parts or not {*words.parts} <= {*VERSIONED}):
+        parser.error(f"--before goes with some of {', '.join(VERSIONED)}")
+    if words.before and before() is None:
+        parser.error(f"{REFERENCE} is the oldest version that is known here")
     if words.keep and words.against is None:
         parser.error("--keep goes with --against: other runs are kept anyway")
     if not words.smoke and compiled_for_tests(COMPILED):
@@ -200,7 +216,10 @@ def _run(name: str, words: argparse.Namespace) -> None:
 
 def _keep(name: str, part: Part, text: str, run: Run, words: argparse.Namespace) -> None:
     """A whole part's section; of two trees beside that of the part, when it is wanted."""
-    if run.against is None:
+    if words.before:
+        title = f"{part.title}: RocketMQ {REFERENCE} and {before()}"
+        report.write_section(f"{name}-before", title, text)
+    elif run.against is None:
         report.write_section(name, part.title, text)
         docs.write(name, run.figures)
     elif words.keep:
@@ -214,7 +233,7 @@ def _kinds(part: Part, words: argparse.Namespace) -> tuple[str, ...]:
     if words.smoke:
         kinds = (REAL, OURS) if words.real else part.smoke
         return (*kinds, OTHER) if words.against else kinds
-    return trees.kinds(words.against is not None, words.real, not words.no_pure)
+    return trees.kinds(words.against is not None, words.real, not words.no_pure, words.before)
 
 
 if __name__ == "__main__":

@@ -7,14 +7,15 @@ from collections import defaultdict
 from typing import Final
 
 from bench.loads.settling import WarmUp
-from bench.servers.subjects import KINDS, OTHER, OURS, PURE, REAL
-from compat_tests.servers.versions import REFERENCE
+from bench.servers.subjects import BEFORE, KINDS, OTHER, OURS, PURE, REAL
+from compat_tests.servers.versions import REFERENCE, before
 
 # Two trees are as fast as each other when no more than this lies between their figures.
 SAME: Final = 0.03
-_ORDER: Final = (REAL, OTHER, *(kind for kind in KINDS if kind != REAL))
+_ORDER: Final = (REAL, BEFORE, OTHER, *(kind for kind in KINDS if kind != REAL))
 _HEAD: Final = {
     REAL: f"real {REFERENCE}",
+    BEFORE: f"real {before()}",
     OURS: "TriMQ",
     PURE: "TriMQ, pure Python",
     OTHER: "that tree",

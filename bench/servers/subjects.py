@@ -13,11 +13,14 @@ from compat_tests.servers.jvm import JvmLauncher
 from compat_tests.servers.ours import TrimqServer
 from compat_tests.servers.real import RealServer
 from compat_tests.servers.server import Options
+from compat_tests.servers.versions import before
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 # Where `make bench` has compiled a copy of the tree.
 COMPILED: Final = ROOT / "build" / "compiled"
 REAL, OURS, PURE = "real", "compiled", "pure"
+# The real broker of the version before: --before.
+BEFORE: Final = "before"
 # The compiled build of another checkout: --against.
 OTHER: Final = "other"
 KINDS: Final = (REAL, OURS, PURE)
@@ -36,9 +39,10 @@ def make(
     `other` is the compiled tree of the kind OTHER.
     """
     options = Options(settings=settings or {})
-    if kind == REAL:
+    if kind in (REAL, BEFORE):
         usual = Options(settings={**REAL_DEFAULTS, **options.settings})
-        return RealServer(JvmLauncher(), home, usual, heap=REAL_HEAP)
+        launch = JvmLauncher() if kind == REAL else JvmLauncher(f"rocketmq-{before()}")
+        return RealServer(launch, home, usual, heap=REAL_HEAP)
     if kind == PURE:
         return TrimqServer(home, options)
     tree = other if kind == OTHER else COMPILED

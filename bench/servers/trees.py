@@ -7,7 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from bench.servers.subjects import KINDS, OTHER, OURS, REAL, ROOT, compiled_for_tests, compiled_in
+from bench.servers.subjects import (
+    BEFORE,
+    KINDS,
+    OTHER,
+    OURS,
+    REAL,
+    ROOT,
+    compiled_for_tests,
+    compiled_in,
+)
 
 _UNKNOWN: Final = "no commit"
 
@@ -55,11 +64,14 @@ def _commit(tree: Path) -> str:
     return done.stdout.strip() or _UNKNOWN
 
 
-def kinds(two_trees: bool, real: bool, pure: bool) -> tuple[str, ...]:
+def kinds(two_trees: bool, real: bool, pure: bool, earlier: bool = False) -> tuple[str, ...]:
     """What takes part in a run that is no smoke run.
 
     Of two trees the compiled builds are compared; the real broker is there when it is asked for.
+    `earlier`: two versions of the real broker, and ours.
     """
+    if earlier:
+        return (REAL, BEFORE, OURS)
     if two_trees:
         return (REAL, OTHER, OURS) if real else (OTHER, OURS)
     return KINDS if pure else KINDS[:2]

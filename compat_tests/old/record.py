@@ -17,8 +17,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Final
 
-from compat_tests.old.servers import VERSIONS, OldBroker, old_name_server
-from compat_tests.servers.artifacts import ROOT
+from compat_tests.old.servers import OldBroker, old_name_server
+from compat_tests.servers.artifacts import OLD_VERSIONS, ROOT
 from trimq.codec.codes import OwnRequestCode, RequestCode
 from trimq.codec.frames.command import RemotingCommand
 from trimq.remoting.clients.blocking import BlockingClient
@@ -94,7 +94,7 @@ def record(version: str, home: Path) -> dict[str, Any]:
 
 def main() -> None:
     made = json.loads(RECORD.read_text()) if RECORD.exists() else {}
-    for version in sys.argv[1:] or VERSIONS:
+    for version in sys.argv[1:] or OLD_VERSIONS:
         with tempfile.TemporaryDirectory() as folder:
             made[version] = record(version, Path(folder))
     RECORD.write_text(_text(made))

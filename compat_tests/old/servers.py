@@ -14,7 +14,7 @@ from compat_tests.servers.processes import Child
 from compat_tests.servers.real import RealBroker, RealNameServer, wait_until_known
 from compat_tests.servers.server import Options
 
-VERSIONS: Final = artifacts.OLD_VERSIONS
+VERSIONS: Final = (*artifacts.OLD_VERSIONS, *artifacts.OTHER_VERSIONS)
 # What RocketMQ's own scripts give to Java 9 and later.
 OPENED: Final = (
     "--add-opens=java.base/java.nio=ALL-UNNAMED",

@@ -31,6 +31,8 @@ PROXY: Final = f"rocketmq-proxy-{versions.module_version('proxy')}"
 # Servers, tools and clients of before. 4.9.7 is the last of 4.x whose servers are published: of 4.9.8 there is only the
 # client. The brokers of the first two are silent on what they do not know, and all NameServers of 4.x.
 OLD_VERSIONS: Final = ("4.2.0", "4.5.2", "4.9.7", "5.1.4")
+# Played beside ours as those are: what TriMQ was or will be compared with.
+OTHER_VERSIONS: Final = tuple(one for one in versions.VERSIONS if one != versions.REFERENCE)
 # The client of RocketMQ 5, which needs the proxy.
 CLIENT_GRPC: Final = "rocketmq-client-java-5.1.0"
 NEEDED: Final = tuple(dict.fromkeys((SERVER, CLIENT_5, CLIENT_4, PROXY, CLIENT_GRPC)))
@@ -201,7 +203,7 @@ def are_here() -> bool:
 
 
 def _fetch_all() -> None:
-    old = tuple(f"rocketmq-{version}" for version in OLD_VERSIONS)
+    old = tuple(f"rocketmq-{version}" for version in (*OLD_VERSIONS, *OTHER_VERSIONS))
     for name in NEEDED + old if "--old" in sys.argv[1:] else NEEDED:
         print(jars(name))
     for name in (CLIENT_5, CLIENT_4):

@@ -81,8 +81,12 @@ class JvmLauncher:
 
     description = "on the JVM"
 
+    def __init__(self, server: str = artifacts.SERVER) -> None:
+        """`server`: whose jars, by the name that `artifacts` has for them."""
+        self._server = server
+
     def java(self, arguments: Sequence[str], home: Path, log: Path) -> Running:
-        lib = artifacts.jars(artifacts.SERVER)
+        lib = artifacts.jars(self._server)
         java = shutil.which("java")
         if java is None:
             raise FileNotFoundError(

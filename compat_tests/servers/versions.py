@@ -59,6 +59,12 @@ def chosen(told: str) -> str:
 REFERENCE: Final = chosen(os.environ.get(VARIABLE, ""))
 
 
+def before(version: str = REFERENCE) -> str | None:
+    """The version before that one; None before the oldest."""
+    at = VERSIONS.index(version)
+    return VERSIONS[at - 1] if at else None
+
+
 def missing(file: Path = _LIST) -> dict[str, list[str]]:
     """By version, the modules that are taken from the version before."""
     found: dict[str, list[str]] = json.loads(file.read_bytes())
