@@ -4,9 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from compat_tests.servers.versions import VERSIONS
 from compat_tests.wire.cases.catalogue import all_cases
 from docs.clients import CLIENTS, Client
 from docs.differences import DIFFERENCES, Difference, deliberate_cases
+from docs.versions_page import PLAYED, Played
 
 ROOT = Path(__file__).parents[2]
 
@@ -29,3 +31,10 @@ def test_the_cases_exist_and_each_differs_for_one_reason() -> None:
 def test_what_is_said_about_a_client_is_tested(one: Client) -> None:
     assert one.tests or "not" in one.tried
     assert all((ROOT / test).exists() for test in one.tests)
+
+
+@pytest.mark.parametrize("one", PLAYED, ids=lambda one: one.what[:40])
+def test_what_was_played_beside_a_version_has_tests(one: Played) -> None:
+    assert one.tests
+    assert all((ROOT / test).exists() for test in one.tests)
+    assert set(one.when) <= set(VERSIONS)
