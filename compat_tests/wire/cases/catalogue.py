@@ -40,6 +40,8 @@ from compat_tests.wire.cases import (
     topics,
     transactions,
     unlike_json,
+    viewing,
+    viewing_light,
 )
 
 MODULES = (
@@ -79,6 +81,8 @@ MODULES = (
     greetings,
     bad_input,
     unlike_json,
+    viewing,
+    viewing_light,
     odd_fields,
 )
 
