@@ -776,11 +776,6 @@ DIFFERENCES: Final = (
         tests=("tests/trimq/process/test_stop_signals.py::test_one_that_cannot_end_is_cut_off",),
     ),
     Difference(
-        "A group that was deleted is gone. RocketMQ makes it anew with its defaults in the same request, unless its"
-        " offsets are deleted too.",
-        tests=("tests/processors/groups/test_group_requests.py::test_delete_a_group",),
-    ),
-    Difference(
         "No request is answered that the broker is busy because it has waited long (`brokerFastFailureEnable` and the"
         " `waitTimeMillsIn...` settings have no effect): what is received is served, and a connection that sends more"
         " is not read.",
