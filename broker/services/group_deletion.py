@@ -1,4 +1,4 @@
-"""Deleting a group: its settings, its offsets when asked to or when it is one of a lite topic, and what others have of it.
+"""Deleting a group: its settings, its offsets if asked to or if it reads lite topics, and what others have of it.
 
 Its %RETRY% and %DLQ% topics stay.
 """

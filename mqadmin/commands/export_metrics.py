@@ -106,9 +106,7 @@ def _versions(run: Run, groups: Mapping[str, SubscriptionGroupConfig]) -> dict[s
             continue
         for one in connections:
             clients[f"{java(one.language)}%{version_name(one.version)}"] = None
-    return string_map(
-        {"rocketmqVersion": version_name(VERSION), "clientInfo": hash_order(clients)}
-    )
+    return string_map({"rocketmqVersion": version_name(VERSION), "clientInfo": hash_order(clients)})
 
 
 def _counter(run: Run, addr: str, topic: str) -> BrokerStatsData | None:

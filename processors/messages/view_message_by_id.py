@@ -38,15 +38,13 @@ class ViewMessageById(Processor[ViewMessageRequestHeader]):
         offset = request.header.offset
         data = self._store.record_at(offset)
         record = None if data is None else sound_record(data)
-        if record is None:
+        if data is None or record is None:
             raise RemotingError(
                 ResponseCode.SYSTEM_ERROR, f"can not find message by the offset, {offset}"
             )
         topic = request.header.topic
         if topic and topic.strip() and not _belongs(record, topic):
-            raise RemotingError(
-                ResponseCode.NO_PERMISSION, "The topic does not match the message"
-            )
+            raise RemotingError(ResponseCode.NO_PERMISSION, "The topic does not match the message")
         return Response(body=data)
 
 
