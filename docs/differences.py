@@ -38,6 +38,11 @@ DIFFERENCES: Final = (
             "tests/remoting/serving/test_long_work.py::test_answers_that_are_not_read_are_not_made",
         ),
     ),
+    Difference(
+        "Lists of topics or groups to delete are done one after the other at their rate, and 100,000 names may wait:"
+        " what is more is refused as busy (2). With RocketMQ a thread of its administrators' pool waits for each.",
+        tests=("tests/broker/services/test_paced.py::test_only_so_many_names_wait",),
+    ),
     # --- masters and slaves
     Difference(
         "A slave whose log ends behind its master's, or before its first file, gets nothing, counts for nothing, and an"

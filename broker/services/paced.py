@@ -5,16 +5,20 @@ As with other work that a request has begun, the rest is done when nobody waits 
 
 import logging
 from collections import deque
-from collections.abc import Hashable, Iterable
+from collections.abc import Iterable
 from typing import Final
 
 import trio
 
 from trimq.broker.services.begun import BegunWork
 from trimq.broker.steps import Steps
+from trimq.codec.codes import ResponseCode
+from trimq.remoting.contract import RemotingError
 
 log: Final = logging.getLogger("trimq.broker")
 
+# Names in lists that are not done; at the usual rate they take almost three hours.
+MOST_NAMES: Final = 100_000
 # What was not done in time is made up for, as far as that (Guava's RateLimiter).
 _BURST_SECONDS: Final = 1.0
 
@@ -30,12 +34,12 @@ class Member:
 
 
 class WorkList:
-    """Not done yet."""
+    """Not done yet. `names`: what it was asked with."""
 
-    __slots__ = ("done", "error", "members", "name", "rate")
+    __slots__ = ("done", "error", "members", "names", "rate")
 
-    def __init__(self, name: Hashable, members: Iterable[Member], rate: float) -> None:
-        self.name = name
+    def __init__(self, names: tuple[str, ...], members: Iterable[Member], rate: float) -> None:
+        self.names = names
         self.members = members
         self.rate = rate
         self.done = trio.Event()
@@ -50,16 +54,23 @@ class PacedWork:
         self._lists: deque[WorkList] = deque()
         self._more = trio.Event()
 
-    def begin(self, name: Hashable, members: Iterable[Member], rate: float) -> WorkList:
+    def begin(self, names: tuple[str, ...], members: Iterable[Member], rate: float) -> WorkList:
         """At most `rate` members a second, 0 or less as they come. They may be found while others are worked on.
 
-        What has begun under that name and is not done is not begun again: it is asked for by somebody who has not
-        waited for the answer.
+        What has begun with the same names and is not done is not begun again: it is asked for by somebody who has not
+        waited for the answer. RemotingError when too much waits already.
         """
         for there in self._lists:
-            if there.name == name:
+            if there.names == names:
                 return there
-        found = WorkList(name, members, rate)
+        waiting = sum(len(there.names) for there in self._lists)
+        if waiting + len(names) > MOST_NAMES:
+            raise RemotingError(
+                ResponseCode.SYSTEM_BUSY,
+                f"{waiting} names of other lists are not done, and {MOST_NAMES} may wait at most:"
+                f" ask for these {len(names)} later, or for fewer at a time",
+            )
+        found = WorkList(names, members, rate)
         self._lists.append(found)
         self._more.set()
         return found

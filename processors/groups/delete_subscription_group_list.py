@@ -33,7 +33,8 @@ class DeleteSubscriptionGroupList(Processor[None]):
         names = await _checked(body.group_name_list or [])
         rate = self._config.batch_delete_subscription_group_max_rate
         members = self._members(names, body.clean_offset)
-        work = self._paced.begin((body.clean_offset, *names), members, rate)
+        asked = (f"offsets: {body.clean_offset}", *names)
+        work = self._paced.begin(asked, members, rate)
         await self._paced.wait(work)
         return Response()
 

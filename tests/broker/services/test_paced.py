@@ -8,8 +8,10 @@ import trio.testing
 from trio.testing import MockClock
 
 from trimq.broker.services.begun import BegunWork
-from trimq.broker.services.paced import Member, PacedWork
+from trimq.broker.services.paced import MOST_NAMES, Member, PacedWork
 from trimq.broker.steps import Steps
+from trimq.codec.codes import ResponseCode
+from trimq.remoting.contract import RemotingError
 
 
 class Site:
@@ -64,7 +66,7 @@ async def test_what_took_long_is_made_up_for_up_to_a_second(autojump_clock: Mock
             for number in range(13):
                 yield Member(f"{number}", site.steps(f"{number}"))
 
-        await site.paced.wait(site.paced.begin("list", members(), 10))
+        await site.paced.wait(site.paced.begin(("list",), members(), 10))
         times = [time for _, time in site.done]
         # Eleven at once: a second's and the one that is due. Then one by one.
         assert times == [0.0, *[5.0] * 11, 5.1, 5.2]
@@ -104,7 +106,24 @@ async def test_the_first_failure_ends_a_list_and_not_the_others(
         site = Site(nursery)
         members = iter([Member("a", site.steps("a", count, fails=True)), *site.members("b")])
         with pytest.raises(OSError, match="a"):
-            await site.paced.wait(site.paced.begin("list", members, 10))
+            await site.paced.wait(site.paced.begin(("list",), members, 10))
         await site.play("c")
         assert site.names == ["c"]
+        nursery.cancel_scope.cancel()
+
+
+async def test_only_so_many_names_wait(autojump_clock: MockClock) -> None:
+    async with trio.open_nursery() as nursery:
+        site = Site(nursery)
+        many = tuple(map(str, range(MOST_NAMES - 1)))
+        first = site.paced.begin(many, iter(()), 10)
+        for names in (("a", "b"), many[1:]):
+            with pytest.raises(RemotingError, match="names of other lists are not done") as refused:
+                site.paced.begin(names, site.members(*names), 10)
+            assert refused.value.code == ResponseCode.SYSTEM_BUSY
+        # The same one is not another one.
+        assert site.paced.begin(many, iter(()), 10) is first
+        await site.paced.wait(first)
+        await site.play("a", "b")
+        assert site.names == ["a", "b"]
         nursery.cancel_scope.cancel()
